@@ -1,0 +1,7 @@
+"""K-Means and Ward clustering that find their own number of clusters."""
+
+from .agglomerative import AutoAgglomerative
+from .kmeans import AutoKMeans
+from .tree import MergeTree
+
+__all__ = ["AutoAgglomerative", "AutoKMeans", "MergeTree"]

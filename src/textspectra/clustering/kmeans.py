@@ -1,0 +1,134 @@
+"""K-Means with its own k."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from ..rows import sum_by_code, take_units
+from .base import AutoClusterer, largest_first
+from .lloyd import MAX_PASSES, lloyd_pass, moved_centers, train_centers
+from .tree import ward_tree
+
+SEED_ROWS = 2000
+"""Rows whose Ward tree, cut at k, gives the first centres."""
+
+TRAINING_ROWS = 2**16
+"""Rows on which centres are trained before they meet all rows; at least ROWS_A_CENTER for each centre."""
+
+ROWS_A_CENTER = 16
+
+
+class AutoKMeans(AutoClusterer):
+    """K-Means on unit vectors that needs no k.
+
+    The first centres come from the Ward tree of up to 2,000 random rows, cut at k, so there
+    are no restarts and little depends on the seed (nothing up to 2,000 rows). Up to 65,536 rows, Lloyd's
+    algorithm runs on all of them; above, on a random sample of that size, and then once more
+    on everything. (From 1,000 clusters on, random rows are the first centres.)
+
+    Parameters
+    ----------
+    n_clusters : "auto" or int, default="auto"
+        Number of clusters; by default that of :func:`estimate_k`.
+    random_state : int, RandomState, Generator or None
+        The same int gives the same labels for any `n_jobs`.
+    n_jobs : int, optional
+        Cores to use; all by default.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int, shape (n,)
+        The cluster of each row. Clusters are numbered by size, the largest is 0.
+    n_clusters_ : int
+        Number of clusters.
+    k_estimate_ : KEstimate or None
+        Where `n_clusters` comes from; None when it was given.
+    cohesion_ratio_ : float
+        :func:`cohesion_ratio` of the labels; NaN where no two rows are alike.
+    cluster_centers_ : ndarray of shape (n_clusters_, d)
+        Means of the unit rows.
+    inertia_ : float
+        Weighted sum of squared distances of unit rows to their centres.
+
+    Examples
+    --------
+    >>> import numpy as np, textspectra as ts
+    >>> X = np.repeat(np.eye(8), 20, axis=0)
+    >>> model = ts.AutoKMeans(random_state=0).fit(X)
+    >>> model.n_clusters_, round(model.cohesion_ratio_, 2)
+    (8, 8.37)
+    >>> bool(model.predict([[0, 0, 9, 0, 0, 0, 0, 0]])[0] == model.labels_[40])
+    True
+    """
+
+    inertia_: float
+
+    def _cluster(self, X: NDArray[Any], weights: NDArray[np.float64], k: int, rng: np.random.Generator) -> None:
+        centers = sample_centers(X, weights, k, rng, n_jobs=self.n_jobs)
+        result = lloyd_pass(X, weights, centers, n_jobs=self.n_jobs)
+        if len(X) > training_size(k):
+            centers = moved_centers(result, centers)
+            result = lloyd_pass(X, weights, centers, n_jobs=self.n_jobs)
+        self.labels_, order = largest_first(result.labels)
+        self.cluster_centers_, self.inertia_ = centers[order], result.inertia
+        if len(order) < k:
+            warnings.warn(
+                f"{k} clusters were asked for, but only {len(order)} could be told apart; X may have "
+                "few distinct rows.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+def training_size(k: int) -> int:
+    """Return the number of rows on which `k` centres are trained.
+
+    Examples
+    --------
+    >>> training_size(10), training_size(10_000)
+    (65536, 160000)
+    """
+    return max(TRAINING_ROWS, ROWS_A_CENTER * k)
+
+
+def sample_centers(
+    X: NDArray[Any],
+    weights: NDArray[np.float64],
+    k: int,
+    rng: np.random.Generator,
+    *,
+    max_passes: int = MAX_PASSES,
+    n_jobs: int | None = None,
+) -> NDArray[np.float32]:
+    """Train `k` centres on a random sample of the rows that count, or on all of them if they are few.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sample_centers(np.eye(3), np.array([1.0, 0.0, 1.0]), 1, np.random.default_rng(0))
+    array([[0.5, 0. , 0.5]], dtype=float32)
+    """
+    candidates = np.flatnonzero(weights)
+    rows = _draw(candidates, training_size(k), rng)
+    units, weight = take_units(X, rows), weights[rows]
+    if k > SEED_ROWS // 2:
+        centers = units[_draw(np.arange(len(rows)), k, rng)]
+    else:
+        seeds = _draw(np.arange(len(rows)), SEED_ROWS, rng)
+        centers = _ward_centers(units[seeds], weight[seeds], min(k, len(seeds)))
+    return train_centers(units, weight, centers, max_passes=max_passes, n_jobs=n_jobs)
+
+
+def _draw(rows: NDArray[np.intp], size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    return rows if len(rows) <= size else np.sort(rng.choice(rows, size, replace=False, shuffle=False))
+
+
+def _ward_centers(units: NDArray[np.float32], weights: NDArray[np.float64], k: int) -> NDArray[np.float32]:
+    codes = ward_tree(units, weights).cut(k)
+    sums = sum_by_code(units, codes, k, weights.astype(np.float32))
+    return (sums / np.bincount(codes, weights)[:, None]).astype(np.float32)

@@ -1,0 +1,266 @@
+"""The Cohesion Ratio: how much more alike texts are inside clusters than anywhere."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .parallel import run_tasks
+from .rows import cluster_sums, take_units
+from .validation import RandomState, check_embeddings, check_labels, make_generator
+
+EXACT_ROWS = 4096
+"""Largest set of rows whose pairs are all visited to rectify them; larger sets are sampled."""
+
+BATCHES = 256
+"""Batches of pairs drawn from all rows, and in total from the clusters that are too large to be exact."""
+
+CLUSTER_BATCHES = 16
+"""Least number of batches drawn from each such cluster."""
+
+BATCH_SIDE = 64
+"""A batch is the pairs between this many random rows and as many others."""
+
+
+@dataclass(frozen=True)
+class ClusterCohesion:
+    """One cluster of a :class:`CohesionReport`.
+
+    Attributes
+    ----------
+    label : hashable
+        As it was passed in.
+    size : int
+        Number of rows.
+    similarity : float
+        Mean similarity over its pairs; that of all pairs for a single row, which has none.
+    ratio : float
+        The same, divided by the mean similarity over all pairs.
+
+    Examples
+    --------
+    >>> import textspectra as ts
+    >>> ts.cohesion_report([[1, 0], [1, 0], [0, 1], [0, 1]], ["a", "a", "b", "b"]).per_cluster[0]
+    ClusterCohesion(label='a', size=2, similarity=1.0, ratio=3.0)
+    """
+
+    label: Hashable
+    size: int
+    similarity: float
+    ratio: float
+
+
+@dataclass(frozen=True)
+class CohesionReport:
+    """The Cohesion Ratio of a clustering and its parts.
+
+    Attributes
+    ----------
+    mu_global : float
+        Mean similarity over all unordered pairs of rows.
+    mu_intra : float
+        Mean similarity over unordered pairs inside clusters; a cluster of one row counts as one
+        pair of value `mu_global`.
+    ratio : float
+        ``mu_intra / mu_global``. 1 is what random groups have; above 1, groups are more
+        alike inside than the data as a whole.
+    log_ratio : float
+        Its natural logarithm, which the paper reads as the pointwise mutual information of "two
+        texts are alike" and "they share a cluster".
+    standard_error : float
+        Of `ratio`, from the sampling of pairs; 0 where every pair was visited.
+    n_singletons : int
+        Clusters of one row.
+    per_cluster : tuple of ClusterCohesion
+        In ascending order of numeric labels, otherwise in order of first appearance.
+
+    Examples
+    --------
+    >>> import textspectra as ts
+    >>> report = ts.cohesion_report([[1, 0], [1, 0.1], [0, 1], [0.1, 1]], [0, 0, 1, 1])
+    >>> round(report.ratio, 2), report.n_singletons
+    (2.5, 0)
+    """
+
+    mu_global: float
+    mu_intra: float
+    ratio: float
+    log_ratio: float
+    standard_error: float
+    n_singletons: int
+    per_cluster: tuple[ClusterCohesion, ...] = field(repr=False)
+
+
+def cohesion_ratio(
+    X: ArrayLike,
+    labels: ArrayLike | Sequence[Hashable],
+    *,
+    rectify: bool = True,
+    random_state: RandomState = None,
+) -> float:
+    """Score a clustering without labels of truth: mean similarity inside clusters over that of all pairs.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Embeddings.
+    labels : sequence of n hashable values
+        The cluster of each row. -1 is a label like any other.
+    rectify : bool, default=True
+        Count negative cosines as 0, as the paper does. Without it the result is exact at any n.
+    random_state : int, RandomState, Generator or None
+        For the pairs that are sampled, see :func:`cohesion_report`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import textspectra as ts
+    >>> X = [[1, 0], [1, 0.1], [0, 1], [0.1, 1]]
+    >>> round(ts.cohesion_ratio(X, ["a", "a", "b", "b"]), 2)
+    2.5
+    >>> round(ts.cohesion_ratio(X, ["a", "b", "a", "b"]), 2)
+    0.25
+    """
+    return cohesion_report(X, labels, rectify=rectify, random_state=random_state).ratio
+
+
+def cohesion_report(
+    X: ArrayLike,
+    labels: ArrayLike | Sequence[Hashable],
+    *,
+    rectify: bool = True,
+    random_state: RandomState = None,
+) -> CohesionReport:
+    """Compute the Cohesion Ratio with its parts, overall and for each cluster.
+
+    The sum of cosines over the pairs of a set of m unit rows is ``(‖Σx‖² - m) / 2``, so one pass
+    over `X` is enough for all clusters at once. What rectifying adds is the negative part. In
+    sets of up to 4,096 rows it is exact; in larger sets it is estimated from a million
+    random pairs of all rows, and as many inside clusters, and `standard_error` says how well.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Embeddings.
+    labels : sequence of n hashable values
+        The cluster of each row. -1 is a label like any other.
+    rectify : bool, default=True
+        Count negative cosines as 0, as the paper does. Without it the result is exact at any n.
+    random_state : int, RandomState, Generator or None
+        For the pairs that are sampled.
+
+    Returns
+    -------
+    CohesionReport
+
+    Examples
+    --------
+    >>> import textspectra as ts
+    >>> X = [[1, 0], [1, 0.1], [0, 1], [0.1, 1]]
+    >>> [cluster.size for cluster in ts.cohesion_report(X, ["a", "a", "a", "b"]).per_cluster]
+    [3, 1]
+    """
+    X = check_embeddings(X)
+    codes, names = check_labels(labels, len(X))
+    sizes = np.bincount(codes, minlength=len(names))
+    sums = cluster_sums(X, codes, len(names))
+    means = _linear_means(np.vstack([sums.sum(axis=0), sums]), np.append(len(X), sizes))
+    errors = np.zeros(len(means))
+    if rectify:
+        negatives, errors = _negative_means(X, codes, sizes, means, make_generator(random_state))
+        means = means - negatives
+    mu_global = float(means[0])
+    if mu_global <= 0:
+        raise ValueError(
+            f"The mean similarity over all pairs is {mu_global:.3g}, so a ratio to it means nothing. "
+            + ("No two rows of X point the same way." if rectify else "Use rectify=True, which counts negatives as 0.")
+        )
+    similarity = np.where(sizes > 1, means[1:], mu_global)
+    weights = _n_pairs(sizes) + (sizes == 1)
+    weights = weights / weights.sum()
+    mu_intra = float(weights @ similarity)
+    ratio = mu_intra / mu_global
+    intra_error = math.sqrt(float(weights**2 @ (errors[1:] ** 2)))
+    return CohesionReport(
+        mu_global=mu_global,
+        mu_intra=mu_intra,
+        ratio=ratio,
+        log_ratio=math.log(ratio) if ratio > 0 else -math.inf,
+        standard_error=math.hypot(intra_error, ratio * float(errors[0])) / mu_global,
+        n_singletons=int((sizes == 1).sum()),
+        per_cluster=tuple(
+            ClusterCohesion(name, int(size), float(value), float(value / mu_global))
+            for name, size, value in zip(names, sizes, similarity, strict=True)
+        ),
+    )
+
+
+def _n_pairs(sizes: NDArray[np.intp]) -> NDArray[np.float64]:
+    return sizes * (sizes - 1.0) / 2
+
+
+def _linear_means(sums: NDArray[np.float64], sizes: NDArray[np.intp] | int) -> NDArray[np.float64]:
+    """Return the mean cosine over the pairs of each set, from the sum of its unit rows; 0 for a single row."""
+    doubled_pairs = np.maximum(sizes * (np.asarray(sizes) - 1.0), 1)
+    means: NDArray[np.float64] = ((sums**2).sum(axis=-1) - sizes) / doubled_pairs
+    return means
+
+
+def _negative_means(
+    X: NDArray[Any],
+    codes: NDArray[np.intp],
+    sizes: NDArray[np.intp],
+    linear_means: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean of ``min(cosine, 0)`` over the pairs of all rows and of each cluster, and standard errors."""
+    members = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
+    pairs = _n_pairs(sizes)
+    share = pairs / max(pairs[sizes > EXACT_ROWS].sum(), 1)
+    n_batches = np.maximum(CLUSTER_BATCHES, np.ceil(BATCHES * share)).astype(int)
+    sets = [np.arange(len(X)), *members]
+    tasks = (
+        (X, rows, mean, int(n), rng.spawn(1)[0] if len(rows) > EXACT_ROWS else rng)
+        for rows, mean, n in zip(sets, linear_means, [BATCHES, *n_batches], strict=True)
+    )
+    results = np.array(run_tasks(_negative_mean, tasks, n_jobs=None, shared_memory=True))
+    return results[:, 0], results[:, 1]
+
+
+def _negative_mean(
+    X: NDArray[Any], rows: NDArray[np.intp], linear_mean: float, n_batches: int, rng: np.random.Generator
+) -> tuple[float, float]:
+    m = len(rows)
+    if m < 2:
+        return 0.0, 0.0
+    if m <= EXACT_ROWS:
+        return _negative_sum(take_units(X, rows)) / (m * (m - 1) / 2), 0.0
+    cosine, negative = np.empty((2, n_batches))
+    for batch in range(n_batches):
+        units = take_units(X, rows[rng.choice(m, 2 * BATCH_SIDE, replace=False)])
+        cosines = units[:BATCH_SIDE] @ units[BATCH_SIDE:].T
+        cosine[batch], negative[batch] = cosines.mean(), np.minimum(cosines, 0).mean()
+    # The mean cosine is known exactly; regressing on it takes out the part of the error that it explains.
+    centred = cosine - cosine.mean()
+    slope = float(centred @ negative) / max(float(centred @ centred), np.finfo(float).tiny)
+    residuals = negative - slope * (cosine - linear_mean)
+    return min(0.0, float(residuals.mean())), float(residuals.std()) / math.sqrt(n_batches)
+
+
+def _negative_sum(units: NDArray[np.float32]) -> float:
+    """Return the sum of ``min(cosine, 0)`` over all unordered pairs of rows."""
+    total = 0.0
+    step = 512
+    for start in range(0, len(units), step):
+        negatives = np.minimum(units[start : start + step] @ units[start:].T, 0)
+        met_twice = negatives[:, : len(negatives)]
+        total += float(negatives.sum(dtype=np.float64)) - float(met_twice.sum(dtype=np.float64)) / 2
+    return total

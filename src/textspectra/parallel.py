@@ -1,0 +1,46 @@
+"""Many small tasks on all cores, with one BLAS thread each and results in the order of the tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
+from threadpoolctl import threadpool_limits
+
+Result = TypeVar("Result")
+
+
+def run_tasks(
+    function: Callable[..., Result],
+    tasks: Iterable[tuple[Any, ...]],
+    *,
+    n_jobs: int | None,
+    shared_memory: bool = False,
+) -> list[Result]:
+    """Call ``function(*task)`` for every task and return the results in order.
+
+    Parameters
+    ----------
+    function : callable
+        It should spend its time outside the GIL: threads are what runs it by default.
+    tasks : iterable of tuples
+        Consumed as workers become free, so a generator keeps few tasks in memory.
+    n_jobs : int or None
+        As in joblib, but None means all cores unless a ``joblib.parallel_config`` is active.
+    shared_memory : bool
+        Insist on threads. Otherwise an active ``joblib.parallel_config`` chooses the back end.
+
+    Examples
+    --------
+    >>> run_tasks(pow, [(2, 3), (3, 2)], n_jobs=2)
+    [8, 9]
+    """
+    if n_jobs is None and get_active_backend()[1] in (None, 1):
+        n_jobs = -1
+    hint = {"require": "sharedmem"} if shared_memory else {"prefer": "threads"}
+    # One BLAS thread a task, whatever n_jobs: oversubscribed BLAS threads can cost a factor of 50,
+    # and a varying number of them would make results depend on the machine.
+    with threadpool_limits(1, user_api="blas"):
+        return list(Parallel(n_jobs=n_jobs, **hint)(delayed(function)(*task) for task in tasks))

@@ -1,0 +1,159 @@
+"""What every public function asks of its input, and the sentence a person gets when it is not met."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Hashable, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_array, validate_data
+
+RandomState = int | np.random.RandomState | np.random.Generator | None
+
+
+def check_embeddings(
+    X: ArrayLike, *, minimum: int = 2, estimator: BaseEstimator | None = None, reset: bool = True
+) -> NDArray[Any]:
+    """Return `X` as a two-dimensional array of numbers without copying or reading its values.
+
+    The values themselves are checked where rows are read, in :mod:`textspectra.similarity`, so
+    that a memory map of any size passes through here at no cost. With an `estimator`, the number
+    and names of the features are recorded on it (or compared, when ``reset=False``), as
+    scikit-learn wants it.
+    """
+    if sparse.issparse(X):
+        raise TypeError(
+            "X is a sparse matrix; textspectra works on dense embeddings. Reduce it first, for example with "
+            "sklearn.decomposition.TruncatedSVD(256), or pass X.toarray() if it is small."
+        )
+    if isinstance(X, Sequence) and len(X) and isinstance(X[0], str):
+        raise ValueError("X holds texts, but this function takes their embeddings: one row of numbers for each text.")
+    options: dict[str, Any] = {
+        "accept_sparse": False,
+        "dtype": "numeric",
+        "ensure_all_finite": False,
+        "ensure_min_samples": minimum,
+    }
+    if estimator is None:
+        return np.asarray(check_array(X, input_name="X", **options))
+    return np.asarray(validate_data(estimator, X, reset=reset, **options))
+
+
+def check_labels(labels: ArrayLike | Sequence[Hashable], n_rows: int) -> tuple[NDArray[np.intp], list[Hashable]]:
+    """Return an integer code for each row, and the label that each code stands for.
+
+    Labels are any hashable values. Numbers are coded in ascending order, anything else in the
+    order of first appearance.
+    """
+    values = np.asarray(labels) if not isinstance(labels, list) or not labels else _as_array(labels)
+    if values.ndim != 1 and not isinstance(labels, list | tuple):
+        raise ValueError(f"labels must be one-dimensional, one label a row, but its shape is {values.shape}.")
+    n_labels = len(values)
+    if n_labels != n_rows:
+        raise ValueError(f"labels has {n_labels:,} entries but X has {n_rows:,} rows; they must be equally many.")
+    if values.ndim == 1 and values.dtype.kind in "iufb":
+        _refuse_missing(np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, bool))
+        return _code_numbers(values)
+    codes_by_label: dict[Hashable, int] = {}
+    sequence = labels if isinstance(labels, list | tuple) else values.tolist()
+    _refuse_missing(np.array([value is None or value != value for value in sequence]))
+    codes = np.array([codes_by_label.setdefault(value, len(codes_by_label)) for value in sequence], np.intp)
+    return codes, list(codes_by_label)
+
+
+def _code_numbers(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Hashable]]:
+    if values.dtype.kind == "i" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < 4 * len(values):  # no need to sort: a look-up table is ten times as fast
+            shifted = values.astype(np.intp) - low
+            present = np.bincount(shifted) > 0
+            names = (np.flatnonzero(present) + low).tolist()
+            return (np.cumsum(present) - 1)[shifted], list(names)
+    unique, codes = np.unique(values, return_inverse=True)
+    return codes.astype(np.intp, copy=False), unique.tolist()
+
+
+def _as_array(labels: list[Any]) -> NDArray[Any]:
+    if all(isinstance(label, (bool, int, float, np.number, np.bool_)) for label in labels):
+        return np.asarray(labels)
+    values = np.empty(len(labels), object)
+    values[:] = labels
+    return values
+
+
+def _refuse_missing(missing: NDArray[np.bool_]) -> None:
+    if missing.any():
+        raise ValueError(
+            f"labels has a missing value at row {int(missing.argmax())} (and {int(missing.sum()) - 1:,} more); "
+            "give such rows a label of their own, such as -1."
+        )
+
+
+def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
+    """Return one non-negative weight a row; ones where none are given."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = np.asarray(sample_weight, np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape} but X has {n_rows:,} rows; sample_weight.shape == "
+            f"({n_rows},) is needed."
+        )
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(f"sample_weight is {weights[row]} at row {row}; weights must be finite and at least 0.")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row; at least one row must count.")
+    return weights
+
+
+def check_whole_number(name: str, value: Any, *, low: int, high: int | None = None, hint: str = "") -> int:
+    """Return `value` as an int within ``low .. high``, or say what is allowed."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if is_whole and value >= low and (high is None or value <= high):
+        return int(value)
+    allowed = f"at least {low:,}" if high is None else f"from {low:,} to {high:,}"
+    raise ValueError(f"{name} must be a whole number {allowed}, but it is {value!r}.{' ' + hint if hint else ''}")
+
+
+def check_n_clusters(value: Any, n_rows: int) -> int | None:
+    """Return the number of clusters asked for, or None for ``"auto"``."""
+    if isinstance(value, str) and value == "auto":
+        return None
+    if isinstance(value, str):
+        raise ValueError(f'n_clusters must be "auto" or a whole number, but it is {value!r}.')
+    return check_whole_number("n_clusters", value, low=1, high=n_rows, hint=f"X has {n_rows:,} rows (n_samples).")
+
+
+def make_generator(random_state: RandomState) -> np.random.Generator:
+    """Return a generator; the same int always starts the same stream."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        check_random_state(random_state)
+        raise
+
+
+def require(module: str, *, extra: str) -> ModuleType:
+    """Import an optional dependency, or name the line that installs it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if not f"{module}.".startswith(f"{error.name}."):
+            raise
+        raise ModuleNotFoundError(
+            f'{module} is needed for this and is not installed: pip install "textspectra[{extra}]"', name=error.name
+        ) from None
