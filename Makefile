@@ -11,7 +11,7 @@ INSTALLED := $(VENV)/.installed
 .PHONY: demo test test-slow lint format bench lock clean
 
 demo: $(INSTALLED)
-	$(BIN)/python examples/demo.py
+	$(BIN)/textspectra demo
 
 test: lint
 	$(BIN)/python -m pytest -n auto -m "not slow"
@@ -30,6 +30,7 @@ format: $(INSTALLED)
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/text.py
 
 $(INSTALLED): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; try: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'

@@ -1,16 +1,7 @@
-"""Shared data: planted groups anywhere, the labelled sets where TEXTSPECTRA_DATA or ../shared/data has them."""
-
-import os
-from pathlib import Path
+"""Planted groups, for every test."""
 
 import numpy as np
 import pytest
-
-DATA = Path(os.environ.get("TEXTSPECTRA_DATA", Path(__file__).parents[2] / "shared" / "data"))
-
-needs_data = pytest.mark.skipif(
-    not DATA.is_dir(), reason="the labelled text sets are not here; point TEXTSPECTRA_DATA to their folder"
-)
 
 
 @pytest.fixture(scope="session")

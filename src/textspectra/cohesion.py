@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .errors import UserError
 from .parallel import run_tasks
 from .rows import cluster_sums, take_units
 from .validation import RandomState, check_embeddings, check_labels, make_generator
@@ -179,7 +180,7 @@ def cohesion_report(
         means = means - negatives
     mu_global = float(means[0])
     if mu_global <= 0:
-        raise ValueError(
+        raise UserError(
             f"The mean similarity over all pairs is {mu_global:.3g}, so a ratio to it means nothing. "
             + ("No two rows of X point the same way." if rectify else "Use rectify=True, which counts negatives as 0.")
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .errors import UserError
 from .parallel import run_tasks
 from .rows import check_rows, take_units
 from .spectrum import graph_spectrum
@@ -24,11 +25,11 @@ EPSILON = 1e-6
 FLAT = 1e-5
 """A spectrum whose differences are all below this is flat: what is left is rounding in float32."""
 
-SMALL_REPLICATES = 40
-"""Subsamples behind the interval when all rows fit into one sample."""
+SPREAD_SHARE = 0.8
+"""Largest share of the rows in a sample behind the interval: samples that nearly coincide cannot disagree."""
 
-SMALL_SHARE = 0.8
-"""Share of the rows in each of those subsamples."""
+SPREAD_REPLICATES = 40
+"""Samples drawn for the interval alone, where those behind the estimate are larger than that."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,10 @@ class KEstimate:
         Before rounding: the mean over the replicates, or k itself where one sample held all rows.
     interval : tuple of int
         The range that holds 95 % of the single-sample estimates: what another random sample
-        of this data would have said. Always includes `k`. With more than `max_sample` rows the
-        samples are the replicates themselves; otherwise they are 80 % of the rows each.
+        of this data would have said. Always includes `k`. The samples are those behind the
+        mean, or of 80 % of the rows each, where those behind the mean are larger than that.
     replicates : ndarray of int
-        The estimate from each of those samples.
+        The estimate from each sample behind the interval.
     fallback_fraction : float
         The share of estimates behind `mean` in which no jump was found, so that the default took
         its place. Near 1 the spectrum has nothing to say about this data.
@@ -86,7 +87,7 @@ class KEstimate:
         source = (
             f"the spectrum of all {self.n_samples:,} rows"
             if size == self.n_samples
-            else f"{len(self.replicates)} samples of {size:,} out of {self.n_samples:,} rows"
+            else f"random samples of {size:,} out of {self.n_samples:,} rows"
         )
         doubt = f"; no jump in {self.fallback_fraction:.0%} of them" if self.fallback_fraction else ""
         low, high = self.interval
@@ -181,12 +182,12 @@ def k_from_spectrum(eigenvalues: ArrayLike, *, window: int = 3, fallback: int = 
     """
     values = np.asarray(eigenvalues, np.float64)
     if values.ndim != 1 or not len(values):
-        raise ValueError(f"eigenvalues must be a one-dimensional, non-empty array, but its shape is {values.shape}.")
+        raise UserError(f"eigenvalues must be a one-dimensional, non-empty array, but its shape is {values.shape}.")
     if not np.isfinite(values).all():
-        raise ValueError(f"eigenvalues has a NaN or infinity at position {int((~np.isfinite(values)).argmax())}.")
+        raise UserError(f"eigenvalues has a NaN or infinity at position {int((~np.isfinite(values)).argmax())}.")
     if (np.diff(values) < 0).any():
         position = int((np.diff(values) < 0).argmax()) + 1
-        raise ValueError(f"eigenvalues must be ascending, but the one at position {position} is below the one before.")
+        raise UserError(f"eigenvalues must be ascending, but the one at position {position} is below the one before.")
     check_whole_number("window", window, low=1)
     check_whole_number("fallback", fallback, low=1)
     jump = read_spectrum(values, window).jump
@@ -220,8 +221,8 @@ def estimate_k(
     max_sample : int, default=1000
         Rows in a sample.
     n_replicates : int, optional
-        Number of samples; by default ``round(10 · log2 n)``, and 40 for the interval alone
-        where all rows fit into one sample.
+        Number of samples; by default ``round(10 · log2 n)``, and 40 for samples that serve the
+        interval alone.
     zscore : bool, default=False
         Standardize similarities before rectifying them.
     fallback : int, default=5
@@ -242,7 +243,7 @@ def estimate_k(
     >>> rng = np.random.default_rng(0)
     >>> X = np.repeat(np.eye(12), 150, axis=0) + 0.03 * rng.standard_normal((1800, 12))
     >>> ts.estimate_k(X, random_state=0)
-    12 clusters (95 % interval 12 to 12), from 108 samples of 1,000 out of 1,800 rows
+    12 clusters (95 % interval 12 to 12), from random samples of 1,000 out of 1,800 rows
     """
     X = check_embeddings(X)
     check_rows(X, n_jobs=n_jobs)
@@ -278,28 +279,29 @@ def estimate_from_rows(
     rng = make_generator(random_state)
     last_position = np.cumsum(counts)
     n = int(last_position[-1])
-    whole = n <= rule.max_sample
-    size = max(2, round(SMALL_SHARE * n)) if whole else rule.max_sample
-    n_replicates = rule.n_replicates or (SMALL_REPLICATES if whole else round(10 * math.log2(n)))
+    size = min(n, rule.max_sample)
+    n_behind_mean = 1 if size == n else rule.n_replicates or round(10 * math.log2(n))
+    spread_size = max(2, min(size, round(SPREAD_SHARE * n)))
+    n_behind_interval = 0 if spread_size == size else rule.n_replicates or SPREAD_REPLICATES
 
     def samples() -> Iterator[tuple[NDArray[np.float32], Rule]]:
-        for replicate in range(n_replicates + whole):
-            everything = whole and replicate == 0
-            positions = np.arange(n) if everything else rng.choice(n, min(size, n), replace=False, shuffle=False)
+        for sample_size in [size] * n_behind_mean + [spread_size] * n_behind_interval:
+            everything = sample_size == n
+            positions = np.arange(n) if everything else rng.choice(n, sample_size, replace=False, shuffle=False)
             yield take_units(X, np.searchsorted(last_position, positions, side="right")), rule
 
     results = run_tasks(_estimate_sample, samples(), n_jobs=n_jobs)
-    behind_mean = results[:1] if whole else results
-    behind_interval = np.array([result.k for result in results[whole:]], np.intp)
+    behind_mean, behind_interval = results[:n_behind_mean], results[n_behind_mean:] or results
     mean = float(np.mean([result.k for result in behind_mean]))
     k = max(1, round(mean))
-    low, high = np.quantile(behind_interval, [0.025, 0.975])
+    replicates = np.array([result.k for result in behind_interval], np.intp)
+    low, high = np.quantile(replicates, [0.025, 0.975])
     typical = min(behind_mean, key=lambda result: abs(result.k - mean))
     return KEstimate(
         k=k,
         mean=mean,
         interval=(min(k, math.floor(low)), max(k, math.ceil(high))),
-        replicates=behind_interval,
+        replicates=replicates,
         fallback_fraction=float(np.mean([result.reading.jump is None for result in behind_mean])),
         n_samples=n,
         eigenvalues=typical.eigenvalues,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .errors import UserError
 from .parallel import run_tasks
 
 Result = TypeVar("Result")
@@ -37,7 +38,7 @@ def scaled_rows(
 
     Raises
     ------
-    ValueError
+    UserError
         Where a row has a NaN or an infinity, or is all zeros; the message names the row.
 
     Examples
@@ -82,14 +83,13 @@ def _carefully_scaled(
     numbers = positions + first_row if isinstance(first_row, int) else first_row[positions]
     broken = ~np.isfinite(peaks)
     if broken.any():
-        raise ValueError(
+        raise UserError(
             f"X has a NaN or infinity (inf) in {_name_rows(numbers[broken])}; remove such rows or embed them again."
         )
     zero = peaks == 0
     if zero.any():
-        raise ValueError(
-            f"X is all zeros in {_name_rows(numbers[zero])}; a zero vector has no direction, so cosine similarity is "
-            "not defined there. Remove such rows first."
+        raise UserError(
+            f"X is all zeros in {_name_rows(numbers[zero])}; a zero vector has no direction. Remove such rows first."
         )
     wide = wide / peaks[:, None]
     scaled: NDArray[np.float64] = wide / np.sqrt(np.einsum("ij,ij->i", wide, wide))[:, None]
@@ -159,8 +159,7 @@ def check_rows(X: NDArray[Any], *, n_jobs: int | None = None) -> None:
     >>> check_rows(np.array([[1.0, 2.0], [0.0, 0.0]]))
     Traceback (most recent call last):
         ...
-    ValueError: X is all zeros in row 1; a zero vector has no direction, so cosine similarity is not defined there. \
-Remove such rows first.
+    textspectra.errors.UserError: X is all zeros in row 1; a zero vector has no direction. Remove such rows first.
     """
     map_row_blocks(lambda rows, scale: None, X, n_jobs=n_jobs)
 

@@ -14,6 +14,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, validate_data
 
+from .errors import UserError
+
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
 
@@ -33,7 +35,7 @@ def check_embeddings(
             "sklearn.decomposition.TruncatedSVD(256), or pass X.toarray() if it is small."
         )
     if isinstance(X, Sequence) and len(X) and isinstance(X[0], str):
-        raise ValueError("X holds texts, but this function takes their embeddings: one row of numbers for each text.")
+        raise UserError("X holds texts, but this function takes their embeddings: one row of numbers for each text.")
     options: dict[str, Any] = {
         "accept_sparse": False,
         "dtype": "numeric",
@@ -53,10 +55,10 @@ def check_labels(labels: ArrayLike | Sequence[Hashable], n_rows: int) -> tuple[N
     """
     values = np.asarray(labels) if not isinstance(labels, list) or not labels else _as_array(labels)
     if values.ndim != 1 and not isinstance(labels, list | tuple):
-        raise ValueError(f"labels must be one-dimensional, one label a row, but its shape is {values.shape}.")
+        raise UserError(f"labels must be one-dimensional, one label a row, but its shape is {values.shape}.")
     n_labels = len(values)
     if n_labels != n_rows:
-        raise ValueError(f"labels has {n_labels:,} entries but X has {n_rows:,} rows; they must be equally many.")
+        raise UserError(f"labels has {n_labels:,} entries but X has {n_rows:,} rows; they must be equally many.")
     if values.ndim == 1 and values.dtype.kind in "iufb":
         _refuse_missing(np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, bool))
         return _code_numbers(values)
@@ -89,7 +91,7 @@ def _as_array(labels: list[Any]) -> NDArray[Any]:
 
 def _refuse_missing(missing: NDArray[np.bool_]) -> None:
     if missing.any():
-        raise ValueError(
+        raise UserError(
             f"labels has a missing value at row {int(missing.argmax())} (and {int(missing.sum()) - 1:,} more); "
             "give such rows a label of their own, such as -1."
         )
@@ -103,16 +105,16 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.fl
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.shape != (n_rows,):
-        raise ValueError(
+        raise UserError(
             f"sample_weight has shape {weights.shape} but X has {n_rows:,} rows; sample_weight.shape == "
             f"({n_rows},) is needed."
         )
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         row = int(bad.argmax())
-        raise ValueError(f"sample_weight is {weights[row]} at row {row}; weights must be finite and at least 0.")
+        raise UserError(f"sample_weight is {weights[row]} at row {row}; weights must be finite and at least 0.")
     if not weights.any():
-        raise ValueError("sample_weight is zero for every row; at least one row must count.")
+        raise UserError("sample_weight is zero for every row; at least one row must count.")
     return weights
 
 
@@ -122,7 +124,7 @@ def check_whole_number(name: str, value: Any, *, low: int, high: int | None = No
     if is_whole and value >= low and (high is None or value <= high):
         return int(value)
     allowed = f"at least {low:,}" if high is None else f"from {low:,} to {high:,}"
-    raise ValueError(f"{name} must be a whole number {allowed}, but it is {value!r}.{' ' + hint if hint else ''}")
+    raise UserError(f"{name} must be a whole number {allowed}, but it is {value!r}.{' ' + hint if hint else ''}")
 
 
 def check_n_clusters(value: Any, n_rows: int) -> int | None:
@@ -130,7 +132,7 @@ def check_n_clusters(value: Any, n_rows: int) -> int | None:
     if isinstance(value, str) and value == "auto":
         return None
     if isinstance(value, str):
-        raise ValueError(f'n_clusters must be "auto" or a whole number, but it is {value!r}.')
+        raise UserError(f'n_clusters must be "auto" or a whole number, but it is {value!r}.')
     return check_whole_number("n_clusters", value, low=1, high=n_rows, hint=f"X has {n_rows:,} rows (n_samples).")
 
 

@@ -1,0 +1,64 @@
+"""What the benchmarks share: timing, the table, one process a measurement."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+DATA = Path(os.environ.get("TEXTSPECTRA_DATA", ROOT.parent / "shared" / "data"))
+TITLES = DATA / "stackexchange121.parquet"
+Row = tuple[str, str, str, str]
+"""What was measured, the bar, what was reached, details."""
+
+
+def seconds(call: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
+    """Return the median time and the last result."""
+    times = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        result = call()
+        times.append(time.perf_counter() - start)
+    return float(np.median(times)), result
+
+
+def process_seconds(*command: str, repeat: int = 9) -> float:
+    """Return the median time of a command."""
+    return seconds(lambda: subprocess.run(command, check=True, capture_output=True), repeat)[0]  # noqa: S603
+
+
+def met(bar: str, value: str) -> str:
+    """Say whether a figure such as "2.1×" meets a bar such as "≤ 4×"."""
+    if bar == "shown":
+        return ""
+    limit, reached = (float(text.strip("≤≥ ×%MGB").replace(",", "")) for text in (bar, value))
+    return "yes" if (reached <= limit if bar.startswith("≤") else reached >= limit) else "**no**"
+
+
+def main(script: str, target: str, title: str, parts: Mapping[str, Callable[[], list[Row]]]) -> None:
+    """Run every part in a process of its own and write the table; with an argument, run that part here."""
+    if len(sys.argv) == 2:
+        print(json.dumps(parts[sys.argv[1]]()))
+        return
+    if not TITLES.exists():
+        sys.exit(f"This benchmark needs {TITLES.name}; point TEXTSPECTRA_DATA to its folder.")
+    lines = ["| what | bar | reached | met | details |", "|---|---|---|---|---|"]
+    for name in parts:
+        print(name, flush=True)
+        process = subprocess.run([sys.executable, script, name], check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603
+        for what, bar, value, details in json.loads(process.stdout.splitlines()[-1]):
+            lines.append(f"| {what} | {bar} | {value} | {met(bar, value)} | {details} |")
+            print(lines[-1], flush=True)
+    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
+    note = "Every ratio comes from one run on one machine; rivals that compile are warmed up first."
+    text = f"# {title}\n\nWritten by `make bench` ({machine}). {note}\n\n" + "\n".join(lines) + "\n"
+    (ROOT / "benchmarks" / target).write_text(text)

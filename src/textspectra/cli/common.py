@@ -1,0 +1,188 @@
+"""What several commands share: options, input, progress."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from rich.console import Console
+
+    from ..io import TextTable
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+LABELS = {
+    "reading": "reading the texts",
+    "embedding": "embedding",
+    "estimating": "estimating the number of groups",
+    "grouping": "estimating k and grouping",
+    "describing": "finding keywords and names",
+    "scoring": "scoring",
+    "writing": "writing",
+}
+
+
+def options(*decorators: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """Bundle option decorators, in the order in which --help shows them."""
+
+    def bundle(function: Function) -> Function:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return bundle
+
+
+source_argument = click.argument("source", metavar="FILE")
+input_options = options(
+    click.option("--text-column", metavar="NAME", help="The column that holds the texts; found by itself if obvious."),
+    click.option("--encoding", metavar="NAME", help="Character encoding of a text file, if it is not UTF-8."),
+)
+model_options = options(
+    click.option("--model", default="wordllama", show_default=True, metavar="NAME", help="See `textspectra models`."),
+    click.option(
+        "--embeddings", metavar="FILE_OR_COLUMN",
+        help="Skip the model: a .npy or .parquet file with a row a text, or a list column of the input.",
+    ),
+    click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of embeddings."),
+)  # fmt: skip
+seed_option = click.option("--seed", default=0, show_default=True, help="The same seed gives the same result.")
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print a machine-readable summary to stdout.")
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace outputs that exist already.")
+
+
+class Stages:
+    """Shows which stage is under way, how far it is, and remembers how long each took."""
+
+    def __init__(self, console: Console | None) -> None:
+        self.seconds: dict[str, float] = {}
+        self._console = console
+        self._bars: Any = None
+        self._task: Any = None
+        self._stage = ""
+        self._start = 0.0
+
+    def __call__(self, stage: str, done: int = 0, total: int | None = None) -> None:
+        """Enter a stage, or report how far it is."""
+        now = time.perf_counter()
+        if stage != self._stage:
+            self.finish()
+            self._stage, self._start = stage, now
+            if self._console is not None:
+                self._task = self._open_bars().add_task(LABELS[stage], total=None)
+        if self._task is not None and total is not None and total > 1:
+            self._bars.update(self._task, completed=done, total=total)
+
+    def finish(self) -> None:
+        """Close the stage that is under way."""
+        if not self._stage:
+            return
+        self.seconds[self._stage] = self.seconds.get(self._stage, 0) + time.perf_counter() - self._start
+        if self._task is not None:
+            self._bars.update(self._task, completed=1, total=1)
+        self._stage, self._task = "", None
+
+    def close(self) -> None:
+        """Close the stage and take the bars off the screen."""
+        self.finish()
+        if self._bars is not None:
+            self._bars.stop()
+            self._bars = None
+
+    def _open_bars(self) -> Any:
+        if self._bars is None:
+            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            self._bars = Progress(*columns, console=self._console, transient=True)
+            self._bars.start()
+        return self._bars
+
+
+@contextmanager
+def stages(*, quiet: bool) -> Iterator[Stages]:
+    """Show progress on standard error, unless asked not to or nobody is there to see it."""
+    console = None
+    if not quiet and sys.stderr.isatty():
+        from rich.console import Console
+
+        console = Console(stderr=True)
+    progress = Stages(console)
+    try:
+        yield progress
+    finally:
+        progress.close()
+
+
+def read_input(source: str, text_column: str | None, encoding: str | None) -> TextTable:
+    """Read a table of texts from a file or standard input."""
+    from ..io import read_table
+
+    return read_table(source, text_column=text_column, encoding=encoding, stdin=sys.stdin.buffer)
+
+
+def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[Any] | None:
+    """Return the embeddings that --embeddings names: a file, or a list column of the table."""
+    if embeddings is None:
+        return None
+    from ..io import list_column, read_embeddings
+
+    if embeddings in table.table.column_names:
+        return list_column(table.table, embeddings)
+    return read_embeddings(Path(embeddings))
+
+
+def embed_source(table: TextTable, model: str, embeddings: str | None, *, cache: bool, tell: Stages) -> NDArray[Any]:
+    """Return one embedding for each row of the table."""
+    from ..embedding import embed_texts
+    from ..errors import UserError
+
+    given = given_embeddings(embeddings, table)
+    if given is None:
+        return embed_texts(table.texts(), model, cache=cache, progress=lambda *step: tell("embedding", *step))
+    if len(given) != len(table.table):
+        raise UserError(f"{embeddings} has {len(given):,} rows, but there are {len(table.table):,} texts.")
+    return given
+
+
+def name_parts(source: str, table: TextTable) -> tuple[str, str]:
+    """Return the stem of the output's name and its suffix: the input's own, but CSV for plain text.
+
+    Plain text has no place for further columns.
+    """
+    from ..io import TableFormat
+
+    origin = Path("texts" if source == "-" else source)
+    suffixes = origin.suffixes[-2:] if table.compression else origin.suffixes[-1:]
+    stem = origin.name.removesuffix("".join(suffixes)) or origin.name
+    if table.format is TableFormat.TEXT:
+        return stem, ".csv"
+    return stem, "".join(suffixes) or f".{table.format}"
+
+
+def write_labelled(
+    table: TextTable, columns: Mapping[str, Any], path: Path, *, spreadsheet_safe: bool, overwrite: bool
+) -> None:
+    """Write the table with further columns, in the format of the path's name, or the one it came in."""
+    from ..io import format_from_name, with_columns, write_table
+
+    labelled, _ = with_columns(table.table, columns)
+    form, compression = format_from_name(path)
+    write_table(
+        labelled,
+        path,
+        format=form or table.format,
+        compression=compression,
+        overwrite=overwrite,
+        spreadsheet_safe=spreadsheet_safe,
+        delimiter=table.delimiter,
+    )

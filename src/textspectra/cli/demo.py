@@ -1,0 +1,21 @@
+"""`textspectra demo`: the main job on the example."""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+
+import click
+
+from .cluster import run
+from .common import stages
+from .summary import print_summary, summarize
+
+
+@click.command("demo")
+@click.option("--out", default="textspectra-demo", show_default=True, metavar="FOLDER", help="Where outputs go.")
+def command(out: str) -> None:
+    """Group 1,019 customer messages that come with the package, and say what to open."""
+    with as_file(files("textspectra") / "data" / "customer_messages.csv") as example:
+        with stages(quiet=False) as tell:
+            result, table, outputs = run(str(example), out, tell, overwrite=True)
+        print_summary(summarize(result, str(example), table.text_column, outputs, tell.seconds))

@@ -1,0 +1,56 @@
+"""`textspectra estimate`: k and nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from .common import (
+    embed_source,
+    input_options,
+    json_option,
+    model_options,
+    quiet_option,
+    read_input,
+    seed_option,
+    source_argument,
+    stages,
+)
+
+
+@click.command("estimate")
+@source_argument
+@input_options
+@model_options
+@seed_option
+@quiet_option
+@json_option
+def command(
+    source: str, text_column: str | None, encoding: str | None, model: str, embeddings: str | None, no_cache: bool,
+    seed: int, quiet: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Tell how many groups the texts of FILE have, with the interval of the estimate."""
+    from ..errors import UserError
+    from ..kestimate import estimate_k
+    from ..result import nonzero_rows
+
+    with stages(quiet=quiet or as_json) as tell:
+        tell("reading")
+        table = read_input(source, text_column, encoding)
+        X = embed_source(table, model, embeddings, cache=not no_cache, tell=tell)
+        tell("estimating")
+        usable = nonzero_rows(X)
+        if usable.sum() < 2:
+            raise UserError(f"Only {usable.sum()} of the texts could be embedded; at least 2 are needed.")
+        estimate = estimate_k(X if usable.all() else X[usable], random_state=seed)
+    summary: dict[str, Any] = {
+        "k": estimate.k,
+        "interval": list(estimate.interval),
+        "mean": estimate.mean,
+        "fallback_fraction": estimate.fallback_fraction,
+        "texts": len(X),
+        "texts_used": int(usable.sum()),
+    }
+    click.echo(json.dumps(summary) if as_json else str(estimate.k) if quiet else repr(estimate))

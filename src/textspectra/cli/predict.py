@@ -1,0 +1,62 @@
+"""`textspectra predict`: new texts into known groups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from .common import (
+    given_embeddings,
+    input_options,
+    name_parts,
+    overwrite_option,
+    quiet_option,
+    read_input,
+    stages,
+    write_labelled,
+)
+
+
+@click.command("predict")
+@click.argument("model", metavar="MODEL")
+@click.argument("source", metavar="FILE")
+@click.option("--out", metavar="FILE", help="The output table; FILE.predicted.* next to the input by default.")
+@input_options
+@click.option(
+    "--embeddings", metavar="FILE_OR_COLUMN", help="Embeddings of the texts, where the model was made of such."
+)
+@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of embeddings.")
+@click.option("--spreadsheet-safe", is_flag=True, help="Escape cells of CSV output that a spreadsheet would run.")
+@overwrite_option
+@quiet_option
+def command(
+    model: str, source: str, out: str | None, text_column: str | None, encoding: str | None, embeddings: str | None,
+    no_cache: bool, spreadsheet_safe: bool, overwrite: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Add the columns cluster and cluster_name to the texts of FILE, by the saved MODEL folder."""
+    import pyarrow as pa
+
+    from ..io import output_paths_free
+    from ..result import TextClustering
+
+    with stages(quiet=quiet) as tell:
+        tell("reading")
+        clustering = TextClustering.load(model)
+        table = read_input(source, text_column, encoding)
+        stem, suffix = name_parts(source, table)
+        path = Path(out) if out else Path(source).with_name(f"{stem}.predicted{suffix}")
+        output_paths_free([path], overwrite=overwrite)
+        tell("embedding")
+        labels = clustering.predict(table.texts(), embeddings=given_embeddings(embeddings, table), cache=not no_cache)
+        tell("writing")
+        names = [*(topic.name for topic in clustering.topics), None]
+        columns = {
+            "cluster": pa.array(labels, mask=labels < 0),
+            "cluster_name": pa.array([names[label] for label in labels], pa.string()),
+        }
+        write_labelled(table, columns, path, spreadsheet_safe=spreadsheet_safe, overwrite=overwrite)
+    if not quiet:
+        missing = int((labels < 0).sum())
+        groups = len(set(labels[labels >= 0]))
+        click.echo(f"{len(labels) - missing:,} texts in {groups} groups, {missing:,} without one, in {path}")

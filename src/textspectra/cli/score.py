@@ -1,0 +1,75 @@
+"""`textspectra score`: judge somebody else's clustering."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import click
+
+from .common import (
+    embed_source,
+    input_options,
+    json_option,
+    model_options,
+    quiet_option,
+    read_input,
+    seed_option,
+    source_argument,
+    stages,
+)
+from .summary import cohesion_in_words
+
+
+@click.command("score")
+@source_argument
+@click.option("--labels", required=True, metavar="COLUMN", help="The column that holds the cluster of each text.")
+@click.option("--truth", metavar="COLUMN", help="A column of true classes; adds ARI, NMI and others.")
+@input_options
+@model_options
+@seed_option
+@quiet_option
+@json_option
+def command(
+    source: str, labels: str, truth: str | None, text_column: str | None, encoding: str | None, model: str,
+    embeddings: str | None, no_cache: bool, seed: int, quiet: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Score the clustering in a column of FILE: the Cohesion Ratio and every other metric."""
+    from ..errors import UserError
+    from ..evaluation import evaluate
+    from ..io import column_values
+    from ..result import nonzero_rows
+
+    with stages(quiet=quiet or as_json) as tell:
+        tell("reading")
+        table = read_input(source, text_column, encoding)
+        found = column_values(table.table, labels)
+        true = column_values(table.table, truth) if truth else None
+        X = embed_source(table, model, embeddings, cache=not no_cache, tell=tell)
+        tell("scoring")
+        usable = nonzero_rows(X)
+        keep = [row for row, has_vector in enumerate(usable) if has_vector and found[row] not in (None, "")]
+        if len(keep) < 2:
+            raise UserError(f"Only {len(keep)} rows have both a text that can be embedded and a value in {labels!r}.")
+        everything = len(keep) == len(found)
+        scores = evaluate(
+            X if everything else X[keep],
+            [found[row] for row in keep],
+            None if true is None else [true[row] if true[row] is not None else "" for row in keep],
+            random_state=seed,
+        )
+    left_out = len(found) - len(keep)
+    if as_json:
+        values = {name: None if math.isnan(value) else value for name, value in scores.items()}
+        click.echo(json.dumps({**values, "rows_left_out": left_out}))
+        return
+    if left_out:
+        click.echo(f"{left_out:,} rows without a label or without a text that can be embedded are left out")
+    for name, value in scores.items():
+        click.echo(
+            f"{name.replace('_', ' '):>20}  {value:,.4g}"
+            if not float(value).is_integer()
+            else f"{name.replace('_', ' '):>20}  {value:,.0f}"
+        )
+    if not math.isnan(scores["cohesion_ratio"]) and not quiet:
+        click.echo(f"\nCohesion Ratio {scores['cohesion_ratio']:.2f}: {cohesion_in_words(scores['cohesion_ratio'])}")

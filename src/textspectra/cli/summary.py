@@ -1,0 +1,136 @@
+"""What `textspectra cluster` found, as data and as a page in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..result import TextClustering
+
+SHOWN_GROUPS = 40
+
+
+def summarize(
+    result: TextClustering, source: str, text_column: str, outputs: Mapping[str, Path], seconds: Mapping[str, float]
+) -> dict[str, Any]:
+    """Return the machine-readable summary that --json prints."""
+    corpus, estimate, cohesion = result.corpus, result.k_estimate, result.cohesion
+    n_blank = int((corpus.codes < 0).sum())
+    n_without = int((result.labels < 0).sum())
+    ratios = {part.label: part.ratio for part in cohesion.per_cluster} if cohesion else {}
+    return {
+        "input": source,
+        "text_column": text_column,
+        "texts": len(corpus.rows),
+        "distinct_texts": len(corpus.distinct),
+        "blank_texts": n_blank,
+        "unknown_to_the_model": n_without - n_blank,
+        "model": result.source.model,
+        "algorithm": result.algorithm,
+        "k": result.n_clusters,
+        "k_interval": list(estimate.interval) if estimate else None,
+        "k_fallback_fraction": estimate.fallback_fraction if estimate else None,
+        "cohesion_ratio": cohesion.ratio if cohesion else None,
+        "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
+        "clusters": [
+            {
+                "cluster": topic.label,
+                "name": topic.name,
+                "size": topic.size,
+                "share": topic.size / len(corpus.rows),
+                "keywords": list(topic.keywords),
+                "cohesion": ratios.get(topic.label),
+                "representatives": [corpus.rows[row] for row in topic.representatives],
+            }
+            for topic in sorted(result.topics, key=lambda topic: -topic.size)
+        ],
+        "outputs": {name: str(path) for name, path in outputs.items()},
+        "seconds": {stage: round(value, 3) for stage, value in seconds.items()},
+    }
+
+
+def print_summary(summary: Mapping[str, Any]) -> None:
+    """Print the summary for a person."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print()
+    console.print(f"[bold]{_headline(summary)}[/bold]")
+    if summary["cohesion_ratio"] is not None:
+        console.print(f"Cohesion Ratio {summary['cohesion_ratio']:.2f}: {cohesion_in_words(summary['cohesion_ratio'])}")
+    for note in _notes(summary):
+        console.print(note, style="yellow")
+    console.print()
+    console.print(_table(summary["clusters"]))
+    hidden = len(summary["clusters"]) - SHOWN_GROUPS
+    if hidden > 0:
+        console.print(f"and {hidden} smaller groups; all of them are in the output table")
+    console.print()
+    for name, path in summary["outputs"].items():
+        console.print(f"{name:>6}: ", end="")
+        console.print(path, style="bold", markup=False, soft_wrap=True)
+
+
+def cohesion_in_words(ratio: float) -> str:
+    """Say what a Cohesion Ratio means.
+
+    Examples
+    --------
+    >>> cohesion_in_words(2.04)
+    'two texts of one group are 2.0 times as alike as any two texts.'
+    """
+    if ratio < 1.1:
+        return "texts of one group are hardly more alike than any two texts; do not lean on these groups."
+    return f"two texts of one group are {ratio:.1f} times as alike as any two texts."
+
+
+def _headline(summary: Mapping[str, Any]) -> str:
+    groups = "1 group" if summary["k"] == 1 else f"{summary['k']} groups"
+    if summary["k_interval"] is None:
+        return f"{summary['texts']:,} texts in {groups}, as you asked"
+    low, high = summary["k_interval"]
+    return f"{summary['texts']:,} texts in {groups} (95 % interval of the estimate {low} to {high})"
+
+
+def _notes(summary: Mapping[str, Any]) -> list[str]:
+    notes = []
+    if summary["blank_texts"]:
+        notes.append(
+            f"{summary['blank_texts']:,} blank texts have no group; they are in the output with an empty cluster."
+        )
+    if summary["unknown_to_the_model"]:
+        notes.append(
+            f"{summary['unknown_to_the_model']:,} texts hold nothing that the model knows; they have no group either."
+        )
+    if (summary["k_fallback_fraction"] or 0) > 0.5:
+        notes.append("The spectrum shows no clear number of groups here; the number is a default, not a finding.")
+    return notes
+
+
+def _table(clusters: list[dict[str, Any]]) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    table.add_column("", justify="right", no_wrap=True)
+    table.add_column("size", justify="right", no_wrap=True)
+    table.add_column("share", justify="right", no_wrap=True)
+    table.add_column("cohesion", justify="right", no_wrap=True)
+    table.add_column("keywords", ratio=2, overflow="fold")
+    table.add_column("typical texts", ratio=3, overflow="fold")
+    for cluster in clusters[:SHOWN_GROUPS]:
+        cohesion = "" if cluster["cohesion"] is None else f"{cluster['cohesion']:.2f}"
+        typical = "\n".join(f"· {_one_line(text)}" for text in cluster["representatives"][:2])
+        table.add_row(
+            str(cluster["cluster"]), f"{cluster['size']:,}", f"{cluster['share']:.1%}", cohesion,
+            Text(", ".join(cluster["keywords"][:5])), Text(typical),
+        )  # fmt: skip
+    return table
+
+
+def _one_line(text: str, width: int = 90) -> str:
+    flat = "".join(character if character.isprintable() else " " for character in text)
+    flat = " ".join(flat.split())
+    return flat if len(flat) <= width else flat[: width - 1] + "…"

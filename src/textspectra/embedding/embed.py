@@ -1,0 +1,197 @@
+"""Texts into vectors, each distinct text once, and only those that the cache does not know."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import UserError
+from .base import Backend, text_keys
+from .cache import EmbeddingCache
+from .registry import DEFAULT_MODEL, load_backend
+
+STORE_TEXTS = 4096
+"""Finished texts that are written to the cache together ..."""
+
+STORE_SECONDS = 5.0
+"""... or fewer, when they took this long: what a killed run can lose."""
+
+COPY_ROWS = 4096
+"""Rows of repeated texts that are copied at a time."""
+
+Progress = Callable[[int, int], None]
+
+
+def embed_texts(
+    texts: Sequence[str],
+    model: str | Backend = DEFAULT_MODEL,
+    *,
+    cache: EmbeddingCache | bool = True,
+    progress: Progress | None = None,
+) -> NDArray[np.float32]:
+    """Return one vector for each text, in order.
+
+    Identical texts are embedded once. Texts whose vectors are in the cache are not embedded at all,
+    and finished ones are written to it as the work goes on, so a run that was killed continues
+    where it stopped.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The texts. An empty one is allowed; most models give it a row of zeros.
+    model : str or Backend
+        A name for :func:`load_backend`, or anything that is a :class:`Backend`.
+    cache : EmbeddingCache or bool
+        Where to keep the vectors; True for the user's own cache, False for none.
+    progress : callable, optional
+        Called as ``progress(done, total)`` while the work goes on; both count distinct texts.
+
+    Returns
+    -------
+    ndarray of float32, shape (len(texts), dimension)
+
+    Raises
+    ------
+    UserError
+        If `texts` is not a sequence of strings, the model is unknown, or what it gives back is
+        not one finite vector a text.
+
+    Examples
+    --------
+    >>> vectors = embed_texts(["good morning", "good evening", "good morning"], cache=False)
+    >>> vectors.shape
+    (3, 256)
+    >>> bool((vectors[0] == vectors[2]).all())
+    True
+    """
+    distinct, codes = _distinct(texts)
+    backend = load_backend(model) if isinstance(model, str) else model
+    if not isinstance(backend, Backend):
+        raise TypeError(f"model must be a name or have name, settings, batch_size and embed, but it is {model!r}.")
+    if not distinct:
+        return np.zeros((0, 0), np.float32)
+    store = EmbeddingCache() if cache is True else cache or None
+    run = _Run(backend, distinct, _first_rows(codes, len(distinct)), len(codes), progress)
+    if store is not None:
+        run.take_known(store)
+    run.embed_missing(store)
+    return _repeat_rows(run.result, run.rows, codes)
+
+
+class _Run:
+    """The state of one call: the rows that are filled already, and those that are not."""
+
+    def __init__(
+        self, backend: Backend, texts: list[str], rows: NDArray[np.intp], n_rows: int, progress: Progress | None
+    ) -> None:
+        self.backend, self.texts, self.rows, self.n_rows = backend, texts, rows, n_rows
+        self.result = np.zeros((0, 0), np.float32)
+        self.known = np.zeros(len(texts), bool)
+        self.keys = np.zeros((0, 2), np.uint64)
+        self._progress = progress
+
+    def take_known(self, cache: EmbeddingCache) -> None:
+        self.keys = text_keys(self.backend, self.texts)
+        for positions, vectors in cache.lookup(self.backend, self.texts, keys=self.keys):
+            self._fill(positions, vectors)
+        self._report()
+
+    def embed_missing(self, cache: EmbeddingCache | None) -> None:
+        """Embed what is missing, the longest texts first, and store each group as soon as it is done."""
+        # Texts of like length waste no padding, and what runs out of memory does so at the start.
+        missing = np.flatnonzero(~self.known)
+        lengths = np.fromiter(map(len, self.texts), np.intp, len(self.texts))[missing]
+        missing = missing[np.argsort(-lengths, kind="stable")]
+        size = max(1, int(self.backend.batch_size))
+        finished: list[tuple[NDArray[np.intp], NDArray[np.float32]]] = []
+        since = time.monotonic()
+        try:
+            for start in range(0, len(missing), size):
+                positions = missing[start : start + size]
+                batch = [self.texts[position] for position in positions]
+                vectors = _check_vectors(self.backend.embed(batch), batch, self.backend.name)
+                self._fill(positions, vectors)
+                finished.append((positions, vectors))
+                self._report()
+                if len(finished) * size >= STORE_TEXTS or time.monotonic() - since > STORE_SECONDS:
+                    self._store(cache, finished)
+                    since = time.monotonic()
+        finally:  # an error or Ctrl-C in a later batch must not cost the earlier ones
+            self._store(cache, finished)
+
+    def _store(
+        self, cache: EmbeddingCache | None, finished: list[tuple[NDArray[np.intp], NDArray[np.float32]]]
+    ) -> None:
+        if cache is not None and finished:
+            positions = np.concatenate([one for one, _ in finished])
+            vectors = np.concatenate([one for _, one in finished]) if len(finished) > 1 else finished[0][1]
+            texts = [self.texts[position] for position in positions]
+            cache.store(self.backend, texts, vectors, keys=self.keys[positions])
+        finished.clear()
+
+    def _fill(self, positions: NDArray[np.intp], vectors: NDArray[np.float32]) -> None:
+        if not self.known.any():
+            self.result = np.zeros((self.n_rows, vectors.shape[1]), np.float32)
+        if vectors.shape[1] != self.result.shape[1]:
+            raise UserError(
+                f"{self.backend.name} gave vectors of length {self.result.shape[1]} and of length {vectors.shape[1]}; "
+                "it is not the model that it was. If the old ones are from the cache, empty it with "
+                "EmbeddingCache().clear(), or run once with cache=False."
+            )
+        self.result[self.rows[positions]] = vectors
+        self.known[positions] = True
+
+    def _report(self) -> None:
+        if self._progress is not None:
+            self._progress(int(self.known.sum()), len(self.known))
+
+
+def _distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.intp]]:
+    """Return the distinct texts in order of appearance, and which of them each row is."""
+    if isinstance(texts, str | bytes):
+        raise UserError("texts is a single string; give a list of them, even if it holds only this one.")
+    strange = {kind for kind in set(map(type, texts)) if not issubclass(kind, str)}
+    if strange:
+        row, text = next((row, text) for row, text in enumerate(texts) if type(text) in strange)
+        raise UserError(
+            f"texts has {text!r} at row {row}, which is not a string ({type(text).__name__}); "
+            "remove such rows, or turn them into strings."
+        )
+    positions = {text: position for position, text in enumerate(dict.fromkeys(texts))}
+    return list(positions), np.fromiter(map(positions.__getitem__, texts), np.intp, len(texts))
+
+
+def _first_rows(codes: NDArray[np.intp], n_distinct: int) -> NDArray[np.intp]:
+    first = np.empty(n_distinct, np.intp)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    return first
+
+
+def _repeat_rows(
+    result: NDArray[np.float32], first_rows: NDArray[np.intp], codes: NDArray[np.intp]
+) -> NDArray[np.float32]:
+    """Copy the vector of each repeated text from its first row, in place: a second array would double the memory."""
+    sources = first_rows[codes]
+    repeats = np.flatnonzero(sources != np.arange(len(codes)))
+    for start in range(0, len(repeats), COPY_ROWS):
+        some = repeats[start : start + COPY_ROWS]
+        result[some] = result[sources[some]]
+    return result
+
+
+def _check_vectors(vectors: NDArray[np.float32], batch: list[str], name: str) -> NDArray[np.float32]:
+    checked = np.asarray(vectors, np.float32)
+    if checked.ndim != 2 or len(checked) != len(batch):
+        raise UserError(
+            f"{name} gave an array of shape {checked.shape} for {len(batch):,} texts; one row each is needed."
+        )
+    finite = np.isfinite(checked).all(axis=1)
+    if not finite.all():
+        raise UserError(
+            f"{name} gave a NaN or infinity for {batch[int(finite.argmin())][:60]!r}; remove that text, or use another "
+            "model."
+        )
+    return checked

@@ -1,0 +1,56 @@
+"""Static models of model2vec: a table of token vectors, from a folder or the hub."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..validation import require
+from .folders import cannot_load, check_installed, folder_fingerprint, hub_revision
+
+
+class Model2VecBackend:
+    """A model of model2vec, chosen as ``model2vec:NAME_OR_FOLDER``.
+
+    A folder is loaded when the first text is embedded. A hub model that is not on this machine is fetched at once.
+
+    Parameters
+    ----------
+    source : str
+        A folder, or a name on the Hugging Face hub such as ``minishlab/potion-base-8M``.
+    """
+
+    batch_size = 4096
+
+    def __init__(self, source: str) -> None:
+        check_installed("model2vec", extra="model2vec")
+        folder = Path(source).expanduser()
+        if folder.is_dir():
+            self._source = str(folder.resolve())
+            version: dict[str, str | None] = {"fingerprint": folder_fingerprint(folder)}
+        else:
+            self._source = source
+            version = {"revision": hub_revision(source, file="config.json") or self._fetch()}
+        self.name = f"model2vec:{self._source}"
+        self.settings: Mapping[str, Any] = version
+
+    def _fetch(self) -> str | None:
+        try:
+            self._model  # noqa: B018  loading it is what fetches it
+        except Exception as error:  # the connection can fail in the ways of several HTTP libraries
+            raise cannot_load(self._source, error) from error
+        return hub_revision(self._source, file="config.json")
+
+    @cached_property
+    def _model(self) -> Any:
+        static = require("model2vec", extra="model2vec").StaticModel
+        return static.from_pretrained(self._source, force_download=False)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row for each text; a text without any known token gives zeros."""
+        return np.asarray(self._model.encode(list(texts), use_multiprocessing=False), np.float32)

@@ -1,0 +1,28 @@
+"""Tables of texts in and out: CSV, TSV, JSON Lines, Parquet and plain text, compressed or not.
+
+What is read is kept as it is: columns, their order and their values, so that a table that is written again differs
+only by the columns that were added. Every mistake in a file becomes a :class:`~textspectra.errors.UserError` that
+says what is wrong, where, and what to do.
+"""
+
+from .columns import choose_text_column, column_values
+from .embeddings import list_column, read_embeddings, write_embeddings
+from .formats import TableFormat, format_from_name
+from .reading import read_table
+from .table import TextTable, with_columns
+from .writing import output_paths_free, write_table
+
+__all__ = [
+    "TableFormat",
+    "TextTable",
+    "choose_text_column",
+    "column_values",
+    "format_from_name",
+    "list_column",
+    "output_paths_free",
+    "read_embeddings",
+    "read_table",
+    "with_columns",
+    "write_embeddings",
+    "write_table",
+]

@@ -1,0 +1,198 @@
+"""CSV and TSV: every cell a string, kept as it is written."""
+
+from __future__ import annotations
+
+import csv
+import io
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any, NoReturn
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import UserError
+from . import source
+from .formats import DELIMITERS
+from .jsonlines import as_string, to_json
+from .table import holds_json, holds_text
+
+BATCH_ROWS = 10_000
+"""Rows that become one chunk of the table, and are written at a time."""
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""A spreadsheet may take a cell that begins so for a formula, and run it."""
+
+_FIELD_LIMIT = threading.Lock()
+
+
+def read_delimited(lines: Iterable[str], *, name: str, delimiter: str) -> pa.Table:
+    r"""Read CSV with a header; blank lines are no rows.
+
+    Parameters
+    ----------
+    lines : iterable of str
+        With their line breaks.
+    name : str
+        What messages call the file.
+    delimiter : str
+        One character.
+
+    Returns
+    -------
+    pyarrow.Table
+        Strings only: ``007``, ``NA`` and empty cells stay what they are.
+
+    Examples
+    --------
+    >>> read_delimited(["id,text\n", '007,"two\n', 'lines"\n'], name="a.csv", delimiter=",").to_pylist()
+    [{'id': '007', 'text': 'two\nlines'}]
+    """
+    ended = False
+
+    def watched() -> Iterator[str]:
+        nonlocal ended
+        yield from lines
+        ended = True
+
+    reader = csv.reader(watched(), delimiter=delimiter)
+    header: list[str] = []
+    rows: list[list[str]] = []
+    parts: list[pa.Table] = []
+    row_start = 1
+    try:
+        with _long_fields():
+            for row in reader:
+                if ended:  # the reader asked for one more line to finish this row, and there was none
+                    _refuse_open_quote(name, row_start)
+                if not header:
+                    header = row
+                elif len(row) == len(header):
+                    rows.append(row)
+                elif row:
+                    _refuse_ragged(name, row_start, len(row), len(header))
+                if len(rows) == BATCH_ROWS:
+                    parts.append(_as_table(rows, header))
+                    rows = []
+                row_start = reader.line_num + 1
+    except csv.Error:
+        raise UserError(
+            f'{name}, line {row_start}: a cell longer than {source.MAX_LINE:,} characters. Is a quote (") never closed?'
+        ) from None
+    if not header:
+        raise UserError(f"{name} is empty")
+    refuse_duplicates(header, name)
+    if rows or not parts:
+        parts.append(_as_table(rows, header))
+    return pa.concat_tables(parts)
+
+
+def refuse_duplicates(names: list[str], where: str) -> None:
+    """Raise where two columns have the same name.
+
+    Examples
+    --------
+    >>> refuse_duplicates(["id", "text", "id"], "'a.csv'")
+    Traceback (most recent call last):
+        ...
+    textspectra.errors.UserError: 'a.csv' has more than one column called 'id'. Give each column a name of its own.
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise UserError(f"{where} has more than one column called {name!r}. Give each column a name of its own.")
+        seen.add(name)
+
+
+def _refuse_open_quote(name: str, line: int) -> NoReturn:
+    raise UserError(
+        f'{name}, line {line}: a quote (") opens here and is never closed. Close it, or, where it belongs to the text, '
+        'double it ("") inside quotes.'
+    )
+
+
+def _refuse_ragged(name: str, line: int, found: int, expected: int) -> NoReturn:
+    fields = "field" if found == 1 else "fields"
+    raise UserError(
+        f"{name}, line {line}: {found} {fields} found, but the header has {expected}. Put quotes around a text that "
+        "holds the separator."
+    )
+
+
+def _as_table(rows: list[list[str]], header: list[str]) -> pa.Table:
+    columns = zip(*rows, strict=True) if rows else ([] for _ in header)
+    return pa.Table.from_arrays([pa.array(column, pa.string()) for column in columns], names=header)
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    # The csv module has one limit for the whole process, and 131,072 characters is too low for ours.
+    with _FIELD_LIMIT:
+        before = csv.field_size_limit(source.MAX_LINE)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
+
+
+def write_delimited(table: pa.Table, stream: IO[bytes], *, delimiter: str, spreadsheet_safe: bool = False) -> None:
+    r"""Write CSV in UTF-8 with LF line breaks and quotes only where they are needed.
+
+    A missing value is an empty cell and nested values are JSON. With `spreadsheet_safe`, strings (and column names)
+    that begin with ``=``, ``+``, ``-``, ``@``, a tab or CR get a leading apostrophe, so that a spreadsheet shows them
+    and does not run them; numbers stay as they are.
+
+    Examples
+    --------
+    >>> import io, pyarrow as pa
+    >>> stream = io.BytesIO()
+    >>> write_delimited(pa.table({"a": ["=1+1", "x,y"]}), stream, delimiter=",", spreadsheet_safe=True)
+    >>> stream.getvalue()
+    b'a\n\'=1+1\n"x,y"\n'
+    """
+    # Names that hold another delimiter would mislead whoever guesses the delimiter from the header.
+    misleading = any(sign in name for name in table.column_names for sign in DELIMITERS)
+    header = _made_safe(table.column_names) if spreadsheet_safe else table.column_names
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    _writer(text, delimiter, csv.QUOTE_ALL if misleading else csv.QUOTE_MINIMAL).writerow(header)
+    writer = _writer(text, delimiter, csv.QUOTE_MINIMAL)
+    for start in range(0, table.num_rows, BATCH_ROWS):
+        part = table.slice(start, BATCH_ROWS)
+        pairs = zip(part.columns, table.schema, strict=True)
+        columns = (_cells(column, field, safe=spreadsheet_safe) for column, field in pairs)
+        writer.writerows(zip(*columns, strict=True))
+    text.detach()
+
+
+def _writer(text: io.TextIOWrapper, delimiter: str, quoting: Any) -> Any:
+    # With "\r\n" as its line end, the csv module quotes cells that hold either character; with "\n" not all of its
+    # versions quote a lone CR, which would then read as a line break.
+    return csv.writer(_LineFeeds(text), delimiter=delimiter, quoting=quoting, lineterminator="\r\n")
+
+
+class _LineFeeds:
+    """Ends each row with LF instead of CR LF; the csv module writes exactly one row at a time."""
+
+    def __init__(self, text: io.TextIOWrapper) -> None:
+        self._text = text
+
+    def write(self, row: str) -> int:
+        return self._text.write(row[:-2] + "\n")
+
+
+def _cells(column: pa.ChunkedArray, field: pa.Field, *, safe: bool) -> Iterable[str]:
+    if holds_text(field) or holds_json(field):
+        values: list[str] = pc.fill_null(column.cast(pa.large_string()), "").to_pylist()
+        return _made_safe(values) if safe else values
+    if pa.types.is_floating(field.type):
+        return ["" if value is None else repr(value) for value in column.to_pylist()]
+    if pa.types.is_nested(field.type):
+        return ["" if value is None else to_json(value) for value in column.to_pylist()]
+    if pa.types.is_integer(field.type) or pa.types.is_boolean(field.type):
+        return [value or "" for value in column.cast(pa.string()).to_pylist()]
+    return ["" if value is None else as_string(value) for value in column.to_pylist()]
+
+
+def _made_safe(values: Iterable[str]) -> list[str]:
+    return [f"'{value}" if value.startswith(FORMULA_STARTS) else value for value in values]

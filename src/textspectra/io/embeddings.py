@@ -1,0 +1,191 @@
+"""Matrices of embeddings in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from ..errors import UserError
+from .columns import find_column
+from .source import open_file
+from .table import describe_values
+from .writing import output_paths_free, replacing
+
+
+def read_embeddings(path: Path) -> NDArray[Any]:
+    """Open a matrix of embeddings, one row a text.
+
+    Parameters
+    ----------
+    path : Path
+        A ``.npy`` file, which becomes a memory map, or a ``.parquet`` file with one column of lists of numbers, which
+        is not copied where Arrow allows it (one row group).
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+        Read-only where it is a map or Arrow's own memory.
+
+    Raises
+    ------
+    UserError
+        Where the file is something else; the message says what.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(Path(folder, "rows.npy"), np.eye(3, 2, dtype=np.float32))
+    ...     read_embeddings(Path(folder, "rows.npy")).shape
+    (3, 2)
+    """
+    path = Path(path)
+    suffix = _known_suffix(path, "read from")
+    open_file(path).close()
+    return _read_npy(path) if suffix == ".npy" else _read_parquet(path)
+
+
+def _read_npy(path: Path) -> NDArray[Any]:
+    try:
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError, SyntaxError) as error:
+        raise UserError(
+            f"'{path}' is not a .npy file of numbers, or it is cut short. Write it with numpy.save."
+        ) from error
+    if not isinstance(rows, np.ndarray):
+        rows.close()
+        raise UserError(f"'{path}' holds several arrays. Write the one with numpy.save.")
+    if rows.ndim != 2 or rows.dtype.kind not in "iuf":
+        raise UserError(
+            f"'{path}' must hold a matrix of numbers, but its shape is {rows.shape} and its type {rows.dtype}."
+        )
+    return rows
+
+
+def _read_parquet(path: Path) -> NDArray[Any]:
+    try:
+        file = pq.ParquetFile(path)
+        name = _embedding_column(file.schema_arrow, path)
+        column = file.read(columns=[name]).column(name)
+    except (pa.ArrowException, OSError) as error:
+        raise UserError(f"'{path}' is not a Parquet file, or it is damaged or cut short.") from error
+    if not len(column):
+        raise UserError(f"'{path}' has no rows")
+    return _as_matrix(column, f"'{path}': ", name)
+
+
+def list_column(table: pa.Table, name: str) -> NDArray[Any]:
+    """Return a column of lists of numbers as a matrix, without a copy where Arrow allows it (one chunk).
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        With at least one row.
+    name : str
+        The column.
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+
+    Raises
+    ------
+    UserError
+        Where the column holds something else, a list is missing, or the lists differ in length.
+
+    Examples
+    --------
+    >>> list_column(pa.table({"v": [[1.0, 2.0], [3.0, 4.0]]}), "v")
+    array([[1., 2.],
+           [3., 4.]])
+    """
+    field = find_column(table, name)
+    if not _is_list_of_numbers(field.type):
+        raise UserError(f"the column {name!r} holds {describe_values(field)}, not lists of numbers")
+    return _as_matrix(table.column(name), "", name)
+
+
+def write_embeddings(
+    X: NDArray[Any], path: Path, *, texts: Sequence[str] | None = None, overwrite: bool = False
+) -> None:
+    """Write embeddings so that :func:`read_embeddings` reads them; as safely as :func:`write_table` does.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        One row a text.
+    path : Path
+        ``.npy``, or ``.parquet`` for the columns ``text`` and ``embedding``.
+    texts : sequence of str, optional
+        The texts, for Parquet; ``.npy`` has no place for them.
+    overwrite : bool, default=False
+        Replace a file that exists; otherwise that is an error.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_embeddings(np.eye(2), Path(folder, "a.parquet"), texts=["one", "two"])
+    ...     pq.read_table(Path(folder, "a.parquet")).to_pylist()
+    [{'text': 'one', 'embedding': [1.0, 0.0]}, {'text': 'two', 'embedding': [0.0, 1.0]}]
+    """
+    suffix = _known_suffix(path, "written to")
+    output_paths_free([path], overwrite=overwrite)
+    with replacing(path) as stream:
+        if suffix == ".npy":
+            np.save(stream, X, allow_pickle=False)
+            return
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(np.ravel(X)), X.shape[1])
+        columns = {"embedding": lists} if texts is None else {"text": pa.array(texts, pa.string()), "embedding": lists}
+        pq.write_table(pa.table(columns), stream, compression="zstd")
+
+
+def _known_suffix(path: Path, verb: str) -> str:
+    suffix = path.suffix.lower()
+    if suffix not in (".npy", ".parquet", ".pq"):
+        raise UserError(f"'{path}': embeddings are {verb} .npy and .parquet files")
+    return suffix
+
+
+def _as_matrix(column: pa.ChunkedArray, where: str, name: str) -> NDArray[Any]:
+    if column.null_count:
+        raise UserError(f"{where}row {_first(pc.is_null(column)):,} of {name!r} is missing")
+    lengths = pc.list_value_length(column)
+    width = lengths[0].as_py()
+    uneven = pc.not_equal(lengths, width)
+    if pc.any(uneven).as_py():
+        row = _first(uneven)
+        raise UserError(f"{where}row {row:,} of {name!r} has {lengths[row].as_py():,} numbers, but row 0 has {width:,}")
+    if not width:
+        raise UserError(f"{where}the lists of {name!r} are empty")
+    parts = [chunk.flatten() for chunk in column.chunks if len(chunk)]
+    if any(part.null_count for part in parts):
+        raise UserError(f"{where}a number in {name!r} is missing. Embed such texts again, or remove them.")
+    blocks = [part.to_numpy(zero_copy_only=True).reshape(-1, width) for part in parts]
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+
+def _embedding_column(schema: pa.Schema, path: Path) -> str:
+    fitting = [field.name for field in schema if _is_list_of_numbers(field.type)]
+    if len(fitting) != 1:
+        found = "none" if not fitting else ", ".join(repr(name) for name in fitting)
+        raise UserError(f"'{path}' must have exactly one column of lists of numbers; found: {found}")
+    return str(fitting[0])
+
+
+def _is_list_of_numbers(kind: pa.DataType) -> bool:
+    types = pa.types
+    if not (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)):
+        return False
+    return bool(types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
+
+
+def _first(flags: pa.ChunkedArray) -> int:
+    return int(pc.index(flags, True).as_py())

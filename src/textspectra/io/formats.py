@@ -1,0 +1,184 @@
+"""Which format and compression a file has, by its name or by its first bytes."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+
+from .names import ALL_TEXT_NAMES
+
+SAMPLE_BYTES = 2**16
+"""How much of a file is looked at to tell its format and its delimiter."""
+
+SAMPLE_ROWS = 50
+"""Rows of that sample which are compared with the header."""
+
+DELIMITERS = ",;\t|"
+"""What may separate the cells of a CSV file, the likelier first."""
+
+HEADER_CELL = re.compile(r"[^\W\d](?:[\w .()#/%-]{0,38}[\w)#%])?")
+"""A column name, as opposed to a piece of a sentence: short, begins with a letter, no outer spaces."""
+
+JSON_START = re.compile(r'\s*(\[\s*)?\{\s*["}]')
+"""How JSON Lines begin; also an array, so that the reader can say what to do about it."""
+
+BZIP2_START = re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")
+
+
+class TableFormat(StrEnum):
+    """The formats that are read and written.
+
+    Examples
+    --------
+    >>> TableFormat("jsonl"), str(TableFormat.CSV)
+    (<TableFormat.JSONL: 'jsonl'>, 'csv')
+    """
+
+    CSV = "csv"
+    TSV = "tsv"
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+    TEXT = "text"
+
+
+FORMAT_BY_SUFFIX = {
+    ".csv": TableFormat.CSV,
+    ".tsv": TableFormat.TSV,
+    ".tab": TableFormat.TSV,
+    ".jsonl": TableFormat.JSONL,
+    ".ndjson": TableFormat.JSONL,
+    ".json": TableFormat.JSONL,
+    ".parquet": TableFormat.PARQUET,
+    ".pq": TableFormat.PARQUET,
+    ".txt": TableFormat.TEXT,
+    ".text": TableFormat.TEXT,
+}
+
+COMPRESSION_BY_SUFFIX = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zstd": "zstd"}
+
+
+def format_from_name(path: str | Path) -> tuple[TableFormat | None, str | None]:
+    """Return the format and the compression that a file's name stands for; None where it says nothing.
+
+    Examples
+    --------
+    >>> format_from_name("reviews.CSV.gz")
+    (<TableFormat.CSV: 'csv'>, 'gzip')
+    >>> format_from_name("notes")
+    (None, None)
+    """
+    name = Path(path)
+    compression = COMPRESSION_BY_SUFFIX.get(name.suffix.lower())
+    inner = name.with_suffix("") if compression else name
+    return FORMAT_BY_SUFFIX.get(inner.suffix.lower()), compression
+
+
+def compression_of(start: bytes) -> str | None:
+    """Return the compression that the first 16 bytes of a file show.
+
+    Examples
+    --------
+    >>> import gzip
+    >>> compression_of(gzip.compress(b"text")), compression_of(b"text")
+    ('gzip', None)
+    """
+    if BZIP2_START.match(start):
+        return "bz2"
+    magic = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+    return next((name for mark, name in magic.items() if start.startswith(mark)), None)
+
+
+def encoding_of(start: bytes) -> str:
+    """Return the encoding that a byte order mark announces, and UTF-8 where there is none.
+
+    Examples
+    --------
+    >>> encoding_of("text".encode("utf-16")), encoding_of(b"text")
+    ('utf-16', 'utf-8')
+    """
+    if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
+    return "utf-16" if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
+
+
+def decode_sample(start: bytes, encoding: str) -> str:
+    r"""Return the text of the first bytes; what cannot be decoded is the reader's concern, not this one's.
+
+    Examples
+    --------
+    >>> decode_sample(b"caf\xc3\xa9 \xc3", "utf-8")
+    'café '
+    """
+    return codecs.getincrementaldecoder(encoding)("replace").decode(start).removeprefix("\ufeff")
+
+
+def sniff_format(start: bytes, encoding: str) -> TableFormat:
+    r"""Tell the format of a nameless input from its first bytes.
+
+    Parquet by its mark, JSON Lines by the brace of an object, CSV or TSV where the first line reads like column names
+    and the rows after it have as many cells; anything else is one text a line.
+
+    Examples
+    --------
+    >>> sniff_format(b'{"text": "a"}', "utf-8")
+    <TableFormat.JSONL: 'jsonl'>
+    >>> sniff_format(b"id;text\n1;hello, you\n", "utf-8")
+    <TableFormat.CSV: 'csv'>
+    >>> sniff_format(b"Well, hello\nOh, it is you\n", "utf-8")
+    <TableFormat.TEXT: 'text'>
+    """
+    if start.startswith(b"PAR1"):
+        return TableFormat.PARQUET
+    sample = decode_sample(start, encoding)
+    if JSON_START.match(sample):
+        return TableFormat.JSONL
+    delimiter = sniff_delimiter(sample)
+    if not _has_header(_sample_rows(sample, delimiter)):
+        return TableFormat.TEXT
+    return TableFormat.TSV if delimiter == "\t" else TableFormat.CSV
+
+
+def sniff_delimiter(sample: str) -> str:
+    r"""Return the delimiter that cuts the first rows into as many cells as the header.
+
+    Only delimiters that occur in the header count, so that the commas of sentences do not.
+
+    Examples
+    --------
+    >>> sniff_delimiter("id;text\n1;one, two\n2;three, four\n")
+    ';'
+    """
+    best, best_score = DELIMITERS[0], (0.0, 1)
+    for delimiter in DELIMITERS:
+        rows = _sample_rows(sample, delimiter)
+        width = len(rows[0]) if rows else 0
+        if width > 1:
+            score = (sum(len(row) == width for row in rows) / len(rows), width)
+            if score > best_score:
+                best, best_score = delimiter, score
+    return best
+
+
+def _sample_rows(sample: str, delimiter: str) -> list[list[str]]:
+    rows = [row for row in islice(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter), SAMPLE_ROWS) if row]
+    # A full sample, at up to four bytes a character, may end inside a row.
+    may_be_cut = len(sample) >= SAMPLE_BYTES // 4 - 1 and 2 < len(rows) < SAMPLE_ROWS
+    return rows[:-1] if may_be_cut else rows
+
+
+def _has_header(rows: list[list[str]]) -> bool:
+    if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
+        return False
+    header = rows[0]
+    if len(header) == 1:
+        return header[0].strip().lower() in ALL_TEXT_NAMES
+    # A data frame that is written with its index has no name for the first column.
+    named = header if header[0] else header[1:]
+    return len(set(header)) == len(header) and all(
+        HEADER_CELL.fullmatch(cell) and len(cell.split()) <= 3 for cell in named
+    )

@@ -1,0 +1,177 @@
+"""JSON Lines: one object a line, with types, nested values and the order of keys kept."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Iterable
+from typing import IO, Any
+
+import pyarrow as pa
+
+from ..errors import UserError
+from .table import JSON_MARK, holds_json
+
+BATCH_ROWS = 10_000
+"""Rows that are written at a time."""
+
+
+def as_string(value: Any) -> str:
+    """Return what JSON has no form for as a string: bytes in base64, dates and decimals as Python prints them.
+
+    Examples
+    --------
+    >>> import datetime
+    >>> as_string(b"hi"), as_string(datetime.date(2024, 2, 29))
+    ('aGk=', '2024-02-29')
+    """
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
+
+
+ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=as_string)
+"""Made once: ``json.dumps`` with options makes one for every call."""
+
+
+def to_json(value: Any) -> str:
+    """Return a value as JSON; NaN and infinity, which JSON does not have, become null.
+
+    Examples
+    --------
+    >>> to_json({"a": [1.5, float("nan")]})
+    '{"a": [1.5, null]}'
+    """
+    try:
+        return ENCODER.encode(value)
+    except ValueError:
+        return ENCODER.encode(_finite(value))
+
+
+def read_jsonlines(lines: Iterable[str], *, name: str) -> pa.Table:
+    r"""Read one object a line; blank lines are no rows, and a key that is missing in a line is a missing value.
+
+    A column whose values fit no Arrow type as they are (a number here and a string there, or objects with different
+    keys) becomes a string column of JSON that :func:`write_jsonlines` turns back into values. Half of a surrogate
+    pair, as in a text that was cut inside an emoji, becomes U+FFFD.
+
+    Examples
+    --------
+    >>> table = read_jsonlines(['{"text": "a", "n": 1}\n', '{"text": "b", "tags": ["x"]}\n'], name="a.jsonl")
+    >>> table.to_pylist()
+    [{'text': 'a', 'n': 1, 'tags': None}, {'text': 'b', 'n': None, 'tags': ['x']}]
+    """
+    columns: dict[str, list[Any]] = {}
+    count = 0
+    for number, line in enumerate(lines, 1):
+        if line.isspace():
+            continue
+        for key, value in _parse(line, name, number).items():
+            column = columns.setdefault(key, [])
+            if len(column) < count:
+                column.extend([None] * (count - len(column)))
+            column.append(value)
+        count += 1
+    if count and not columns:
+        raise UserError(f"{name}: the objects have no keys, so there are no columns")
+    for column in columns.values():
+        column.extend([None] * (count - len(column)))
+    built = [_build(_mended(key), columns[key]) for key in columns]
+    return pa.Table.from_arrays([array for _, array in built], schema=pa.schema([field for field, _ in built]))
+
+
+def _parse(line: str, name: str, number: int) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except json.JSONDecodeError as error:
+        if line.lstrip().startswith("["):
+            value = []
+        else:
+            raise UserError(
+                f"{name}, line {number}: not valid JSON ({error.msg} at character {error.pos + 1}). Each line must "
+                "hold one object."
+            ) from None
+    except (ValueError, RecursionError):  # numbers of thousands of digits, objects in thousands of objects
+        raise UserError(f"{name}, line {number}: this JSON has too long a number or is nested too deeply.") from None
+    if isinstance(value, dict):
+        return value
+    kinds = {list: "an array", str: "a string", bool: "true or false", type(None): "null"}
+    hint = " To turn an array into lines: jq -c '.[]'." if isinstance(value, list) else ""
+    raise UserError(
+        f'{name}, line {number}: {kinds.get(type(value), "a number")} instead of an object such as {{"text": "..."}}.'
+        f"{hint}"
+    )
+
+
+def _build(name: str, values: list[Any]) -> tuple[pa.Field, pa.Array]:
+    try:
+        array = pa.array(values)
+        if not _has_struct(array.type) or all(map(_identical, array.to_pylist(), values)):
+            return pa.field(name, array.type), array
+    except UnicodeEncodeError:
+        return _build(name, _mended(values))
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        pass  # no single type fits: JSON does
+    dumped = [None if value is None else to_json(_mended(value)) for value in values]
+    return pa.field(name, pa.string(), metadata=JSON_MARK), pa.array(dumped, pa.string())
+
+
+def _has_struct(kind: pa.DataType) -> bool:
+    if pa.types.is_struct(kind):
+        return True
+    return pa.types.is_list(kind) and _has_struct(kind.value_type)
+
+
+def _identical(left: Any, right: Any) -> bool:
+    """Compare like ``==``, but the order of keys counts: Arrow gives every object all keys in one order."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return list(left) == list(right) and all(map(_identical, left.values(), right.values()))
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_identical, left, right))
+    return bool(left == right)
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, list):
+        return [_mended(item) for item in value]
+    if isinstance(value, dict):
+        return {_mended(key): _mended(item) for key, item in value.items()}
+    return value
+
+
+def write_jsonlines(table: pa.Table, stream: IO[bytes]) -> None:
+    r"""Write one object a line in UTF-8.
+
+    Examples
+    --------
+    >>> import io, pyarrow as pa
+    >>> stream = io.BytesIO()
+    >>> write_jsonlines(pa.table({"text": ["é"], "score": [float("nan")]}), stream)
+    >>> stream.getvalue().decode()
+    '{"text": "é", "score": null}\n'
+    """
+    keys = (ENCODER.encode(name).replace("%", "%%") for name in table.column_names)
+    template = "{" + ", ".join(f"{key}: %s" for key in keys) + "}\n"
+    for start in range(0, table.num_rows, BATCH_ROWS):
+        part = table.slice(start, BATCH_ROWS)
+        columns = [_encoded(column, field) for column, field in zip(part.columns, table.schema, strict=True)]
+        stream.write("".join(template % row for row in zip(*columns, strict=True)).encode())
+
+
+def _encoded(column: pa.ChunkedArray, field: pa.Field) -> list[str]:
+    if holds_json(field):
+        return [value or "null" for value in column.to_pylist()]
+    if pa.types.is_integer(field.type):
+        return [value or "null" for value in column.cast(pa.string()).to_pylist()]
+    return [to_json(value) for value in column.to_pylist()]
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return value

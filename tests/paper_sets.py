@@ -1,0 +1,36 @@
+"""The six sets of the paper with MiniLM embeddings: k, ARI and NMI as this package finds them.
+
+Run as a script, it writes the table that test_paper_sets.py compares with.
+"""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+from labelled_sets import DATA
+
+import textspectra as ts
+
+TABLE = Path(__file__).with_name("paper_sets.csv")
+SETS = ["bless", "dbpedia14", "dbpedia14_titleonly", "ng20_train_clean", "reddit50_s", "stackexchange121_s"]
+
+
+def measure(name):
+    stored = np.load(DATA / "minilm" / f"{name}.npz")
+    X = stored["embedding"]
+    truth = pq.read_table(DATA / f"{name}.parquet")["label"].take(stored["row"]).to_pylist()
+    row = {"set": name, "rows": len(X), "classes": len(set(truth)), "k": ts.estimate_k(X, random_state=0).k}
+    for algorithm, model in [("kmeans", ts.AutoKMeans), ("hac", ts.AutoAgglomerative)]:
+        labels = model(row["k"], random_state=0).fit_predict(X)
+        scores = ts.evaluate(X, labels, truth, random_state=0)
+        row |= {f"{algorithm}_{metric}": round(scores[metric], 3) for metric in ("ari", "nmi", "cohesion_ratio")}
+    return row
+
+
+if __name__ == "__main__":
+    rows = [measure(name) for name in SETS]
+    with TABLE.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)

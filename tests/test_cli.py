@@ -1,0 +1,210 @@
+"""The command, run from the outside, as a person runs it."""
+
+import csv
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("wordllama")
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "customer_messages.csv"
+
+
+@pytest.fixture(scope="session")
+def cache_folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def run(tmp_path, cache_folder):
+    def call(*arguments, code=0, stdin=b"", **environment):
+        env = {**os.environ, "TEXTSPECTRA_CACHE": str(cache_folder), "COLUMNS": "120", **environment}
+        command = [sys.executable, "-m", "textspectra", *map(str, arguments)]
+        done = subprocess.run(command, cwd=tmp_path, env=env, input=stdin, capture_output=True, check=False)  # noqa: S603
+        assert done.returncode == code, done.stderr.decode()
+        assert b"Traceback" not in done.stderr
+        done.out, done.err = done.stdout.decode(), done.stderr.decode()
+        return done
+
+    return call
+
+
+@pytest.fixture
+def tickets(tmp_path):
+    path = tmp_path / "tickets.csv"
+    path.write_bytes(EXAMPLE.read_bytes())
+    return path
+
+
+def read_csv(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_cluster_labels_every_row_and_changes_nothing_else(run, tickets, tmp_path):
+    done = run("cluster", tickets)
+    assert "texts in" in done.out
+    assert "Cohesion Ratio" in done.out
+    before, after = read_csv(tickets), read_csv(tmp_path / "tickets.clusters.csv")
+    assert [{name: row[name] for name in before[0]} for row in after] == before
+    assert list(after[0]) == [*before[0], "cluster", "cluster_name", "similarity"]
+    for row in after:
+        assert (row["cluster"] == "") == (row["cluster_name"] == "")
+        if not row["message"].strip():
+            assert row["cluster"] == ""
+    by_text = {}
+    for row in after:
+        by_text.setdefault(row["message"], set()).add(row["cluster"])
+    assert all(len(clusters) == 1 for clusters in by_text.values())
+
+
+def test_json_summary_agrees_with_the_table(run, tickets, tmp_path):
+    summary = json.loads(run("cluster", tickets, "--json", "--algorithm", "hac", "--clusters", 7).out)
+    rows = read_csv(tmp_path / "tickets.clusters.csv")
+    assert summary["k"] == 7 == len({row["cluster"] for row in rows} - {""})
+    assert summary["texts"] == len(rows)
+    assert summary["blank_texts"] == 8
+    for cluster in summary["clusters"]:
+        assert cluster["size"] == sum(row["cluster"] == str(cluster["cluster"]) for row in rows)
+        assert cluster["keywords"]
+        assert len(cluster["representatives"]) >= 2
+
+
+def test_the_same_seed_gives_the_same_file(run, tickets, tmp_path):
+    run("cluster", tickets, "--quiet", "--out", "one")
+    run("cluster", tickets, "--quiet", "--out", "two", "--no-cache")
+    one, two = (tmp_path / name / "tickets.clusters.csv" for name in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["tsv", "jsonl", "parquet", "txt", "csv.gz", "stdin"])
+def test_every_format_comes_back_in_its_own(run, tmp_path, kind):
+    texts = [
+        row["message"].replace("\n", " ").replace("\t", " ") for row in read_csv(EXAMPLE) if row["message"].strip()
+    ]
+    path = tmp_path / f"data.{kind}"
+    stdin = b""
+    if kind == "tsv":
+        path.write_text("message\tn\n" + "".join(f"{text}\t{i}\n" for i, text in enumerate(texts)).replace('"', "'"))
+    elif kind == "jsonl":
+        path.write_text("".join(json.dumps({"message": text, "n": i}) + "\n" for i, text in enumerate(texts)))
+    elif kind == "parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table({"message": texts, "n": list(range(len(texts)))}), path)
+    elif kind == "csv.gz":
+        path.write_bytes(gzip.compress(EXAMPLE.read_bytes()))
+    else:
+        stdin = "\n".join(texts).encode()
+        path.write_bytes(stdin)
+    summary = json.loads(run("cluster", "-" if kind == "stdin" else path, "--json", stdin=stdin, PYTHONUTF8="1").out)
+    output = tmp_path / summary["outputs"]["table"]
+    assert output.is_file()
+    assert output.name == {"stdin": "texts.clusters.csv", "txt": "data.clusters.csv"}.get(kind, f"data.clusters.{kind}")
+    if kind == "csv.gz":
+        with gzip.open(output, "rt", newline="", encoding="utf-8") as file:
+            assert len(list(csv.DictReader(file))) == len(read_csv(EXAMPLE))
+
+
+def test_predict_and_score_and_estimate_and_embed(run, tickets, tmp_path):
+    run("cluster", tickets, "-q", "--clusters", 12)
+    run("predict", "tickets.model", tickets)
+    labels = [row["cluster"] for row in read_csv(tmp_path / "tickets.clusters.csv")]
+    assert [row["cluster"] for row in read_csv(tmp_path / "tickets.predicted.csv")] == labels
+    scores = json.loads(run("score", "tickets.clusters.csv", "--labels", "cluster", "--truth", "intent", "--json").out)
+    assert scores["n_clusters"] == 12
+    assert scores["cohesion_ratio"] > 1.2
+    assert scores["ari"] > 0.1
+    estimate = json.loads(run("estimate", tickets, "--json").out)
+    assert estimate["interval"][0] <= estimate["k"] <= estimate["interval"][1]
+    for target in ("x.npy", "x.parquet"):
+        run("embed", tickets, target)
+        again = json.loads(run("estimate", tickets, "--embeddings", target, "--json").out)
+        assert again == estimate
+    summary = json.loads(run("cluster", "x.parquet", "--embeddings", "embedding", "--json", "--clusters", 12).out)
+    assert summary["model"] is None
+    assert summary["k"] == 12
+
+
+def test_models_cache_demo_and_version(run, tmp_path):
+    assert "wordllama" in run("models").out
+    assert " embeddings, " in run("cache").out
+    done = run("demo")
+    assert "customer_messages.clusters.csv" in done.out
+    assert (tmp_path / "textspectra-demo" / "customer_messages.model").is_dir()
+    assert run("--version").out.startswith("textspectra, version ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["cluster", "missing.csv"], "missing.csv"),
+        (["cluster", "."], "folder"),
+        (["cluster", "tickets.csv", "--text-column", "mesage"], "message"),
+        (["cluster", "tickets.csv", "--model", "wordlama"], "wordllama"),
+        (["cluster", "tickets.csv", "--clusters", "many"], "neither auto nor a whole number"),
+        (["cluster", "tickets.csv", "--clusters", "5000"], "n_clusters must be a whole number from 1 to"),
+        (["cluster", "tickets.csv", "--embeddings", "nothing.npy"], "nothing.npy"),
+        (["score", "tickets.csv", "--labels", "nope"], "nope"),
+        (["predict", "no.model", "tickets.csv"], "There is no model folder at no.model."),
+        (["nonsense"], "No such command"),
+    ],
+)
+def test_a_users_mistake_is_one_line_and_exit_code_2(run, tickets, arguments, message):
+    assert message in run(*arguments, code=2).err
+
+
+def test_nothing_is_overwritten_without_being_asked(run, tickets, tmp_path):
+    output = tmp_path / "tickets.clusters.csv"
+    output.write_text("precious")
+    assert "--overwrite" in run("cluster", tickets, code=2).err
+    assert output.read_text() == "precious"
+    run("cluster", tickets, "-q", "--overwrite")
+    assert output.read_text() != "precious"
+
+
+@pytest.mark.parametrize("content", ["message\n", "message\n\n\n", "message\n , \n"])
+def test_no_texts_is_said(run, tmp_path, content):
+    (tmp_path / "empty.csv").write_text(content)
+    run("cluster", "empty.csv", code=2)
+
+
+def test_one_row_and_equal_rows_are_one_group(run, tmp_path):
+    (tmp_path / "one.csv").write_text("message\nhello world\n")
+    (tmp_path / "same.csv").write_text("message\n" + "hello world\n" * 50)
+    for name in ("one", "same"):
+        assert json.loads(run("cluster", f"{name}.csv", "--json").out)["k"] == 1
+
+
+def test_spreadsheet_safe_escapes_formulas(run, tmp_path):
+    rows = ["=1+1 cost", "=cmd|' /C calc'!A0 cost", "hello there", "hello again", "@sum of things", "plain"] * 2
+    (tmp_path / "f.csv").write_text("message\n" + "".join(f'"{row}"\n' for row in rows))
+    run("cluster", "f.csv", "-q", "--clusters", 2, "--spreadsheet-safe")
+    cells = [row["message"] for row in read_csv(tmp_path / "f.clusters.csv")]
+    assert cells[0] == "'=1+1 cost"
+    assert not any(cell.startswith(("=", "@", "+", "-")) for cell in cells)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_is_one_line_and_leaves_nothing_half_written(tmp_path, cache_folder):
+    texts = "".join(f"message number {i} about topic {i % 97}\n" for i in range(300_000))
+    (tmp_path / "big.txt").write_text(texts)
+    env = {**os.environ, "TEXTSPECTRA_CACHE": str(tmp_path / "cache")}
+    command = [sys.executable, "-m", "textspectra", "cluster", "big.txt"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # noqa: S603
+    cache = tmp_path / "cache"
+    while process.poll() is None and not (cache.exists() and any(path.is_file() for path in cache.rglob("*"))):
+        pass
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped" in err.decode()
+    assert "Traceback" not in err.decode()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["big.txt", "cache"]

@@ -1,0 +1,186 @@
+"""From texts to a result, and what can be done with it."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import textspectra as ts
+from textspectra.errors import UserError
+from textspectra.storage import ARRAYS, SUMMARY, TEXTS
+
+TEXTS_IN = [
+    "where is my parcel", "my parcel has not arrived", "parcel late again", "parcel lost in the post",
+    "reset my password", "forgot my password", "password link does not work", "new password please",
+    "cancel my subscription", "stop the subscription", "end subscription today", "unsubscribe me from the subscription",
+]  # fmt: skip
+GROUPS = np.repeat([0, 1, 2], 4)
+
+
+@pytest.fixture
+def vectors():
+    rng = np.random.default_rng(0)
+    return (np.eye(3)[GROUPS] + 0.1 * rng.uniform(size=(12, 3))).astype(np.float32)
+
+
+@pytest.fixture
+def result(vectors):
+    return ts.cluster_texts(TEXTS_IN, embeddings=vectors, n_clusters=3)
+
+
+@pytest.fixture
+def hac(vectors):
+    return ts.cluster_texts(TEXTS_IN, embeddings=vectors, n_clusters=3, algorithm="hac")
+
+
+def test_groups_names_and_frame(result):
+    assert len(set(zip(result.labels.tolist(), GROUPS.tolist(), strict=True))) == 3
+    names = {topic.name for topic in result.topics}
+    assert len(names) == 3
+    assert all(any(word in name for name in names) for word in ("parcel", "password", "subscription"))
+    frame = result.to_frame()
+    assert list(frame.columns) == ["text", "cluster", "cluster_name", "similarity"]
+    assert frame["text"].tolist() == TEXTS_IN
+    assert (frame["similarity"] > 0.9).all()
+
+
+def test_duplicates_share_a_cluster_and_blanks_have_none(vectors):
+    texts = [*TEXTS_IN, "where is my parcel", "", " \t\n", None]
+    X = np.vstack([vectors, vectors[5], np.zeros((3, 3), np.float32)])
+    result = ts.cluster_texts(texts, embeddings=X, n_clusters=3)
+    assert result.labels[12] == result.labels[0]
+    assert result.labels[13:].tolist() == [-1, -1, -1]
+    assert result.names[13:] == [None, None, None]
+    assert sorted(topic.size for topic in result.topics) == [4, 4, 5]
+    assert np.isnan(result.similarity[13:]).all()
+
+
+def test_zero_vectors_have_no_cluster(vectors):
+    X = np.vstack([vectors, np.zeros((1, 3), np.float32)])
+    for algorithm in ("kmeans", "hac"):
+        result = ts.cluster_texts([*TEXTS_IN, "🦄"], embeddings=X, n_clusters=3, algorithm=algorithm)
+        assert result.labels[-1] == -1
+        assert set(result.labels[:-1]) == {0, 1, 2}
+
+
+def test_frames_come_back_in_the_library_they_came_in(vectors):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    for make, kind in ((pandas.Series, pandas.DataFrame), (polars.Series, polars.DataFrame)):
+        result = ts.cluster_texts(make(TEXTS_IN), embeddings=vectors, n_clusters=3)
+        assert isinstance(result.to_frame(), kind)
+
+
+@pytest.mark.parametrize("texts", [["one text"], ["same", "same", "same"]])
+def test_one_distinct_text_is_one_cluster(texts):
+    result = ts.cluster_texts(texts, embeddings=np.ones((len(texts), 4)))
+    assert result.labels.tolist() == [0] * len(texts)
+    assert result.n_clusters == 1
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "message"),
+    [
+        ([], {}, "None of the 0 texts holds anything but white space."),
+        (["", " "], {}, "None of the 2 texts holds anything but white space."),
+        ("a single text", {}, "texts must be a sequence of texts, not a single text."),
+        (["a", 7], {}, "The text of row 1 is 7, a int; every text must be a str."),
+        (["a", "b"], {"embeddings": [[1, 2]]}, "There are 2 texts but 1 rows of embeddings."),
+        (["a", "b"], {"embeddings": [[0, 0], [0, 0]]}, "could represent none of the texts"),
+        (["a", "b"], {"algorithm": "magic"}, 'algorithm must be "kmeans" or "hac", but it is \'magic\'.'),
+    ],
+)
+def test_bad_texts(texts, options, message):
+    with pytest.raises(UserError, match=re.escape(message)):
+        ts.cluster_texts(texts, **options)
+
+
+def test_predict_puts_texts_into_the_nearest_cluster(result, vectors):
+    again = result.predict(["x", "", "y", "z"], embeddings=np.vstack([vectors[0], [0, 0, 0], vectors[5], [0, 0, 0]]))
+    assert again.tolist() == [result.labels[0], -1, result.labels[5], -1]
+    with pytest.raises(UserError, match="made from given embeddings, so it needs embeddings for other texts too"):
+        result.predict(["x"])
+    with pytest.raises(UserError, match="have 2 dimensions, but the clusters were found in 3"):
+        result.predict(["x"], embeddings=[[1, 2]])
+
+
+def test_rename_and_merge_return_new_results(result):
+    renamed = result.rename(1, "passwords")
+    assert renamed.topics[1].name == "passwords"
+    assert result.topics[1].name != "passwords"
+    merged = renamed.merge(1, 2)
+    assert merged.n_clusters == 2
+    assert merged.topics[0].name == "passwords"
+    assert merged.topics[0].size == 8
+    assert merged.cohesion.ratio < result.cohesion.ratio
+    with pytest.raises(UserError, match="Cluster 1 cannot be merged with itself"):
+        result.merge(1, 1)
+    with pytest.raises(ValueError, match="label must be a whole number from 0 to 2, but it is 3"):
+        result.rename(3, "x")
+    with pytest.raises(UserError, match="is called 'passwords' already"):
+        renamed.rename(0, "passwords")
+
+
+def test_cut_follows_the_tree(hac, result):
+    for k in (1, 2, 5, 12):
+        assert hac.cut(k).n_clusters == k
+    assert (hac.cut(3).labels == hac.labels).all()
+    with pytest.raises(UserError, match="no merge tree to cut"):
+        result.cut(2)
+
+
+@pytest.mark.parametrize("algorithm", ["kmeans", "hac"])
+def test_what_is_saved_is_what_is_loaded(vectors, tmp_path, algorithm):
+    texts = ["", *TEXTS_IN, "\ud83e\udd84 odd \u202e text \x00"]
+    X = np.vstack([np.zeros((1, 3)), vectors, vectors[:1]])
+    result = ts.cluster_texts([texts[0], *texts[1:-1], "🦄 odd \u202e text \x00"], embeddings=X, algorithm=algorithm)
+    result.save(tmp_path / "model")
+    loaded = ts.TextClustering.load(tmp_path / "model")
+    assert loaded.corpus.rows == result.corpus.rows
+    assert (loaded.labels == result.labels).all()
+    assert loaded.topics == result.topics
+    assert loaded.cohesion == result.cohesion
+    assert loaded.k_estimate == result.k_estimate
+    assert loaded.source == result.source
+    np.testing.assert_array_equal(loaded.predict(texts[1:4], embeddings=X[1:4]), result.labels[1:4])
+    if algorithm == "hac":
+        assert (loaded.hierarchy.tree.cut(4) == result.hierarchy.tree.cut(4)).all()
+
+
+def test_an_existing_folder_is_replaced_only_on_demand(result, tmp_path):
+    result.save(tmp_path / "model")
+    with pytest.raises(UserError, match="exists already"):
+        result.save(tmp_path / "model")
+    result.rename(0, "new name").save(tmp_path / "model", overwrite=True)
+    assert ts.TextClustering.load(tmp_path / "model").topics[0].name == "new name"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_damaged_folders_are_named(result, tmp_path):
+    def load_after(change):
+        folder = tmp_path / f"model{len(list(tmp_path.iterdir()))}"
+        result.save(folder)
+        change(folder)
+        with pytest.raises(UserError) as caught:
+            ts.TextClustering.load(folder)
+        return str(caught.value).replace(str(folder), "MODEL")
+
+    def edit(folder, **changes):
+        summary = json.loads((folder / SUMMARY).read_text())
+        (folder / SUMMARY).write_text(json.dumps(summary | changes))
+
+    for name in (SUMMARY, ARRAYS, TEXTS):
+        message = load_after(lambda folder, name=name: (folder / name).unlink())
+        assert message == f"MODEL is not a complete model folder: {name} is missing."
+    for name in (ARRAYS, TEXTS):
+        message = load_after(lambda folder, name=name: (folder / name).write_bytes((folder / name).read_bytes()[:-9]))
+        assert message == f"MODEL/{name} was changed or cut short after it was written; its checksum differs."
+    assert load_after(lambda folder: edit(folder, algorithm="hac")) == (
+        f"MODEL/{SUMMARY} was changed or cut short after it was written; its checksum differs."
+    )
+    assert load_after(lambda folder: (folder / SUMMARY).write_text("{")) == (
+        f"MODEL/{SUMMARY} is damaged: it is not what textspectra wrote."
+    )
+    assert "in format 99, and this version reads up to format 1; upgrade with" in load_after(
+        lambda folder: edit(folder, format=99)
+    )
