@@ -161,6 +161,75 @@ def test_a_users_mistake_is_one_line_and_exit_code_2(run, tickets, arguments, me
     assert message in run(*arguments, code=2).err
 
 
+def truncated_parquet():
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"text": [f"text number {i}" for i in range(5000)]}), sink)
+    return sink.getvalue().to_pybytes()[:-500]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("latin.csv", "message\ncafé au lait\n".encode("latin-1"), "the byte 0xe9 at offset 11 cannot be decoded"),
+        ("ragged.csv", b"id,message\n1,hello\n2,hello,world\n", "line 3: 3 fields found, but the header has 2"),
+        ("nul.csv", b"message\nhel\0lo\n", "line 2: a NUL byte"),
+        ("line.txt", b"x" * (2**24 + 10), "longer than 16,777,216 characters"),
+        ("cut.parquet", truncated_parquet, "not a Parquet file"),
+        ("numbers.csv", b"id,value\n1,2\n3,4\n", "--text-column"),
+        ("empty.csv", b"", "is empty"),
+        ("header.csv", b"message\n", "has no rows"),
+        ("broken.jsonl", b'{"text": "a"}\n{"text": \n', "line 2: not valid JSON"),
+    ],
+)
+def test_damaged_files_are_explained(run, tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content())
+    assert message in run("cluster", name, code=2).err
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_place_that_cannot_be_written_is_explained(run, tickets, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    assert "file" in run("cluster", tickets, "--out", "file/below", code=2).err
+
+
+def test_a_hub_model_without_a_network_says_what_to_do(run, tickets):
+    pytest.importorskip("sentence_transformers")
+    offline = {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HUB_DOWNLOAD_TIMEOUT": "1"}
+    message = run("cluster", tickets, "--model", "nobody/no-such-model", code=2, **offline).err
+    assert "nobody/no-such-model" in message
+    assert "folder" in message
+
+
+def test_names_can_come_from_a_chat_server(run, tickets, tmp_path):
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    from threading import Thread
+
+    class Chat(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            answer = json.dumps({"choices": [{"message": {"content": f"Topic {self.server.count}"}}]}).encode()
+            self.server.count += 1
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Chat) as server:
+        server.count = 0
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/v1"
+        options = ["--clusters", 3, "--name-with", "some-model", "--json"]
+        summary = json.loads(run("cluster", tickets, *options, OPENAI_BASE_URL=address).out)
+        server.shutdown()
+    assert {cluster["name"] for cluster in summary["clusters"]} == {"Topic 0", "Topic 1", "Topic 2"}
+
+
 def test_nothing_is_overwritten_without_being_asked(run, tickets, tmp_path):
     output = tmp_path / "tickets.clusters.csv"
     output.write_text("precious")

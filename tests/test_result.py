@@ -104,6 +104,17 @@ def test_predict_puts_texts_into_the_nearest_cluster(result, vectors):
         result.predict(["x"], embeddings=[[1, 2]])
 
 
+def test_a_saved_model_predicts_with_the_model_it_was_made_with(tmp_path):
+    pytest.importorskip("wordllama")
+    result = ts.cluster_texts(TEXTS_IN, n_clusters=3, cache=False)
+    result.save(tmp_path / "model")
+    loaded = ts.TextClustering.load(tmp_path / "model")
+    assert (loaded.predict(TEXTS_IN, cache=False) == result.labels).all()
+    loaded.source.settings["tokenizer"] = "another"
+    with pytest.warns(UserWarning, match="wordllama is not exactly the model that made this clustering"):
+        loaded.predict(TEXTS_IN[:1], cache=False)
+
+
 def test_rename_and_merge_return_new_results(result):
     renamed = result.rename(1, "passwords")
     assert renamed.topics[1].name == "passwords"

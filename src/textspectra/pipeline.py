@@ -12,7 +12,9 @@ from .clustering import AutoAgglomerative, AutoKMeans
 from .corpus import Corpus
 from .embedding import DEFAULT_MODEL, Backend, EmbeddingCache, embed_texts, load_backend
 from .errors import UserError
-from .result import EmbeddingSource, Hierarchy, TextClustering, embed_corpus, group_texts, nonzero_rows
+from .grouping import EmbeddingSource, embed_corpus, group_texts
+from .result import Hierarchy, TextClustering
+from .rows import nonzero_rows
 from .validation import RandomState, make_generator
 
 if TYPE_CHECKING:

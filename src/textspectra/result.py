@@ -13,24 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 
 from .clustering import MergeTree
 from .clustering.base import largest_first, nearest_labels
-from .cohesion import CohesionReport, cohesion_report
+from .cohesion import CohesionReport
 from .corpus import Corpus
-from .embedding import EmbeddingCache, embed_texts, load_backend
+from .embedding import EmbeddingCache
 from .errors import UserError
+from .grouping import EmbeddingSource, embed_corpus, group_texts
 from .kestimate import KEstimate
-from .rows import cluster_sums, map_row_blocks
-from .topics import Topic, describe_clusters
-from .validation import RandomState, check_embeddings, check_whole_number
+from .rows import cluster_sums, nonzero_rows
+from .topics import Topic
+from .validation import check_whole_number
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame, IntoSeries
-
-
-class EmbeddingSource(NamedTuple):
-    """What made the embeddings; `model` is None where the user gave them."""
-
-    model: str | None
-    settings: dict[str, Any]
 
 
 class Hierarchy(NamedTuple):
@@ -316,78 +310,6 @@ def regroup(base: TextClustering, labels: NDArray[np.intp], *, names: dict[int, 
         cohesion=grouped.cohesion,
         k_estimate=None,
     )
-
-
-class Grouped(NamedTuple):
-    """What is said about labels once they are there."""
-
-    similarity: NDArray[np.float32]
-    topics: tuple[Topic, ...]
-    cohesion: CohesionReport | None
-
-
-def group_texts(
-    corpus: Corpus,
-    X: NDArray[Any],
-    labels: NDArray[np.intp],
-    centers: NDArray[np.float32],
-    *,
-    random_state: RandomState,
-) -> Grouped:
-    """Work out names, keywords, representatives, similarities and cohesion for labels of distinct texts."""
-    usable = np.flatnonzero(labels >= 0)
-    everything = len(usable) == len(X)
-    points, codes = (X, labels) if everything else (X[usable], labels[usable])
-    directions = centers / np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-
-    def cosines(rows: NDArray[np.float32], scale: NDArray[np.float32], code: NDArray[np.intp]) -> NDArray[np.float32]:
-        cosine: NDArray[np.float32] = np.einsum("ij,ij->i", rows, directions[code]) * scale
-        return cosine
-
-    similarity = np.full(len(X), np.nan, np.float32)
-    similarity[usable] = np.concatenate(map_row_blocks(cosines, points, codes))
-    try:
-        cohesion = cohesion_report(points, codes, random_state=random_state)
-    except ValueError:  # one text only, or no two that are alike
-        cohesion = None
-    first_rows = corpus.first_rows
-    sizes = np.bincount(codes, corpus.counts[usable]).astype(int)
-    topics = tuple(
-        replace(
-            topic,
-            size=int(sizes[topic.label]),
-            representatives=tuple(int(first_rows[i]) for i in topic.representatives),
-        )
-        for topic in describe_clusters(corpus.distinct, X, labels)
-    )
-    return Grouped(similarity, topics, cohesion)
-
-
-def embed_corpus(
-    corpus: Corpus, source: EmbeddingSource, given: ArrayLike | None, *, cache: EmbeddingCache | bool = True
-) -> NDArray[Any]:
-    """Return a vector for each distinct text, from `given` rows or from the model of `source`."""
-    if given is not None:
-        X = check_embeddings(given, minimum=1)
-        if len(X) != len(corpus.rows):
-            raise UserError(f"There are {len(corpus.rows):,} texts but {len(X):,} rows of embeddings.")
-        return X if len(corpus.distinct) == len(X) else X[corpus.first_rows]
-    if source.model is None:
-        raise UserError("This clustering was made from given embeddings, so it needs embeddings for other texts too.")
-    return embed_texts(corpus.distinct, load_backend(source.model), cache=cache)
-
-
-def nonzero_rows(X: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which rows have a value that is not zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> nonzero_rows(np.array([[0.0, 0.0], [0.0, 1.0]]))
-    array([False,  True])
-    """
-    step = max(1, 2**20 // max(1, X.shape[1]))
-    return np.concatenate([X[start : start + step].any(axis=1) for start in range(0, len(X), step)])
 
 
 def _numbered_by_size(labels: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -164,6 +164,19 @@ def check_rows(X: NDArray[Any], *, n_jobs: int | None = None) -> None:
     map_row_blocks(lambda rows, scale: None, X, n_jobs=n_jobs)
 
 
+def nonzero_rows(X: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows have a value that is not zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nonzero_rows(np.array([[0.0, 0.0], [0.0, 1.0]]))
+    array([False,  True])
+    """
+    step = max(1, 2**20 // max(1, X.shape[1]))
+    return np.concatenate([X[start : start + step].any(axis=1) for start in range(0, len(X), step)])
+
+
 def cluster_sums(
     X: NDArray[Any],
     codes: NDArray[np.intp],

@@ -21,8 +21,9 @@ from .clustering import MergeTree
 from .cohesion import ClusterCohesion, CohesionReport
 from .corpus import Corpus
 from .errors import UserError
+from .grouping import EmbeddingSource
 from .kestimate import KEstimate
-from .result import EmbeddingSource, Hierarchy, TextClustering
+from .result import Hierarchy, TextClustering
 from .topics import Topic
 
 FORMAT_VERSION = 1

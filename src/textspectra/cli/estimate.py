@@ -34,7 +34,7 @@ def command(
     """Tell how many groups the texts of FILE have, with the interval of the estimate."""
     from ..errors import UserError
     from ..kestimate import estimate_k
-    from ..result import nonzero_rows
+    from ..rows import nonzero_rows
 
     with stages(quiet=quiet or as_json) as tell:
         tell("reading")

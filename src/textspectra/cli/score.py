@@ -38,7 +38,7 @@ def command(
     from ..errors import UserError
     from ..evaluation import evaluate
     from ..io import column_values
-    from ..result import nonzero_rows
+    from ..rows import nonzero_rows
 
     with stages(quiet=quiet or as_json) as tell:
         tell("reading")

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..result import TextClustering
 
 SHOWN_GROUPS = 40
+"""Groups in the table of the terminal, the largest ones."""
 
 
 def summarize(
@@ -51,11 +54,14 @@ def summarize(
     }
 
 
-def print_summary(summary: Mapping[str, Any]) -> None:
-    """Print the summary for a person."""
-    from rich.console import Console
+def print_summary(
+    summary: Mapping[str, Any], console: Console | None = None, *, shown_groups: int = SHOWN_GROUPS
+) -> None:
+    """Print the summary for a person: the answer, what it is worth, and the largest groups."""
+    if console is None:
+        from rich.console import Console
 
-    console = Console(highlight=False)
+        console = Console(highlight=False)
     console.print()
     console.print(f"[bold]{_headline(summary)}[/bold]")
     if summary["cohesion_ratio"] is not None:
@@ -63,8 +69,8 @@ def print_summary(summary: Mapping[str, Any]) -> None:
     for note in _notes(summary):
         console.print(note, style="yellow")
     console.print()
-    console.print(_table(summary["clusters"]))
-    hidden = len(summary["clusters"]) - SHOWN_GROUPS
+    console.print(_table(summary["clusters"][:shown_groups]))
+    hidden = len(summary["clusters"]) - shown_groups
     if hidden > 0:
         console.print(f"and {hidden} smaller groups; all of them are in the output table")
     console.print()
@@ -120,7 +126,7 @@ def _table(clusters: list[dict[str, Any]]) -> Any:
     table.add_column("cohesion", justify="right", no_wrap=True)
     table.add_column("keywords", ratio=2, overflow="fold")
     table.add_column("typical texts", ratio=3, overflow="fold")
-    for cluster in clusters[:SHOWN_GROUPS]:
+    for cluster in clusters:
         cohesion = "" if cluster["cohesion"] is None else f"{cluster['cohesion']:.2f}"
         typical = "\n".join(f"· {_one_line(text)}" for text in cluster["representatives"][:2])
         table.add_row(

@@ -1,0 +1,26 @@
+"""Draws docs/cluster.svg: what `textspectra cluster` prints for the example, for the README. Run by `make picture`."""
+
+import io
+import re
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+from textspectra.cli.cluster import run
+from textspectra.cli.common import Stages
+from textspectra.cli.summary import print_summary, summarize
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "customer_messages.csv"
+
+with tempfile.TemporaryDirectory() as folder:
+    result, table, outputs = run(str(EXAMPLE), folder, Stages(None))
+    shown = {name: Path(path.name) for name, path in outputs.items()}
+    summary = summarize(result, EXAMPLE.name, table.text_column, shown, {})
+
+console = Console(record=True, width=118, file=io.StringIO(), highlight=False, force_terminal=True)
+console.print("$ textspectra cluster customer_messages.csv", style="bold green")
+print_summary(summary, console, shown_groups=10)
+svg = console.export_svg(title="textspectra")
+# Rich links web fonts; a picture in a repository should fetch nothing.
+Path(__file__).with_name("cluster.svg").write_text(re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL))

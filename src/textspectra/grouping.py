@@ -1,0 +1,92 @@
+"""What can be said about a corpus once it has vectors and labels."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .cohesion import CohesionReport, cohesion_report
+from .corpus import Corpus
+from .embedding import EmbeddingCache, embed_texts, load_backend
+from .errors import UserError
+from .rows import map_row_blocks
+from .topics import Topic, describe_clusters
+from .validation import RandomState, check_embeddings
+
+
+class EmbeddingSource(NamedTuple):
+    """What made the embeddings; `model` is None where the user gave them."""
+
+    model: str | None
+    settings: dict[str, Any]
+
+
+class Grouped(NamedTuple):
+    """What is said about labels once they are there."""
+
+    similarity: NDArray[np.float32]
+    topics: tuple[Topic, ...]
+    cohesion: CohesionReport | None
+
+
+def group_texts(
+    corpus: Corpus,
+    X: NDArray[Any],
+    labels: NDArray[np.intp],
+    centers: NDArray[np.float32],
+    *,
+    random_state: RandomState,
+) -> Grouped:
+    """Work out names, keywords, representatives, similarities and cohesion for labels of distinct texts."""
+    usable = np.flatnonzero(labels >= 0)
+    everything = len(usable) == len(X)
+    points, codes = (X, labels) if everything else (X[usable], labels[usable])
+    directions = centers / np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+
+    def cosines(rows: NDArray[np.float32], scale: NDArray[np.float32], code: NDArray[np.intp]) -> NDArray[np.float32]:
+        cosine: NDArray[np.float32] = np.einsum("ij,ij->i", rows, directions[code]) * scale
+        return cosine
+
+    similarity = np.full(len(X), np.nan, np.float32)
+    similarity[usable] = np.concatenate(map_row_blocks(cosines, points, codes))
+    try:
+        cohesion = cohesion_report(points, codes, random_state=random_state)
+    except ValueError:  # one text only, or no two that are alike
+        cohesion = None
+    first_rows = corpus.first_rows
+    sizes = np.bincount(codes, corpus.counts[usable]).astype(int)
+    topics = tuple(
+        replace(
+            topic,
+            size=int(sizes[topic.label]),
+            representatives=tuple(int(first_rows[i]) for i in topic.representatives),
+        )
+        for topic in describe_clusters(corpus.distinct, X, labels)
+    )
+    return Grouped(similarity, topics, cohesion)
+
+
+def embed_corpus(
+    corpus: Corpus, source: EmbeddingSource, given: ArrayLike | None, *, cache: EmbeddingCache | bool = True
+) -> NDArray[Any]:
+    """Return a vector for each distinct text, from `given` rows or from the model of `source`."""
+    if given is not None:
+        X = check_embeddings(given, minimum=1)
+        if len(X) != len(corpus.rows):
+            raise UserError(f"There are {len(corpus.rows):,} texts but {len(X):,} rows of embeddings.")
+        return X if len(corpus.distinct) == len(X) else X[corpus.first_rows]
+    if source.model is None:
+        raise UserError("This clustering was made from given embeddings, so it needs embeddings for other texts too.")
+    backend = load_backend(source.model)
+    if json.dumps(dict(backend.settings), sort_keys=True) != json.dumps(source.settings, sort_keys=True):
+        warnings.warn(
+            f"{source.model} is not exactly the model that made this clustering (its files or settings differ), so "
+            "texts may land in other clusters than they would have then.",
+            stacklevel=3,
+        )
+    return embed_texts(corpus.distinct, backend, cache=cache)
