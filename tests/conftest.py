@@ -2,6 +2,11 @@
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# Times depend on the machine; speed is measured in benchmarks/.
+settings.register_profile("textspectra", deadline=None)
+settings.load_profile("textspectra")
 
 
 @pytest.fixture(scope="session")

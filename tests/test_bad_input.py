@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -37,10 +38,22 @@ EVERY_CALL = pytest.mark.parametrize(
 @pytest.mark.parametrize(
     ("X", "error", "message"),
     [
-        (with_row(7, [1, np.nan, 1, 1]), ValueError, "X has a NaN or infinity (inf) in row 7; remove such rows"),
-        (with_row(9, [1, 1, -np.inf, 1]), ValueError, "X has a NaN or infinity (inf) in row 9; remove such rows"),
-        (with_row(3, 0), ValueError, "X is all zeros in row 3; a zero vector has no direction"),
-        (with_row(slice(3, 6), 0), ValueError, "X is all zeros in row 3 (and 2 more in this block of rows)"),
+        (
+            with_row(7, [1, np.nan, 1, 1]),
+            ValueError,
+            "a NaN or an infinite value in row 7 (counting from 0); remove",
+        ),
+        (
+            with_row(9, [1, 1, -np.inf, 1]),
+            ValueError,
+            "a NaN or an infinite value in row 9 (counting from 0); remove",
+        ),
+        (with_row(3, 0), ValueError, "X is all zeros in row 3 (counting from 0)"),
+        (
+            with_row(slice(3, 6), 0),
+            ValueError,
+            "all zeros in row 3 (counting from 0, and 2 more in this block of rows)",
+        ),
         (GOOD[:, 0], ValueError, "Expected 2D array, got 1D array instead"),
         (GOOD[:, :, None], ValueError, "dim 3"),
         (sparse.csr_array(GOOD), TypeError, "X is a sparse matrix; textspectra works on dense embeddings"),
@@ -113,6 +126,8 @@ def test_bad_cut():
         (np.zeros((40, 2)), "labels must be one-dimensional, one label a row, but its shape is (40, 2)."),
         ([0.0, np.nan] * 20, "labels has a missing value at row 1 (and 19 more); give such rows a label of their own"),
         (["a", None] * 20, "labels has a missing value at row 1 (and 19 more)"),
+        (["a", pd.NA] * 20, "labels has a missing value at row 1 (and 19 more)"),
+        ([["a"], ["b"]] * 20, "labels must be hashable values, one a row: unhashable type: 'list'."),
     ],
 )
 @pytest.mark.parametrize("call", [ts.cohesion_ratio, ts.cohesion_report, ts.evaluate])
@@ -134,6 +149,7 @@ def test_a_background_that_is_not_positive_is_explained():
         ([1, 2], "sample_weight has shape (2,) but X has 40 rows"),
         ([-1] + [1] * 39, "sample_weight is -1.0 at row 0; weights must be finite and at least 0."),
         ([0] * 40, "sample_weight is zero for every row"),
+        ([1e300] * 40, "sample_weight sums to 4e+301; scale it down to 1e+15 at most."),
     ],
 )
 def test_bad_weights(weights, message):
@@ -156,8 +172,9 @@ def test_bad_eigenvalues(eigenvalues, message):
 
 
 def test_bad_random_state():
-    with pytest.raises((ValueError, TypeError), match="cannot be used to seed"):
-        ts.estimate_k(GOOD, random_state="seed")
+    for seed in ("seed", -1, 2.5):
+        with pytest.raises(ValueError, match=r"random_state \(the seed\) must be a whole number from 0 up"):
+            ts.estimate_k(GOOD, random_state=seed)
 
 
 def test_huge_and_tiny_numbers_are_fine():

@@ -150,8 +150,10 @@ def test_models_cache_demo_and_version(run, tmp_path):
         (["cluster", "tickets.csv", "--text-column", "mesage"], "message"),
         (["cluster", "tickets.csv", "--model", "wordlama"], "wordllama"),
         (["cluster", "tickets.csv", "--clusters", "many"], "neither auto nor a whole number"),
-        (["cluster", "tickets.csv", "--clusters", "5000"], "n_clusters must be a whole number from 1 to"),
+        (["cluster", "tickets.csv", "--clusters", "5000"], "5,000 clusters were asked for, but there are 98"),
         (["cluster", "tickets.csv", "--embeddings", "nothing.npy"], "nothing.npy"),
+        (["cluster", "tickets.csv", "--seed", "-1"], "-1 is not in the range"),
+        (["cluster", "tickets.csv", "--encoding", "utf-16"], "is not utf-16"),
         (["score", "tickets.csv", "--labels", "nope"], "nope"),
         (["predict", "no.model", "tickets.csv"], "There is no model folder at no.model."),
         (["nonsense"], "No such command"),
@@ -177,7 +179,7 @@ def truncated_parquet():
         ("ragged.csv", b"id,message\n1,hello\n2,hello,world\n", "line 3: 3 fields found, but the header has 2"),
         ("nul.csv", b"message\nhel\0lo\n", "line 2: a NUL byte"),
         ("line.txt", b"x" * (2**24 + 10), "longer than 16,777,216 characters"),
-        ("cut.parquet", truncated_parquet, "not a Parquet file"),
+        ("cut.parquet", truncated_parquet, "a Parquet file that is damaged or cut short"),
         ("numbers.csv", b"id,value\n1,2\n3,4\n", "--text-column"),
         ("empty.csv", b"", "is empty"),
         ("header.csv", b"message\n", "has no rows"),
@@ -193,6 +195,23 @@ def test_damaged_files_are_explained(run, tmp_path, name, content, message):
 def test_a_place_that_cannot_be_written_is_explained(run, tickets, tmp_path):
     (tmp_path / "file").write_text("not a folder")
     assert "file" in run("cluster", tickets, "--out", "file/below", code=2).err
+
+
+def test_a_full_disk_leaves_both_outputs_or_neither(run, tickets, tmp_path):
+    """A limit on the size of files stands for a full disk; the old outputs survive."""
+    run("cluster", tickets, "-q", "--clusters", 3)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    code = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000));"
+        "from textspectra.cli import main; main()"
+    )
+    command = [sys.executable, "-c", code, "cluster", str(tickets), "--overwrite", "--no-cache", "--clusters", "4"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)  # noqa: S603
+    assert done.returncode == 2
+    assert b"cannot be written" in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_a_hub_model_without_a_network_says_what_to_do(run, tickets):

@@ -92,6 +92,27 @@ def test_weights_are_repeated_rows(planted, model):
     assert adjusted_rand_score(weighted.predict(X), repeated.predict(X)) == pytest.approx(1)
 
 
+@BOTH
+def test_the_scale_of_weights_does_not_matter(planted, model):
+    X, truth = planted(4, 80, noise=0.05)
+    for scale in (1e-50, 1.0, 1e12):
+        labels = model(4, random_state=0).fit(X, sample_weight=np.full(80, scale)).labels_
+        assert adjusted_rand_score(truth, labels) == 1
+
+
+@BOTH
+def test_a_single_row_that_counts_is_one_cluster(model):
+    fitted = model(random_state=0).fit([[1.0, 0.0], [0.0, 1.0]], sample_weight=[3, 0])
+    assert (fitted.n_clusters_, fitted.labels_.tolist()) == (1, [0, 0])
+
+
+@BOTH
+def test_clusters_at_a_given_k_do_not_depend_on_where_k_came_from(planted, model):
+    X, _ = planted(9, 2500, noise=0.5)
+    estimated = model(random_state=0).fit(X)
+    assert (model(estimated.n_clusters_, random_state=0).fit(X).labels_ == estimated.labels_).all()
+
+
 def test_more_clusters_than_distinct_rows_warns_and_gives_what_there_is():
     X = np.repeat(np.eye(3), 5, axis=0)
     with pytest.warns(ConvergenceWarning, match="5 clusters were asked for, but only 3 could be told apart"):

@@ -72,6 +72,17 @@ def test_sampled_value_is_close_to_the_exact_one_and_says_how_close(planted, mon
     assert ts.cohesion_ratio(X, truth, random_state=1) == ts.cohesion_ratio(X, truth, random_state=1)
 
 
+def test_one_cluster_of_many_rows_has_ratio_one_exactly(planted):
+    X, _ = planted(3, 5000, noise=0.6)
+    assert ts.cohesion_ratio(X, np.zeros(5000)) == 1
+
+
+def test_rounding_is_not_taken_for_similarity():
+    X = np.linalg.qr(np.random.default_rng(0).standard_normal((40, 40)))[0]
+    with pytest.raises(ValueError, match="No two rows of X point the same way"):
+        ts.cohesion_ratio(X, np.arange(40) % 4)
+
+
 def test_large_clusters_are_sampled_each(planted, monkeypatch):
     X, truth = planted(3, 3000, noise=0.6)
     exact = ts.cohesion_report(X, truth)

@@ -50,6 +50,12 @@ def test_a_large_input_is_sampled_and_the_row_says_so(clustering, monkeypatch):
     assert row == ts.evaluate(X, labels, truth, random_state=0)
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 0])
+def test_bad_rows_are_not_taken_for_undefined_metrics(bad):
+    with pytest.raises(ValueError, match="row 0"):
+        ts.evaluate([[bad, 0], [1, 0], [1, 1]], [0, 0, 0])
+
+
 @pytest.mark.parametrize("labels", [[0] * 6, list(range(6))])
 def test_what_is_not_defined_is_nan(labels):
     row = ts.evaluate(np.eye(6), labels, truth=[0, 0, 1, 1, 2, 2])

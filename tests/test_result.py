@@ -98,7 +98,7 @@ def test_bad_texts(texts, options, message):
 def test_predict_puts_texts_into_the_nearest_cluster(result, vectors):
     again = result.predict(["x", "", "y", "z"], embeddings=np.vstack([vectors[0], [0, 0, 0], vectors[5], [0, 0, 0]]))
     assert again.tolist() == [result.labels[0], -1, result.labels[5], -1]
-    with pytest.raises(UserError, match="made from given embeddings, so it needs embeddings for other texts too"):
+    with pytest.raises(UserError, match="given embeddings, which are not saved with it: give embeddings= to predict"):
         result.predict(["x"])
     with pytest.raises(UserError, match="have 2 dimensions, but the clusters were found in 3"):
         result.predict(["x"], embeddings=[[1, 2]])
@@ -156,6 +156,23 @@ def test_what_is_saved_is_what_is_loaded(vectors, tmp_path, algorithm):
     np.testing.assert_array_equal(loaded.predict(texts[1:4], embeddings=X[1:4]), result.labels[1:4])
     if algorithm == "hac":
         assert (loaded.hierarchy.tree.cut(4) == result.hierarchy.tree.cut(4)).all()
+
+
+def test_given_embeddings_come_back_on_load(vectors, tmp_path):
+    result = ts.cluster_texts([*TEXTS_IN, "half a pair \ud800"], embeddings=[*vectors, vectors[0]], algorithm="hac")
+    result.save(tmp_path / "model")
+    with pytest.raises(UserError, match="and to load before you cut or merge"):
+        ts.TextClustering.load(tmp_path / "model").cut(4)
+    loaded = ts.TextClustering.load(tmp_path / "model", embeddings=[*vectors, vectors[0]])
+    assert (loaded.cut(4).labels == result.cut(4).labels).all()
+
+
+def test_clusters_are_numbered_by_rows_and_frames_keep_their_index(vectors):
+    pandas = pytest.importorskip("pandas")
+    texts = pandas.Series(TEXTS_IN + [TEXTS_IN[5]] * 9, index=range(100, 121))
+    result = ts.cluster_texts(texts, embeddings=[*vectors, *[vectors[5]] * 9], n_clusters=3)
+    assert [topic.size for topic in result.topics] == [13, 4, 4]
+    assert result.to_frame().index.tolist() == list(range(100, 121))
 
 
 def test_an_existing_folder_is_replaced_only_on_demand(result, tmp_path):

@@ -15,6 +15,14 @@ from .parallel import run_tasks
 from .rows import cluster_sums, take_units
 from .validation import RandomState, check_embeddings, check_labels, make_generator
 
+
+class NoBackgroundError(UserError):
+    """No two rows are alike, so there is no background that clusters could be compared with."""
+
+
+ROUNDING = 1e-6
+"""A mean similarity below this is rounding in float32."""
+
 EXACT_ROWS = 4096
 """Largest set of rows whose pairs are all visited to rectify them; larger sets are sampled."""
 
@@ -179,8 +187,8 @@ def cohesion_report(
         negatives, errors = _negative_means(X, codes, sizes, means, make_generator(random_state))
         means = means - negatives
     mu_global = float(means[0])
-    if mu_global <= 0:
-        raise UserError(
+    if mu_global < ROUNDING:
+        raise NoBackgroundError(
             f"The mean similarity over all pairs is {mu_global:.3g}, so a ratio to it means nothing. "
             + ("No two rows of X point the same way." if rectify else "Use rectify=True, which counts negatives as 0.")
         )
@@ -233,6 +241,8 @@ def _negative_means(
         for rows, mean, n in zip(sets, linear_means, [BATCHES, *n_batches], strict=True)
     )
     results = np.array(run_tasks(_negative_mean, tasks, n_jobs=None, shared_memory=True))
+    if len(sizes) == 1:
+        results[1] = results[0]  # the one cluster is all rows, so its sample must not differ from theirs
     return results[:, 0], results[:, 1]
 
 

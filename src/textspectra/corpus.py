@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import UserError
+from .validation import is_missing
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoSeries
@@ -84,6 +85,6 @@ class Corpus:
 def _as_text(value: Any, row: int) -> str:
     if isinstance(value, str):
         return value
-    if value is None or value != value or type(value).__name__ == "NAType":
+    if is_missing(value):
         return ""
     raise UserError(f"The text of row {row} is {value!r}, a {type(value).__name__}; every text must be a str.")

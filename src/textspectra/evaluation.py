@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import metrics
 
-from .cohesion import cohesion_report
+from .cohesion import NoBackgroundError, cohesion_report
 from .rows import cluster_sums, map_row_blocks, take_units
 from .validation import RandomState, check_embeddings, check_labels, make_generator
 
@@ -64,7 +64,7 @@ def evaluate(
     try:
         report = cohesion_report(X, codes, random_state=rng)
         row |= {"cohesion_ratio": report.ratio, "cohesion_ratio_se": report.standard_error}
-    except ValueError:  # no two rows are alike
+    except NoBackgroundError:
         row |= {"cohesion_ratio": float("nan"), "cohesion_ratio_se": float("nan")}
     row |= _silhouette(X, codes, rng)
     row |= _dispersion(X, codes, len(names))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .cohesion import CohesionReport, cohesion_report
+from .cohesion import CohesionReport, NoBackgroundError, cohesion_report
 from .corpus import Corpus
 from .embedding import EmbeddingCache, embed_texts, load_backend
 from .errors import UserError
@@ -55,8 +55,8 @@ def group_texts(
     similarity = np.full(len(X), np.nan, np.float32)
     similarity[usable] = np.concatenate(map_row_blocks(cosines, points, codes))
     try:
-        cohesion = cohesion_report(points, codes, random_state=random_state)
-    except ValueError:  # one text only, or no two that are alike
+        cohesion = cohesion_report(points, codes, random_state=random_state) if len(points) > 1 else None
+    except NoBackgroundError:
         cohesion = None
     first_rows = corpus.first_rows
     sizes = np.bincount(codes, corpus.counts[usable]).astype(int)
@@ -81,7 +81,10 @@ def embed_corpus(
             raise UserError(f"There are {len(corpus.rows):,} texts but {len(X):,} rows of embeddings.")
         return X if len(corpus.distinct) == len(X) else X[corpus.first_rows]
     if source.model is None:
-        raise UserError("This clustering was made from given embeddings, so it needs embeddings for other texts too.")
+        raise UserError(
+            "This clustering was made from given embeddings, which are not saved with it: give embeddings= to predict, "
+            "and to load before you cut or merge."
+        )
     backend = load_backend(source.model)
     if json.dumps(dict(backend.settings), sort_keys=True) != json.dumps(source.settings, sort_keys=True):
         warnings.warn(

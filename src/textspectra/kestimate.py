@@ -89,7 +89,9 @@ class KEstimate:
             if size == self.n_samples
             else f"random samples of {size:,} out of {self.n_samples:,} rows"
         )
-        doubt = f"; no jump in {self.fallback_fraction:.0%} of them" if self.fallback_fraction else ""
+        doubt = ""
+        if self.fallback_fraction:
+            doubt = "; no jump was found" if size == self.n_samples else f"; no jump in {self.fallback_fraction:.0%}"
         low, high = self.interval
         return f"{self.k} {plural} (95 % interval {low} to {high}), from {source}{doubt}"
 
@@ -281,7 +283,7 @@ def estimate_from_rows(
     n = int(last_position[-1])
     size = min(n, rule.max_sample)
     n_behind_mean = 1 if size == n else rule.n_replicates or round(10 * math.log2(n))
-    spread_size = max(2, min(size, round(SPREAD_SHARE * n)))
+    spread_size = min(size, max(2, round(SPREAD_SHARE * n)))
     n_behind_interval = 0 if spread_size == size else rule.n_replicates or SPREAD_REPLICATES
 
     def samples() -> Iterator[tuple[NDArray[np.float32], Rule]]:

@@ -37,7 +37,7 @@ def run_tasks(
     >>> run_tasks(pow, [(2, 3), (3, 2)], n_jobs=2)
     [8, 9]
     """
-    if n_jobs is None and get_active_backend()[1] in (None, 1):
+    if n_jobs is None and get_active_backend()[1] is None:
         n_jobs = -1
     hint = {"require": "sharedmem"} if shared_memory else {"prefer": "threads"}
     # One BLAS thread a task, whatever n_jobs: oversubscribed BLAS threads can cost a factor of 50,

@@ -91,7 +91,9 @@ def cluster_texts(
         X = embed_texts(corpus.distinct, backend, cache=cache, progress=lambda *step: tell("embedding", *step))
     usable = np.flatnonzero(nonzero_rows(X))
     if not len(usable):
-        raise UserError("The model could represent none of the texts (all vectors are zero); try another --model.")
+        raise UserError("The model could represent none of the texts (all vectors are zero); try another model.")
+    if n_clusters != "auto" and isinstance(n_clusters, int) and n_clusters > len(usable):
+        raise UserError(f"{n_clusters:,} clusters were asked for, but there are {len(usable):,} different texts.")
     tell("grouping", 0, 1)
     rng = make_generator(random_state)
     fitted = _fit(ALGORITHMS[algorithm](n_clusters, random_state=rng), X, usable, corpus.counts)
@@ -114,6 +116,7 @@ def cluster_texts(
         if isinstance(fitted, AutoAgglomerative)
         else None,
         frame_backend=library if library in FRAME_LIBRARIES else "",
+        frame_index=getattr(texts, "index", None) if library == "pandas" else None,
         known_embeddings=X,
     )
 
@@ -125,7 +128,7 @@ def _fit(
     weights = counts[usable].astype(float)
     if len(points) == 1:
         # A single text is one cluster; the estimators want two rows to compare.
-        points, weights = np.repeat(points, 2, axis=0), np.repeat(weights, 2)
+        points, weights = np.repeat(points, 2, axis=0), np.append(weights, 0)
     return estimator.fit(points, sample_weight=weights)
 
 

@@ -25,7 +25,8 @@ def plot_spectrum(estimate: KEstimate, ax: Axes | None = None) -> Axes:
     ax.plot(index[shown], estimate.eigenvalues[shown], color="#1f4e79", label="eigenvalue λ")
     ax.set(xlabel="index of the eigenvalue", ylabel="eigenvalue", title=repr(estimate).partition(",")[0])
     k = min(estimate.k, size)
-    ax.axvspan(max(1, k - estimate.window + 1), k, color="0.85", label="window of the moving average")
+    if estimate.fallback_fraction < 1:
+        ax.axvspan(max(1, k - estimate.window + 1), k, color="0.85", label="window of the moving average")
     ax.axvline(k, color="#333333", linestyle="--", label=f"k = {estimate.k}")
 
     right = ax.twinx()

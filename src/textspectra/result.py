@@ -24,7 +24,7 @@ from .topics import Topic
 from .validation import check_whole_number
 
 if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame, IntoSeries
+    from narwhals.typing import IntoSeries
 
 
 class Hierarchy(NamedTuple):
@@ -54,15 +54,17 @@ class TextClustering:
     cohesion : CohesionReport or None
         Of the distinct texts; None where no two of them are alike, or there is one only.
     k_estimate : KEstimate or None
-        Where the number of clusters comes from; None where it was given.
+        What the data says about the number of clusters; None where the number was given.
     algorithm : str
         "kmeans" or "hac".
     source : EmbeddingSource
         What made the embeddings.
     hierarchy : Hierarchy or None
         The merge tree of "hac".
-    frame_backend : str
-        The data frame library of :meth:`to_frame`.
+    frame_backend, frame_index : str, object
+        The data frame library of :meth:`to_frame`, and the index of the pandas series that the texts came in.
+    known_embeddings : ndarray or None
+        The vectors of the distinct texts, where they are in memory; see :meth:`embeddings`.
 
     Examples
     --------
@@ -85,6 +87,7 @@ class TextClustering:
     source: EmbeddingSource
     hierarchy: Hierarchy | None = None
     frame_backend: str = ""
+    frame_index: Any = None
     known_embeddings: NDArray[Any] | None = None
 
     def __repr__(self) -> str:
@@ -113,7 +116,7 @@ class TextClustering:
         names = [*(topic.name for topic in self.topics), None]
         return [names[label] for label in self.labels]
 
-    def to_frame(self) -> IntoDataFrame:
+    def to_frame(self) -> Any:
         """Return a data frame with a row a text: text, cluster, cluster_name, similarity.
 
         It is of the library whose series the texts came in; otherwise pandas, polars or pyarrow,
@@ -136,8 +139,10 @@ class TextClustering:
             "cluster_name": self.names,
             "similarity": self.similarity,
         }
-        native: IntoDataFrame = narwhals.from_dict(columns, backend=backend).to_native()
-        return native
+        frame = narwhals.from_dict(columns, backend=backend).to_native()
+        if self.frame_index is not None:
+            frame.index = self.frame_index
+        return frame
 
     def predict(
         self,
@@ -189,8 +194,8 @@ class TextClustering:
         'first'
         """
         self._check_label(label)
-        if not name.strip():
-            raise UserError("A cluster's name cannot be empty.")
+        if not isinstance(name, str) or not name.strip():
+            raise UserError(f"A cluster's name must be a text that is not blank, but it is {name!r}.")
         taken = [topic.label for topic in self.topics if topic.name == name and topic.label != label]
         if taken:
             raise UserError(f"Cluster {taken[0]} is called {name!r} already; merge them, or choose another name.")
@@ -213,7 +218,7 @@ class TextClustering:
         if first == second:
             raise UserError(f"Cluster {first} cannot be merged with itself.")
         merged = np.where(self.distinct_labels == second, first, self.distinct_labels)
-        labels = _numbered_by_size(merged)
+        labels = _numbered_by_size(merged, self.corpus.counts)
         kept = {int(new): self.topics[old].name for old, new in zip(merged, labels, strict=True) if old >= 0}
         return regroup(self, labels, names=kept)
 
@@ -231,8 +236,8 @@ class TextClustering:
         if self.hierarchy is None:
             raise UserError('There is no merge tree to cut: cluster with algorithm="hac" for that.')
         leaf_labels = self.hierarchy.tree.cut(n_clusters)
-        labels = _numbered_by_size(np.append(leaf_labels, -1)[self.hierarchy.leaves])
-        return replace(regroup(self, labels, names={}), k_estimate=self.k_estimate)
+        labels = _numbered_by_size(np.append(leaf_labels, -1)[self.hierarchy.leaves], self.corpus.counts)
+        return regroup(self, labels, names={})
 
     def embeddings(self) -> NDArray[Any]:
         """Return the embeddings of the distinct texts, from memory, the cache or the model.
@@ -272,8 +277,16 @@ class TextClustering:
         save_clustering(self, Path(folder), overwrite=overwrite)
 
     @classmethod
-    def load(cls, folder: str | Path) -> TextClustering:
+    def load(cls, folder: str | Path, *, embeddings: ArrayLike | None = None) -> TextClustering:
         """Read what :meth:`save` wrote; files that are missing, cut short or changed are named.
+
+        Parameters
+        ----------
+        folder : path
+            The model folder.
+        embeddings : array-like of shape (n, d), optional
+            The embeddings that the clustering was made from, where it was made from given ones: :meth:`cut`
+            and :meth:`merge` need them.
 
         Examples
         --------
@@ -285,7 +298,10 @@ class TextClustering:
         """
         from .storage import load_clustering
 
-        return load_clustering(Path(folder))
+        loaded = load_clustering(Path(folder))
+        if embeddings is None:
+            return loaded
+        return replace(loaded, known_embeddings=embed_corpus(loaded.corpus, loaded.source, embeddings))
 
     def _check_label(self, label: int) -> None:
         check_whole_number("label", label, low=0, high=self.n_clusters - 1)
@@ -308,12 +324,11 @@ def regroup(base: TextClustering, labels: NDArray[np.intp], *, names: dict[int, 
         centers=centers.astype(np.float32),
         topics=tuple(topics),
         cohesion=grouped.cohesion,
-        k_estimate=None,
     )
 
 
-def _numbered_by_size(labels: NDArray[np.intp]) -> NDArray[np.intp]:
+def _numbered_by_size(labels: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp]:
     usable = labels >= 0
     numbered = np.full(len(labels), -1)
-    numbered[usable] = largest_first(labels[usable])[0]
+    numbered[usable] = largest_first(labels[usable], counts[usable].astype(float))[0]
     return numbered

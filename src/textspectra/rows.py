@@ -84,20 +84,19 @@ def _carefully_scaled(
     broken = ~np.isfinite(peaks)
     if broken.any():
         raise UserError(
-            f"X has a NaN or infinity (inf) in {_name_rows(numbers[broken])}; remove such rows or embed them again."
+            f"X has a NaN or an infinite value in {_name_rows(numbers[broken])}; remove such rows or embed them again."
         )
     zero = peaks == 0
     if zero.any():
-        raise UserError(
-            f"X is all zeros in {_name_rows(numbers[zero])}; a zero vector has no direction. Remove such rows first."
-        )
+        raise UserError(f"X is all zeros in {_name_rows(numbers[zero])}, so it has no direction. Remove such rows.")
     wide = wide / peaks[:, None]
     scaled: NDArray[np.float64] = wide / np.sqrt(np.einsum("ij,ij->i", wide, wide))[:, None]
     return scaled
 
 
 def _name_rows(numbers: NDArray[np.intp]) -> str:
-    return f"row {numbers[0]}" + (f" (and {len(numbers) - 1:,} more in this block of rows)" if len(numbers) > 1 else "")
+    more = f", and {len(numbers) - 1:,} more in this block of rows" if len(numbers) > 1 else ""
+    return f"row {numbers[0]} (counting from 0{more})"
 
 
 def take_units(X: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -146,7 +145,9 @@ def map_row_blocks(
         rows, scale = scaled_rows(X[block], first_row=block.start)
         return function(rows, scale, *(part[block] for part in aligned))
 
-    blocks = ((block,) for block in row_blocks(*X.shape))
+    blocks = [(block,) for block in row_blocks(*X.shape)]
+    if len(blocks) == 1:  # a pool of threads would cost more than the work
+        return [on_block(*blocks[0])]
     return run_tasks(on_block, blocks, n_jobs=n_jobs, shared_memory=True)
 
 
@@ -159,7 +160,7 @@ def check_rows(X: NDArray[Any], *, n_jobs: int | None = None) -> None:
     >>> check_rows(np.array([[1.0, 2.0], [0.0, 0.0]]))
     Traceback (most recent call last):
         ...
-    textspectra.errors.UserError: X is all zeros in row 1; a zero vector has no direction. Remove such rows first.
+    textspectra.errors.UserError: X is all zeros in row 1 (counting from 0), so it has no direction. Remove such rows.
     """
     map_row_blocks(lambda rows, scale: None, X, n_jobs=n_jobs)
 

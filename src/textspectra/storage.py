@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
+import secrets
 import shutil
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from .clustering import MergeTree
@@ -33,19 +33,27 @@ SUMMARY, ARRAYS, TEXTS = "clustering.json", "arrays.safetensors", "texts.parquet
 def save_clustering(result: TextClustering, folder: Path, *, overwrite: bool) -> None:
     """Write `result` to a temporary folder beside `folder`, then give it its name."""
     model_folder_free(folder, overwrite=overwrite)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = folder.with_name(f".{folder.name}-{secrets.token_hex(6)}")
+        temporary.mkdir()
+    except OSError as error:
+        raise UserError(f"'{folder}' cannot be written: {error.strerror}") from error
     try:
         save_file(_arrays(result), temporary / ARRAYS)
-        pq.write_table(
-            pa.table({"text": pa.array(result.corpus.rows, pa.string())}), temporary / TEXTS, compression="zstd"
-        )
+        # Half a surrogate pair is no valid text, but it is found in scraped data and must not stop the save.
+        rows = [row.encode("utf-8", "backslashreplace").decode() for row in result.corpus.rows]
+        texts = pa.table({"text": pa.array(rows, pa.large_string())})
+        pq.write_table(texts, temporary / TEXTS, compression="zstd")
         summary = _summary(result)
         summary["sha256"] = {name: _digest(temporary / name) for name in (ARRAYS, TEXTS)}
         summary["sha256"][SUMMARY] = _digest_of_summary(summary)
         (temporary / SUMMARY).write_text(json.dumps(summary, ensure_ascii=False, indent=1), encoding="utf-8")
-        temporary.chmod(0o777 & ~_umask())
+        # safetensors makes files that only their owner may read.
+        shutil.copymode(temporary / SUMMARY, temporary / ARRAYS)
         _put_in_place(temporary, folder)
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"'{folder}' cannot be written: {error}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -60,7 +68,7 @@ def model_folder_free(folder: Path, *, overwrite: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise UserError(f"'{folder}' is a file; a model needs a folder of its own.")
     if folder.exists() and not overwrite:
-        raise UserError(f"'{folder}' exists already; use --overwrite (overwrite=True) or another place.")
+        raise UserError(f"'{folder}' exists already; overwrite it (--overwrite) or choose another place.")
     if folder.exists() and any(folder.iterdir()) and not (folder / SUMMARY).is_file():
         raise UserError(f"'{folder}' holds something else than a model; it is not overwritten.")
 
@@ -94,6 +102,7 @@ def load_clustering(folder: Path) -> TextClustering:
         algorithm=summary["algorithm"],
         source=EmbeddingSource(**summary["embedding"]),
         hierarchy=None if tree is None else Hierarchy(MergeTree(tree), arrays["leaves"]),
+        frame_backend=summary["frame_backend"],
     )
 
 
@@ -118,6 +127,7 @@ def _summary(result: TextClustering) -> dict[str, Any]:
         "format": FORMAT_VERSION,
         "written_by": f"textspectra {__version__}",
         "algorithm": result.algorithm,
+        "frame_backend": result.frame_backend,
         "embedding": result.source._asdict(),
         "topics": [asdict(topic) for topic in result.topics],
         "cohesion": None if result.cohesion is None else asdict(result.cohesion),
@@ -145,6 +155,8 @@ def _checked_summary(folder: Path) -> dict[str, Any]:
         version, digests = summary["format"], summary["sha256"]
     except (ValueError, KeyError, TypeError):
         raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.") from None
+    if not isinstance(version, int) or version < 1:
+        raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.")
     if version > FORMAT_VERSION:
         raise UserError(
             f"{folder} was written by {summary.get('written_by', 'a newer textspectra')} in format {version}, and "
@@ -173,7 +185,7 @@ def _put_in_place(temporary: Path, folder: Path) -> None:
         temporary.rename(folder)
         return
     # A folder cannot be replaced in one step: the old one steps aside, and comes back if the new one fails.
-    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent)) / folder.name
+    aside = folder.with_name(f".{folder.name}-{secrets.token_hex(6)}")
     folder.rename(aside)
     try:
         temporary.rename(folder)
@@ -181,10 +193,4 @@ def _put_in_place(temporary: Path, folder: Path) -> None:
         aside.rename(folder)
         raise
     finally:
-        shutil.rmtree(aside.parent, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        shutil.rmtree(aside, ignore_errors=True)

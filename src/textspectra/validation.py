@@ -11,10 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, validate_data
 
 from .errors import UserError
+
+MAX_TOTAL_WEIGHT = 1e15
+"""Beyond this, rows that count once would be lost in the rounding of the sum."""
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
@@ -24,7 +26,7 @@ def check_embeddings(
 ) -> NDArray[Any]:
     """Return `X` as a two-dimensional array of numbers without copying or reading its values.
 
-    The values themselves are checked where rows are read, in :mod:`textspectra.similarity`, so
+    The values themselves are checked where rows are read, in :mod:`textspectra.rows`, so
     that a memory map of any size passes through here at no cost. With an `estimator`, the number
     and names of the features are recorded on it (or compared, when ``reset=False``), as
     scikit-learn wants it.
@@ -42,9 +44,12 @@ def check_embeddings(
         "ensure_all_finite": False,
         "ensure_min_samples": minimum,
     }
-    if estimator is None:
-        return np.asarray(check_array(X, input_name="X", **options))
-    return np.asarray(validate_data(estimator, X, reset=reset, **options))
+    try:
+        if estimator is None:
+            return np.asarray(check_array(X, input_name="X", **options))
+        return np.asarray(validate_data(estimator, X, reset=reset, **options))
+    except ValueError as error:
+        raise UserError(str(error)) from None
 
 
 def check_labels(labels: ArrayLike | Sequence[Hashable], n_rows: int) -> tuple[NDArray[np.intp], list[Hashable]]:
@@ -64,9 +69,23 @@ def check_labels(labels: ArrayLike | Sequence[Hashable], n_rows: int) -> tuple[N
         return _code_numbers(values)
     codes_by_label: dict[Hashable, int] = {}
     sequence = labels if isinstance(labels, list | tuple) else values.tolist()
-    _refuse_missing(np.array([value is None or value != value for value in sequence]))
-    codes = np.array([codes_by_label.setdefault(value, len(codes_by_label)) for value in sequence], np.intp)
+    _refuse_missing(np.array([is_missing(value) for value in sequence], bool))
+    try:
+        codes = np.array([codes_by_label.setdefault(value, len(codes_by_label)) for value in sequence], np.intp)
+    except TypeError as error:
+        raise UserError(f"labels must be hashable values, one a row: {error}.") from None
     return codes, list(codes_by_label)
+
+
+def is_missing(value: Any) -> bool:
+    """Say whether a value stands for a missing one: None, NaN, or what pandas has for it.
+
+    Examples
+    --------
+    >>> [is_missing(value) for value in (None, float("nan"), "", 0)]
+    [True, True, False, False]
+    """
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
 def _code_numbers(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Hashable]]:
@@ -115,6 +134,8 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.fl
         raise UserError(f"sample_weight is {weights[row]} at row {row}; weights must be finite and at least 0.")
     if not weights.any():
         raise UserError("sample_weight is zero for every row; at least one row must count.")
+    if weights.sum() > MAX_TOTAL_WEIGHT:
+        raise UserError(f"sample_weight sums to {weights.sum():.3g}; scale it down to {MAX_TOTAL_WEIGHT:.0e} at most.")
     return weights
 
 
@@ -133,7 +154,7 @@ def check_n_clusters(value: Any, n_rows: int) -> int | None:
         return None
     if isinstance(value, str):
         raise UserError(f'n_clusters must be "auto" or a whole number, but it is {value!r}.')
-    return check_whole_number("n_clusters", value, low=1, high=n_rows, hint=f"X has {n_rows:,} rows (n_samples).")
+    return check_whole_number("n_clusters", value, low=1, high=n_rows, hint=f"X has {n_rows:,} rows.")
 
 
 def make_generator(random_state: RandomState) -> np.random.Generator:
@@ -145,8 +166,9 @@ def make_generator(random_state: RandomState) -> np.random.Generator:
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
-        check_random_state(random_state)
-        raise
+        raise UserError(
+            f"random_state (the seed) must be a whole number from 0 up, a generator or None; it is {random_state!r}."
+        ) from None
 
 
 def require(module: str, *, extra: str) -> ModuleType:

@@ -1,5 +1,16 @@
 """The command line: thin commands that parse, call and print."""
 
-from .main import main
+from __future__ import annotations
 
-__all__ = ["main"]
+import sys
+
+
+def main() -> None:
+    """Run the `textspectra` command; Ctrl-C is a line and exit code 130 from the first import on."""
+    try:
+        from .main import run
+
+        run()
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped. Embeddings that are in the cache will not be computed again.\n")
+        sys.exit(130)

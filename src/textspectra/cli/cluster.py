@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import click
 
 from .common import (
     Stages,
+    check_folder,
     given_embeddings,
     input_options,
     json_option,
@@ -76,6 +78,7 @@ def run(
     tell("reading")
     table = read_input(source, text_column, encoding)
     outputs = output_paths(source, out, table)
+    check_folder(outputs["table"].parent)
     output_paths_free([outputs["table"]], overwrite=overwrite)
     model_folder_free(outputs["model"], overwrite=overwrite)
     result = cluster_texts(
@@ -126,12 +129,19 @@ def _write(
 ) -> None:
     import pyarrow as pa
 
-    outputs["table"].parent.mkdir(parents=True, exist_ok=True)
     labels = result.labels
     columns = {
         "cluster": pa.array(labels, mask=labels < 0),
         "cluster_name": pa.array(result.names, pa.string()),
-        "similarity": pa.array(result.similarity.round(4), mask=labels < 0),
+        "similarity": pa.array(result.similarity.astype(float).round(4), mask=labels < 0),
     }
-    result.save(outputs["model"], overwrite=overwrite)
-    write_labelled(table, columns, outputs["table"], spreadsheet_safe=spreadsheet_safe, overwrite=overwrite)
+    target = outputs["table"]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # The table waits under another name until the model is there: both appear, or neither.
+    waiting = target.with_name(f".{secrets.token_hex(8)}.{target.name}")
+    try:
+        write_labelled(table, columns, waiting, spreadsheet_safe=spreadsheet_safe, overwrite=False)
+        result.save(outputs["model"], overwrite=overwrite)
+        waiting.replace(target)
+    finally:
+        waiting.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +24,7 @@ LABELS = {
     "reading": "reading the texts",
     "embedding": "embedding",
     "estimating": "estimating the number of groups",
-    "grouping": "estimating k and grouping",
+    "grouping": "finding the groups",
     "describing": "finding keywords and names",
     "scoring": "scoring",
     "writing": "writing",
@@ -54,8 +55,11 @@ model_options = options(
     ),
     click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of embeddings."),
 )  # fmt: skip
-seed_option = click.option("--seed", default=0, show_default=True, help="The same seed gives the same result.")
-quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors.")
+seed_option = click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same result."
+)
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors and warnings.")
+bare_option = click.option("--quiet", "-q", is_flag=True, help="Print the bare result, and no progress.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print a machine-readable summary to stdout.")
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace outputs that exist already.")
 
@@ -186,3 +190,14 @@ def write_labelled(
         spreadsheet_safe=spreadsheet_safe,
         delimiter=table.delimiter,
     )
+
+
+def check_folder(folder: Path) -> None:
+    """Raise if nothing can be written to a folder that may have to be made first."""
+    from ..errors import UserError
+
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    if not there.is_dir():
+        raise UserError(f"'{folder}' cannot be a folder for the outputs, because '{there}' is a file.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise UserError(f"There is no permission to write to '{there}'; choose another place with --out.")

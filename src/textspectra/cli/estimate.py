@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from .common import (
+    bare_option,
     embed_source,
     input_options,
     json_option,
     model_options,
-    quiet_option,
     read_input,
     seed_option,
     source_argument,
@@ -25,7 +25,7 @@ from .common import (
 @input_options
 @model_options
 @seed_option
-@quiet_option
+@bare_option
 @json_option
 def command(
     source: str, text_column: str | None, encoding: str | None, model: str, embeddings: str | None, no_cache: bool,

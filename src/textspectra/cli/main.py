@@ -6,6 +6,7 @@ import errno
 import importlib
 import os
 import sys
+import warnings
 from typing import Any
 
 import click
@@ -50,19 +51,18 @@ def group() -> None:
     """How many groups are in a pile of short texts, what are they, and can you trust it?"""  # noqa: D400
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run the command line.
+def run() -> None:
+    """Parse the command line and carry it out.
 
     Exit codes: 0 done, 2 a mistake the user can mend, 130 interrupted, 1 a bug (with its traceback).
     """
     from ..errors import UserError
 
+    warnings.showwarning = _show_warning
     try:
-        outcome: Any = group.main(arguments, prog_name="textspectra", standalone_mode=False)
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        _stop(
-            "stopped. Nothing is lost: finished embeddings are in the cache, and the same command goes on there.", 130
-        )
+        outcome: Any = group.main(prog_name="textspectra", standalone_mode=False)
+    except click.exceptions.Abort:
+        raise KeyboardInterrupt from None
     except click.UsageError as error:
         error.show()
         sys.exit(2)
@@ -83,6 +83,10 @@ def main(arguments: list[str] | None = None) -> None:
         _stop(f"error: {error.filename or 'writing'}: {reason[error.errno]}. What was there before is untouched.", 2)
     else:
         sys.exit(outcome if isinstance(outcome, int) else 0)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    click.echo(f"warning: {message}", err=True)
 
 
 def _stop(message: str, code: int) -> None:

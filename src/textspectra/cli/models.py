@@ -20,14 +20,8 @@ def command(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([asdict(model) for model in models], indent=1))
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("model", "dimensions", "ready", "needs", "what it is"):
-        table.add_column(column, overflow="fold")
     for model in models:
-        dimension = str(model.dimension) if model.dimension else ""
-        needs = "" if model.installed else model.needs.replace("[", "\\[")
-        table.add_row(model.name, dimension, "yes" if model.installed else "no", needs, model.summary)
-    Console(highlight=False).print(table)
+        dimension = f", {model.dimension:,} dimensions" if model.dimension else ""
+        click.secho(model.name, bold=True, nl=False)
+        click.echo(f" ({'ready' if model.installed else 'needs: ' + model.needs}{dimension})")
+        click.echo(f"    {model.summary}")

@@ -8,11 +8,11 @@ import math
 import click
 
 from .common import (
+    bare_option,
     embed_source,
     input_options,
     json_option,
     model_options,
-    quiet_option,
     read_input,
     seed_option,
     source_argument,
@@ -28,7 +28,7 @@ from .summary import cohesion_in_words
 @input_options
 @model_options
 @seed_option
-@quiet_option
+@bare_option
 @json_option
 def command(
     source: str, labels: str, truth: str | None, text_column: str | None, encoding: str | None, model: str,
@@ -64,12 +64,10 @@ def command(
         click.echo(json.dumps({**values, "rows_left_out": left_out}))
         return
     if left_out:
-        click.echo(f"{left_out:,} rows without a label or without a text that can be embedded are left out")
+        click.echo(f"left out, for want of a label or of a text that can be embedded: {left_out:,}")
     for name, value in scores.items():
-        click.echo(
-            f"{name.replace('_', ' '):>20}  {value:,.4g}"
-            if not float(value).is_integer()
-            else f"{name.replace('_', ' '):>20}  {value:,.0f}"
-        )
+        digits = 0 if float(value).is_integer() else 4
+        figure = "not defined" if math.isnan(value) else f"{value:,.{digits}f}"
+        click.echo(f"{name.replace('_', ' '):>20}  {figure}")
     if not math.isnan(scores["cohesion_ratio"]) and not quiet:
         click.echo(f"\nCohesion Ratio {scores['cohesion_ratio']:.2f}: {cohesion_in_words(scores['cohesion_ratio'])}")

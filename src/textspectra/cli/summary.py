@@ -11,6 +11,11 @@ if TYPE_CHECKING:
 
     from ..result import TextClustering
 
+OUTPUTS = {"table": "open this, every text with its group", "model": "for `textspectra predict`, the model"}
+
+LOOSE = 1.1
+"""A Cohesion Ratio below this is hardly above that of random groups."""
+
 SHOWN_GROUPS = 40
 """Groups in the table of the terminal, the largest ones."""
 
@@ -42,7 +47,7 @@ def summarize(
                 "cluster": topic.label,
                 "name": topic.name,
                 "size": topic.size,
-                "share": topic.size / len(corpus.rows),
+                "share": topic.size / (len(corpus.rows) - n_without),
                 "keywords": list(topic.keywords),
                 "cohesion": ratios.get(topic.label),
                 "representatives": [corpus.rows[row] for row in topic.representatives],
@@ -65,7 +70,9 @@ def print_summary(
     console.print()
     console.print(f"[bold]{_headline(summary)}[/bold]")
     if summary["cohesion_ratio"] is not None:
-        console.print(f"Cohesion Ratio {summary['cohesion_ratio']:.2f}: {cohesion_in_words(summary['cohesion_ratio'])}")
+        ratio = summary["cohesion_ratio"]
+        counted = "" if summary["distinct_texts"] == _grouped(summary) else " (each different text counted once)"
+        console.print(f"Cohesion Ratio {ratio:.2f}{counted}: {cohesion_in_words(ratio)}")
     for note in _notes(summary):
         console.print(note, style="yellow")
     console.print()
@@ -74,9 +81,9 @@ def print_summary(
     if hidden > 0:
         console.print(f"and {hidden} smaller groups; all of them are in the output table")
     console.print()
-    for name, path in summary["outputs"].items():
-        console.print(f"{name:>6}: ", end="")
-        console.print(path, style="bold", markup=False, soft_wrap=True)
+    for name, meaning in OUTPUTS.items():
+        console.print(f"{meaning}: ", end="")
+        console.print(summary["outputs"][name], style="bold", markup=False, soft_wrap=True)
 
 
 def cohesion_in_words(ratio: float) -> str:
@@ -87,31 +94,41 @@ def cohesion_in_words(ratio: float) -> str:
     >>> cohesion_in_words(2.04)
     'two texts of one group are 2.0 times as alike as any two texts.'
     """
-    if ratio < 1.1:
+    if ratio < LOOSE:
         return "texts of one group are hardly more alike than any two texts; do not lean on these groups."
     return f"two texts of one group are {ratio:.1f} times as alike as any two texts."
 
 
 def _headline(summary: Mapping[str, Any]) -> str:
-    groups = "1 group" if summary["k"] == 1 else f"{summary['k']} groups"
+    grouped, total = _grouped(summary), summary["texts"]
+    texts = _count(total, "text") if grouped == total else f"{grouped:,} of {_count(total, 'text')}"
+    groups = _count(summary["k"], "group")
     if summary["k_interval"] is None:
-        return f"{summary['texts']:,} texts in {groups}, as you asked"
+        return f"{texts} in {groups}, as you asked"
     low, high = summary["k_interval"]
-    return f"{summary['texts']:,} texts in {groups} (95 % interval of the estimate {low} to {high})"
+    return f"{texts} in {groups} (95 % interval of the estimate {low} to {high})"
+
+
+def _grouped(summary: Mapping[str, Any]) -> int:
+    return int(summary["texts"] - summary["blank_texts"] - summary["unknown_to_the_model"])
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _notes(summary: Mapping[str, Any]) -> list[str]:
     notes = []
     if summary["blank_texts"]:
-        notes.append(
-            f"{summary['blank_texts']:,} blank texts have no group; they are in the output with an empty cluster."
-        )
+        notes.append(f"{_count(summary['blank_texts'], 'blank text')}: no group, the cluster is empty in the output.")
     if summary["unknown_to_the_model"]:
-        notes.append(
-            f"{summary['unknown_to_the_model']:,} texts hold nothing that the model knows; they have no group either."
-        )
-    if (summary["k_fallback_fraction"] or 0) > 0.5:
+        unknown = _count(summary["unknown_to_the_model"], "text")
+        notes.append(f"{unknown} without a word that the model knows: no group either.")
+    if (summary["k_fallback_fraction"] or 0) > 0.5 and summary["k"] > 1:
         notes.append("The spectrum shows no clear number of groups here; the number is a default, not a finding.")
+    loose = sum((cluster["cohesion"] or LOOSE) < LOOSE for cluster in summary["clusters"])
+    if loose and summary["k"] > 1:
+        notes.append(f"{_count(loose, 'group')} with a cohesion near 1: leftovers rather than a topic.")
     return notes
 
 
@@ -127,7 +144,8 @@ def _table(clusters: list[dict[str, Any]]) -> Any:
     table.add_column("keywords", ratio=2, overflow="fold")
     table.add_column("typical texts", ratio=3, overflow="fold")
     for cluster in clusters:
-        cohesion = "" if cluster["cohesion"] is None else f"{cluster['cohesion']:.2f}"
+        value = cluster["cohesion"]
+        cohesion = "" if value is None else f"[yellow]{value:.2f}[/yellow]" if value < LOOSE else f"{value:.2f}"
         typical = "\n".join(f"· {_one_line(text)}" for text in cluster["representatives"][:2])
         table.add_row(
             str(cluster["cluster"]), f"{cluster['size']:,}", f"{cluster['share']:.1%}", cohesion,

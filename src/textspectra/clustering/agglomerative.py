@@ -48,7 +48,7 @@ class AutoAgglomerative(AutoClusterer):
     k_estimate_ : KEstimate or None
         Where `n_clusters` comes from; None when it was given.
     cohesion_ratio_ : float
-        :func:`cohesion_ratio` of the labels; NaN where no two rows are alike.
+        :func:`cohesion_ratio` of the labels, each row counted once; NaN where no two rows are alike.
     cluster_centers_ : ndarray of shape (n_clusters_, d)
         Means of the unit rows, to which :meth:`predict` compares new rows.
     merge_tree_ : MergeTree
@@ -77,7 +77,7 @@ class AutoAgglomerative(AutoClusterer):
         k = min(k, len(leaves.mass))
         codes = self.merge_tree_.cut(k)
         sums = sum_by_code(leaves.centers, codes, k, leaves.mass.astype(np.float32))
-        self.labels_, order = largest_first(codes[self.leaves_])
+        self.labels_, order = largest_first(codes[self.leaves_], weights)
         self.cluster_centers_ = (sums / np.bincount(codes, leaves.mass)[:, None]).astype(np.float32)[order]
 
     def cut(self, n_clusters: int) -> NDArray[np.intp]:
@@ -91,7 +91,7 @@ class AutoAgglomerative(AutoClusterer):
         Returns
         -------
         ndarray of int, shape (n,)
-            Numbered by size, the largest is 0.
+            Numbered by the number of rows, the largest is 0.
 
         Examples
         --------

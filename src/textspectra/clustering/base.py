@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+import warnings
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..cohesion import cohesion_ratio
+from ..cohesion import NoBackgroundError, cohesion_ratio
 from ..kestimate import KEstimate, estimate_from_rows
 from ..rows import check_rows, map_row_blocks
 from ..validation import RandomState, check_embeddings, check_n_clusters, check_weights, make_generator
@@ -27,7 +29,7 @@ class AutoClusterer(ClusterMixin, BaseEstimator):
     n_features_in_: int
 
     def __init__(
-        self, n_clusters: int | str = "auto", *, random_state: RandomState = None, n_jobs: int | None = None
+        self, n_clusters: int | Literal["auto"] = "auto", *, random_state: RandomState = None, n_jobs: int | None = None
     ) -> None:
         self.n_clusters = n_clusters
         self.random_state = random_state
@@ -52,17 +54,25 @@ class AutoClusterer(ClusterMixin, BaseEstimator):
         weights = check_weights(sample_weight, len(X))
         k = check_n_clusters(self.n_clusters, len(X))
         check_rows(X, n_jobs=self.n_jobs)
-        rng = make_generator(self.random_state)
+        # A stream each, so that the clusters at a given k do not depend on whether k was estimated.
+        for_k, for_clusters, for_score = make_generator(self.random_state).spawn(3)
         self.k_estimate_ = None
         if k is None:
             counts = np.ceil(weights).astype(np.intp)
-            self.k_estimate_ = estimate_from_rows(X, counts, random_state=rng, n_jobs=self.n_jobs)
+            self.k_estimate_ = estimate_from_rows(X, counts, random_state=for_k, n_jobs=self.n_jobs)
             k = self.k_estimate_.k
-        self._cluster(X, weights, k, rng)
+        self._cluster(X, weights / weights.max(), k, for_clusters)
         self.n_clusters_ = len(self.cluster_centers_)
+        if self.n_clusters_ < k:
+            warnings.warn(
+                f"{k} clusters were asked for, but only {self.n_clusters_} could be told apart; X may have few "
+                "distinct rows.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         try:
-            self.cohesion_ratio_ = cohesion_ratio(X, self.labels_, random_state=rng)
-        except ValueError:  # no two rows are alike, so there is no background to compare with
+            self.cohesion_ratio_ = cohesion_ratio(X, self.labels_, random_state=for_score)
+        except NoBackgroundError:
             self.cohesion_ratio_ = float("nan")
         return self
 
@@ -71,6 +81,9 @@ class AutoClusterer(ClusterMixin, BaseEstimator):
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """Return the cluster whose centre is nearest to each row.
+
+        For K-Means that gives the training rows their own labels. For Ward's method it is an
+        approximation, because a cluster of the tree need not hold all rows that are nearest to its centre.
 
         Parameters
         ----------
@@ -99,8 +112,10 @@ def nearest_labels(X: NDArray[Any], centers: NDArray[np.float32], *, n_jobs: int
     return np.concatenate(parts)
 
 
-def largest_first(labels: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Renumber clusters by falling size, ties by first appearance.
+def largest_first(
+    labels: NDArray[np.intp], weights: NDArray[np.float64] | None = None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Renumber clusters by falling size (or weight), ties by first appearance.
 
     Returns
     -------
@@ -115,8 +130,8 @@ def largest_first(labels: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[n
     >>> largest_first(np.array([4, 2, 2, 0, 2, 0]))
     (array([2, 0, 0, 1, 0, 1]), array([2, 0, 4]))
     """
-    old, first, codes, sizes = np.unique(labels, return_index=True, return_inverse=True, return_counts=True)
-    order = np.lexsort((first, -sizes))
+    old, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+    order = np.lexsort((first, -np.bincount(codes, weights)))
     new_number = np.empty_like(order)
     new_number[order] = np.arange(len(order))
     return new_number[codes], old[order]

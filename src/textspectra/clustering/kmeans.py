@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from ..rows import sum_by_code, take_units
 from .base import AutoClusterer, largest_first
@@ -27,8 +25,8 @@ class AutoKMeans(AutoClusterer):
     """K-Means on unit vectors that needs no k.
 
     The first centres come from the Ward tree of up to 2,000 random rows, cut at k, so there
-    are no restarts and little depends on the seed (nothing up to 2,000 rows). Up to 65,536 rows, Lloyd's
-    algorithm runs on all of them; above, on a random sample of that size, and then once more
+    are no restarts, and the inertia hardly depends on the seed (up to 2,000 rows nothing does).
+    Up to 65,536 rows, Lloyd's algorithm runs on all of them; above, on a random sample of that size, and then once more
     on everything. (From 1,000 clusters on, random rows are the first centres.)
 
     Parameters
@@ -49,11 +47,12 @@ class AutoKMeans(AutoClusterer):
     k_estimate_ : KEstimate or None
         Where `n_clusters` comes from; None when it was given.
     cohesion_ratio_ : float
-        :func:`cohesion_ratio` of the labels; NaN where no two rows are alike.
+        :func:`cohesion_ratio` of the labels, each row counted once; NaN where no two rows are alike.
     cluster_centers_ : ndarray of shape (n_clusters_, d)
         Means of the unit rows.
     inertia_ : float
-        Weighted sum of squared distances of unit rows to their centres.
+        Sum of squared distances of unit rows to their centres, weighted in proportion to `sample_weight`
+        with a largest weight of 1.
 
     Examples
     --------
@@ -74,15 +73,8 @@ class AutoKMeans(AutoClusterer):
         if len(X) > training_size(k):
             centers = moved_centers(result, centers)
             result = lloyd_pass(X, weights, centers, n_jobs=self.n_jobs)
-        self.labels_, order = largest_first(result.labels)
+        self.labels_, order = largest_first(result.labels, weights)
         self.cluster_centers_, self.inertia_ = centers[order], result.inertia
-        if len(order) < k:
-            warnings.warn(
-                f"{k} clusters were asked for, but only {len(order)} could be told apart; X may have "
-                "few distinct rows.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
 
 def training_size(k: int) -> int:

@@ -19,8 +19,8 @@ class MergeTree:
     Attributes
     ----------
     linkage : ndarray of shape (n - 1, 4)
-        In SciPy's format (the two clusters merged, the height, the number of points), so that
-        ``scipy.cluster.hierarchy.dendrogram`` draws it. The fourth column is the weight of the new cluster.
+        In SciPy's format (the two clusters merged, the height, the weight of the new cluster, which
+        is its number of points where each weighs 1), so that ``scipy.cluster.hierarchy.dendrogram`` draws it.
 
     Examples
     --------

@@ -130,7 +130,7 @@ class EmbeddingCache:
             self._writable = False
             warnings.warn(
                 f"The embedding cache in {self.folder} cannot be written ({error.strerror or error}), so this run goes "
-                "on without it. Free some space there, or let TEXTSPECTRA_CACHE name another folder.",
+                "on without it. Mend that, or let TEXTSPECTRA_CACHE name another folder.",
                 RuntimeWarning,
                 stacklevel=2,
             )

@@ -114,7 +114,10 @@ def decode_sample(start: bytes, encoding: str) -> str:
     >>> decode_sample(b"caf\xc3\xa9 \xc3", "utf-8")
     'café '
     """
-    return codecs.getincrementaldecoder(encoding)("replace").decode(start).removeprefix("\ufeff")
+    try:
+        return codecs.getincrementaldecoder(encoding)("replace").decode(start).removeprefix("\ufeff")
+    except UnicodeError:  # not that encoding at all; whoever reads the file says so, with the place
+        return ""
 
 
 def sniff_format(start: bytes, encoding: str) -> TableFormat:

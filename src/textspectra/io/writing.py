@@ -133,7 +133,7 @@ def replacing(path: Path, compression: str | None = None) -> Iterator[IO[bytes]]
             shutil.copymode(target, temporary)
         temporary.replace(target)
     except OSError as error:
-        raise UserError(f"'{path}' cannot be written: {error.strerror or error}") from error
+        raise UserError(f"'{path}' cannot be written: {error.strerror or 'the disk may be full'}") from error
     finally:
         with suppress(OSError):  # where the folder does not exist there is nothing to remove
             temporary.unlink(missing_ok=True)
