@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -18,8 +19,8 @@ from ..validation import RandomState, check_embeddings, check_n_clusters, check_
 from .lloyd import nearest_centers
 
 
-class AutoClusterer(ClusterMixin, BaseEstimator):
-    """Base class: subclasses implement ``_cluster(X, weights, k, rng)``, which sets the rest of the attributes."""
+class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
+    """Base class of the two clusterers: input, the choice of k, the score, prediction."""
 
     labels_: NDArray[np.intp]
     n_clusters_: int
@@ -76,8 +77,9 @@ class AutoClusterer(ClusterMixin, BaseEstimator):
             self.cohesion_ratio_ = float("nan")
         return self
 
+    @abstractmethod
     def _cluster(self, X: NDArray[Any], weights: NDArray[np.float64], k: int, rng: np.random.Generator) -> None:
-        raise NotImplementedError
+        """Find k clusters and set `labels_` and `cluster_centers_`."""
 
     def predict(self, X: ArrayLike) -> NDArray[np.intp]:
         """Return the cluster whose centre is nearest to each row.
