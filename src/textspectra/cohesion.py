@@ -212,6 +212,23 @@ def cohesion_report(
     )
 
 
+def report_if_defined(X: NDArray[Any], labels: NDArray[np.intp], *, random_state: RandomState) -> CohesionReport | None:
+    """Return the report, or None where there is one row only or no two rows are alike.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> report_if_defined(np.eye(2), np.array([0, 1]), random_state=0) is None
+    True
+    """
+    if len(X) < 2:
+        return None
+    try:
+        return cohesion_report(X, labels, random_state=random_state)
+    except NoBackgroundError:
+        return None
+
+
 def _n_pairs(sizes: NDArray[np.intp]) -> NDArray[np.float64]:
     return sizes * (sizes - 1.0) / 2
 

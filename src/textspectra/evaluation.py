@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn import metrics
 
-from .cohesion import NoBackgroundError, cohesion_report
+from .cohesion import report_if_defined
 from .rows import cluster_sums, map_row_blocks, take_units
 from .validation import RandomState, check_embeddings, check_labels, make_generator
 
@@ -61,11 +61,11 @@ def evaluate(
     codes, names = check_labels(labels, len(X))
     rng = make_generator(random_state)
     row: dict[str, float] = {"n_samples": len(X), "n_clusters": len(names)}
-    try:
-        report = cohesion_report(X, codes, random_state=rng)
-        row |= {"cohesion_ratio": report.ratio, "cohesion_ratio_se": report.standard_error}
-    except NoBackgroundError:
-        row |= {"cohesion_ratio": float("nan"), "cohesion_ratio_se": float("nan")}
+    report = report_if_defined(X, codes, random_state=rng)
+    row |= {
+        "cohesion_ratio": report.ratio if report else float("nan"),
+        "cohesion_ratio_se": report.standard_error if report else float("nan"),
+    }
     row |= _silhouette(X, codes, rng)
     row |= _dispersion(X, codes, len(names))
     if truth is not None:

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .cohesion import CohesionReport, NoBackgroundError, cohesion_report
 from .corpus import Corpus
 from .embedding import EmbeddingCache, embed_texts, load_backend
 from .errors import UserError
 from .rows import map_row_blocks
 from .topics import Topic, describe_clusters
-from .validation import RandomState, check_embeddings
+from .validation import check_embeddings
 
 
 class EmbeddingSource(NamedTuple):
@@ -31,18 +30,10 @@ class Grouped(NamedTuple):
 
     similarity: NDArray[np.float32]
     topics: tuple[Topic, ...]
-    cohesion: CohesionReport | None
 
 
-def group_texts(
-    corpus: Corpus,
-    X: NDArray[Any],
-    labels: NDArray[np.intp],
-    centers: NDArray[np.float32],
-    *,
-    random_state: RandomState,
-) -> Grouped:
-    """Work out names, keywords, representatives, similarities and cohesion for labels of distinct texts."""
+def group_texts(corpus: Corpus, X: NDArray[Any], labels: NDArray[np.intp], centers: NDArray[np.float32]) -> Grouped:
+    """Work out names, keywords, representatives and similarities for labels of distinct texts."""
     usable = np.flatnonzero(labels >= 0)
     everything = len(usable) == len(X)
     points, codes = (X, labels) if everything else (X[usable], labels[usable])
@@ -54,10 +45,6 @@ def group_texts(
 
     similarity = np.full(len(X), np.nan, np.float32)
     similarity[usable] = np.concatenate(map_row_blocks(cosines, points, codes))
-    try:
-        cohesion = cohesion_report(points, codes, random_state=random_state) if len(points) > 1 else None
-    except NoBackgroundError:
-        cohesion = None
     first_rows = corpus.first_rows
     sizes = np.bincount(codes, corpus.counts[usable]).astype(int)
     topics = tuple(
@@ -68,7 +55,7 @@ def group_texts(
         )
         for topic in describe_clusters(corpus.distinct, X, labels)
     )
-    return Grouped(similarity, topics, cohesion)
+    return Grouped(similarity, topics)
 
 
 def embed_corpus(

@@ -15,7 +15,7 @@ from .errors import UserError
 from .grouping import EmbeddingSource, embed_corpus, group_texts
 from .result import Hierarchy, TextClustering
 from .rows import nonzero_rows
-from .validation import RandomState, make_generator
+from .validation import RandomState
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoSeries
@@ -95,11 +95,10 @@ def cluster_texts(
     if n_clusters != "auto" and isinstance(n_clusters, int) and n_clusters > len(usable):
         raise UserError(f"{n_clusters:,} clusters were asked for, but there are {len(usable):,} different texts.")
     tell("grouping", 0, 1)
-    rng = make_generator(random_state)
-    fitted = _fit(ALGORITHMS[algorithm](n_clusters, random_state=rng), X, usable, corpus.counts)
+    fitted = _fit(ALGORITHMS[algorithm](n_clusters, random_state=random_state), X, usable, corpus.counts)
     labels = _scatter(fitted.labels_, usable, len(X))
     tell("describing", 0, 1)
-    grouped = group_texts(corpus, X, labels, fitted.cluster_centers_, random_state=rng)
+    grouped = group_texts(corpus, X, labels, fitted.cluster_centers_)
     tell("describing", 1, 1)
     library = type(texts).__module__.partition(".")[0]
     return TextClustering(
@@ -108,7 +107,7 @@ def cluster_texts(
         distinct_similarity=grouped.similarity,
         centers=fitted.cluster_centers_,
         topics=grouped.topics,
-        cohesion=grouped.cohesion,
+        cohesion=fitted.cohesion_report_ if len(usable) > 1 else None,
         k_estimate=fitted.k_estimate_,
         algorithm=algorithm,
         source=source,

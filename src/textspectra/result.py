@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .clustering import MergeTree
 from .clustering.base import largest_first, nearest_labels
-from .cohesion import CohesionReport
+from .cohesion import CohesionReport, report_if_defined
 from .corpus import Corpus
 from .embedding import EmbeddingCache
 from .errors import UserError
@@ -315,7 +315,7 @@ def regroup(base: TextClustering, labels: NDArray[np.intp], *, names: dict[int, 
     k = int(codes.max()) + 1
     centers = cluster_sums(points, codes, k, weights=base.corpus.counts[usable].astype(float))
     centers /= np.bincount(codes, base.corpus.counts[usable], k)[:, None]
-    grouped = group_texts(base.corpus, X, labels, centers.astype(np.float32), random_state=0)
+    grouped = group_texts(base.corpus, X, labels, centers.astype(np.float32))
     topics = [replace(topic, name=names.get(topic.label, topic.name)) for topic in grouped.topics]
     return replace(
         base,
@@ -323,7 +323,7 @@ def regroup(base: TextClustering, labels: NDArray[np.intp], *, names: dict[int, 
         distinct_similarity=grouped.similarity,
         centers=centers.astype(np.float32),
         topics=tuple(topics),
-        cohesion=grouped.cohesion,
+        cohesion=report_if_defined(points, codes, random_state=0),
     )
 
 

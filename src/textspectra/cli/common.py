@@ -152,6 +152,7 @@ def embed_source(table: TextTable, model: str, embeddings: str | None, *, cache:
 
     given = given_embeddings(embeddings, table)
     if given is None:
+        tell("embedding")
         return embed_texts(table.texts(), model, cache=cache, progress=lambda *step: tell("embedding", *step))
     if len(given) != len(table.table):
         raise UserError(f"{embeddings} has {len(given):,} rows, but there are {len(table.table):,} texts.")

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..cohesion import NoBackgroundError, cohesion_ratio
+from ..cohesion import CohesionReport, report_if_defined
 from ..kestimate import KEstimate, estimate_from_rows
 from ..rows import check_rows, map_row_blocks
 from ..validation import RandomState, check_embeddings, check_n_clusters, check_weights, make_generator
@@ -26,6 +26,7 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
     n_clusters_: int
     k_estimate_: KEstimate | None
     cohesion_ratio_: float
+    cohesion_report_: CohesionReport | None
     cluster_centers_: NDArray[np.float32]
     n_features_in_: int
 
@@ -71,10 +72,8 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        try:
-            self.cohesion_ratio_ = cohesion_ratio(X, self.labels_, random_state=for_score)
-        except NoBackgroundError:
-            self.cohesion_ratio_ = float("nan")
+        self.cohesion_report_ = report_if_defined(X, self.labels_, random_state=for_score)
+        self.cohesion_ratio_ = self.cohesion_report_.ratio if self.cohesion_report_ else float("nan")
         return self
 
     @abstractmethod

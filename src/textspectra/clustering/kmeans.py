@@ -48,6 +48,8 @@ class AutoKMeans(AutoClusterer):
         Where `n_clusters` comes from; None when it was given.
     cohesion_ratio_ : float
         :func:`cohesion_ratio` of the labels, each row counted once; NaN where no two rows are alike.
+    cohesion_report_ : CohesionReport or None
+        The parts of it, and the cohesion of each cluster.
     cluster_centers_ : ndarray of shape (n_clusters_, d)
         Means of the unit rows.
     inertia_ : float
