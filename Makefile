@@ -5,6 +5,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PAGE := src/textspectra/report/assets/*.js src/textspectra/report/assets/*.css
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock
 
 .PHONY: demo test lint format picture bench lock clean venv-package
@@ -19,10 +20,13 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/deno lint --quiet $(PAGE)
+	$(BIN)/deno fmt --quiet --check --line-width 120 $(PAGE)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	$(BIN)/deno fmt --quiet --line-width 120 $(PAGE)
 
 # The picture of the README: what the command prints for the example.
 picture: $(VENV)/.demo

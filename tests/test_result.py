@@ -132,12 +132,34 @@ def test_rename_and_merge_return_new_results(result):
         renamed.rename(0, "passwords")
 
 
-def test_cut_follows_the_tree(hac, result):
+@pytest.mark.parametrize("algorithm", ["kmeans", "hac"])
+def test_cut_follows_a_tree_that_holds_the_result(vectors, tmp_path, algorithm):
+    result = ts.cluster_texts(TEXTS_IN, embeddings=vectors, n_clusters=3, algorithm=algorithm)
     for k in (1, 2, 5, 12):
-        assert hac.cut(k).n_clusters == k
-    assert (hac.cut(3).labels == hac.labels).all()
-    with pytest.raises(UserError, match="no merge tree to cut"):
-        result.cut(2)
+        assert result.cut(k).n_clusters == k
+    assert (result.cut(3).labels == result.labels).all()
+    coarse = result.cut(2)
+    assert (coarse.cut(3).labels == result.labels).all()
+    coarse.save(tmp_path / "model")
+    again = ts.TextClustering.load(tmp_path / "model", embeddings=vectors)
+    assert (again.cut(5).labels == result.cut(5).labels).all()
+    with pytest.raises(ValueError, match="The tree has 12 leaves"):
+        result.cut(13)
+
+
+def test_a_merged_result_is_a_cut_of_its_own_tree(hac):
+    merged = hac.cut(5).merge(0, 4)
+    assert (merged.cut(4).labels == merged.labels).all()
+
+
+def test_cuts_of_kmeans_nest_in_its_groups(planted):
+    X, _ = planted(6, 3000, noise=0.4)
+    result = ts.cluster_texts([f"text {i}" for i in range(3000)], embeddings=X, n_clusters=6)
+    labels = result.cut(6).labels
+    assert (labels == result.labels).all()
+    for k in (2, 20, 60):
+        other = result.cut(k).labels
+        assert len(np.unique(np.column_stack([labels, other]), axis=0)) == max(k, 6)
 
 
 @pytest.mark.parametrize("algorithm", ["kmeans", "hac"])

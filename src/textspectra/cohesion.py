@@ -181,7 +181,7 @@ def cohesion_report(
     codes, names = check_labels(labels, len(X))
     sizes = np.bincount(codes, minlength=len(names))
     sums = cluster_sums(X, codes, len(names))
-    means = _linear_means(np.vstack([sums.sum(axis=0), sums]), np.append(len(X), sizes))
+    means = linear_means(np.vstack([sums.sum(axis=0), sums]), np.append(len(X), sizes))
     errors = np.zeros(len(means))
     if rectify:
         negatives, errors = _negative_means(X, codes, sizes, means, make_generator(random_state))
@@ -193,7 +193,7 @@ def cohesion_report(
             + ("No two rows of X point the same way." if rectify else "Use rectify=True, which counts negatives as 0.")
         )
     similarity = np.where(sizes > 1, means[1:], mu_global)
-    weights = _n_pairs(sizes) + (sizes == 1)
+    weights = n_pairs(sizes) + (sizes == 1)
     weights = weights / weights.sum()
     mu_intra = float(weights @ similarity)
     ratio = mu_intra / mu_global
@@ -229,12 +229,27 @@ def report_if_defined(X: NDArray[Any], labels: NDArray[np.intp], *, random_state
         return None
 
 
-def _n_pairs(sizes: NDArray[np.intp]) -> NDArray[np.float64]:
+def n_pairs(sizes: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the number of unordered pairs in sets of these sizes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> n_pairs(np.array([1, 2, 4]))
+    array([0., 1., 6.])
+    """
     return sizes * (sizes - 1.0) / 2
 
 
-def _linear_means(sums: NDArray[np.float64], sizes: NDArray[np.intp] | int) -> NDArray[np.float64]:
-    """Return the mean cosine over the pairs of each set, from the sum of its unit rows; 0 for a single row."""
+def linear_means(sums: NDArray[np.float64], sizes: NDArray[np.intp] | int) -> NDArray[np.float64]:
+    """Return the mean cosine over the pairs of each set, from the sum of its unit rows; 0 for a single row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> linear_means(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([2, 2]))
+    array([1., 0.])
+    """
     doubled_pairs = np.maximum(sizes * (np.asarray(sizes) - 1.0), 1)
     means: NDArray[np.float64] = ((sums**2).sum(axis=-1) - sizes) / doubled_pairs
     return means
@@ -249,7 +264,7 @@ def _negative_means(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the mean of ``min(cosine, 0)`` over the pairs of all rows and of each cluster, and standard errors."""
     members = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
-    pairs = _n_pairs(sizes)
+    pairs = n_pairs(sizes)
     share = pairs / max(pairs[sizes > EXACT_ROWS].sum(), 1)
     n_batches = np.maximum(CLUSTER_BATCHES, np.ceil(BATCHES * share)).astype(int)
     sets = [np.arange(len(X)), *members]
@@ -257,15 +272,24 @@ def _negative_means(
         (X, rows, mean, int(n), rng.spawn(1)[0] if len(rows) > EXACT_ROWS else rng)
         for rows, mean, n in zip(sets, linear_means, [BATCHES, *n_batches], strict=True)
     )
-    results = np.array(run_tasks(_negative_mean, tasks, n_jobs=None, shared_memory=True))
+    results = np.array(run_tasks(negative_mean, tasks, n_jobs=None, shared_memory=True))
     if len(sizes) == 1:
         results[1] = results[0]  # the one cluster is all rows, so its sample must not differ from theirs
     return results[:, 0], results[:, 1]
 
 
-def _negative_mean(
+def negative_mean(
     X: NDArray[Any], rows: NDArray[np.intp], linear_mean: float, n_batches: int, rng: np.random.Generator
 ) -> tuple[float, float]:
+    """Return the mean of ``min(cosine, 0)`` over the pairs of some rows, and its standard error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
+    >>> negative_mean(X, np.array([0, 1]), -1.0, 1, np.random.default_rng(0))
+    (-1.0, 0.0)
+    """
     m = len(rows)
     if m < 2:
         return 0.0, 0.0

@@ -48,14 +48,10 @@ def rank_keywords(texts: Sequence[str], members: Sequence[NDArray[np.intp]], n_k
     >>> rank_keywords(texts, [np.array([0, 1]), np.array([2, 3])], 2)
     [['WiFi', 'slow'], ['refund', 'slow refund']]
     """
-    limit = min(MAX_TEXTS, max(MIN_TEXTS, TOTAL_TEXTS // max(1, len(members))))
-    samples = [_sample(rows, limit) for rows in members]
-    sizes = [len(rows) for rows in samples]
-    counts = [_frequent(count_terms(texts[row] for row in rows), len(rows)) for rows in samples]
+    counts, sizes = _count(texts, members)
     total_share: dict[str, float] = {}
     for count, size in zip(counts, sizes, strict=True):
-        for term, n in count.texts.items():
-            total_share[term] = total_share.get(term, 0.0) + n / size
+        _add_shares(total_share, count.texts, size)
     boring = _spread_evenly(counts, sizes, total_share)
     forms = _usual_forms(counts)
     ranked = [
@@ -63,6 +59,62 @@ def rank_keywords(texts: Sequence[str], members: Sequence[NDArray[np.intp]], n_k
         for count, size in zip(counts, sizes, strict=True)
     ]
     return [[forms.get(term, term) for term in terms] for terms in ranked]
+
+
+def rank_tree_keywords(
+    texts: Sequence[str], members: Sequence[NDArray[np.intp]], merges: NDArray[np.intp], n_keywords: int
+) -> list[list[str]]:
+    """Return the keywords of clusters and of all that they are merged into, each against those it exists beside.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        All texts.
+    members : sequence of k arrays of int
+        The rows of each of the finest clusters, numbered 0 to k - 1.
+    merges : array of shape (k - 1, 2)
+        The two clusters that merge number j makes cluster k + j of.
+    n_keywords : int
+        At most so many for each cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> texts = ["no WiFi", "my WiFi is slow", "slow refund", "a refund"]
+    >>> rank_tree_keywords(texts, [np.array([0, 1]), np.array([2, 3])], np.array([[0, 1]]), 2)
+    [['WiFi', 'slow'], ['refund', 'slow refund'], ['slow', 'WiFi']]
+    """
+    counts, sizes = _count(texts, members)
+    forms = _usual_forms(counts)
+    total_share: dict[str, float] = {}
+    for count, size in zip(counts, sizes, strict=True):
+        _add_shares(total_share, count.texts, size)
+    boring = _spread_evenly(counts, sizes, total_share)
+    k = len(members)
+    terms = [count.texts for count in counts]
+    scored = [_scores(found, size, total_share, k, boring) for found, size in zip(terms, sizes, strict=True)]
+    for step, (one, other) in enumerate(merges.tolist()):
+        _add_shares(total_share, terms[one], sizes[one], sign=-1)
+        _add_shares(total_share, terms[other], sizes[other], sign=-1)
+        terms.append(terms[one] + terms[other])
+        sizes.append(sizes[one] + sizes[other])
+        _add_shares(total_share, terms[-1], sizes[-1])
+        scored.append(_scores(terms[-1], sizes[-1], total_share, k - step - 1, boring))
+    ranked = [_pick(scores, found, n_keywords) for scores, found in zip(scored, terms, strict=True)]
+    return [[forms.get(term, term) for term in words] for words in ranked]
+
+
+def _count(texts: Sequence[str], members: Sequence[NDArray[np.intp]]) -> tuple[list[TermCounts], list[int]]:
+    """Count the terms of each cluster, in a sample of the large ones; with the number of texts that were counted."""
+    limit = min(MAX_TEXTS, max(MIN_TEXTS, TOTAL_TEXTS // max(1, len(members))))
+    samples = [_sample(rows, limit) for rows in members]
+    counts = [_frequent(count_terms(texts[row] for row in rows), len(rows)) for rows in samples]
+    return counts, [len(rows) for rows in samples]
+
+
+def _add_shares(total: dict[str, float], texts: Counter[str], n_texts: int, *, sign: int = 1) -> None:
+    for term, n in texts.items():
+        total[term] = total.get(term, 0.0) + sign * n / n_texts
 
 
 def _sample(rows: NDArray[np.intp], limit: int) -> NDArray[np.intp]:

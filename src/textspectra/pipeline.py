@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -116,8 +117,17 @@ def cluster_texts(
         else None,
         frame_backend=library if library in FRAME_LIBRARIES else "",
         frame_index=getattr(texts, "index", None) if library == "pandas" else None,
+        recipe=_recipe(source.model, algorithm, n_clusters, random_state),
         known_embeddings=X,
     )
+
+
+def _recipe(model: str | None, algorithm: str, n_clusters: int | str, random_state: RandomState) -> dict[str, str]:
+    seed = str(random_state) if isinstance(random_state, int | np.integer) else "not fixed"
+    vectors = "embeddings=X" if model is None else f"model={model!r}"
+    options = f"algorithm={algorithm!r}, n_clusters={n_clusters!r}, random_state={seed}"
+    call = f"textspectra.cluster_texts(texts, {vectors}, {options})"
+    return {"command": call, "seed": seed, "date": datetime.now(UTC).date().isoformat()}
 
 
 def _fit(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Hierarchy(NamedTuple):
-    """The merge tree behind a HAC result, and the leaf of each distinct text (-1: none)."""
+    """A merge tree that has the result among its cuts, and the leaf of each distinct text (-1: none)."""
 
     tree: MergeTree
     leaves: NDArray[np.intp]
@@ -60,9 +60,11 @@ class TextClustering:
     source : EmbeddingSource
         What made the embeddings.
     hierarchy : Hierarchy or None
-        The merge tree of "hac".
+        The merge tree of "hac", or the one that :meth:`cut` or a report built.
     frame_backend, frame_index : str, object
         The data frame library of :meth:`to_frame`, and the index of the pandas series that the texts came in.
+    recipe : dict
+        How the result was made: the command or call, the seed, the date.
     known_embeddings : ndarray or None
         The vectors of the distinct texts, where they are in memory; see :meth:`embeddings`.
 
@@ -88,6 +90,7 @@ class TextClustering:
     hierarchy: Hierarchy | None = None
     frame_backend: str = ""
     frame_index: Any = None
+    recipe: dict[str, str] = field(default_factory=dict)
     known_embeddings: NDArray[Any] | None = None
 
     def __repr__(self) -> str:
@@ -223,7 +226,10 @@ class TextClustering:
         return regroup(self, labels, names=kept)
 
     def cut(self, n_clusters: int) -> TextClustering:
-        """Cut the merge tree at another number of clusters; for ``algorithm="hac"``.
+        """Cut the merge tree at another number of clusters.
+
+        After "hac" it is Ward's tree. After "kmeans" it is built from the groups: fewer clusters are groups
+        merged, more are groups split.
 
         Examples
         --------
@@ -233,11 +239,12 @@ class TextClustering:
         >>> result.cut(3).n_clusters
         3
         """
-        if self.hierarchy is None:
-            raise UserError('There is no merge tree to cut: cluster with algorithm="hac" for that.')
-        leaf_labels = self.hierarchy.tree.cut(n_clusters)
-        labels = _numbered_by_size(np.append(leaf_labels, -1)[self.hierarchy.leaves], self.corpus.counts)
-        return regroup(self, labels, names={})
+        from .hierarchy import hierarchy_of
+
+        hierarchy = hierarchy_of(self)
+        leaf_labels = hierarchy.tree.cut(n_clusters)
+        labels = _numbered_by_size(np.append(leaf_labels, -1)[hierarchy.leaves], self.corpus.counts)
+        return regroup(replace(self, hierarchy=hierarchy), labels, names={})
 
     def embeddings(self) -> NDArray[Any]:
         """Return the embeddings of the distinct texts, from memory, the cache or the model.
@@ -252,6 +259,43 @@ class TextClustering:
         if self.known_embeddings is not None:
             return self.known_embeddings
         return embed_corpus(self.corpus, self.source, None)
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        truth: ArrayLike | Sequence[Hashable] | None = None,
+        overwrite: bool = False,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> None:
+        """Write a page to explore the result in a browser: one HTML file that needs no network.
+
+        It has a map of the texts, the groups at every number of clusters, and the evidence for the number
+        that was chosen. Embeddings are needed for it, from memory, the cache or the model.
+
+        Parameters
+        ----------
+        path : path
+            The HTML file.
+        truth : sequence with an entry a text, optional
+            True classes; the page then shows how well every number of clusters agrees with them.
+        overwrite : bool, default=False
+            Replace a file that is there already.
+        progress : callable, optional
+            Called as ``progress(stage, done, total)``; the stages are "mapping" and "reporting".
+
+        Examples
+        --------
+        >>> import tempfile, textspectra as ts
+        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.report(f"{folder}/report.html")
+        ...     Path(folder, "report.html").read_text(encoding="utf-8")[:15]
+        '<!doctype html>'
+        """
+        from .report import write_report
+
+        write_report(self, Path(path), truth=truth, overwrite=overwrite, progress=progress)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write everything but the embeddings to a folder: safetensors, Parquet and JSON.

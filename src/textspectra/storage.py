@@ -103,6 +103,7 @@ def load_clustering(folder: Path) -> TextClustering:
         source=EmbeddingSource(**summary["embedding"]),
         hierarchy=None if tree is None else Hierarchy(MergeTree(tree), arrays["leaves"]),
         frame_backend=summary["frame_backend"],
+        recipe=summary.get("recipe", {}),
     )
 
 
@@ -128,6 +129,7 @@ def _summary(result: TextClustering) -> dict[str, Any]:
         "written_by": f"textspectra {__version__}",
         "algorithm": result.algorithm,
         "frame_backend": result.frame_backend,
+        "recipe": result.recipe,
         "embedding": result.source._asdict(),
         "topics": [asdict(topic) for topic in result.topics],
         "cohesion": None if result.cohesion is None else asdict(result.cohesion),

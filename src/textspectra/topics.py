@@ -178,13 +178,25 @@ def _names(keywords: list[list[str]], examples: list[str], labels: list[int]) ->
     """Return a name for each cluster: its best keywords, else the beginning of its most typical text."""
     names: list[str] = []
     for words, example, label in zip(keywords, examples, labels, strict=True):
-        short = _readable(words)
-        more = [word for word in words if word not in short]
-        options = [SEPARATOR.join([*short, *more[:n]]) for n in range(len(more) + 1)] if short else []
-        taken = {name.casefold() for name in names}
-        free = (name for name in options if name.casefold() not in taken)
-        names.append(next(free, "") or unique_name(options[0] if options else example or f"group {label}", names))
+        names.append(choose_name(words, example or f"group {label}", names))
     return names
+
+
+def choose_name(words: list[str], example: str, taken: Iterable[str]) -> str:
+    """Return a name that is not taken: the best keywords, else the example.
+
+    Examples
+    --------
+    >>> choose_name(["refund", "card"], "", []), choose_name(["refund"], "", ["refund / card", "Refund"])
+    ('refund / card', 'refund (2)')
+    """
+    taken = list(taken)
+    used = {name.casefold() for name in taken}
+    short = _readable(words)
+    more = [word for word in words if word not in short]
+    options = [SEPARATOR.join([*short, *more[:n]]) for n in range(len(more) + 1)] if short else []
+    free = (name for name in options if name.casefold() not in used)
+    return next(free, "") or unique_name(options[0] if options else example, taken)
 
 
 def _readable(words: list[str]) -> list[str]:
@@ -218,7 +230,7 @@ def _representatives(
     cosines = np.full(len(codes), -2, np.float32)
     cosines[codes >= 0] = np.concatenate(parts)
     return [
-        _typical(texts, X, rows[np.argsort(-cosines[rows], kind="stable")], cosines, n) for rows in members.values()
+        typical_rows(texts, X, rows[np.argsort(-cosines[rows], kind="stable")], cosines, n) for rows in members.values()
     ]
 
 
@@ -236,10 +248,20 @@ def _map_clustered(
     return run_tasks(on_block, ((block,) for block in row_blocks(*X.shape)), n_jobs=None, shared_memory=True)
 
 
-def _typical(
+def typical_rows(
     texts: Sequence[str], X: NDArray[Any], ordered: NDArray[np.intp], cosines: NDArray[np.float32], n: int
 ) -> list[int]:
-    """Choose among the most central rows by maximal marginal relevance: typical, and unlike those chosen before."""
+    """Choose among the most central rows by maximal marginal relevance: typical, and unlike those chosen before.
+
+    `ordered` are the rows of a cluster by falling cosine with its centre, and `cosines` these cosines, by row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 0.1], [1.0, 0.1], [1.0, -0.3]])
+    >>> typical_rows(["a", "A", "b"], X, np.arange(3), np.array([0.99, 0.99, 0.95], np.float32), 2)
+    [0, 2]
+    """
     central = _distinct(texts, ordered, max(CENTRAL, n))
     units = take_units(X, central)
     likeness = np.full(len(central), -1, np.float32)

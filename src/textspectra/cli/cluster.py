@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import secrets
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,14 +46,17 @@ if TYPE_CHECKING:
 @click.option("--name-with", metavar="MODEL", help="Name groups by a chat model (OPENAI_BASE_URL, OPENAI_API_KEY).")
 @seed_option
 @click.option("--spreadsheet-safe", is_flag=True, help="Escape cells of CSV output that a spreadsheet would run.")
+@click.option("--truth", metavar="COLUMN", help="A column of true classes, to compare with in the report.")
+@click.option("--no-report", is_flag=True, help="Leave out the report, which takes longest for many texts.")
 @overwrite_option
 @quiet_option
 @json_option
 def command(source: str, out: str | None, as_json: bool, quiet: bool, **chosen: Any) -> None:
     """Group the texts of FILE (CSV, TSV, JSON Lines, Parquet, text; compressed too; - for standard input).
 
-    Writes FILE.clusters.* (every column of the input, and cluster, cluster_name and similarity)
-    and the folder FILE.model, and prints what was found.
+    Writes FILE.clusters.* (every column of the input, and cluster, cluster_name and similarity),
+    FILE.report.html (a page to explore the groups in a browser) and the folder FILE.model, and
+    prints what was found.
     """
     from .summary import print_summary, summarize
 
@@ -67,19 +73,25 @@ def run(
     source: str, out: str | None, tell: Stages, *, text_column: str | None = None, encoding: str | None = None,
     algorithm: Any = "kmeans", clusters: str = "auto", model: str = "wordllama", embeddings: str | None = None,
     no_cache: bool = False, name_with: str | None = None, seed: int = 0, spreadsheet_safe: bool = False,
-    overwrite: bool = False,
+    truth: str | None = None, no_report: bool = False, overwrite: bool = False,
 ) -> tuple[TextClustering, TextTable, dict[str, Path]]:  # fmt: skip
     """Do what the command does, but print nothing."""
-    from ..io import output_paths_free
+    from dataclasses import replace
+
+    from ..hierarchy import hierarchy_of
+    from ..io import column_values, output_paths_free
     from ..pipeline import cluster_texts
     from ..storage import model_folder_free
 
     n_clusters = _number_of_clusters(clusters)
     tell("reading")
     table = read_input(source, text_column, encoding)
+    classes = column_values(table.table, truth) if truth else None
     outputs = output_paths(source, out, table)
+    if no_report:
+        del outputs["report"]
     check_folder(outputs["table"].parent)
-    output_paths_free([outputs["table"]], overwrite=overwrite)
+    output_paths_free([path for name, path in outputs.items() if name != "model"], overwrite=overwrite)
     model_folder_free(outputs["model"], overwrite=overwrite)
     result = cluster_texts(
         table.texts(),
@@ -93,16 +105,31 @@ def run(
     )
     if name_with:
         result = _named_by(name_with, result)
-    tell("writing")
-    _write(result, table, outputs, spreadsheet_safe=spreadsheet_safe, overwrite=overwrite)
+    options = {
+        "--text-column": table.text_column, "--encoding": encoding, "--algorithm": algorithm, "--clusters": clusters,
+        "--model": None if embeddings else model, "--embeddings": embeddings, "--name-with": name_with,
+        "--seed": str(seed), "--truth": truth,
+    }  # fmt: skip
+    result = replace(result, recipe={**result.recipe, "command": _command_line(source, options)})
+    with _put_in_place_together(outputs) as waiting:
+        if not no_report:
+            result = replace(result, hierarchy=hierarchy_of(result))
+            result.report(waiting["report"], truth=classes, progress=tell)
+        tell("writing")
+        _write_table(result, table, waiting["table"], spreadsheet_safe=spreadsheet_safe)
+        result.save(outputs["model"], overwrite=overwrite)
     return result, table, outputs
 
 
 def output_paths(source: str, out: str | None, table: TextTable) -> dict[str, Path]:
-    """Return where the table and the model go."""
+    """Return where the table, the report and the model go."""
     stem, suffix = name_parts(source, table)
     folder = Path(out) if out else Path(source).parent
-    return {"table": folder / f"{stem}.clusters{suffix}", "model": folder / f"{stem}.model"}
+    return {
+        "table": folder / f"{stem}.clusters{suffix}",
+        "report": folder / f"{stem}.report.html",
+        "model": folder / f"{stem}.model",
+    }
 
 
 def _number_of_clusters(clusters: str) -> Any:
@@ -124,9 +151,27 @@ def _named_by(model: str, result: TextClustering) -> TextClustering:
     )
 
 
-def _write(
-    result: TextClustering, table: TextTable, outputs: dict[str, Path], *, spreadsheet_safe: bool, overwrite: bool
-) -> None:
+def _command_line(source: str, options: dict[str, str | None]) -> str:
+    given = [part for name, value in options.items() if value is not None for part in (name, value)]
+    return f"textspectra cluster {shlex.join([source, *given])}"
+
+
+@contextmanager
+def _put_in_place_together(outputs: dict[str, Path]) -> Iterator[dict[str, Path]]:
+    """Yield other names for the files among the outputs; they get their own once all of them are there."""
+    files = {name: path for name, path in outputs.items() if name != "model"}
+    outputs["table"].parent.mkdir(parents=True, exist_ok=True)
+    waiting = {name: path.with_name(f".{secrets.token_hex(8)}.{path.name}") for name, path in files.items()}
+    try:
+        yield waiting
+        for name, path in files.items():
+            waiting[name].replace(path)
+    finally:
+        for path in waiting.values():
+            path.unlink(missing_ok=True)
+
+
+def _write_table(result: TextClustering, table: TextTable, path: Path, *, spreadsheet_safe: bool) -> None:
     import pyarrow as pa
 
     labels = result.labels
@@ -135,13 +180,4 @@ def _write(
         "cluster_name": pa.array(result.names, pa.string()),
         "similarity": pa.array(result.similarity.astype(float).round(4), mask=labels < 0),
     }
-    target = outputs["table"]
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # The table waits under another name until the model is there: both appear, or neither.
-    waiting = target.with_name(f".{secrets.token_hex(8)}.{target.name}")
-    try:
-        write_labelled(table, columns, waiting, spreadsheet_safe=spreadsheet_safe, overwrite=False)
-        result.save(outputs["model"], overwrite=overwrite)
-        waiting.replace(target)
-    finally:
-        waiting.unlink(missing_ok=True)
+    write_labelled(table, columns, path, spreadsheet_safe=spreadsheet_safe, overwrite=False)

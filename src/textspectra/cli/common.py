@@ -27,6 +27,8 @@ LABELS = {
     "grouping": "finding the groups",
     "describing": "finding keywords and names",
     "scoring": "scoring",
+    "mapping": "drawing the map",
+    "reporting": "making the report",
     "writing": "writing",
 }
 

@@ -19,6 +19,8 @@ COMMANDS = {
     "embed": "Turn texts into embeddings (.npy or .parquet).",
     "score": "Score a clustering that is there already, by its labels.",
     "predict": "Put new texts into the groups of a saved model.",
+    "report": "Make the page to explore a saved model in a browser.",
+    "apply": "Take over the number of groups and the names that were set in a report.",
     "models": "List the embedding models that can be used, and what each needs.",
     "cache": "Show or clear the cache of embeddings.",
     "demo": "Run `cluster` on the example that comes with the package.",

@@ -11,7 +11,11 @@ if TYPE_CHECKING:
 
     from ..result import TextClustering
 
-OUTPUTS = {"table": "open this, every text with its group", "model": "for `textspectra predict`, the model"}
+OUTPUTS = {
+    "report": "open this in a browser, the groups to explore",
+    "table": "every text with its group",
+    "model": "for `textspectra predict`, the model",
+}
 
 LOOSE = 1.1
 """A Cohesion Ratio below this is hardly above that of random groups."""
@@ -82,8 +86,9 @@ def print_summary(
         console.print(f"and {hidden} smaller groups; all of them are in the output table")
     console.print()
     for name, meaning in OUTPUTS.items():
-        console.print(f"{meaning}: ", end="")
-        console.print(summary["outputs"][name], style="bold", markup=False, soft_wrap=True)
+        if name in summary["outputs"]:
+            console.print(f"{meaning}: ", end="")
+            console.print(summary["outputs"][name], style="bold", markup=False, soft_wrap=True)
 
 
 def cohesion_in_words(ratio: float) -> str:

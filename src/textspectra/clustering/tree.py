@@ -71,6 +71,39 @@ def ward_tree(points: NDArray[np.float32], weights: NDArray[np.float64]) -> Merg
     array([[0.   , 1.   , 1.   , 2.   ],
            [2.   , 3.   , 5.196, 3.   ]])
     """
+    return MergeTree(_to_linkage(_ward_merges(points, weights), weights))
+
+
+def nested_tree(points: NDArray[np.float32], weights: NDArray[np.float64], groups: NDArray[np.intp]) -> MergeTree:
+    """Build a tree that completes every group (numbered from 0) before it merges any two, by Ward's rule in both parts.
+
+    So the groups are one of its cuts, whatever clustering they come from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tree = nested_tree(np.array([[0.0], [1.0], [1.1], [5.0]], np.float32), np.ones(4), np.array([0, 0, 1, 1]))
+    >>> tree.cut(2), tree.cut(3)
+    (array([0, 0, 1, 1]), array([0, 0, 1, 2]))
+    """
+    members = [np.flatnonzero(groups == group) for group in range(int(groups.max()) + 1)]
+    merges = [
+        (int(rows[low]), int(rows[high]), cost)
+        for rows in members
+        for low, high, cost in _ward_merges(points[rows], weights[rows])
+    ]
+    tallest = max((cost for _, _, cost in merges), default=0.0)
+    mass = np.array([weights[rows].sum() for rows in members])
+    means = np.array([np.average(points[rows], axis=0, weights=weights[rows]) for rows in members], np.float32)
+    merges += [
+        (int(members[low][0]), int(members[high][0]), max(cost, tallest))
+        for low, high, cost in _ward_merges(means, mass)
+    ]
+    return MergeTree(_to_linkage(merges, weights))
+
+
+def _ward_merges(points: NDArray[np.float32], weights: NDArray[np.float64]) -> list[tuple[int, int, float]]:
+    """Return the merges of Ward's tree in the order of the chain: two points that stand for clusters, and the cost."""
     costs = _merge_costs(points, weights)
     weight = weights.astype(np.float64)
     merges: list[tuple[int, int, float]] = []
@@ -90,7 +123,7 @@ def ward_tree(points: NDArray[np.float32], weights: NDArray[np.float64]) -> Merg
             del chain[-2:]
         else:
             chain.append(nearest)
-    return MergeTree(_to_linkage(merges, weights))
+    return merges
 
 
 def _merge_costs(points: NDArray[np.float32], weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,46 @@
+"""`textspectra report`: the page of a saved model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .common import overwrite_option, quiet_option, stages
+
+if TYPE_CHECKING:
+    from ..result import TextClustering
+
+model_argument = click.argument("model", metavar="MODEL")
+embeddings_option = click.option(
+    "--embeddings", metavar="FILE", help="The embeddings that the model was made of, where it was made of given ones."
+)
+
+
+@click.command("report")
+@model_argument
+@click.option("--out", metavar="FILE", help="The page; NAME.report.html next to the folder NAME.model by default.")
+@embeddings_option
+@overwrite_option
+@quiet_option
+def command(model: str, out: str | None, embeddings: str | None, overwrite: bool, quiet: bool) -> None:
+    """Write the page to explore the saved MODEL folder in a browser: one file, no network needed."""
+    from ..io import output_paths_free
+
+    folder = Path(model)
+    path = Path(out) if out else folder.with_name(f"{folder.name.removesuffix('.model')}.report.html")
+    with stages(quiet=quiet) as tell:
+        tell("reading")
+        output_paths_free([path], overwrite=overwrite)
+        load_model(model, embeddings).report(path, overwrite=overwrite, progress=tell)
+    if not quiet:
+        click.echo(f"open this in a browser: {path}")
+
+
+def load_model(model: str, embeddings: str | None) -> TextClustering:
+    """Load a model folder, with its embeddings if a file of them is given."""
+    from ..io import read_embeddings
+    from ..result import TextClustering
+
+    return TextClustering.load(model, embeddings=None if embeddings is None else read_embeddings(Path(embeddings)))

@@ -1,0 +1,281 @@
+// Why this number of groups, and the similarity matrices: drawn when they come into sight.
+import { count, element, number, shorten } from "./data.js";
+
+const CURVES = {
+  cohesion: { name: "Cohesion Ratio", axis: "y2", dash: "solid" },
+  silhouette: { name: "silhouette", axis: "y", dash: "solid" },
+  ari: { name: "ARI", axis: "y", dash: "dash" },
+  homogeneity: { name: "homogeneity", axis: "y", dash: "dot" },
+  completeness: { name: "completeness", axis: "y", dash: "dashdot" },
+  fowlkes_mallows: { name: "Fowlkes-Mallows", axis: "y", dash: "longdash" },
+};
+const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+
+export class Charts {
+  constructor(report, Plotly) {
+    Object.assign(this, report);
+    this.Plotly = Plotly;
+    this.drawn = new Set();
+    this.makers = {
+      spectrum: () => this.#spectrum(),
+      replicates: () => this.#replicates(),
+      profile: () => this.#profile(),
+      raw: () => this.#matrix("raw"),
+      rectified: () => this.#matrix("rectified"),
+    };
+    this.#describe();
+    const watcher = new IntersectionObserver((entries) => {
+      for (const { isIntersecting, target } of entries) if (isIntersecting) this.draw(target.id);
+    }, { rootMargin: "400px" });
+    for (const id of Object.keys(this.makers)) watcher.observe(element(id));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#redraw(this.drawn));
+    globalThis.addEventListener("beforeprint", () => Object.keys(this.makers).forEach((id) => this.draw(id)));
+    this.state.listen((changed) => changed.k && this.#redraw(["profile", "raw", "rectified"]));
+  }
+
+  #redraw(ids) {
+    for (const id of [...ids]) {
+      if (!this.drawn.has(id)) continue;
+      this.drawn.delete(id);
+      clearTimeout(this[id]);
+      this[id] = setTimeout(() => this.draw(id), 200); // after the slider has come to rest
+    }
+  }
+
+  draw(id) {
+    const figure = element(id);
+    if (this.drawn.has(id) || figure.closest("figure").hidden) return;
+    this.drawn.add(id);
+    const { data, layout } = this.makers[id]();
+    const style = getComputedStyle(document.body);
+    const [ink, line] = ["--ink", "--line"].map((name) => style.getPropertyValue(name).trim());
+    const axis = { color: ink, gridcolor: line, zerolinecolor: line, linecolor: line, automargin: true };
+    const whole = {
+      margin: { l: 8, r: 8, t: 8, b: 8 },
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      font: { family: style.fontFamily, size: 12, color: ink },
+      legend: { orientation: "h", y: -0.22, font: { size: 11 } },
+      hovermode: "x unified",
+      hoverlabel: { bgcolor: style.getPropertyValue("--paper").trim(), bordercolor: line, font: { color: ink } },
+      dragmode: false,
+      ...layout,
+      xaxis: { ...axis, ...layout.xaxis },
+      yaxis: { ...axis, ...layout.yaxis },
+    };
+    if (layout.yaxis2) whole.yaxis2 = { ...axis, ...layout.yaxis2 };
+    this.Plotly.react(figure, data, whole, { displayModeBar: false, responsive: true });
+    if (id === "raw" || id === "rectified") this.#readPairs(figure);
+  }
+
+  #describe() {
+    const { evidence, profile } = this.meta;
+    for (const id of ["spectrum", "replicates"]) element(id).closest("figure").hidden = !evidence;
+    if (evidence) {
+      const jump = evidence.fallback < 1
+        ? `The last normalized difference above the threshold comes after eigenvalue ${this.#jump()}: the number of groups that this sample suggests.`
+        : "No normalized difference exceeds the threshold, so the number of groups is a default, not a finding.";
+      element("spectrum-text").textContent = `Eigenvalues of the normalized Laplacian of ${
+        number.format(evidence.sample)
+      } texts, and how much each differs from those before it. ${jump}`;
+      const [low, high] = evidence.interval;
+      const samples = evidence.replicates.count.reduce((a, b) => a + b, 0);
+      element("replicates-text").textContent = `The estimates of ${
+        count(samples, "random sample")
+      }. 95 % of them are between ${low} and ${high}; the answer is ${evidence.k}.`;
+    }
+    const truth = profile.classes
+      ? ` With the ${profile.classes} true classes also how well the groups agree with them.`
+      : "";
+    element("profile-text").textContent =
+      `Along the merge tree. The Cohesion Ratio always grows with the number of groups; the silhouette is that of ${
+        number.format(profile.silhouette_rows)
+      } texts.${truth}`;
+    element("matrix-text").textContent = `${
+      count(this.meta.matrix.positions.length, "text")
+    }, drawn at random and ordered by group; the lines part the groups. Blocks along the diagonal are groups that hold together, blocks beside it are groups that are close. Z-scoring and rectifying takes away what is common to all texts.`;
+  }
+
+  // The index of the eigenvalue before the last difference above the threshold.
+  #jump() {
+    const { deltas, threshold, window, k } = this.meta.evidence;
+    const last = deltas.findLastIndex((delta) => delta > threshold);
+    return last < 0 ? k : last + window;
+  }
+
+  #spectrum() {
+    const { eigenvalues, deltas, threshold, window } = this.meta.evidence;
+    const jump = this.#jump();
+    const index = (length, first) => Array.from({ length }, (_, i) => first + i);
+    const line = (color, dash = "solid") => ({ color, dash, width: 1.6 });
+    const end = Math.min(eigenvalues.length, Math.max(30, 4 * jump));
+    return {
+      data: [
+        { x: index(eigenvalues.length, 1), y: eigenvalues, name: "eigenvalue λ", mode: "lines", line: line(COLORS[0]) },
+        {
+          x: index(deltas.length, window + 1),
+          y: deltas,
+          yaxis: "y2",
+          name: "difference δ",
+          mode: "lines",
+          line: line(COLORS[1], "dot"),
+        },
+        {
+          x: [1, eigenvalues.length],
+          y: [threshold, threshold],
+          yaxis: "y2",
+          name: "threshold",
+          mode: "lines",
+          line: line(COLORS[1], "dash"),
+          hoverinfo: "skip",
+        },
+      ],
+      layout: {
+        xaxis: { title: { text: "index of the eigenvalue" }, range: [0, end] },
+        yaxis: { title: { text: "eigenvalue" }, rangemode: "tozero" },
+        yaxis2: {
+          title: { text: "normalized difference" },
+          overlaying: "y",
+          side: "right",
+          showgrid: false,
+          rangemode: "tozero",
+        },
+        shapes: [
+          {
+            type: "rect",
+            x0: Math.max(0, jump - window + 1),
+            x1: jump,
+            y0: 0,
+            y1: 1,
+            yref: "paper",
+            fillcolor: "#8883",
+            line: { width: 0 },
+          },
+          mark(jump),
+        ],
+        annotations: [note(jump, `k = ${jump}`)],
+      },
+    };
+  }
+
+  #replicates() {
+    const { replicates, k, interval } = this.meta.evidence;
+    return {
+      data: [{ type: "bar", x: replicates.k, y: replicates.count, marker: { color: COLORS[0] }, name: "samples" }],
+      layout: {
+        xaxis: { title: { text: "estimated number of groups" } },
+        yaxis: { title: { text: "samples" } },
+        shapes: [
+          {
+            type: "rect",
+            x0: interval[0] - 0.5,
+            x1: interval[1] + 0.5,
+            y0: 0,
+            y1: 1,
+            yref: "paper",
+            fillcolor: "#8882",
+            line: { width: 0 },
+            layer: "below",
+          },
+          mark(k),
+        ],
+        annotations: [note(k, `k = ${k}`)],
+        bargap: 0.15,
+      },
+    };
+  }
+
+  #profile() {
+    const { curves, classes } = this.meta.profile;
+    const { k } = this.state;
+    const x = Array.from({ length: this.tree.k }, (_, i) => i + 1);
+    const data = Object.entries(curves).map(([key, y], i) => {
+      const { name, axis, dash } = CURVES[key];
+      return { x, y, name, yaxis: axis, mode: "lines", line: { color: COLORS[i], dash, width: 2 } };
+    });
+    const estimate = this.meta.evidence?.k ?? this.meta.base.k;
+    return {
+      data,
+      layout: {
+        xaxis: {
+          title: { text: "number of groups" },
+          type: "log",
+          range: [Math.log10(this.tree.lowest), Math.log10(this.tree.k)],
+        },
+        yaxis: { title: { text: "silhouette and agreement" } },
+        yaxis2: { title: { text: "Cohesion Ratio" }, overlaying: "y", side: "right", showgrid: false },
+        shapes: [mark(estimate), mark(k, "solid"), ...(classes ? [mark(classes, "longdash")] : [])],
+        annotations: [
+          note(Math.log10(k), `shown: ${k}`),
+          ...(estimate === k ? [] : [note(Math.log10(estimate), `estimated: ${estimate}`, 0.9)]),
+          ...(classes ? [note(Math.log10(classes), `true: ${classes}`, 0.8)] : []),
+        ],
+      },
+    };
+  }
+
+  #matrix(which) {
+    const { positions, low, high, z } = this.meta.matrix;
+    const side = positions.length;
+    const shades = this[`${which}Shades`];
+    const rows = Array.from({ length: side }, (_, i) => shades.subarray(i * side, (i + 1) * side));
+    const owners = this.tree.ownersAt(this.state.k);
+    const edges = [];
+    for (let i = 1; i < side; i++) if (owners[positions[i]] !== owners[positions[i - 1]]) edges.push(i - 0.5);
+    const lines = edges.length > 60 ? [] : edges.flatMap((at) => [
+      { type: "line", x0: at, x1: at, y0: -0.5, y1: side - 0.5, line: { width: 0.5, color: "#fffa" } },
+      { type: "line", y0: at, y1: at, x0: -0.5, x1: side - 0.5, line: { width: 0.5, color: "#fffa" } },
+    ]);
+    const ends = which === "raw" ? [low.toFixed(2), high.toFixed(2)] : ["0", `${z} σ`];
+    const bare = { showgrid: false, zeroline: false, showticklabels: false, ticks: "" };
+    return {
+      data: [{
+        type: "heatmap",
+        z: rows,
+        zmin: 0,
+        zmax: 255,
+        colorscale: "Viridis",
+        hoverinfo: "none",
+        colorbar: { thickness: 10, tickvals: [0, 255], ticktext: ends, outlinewidth: 0 },
+      }],
+      layout: {
+        hovermode: "closest",
+        xaxis: { ...bare, constrain: "domain" },
+        yaxis: { ...bare, autorange: "reversed", scaleanchor: "x", constrain: "domain" },
+        shapes: lines,
+      },
+    };
+  }
+
+  #readPairs(figure) {
+    if (figure.dataset.reads) return;
+    figure.dataset.reads = "yes";
+    figure.on("plotly_hover", ({ points }) => {
+      const { positions } = this.meta.matrix;
+      const owners = this.tree.ownersAt(this.state.k);
+      const pair = [points[0].y, points[0].x].map((at) => {
+        const i = positions[at];
+        return `“${shorten(this.texts?.[i] ?? "…", 120)}” (${this.state.nameOf(owners[i])})`;
+      });
+      element("pair").textContent = pair.join("  and  ");
+    });
+  }
+}
+
+function mark(k, dash = "dash") {
+  return { type: "line", x0: k, x1: k, y0: 0, y1: 1, yref: "paper", line: { color: "#888", width: 1.5, dash } };
+}
+
+function note(x, text, y = 1) {
+  return {
+    x,
+    y,
+    yref: "paper",
+    text,
+    showarrow: false,
+    xanchor: "left",
+    xshift: 4,
+    yanchor: "top",
+    font: { size: 11 },
+  };
+}

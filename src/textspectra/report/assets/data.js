@@ -1,0 +1,63 @@
+// What Python packed into the page: zlib, then base64.
+
+function bytesOf(letters) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(letters);
+  const raw = atob(letters);
+  const bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+  return bytes;
+}
+
+export function unpack(name) {
+  const block = document.getElementById(`block-${name}`);
+  const bytes = bytesOf(block.textContent);
+  block.remove(); // the letters would stay in memory beside what they stand for
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream);
+}
+
+export async function unpackArray(name, Kind) {
+  return new Kind(await unpack(name).arrayBuffer());
+}
+
+export function unpackJson(name) {
+  return unpack(name).json();
+}
+
+export async function loadLibrary() {
+  const script = document.createElement("script");
+  script.textContent = await unpack("library").text();
+  document.head.append(script); // runs at once: its digest is in the page's policy
+  return globalThis.Plotly;
+}
+
+export function element(id) {
+  return document.getElementById(id);
+}
+
+// The only way in which this script makes elements: text is always text, never markup.
+export function make(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value !== null) made.setAttribute(name, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+export const number = new Intl.NumberFormat("en");
+
+export function count(n, what) {
+  return `${number.format(n)} ${what}${n === 1 ? "" : "s"}`;
+}
+
+export function percent(share) {
+  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+}
+
+export function shorten(text, limit) {
+  const flat = text.slice(0, 4 * limit).replace(/[\s\p{Cc}]+/gu, " ").trim();
+  return flat.length <= limit && text.length <= 4 * limit ? flat : `${flat.slice(0, limit)}…`;
+}

@@ -1,0 +1,286 @@
+// The groups as a list, and one group with its texts.
+import { count, element, make, number, percent, shorten } from "./data.js";
+
+const ROW = 46; // height of a text in the list of all texts, as in the style sheet
+const NEAREST = 5;
+const EXTREMES = 5;
+
+export class Groups {
+  constructor(report) {
+    Object.assign(this, report);
+    this.cards = new Map();
+    this.order = { key: "size", down: true };
+    this.matches = null;
+    this.#sorting();
+    this.state.listen((changed) => this.#changed(changed));
+    this.show();
+  }
+
+  #changed(changed) {
+    if (changed.names) this.cards.clear();
+    if (changed.selected && this.state.selected !== null) element("panel").scrollTop = 0;
+    this.show();
+  }
+
+  // Texts arrive after the map.
+  addTexts(texts) {
+    this.texts = texts;
+    this.cards.clear();
+    this.show();
+  }
+
+  highlight(matches) {
+    this.matches = matches;
+    this.cards.clear();
+    this.show();
+  }
+
+  show() {
+    const open = this.state.selected !== null;
+    element("list-view").hidden = open;
+    element("group-view").hidden = !open;
+    if (open) this.#showGroup(this.state.selected);
+    else this.#showList();
+  }
+
+  #sorting() {
+    const keys = { size: "size", name: "name", cohesion: "cohesion", found: "found" };
+    for (const [key, name] of Object.entries(keys)) {
+      const sort = () => {
+        this.order = { key, down: this.order.key === key ? !this.order.down : key !== "name" };
+        this.#showList();
+      };
+      element("sorting").append(make("button", { type: "button", "data-key": key, onclick: sort }, name));
+    }
+  }
+
+  #found(node) {
+    if (!this.matches) return null;
+    let hits = 0;
+    const [start, end] = this.tree.ranges[node];
+    for (let i = start; i < end; i++) hits += this.matches[i] ? this.counts[i] : 0;
+    return hits;
+  }
+
+  #sorted() {
+    const { size, cohesion } = this.tree.nodes;
+    const value = {
+      size: (node) => size[node],
+      cohesion: (node) => cohesion[node] ?? 0,
+      found: (node) => this.#found(node) ?? 0,
+    }[this.order.key];
+    const compare = value
+      ? (a, b) => value(a) - value(b)
+      : (a, b) => this.state.nameOf(a).localeCompare(this.state.nameOf(b));
+    const sign = this.order.down ? -1 : 1;
+    return [...this.tree.cut(this.state.k)].sort((a, b) => sign * compare(a, b) || size[b] - size[a]);
+  }
+
+  #showList() {
+    for (const button of element("sorting").children) {
+      const active = button.dataset.key === this.order.key;
+      button.setAttribute("aria-pressed", String(active));
+      button.dataset.down = active ? String(this.order.down) : "";
+      button.hidden = button.dataset.key === "found" && !this.matches;
+    }
+    element("list").replaceChildren(...this.#sorted().map((node) => this.#card(node)));
+  }
+
+  #card(node) {
+    if (!this.cards.has(node)) this.cards.set(node, this.#newCard(node));
+    return this.cards.get(node);
+  }
+
+  #newCard(node) {
+    const { size, keywords, typical } = this.tree.nodes;
+    const found = this.#found(node);
+    const examples = this.texts ? typical[node].slice(0, 2).map((i) => this.#line(i, 110)) : [];
+    const open = () => {
+      this.state.set({ selected: node });
+      element("panel").focus({ preventScroll: true });
+    };
+    const title = make("span", { class: "name", dir: "auto" }, this.state.nameOf(node));
+    const share = percent(size[node] / this.meta.about.grouped);
+    const figures = make("span", { class: "figures" }, make("b", {}, number.format(size[node])), ` · ${share}`);
+    const button = make(
+      "button",
+      { type: "button", class: "card", "data-node": node, onclick: open },
+      make("span", { class: "top" }, this.#swatch(node), title, figures),
+      this.#bar(node),
+      make("span", { class: "keywords", dir: "auto" }, keywords[node].slice(0, 7).join(" · ")),
+      ...examples.map((line) => make("span", { class: "example text", dir: "auto" }, line)),
+    );
+    if (found !== null) {
+      button.append(make("span", { class: "hits" }, `${count(found, "match").replace("matchs", "matches")}`));
+    }
+    return make("li", {}, button);
+  }
+
+  #swatch(node) {
+    const swatch = make("span", { class: "swatch" });
+    swatch.style.setProperty("--color", this.tree.colors[node]);
+    return swatch;
+  }
+
+  // Cohesion as a bar that is full at twice that of the whole clustering.
+  #bar(node) {
+    const value = this.tree.nodes.cohesion[node];
+    if (value === null) return "";
+    const ratio = this.meta.profile.curves.cohesion[this.state.k - 1] ?? 1;
+    const fill = make("span", { class: value < 1.1 ? "fill loose" : "fill" });
+    fill.style.width = `${Math.max(2, Math.min(100, 50 * value / Math.max(ratio, 1)))}%`;
+    const title = `cohesion ${value.toFixed(2)}: two of its texts are so many times as alike as any two texts`;
+    return make("span", { class: "bar", title }, make("span", { class: "rail" }, fill), ` ${value.toFixed(2)}`);
+  }
+
+  #line(i, limit) {
+    return shorten(this.texts[i], limit);
+  }
+
+  similarity(node, i) {
+    const [start] = this.tree.ranges[node];
+    return this.similarities[this.tree.offsets[node] + i - start] / 32767.5 - 1;
+  }
+
+  #showGroup(node) {
+    const { size, keywords } = this.tree.nodes;
+    const label = this.tree.cut(this.state.k).indexOf(node);
+    const back = make("button", { type: "button", class: "back", onclick: () => this.#close(node) }, "← all groups");
+    const facts = `group ${label} · ${count(size[node], "text")} · ${percent(size[node] / this.meta.about.grouped)}`;
+    element("group-view").replaceChildren(
+      back,
+      this.#nameForm(node),
+      make("p", { class: "muted" }, facts),
+      this.#bar(node),
+      make("p", { class: "chips" }, ...keywords[node].map((word) => make("span", { dir: "auto" }, word))),
+      ...this.#nearest(node),
+      ...this.#texts(node),
+    );
+  }
+
+  #close(node) {
+    this.state.set({ selected: null });
+    this.#card(node).firstChild.focus();
+  }
+
+  #nameForm(node) {
+    const name = this.state.nameOf(node);
+    const input = make("input", {
+      value: name,
+      "aria-label": "Name of the group; change it here",
+      dir: "auto",
+      maxlength: 200,
+    });
+    const problem = make("span", { class: "problem", role: "alert" });
+    const save = () => {
+      if (input.value.trim() === this.state.nameOf(node)) return;
+      const why = this.state.rename(node, input.value);
+      problem.textContent = why ?? "";
+    };
+    const submit = (event) => {
+      event.preventDefault();
+      save();
+      input.blur();
+    };
+    input.addEventListener("change", save);
+    input.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") input.value = name;
+    });
+    return make(
+      "form",
+      { class: "rename", onsubmit: submit },
+      this.#swatch(node),
+      input,
+      make("span", { class: "pen", "aria-hidden": "true" }, "✎"),
+      problem,
+    );
+  }
+
+  #nearest(node) {
+    const others = this.tree.cut(this.state.k).filter((other) => other !== node);
+    const n = this.tree.ranges.length;
+    const like = (other) => this.likeness[node * n + other];
+    const near = others.sort((a, b) => like(b) - like(a)).slice(0, NEAREST);
+    if (!near.length) return [];
+    const buttons = near.map((other) =>
+      make(
+        "button",
+        { type: "button", onclick: () => this.state.set({ selected: other }) },
+        this.#swatch(other),
+        make("span", { dir: "auto" }, this.state.nameOf(other)),
+      )
+    );
+    return [make("h3", {}, "Nearest groups"), make("p", { class: "near" }, ...buttons)];
+  }
+
+  #texts(node) {
+    if (!this.texts) return [];
+    const [start, end] = this.tree.ranges[node];
+    const all = Array.from({ length: end - start }, (_, i) => start + i);
+    all.sort((a, b) => this.similarity(node, b) - this.similarity(node, a));
+    const shown = this.matches ? all.filter((i) => this.matches[i]) : all;
+    const extremes = (rows) =>
+      make("ul", { class: "texts" }, ...rows.map((i) => make("li", {}, this.#textButton(node, i))));
+    const parts = [make("h3", {}, "Most typical"), extremes(this.tree.nodes.typical[node])];
+    if (all.length > 2 * EXTREMES) {
+      parts.push(make("h3", {}, "Least typical"), extremes(all.slice(-EXTREMES).reverse()));
+    }
+    const what = this.matches
+      ? `${count(shown.length, "text")} found here`
+      : `All ${count(all.length, "different text")}`;
+    return [...parts, make("h3", {}, what), this.#virtual(node, shown)];
+  }
+
+  #textButton(node, i) {
+    const times = this.counts[i] > 1 ? make("b", {}, `${number.format(this.counts[i])}×`) : "";
+    const similarity = make("span", { class: "similarity" }, this.similarity(node, i).toFixed(2));
+    const open = () => this.#read(node, i);
+    return make(
+      "button",
+      { type: "button", class: "text-row", onclick: open },
+      make("span", { class: "text", dir: "auto" }, this.#line(i, 220)),
+      times,
+      similarity,
+    );
+  }
+
+  #read(node, i) {
+    const times = this.counts[i] > 1 ? `, ${count(this.counts[i], "time")} in the data` : "";
+    element("reader-about").textContent = `similarity to the centre of its group ${
+      this.similarity(node, i).toFixed(4)
+    }${times}`;
+    element("reader-text").textContent = this.texts[i];
+    element("reader").showModal();
+  }
+
+  // Only the rows in sight exist; the box is as high as all of them would be.
+  #virtual(node, rows) {
+    const inner = make("ul", { class: "texts" });
+    const box = make("div", {
+      class: "virtual",
+      tabindex: "0",
+      role: "region",
+      "aria-label": "All texts of the group, the most typical first",
+    }, inner);
+    inner.style.height = `${rows.length * ROW}px`;
+    box.style.height = `${Math.min(rows.length, 9) * ROW}px`;
+    const fill = () => {
+      const first = Math.max(0, Math.floor(box.scrollTop / ROW) - 4);
+      const last = Math.min(rows.length, first + Math.ceil(box.clientHeight / ROW) + 8);
+      inner.replaceChildren(
+        ...rows.slice(first, last).map((i, at) => {
+          const item = make(
+            "li",
+            { "aria-setsize": rows.length, "aria-posinset": first + at + 1 },
+            this.#textButton(node, i),
+          );
+          item.style.translate = `0 ${(first + at) * ROW}px`;
+          return item;
+        }),
+      );
+    };
+    box.addEventListener("scroll", () => requestAnimationFrame(fill));
+    requestAnimationFrame(fill);
+    return box;
+  }
+}

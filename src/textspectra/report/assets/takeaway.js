@@ -1,0 +1,98 @@
+// What the reader takes away: the labelling, the map, the view.
+import { count, element } from "./data.js";
+
+const FORMAT = "textspectra-state-1";
+
+export class TakeAway {
+  constructor(report, map) {
+    Object.assign(this, report);
+    this.map = map;
+    const about = this.meta.about;
+    const part = about.shown < about.distinct
+      ? ` The report holds a sample of ${
+        count(about.shown, "different text")
+      }; textspectra apply gives all of them their group.`
+      : "";
+    element("takeaway-text").textContent =
+      `With the number of groups and the names as you have set them. A model takes them over with textspectra apply FILE.json MODEL.${part}`;
+    const actions = {
+      csv: () => this.#save("clusters.csv", "text/csv", this.csv()),
+      json: () => this.#save("clusters.json", "application/json", this.json()),
+      png: () => this.#picture("png"),
+      svg: () => this.#picture("svg"),
+      link: () => this.#copyLink(),
+    };
+    for (const [id, act] of Object.entries(actions)) element(id).addEventListener("click", act);
+  }
+
+  // The rows of the data with their labels, as `to_frame` has them.
+  rows() {
+    const { tree, state } = this;
+    const cut = tree.cut(state.k);
+    const label = new Map(cut.map((node, i) => [node, i]));
+    const owners = tree.ownersAt(state.k);
+    const n = this.rowTable.length / 2;
+    return Array.from({ length: n }, (_, r) => {
+      const position = this.rowTable[n + r];
+      const row = { row: this.rowTable[r], text: this.texts[position] };
+      if (position >= owners.length) return { ...row, cluster: null, cluster_name: null, similarity: null };
+      const node = owners[position];
+      const similarity = Number(this.groups.similarity(node, position).toFixed(4));
+      return { ...row, cluster: label.get(node), cluster_name: state.nameOf(node), similarity };
+    });
+  }
+
+  csv() {
+    const cell = (value) => {
+      const text = value === null ? "" : String(value);
+      return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    };
+    const rows = this.rows();
+    const names = ["row", "text", "cluster", "cluster_name", "similarity"];
+    return [names, ...rows.map((row) => names.map((name) => row[name]))].map((row) => row.map(cell).join(",")).join(
+      "\n",
+    ) + "\n";
+  }
+
+  json() {
+    const { tree, state } = this;
+    const clusters = tree.cut(state.k).map((node, i) => ({
+      cluster: i,
+      name: state.nameOf(node),
+      size: tree.nodes.size[node],
+      keywords: tree.nodes.keywords[node],
+      cohesion: tree.nodes.cohesion[node],
+    }));
+    const { fingerprint, version } = this.meta.about;
+    const selected = state.selected === null ? null : tree.cut(state.k).indexOf(state.selected);
+    const view = { selected, search: state.query };
+    return JSON.stringify({ format: FORMAT, version, fingerprint, k: state.k, clusters, ...view, rows: this.rows() });
+  }
+
+  #save(name, type, content) {
+    this.#download(name, URL.createObjectURL(new Blob([content], { type })));
+  }
+
+  async #picture(format) {
+    this.#download(`map.${format}`, await this.map.picture(format));
+  }
+
+  #download(name, address) {
+    const link = document.createElement("a");
+    link.href = address;
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    element("done").textContent = `Saved as ${name}.`;
+  }
+
+  async #copyLink() {
+    history.replaceState(null, "", this.state.address());
+    try {
+      await navigator.clipboard.writeText(location.href);
+      element("done").textContent = "Copied.";
+    } catch {
+      element("done").textContent = "The address bar has the link to this view.";
+    }
+  }
+}

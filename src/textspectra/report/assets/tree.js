@@ -1,0 +1,78 @@
+// The merge tree: which nodes are the groups at a number of groups, and what is known about each.
+
+export class Tree {
+  constructor(meta) {
+    const { k, merges, ranges } = meta.levels;
+    this.k = k;
+    this.merges = merges;
+    this.ranges = ranges;
+    this.base = meta.base;
+    this.nodes = meta.nodes;
+    this.lowest = Math.min(2, meta.base.k);
+    this.parent = new Int32Array(2 * k - 1).fill(-1);
+    merges.forEach((pair, step) => pair.forEach((child) => this.parent[child] = k + step));
+    this.colors = this.#colors(meta.palette);
+    this.cuts = new Map();
+    this.offsets = this.#offsets();
+  }
+
+  // The larger part of a group that splits keeps its colour, so that little changes from one cut to the next.
+  #colors(palette) {
+    const colors = new Array(2 * this.k - 1).fill(palette[0]);
+    for (let step = this.k - 2; step >= 0; step--) {
+      const [large, small] = this.children(this.k + step);
+      colors[large] = colors[this.k + step];
+      colors[small] = palette[this.k - step - 1];
+    }
+    return colors;
+  }
+
+  #offsets() {
+    let total = 0;
+    return this.ranges.map(([start, end]) => {
+      total += end - start;
+      return total - (end - start);
+    });
+  }
+
+  children(node) {
+    return [...this.merges[node - this.k]].sort((a, b) => this.#bySize(a, b));
+  }
+
+  #bySize(a, b) {
+    return this.nodes.size[b] - this.nodes.size[a] || this.nodes.first[a] - this.nodes.first[b];
+  }
+
+  isAlive(node, k) {
+    const merged = this.k - k;
+    const born = node < this.k ? 0 : node - this.k + 1;
+    const gone = this.parent[node] < 0 ? Infinity : this.parent[node] - this.k;
+    return born <= merged && gone >= merged;
+  }
+
+  // The groups at k, in the order of their numbers: those of the result itself, otherwise by size.
+  cut(k) {
+    if (k === this.base.k) return this.base.nodes;
+    if (!this.cuts.has(k)) {
+      const alive = [];
+      for (let node = 0; node < 2 * this.k - 1; node++) if (this.isAlive(node, k)) alive.push(node);
+      this.cuts.set(k, alive.sort((a, b) => this.#bySize(a, b)));
+    }
+    return this.cuts.get(k);
+  }
+
+  // The group at k that stands for a node of another cut: what it was merged into, or its largest part.
+  standIn(node, k) {
+    const merged = this.k - k;
+    while (node >= this.k && node - this.k + 1 > merged) node = this.children(node)[0];
+    while (!this.isAlive(node, k)) node = this.parent[node];
+    return node;
+  }
+
+  // The group of each text at k.
+  ownersAt(k) {
+    const owners = new Int32Array(this.ranges[2 * this.k - 2][1]);
+    for (const node of this.cut(k)) owners.fill(node, ...this.ranges[node]);
+    return owners;
+  }
+}

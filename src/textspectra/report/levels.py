@@ -1,0 +1,101 @@
+"""The top of a merge tree: the finest clusters that a report shows, and how they merge up to one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..clustering import MergeTree
+
+
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """Every cut of a tree from k clusters to one, as nodes that cover ranges of the finest clusters.
+
+    Attributes
+    ----------
+    codes : ndarray of int
+        The finest cluster of each leaf of the tree, numbered so that every node covers a range of them.
+    merges : ndarray of shape (k - 1, 2)
+        The two nodes that merge number j makes node k + j of; nodes 0 to k - 1 are the finest clusters.
+    spans : ndarray of shape (2 k - 1, 2)
+        The first finest cluster of each node, and one past its last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from textspectra.clustering.tree import ward_tree
+    >>> levels = top_levels(ward_tree(np.array([[0.0], [9.0], [1.0], [5.0]], np.float32), np.ones(4)), 3)
+    >>> levels.codes, levels.spans.tolist()
+    (array([0, 2, 0, 1]), [[0, 1], [1, 2], [2, 3], [1, 3], [0, 3]])
+    >>> levels.nodes_at(2)
+    [0, 3]
+    """
+
+    codes: NDArray[np.intp]
+    merges: NDArray[np.intp]
+    spans: NDArray[np.intp]
+
+    @property
+    def k(self) -> int:
+        """Number of finest clusters."""
+        return len(self.merges) + 1
+
+    def nodes_at(self, n_clusters: int) -> list[int]:
+        """Return the nodes that are the clusters of the cut into `n_clusters`, in the order of their ranges."""
+        merged = self.k - n_clusters
+        gone = set(self.merges[:merged].ravel().tolist())
+        alive = [node for node in range(self.k + merged) if node not in gone]
+        return sorted(alive, key=lambda node: int(self.spans[node, 0]))
+
+    def ancestors(self) -> list[list[int]]:
+        """Return for each finest cluster the nodes that hold it, itself first."""
+        parent = {int(child): self.k + step for step, pair in enumerate(self.merges) for child in pair}
+        paths = []
+        for node in range(self.k):
+            path = [node]
+            while path[-1] in parent:
+                path.append(parent[path[-1]])
+            paths.append(path)
+        return paths
+
+
+def top_levels(tree: MergeTree, k: int) -> Levels:
+    """Take the top of a tree, from `k` clusters (or as many as it has leaves) up."""
+    n = tree.n_leaves
+    k = min(k, n)
+    cut = tree.cut(k)
+    children = tree.linkage[:, :2].astype(int).tolist()
+    some_leaf = list(range(n))
+    for left, _ in children:
+        some_leaf.append(some_leaf[left])
+    first_top = 2 * n - k
+    merges = [
+        [k + child - first_top if child >= first_top else int(cut[some_leaf[child]]) for child in pair]
+        for pair in children[n - k :]
+    ]
+    number, spans = _numbered_by_range(merges, k)
+    shifted = np.append(number, np.arange(k, 2 * k - 1))
+    return Levels(number[cut], shifted[np.array(merges, np.intp).reshape(-1, 2)], spans)
+
+
+def _numbered_by_range(merges: list[list[int]], k: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return a number for each finest cluster, in the order of a walk down the tree, and the range of each node."""
+    order: list[int] = []
+    stack = [2 * k - 2]
+    while stack:
+        node = stack.pop()
+        if node < k:
+            order.append(node)
+        else:
+            stack += reversed(merges[node - k])
+    number = np.empty(k, np.intp)
+    number[order] = np.arange(k)
+    spans = np.empty((2 * k - 1, 2), np.intp)
+    spans[:k] = np.arange(k)[:, None] + [0, 1]
+    for step, (one, other) in enumerate(merges):
+        both = [spans[number[node] if node < k else node] for node in (one, other)]
+        spans[k + step] = min(both[0][0], both[1][0]), max(both[0][1], both[1][1])
+    return number, spans

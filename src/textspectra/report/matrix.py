@@ -1,0 +1,55 @@
+"""The similarity matrix of a sample, as the paper's Appendix B shows it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..rows import take_units
+from ..similarity import cosine_graph
+from .shown import Shown
+
+SIDE = 240
+"""Texts in the sample."""
+
+Z_LIMIT = 4.0
+"""Standard deviations above the mean that the darkest shade stands for."""
+
+
+class SimilarityMatrix(NamedTuple):
+    """Cosines of sampled texts, and the same z-scored and rectified, as shades from 0 to 255.
+
+    Attributes
+    ----------
+    positions : ndarray of int
+        The positions of the texts, ascending, so that every cut has its groups along the diagonal.
+    low, high : float
+        The cosines that the shades 0 and 255 of `raw` stand for.
+    raw, rectified : ndarray of uint8, square
+        The shades; 255 of `rectified` stands for ``Z_LIMIT``.
+    """
+
+    positions: NDArray[np.intp]
+    low: float
+    high: float
+    raw: NDArray[np.uint8]
+    rectified: NDArray[np.uint8]
+
+
+def similarity_matrix(X: NDArray[Any], shown: Shown) -> SimilarityMatrix:
+    """Draw a sample of the shown texts and compare them."""
+    n = len(shown.order)
+    positions = np.arange(n) if n <= SIDE else np.sort(np.random.default_rng(0).choice(n, SIDE, replace=False))
+    units = take_units(X, shown.order[positions])
+    cosines = units @ units.T
+    # The texts themselves are 1; a scale that ends at the most alike two others shows more.
+    different = cosines[~np.eye(len(cosines), dtype=bool)]
+    low, high = (float(x) for x in np.quantile(different, [0.01, 0.999])) if len(different) else (0.0, 1.0)
+    rectified = cosine_graph(units, zscore=True) / Z_LIMIT
+    return SimilarityMatrix(positions, low, high, _shades((cosines - low) / max(high - low, 1e-6)), _shades(rectified))
+
+
+def _shades(shares: NDArray[np.float32]) -> NDArray[np.uint8]:
+    return np.clip(shares * 255, 0, 255).round().astype(np.uint8)

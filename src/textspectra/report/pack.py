@@ -1,0 +1,67 @@
+"""Data as the page carries it: compressed, then in letters that mean nothing to HTML."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def pack(data: bytes) -> str:
+    """Compress by zlib (`deflate` to a browser) and write in base64.
+
+    Examples
+    --------
+    >>> zlib.decompress(base64.b64decode(pack(b"to be or not")))
+    b'to be or not'
+    """
+    return base64.b64encode(zlib.compress(data, 6)).decode()
+
+
+def pack_json(value: Any) -> str:
+    r"""Pack any JSON value; half a surrogate pair, which is no character, becomes its escape.
+
+    Examples
+    --------
+    >>> zlib.decompress(base64.b64decode(pack_json(["é", "\ud800"]))).decode()
+    '["é","\\ud800"]'
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return pack(text.encode("utf-8", "backslashreplace"))
+
+
+def pack_array(array: NDArray[Any], kind: str) -> str:
+    r"""Pack an array as little-endian numbers of a kind such as ``"u2"``.
+
+    Examples
+    --------
+    >>> zlib.decompress(base64.b64decode(pack_array(np.array([1, 258]), "u2")))
+    b'\x01\x00\x02\x01'
+    """
+    return pack(np.ascontiguousarray(array, f"<{kind}").tobytes())
+
+
+def shares_as_u2(values: NDArray[Any]) -> NDArray[np.uint16]:
+    """Map numbers from -1 to 1 to whole numbers from 0 to 65,535.
+
+    Examples
+    --------
+    >>> shares_as_u2(np.array([-1.0, 0.0, 1.0]))
+    array([    0, 32768, 65535], dtype=uint16)
+    """
+    return np.clip(np.round((np.asarray(values, np.float64) + 1) * 32767.5), 0, 65535).astype(np.uint16)
+
+
+def none_if_nan(values: NDArray[Any] | list[float], digits: int = 5) -> list[float | None]:
+    """Return numbers for JSON, which knows no NaN.
+
+    Examples
+    --------
+    >>> none_if_nan([1.0, float("nan")])
+    [1.0, None]
+    """
+    return [round(float(value), digits) if np.isfinite(value) else None for value in values]

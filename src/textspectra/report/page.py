@@ -1,0 +1,65 @@
+"""The HTML page: our template, style and script, the plotting library, and the packed data."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from .pack import pack
+
+SCRIPTS = ("data", "tree", "state", "map", "slider", "groups", "charts", "takeaway", "main")
+"""The modules of the page's script, each after those that it imports."""
+
+IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)
+EXPORT = re.compile(r"^export (?=async function|function|const|let|class)", re.MULTILINE)
+
+
+def render_page(blocks: dict[str, str]) -> str:
+    """Return the page that shows `blocks`.
+
+    Only scripts whose digest is in the policy run: ours and the plotting library. Nothing is fetched.
+
+    Examples
+    --------
+    >>> "default-src 'none'" in render_page({})
+    True
+    """
+    from jinja2 import Environment, PackageLoader
+    from markupsafe import Markup
+
+    environment = Environment(loader=PackageLoader(__package__, "assets"), autoescape=True, trim_blocks=True)
+    script, library = page_script(), _plotting_library()
+    return environment.get_template("page.html").render(
+        policy=_policy(script, library),
+        style=Markup(_asset("style.css")),  # noqa: S704 - our own file, not data
+        script=Markup(script),  # noqa: S704 - our own files, not data
+        blocks={**blocks, "library": pack(library.encode())},
+    )
+
+
+@cache
+def page_script() -> str:
+    """Join the modules of the script into one, which needs neither `import` nor `export`."""
+    parts = [EXPORT.sub("", IMPORT.sub("", _asset(f"{name}.js"))) for name in SCRIPTS]
+    return "\n" + "\n".join(parts)
+
+
+def _asset(name: str) -> str:
+    return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _plotting_library() -> str:
+    text: Any = (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
+    return str(text)
+
+
+def _policy(*scripts: str) -> str:
+    digests = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
+    # Plotly compiles its drawing code at run time (unsafe-eval), sets styles on elements, and makes pictures of itself
+    # from data: and blob: addresses. Markup that a text might smuggle in has no digest, so no script of it would run.
+    return f"default-src 'none'; script-src {digests} 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"

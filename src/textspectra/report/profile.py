@@ -1,0 +1,114 @@
+"""Metrics of every cut of the levels: the paper's metric profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..rows import take_units
+from .levels import Levels
+
+SILHOUETTE_ROWS = 2000
+"""Texts, drawn at random, on which the silhouette is computed."""
+
+
+def silhouettes(X: NDArray[Any], levels: Levels, finest: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the mean silhouette of the cuts into 1, 2, ... clusters, on a sample; NaN where it is not defined.
+
+    Distances between unit vectors are Euclidean, as in :func:`textspectra.evaluate`.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Embeddings.
+    levels : Levels
+        The cuts.
+    finest : array of n int
+        The finest cluster of each row, -1 for none.
+    """
+    rows = np.flatnonzero(finest >= 0)
+    if len(rows) > SILHOUETTE_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, SILHOUETTE_ROWS, replace=False))
+    units = take_units(X, rows)
+    squares = 2 - 2 * (units @ units.T)
+    np.fill_diagonal(squares, 0)
+    distances = np.sqrt(np.maximum(squares, 0))
+    n_nodes = len(levels.spans)
+    members = np.zeros((n_nodes, len(rows)), bool)
+    for node, (start, end) in enumerate(levels.spans):
+        members[node] = (finest[rows] >= start) & (finest[rows] < end)
+    sizes = members.sum(axis=1)
+    sums = members.astype(np.float32) @ distances
+    values = np.full(levels.k, np.nan)
+    for k in range(2, levels.k + 1):
+        alive = [node for node in levels.nodes_at(k) if sizes[node]]
+        if 2 <= len(alive) < len(rows):
+            values[k - 1] = _silhouette(sums[alive], sizes[alive], members[alive].argmax(axis=0))
+    return values
+
+
+def _silhouette(sums: NDArray[np.float32], sizes: NDArray[np.intp], own: NDArray[np.intp]) -> float:
+    each = np.arange(len(own))
+    inside = sums[own, each] / np.maximum(sizes[own] - 1, 1)
+    means = sums / sizes[:, None]
+    means[own, each] = np.inf
+    outside = means.min(axis=0)
+    score = (outside - inside) / np.maximum(np.maximum(inside, outside), np.finfo(np.float32).tiny)
+    return float(np.where(sizes[own] > 1, score, 0).mean())
+
+
+def agreement(levels: Levels, finest: NDArray[np.intp], truth: NDArray[np.intp]) -> dict[str, list[float]]:
+    """Return ARI, homogeneity, completeness and Fowlkes-Mallows of the cuts into 1, 2, ... clusters.
+
+    Parameters
+    ----------
+    levels : Levels
+        The cuts.
+    finest, truth : arrays of int
+        Finest cluster and true class of each row of the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> levels = Levels(np.arange(2), np.array([[0, 1]]), np.array([[0, 1], [1, 2], [0, 2]]))
+    >>> agreement(levels, np.array([0, 0, 1, 1]), np.array([5, 5, 3, 3]))["ari"]
+    [0.0, 1.0]
+    """
+    classes, codes = np.unique(truth, return_inverse=True)
+    table = np.zeros((levels.k, len(classes)))
+    np.add.at(table, (finest, codes), 1)
+    rows = [_agreement(table) for table in _tables(levels, table)]
+    return {name: [row[name] for row in reversed(rows)] for name in rows[0]}
+
+
+def _tables(levels: Levels, table: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
+    """Yield the table of clusters and classes at every level, from the finest up."""
+    found = dict(enumerate(table))
+    yield table
+    for step, (one, other) in enumerate(levels.merges.tolist()):
+        found[levels.k + step] = found.pop(one) + found.pop(other)
+        yield np.array(list(found.values()))
+
+
+def _agreement(table: NDArray[np.float64]) -> dict[str, float]:
+    n = table.sum()
+    clusters, classes = table.sum(axis=1), table.sum(axis=0)
+    both, in_cluster, in_class = (float((x * (x - 1)).sum()) for x in (table, clusters, classes))
+    expected = in_cluster * in_class / max(n * (n - 1), 1)
+    highest = (in_cluster + in_class) / 2
+    joint, of_clusters, of_classes = (_entropy(x / n) for x in (table, clusters, classes))
+    shared = of_clusters + of_classes - joint
+    return {
+        "ari": 1.0 if highest == expected else (both - expected) / (highest - expected),
+        "homogeneity": shared / of_classes if of_classes else 1.0,
+        "completeness": shared / of_clusters if of_clusters else 1.0,
+        "fowlkes_mallows": both / np.sqrt(in_cluster * in_class) if both else 0.0,
+    }
+
+
+def _entropy(shares: NDArray[np.float64]) -> float:
+    positive = shares[shares > 0]
+    return float(-(positive * np.log(positive)).sum())

@@ -1,0 +1,117 @@
+"""Texts as points of a map: t-SNE of a sample, with the rest placed among it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from ..rows import map_row_blocks, take_units
+
+LANDMARKS = 4000
+"""Rows that t-SNE arranges; the others are placed among them."""
+
+DIMENSIONS = 50
+"""Principal components in which neighbours are sought."""
+
+PERPLEXITY = 30
+
+PHASES = ((100, 12.0, 0.5), (250, 1.0, 0.8))
+"""Iterations, exaggeration and momentum of the two phases of t-SNE."""
+
+PLACING = 30
+"""Iterations that settle the points placed among the landmarks."""
+
+REPORT_EVERY = 10
+"""Iterations between two calls of the progress function."""
+
+Tell = Callable[[int, int], None]
+
+
+def project(X: NDArray[Any], rows: NDArray[np.intp], *, tell: Tell = lambda done, total: None) -> NDArray[np.float32]:
+    """Return a point of the plane for each of the `rows` of `X`; alike rows are close to each other.
+
+    The same input gives the same map. It is centred, and 1 is the largest distance along an axis from the centre.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Embeddings.
+    rows : array of m int
+        The rows to place; none is all zeros.
+    tell : callable, optional
+        Called as ``tell(done, total)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> project(np.eye(3), np.array([0, 2])).shape
+    (2, 2)
+    """
+    reduced = _principal_components(X, rows)
+    if len(rows) <= 8:  # too few for neighbourhoods to mean anything
+        return _centred(reduced[:, :2])
+    rng = np.random.default_rng(0)
+    landmarks = np.sort(rng.choice(len(rows), min(LANDMARKS, len(rows)), replace=False))
+    others = np.setdiff1d(np.arange(len(rows)), landmarks)
+    total = sum(iterations for iterations, _, _ in PHASES) + (PLACING if len(others) else 0)
+    arranged = _arrange(reduced[landmarks], tell, total)
+    points = np.empty((len(rows), 2))
+    points[landmarks] = arranged
+    if len(others):
+        placed = arranged.prepare_partial(reduced[others], k=10, perplexity=5)
+        placed.optimize(
+            PLACING, learning_rate=0.1, exaggeration=1.5, momentum=0, max_grad_norm=0.25, inplace=True,
+            negative_gradient_method="fft",
+        )  # fmt: skip
+        points[others] = placed
+        tell(total, total)
+    return _centred(points)
+
+
+def _principal_components(X: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np.float32]:
+    from sklearn.utils.extmath import randomized_svd
+
+    sample = rows if len(rows) <= LANDMARKS else np.random.default_rng(1).choice(rows, LANDMARKS, replace=False)
+    units = take_units(X, sample)
+    n_components = min(DIMENSIONS, *units.shape)
+    with threadpool_limits(1):  # BLAS threads gain little here, and lose much on a busy machine
+        mean = units.mean(axis=0)
+        _, _, axes = randomized_svd(units - mean, n_components, random_state=0)
+        parts = map_row_blocks(lambda block, scale: (block * scale[:, None] - mean) @ axes.T, X[rows])
+    reduced = np.concatenate(parts).astype(np.float32)
+    return np.pad(reduced, ((0, 0), (0, max(0, 2 - n_components))))
+
+
+def _arrange(reduced: NDArray[np.float32], tell: Tell, total: int) -> Any:
+    import openTSNE
+
+    affinities = openTSNE.affinity.PerplexityBasedNN(
+        reduced, perplexity=min(PERPLEXITY, (len(reduced) - 1) / 3), method="exact", random_state=0
+    )
+    start = openTSNE.initialization.rescale(reduced[:, :2].astype(np.float64))
+    # Equal texts, or all texts on a line, would stay on top of each other for ever.
+    start += np.random.default_rng(2).normal(scale=1e-6, size=start.shape)
+    # One thread: more gain little on so few points, and lose much where other processes want the cores.
+    embedding = openTSNE.TSNEEmbedding(
+        start, affinities, negative_gradient_method="bh", n_jobs=1, random_state=0, callbacks_every_iters=REPORT_EVERY
+    )
+    done = 0
+    for iterations, exaggeration, momentum in PHASES:
+
+        def report(iteration: int, _error: float, _embedding: Any, before: int = done) -> None:
+            tell(before + iteration, total)
+
+        embedding = embedding.optimize(iterations, exaggeration=exaggeration, momentum=momentum, callbacks=[report])
+        done += iterations
+    return embedding
+
+
+def _centred(points: NDArray[Any]) -> NDArray[np.float32]:
+    middle = (points.max(axis=0) + points.min(axis=0)) / 2
+    reach = np.abs(points - middle).max()
+    centred: NDArray[np.float32] = ((points - middle) / (reach or 1)).astype(np.float32)
+    return centred

@@ -1,0 +1,177 @@
+"""From a result to the page: gather, pack, write."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..corpus import Corpus
+from ..errors import UserError
+from ..hierarchy import hierarchy_of
+from ..io.writing import output_paths_free, replacing
+from ..result import TextClustering
+from ..validation import check_labels
+from .evidence import k_evidence
+from .levels import Levels, top_levels
+from .matrix import Z_LIMIT, similarity_matrix
+from .nodes import Nodes, describe_nodes
+from .pack import none_if_nan, pack_array, pack_json, shares_as_u2
+from .page import render_page
+from .palette import palette
+from .profile import SILHOUETTE_ROWS, agreement, silhouettes
+from .projection import project
+from .shown import Rows, Shown, choose_shown, exported_rows, longest_text
+
+MAX_CLUSTERS = 300
+"""Clusters at the fine end of the slider; more where the result has more."""
+
+Progress = Callable[[str, int, int], None]
+
+
+def write_report(
+    result: TextClustering,
+    path: Path,
+    *,
+    truth: ArrayLike | Sequence[Hashable] | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> None:
+    """Write the report of `result`; see :meth:`TextClustering.report`."""
+    output_paths_free([path], overwrite=overwrite)
+    if not path.absolute().parent.is_dir():
+        raise UserError(f"There is no folder {path.absolute().parent} to write the report to.")
+    page = render_page(report_blocks(result, truth=truth, progress=progress))
+    with replacing(path) as stream:
+        stream.write(page.encode("utf-8"))
+
+
+def report_blocks(
+    result: TextClustering,
+    *,
+    truth: ArrayLike | Sequence[Hashable] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, str]:
+    """Return what the page carries, by name, packed."""
+    tell: Progress = progress or (lambda stage, done, total: None)
+    X = result.embeddings()
+    hierarchy = hierarchy_of(result)
+    levels = top_levels(hierarchy.tree, max(MAX_CLUSTERS, result.n_clusters))
+    finest = np.append(levels.codes, -1)[hierarchy.leaves]
+    shown = choose_shown(result, levels, finest)
+    tell("mapping", 0, 1)
+    points = project(X, shown.order, tell=lambda done, total: tell("mapping", done, total))
+    tell("reporting", 0, 1)
+    nodes = describe_nodes(result, X, levels, finest, shown)
+    rows = exported_rows(result.corpus, shown, finest >= 0)
+    texts, cut_at = _texts(result.corpus, shown, rows)
+    matrix = similarity_matrix(X, shown)
+    meta = {
+        "about": _about(result, shown, cut_at),
+        "levels": {"k": levels.k, "merges": levels.merges.tolist(), "ranges": shown.ranges.tolist()},
+        "base": {"k": result.n_clusters, "nodes": nodes.base},
+        "nodes": _node_table(nodes, points, shown),
+        "profile": _profile(result, X, levels, finest, nodes, truth),
+        "evidence": None if result.k_estimate is None else k_evidence(result.k_estimate),
+        "palette": palette(levels.k),
+        "matrix": {"positions": matrix.positions.tolist(), "low": matrix.low, "high": matrix.high, "z": Z_LIMIT},
+    }
+    return {
+        "meta": pack_json(meta),
+        "points": pack_array(shares_as_u2(points.T), "u2"),
+        "similarity": pack_array(shares_as_u2(np.concatenate(nodes.similarity)), "u2"),
+        "likeness": pack_array(shares_as_u2(nodes.likeness) >> 8, "u1"),
+        "counts": pack_array(result.corpus.counts[shown.order], "u4"),
+        "rows": pack_array(np.concatenate([rows.numbers, rows.positions]), "u4"),
+        "texts": pack_json(texts),
+        "raw": pack_array(matrix.raw, "u1"),
+        "rectified": pack_array(matrix.rectified, "u1"),
+    }
+
+
+def fingerprint(corpus: Corpus) -> str:
+    """Return what tells the texts of one model from those of another.
+
+    Examples
+    --------
+    >>> fingerprint(Corpus.from_texts(["a", "b"])) == fingerprint(Corpus.from_texts(["b", "a"]))
+    False
+    """
+    digest = hashlib.sha256()
+    for row in corpus.rows:
+        # As a model folder stores it, where half a surrogate pair becomes its escape.
+        digest.update(row.encode("utf-8", "backslashreplace") + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _about(result: TextClustering, shown: Shown, cut_at: int | None) -> dict[str, Any]:
+    from .. import __version__
+
+    corpus = result.corpus
+    n_blank = int((corpus.codes < 0).sum())
+    n_ungrouped = int((result.labels < 0).sum())
+    return {
+        "version": __version__,
+        "texts": len(corpus.rows),
+        "grouped": len(corpus.rows) - n_ungrouped,
+        "blank": n_blank,
+        "unknown": n_ungrouped - n_blank,
+        "distinct": len(shown.order) + shown.n_left_out,
+        "shown": len(shown.order),
+        "cut_at": cut_at,
+        "model": result.source.model or "given embeddings",
+        "algorithm": result.algorithm,
+        "standard_error": result.cohesion.standard_error if result.cohesion else 0,
+        "recipe": result.recipe,
+        "fingerprint": fingerprint(corpus),
+    }
+
+
+def _texts(corpus: Corpus, shown: Shown, rows: Rows) -> tuple[list[str], int | None]:
+    texts = [*(corpus.distinct[i] for i in shown.order), *rows.others]
+    lengths = np.array([len(text) for text in texts])
+    limit = longest_text(lengths)
+    if lengths.max() <= limit:
+        return texts, None
+    return [text if len(text) <= limit else text[:limit] + "…" for text in texts], limit
+
+
+def _node_table(nodes: Nodes, points: NDArray[np.float32], shown: Shown) -> dict[str, Any]:
+    middles = [np.median(points[start:end], axis=0) if end > start else (0, 0) for start, end in shown.ranges]
+    return {
+        "size": nodes.sizes.tolist(),
+        "first": nodes.first.tolist(),
+        "cohesion": none_if_nan(nodes.cohesion),
+        "keywords": nodes.keywords,
+        "name": nodes.names,
+        "typical": nodes.typical,
+        "middle": [[round(float(value), 4) for value in middle] for middle in middles],
+    }
+
+
+def _profile(
+    result: TextClustering,
+    X: NDArray[Any],
+    levels: Levels,
+    finest: NDArray[np.intp],
+    nodes: Nodes,
+    truth: ArrayLike | Sequence[Hashable] | None,
+) -> dict[str, Any]:
+    curves = {"cohesion": none_if_nan(nodes.ratios), "silhouette": none_if_nan(silhouettes(X, levels, finest))}
+    n_classes = None
+    if truth is not None:
+        of_row = result.corpus.spread(finest, -1)
+        usable = np.flatnonzero(of_row >= 0)
+        values: list[Any] = list(truth)  # type: ignore[arg-type]
+        if len(values) != len(of_row):
+            raise UserError(f"truth has {len(values):,} entries, but there are {len(of_row):,} texts.")
+        codes, names = check_labels([values[row] for row in usable], len(usable))
+        found = agreement(levels, of_row[usable], codes)
+        curves |= {name: none_if_nan(values) for name, values in found.items()}
+        n_classes = len(names)
+    rows = min(SILHOUETTE_ROWS, int((finest >= 0).sum()))
+    return {"curves": curves, "classes": n_classes, "silhouette_rows": rows}
