@@ -82,7 +82,7 @@ def rank_tree_keywords(
     >>> import numpy as np
     >>> texts = ["no WiFi", "my WiFi is slow", "slow refund", "a refund"]
     >>> rank_tree_keywords(texts, [np.array([0, 1]), np.array([2, 3])], np.array([[0, 1]]), 2)
-    [['WiFi', 'slow'], ['refund', 'slow refund'], ['slow', 'WiFi']]
+    [['WiFi', 'slow'], ['refund', 'slow refund'], ['refund', 'slow']]
     """
     counts, sizes = _count(texts, members)
     forms = _usual_forms(counts)

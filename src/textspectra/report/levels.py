@@ -29,7 +29,7 @@ class Levels:
     >>> from textspectra.clustering.tree import ward_tree
     >>> levels = top_levels(ward_tree(np.array([[0.0], [9.0], [1.0], [5.0]], np.float32), np.ones(4)), 3)
     >>> levels.codes, levels.spans.tolist()
-    (array([0, 2, 0, 1]), [[0, 1], [1, 2], [2, 3], [1, 3], [0, 3]])
+    (array([0, 1, 0, 2]), [[0, 1], [1, 2], [2, 3], [1, 3], [0, 3]])
     >>> levels.nodes_at(2)
     [0, 3]
     """

@@ -79,7 +79,8 @@ def describe_nodes(
         result, X, levels, cluster_sums(points, codes, levels.k), np.bincount(codes), shown, base
     )
     typical = _typical(result, X, shown, similarity, base)
-    keywords, names = _words(result, levels, shown, typical, base)
+    members = np.split(usable[np.argsort(codes, kind="stable")], np.cumsum(np.bincount(codes))[:-1])
+    keywords, names = _words(result, levels, members, shown, typical, base)
     return Nodes(
         sizes=_up(levels, np.bincount(codes, counts)).astype(np.intp),
         first=_up(levels, usable[np.unique(codes, return_index=True)[1]], np.minimum),
@@ -204,10 +205,14 @@ def _typical(
 
 
 def _words(
-    result: TextClustering, levels: Levels, shown: Shown, typical: list[list[int]], base: list[int]
+    result: TextClustering,
+    levels: Levels,
+    members: list[NDArray[np.intp]],
+    shown: Shown,
+    typical: list[list[int]],
+    base: list[int],
 ) -> tuple[list[list[str]], list[str]]:
     texts = result.corpus.distinct
-    members = [shown.order[start:end] for start, end in shown.ranges[: levels.k]]
     keywords = rank_tree_keywords(texts, members, levels.merges, N_KEYWORDS)
     given = {node: topic.name for node, topic in zip(base, result.topics, strict=True)}
     for node, topic in zip(base, result.topics, strict=True):

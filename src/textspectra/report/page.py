@@ -25,7 +25,7 @@ def render_page(blocks: dict[str, str]) -> str:
 
     Examples
     --------
-    >>> "default-src 'none'" in render_page({})
+    >>> "Content-Security-Policy" in render_page({})
     True
     """
     from jinja2 import Environment, PackageLoader

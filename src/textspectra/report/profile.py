@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -94,7 +95,7 @@ def _tables(levels: Levels, table: NDArray[np.float64]) -> Iterator[NDArray[np.f
 
 
 def _agreement(table: NDArray[np.float64]) -> dict[str, float]:
-    n = table.sum()
+    n = float(table.sum())
     clusters, classes = table.sum(axis=1), table.sum(axis=0)
     both, in_cluster, in_class = (float((x * (x - 1)).sum()) for x in (table, clusters, classes))
     expected = in_cluster * in_class / max(n * (n - 1), 1)
@@ -102,10 +103,10 @@ def _agreement(table: NDArray[np.float64]) -> dict[str, float]:
     joint, of_clusters, of_classes = (_entropy(x / n) for x in (table, clusters, classes))
     shared = of_clusters + of_classes - joint
     return {
-        "ari": 1.0 if highest == expected else (both - expected) / (highest - expected),
+        "ari": 1.0 if highest == expected else float((both - expected) / (highest - expected)),
         "homogeneity": shared / of_classes if of_classes else 1.0,
         "completeness": shared / of_clusters if of_clusters else 1.0,
-        "fowlkes_mallows": both / np.sqrt(in_cluster * in_class) if both else 0.0,
+        "fowlkes_mallows": both / math.sqrt(in_cluster * in_class) if both else 0.0,
     }
 
 

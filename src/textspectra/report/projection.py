@@ -92,8 +92,8 @@ def _arrange(reduced: NDArray[np.float32], tell: Tell, total: int) -> Any:
     affinities = openTSNE.affinity.PerplexityBasedNN(
         reduced, perplexity=min(PERPLEXITY, (len(reduced) - 1) / 3), method="exact", random_state=0
     )
-    start = openTSNE.initialization.rescale(reduced[:, :2].astype(np.float64))
-    # Equal texts, or all texts on a line, would stay on top of each other for ever.
+    # t-SNE starts small. Without some noise, texts that are equal or on a line would stay so for ever.
+    start = reduced[:, :2].astype(np.float64) * (1e-4 / (float(reduced[:, 0].std()) or 1))
     start += np.random.default_rng(2).normal(scale=1e-6, size=start.shape)
     # One thread: more gain little on so few points, and lose much where other processes want the cores.
     embedding = openTSNE.TSNEEmbedding(
