@@ -5,7 +5,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PAGE := src/textspectra/report/assets/*.js src/textspectra/report/assets/*.css
+ASSETS := src/textspectra/report/assets
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock
 
 .PHONY: demo test lint format picture bench lock clean venv-package
@@ -13,20 +13,20 @@ INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --co
 demo: $(VENV)/.demo
 	$(BIN)/textspectra demo
 
-test: lint
+test: lint $(VENV)/.browser
 	$(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/deno lint --quiet $(PAGE)
-	$(BIN)/deno fmt --quiet --check --line-width 120 $(PAGE)
+	$(BIN)/deno lint --quiet $(ASSETS)/*.js
+	$(BIN)/deno fmt --quiet --check --line-width 120 $(ASSETS)/*.js $(ASSETS)/*.css
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
-	$(BIN)/deno fmt --quiet --line-width 120 $(PAGE)
+	$(BIN)/deno fmt --quiet --line-width 120 $(ASSETS)/*.js $(ASSETS)/*.css
 
 # The picture of the README: what the command prints for the example.
 picture: $(VENV)/.demo
@@ -54,6 +54,17 @@ $(VENV)/.dev: $(VENV)/.base
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(INSTALL) --group bench
+	@touch $@
+
+# The tests of the report need a Chromium; without one they are skipped and say so.
+$(VENV)/.browser: $(VENV)/.dev
+	@if ! which chromium chromium-browser google-chrome google-chrome-stable 2>/dev/null | grep -q .; then \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+		else \
+			echo "No Chromium or Chrome: the tests of the report will be skipped. On Debian or Ubuntu: sudo apt-get install chromium"; \
+		fi; \
+	fi
 	@touch $@
 
 # Debian keeps venv in a package of its own.

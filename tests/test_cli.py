@@ -296,3 +296,41 @@ def test_ctrl_c_is_one_line_and_leaves_nothing_half_written(tmp_path, cache_fold
     assert "stopped" in err.decode()
     assert "Traceback" not in err.decode()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["big.txt", "cache"]
+
+
+def test_cluster_writes_a_report_and_report_makes_it_again(run, tickets, tmp_path):
+    done = run("cluster", tickets, "--truth", "channel")
+    page = tmp_path / "tickets.report.html"
+    assert "tickets.report.html" in done.out
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    first = page.stat().st_mtime_ns
+    assert "exists already" in run("report", tmp_path / "tickets.model", code=2).err
+    run("report", tmp_path / "tickets.model", "--overwrite")
+    assert page.stat().st_mtime_ns > first
+    done = run("report", tmp_path / "tickets.model", "--out", tmp_path / "no" / "page.html", code=2)
+    assert "There is no folder" in done.err
+    assert "no/such" in run("report", "no/such", code=2).err
+
+
+def test_apply_takes_over_what_was_set_in_the_report(run, tickets, tmp_path):
+    from textspectra import TextClustering
+    from textspectra.report.state import FORMAT
+    from textspectra.report.write import fingerprint
+
+    run("cluster", tickets, "--no-report")
+    assert not (tmp_path / "tickets.report.html").exists()
+    model = tmp_path / "tickets.model"
+    before = TextClustering.load(model)
+    cut = before.cut(4)
+    clusters = [{"name": f"group {topic.label}", "size": topic.size} for topic in cut.topics]
+    state = {"format": FORMAT, "fingerprint": fingerprint(before.corpus), "clusters": clusters}
+    (tmp_path / "state.json").write_text(json.dumps(state))
+    done = run("apply", "state.json", model)
+    assert "tickets.model has 4 groups now" in done.out
+    assert "4 with a new name" in done.out
+    after = TextClustering.load(model)
+    assert [topic.name for topic in after.topics] == ["group 0", "group 1", "group 2", "group 3"]
+    assert (after.cut(before.n_clusters).labels == before.labels).all()
+    run("predict", model, tickets)
+    assert read_csv(tmp_path / "tickets.predicted.csv")[0]["cluster_name"].startswith("group ")
+    assert "cannot be read" in run("apply", "no.json", model, code=2).err
