@@ -36,6 +36,7 @@ picture: $(VENV)/.demo
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/text.py
+	$(BIN)/python benchmarks/report.py
 
 $(VENV)/.base: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; try: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'

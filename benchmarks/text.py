@@ -31,6 +31,7 @@ def bench_cluster() -> list[Row]:
                 "--text-column",
                 "text",
                 "--json",
+                "--no-report",
                 "--out",
                 str(Path(folder, out)),
             ]

@@ -32,7 +32,7 @@ def render_page(blocks: dict[str, str]) -> str:
     from markupsafe import Markup
 
     environment = Environment(loader=PackageLoader(__package__, "assets"), autoescape=True, trim_blocks=True)
-    script, library = page_script(), _plotting_library()
+    script, library = page_script(), plotting_library()
     return environment.get_template("page.html").render(
         policy=_policy(script, library),
         style=Markup(_asset("style.css")),  # noqa: S704 - our own file, not data
@@ -53,7 +53,8 @@ def _asset(name: str) -> str:
 
 
 @cache
-def _plotting_library() -> str:
+def plotting_library() -> str:
+    """Return Plotly's JavaScript, which comes with its Python package."""
     text: Any = (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
     return str(text)
 

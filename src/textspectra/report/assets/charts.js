@@ -88,7 +88,7 @@ export class Charts {
       ? ` With the ${profile.classes} true classes also how well the groups agree with them.`
       : "";
     element("profile-text").textContent =
-      `Along the merge tree. The Cohesion Ratio always grows with the number of groups; the silhouette is that of ${
+      `Along the merge tree. The Cohesion Ratio tends to grow with the number of groups, whatever the data; the silhouette is that of ${
         number.format(profile.silhouette_rows)
       } texts.${truth}`;
     element("matrix-text").textContent = `${

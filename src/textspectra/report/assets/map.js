@@ -12,7 +12,7 @@ export class TextMap {
     this.plot = element("plot");
     this.dark = matchMedia("(prefers-color-scheme: dark)");
     this.matches = null;
-    this.painting = false;
+    this.painting = null;
     this.hovered = null;
   }
 
@@ -161,17 +161,17 @@ export class TextMap {
   }
 
   // Colouring is the slow part: while one is under way, only the last of those asked for meanwhile is done.
-  async paint() {
-    if (this.painting) {
-      this.again = true;
-      return;
-    }
-    this.painting = true;
-    do {
-      this.again = false;
+  paint() {
+    this.stale = true;
+    this.painting ??= this.#repaint().finally(() => this.painting = null);
+    return this.painting;
+  }
+
+  async #repaint() {
+    while (this.stale) {
+      this.stale = false;
       await this.Plotly.restyle(this.plot, { "marker.color": [this.#colors()] });
-    } while (this.again);
-    this.painting = false;
+    }
   }
 
   highlight(matches) {

@@ -1,0 +1,176 @@
+"""The report: the size of the file, the time until the map is there, the slider, the time to make it.
+
+``make bench`` runs it and rewrites ``report.md``. The data are titles of ``stackexchange121``; the browser is Chromium
+with WebGL by software, and the bare page has the same library, the same points and nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from harness import ROOT, TITLES, Row, main, process_seconds
+
+import textspectra as ts
+from textspectra.embedding import embed_texts
+from textspectra.report.page import plotting_library
+
+sys.path.insert(0, str(ROOT / "tests"))
+from browser import launch
+
+REPEAT = 7
+SLIDES = 15
+
+BARE = """<!doctype html><meta charset="utf-8"><div id="plot" style="width:920px;height:690px"></div>
+<script>%s</script><script>
+const decode = (letters, Kind) => new Kind(Uint8Array.from(atob(letters), (c) => c.charCodeAt(0)).buffer);
+const [x, y, labels] = [decode("%s", Float32Array), decode("%s", Float32Array), decode("%s", Uint16Array)];
+const palette = %s;
+const colors = (shift) => Array.from(labels, (label) => palette[(label + shift) %% palette.length]);
+const plot = document.getElementById("plot");
+const axis = { visible: false, range: [-1.1, 1.1], autorange: false };
+const marker = { size: 3, opacity: 0.7, color: colors(0) };
+const trace = { type: "scattergl", mode: "markers", x, y, hoverinfo: "none", marker };
+const layout = { margin: { l: 0, r: 0, t: 0, b: 0 }, xaxis: axis, yaxis: axis };
+Plotly.newPlot(plot, [trace], layout).then(() => performance.mark("map"));
+const slide = (step) => Plotly.restyle(plot, { "marker.color": [colors(step)] });
+</script>"""
+
+SLIDE = "async (step) => { textspectra.state.set({ k: 20 + step }); await textspectra.map.painting; }"
+
+TIMED = """async (step) => {
+    const start = performance.now();
+    await (%s)(step);
+    await new Promise((shown) => requestAnimationFrame(() => setTimeout(shown)));
+    return performance.now() - start;
+}"""
+"""Until the frame after the change is on its way to the screen."""
+
+
+@cache
+def titles(n: int) -> tuple[list[str], np.ndarray]:
+    table = pq.read_table(TITLES, columns=["text"])
+    rows = np.sort(np.random.default_rng(0).choice(len(table), n, replace=False))
+    texts = table["text"].take(rows).to_pylist()
+    return texts, embed_texts(texts, "wordllama")
+
+
+def write(n: int, folder: str) -> Path:
+    texts, X = titles(n)
+    path = Path(folder, "report.html")
+    ts.cluster_texts(texts, embeddings=X).report(path)
+    return path
+
+
+def megabytes(path: Path) -> float:
+    return path.stat().st_size / 1e6
+
+
+def bench_size() -> list[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        size = megabytes(write(10_000, folder))
+    return [
+        ("report of 10,000 texts: file size", "≤ 12 MB", f"{size:.1f} MB", "titles of 9 words; Plotly is 2.0 MB of it")
+    ]
+
+
+def bench_browser() -> list[Row]:
+    from playwright.sync_api import sync_playwright
+
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as api:
+        path = write(100_000, folder)
+        browser = launch(api)
+        page = open_page(browser, path)
+        bare = Path(folder, "bare.html")
+        bare.write_text(bare_page(page), encoding="utf-8")
+        page.context.close()
+        times: dict[str, list[float]] = {"ours": [], "bare": []}
+        for _ in range(REPEAT):
+            for name, one in (("ours", path), ("bare", bare)):
+                page = open_page(browser, one)
+                mark = "performance.getEntriesByName('map')[0].startTime"
+                times[name].append(page.evaluate(mark))
+                page.context.close()
+        slides = {
+            "ours": slide_times(browser, path, SLIDE),
+            "bare": slide_times(browser, bare, "(step) => slide(step)"),
+        }
+        size = megabytes(path)
+        browser.close()
+    first = {name: float(np.median(values)) for name, values in times.items()}
+    slide = {name: float(np.median(values)) for name, values in slides.items()}
+    return [
+        ("report of 100,000 texts: file size", "≤ 40 MB", f"{size:.1f} MB", ""),
+        (
+            "100,000 texts: time to the first interactive map, against a bare Plotly page with the same points",
+            "≤ 1.5×",
+            f"{first['ours'] / first['bare']:.2f}×",
+            f"{first['ours']:,.0f} ms against {first['bare']:,.0f} ms, medians of {REPEAT} loads in turn",
+        ),
+        (
+            "100,000 texts: moving the slider by one, against one bare recolouring of the same points",
+            "≤ 2×",
+            f"{slide['ours'] / slide['bare']:.2f}×",
+            f"{slide['ours']:,.0f} ms against {slide['bare']:,.0f} ms, medians of {SLIDES}",
+        ),
+    ]
+
+
+def open_page(browser: Any, path: Path) -> Any:
+    page = browser.new_context(offline=True, viewport={"width": 1440, "height": 900}).new_page()
+    page.goto(path.as_uri())
+    page.wait_for_function("performance.getEntriesByName('map').length", timeout=120_000)
+    return page
+
+
+def bare_page(page: Any) -> str:
+    page.wait_for_selector("html[data-ready]", timeout=120_000)
+    x, y = (np.array(page.evaluate(f"Array.from(textspectra.map.{axis})"), "<f4") for axis in "xy")
+    owners = np.array(page.evaluate("Array.from(textspectra.map.owners)"))
+    labels = np.unique(owners, return_inverse=True)[1].astype("<u2")
+    palette = json.dumps(page.evaluate("textspectra.meta.palette").copy()[: int(labels.max()) + 1])
+    letters = [base64.b64encode(array.tobytes()).decode() for array in (x, y, labels)]
+    return BARE % (plotting_library(), *letters, palette)
+
+
+def slide_times(browser: Any, path: Path, slide: str) -> list[float]:
+    page = open_page(browser, path)
+    page.wait_for_timeout(2000)  # the rest of the report loads after the map
+    times = [page.evaluate(TIMED % slide, step) for step in range(1, SLIDES + 1)]
+    page.context.close()
+    return times
+
+
+REPORT = """import sys, numpy as np, textspectra as ts
+X = np.load(f"{sys.argv[1]}/X.npy")
+ts.TextClustering.load(f"{sys.argv[1]}/model", embeddings=X).report(f"{sys.argv[1]}/report.html")"""
+
+UMAP = """import sys, numpy as np, umap
+umap.UMAP(metric="cosine").fit_transform(np.load(f"{sys.argv[1]}/X.npy"))"""
+
+
+def bench_making() -> list[Row]:
+    with tempfile.TemporaryDirectory() as folder:
+        texts, X = titles(20_000)
+        np.save(Path(folder, "X.npy"), X)
+        ts.cluster_texts(texts, embeddings=X).save(Path(folder, "model"))
+        ours, umap = (process_seconds(sys.executable, "-c", code, folder, repeat=1) for code in (REPORT, UMAP))
+    return [
+        (
+            "making the report of 20,000 texts, against umap-learn projecting the same embeddings, in fresh processes",
+            "≤ 1×",
+            f"{ours / umap:.2f}×",
+            f"{ours:.0f} s for the whole report against {umap:.0f} s",
+        )
+    ]
+
+
+if __name__ == "__main__":
+    main(__file__, "report.md", "The report", {"size": bench_size, "browser": bench_browser, "making": bench_making})
