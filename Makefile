@@ -28,9 +28,10 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format
 	$(BIN)/deno fmt --quiet --line-width 120 $(ASSETS)/*.js $(ASSETS)/*.css
 
-# The picture of the README: what the command prints for the example.
-picture: $(VENV)/.demo
+# The pictures of the README: what the command prints for the example, and the report that it writes.
+picture: $(VENV)/.browser
 	$(BIN)/python docs/make_picture.py
+	$(BIN)/python docs/make_screenshots.py
 
 # Speed and memory against rivals, on the labelled sets in TEXTSPECTRA_DATA; rewrites the tables in benchmarks/.
 bench: $(VENV)/.bench

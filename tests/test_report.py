@@ -195,8 +195,8 @@ def test_a_report_is_written_whole_or_not_at_all(result, tmp_path):
 
 
 def test_truth_adds_curves(result, data):
-    meta, _, _ = contents(result, truth=data[2])
-    assert meta["profile"]["classes"] == 6
+    meta, _, _ = contents(result, truth=[None, *data[2][1:].tolist()])
+    assert meta["profile"]["classes"] == 7
     assert set(meta["profile"]["curves"]) > {"ari", "homogeneity", "completeness", "fowlkes_mallows"}
 
 

@@ -15,7 +15,7 @@ from ..errors import UserError
 from ..hierarchy import hierarchy_of
 from ..io.writing import output_paths_free, replacing
 from ..result import TextClustering
-from ..validation import check_labels
+from ..validation import check_labels, is_missing
 from .evidence import k_evidence
 from .levels import Levels, top_levels
 from .matrix import Z_LIMIT, similarity_matrix
@@ -58,6 +58,7 @@ def report_blocks(
 ) -> dict[str, str]:
     """Return what the page carries, by name, packed."""
     tell: Progress = progress or (lambda stage, done, total: None)
+    classes = _classes(truth, len(result.corpus.rows))
     X = result.embeddings()
     hierarchy = hierarchy_of(result)
     levels = top_levels(hierarchy.tree, max(MAX_CLUSTERS, result.n_clusters))
@@ -75,7 +76,7 @@ def report_blocks(
         "levels": {"k": levels.k, "merges": levels.merges.tolist(), "ranges": shown.ranges.tolist()},
         "base": {"k": result.n_clusters, "nodes": nodes.base},
         "nodes": _node_table(nodes, points, shown),
-        "profile": _profile(result, X, levels, finest, nodes, truth),
+        "profile": _profile(result, X, levels, finest, nodes, classes),
         "evidence": None if result.k_estimate is None else k_evidence(result.k_estimate),
         "palette": palette(levels.k),
         "matrix": {"positions": matrix.positions.tolist(), "low": matrix.low, "high": matrix.high, "z": Z_LIMIT},
@@ -106,6 +107,16 @@ def fingerprint(corpus: Corpus) -> str:
         # As a model folder stores it, where half a surrogate pair becomes its escape.
         digest.update(row.encode("utf-8", "backslashreplace") + b"\0")
     return digest.hexdigest()[:16]
+
+
+def _classes(truth: ArrayLike | Sequence[Hashable] | None, n_texts: int) -> list[Any] | None:
+    """Return the true classes; texts without one are a class of their own."""
+    if truth is None:
+        return None
+    values: list[Any] = list(truth)  # type: ignore[arg-type]
+    if len(values) != n_texts:
+        raise UserError(f"truth has {len(values):,} entries, but there are {n_texts:,} texts.")
+    return ["" if is_missing(value) else value for value in values]
 
 
 def _about(result: TextClustering, shown: Shown, cut_at: int | None) -> dict[str, Any]:
@@ -159,17 +170,14 @@ def _profile(
     levels: Levels,
     finest: NDArray[np.intp],
     nodes: Nodes,
-    truth: ArrayLike | Sequence[Hashable] | None,
+    truth: list[Any] | None,
 ) -> dict[str, Any]:
     curves = {"cohesion": none_if_nan(nodes.ratios), "silhouette": none_if_nan(silhouettes(X, levels, finest))}
     n_classes = None
     if truth is not None:
         of_row = result.corpus.spread(finest, -1)
         usable = np.flatnonzero(of_row >= 0)
-        values: list[Any] = list(truth)  # type: ignore[arg-type]
-        if len(values) != len(of_row):
-            raise UserError(f"truth has {len(values):,} entries, but there are {len(of_row):,} texts.")
-        codes, names = check_labels([values[row] for row in usable], len(usable))
+        codes, names = check_labels([truth[row] for row in usable], len(usable))
         found = agreement(levels, of_row[usable], codes)
         curves |= {name: none_if_nan(values) for name, values in found.items()}
         n_classes = len(names)

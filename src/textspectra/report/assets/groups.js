@@ -110,9 +110,7 @@ export class Groups {
       make("span", { class: "keywords", dir: "auto" }, keywords[node].slice(0, 7).join(" · ")),
       ...examples.map((line) => make("span", { class: "example text", dir: "auto" }, line)),
     );
-    if (found !== null) {
-      button.append(make("span", { class: "hits" }, `${count(found, "match").replace("matchs", "matches")}`));
-    }
+    if (found !== null) button.append(make("span", { class: "hits" }, `${number.format(found)} found`));
     return make("li", {}, button);
   }
 
