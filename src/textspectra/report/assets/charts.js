@@ -46,6 +46,7 @@ export class Charts {
     const figure = element(id);
     if (this.drawn.has(id) || figure.closest("figure").hidden) return;
     this.drawn.add(id);
+    figure.style.setProperty("--width", figure.clientWidth); // for paper, as in the map
     const { data, layout } = this.makers[id]();
     const style = getComputedStyle(document.body);
     const [ink, line] = ["--ink", "--line"].map((name) => style.getPropertyValue(name).trim());

@@ -182,6 +182,10 @@ export class TextMap {
   // Names of the groups, the largest first, each where it covers no other.
   label(event = {}) {
     const { clientWidth: width, clientHeight: height } = this.plot;
+    // Paper is narrower than the screen; the style sheet scales the map as it is now to it.
+    Object.entries({ width, height }).forEach(([side, length]) => {
+      this.plot.parentElement.style.setProperty(`--${side}`, length);
+    });
     const now = this.#ranges();
     const side = (
       axis,
