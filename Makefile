@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 ASSETS := src/textspectra/report/assets
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock
 
-.PHONY: demo test lint format picture bench lock clean venv-package
+.PHONY: demo test lint format picture bench bench-k lock clean venv-package
 
 demo: $(VENV)/.demo
 	$(BIN)/textspectra demo
@@ -38,6 +38,10 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/text.py
 	$(BIN)/python benchmarks/report.py
+
+# How well k is found, against rivals; half an hour on two cores, and goes on where it stopped.
+bench-k: $(VENV)/.bench
+	$(BIN)/python benchmarks/k_recovery.py
 
 $(VENV)/.base: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; try: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'

@@ -91,6 +91,9 @@ def test_one_row_is_too_few_and_two_are_enough(call):
         ({"max_sample": True}, "max_sample must be a whole number at least 8, but it is True."),
         ({"n_replicates": 0}, "n_replicates must be a whole number at least 1, but it is 0."),
         ({"fallback": 0}, "fallback must be a whole number at least 1, but it is 0."),
+        ({"method": "guess"}, "method must be one of auto, reproducible, spectral, but it is 'guess'."),
+        ({"window": 5}, "window is an option of method='spectral', but the method is 'auto'."),
+        ({"method": "reproducible"}, "method='reproducible' needs at least 64 rows, but X has 40."),
     ],
 )
 def test_bad_options_of_estimate_k(options, message):

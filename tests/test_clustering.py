@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 import textspectra as ts
 from textspectra.clustering import agglomerative, kmeans
-from textspectra.clustering.tree import ward_tree
+from textspectra.tree import ward_tree
 
 BOTH = pytest.mark.parametrize("model", [ts.AutoKMeans, ts.AutoAgglomerative])
 

@@ -9,7 +9,6 @@ import pytest
 from sklearn import metrics
 
 import textspectra as ts
-from textspectra.clustering.tree import ward_tree
 from textspectra.errors import UserError
 from textspectra.hierarchy import hierarchy_of
 from textspectra.report import apply_state, read_state, shown, write
@@ -17,6 +16,7 @@ from textspectra.report.levels import top_levels
 from textspectra.report.palette import appearances, color_distances, palette
 from textspectra.report.profile import agreement, silhouettes
 from textspectra.report.shown import longest_text
+from textspectra.tree import ward_tree
 
 
 def unpack(block):

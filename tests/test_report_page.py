@@ -333,11 +333,12 @@ def test_charts_appear_and_the_page_prints(open_page, planted, tmp_path):
     result = ts.cluster_texts([f"{WORDS[group]} {i}" for i, group in enumerate(truth)], embeddings=X)
     result.report(tmp_path / "report.html", truth=truth)
     page = open_page(tmp_path / "report.html")
-    for chart in ("spectrum", "replicates", "profile", "raw", "rectified"):
+    for chart in ("agreement", "spectrum", "replicates", "profile", "raw", "rectified"):
         page.locator(f"#{chart}").scroll_into_view_if_needed()
         page.wait_for_selector(f"#{chart} .main-svg")
-    low, high = result.k_estimate.interval
+    low, high = ts.estimate_k(X, method="spectral", random_state=0).interval
     assert f"between {low} and {high}" in page.inner_text("#replicates-text")
+    low, high = result.k_estimate.interval
     assert f"Plausible range {low} to {high}" in page.inner_text("#range")
     assert "completeness" in page.text_content("#profile")
     assert page.locator("#interval").is_visible()

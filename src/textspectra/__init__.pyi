@@ -1,11 +1,13 @@
-from .clustering import AutoAgglomerative, AutoKMeans, MergeTree
+from .clustering import AutoAgglomerative, AutoKMeans
 from .cohesion import ClusterCohesion, CohesionReport, cohesion_ratio, cohesion_report
 from .errors import UserError
 from .evaluation import evaluate
-from .kestimate import KEstimate, estimate_k, k_from_spectrum
+from .kestimate import KEstimate, Suggestion, estimate_k
 from .pipeline import cluster_texts
 from .result import TextClustering
+from .spectral import k_from_spectrum
 from .spectrum import laplacian_eigenvalues
+from .tree import MergeTree
 
 __all__ = [
     "AutoAgglomerative",
@@ -14,6 +16,7 @@ __all__ = [
     "CohesionReport",
     "KEstimate",
     "MergeTree",
+    "Suggestion",
     "TextClustering",
     "UserError",
     "cluster_texts",

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from .clustering.base import nearest_labels
 from .clustering.kmeans import sample_centers
-from .clustering.tree import nested_tree
 from .result import Hierarchy, TextClustering
 from .rows import cluster_sums, take_units
+from .tree import nested_tree
 
 EXACT_TEXTS = 2000
 """Up to this many distinct texts, each is a leaf of the tree."""
@@ -22,7 +22,7 @@ def hierarchy_of(result: TextClustering) -> Hierarchy:
     """Return a merge tree one of whose cuts is the grouping of `result`.
 
     A tree that is there and has the grouping among its cuts stays. Otherwise, as after K-Means, one is built
-    that completes each group before it merges any two (:func:`~textspectra.clustering.tree.nested_tree`): with
+    that completes each group before it merges any two (:func:`~textspectra.tree.nested_tree`): with
     fewer clusters, groups are merged; with more, they are split. The same result gives the same tree.
 
     Examples

@@ -1,104 +1,121 @@
-"""k from one spectrum, k over replicates, and what is known about it."""
+"""How many groups: the estimate, what it rests on, and the ways to get it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import UserError
-from .parallel import run_tasks
-from .rows import check_rows, take_units
-from .spectrum import graph_spectrum
+from .reproducible import Agreement, reproducible_k, smooth
+from .rows import CountedRows, check_rows
+from .spectral import Rule, Spectrum, spectral_k
 from .validation import RandomState, check_embeddings, check_whole_number, make_generator
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-EPSILON = 1e-6
-"""Keeps the quotients of the rule finite where eigenvalues are zero."""
+Method = Literal["auto", "reproducible", "spectral"]
 
-FLAT = 1e-5
-"""A spectrum whose differences are all below this is flat: what is left is rounding in float32."""
+FEWEST_ROWS = 64
+"""Below this, halves of the data are too small to be compared, and "auto" reads the spectrum instead."""
 
-SPREAD_SHARE = 0.8
-"""Largest share of the rows in a sample behind the interval: samples that nearly coincide cannot disagree."""
+WIDTH = 2.1
+"""Half the width of the interval in ln k, where the halves have nothing in common; see `interval_around`."""
 
-SPREAD_REPLICATES = 40
-"""Samples drawn for the interval alone, where those behind the estimate are larger than that."""
+APART = 2.0
+"""Factor between any two suggestions, at least."""
+
+
+Name = Literal["coarser", "coarse", "suggested", "fine", "finer"]
+NAMES: tuple[Name, ...] = get_args(Name)
+
+
+class Suggestion(NamedTuple):
+    """One way to cut the data: its name, its number of groups, and how well two halves of the data agree on it.
+
+    Examples
+    --------
+    >>> import numpy as np, textspectra as ts
+    >>> ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0).suggestions[-1]
+    Suggestion(name='suggested', k=8, score=1.0)
+    """
+
+    name: Name
+    k: int
+    score: float
 
 
 @dataclass(frozen=True)
 class KEstimate:
-    """The estimated number of clusters, with its uncertainty and the evidence for it.
+    """The estimated number of groups, with its uncertainty and the evidence for it.
 
     Attributes
     ----------
     k : int
-        The estimate.
-    mean : float
-        Before rounding: the mean over the replicates, or k itself where one sample held all rows.
+        The estimate; 1 means that the data shows no groups.
     interval : tuple of int
-        The range that holds 95 % of the single-sample estimates: what another random sample
-        of this data would have said. Always includes `k`. The samples are those behind the
-        mean, or of 80 % of the rows each, where those behind the mean are larger than that.
-    replicates : ndarray of int
-        The estimate from each sample behind the interval.
-    fallback_fraction : float
-        The share of estimates behind `mean` in which no jump was found, so that the default took
-        its place. Near 1 the spectrum has nothing to say about this data.
+        A range that includes `k`. By reproducibility: where the number of groups that people mean should
+        lie with 95 % confidence, as calibrated on labelled text sets. By the spectrum: what 95 % of other random
+        samples of this data would have said.
+    confidence : float
+        From 0 to 1. By reproducibility: the score of k, which is how far two halves of the data agree on k groups
+        beyond what a structureless cloud explains. By the spectrum: the share of samples in which a jump was found.
+    suggestions : tuple of Suggestion
+        Up to three granularities, from coarse to fine, each with its score.
+    method : {"reproducible", "spectral"}
+        What the estimate comes from.
     n_samples : int
         Rows of the data.
-    eigenvalues, deltas : ndarray
-        The spectrum of one representative sample (its own estimate is the closest to `mean`),
-        and the normalized differences, ``deltas[j]`` standing for the eigenvalue number
-        ``window + 1 + j``.
-    threshold : float
-        What a difference must exceed in that sample.
-    window : int
-        Length of the moving average.
+    replicates : ndarray of int
+        The estimate from other random halvings, or from each sample behind the interval.
+    agreement : Agreement or None
+        The score over k, where the method is "reproducible".
+    spectrum : Spectrum or None
+        Eigenvalues and jumps, where the method is "spectral".
 
     Examples
     --------
     >>> import numpy as np, textspectra as ts
     >>> X = np.repeat(np.eye(8), 20, axis=0)
-    >>> ts.estimate_k(X, random_state=0)
-    8 clusters (95 % interval 8 to 8), from the spectrum of all 160 rows
+    >>> estimate = ts.estimate_k(X, random_state=0)
+    >>> estimate
+    8 groups (95 % interval 8 to 8), the finest that two halves of the 160 rows agree on
+    >>> [(suggestion.name, suggestion.k) for suggestion in estimate.suggestions]
+    [('coarser', 2), ('coarse', 4), ('suggested', 8)]
     """
 
     k: int
-    mean: float
     interval: tuple[int, int]
-    replicates: NDArray[np.intp] = field(compare=False)
-    fallback_fraction: float
+    confidence: float
+    suggestions: tuple[Suggestion, ...]
+    method: Literal["reproducible", "spectral"]
     n_samples: int
-    eigenvalues: NDArray[np.float32] = field(compare=False)
-    deltas: NDArray[np.float64] = field(compare=False)
-    threshold: float
-    window: int
+    replicates: NDArray[np.intp] = field(compare=False)
+    agreement: Agreement | None = field(compare=False)
+    spectrum: Spectrum | None
 
     def __repr__(self) -> str:
-        plural = "cluster" if self.k == 1 else "clusters"
-        size = len(self.eigenvalues)
-        source = (
-            f"the spectrum of all {self.n_samples:,} rows"
-            if size == self.n_samples
-            else f"random samples of {size:,} out of {self.n_samples:,} rows"
-        )
-        doubt = ""
-        if self.fallback_fraction:
-            doubt = "; no jump was found" if size == self.n_samples else f"; no jump in {self.fallback_fraction:.0%}"
+        if self.k == 1 and self.spectrum is None:
+            return f"1 group: {NO_STRUCTURE}"
         low, high = self.interval
-        return f"{self.k} {plural} (95 % interval {low} to {high}), from {source}{doubt}"
+        plural = "group" if self.k == 1 else "groups"
+        return f"{self.k} {plural} (95 % interval {low} to {high}), {self._source()}"
+
+    def _source(self) -> str:
+        if self.spectrum is None:
+            return f"the finest that two halves of the {self.n_samples:,} rows agree on"
+        size, share = len(self.spectrum.eigenvalues), self.spectrum.fallback_fraction
+        if size == self.n_samples:
+            return f"from the spectrum of all {size:,} rows" + ("; no jump was found" if share else "")
+        doubt = f"; no jump in {share:.0%}" if share else ""
+        return f"from random samples of {size:,} out of {self.n_samples:,} rows{doubt}"
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the spectrum, the normalized differences, the threshold, the window and k.
-
-        This is Figure 1 of the paper, for the representative sample.
+        """Draw the evidence: the score over k with its suggestions, or the spectrum (Figure 1 of the paper).
 
         Parameters
         ----------
@@ -108,97 +125,27 @@ class KEstimate:
         Returns
         -------
         matplotlib Axes
-            The left axis, with the eigenvalues. Needs ``pip install "textspectra[plot]"``.
+            Needs ``pip install "textspectra[plot]"``.
 
         Examples
         --------
         >>> import numpy as np, textspectra as ts
         >>> X = np.repeat(np.eye(8), 20, axis=0)
-        >>> ts.estimate_k(X, random_state=0).plot().get_xlabel()
+        >>> ts.estimate_k(X, method="spectral", random_state=0).plot().get_xlabel()
         'index of the eigenvalue'
         """
-        from .plots import plot_spectrum
+        from .plots import plot_agreement, plot_spectrum
 
-        return plot_spectrum(self, ax)
-
-
-class Reading(NamedTuple):
-    """What the rule sees in one spectrum; `jump` is None where no difference exceeds the threshold."""
-
-    jump: int | None
-    deltas: NDArray[np.float64]
-    threshold: float
+        return plot_agreement(self, ax) if self.spectrum is None else plot_spectrum(self, ax)
 
 
-def read_spectrum(eigenvalues: NDArray[np.floating[Any]], window: int) -> Reading:
-    """Apply the paper's rule to ascending eigenvalues.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> read_spectrum(np.array([0, 0, 0, 0, 0.9, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97]), 3).jump
-    4
-    """
-    half = np.asarray(eigenvalues, np.float64)[: len(eigenvalues) // 2]
-    if len(half) <= window:
-        return Reading(None, np.zeros(0), 0.0)
-    averages = np.lib.stride_tricks.sliding_window_view(half[:-1], window).mean(axis=1)
-    deltas = np.abs(np.diff(half)[window - 1 :]) / (averages + EPSILON)
-    mean = deltas.mean()
-    threshold = float(mean * (1 + deltas.std() / (mean + EPSILON)))
-    above = np.flatnonzero(deltas > threshold)
-    if not len(above) or deltas.max() < FLAT:
-        return Reading(None, deltas, threshold)
-    return Reading(window + int(above[-1]), deltas, threshold)
-
-
-def k_from_spectrum(eigenvalues: ArrayLike, *, window: int = 3, fallback: int = 5) -> int:
-    """Read the number of clusters off the eigenvalues of a normalized Laplacian.
-
-    The normalized differences ``δ_i = |λ_i - λ_(i-1)| / mean(λ_(i-w) … λ_(i-1))`` are taken over
-    ``i = w+1 … ⌊n/2⌋``, the first half of the ascending spectrum. Walking down from the largest
-    index, the first one above ``mean(δ) + std(δ)`` is the jump; k is the number of eigenvalues
-    before it. This is the paper's ``EstimateKFromSpectrum``.
-
-    The paper's text says "upper half (i > n/2)", while its figure shows the first half. Only the
-    first half reproduces the paper's numbers (the other one gives k near n/2), so it is used here.
-
-    Parameters
-    ----------
-    eigenvalues : array-like of shape (n,)
-        Ascending.
-    window : int, default=3
-        Length of the moving average.
-    fallback : int, default=5
-        The answer where no difference exceeds the threshold.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> import textspectra as ts
-    >>> ts.k_from_spectrum([0, 0, 0, 0, 0.9, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97])
-    4
-    """
-    values = np.asarray(eigenvalues, np.float64)
-    if values.ndim != 1 or not len(values):
-        raise UserError(f"eigenvalues must be a one-dimensional, non-empty array, but its shape is {values.shape}.")
-    if not np.isfinite(values).all():
-        raise UserError(f"eigenvalues has a NaN or infinity at position {int((~np.isfinite(values)).argmax())}.")
-    if (np.diff(values) < 0).any():
-        position = int((np.diff(values) < 0).argmax()) + 1
-        raise UserError(f"eigenvalues must be ascending, but the one at position {position} is below the one before.")
-    check_whole_number("window", window, low=1)
-    check_whole_number("fallback", fallback, low=1)
-    jump = read_spectrum(values, window).jump
-    return min(fallback, len(values)) if jump is None else jump
+NO_STRUCTURE = "no structure here; the rows lie like one cloud, with no groups that could be told apart"
 
 
 def estimate_k(
     X: ArrayLike,
     *,
+    method: Method = "auto",
     window: int = 3,
     max_sample: int = 1000,
     n_replicates: int | None = None,
@@ -207,28 +154,25 @@ def estimate_k(
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> KEstimate:
-    """Estimate how many clusters there are, from the Laplacian spectrum of random samples.
+    """Estimate how many groups there are, with the granularities next to it and a measure of trust.
 
-    Up to `max_sample` rows, the rule of :func:`k_from_spectrum` is applied once, to everything.
-    Above, it is applied to ``round(10 · log2 n)`` random samples of `max_sample` rows, and the
-    estimates are averaged. Only the sampled rows enter the computation, so the time hardly grows with n.
+    Every method works on random samples, so the time hardly grows with the number of rows.
 
     Parameters
     ----------
     X : array-like of shape (n, d)
         Embeddings: an array or memory map of any numeric type, or a data frame of numbers. It
         is neither copied nor changed.
-    window : int, default=3
-        Length of the moving average over the spectrum.
-    max_sample : int, default=1000
-        Rows in a sample.
-    n_replicates : int, optional
-        Number of samples; by default ``round(10 · log2 n)``, and 40 for samples that serve the
-        interval alone.
-    zscore : bool, default=False
-        Standardize similarities before rectifying them.
-    fallback : int, default=5
-        The answer of a sample that shows no jump (never more than its number of distinct rows).
+    method : {"auto", "reproducible", "spectral"}
+        "reproducible" splits the rows in random halves, groups each half by itself at every k and compares the
+        two; k is the finest grouping on which they agree as well as on any, once what a structureless cloud of
+        the same spectrum would give is taken off. It answers 1 where there is no structure. "spectral"
+        is the paper's rule, the last jump in the Laplacian spectrum (:func:`k_from_spectrum`), averaged over samples.
+        "auto" is "reproducible" from 64 rows on and "spectral" below.
+    window, max_sample, n_replicates, zscore, fallback
+        Options of the spectral method: the length of the moving average, rows in a sample, number of samples (by
+        default ``round(10 · log2 n)``, and 40 for samples that serve the interval alone), whether to standardize
+        similarities before rectifying them, and the answer of a sample that shows no jump.
     random_state : int, RandomState, Generator or None
         The same int gives the same result for any `n_jobs`.
     n_jobs : int, optional
@@ -244,11 +188,16 @@ def estimate_k(
     >>> import numpy as np, textspectra as ts
     >>> rng = np.random.default_rng(0)
     >>> X = np.repeat(np.eye(12), 150, axis=0) + 0.03 * rng.standard_normal((1800, 12))
-    >>> ts.estimate_k(X, random_state=0)
-    12 clusters (95 % interval 12 to 12), from random samples of 1,000 out of 1,800 rows
+    >>> ts.estimate_k(X, random_state=0).k
+    12
+    >>> ts.estimate_k(X, method="spectral", random_state=0)
+    12 groups (95 % interval 12 to 12), from random samples of 1,000 out of 1,800 rows
+    >>> ts.estimate_k(rng.standard_normal((500, 12)), random_state=0)
+    1 group: no structure here; the rows lie like one cloud, with no groups that could be told apart
     """
+    if method not in get_args(Method):
+        raise UserError(f"method must be one of {', '.join(get_args(Method))}, but it is {method!r}.")
     X = check_embeddings(X)
-    check_rows(X, n_jobs=n_jobs)
     rule = Rule(
         check_whole_number("window", window, low=1),
         check_whole_number("max_sample", max_sample, low=2 * window + 2, hint="Twice the window and 2 are needed."),
@@ -256,72 +205,97 @@ def estimate_k(
         zscore,
         check_whole_number("fallback", fallback, low=1),
     )
-    return estimate_from_rows(X, np.ones(len(X), np.intp), rule, random_state=random_state, n_jobs=n_jobs)
-
-
-class Rule(NamedTuple):
-    """The settings of the spectral rule, with the paper's defaults."""
-
-    window: int = 3
-    max_sample: int = 1000
-    n_replicates: int | None = None
-    zscore: bool = False
-    fallback: int = 5
+    if method != "spectral" and rule != Rule():
+        changed = next(name for name, value in rule._asdict().items() if value != Rule._field_defaults[name])
+        raise UserError(f"{changed} is an option of method='spectral', but the method is {method!r}.")
+    check_rows(X, n_jobs=n_jobs)
+    return estimate_from_rows(CountedRows(X), method, rule, random_state=random_state, n_jobs=n_jobs)
 
 
 def estimate_from_rows(
-    X: NDArray[Any],
-    counts: NDArray[np.intp],
+    rows: CountedRows,
+    method: Method = "auto",
     rule: Rule = Rule(),  # noqa: B008 - a NamedTuple is immutable
     *,
     random_state: RandomState = None,
     n_jobs: int | None = None,
 ) -> KEstimate:
-    """Estimate k of the data in which row i of `X` (already checked) occurs ``counts[i]`` times."""
+    """Estimate k of rows that are already checked."""
     rng = make_generator(random_state)
-    last_position = np.cumsum(counts)
-    n = int(last_position[-1])
-    size = min(n, rule.max_sample)
-    n_behind_mean = 1 if size == n else rule.n_replicates or round(10 * math.log2(n))
-    spread_size = min(size, max(2, round(SPREAD_SHARE * n)))
-    n_behind_interval = 0 if spread_size == size else rule.n_replicates or SPREAD_REPLICATES
+    if method == "reproducible" and len(rows) < FEWEST_ROWS:
+        raise UserError(f"method='reproducible' needs at least {FEWEST_ROWS} rows, but X has {len(rows)}.")
+    if method == "spectral" or len(rows) < FEWEST_ROWS:
+        return _by_spectrum(rows, rule, rng, n_jobs)
+    return _by_reproducibility(rows, rng, n_jobs)
 
-    def samples() -> Iterator[tuple[NDArray[np.float32], Rule]]:
-        for sample_size in [size] * n_behind_mean + [spread_size] * n_behind_interval:
-            everything = sample_size == n
-            positions = np.arange(n) if everything else rng.choice(n, sample_size, replace=False, shuffle=False)
-            yield take_units(X, np.searchsorted(last_position, positions, side="right")), rule
 
-    results = run_tasks(_estimate_sample, samples(), n_jobs=n_jobs)
-    behind_mean, behind_interval = results[:n_behind_mean], results[n_behind_mean:] or results
-    mean = float(np.mean([result.k for result in behind_mean]))
-    k = max(1, round(mean))
-    replicates = np.array([result.k for result in behind_interval], np.intp)
-    low, high = np.quantile(replicates, [0.025, 0.975])
-    typical = min(behind_mean, key=lambda result: abs(result.k - mean))
+def _by_spectrum(rows: CountedRows, rule: Rule, rng: np.random.Generator, n_jobs: int | None) -> KEstimate:
+    k, interval, replicates, spectrum = spectral_k(rows, rule, rng, n_jobs=n_jobs)
+    confidence = 1 - spectrum.fallback_fraction
     return KEstimate(
-        k=k,
-        mean=mean,
-        interval=(min(k, math.floor(low)), max(k, math.ceil(high))),
-        replicates=replicates,
-        fallback_fraction=float(np.mean([result.reading.jump is None for result in behind_mean])),
-        n_samples=n,
-        eigenvalues=typical.eigenvalues,
-        deltas=typical.reading.deltas,
-        threshold=typical.reading.threshold,
-        window=rule.window,
+        k,
+        interval,
+        confidence,
+        (Suggestion("suggested", k, confidence),),
+        "spectral",
+        len(rows),
+        replicates,
+        None,
+        spectrum,
     )
 
 
-class _SampleEstimate(NamedTuple):
-    k: int
-    eigenvalues: NDArray[np.float32]
-    reading: Reading
+def _by_reproducibility(rows: CountedRows, rng: np.random.Generator, n_jobs: int | None) -> KEstimate:
+    found = reproducible_k(rows, rng, n_jobs=n_jobs)
+    if found is None or found.k == 1:
+        agreement, replicates = (None, np.ones(1, np.intp)) if found is None else (found.agreement, found.replicates)
+        confidence = 1.0 if agreement is None else float(np.clip(1 - agreement.nearness, 0, 1))
+        only = (Suggestion("suggested", 1, confidence),)
+        return KEstimate(1, (1, 1), confidence, only, "reproducible", len(rows), replicates, agreement, None)
+    k, replicates, agreement = found
+    suggestions = suggest(agreement, k)
+    confidence = next(suggestion.score for suggestion in suggestions if suggestion.name == "suggested")
+    return KEstimate(
+        k, interval_around(k, confidence, len(rows)), confidence, suggestions, "reproducible", len(rows), replicates,
+        agreement, None,
+    )  # fmt: skip
 
 
-def _estimate_sample(units: NDArray[np.float32], rule: Rule) -> _SampleEstimate:
-    eigenvalues = graph_spectrum(units, zscore=rule.zscore)
-    reading = read_spectrum(eigenvalues, rule.window)
-    # Rounding can tell equal rows apart once they are scaled, hence the tolerance.
-    k = min(rule.fallback, len(np.unique(units.round(6), axis=0))) if reading.jump is None else reading.jump
-    return _SampleEstimate(k, eigenvalues, reading)
+def suggest(agreement: Agreement, k: int) -> tuple[Suggestion, ...]:
+    """Return k and the two best-scoring granularities that are at least a factor of 2 from it and from each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ks = np.array([2, 3, 5, 9, 10, 22, 40])
+    >>> score = np.array([0.2, 0.8, 0.3, 0.6, 0.7, 0.6, 0.1])
+    >>> [(suggestion.name, suggestion.k) for suggestion in suggest(Agreement(ks, score, score, score, 0.3), 10)]
+    [('coarse', 3), ('suggested', 10), ('fine', 22)]
+    """
+    chosen = [int(np.flatnonzero(agreement.k == k)[0])]
+    for _ in range(2):
+        distance = np.abs(np.log(agreement.k[:, None] / agreement.k[chosen])).min(axis=1)
+        apart = np.flatnonzero(distance >= math.log(APART) - 1e-9)
+        if len(apart):
+            chosen.append(int(apart[smooth(agreement.score)[apart].argmax()]))
+    ordered = sorted(chosen)
+    names = NAMES[2 - ordered.index(chosen[0]) :]
+    scores = np.clip(agreement.score, 0, 1)
+    return tuple(
+        Suggestion(name, int(agreement.k[i]), float(scores[i])) for name, i in zip(names, ordered, strict=False)
+    )
+
+
+def interval_around(k: int, confidence: float, n: int, width: float = WIDTH) -> tuple[int, int]:
+    """Return the 95 % interval of k: the wider, the less the halves agree, and none where they agree perfectly.
+
+    The width was calibrated on labelled text sets (``benchmarks/k_recovery.md``), so it speaks of the number of
+    groups that people mean.
+
+    Examples
+    --------
+    >>> interval_around(20, 0.75, 5000), interval_around(20, 1.0, 5000)
+    ((6, 58), (20, 20))
+    """
+    factor = math.exp(width * math.sqrt(max(0.0, 1 - confidence)))
+    return max(2, math.floor(k / factor)), min(max(k, n // 2), math.ceil(k * factor))

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .clustering import MergeTree
 from .clustering.base import largest_first, nearest_labels
 from .cohesion import CohesionReport, report_if_defined
 from .corpus import Corpus
@@ -21,6 +20,7 @@ from .grouping import EmbeddingSource, embed_corpus, group_texts
 from .kestimate import KEstimate
 from .rows import cluster_sums, nonzero_rows
 from .topics import Topic
+from .tree import MergeTree
 from .validation import check_whole_number
 
 if TYPE_CHECKING:

@@ -112,6 +112,31 @@ def take_units(X: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np.float32]:
     return unit_rows(X[rows], first_row=rows)
 
 
+class CountedRows:
+    """The data in which row i of `X` occurs ``counts[i]`` times, as something to draw unit rows from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = CountedRows(np.eye(2), np.array([3, 1]))
+    >>> len(rows), rows.draw(4, np.random.default_rng(0)).sum(axis=0)
+    (4, array([3., 1.], dtype=float32))
+    """
+
+    def __init__(self, X: NDArray[Any], counts: NDArray[np.intp] | None = None) -> None:
+        self.X = X
+        self._last_position = np.arange(1, len(X) + 1) if counts is None else np.cumsum(counts)
+
+    def __len__(self) -> int:
+        return int(self._last_position[-1])
+
+    def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.float32]:
+        """Return `size` random rows, scaled to length 1; all of them, in order, where there are no more."""
+        n = len(self)
+        positions = np.arange(n) if size == n else rng.choice(n, size, replace=False, shuffle=False)
+        return take_units(self.X, np.searchsorted(self._last_position, positions, side="right"))
+
+
 def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
     """Yield the slices that cut `n_rows` into blocks; they depend on the shape alone.
 

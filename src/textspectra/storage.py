@@ -6,6 +6,7 @@ import hashlib
 import json
 import secrets
 import shutil
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,16 +18,21 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from .clustering import MergeTree
 from .cohesion import ClusterCohesion, CohesionReport
 from .corpus import Corpus
 from .errors import UserError
 from .grouping import EmbeddingSource
-from .kestimate import KEstimate
+from .kestimate import KEstimate, Suggestion
+from .reproducible import Agreement
 from .result import Hierarchy, TextClustering
+from .spectral import Spectrum
 from .topics import Topic
+from .tree import MergeTree
 
 FORMAT_VERSION = 1
+EVIDENCE = {"agreement": ("k", "halves", "null", "score"), "spectrum": ("eigenvalues", "deltas")}
+"""The arrays in what an estimate of k rests on; the rest of it is plain numbers."""
+
 SUMMARY, ARRAYS, TEXTS = "clustering.json", "arrays.safetensors", "texts.parquet"
 
 
@@ -91,14 +97,7 @@ def load_clustering(folder: Path) -> TextClustering:
             for topic in summary["topics"]
         ),
         cohesion=_cohesion_from(summary["cohesion"]),
-        k_estimate=None
-        if estimate is None
-        else KEstimate(
-            **{**estimate, "interval": tuple(estimate["interval"])},
-            replicates=arrays["replicates"],
-            eigenvalues=arrays["eigenvalues"],
-            deltas=arrays["deltas"],
-        ),
+        k_estimate=None if estimate is None else _estimate_from(estimate, arrays),
         algorithm=summary["algorithm"],
         source=EmbeddingSource(**summary["embedding"]),
         hierarchy=None if tree is None else Hierarchy(MergeTree(tree), arrays["leaves"]),
@@ -114,7 +113,7 @@ def _arrays(result: TextClustering) -> dict[str, NDArray[Any]]:
         "centers": result.centers,
     }
     if result.k_estimate is not None:
-        arrays |= {name: getattr(result.k_estimate, name) for name in ("replicates", "eigenvalues", "deltas")}
+        arrays |= _arrays_of(result.k_estimate)
     if result.hierarchy is not None:
         arrays |= {"linkage": result.hierarchy.tree.linkage, "leaves": result.hierarchy.leaves}
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
@@ -133,13 +132,45 @@ def _summary(result: TextClustering) -> dict[str, Any]:
         "embedding": result.source._asdict(),
         "topics": [asdict(topic) for topic in result.topics],
         "cohesion": None if result.cohesion is None else asdict(result.cohesion),
-        "k_estimate": None
-        if estimate is None
-        else {
-            name: getattr(estimate, name)
-            for name in ("k", "mean", "interval", "fallback_fraction", "n_samples", "threshold", "window")
-        },
+        "k_estimate": None if estimate is None else _numbers_of(estimate),
     }
+
+
+def _arrays_of(estimate: KEstimate) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {"replicates": estimate.replicates}
+    for part, names in EVIDENCE.items():
+        evidence = getattr(estimate, part)
+        if evidence is not None:
+            arrays |= {f"{part}.{name}": getattr(evidence, name) for name in names}
+    return arrays
+
+
+def _numbers_of(estimate: KEstimate) -> dict[str, Any]:
+    numbers = {name: getattr(estimate, name) for name in ("k", "interval", "confidence", "method", "n_samples")}
+    numbers["suggestions"] = [suggestion._asdict() for suggestion in estimate.suggestions]
+    for part, arrays in EVIDENCE.items():
+        evidence = getattr(estimate, part)
+        numbers[part] = None if evidence is None else {n: v for n, v in vars(evidence).items() if n not in arrays}
+    return numbers
+
+
+def _estimate_from(numbers: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> KEstimate:
+    kinds: dict[str, Callable[..., Any]] = {"agreement": Agreement, "spectrum": Spectrum}
+    parts = {
+        part: kinds[part](**numbers[part], **{name: arrays[f"{part}.{name}"] for name in names})
+        if numbers[part]
+        else None
+        for part, names in EVIDENCE.items()
+    }
+    return KEstimate(
+        **{
+            **numbers,
+            **parts,
+            "interval": tuple(numbers["interval"]),
+            "suggestions": tuple(Suggestion(**suggestion) for suggestion in numbers["suggestions"]),
+            "replicates": arrays["replicates"],
+        }
+    )
 
 
 def _cohesion_from(stored: dict[str, Any] | None) -> CohesionReport | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -18,18 +18,26 @@ from .common import (
     source_argument,
     stages,
 )
+from .summary import granularities
 
 
 @click.command("estimate")
 @source_argument
 @input_options
 @model_options
+@click.option(
+    "--method",
+    type=click.Choice(["auto", "reproducible", "spectral"]),
+    default="auto",
+    show_default=True,
+    help="How to find k: by the agreement of two halves of the data, or by the paper's spectrum.",
+)
 @seed_option
 @bare_option
 @json_option
 def command(
     source: str, text_column: str | None, encoding: str | None, model: str, embeddings: str | None, no_cache: bool,
-    seed: int, quiet: bool, as_json: bool,
+    method: Literal["auto", "reproducible", "spectral"], seed: int, quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Tell how many groups the texts of FILE have, with the interval of the estimate."""
     from ..errors import UserError
@@ -44,13 +52,19 @@ def command(
         usable = nonzero_rows(X)
         if usable.sum() < 2:
             raise UserError(f"Only {usable.sum()} of the texts could be embedded; at least 2 are needed.")
-        estimate = estimate_k(X if usable.all() else X[usable], random_state=seed)
+        estimate = estimate_k(X if usable.all() else X[usable], method=method, random_state=seed)
     summary: dict[str, Any] = {
         "k": estimate.k,
         "interval": list(estimate.interval),
-        "mean": estimate.mean,
-        "fallback_fraction": estimate.fallback_fraction,
+        "confidence": estimate.confidence,
+        "suggestions": [suggestion._asdict() for suggestion in estimate.suggestions],
+        "method": estimate.method,
         "texts": len(X),
         "texts_used": int(usable.sum()),
     }
-    click.echo(json.dumps(summary) if as_json else str(estimate.k) if quiet else repr(estimate))
+    if as_json or quiet:
+        click.echo(json.dumps(summary) if as_json else str(estimate.k))
+        return
+    click.echo(repr(estimate))
+    if len(estimate.suggestions) > 1:
+        click.echo(granularities(summary["suggestions"]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,9 @@ OUTPUTS = {
 
 LOOSE = 1.1
 """A Cohesion Ratio below this is hardly above that of random groups."""
+
+FAINT = 0.25
+"""Below this agreement of two halves, the number of groups is a guess."""
 
 SHOWN_GROUPS = 40
 """Groups in the table of the terminal, the largest ones."""
@@ -43,7 +46,9 @@ def summarize(
         "algorithm": result.algorithm,
         "k": result.n_clusters,
         "k_interval": list(estimate.interval) if estimate else None,
-        "k_fallback_fraction": estimate.fallback_fraction if estimate else None,
+        "k_confidence": estimate.confidence if estimate else None,
+        "k_suggestions": [suggestion._asdict() for suggestion in estimate.suggestions] if estimate else [],
+        "k_found_by": estimate.method if estimate else None,
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
         "clusters": [
@@ -77,6 +82,8 @@ def print_summary(
         ratio = summary["cohesion_ratio"]
         counted = "" if summary["distinct_texts"] == _grouped(summary) else " (each different text counted once)"
         console.print(f"Cohesion Ratio {ratio:.2f}{counted}: {cohesion_in_words(ratio)}")
+    if len(summary["k_suggestions"]) > 1:
+        console.print(granularities(summary["k_suggestions"]))
     for note in _notes(summary):
         console.print(note, style="yellow")
     console.print()
@@ -104,6 +111,18 @@ def cohesion_in_words(ratio: float) -> str:
     return f"two texts of one group are {ratio:.1f} times as alike as any two texts."
 
 
+def granularities(suggestions: Sequence[Mapping[str, Any]]) -> str:
+    """Say which granularities are suggested, and how well two halves of the texts agree on each.
+
+    Examples
+    --------
+    >>> granularities([{"name": "suggested", "k": 9, "score": 0.712}, {"name": "fine", "k": 20, "score": 0.6}])
+    'Granularity: suggested 9 (score 0.71), fine 20 (score 0.60); the score is how well two halves of the texts agree.'
+    """
+    each = ", ".join(f"{one['name']} {one['k']} (score {one['score']:.2f})" for one in suggestions)
+    return f"Granularity: {each}; the score is how well two halves of the texts agree."
+
+
 def _headline(summary: Mapping[str, Any]) -> str:
     grouped, total = _grouped(summary), summary["texts"]
     texts = _count(total, "text") if grouped == total else f"{grouped:,} of {_count(total, 'text')}"
@@ -129,8 +148,13 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     if summary["unknown_to_the_model"]:
         unknown = _count(summary["unknown_to_the_model"], "text")
         notes.append(f"{unknown} without a word that the model knows: no group either.")
-    if (summary["k_fallback_fraction"] or 0) > 0.5 and summary["k"] > 1:
+    if summary["k_found_by"] == "spectral" and summary["k_confidence"] < 0.5 and summary["k"] > 1:
         notes.append("The spectrum shows no clear number of groups here; the number is a default, not a finding.")
+    if summary["k_found_by"] == "reproducible":
+        if summary["k"] == 1:
+            notes.append("There is no structure here: the texts lie like one cloud, with no groups to tell apart.")
+        elif summary["k_confidence"] < FAINT:
+            notes.append("Two halves of these texts agree little on any groups: take them as a rough sketch.")
     loose = sum((cluster["cohesion"] or LOOSE) < LOOSE for cluster in summary["clusters"])
     if loose and summary["k"] > 1:
         notes.append(f"{_count(loose, 'group')} with a cohesion near 1: leftovers rather than a topic.")

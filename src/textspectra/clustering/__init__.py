@@ -2,6 +2,5 @@
 
 from .agglomerative import AutoAgglomerative
 from .kmeans import AutoKMeans
-from .tree import MergeTree
 
-__all__ = ["AutoAgglomerative", "AutoKMeans", "MergeTree"]
+__all__ = ["AutoAgglomerative", "AutoKMeans"]

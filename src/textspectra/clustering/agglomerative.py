@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..rows import sum_by_code, take_units
+from ..tree import MergeTree, ward_tree
 from .base import AutoClusterer, largest_first, nearest_labels
 from .kmeans import sample_centers
 from .lloyd import lloyd_pass
-from .tree import MergeTree, ward_tree
 
 EXACT_ROWS = 10_000
 """Up to this many rows, every row is a leaf of the tree."""

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..cohesion import CohesionReport, report_if_defined
 from ..kestimate import KEstimate, estimate_from_rows
-from ..rows import check_rows, map_row_blocks
+from ..rows import CountedRows, check_rows, map_row_blocks
 from ..validation import RandomState, check_embeddings, check_n_clusters, check_weights, make_generator
 from .lloyd import nearest_centers
 
@@ -61,7 +61,7 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
         self.k_estimate_ = None
         if k is None:
             counts = np.ceil(weights).astype(np.intp)
-            self.k_estimate_ = estimate_from_rows(X, counts, random_state=for_k, n_jobs=self.n_jobs)
+            self.k_estimate_ = estimate_from_rows(CountedRows(X, counts), random_state=for_k, n_jobs=self.n_jobs)
             k = self.k_estimate_.k
         self._cluster(X, weights / weights.max(), k, for_clusters)
         self.n_clusters_ = len(self.cluster_centers_)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..rows import sum_by_code, take_units
+from ..tree import ward_tree
 from .base import AutoClusterer, largest_first
 from .lloyd import MAX_PASSES, lloyd_pass, moved_centers, train_centers
-from .tree import ward_tree
 
 SEED_ROWS = 2000
 """Rows whose Ward tree, cut at k, gives the first centres."""

@@ -5,35 +5,56 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..kestimate import KEstimate
+from ..kestimate import KEstimate, estimate_k
+from ..reproducible import Agreement
+from ..rows import nonzero_rows
 
-MARKS = ("coarse", "suggested", "fine")
 
-
-def k_evidence(estimate: KEstimate) -> dict[str, Any]:
+def k_evidence(estimate: KEstimate, X: NDArray[Any]) -> dict[str, Any]:
     """Return the estimate, its interval, the suggestions and the curves behind them, ready for JSON.
+
+    The spectrum is shown whatever the estimate rests on.
 
     Examples
     --------
     >>> import numpy as np, textspectra as ts
-    >>> evidence = k_evidence(ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0))
-    >>> evidence["k"], evidence["suggestions"][1]
-    (8, {'name': 'suggested', 'k': 8})
+    >>> X = np.repeat(np.eye(8), 20, axis=0)
+    >>> evidence = k_evidence(ts.estimate_k(X, random_state=0), X)
+    >>> evidence["k"], evidence["suggestions"][-1], evidence["spectrum"]["k"]
+    (8, {'name': 'suggested', 'k': 8, 'score': 1.0}, 8)
     """
-    half = len(estimate.eigenvalues) // 2
-    values, counts = np.unique(estimate.replicates, return_counts=True)
-    low, high = estimate.interval
     return {
         "k": estimate.k,
-        "interval": [low, high],
-        "suggestions": [{"name": name, "k": k} for name, k in zip(MARKS, (low, estimate.k, high), strict=True)],
-        "fallback": estimate.fallback_fraction,
-        "sample": len(estimate.eigenvalues),
+        "interval": list(estimate.interval),
+        "method": estimate.method,
+        "confidence": round(estimate.confidence, 4),
+        "suggestions": [{**one._asdict(), "score": round(one.score, 4)} for one in estimate.suggestions],
+        "agreement": None if estimate.agreement is None else _curves(estimate.agreement),
+        "spectrum": _spectrum(estimate, X),
+    }
+
+
+def _curves(agreement: Agreement) -> dict[str, list[float]]:
+    curves = {"halves": agreement.halves, "null": agreement.null, "score": agreement.score}
+    return {"k": agreement.k.tolist(), **{name: values.round(4).tolist() for name, values in curves.items()}}
+
+
+def _spectrum(estimate: KEstimate, X: NDArray[Any]) -> dict[str, Any]:
+    spectrum = estimate.spectrum
+    if spectrum is None:
+        return _spectrum(estimate_k(X[nonzero_rows(X)], method="spectral", random_state=0), X)
+    values, counts = np.unique(estimate.replicates, return_counts=True)
+    return {
+        "k": estimate.k,
+        "interval": list(estimate.interval),
+        "fallback": spectrum.fallback_fraction,
+        "sample": len(spectrum.eigenvalues),
         "rows": estimate.n_samples,
-        "eigenvalues": estimate.eigenvalues[:half].astype(float).round(6).tolist(),
-        "deltas": estimate.deltas.astype(float).round(6).tolist(),
-        "threshold": estimate.threshold,
-        "window": estimate.window,
+        "eigenvalues": spectrum.eigenvalues[: len(spectrum.eigenvalues) // 2].astype(float).round(6).tolist(),
+        "deltas": spectrum.deltas.astype(float).round(6).tolist(),
+        "threshold": spectrum.threshold,
+        "window": spectrum.window,
         "replicates": {"k": values.tolist(), "count": counts.tolist()},
     }

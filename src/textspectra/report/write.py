@@ -77,7 +77,7 @@ def report_blocks(
         "base": {"k": result.n_clusters, "nodes": nodes.base},
         "nodes": _node_table(nodes, points, shown),
         "profile": _profile(result, X, levels, finest, nodes, classes),
-        "evidence": None if result.k_estimate is None else k_evidence(result.k_estimate),
+        "evidence": None if result.k_estimate is None else k_evidence(result.k_estimate, X),
         "palette": palette(levels.k),
         "matrix": {"positions": matrix.positions.tolist(), "low": matrix.low, "high": matrix.high, "z": Z_LIMIT},
     }

@@ -17,6 +17,7 @@ export class Charts {
     this.Plotly = Plotly;
     this.drawn = new Set();
     this.makers = {
+      agreement: () => this.#agreement(),
       spectrum: () => this.#spectrum(),
       replicates: () => this.#replicates(),
       profile: () => this.#profile(),
@@ -72,18 +73,22 @@ export class Charts {
   #describe() {
     const { evidence, profile } = this.meta;
     for (const id of ["spectrum", "replicates"]) element(id).closest("figure").hidden = !evidence;
+    element("agreement").closest("figure").hidden = !evidence?.agreement;
     if (evidence) {
-      const jump = evidence.fallback < 1
+      const { spectrum } = evidence;
+      element("agreement-text").textContent =
+        "The texts are split in two random halves, each half is grouped by itself, and the two groupings are compared; what a cloud without groups would give is taken off. The answer is the finest number of groups on which the halves agree as well as on any.";
+      const jump = spectrum.fallback < 1
         ? `The last normalized difference above the threshold comes after eigenvalue ${this.#jump()}: the number of groups that this sample suggests.`
         : "No normalized difference exceeds the threshold, so the number of groups is a default, not a finding.";
       element("spectrum-text").textContent = `Eigenvalues of the normalized Laplacian of ${
-        number.format(evidence.sample)
+        number.format(spectrum.sample)
       } texts, and how much each differs from those before it. ${jump}`;
-      const [low, high] = evidence.interval;
-      const samples = evidence.replicates.count.reduce((a, b) => a + b, 0);
+      const [low, high] = spectrum.interval;
+      const samples = spectrum.replicates.count.reduce((a, b) => a + b, 0);
       element("replicates-text").textContent = `The estimates of ${
         count(samples, "random sample")
-      }. 95 % of them are between ${low} and ${high}; the answer is ${evidence.k}.`;
+      }. 95 % of them are between ${low} and ${high}; the spectrum's answer is ${spectrum.k}.`;
     }
     const truth = profile.classes
       ? ` With the ${profile.classes} true classes also how well the groups agree with them.`
@@ -97,15 +102,48 @@ export class Charts {
     }, drawn at random and ordered by group; the lines part the groups. Blocks along the diagonal are groups that hold together, blocks beside it are groups that are close. Z-scoring and rectifying takes away what is common to all texts.`;
   }
 
+  #agreement() {
+    const { agreement, suggestions, interval } = this.meta.evidence;
+    const line = (color, dash = "solid") => ({ color, dash, width: dash === "solid" ? 2.2 : 1.4 });
+    const curve = (y, name, style) => ({ x: agreement.k, y, name, mode: "lines", line: style });
+    return {
+      data: [
+        curve(agreement.score, "score: what a cloud does not explain", line(COLORS[0])),
+        curve(agreement.halves, "two halves of the texts", line(COLORS[1], "dash")),
+        curve(agreement.null, "two halves of a cloud without groups", line(COLORS[1], "dot")),
+      ],
+      layout: {
+        xaxis: { title: { text: "number of groups" }, type: "log" },
+        yaxis: { title: { text: "agreement" }, range: [Math.min(0, ...agreement.score), 1] },
+        shapes: [
+          {
+            type: "rect",
+            x0: interval[0],
+            x1: interval[1],
+            y0: 0,
+            y1: 1,
+            yref: "paper",
+            fillcolor: "#8882",
+            line: { width: 0 },
+            layer: "below",
+          },
+          ...suggestions.map(({ k }) => mark(k)),
+        ],
+        // Plotly wants the logarithm of an annotation's place on a logarithmic axis.
+        annotations: suggestions.map(({ name, k }) => ({ ...note(k, `${name}: ${k}`), x: Math.log10(k) })),
+      },
+    };
+  }
+
   // The index of the eigenvalue before the last difference above the threshold.
   #jump() {
-    const { deltas, threshold, window, k } = this.meta.evidence;
+    const { deltas, threshold, window, k } = this.meta.evidence.spectrum;
     const last = deltas.findLastIndex((delta) => delta > threshold);
     return last < 0 ? k : last + window;
   }
 
   #spectrum() {
-    const { eigenvalues, deltas, threshold, window } = this.meta.evidence;
+    const { eigenvalues, deltas, threshold, window } = this.meta.evidence.spectrum;
     const jump = this.#jump();
     const index = (length, first) => Array.from({ length }, (_, i) => first + i);
     const line = (color, dash = "solid") => ({ color, dash, width: 1.6 });
@@ -160,7 +198,7 @@ export class Charts {
   }
 
   #replicates() {
-    const { replicates, k, interval } = this.meta.evidence;
+    const { replicates, k, interval } = this.meta.evidence.spectrum;
     return {
       data: [{ type: "bar", x: replicates.k, y: replicates.count, marker: { color: COLORS[0] }, name: "samples" }],
       layout: {

@@ -34,7 +34,14 @@ function answer({ about, base, profile, evidence }) {
     `Made by textspectra ${about.version}. This page works without a network and sends nothing.`;
 }
 
-function plausible({ interval: [low, high], fallback, rows, sample }, k) {
+function plausible({ interval: [low, high], method, confidence, spectrum: { fallback, rows, sample } }, k) {
+  if (method === "reproducible") {
+    if (k === 1) return "There is no structure here: the texts lie like one cloud, with no groups to tell apart.";
+    const trust = confidence < 0.25 ? "hardly agree" : confidence < 0.55 ? "agree in part" : "agree well";
+    return `Plausible range ${low} to ${high} (95 %). Two halves of the texts ${trust} on these groups: score ${
+      confidence.toFixed(2)
+    } of 1.`;
+  }
   if (fallback > 0.5 && k > 1) {
     return "The spectrum shows no clear number of groups; the number is a default, not a finding.";
   }

@@ -1,3 +1,5 @@
+from functools import partial
+
 import joblib
 import numpy as np
 import pytest
@@ -6,6 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import textspectra as ts
+
+spectral = partial(ts.estimate_k, method="spectral")
 
 
 def random_points(seed, n, d, groups, noise):
@@ -47,7 +51,7 @@ def test_estimate_on_one_sample_is_the_papers(X, window, zscore):
     eigenvalues = reference.compute_eigenvalues(X, zscore)
     assume(not reference.is_close_call(eigenvalues, window))
     expected = reference.k_of_spectrum(eigenvalues, window, min(5, reference.distinct_rows(X)))
-    assert ts.estimate_k(X, window=window, zscore=zscore, n_replicates=1, random_state=0).k == expected
+    assert spectral(X, window=window, zscore=zscore, n_replicates=1, random_state=0).k == expected
 
 
 @given(points, st.integers(0, 100))
@@ -62,25 +66,25 @@ def test_estimate_over_replicates_is_the_mean_of_the_papers(X, seed):
         eigenvalues = reference.compute_eigenvalues(sample)
         assume(not reference.is_close_call(eigenvalues, 3))
         expected.append(reference.k_of_spectrum(eigenvalues, 3, min(5, reference.distinct_rows(sample))))
-    result = ts.estimate_k(X, max_sample=size, n_replicates=5, random_state=seed)
+    result = spectral(X, max_sample=size, n_replicates=5, random_state=seed)
     assert result.replicates.tolist() == expected
-    assert result.mean == pytest.approx(np.mean(expected))
+    assert result.spectrum.mean == pytest.approx(np.mean(expected))
 
 
 def test_number_of_replicates_grows_with_log_n(planted):
     X, _ = planted(6, 1200)
-    assert len(ts.estimate_k(X, max_sample=50, random_state=0).replicates) == round(10 * np.log2(1200))
+    assert len(spectral(X, max_sample=50, random_state=0).replicates) == round(10 * np.log2(1200))
 
 
 @pytest.mark.parametrize("k", [4, 9, 20])
 def test_planted_groups_are_counted(planted, k):
     X, _ = planted(k, 900, noise=0.05)
-    assert ts.estimate_k(X, random_state=0).k == k
+    assert spectral(X, random_state=0).k == k
 
 
 def test_scale_order_and_type_do_not_matter(planted):
     X, _ = planted(7, 400)
-    expected = ts.estimate_k(X, random_state=0).eigenvalues
+    expected = spectral(X, random_state=0).spectrum.eigenvalues
     rng = np.random.default_rng(1)
     scaled = (X * rng.uniform(0.001, 1000, (400, 1)))[rng.permutation(400)]
     for variant in (scaled, X.astype(np.float64), np.asfortranarray(X), X * 1e30, X.astype(np.float64) * 1e-200):
@@ -91,10 +95,10 @@ def test_scale_order_and_type_do_not_matter(planted):
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_same_seed_same_result_for_any_number_of_jobs_and_any_back_end(planted, backend):
     X, _ = planted(7, 1500, noise=0.5)
-    one = ts.estimate_k(X, max_sample=100, n_replicates=12, random_state=3, n_jobs=1)
-    two = ts.estimate_k(X, max_sample=100, n_replicates=12, random_state=3, n_jobs=2)
+    one = spectral(X, max_sample=100, n_replicates=12, random_state=3, n_jobs=1)
+    two = spectral(X, max_sample=100, n_replicates=12, random_state=3, n_jobs=2)
     with joblib.parallel_config(backend=backend, n_jobs=2):
-        three = ts.estimate_k(X, max_sample=100, n_replicates=12, random_state=3)
+        three = spectral(X, max_sample=100, n_replicates=12, random_state=3)
     assert one == two == three
     assert one.replicates.tolist() == two.replicates.tolist() == three.replicates.tolist()
 
@@ -103,33 +107,33 @@ def test_a_memory_map_is_read_and_never_written(planted, tmp_path):
     X, _ = planted(5, 1100)
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    assert ts.estimate_k(mapped, random_state=0) == ts.estimate_k(X, random_state=0)
+    assert spectral(mapped, random_state=0) == spectral(X, random_state=0)
 
 
 def test_data_frames_are_read(planted):
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     X, _ = planted(5, 300)
-    expected = ts.estimate_k(X, random_state=0)
-    assert ts.estimate_k(pandas.DataFrame(X), random_state=0) == expected
-    assert ts.estimate_k(polars.DataFrame(X, schema=[str(i) for i in range(32)]), random_state=0) == expected
+    expected = spectral(X, random_state=0)
+    assert spectral(pandas.DataFrame(X), random_state=0) == expected
+    assert spectral(polars.DataFrame(X, schema=[str(i) for i in range(32)]), random_state=0) == expected
 
 
 @pytest.mark.parametrize("n", [2, 3, 50, 1500])
 def test_equal_rows_are_one_cluster(n):
-    result = ts.estimate_k(np.tile([3.0, 1.0, 2.0], (n, 1)), random_state=0)
-    assert (result.k, result.interval, result.fallback_fraction) == (1, (1, 1), 1.0)
-    assert ts.estimate_k(np.tile([3.0, 1.0, 2.0], (n, 1)), zscore=True, random_state=0).k == 1
+    result = spectral(np.tile([3.0, 1.0, 2.0], (n, 1)), random_state=0)
+    assert (result.k, result.interval, result.spectrum.fallback_fraction) == (1, (1, 1), 1.0)
+    assert spectral(np.tile([3.0, 1.0, 2.0], (n, 1)), zscore=True, random_state=0).k == 1
 
 
 def test_two_distinct_rows_are_at_most_two_clusters():
-    assert ts.estimate_k([[1, 0], [0, 1]], random_state=0).k == 2
-    assert ts.estimate_k([[1, 0], [0, 1]] * 100, random_state=0).k == 2
+    assert spectral([[1, 0], [0, 1]], random_state=0).k == 2
+    assert spectral([[1, 0], [0, 1]] * 100, random_state=0).k == 2
 
 
 def test_the_interval_holds_k_and_spreads_with_the_noise(planted):
-    crisp = ts.estimate_k(planted(8, 600, noise=0.02)[0], random_state=0)
+    crisp = spectral(planted(8, 600, noise=0.02)[0], random_state=0)
     assert crisp.interval == (8, 8)
-    vague = ts.estimate_k(planted(8, 600, noise=0.45)[0], random_state=0)
+    vague = spectral(planted(8, 600, noise=0.45)[0], random_state=0)
     low, high = vague.interval
     assert low <= vague.k <= high
     assert low < high
@@ -137,25 +141,25 @@ def test_the_interval_holds_k_and_spreads_with_the_noise(planted):
 
 @pytest.mark.parametrize("n", [990, 1010])
 def test_samples_that_nearly_coincide_do_not_feign_certainty(planted, n):
-    estimate = ts.estimate_k(planted(20, n, d=128, noise=0.3)[0], random_state=0)
+    estimate = spectral(planted(20, n, d=128, noise=0.3)[0], random_state=0)
     assert len(estimate.replicates) == 40
     assert estimate.interval[0] < estimate.interval[1]
 
 
 def test_repr_reads_like_a_sentence(planted):
     X, _ = planted(5, 1100, noise=0.05)
-    assert repr(ts.estimate_k(X, n_replicates=4, random_state=0)) == (
-        "5 clusters (95 % interval 5 to 5), from random samples of 1,000 out of 1,100 rows"
+    assert repr(spectral(X, n_replicates=4, random_state=0)) == (
+        "5 groups (95 % interval 5 to 5), from random samples of 1,000 out of 1,100 rows"
     )
-    assert repr(ts.estimate_k([[1.0, 2.0]] * 4, random_state=0)) == (
-        "1 cluster (95 % interval 1 to 1), from the spectrum of all 4 rows; no jump was found"
+    assert repr(spectral([[1.0, 2.0]] * 4, random_state=0)) == (
+        "1 group (95 % interval 1 to 1), from the spectrum of all 4 rows; no jump was found"
     )
 
 
 def test_plot_shows_the_evidence(planted):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    estimate = ts.estimate_k(planted(6, 400)[0], random_state=0)
+    estimate = spectral(planted(6, 400)[0], random_state=0)
     ax = estimate.plot()
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert f"k = {estimate.k}" in texts

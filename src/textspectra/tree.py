@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ..validation import check_whole_number
+from .validation import check_whole_number
 
 
 @dataclass(frozen=True, eq=False)
