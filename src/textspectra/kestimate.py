@@ -85,7 +85,7 @@ class KEstimate:
     >>> estimate
     8 groups (95 % interval 8 to 8), the finest that two halves of the 160 rows agree on
     >>> [(suggestion.name, suggestion.k) for suggestion in estimate.suggestions]
-    [('coarser', 2), ('coarse', 4), ('suggested', 8)]
+    [('coarse', 4), ('suggested', 8)]
     """
 
     k: int

@@ -32,6 +32,9 @@ STRUCTURE = 0.09
 """Data has groups if its nearest rows are nearer than those of a structureless cloud by more than this share.
 Clouds of every kind that was tried stay below it, labelled text sets of 200 rows and more above."""
 
+PAIR = 0.95
+"""Agreement of the halves from which two groups are considered: any long cloud is cut in two much the same way."""
+
 CLEAR = 0.6
 """Data has groups as well if halves agree on some k better than this: few wide groups have no near rows."""
 
@@ -46,7 +49,7 @@ class Agreement:
     Attributes
     ----------
     k : ndarray of int
-        Numbers of groups: every one up to 32, then steps of a fifth.
+        Numbers of groups: 2 where it is clear, every one up to 32, then steps of a fifth.
     halves : ndarray of float
         Agreement of the two halves of the data: adjusted mutual information, 1 is perfect.
     null : ndarray of float
@@ -94,6 +97,7 @@ def reproducible_k(
         for tasks in halvings
     )
     told_apart = ~np.isnan(splits).any(axis=(0, 1)) & ~np.isnan(nulls).any(axis=(0, 1))
+    told_apart &= (ks > 2) | (splits.mean(axis=(0, 1)) >= PAIR)
     if not told_apart.any():
         return None
     ks, splits, nulls = ks[told_apart], splits[..., told_apart], nulls[..., told_apart]
