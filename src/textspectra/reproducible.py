@@ -212,7 +212,7 @@ def _score(splits: NDArray[np.float64], nulls: NDArray[np.float64]) -> NDArray[n
 
 
 def smooth(score: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Average each score with its neighbours along k, itself counting twice.
+    """Average each score with its neighbours along k, itself counting twice; one group, before the first, scores 0.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def smooth(score: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> smooth(np.array([0.0, 1.0, 0.0]))
     array([0.25, 0.5 , 0.25])
     """
-    wide = np.pad(score, 1, mode="edge")
+    wide = np.concatenate([[0.0], score, score[-1:]])
     averaged: NDArray[np.float64] = (wide[:-2] + 2 * score + wide[2:]) / 4
     return averaged
 
