@@ -49,7 +49,7 @@ class Study:
         truth_of = {case: cell["truth"] for (case, _), cell in cells.items()}
         self.cells = cells | same_texts
         self.cases = sorted(case for case, method in self.cells if method == "reproducible")
-        self.truth = {case: truth_of.get(case, 18) for case in self.cases}
+        self.truth = {case: truth_of[case] for case in self.cases}
         self.families = sorted({case.family for case in self.cases})
         self.fixed = {t: {case: self.k_at(case, t) for case in self.cases} for t in TOLERANCES}
         self.answers = self.leave_families_out()

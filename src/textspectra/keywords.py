@@ -29,60 +29,35 @@ SWALLOWED = 0.5
 """A word that is in a phrase more often than this is shown as the phrase: "machine learning", not "machine"."""
 
 
-def rank_keywords(texts: Sequence[str], members: Sequence[NDArray[np.intp]], n_keywords: int) -> list[list[str]]:
+def rank_keywords(
+    texts: Sequence[str],
+    members: Sequence[NDArray[np.intp]],
+    n_keywords: int,
+    merges: Sequence[tuple[int, int]] = (),
+) -> list[list[str]]:
     """Return the keywords of each cluster, the most telling first, in the form in which they are usually written.
 
     Parameters
     ----------
     texts : sequence of str
         All texts.
-    members : sequence of arrays of int
-        The rows of each cluster.
-    n_keywords : int
-        At most so many for each cluster.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> texts = ["no WiFi", "my WiFi is slow", "slow refund", "a refund"]
-    >>> rank_keywords(texts, [np.array([0, 1]), np.array([2, 3])], 2)
-    [['WiFi', 'slow'], ['refund', 'slow refund']]
-    """
-    counts, sizes = _count(texts, members)
-    total_share: dict[str, float] = {}
-    for count, size in zip(counts, sizes, strict=True):
-        _add_shares(total_share, count.texts, size)
-    boring = _spread_evenly(counts, sizes, total_share)
-    forms = _usual_forms(counts)
-    ranked = [
-        _pick(_scores(count.texts, size, total_share, len(counts), boring), count.texts, n_keywords)
-        for count, size in zip(counts, sizes, strict=True)
-    ]
-    return [[forms.get(term, term) for term in terms] for terms in ranked]
-
-
-def rank_tree_keywords(
-    texts: Sequence[str], members: Sequence[NDArray[np.intp]], merges: NDArray[np.intp], n_keywords: int
-) -> list[list[str]]:
-    """Return the keywords of clusters and of all that they are merged into, each against those it exists beside.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        All texts.
     members : sequence of k arrays of int
-        The rows of each of the finest clusters, numbered 0 to k - 1.
-    merges : array of shape (k - 1, 2)
-        The two clusters that merge number j makes cluster k + j of.
+        The rows of each cluster, numbered 0 to k - 1.
     n_keywords : int
         At most so many for each cluster.
+    merges : sequence of pairs of int
+        The two clusters that merge number j makes cluster k + j of. These get keywords too, against the
+        clusters that exist beside them.
 
     Examples
     --------
     >>> import numpy as np
     >>> texts = ["no WiFi", "my WiFi is slow", "slow refund", "a refund"]
-    >>> rank_tree_keywords(texts, [np.array([0, 1]), np.array([2, 3])], np.array([[0, 1]]), 2)
-    [['WiFi', 'slow'], ['refund', 'slow refund'], ['refund', 'slow']]
+    >>> members = [np.array([0, 1]), np.array([2, 3])]
+    >>> rank_keywords(texts, members, 2)
+    [['WiFi', 'slow'], ['refund', 'slow refund']]
+    >>> rank_keywords(texts, members, 2, merges=[(0, 1)])[2]
+    ['refund', 'slow']
     """
     counts, sizes = _count(texts, members)
     forms = _usual_forms(counts)
@@ -93,7 +68,7 @@ def rank_tree_keywords(
     k = len(members)
     terms = [count.texts for count in counts]
     scored = [_scores(found, size, total_share, k, boring) for found, size in zip(terms, sizes, strict=True)]
-    for step, (one, other) in enumerate(merges.tolist()):
+    for step, (one, other) in enumerate(merges):
         _add_shares(total_share, terms[one], sizes[one], sign=-1)
         _add_shares(total_share, terms[other], sizes[other], sign=-1)
         terms.append(terms[one] + terms[other])

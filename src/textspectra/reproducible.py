@@ -38,6 +38,9 @@ PAIR = 0.95
 CLEAR = 0.6
 """Data has groups as well if halves agree on some k better than this: few wide groups have no near rows."""
 
+ROUNDING = 1e-5
+"""A row nearer to the mean than this has no direction: what is left of it is rounding in float32."""
+
 RESAMPLES = 200
 """Times the halvings are drawn again, with replacement, to see how much k depends on them."""
 
@@ -86,6 +89,7 @@ def reproducible_k(
     compared (:func:`half_agreement`), and so are halves of Gaussian clouds of the same size and spectrum.
     """
     n = min(len(rows), MAX_ROWS)
+    # As a task, for its one BLAS thread: more of them would make the result depend on the machine.
     seen = run_tasks(_principal_axes, [(rows.draw(n, rng),)], n_jobs=1)[0]
     if seen is None:
         return None
@@ -131,10 +135,9 @@ def _principal_axes(units: NDArray[np.float32]) -> _Axes | None:
     """Return the mean and the leading principal axes of the centred rows, seen as directions."""
     mean = units.mean(axis=0)
     centred = units - mean
-    length = np.sqrt(np.einsum("ij,ij->i", centred, centred))
-    if length.max() < 1e-5:
+    if np.abs(centred).max() < ROUNDING:
         return None
-    directions = centred / np.maximum(length, 1e-5)[:, None]
+    directions = _directions(centred)
     variance, axes = np.linalg.eigh((directions.T @ directions).astype(np.float64))
     leading = axes[:, ::-1][:, : min(max(AXES), int((variance > 1e-6 * variance[-1]).sum()))]
     return _Axes(mean, np.ascontiguousarray(leading, np.float32))
@@ -146,7 +149,7 @@ def _seen_on(units: NDArray[np.float32], seen: _Axes, n_axes: int) -> NDArray[np
 
 def _directions(points: NDArray[Any]) -> NDArray[np.float32]:
     length = np.sqrt(np.einsum("ij,ij->i", points, points))[:, None]
-    directions: NDArray[np.float32] = (points / np.maximum(length, 1e-12)).astype(np.float32)
+    directions: NDArray[np.float32] = (points / np.maximum(length, ROUNDING)).astype(np.float32)
     return directions
 
 

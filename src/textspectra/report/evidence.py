@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..kestimate import KEstimate, estimate_k
+from ..kestimate import KEstimate, estimate_from_rows
 from ..reproducible import Agreement
-from ..rows import nonzero_rows
+from ..rows import CountedRows
 
 
-def k_evidence(estimate: KEstimate, X: NDArray[Any]) -> dict[str, Any]:
+def k_evidence(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
     """Return the estimate, its interval, the suggestions and the curves behind them, ready for JSON.
 
     The spectrum is shown whatever the estimate rests on.
@@ -21,7 +20,7 @@ def k_evidence(estimate: KEstimate, X: NDArray[Any]) -> dict[str, Any]:
     --------
     >>> import numpy as np, textspectra as ts
     >>> X = np.repeat(np.eye(8), 20, axis=0)
-    >>> evidence = k_evidence(ts.estimate_k(X, random_state=0), X)
+    >>> evidence = k_evidence(ts.estimate_k(X, random_state=0), CountedRows(X))
     >>> evidence["k"], evidence["suggestions"][-1], evidence["spectrum"]["k"]
     (8, {'name': 'suggested', 'k': 8, 'score': 1.0}, 8)
     """
@@ -32,7 +31,7 @@ def k_evidence(estimate: KEstimate, X: NDArray[Any]) -> dict[str, Any]:
         "confidence": round(estimate.confidence, 4),
         "suggestions": [{**one._asdict(), "score": round(one.score, 4)} for one in estimate.suggestions],
         "agreement": None if estimate.agreement is None else _curves(estimate.agreement),
-        "spectrum": _spectrum(estimate, X),
+        "spectrum": _spectrum(estimate, rows),
     }
 
 
@@ -41,10 +40,10 @@ def _curves(agreement: Agreement) -> dict[str, list[float]]:
     return {"k": agreement.k.tolist(), **{name: values.round(4).tolist() for name, values in curves.items()}}
 
 
-def _spectrum(estimate: KEstimate, X: NDArray[Any]) -> dict[str, Any]:
+def _spectrum(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
     spectrum = estimate.spectrum
     if spectrum is None:
-        return _spectrum(estimate_k(X[nonzero_rows(X)], method="spectral", random_state=0), X)
+        return _spectrum(estimate_from_rows(rows, "spectral", random_state=0), rows)
     values, counts = np.unique(estimate.replicates, return_counts=True)
     return {
         "k": estimate.k,

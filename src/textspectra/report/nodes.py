@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cohesion import BATCHES, linear_means, n_pairs, negative_mean
-from ..keywords import rank_tree_keywords
+from ..keywords import rank_keywords
 from ..parallel import run_tasks
 from ..result import TextClustering
 from ..rows import cluster_sums, take_units
@@ -213,7 +213,7 @@ def _words(
     base: list[int],
 ) -> tuple[list[list[str]], list[str]]:
     texts = result.corpus.distinct
-    keywords = rank_tree_keywords(texts, members, levels.merges, N_KEYWORDS)
+    keywords = rank_keywords(texts, members, N_KEYWORDS, levels.merges.tolist())
     given = {node: topic.name for node, topic in zip(base, result.topics, strict=True)}
     for node, topic in zip(base, result.topics, strict=True):
         keywords[node] = list(topic.keywords)

@@ -15,6 +15,7 @@ from ..errors import UserError
 from ..hierarchy import hierarchy_of
 from ..io.writing import output_paths_free, replacing
 from ..result import TextClustering
+from ..rows import CountedRows
 from ..validation import check_labels, is_missing
 from .evidence import k_evidence
 from .levels import Levels, top_levels
@@ -77,7 +78,7 @@ def report_blocks(
         "base": {"k": result.n_clusters, "nodes": nodes.base},
         "nodes": _node_table(nodes, points, shown),
         "profile": _profile(result, X, levels, finest, nodes, classes),
-        "evidence": None if result.k_estimate is None else k_evidence(result.k_estimate, X),
+        "evidence": None if result.k_estimate is None else k_evidence(result.k_estimate, _counted(result, X)),
         "palette": palette(levels.k),
         "matrix": {"positions": matrix.positions.tolist(), "low": matrix.low, "high": matrix.high, "z": Z_LIMIT},
     }
@@ -92,6 +93,11 @@ def report_blocks(
         "raw": pack_array(matrix.raw, "u1"),
         "rectified": pack_array(matrix.rectified, "u1"),
     }
+
+
+def _counted(result: TextClustering, X: NDArray[Any]) -> CountedRows:
+    grouped = result.distinct_labels >= 0
+    return CountedRows(X, result.corpus.counts * grouped)
 
 
 def fingerprint(corpus: Corpus) -> str:

@@ -116,17 +116,7 @@ export class Charts {
         xaxis: { title: { text: "number of groups" }, type: "log" },
         yaxis: { title: { text: "agreement" }, range: [Math.min(0, ...agreement.score), 1] },
         shapes: [
-          {
-            type: "rect",
-            x0: interval[0],
-            x1: interval[1],
-            y0: 0,
-            y1: 1,
-            yref: "paper",
-            fillcolor: "#8882",
-            line: { width: 0 },
-            layer: "below",
-          },
+          band(...interval),
           ...suggestions.map(({ k }) => mark(k)),
         ],
         // Plotly wants the logarithm of an annotation's place on a logarithmic axis.
@@ -180,16 +170,7 @@ export class Charts {
           rangemode: "tozero",
         },
         shapes: [
-          {
-            type: "rect",
-            x0: Math.max(0, jump - window + 1),
-            x1: jump,
-            y0: 0,
-            y1: 1,
-            yref: "paper",
-            fillcolor: "#8883",
-            line: { width: 0 },
-          },
+          band(Math.max(0, jump - window + 1), jump),
           mark(jump),
         ],
         annotations: [note(jump, `k = ${jump}`)],
@@ -205,17 +186,7 @@ export class Charts {
         xaxis: { title: { text: "estimated number of groups" } },
         yaxis: { title: { text: "samples" } },
         shapes: [
-          {
-            type: "rect",
-            x0: interval[0] - 0.5,
-            x1: interval[1] + 0.5,
-            y0: 0,
-            y1: 1,
-            yref: "paper",
-            fillcolor: "#8882",
-            line: { width: 0 },
-            layer: "below",
-          },
+          band(interval[0] - 0.5, interval[1] + 0.5),
           mark(k),
         ],
         annotations: [note(k, `k = ${k}`)],
@@ -303,6 +274,20 @@ export class Charts {
 
 function mark(k, dash = "dash") {
   return { type: "line", x0: k, x1: k, y0: 0, y1: 1, yref: "paper", line: { color: "#888", width: 1.5, dash } };
+}
+
+function band(x0, x1) {
+  return {
+    type: "rect",
+    x0,
+    x1,
+    y0: 0,
+    y1: 1,
+    yref: "paper",
+    fillcolor: "#8882",
+    line: { width: 0 },
+    layer: "below",
+  };
 }
 
 function note(x, text, y = 1) {
