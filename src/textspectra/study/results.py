@@ -1,0 +1,149 @@
+"""What a study knows: the sets, their samples, and the outcome of every cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+OK = "ok"
+"""The status of a cell that came to its end; any other status is the reason why there are no numbers."""
+
+EXTRINSIC = ("ari", "nmi", "homogeneity", "completeness", "fowlkes_mallows")
+INTRINSIC = ("silhouette", "davies_bouldin", "calinski_harabasz", "cohesion_ratio")
+METRICS = (*EXTRINSIC, "k_relative_error", *INTRINSIC)
+
+LOWER_IS_BETTER = frozenset({"k_relative_error", "davies_bouldin"})
+
+
+class DatasetFacts(NamedTuple):
+    """A row of the paper's Table 1: what can be counted in a labelled set.
+
+    Attributes
+    ----------
+    name, title : str
+        How it is called in files, and for people.
+    instances, classes : int
+    mean_words : float
+    imbalance : float
+        The coefficient of variation of the class sizes.
+    source : str
+        The file, or the name on the hub, that it was read from.
+    digest : str
+        Stands for its texts and labels, in order.
+    """
+
+    name: str
+    title: str
+    instances: int
+    classes: int
+    mean_words: float
+    imbalance: float
+    source: str
+    digest: str
+
+
+class Variant(NamedTuple):
+    """One sample of a set: the rows follow from the set's digest, the kind, the size and the seed.
+
+    Attributes
+    ----------
+    dataset : str
+        The name of the set.
+    kind : {"random", "stratified", "whole"}
+    size : int
+        Number of rows.
+    classes : int
+        Classes that occur among them.
+    seed : int
+    """
+
+    dataset: str
+    kind: Literal["random", "stratified", "whole"]
+    size: int
+    classes: int
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """What the variant is called in tables.
+
+        Examples
+        --------
+        >>> Variant("reddit", "stratified", 2000, 50, 0).name
+        'reddit-stratified-2000'
+        """
+        return f"{self.dataset}-{self.kind}-{self.size}"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a study consists of, written before anything runs.
+
+    Attributes
+    ----------
+    datasets : tuple of DatasetFacts
+    variants : tuple of Variant
+    models : tuple of str
+    seed : int
+    """
+
+    datasets: tuple[DatasetFacts, ...]
+    variants: tuple[Variant, ...]
+    models: tuple[str, ...]
+    seed: int
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The outcome of one task on one variant with one model.
+
+    Attributes
+    ----------
+    variant : Variant
+    model : str
+    task : str
+        The name of the task, such as ``"kmeans_kest"``.
+    status : str
+        ``"ok"``, or why there are no values.
+    values : dict
+        What came out, as plain JSON values; the same for the same seed.
+    seconds : float
+        How long the task took.
+    peak_mb : float
+        The most memory that its process had.
+    """
+
+    variant: Variant
+    model: str
+    task: str
+    status: str
+    values: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    peak_mb: float = 0.0
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are values."""
+        return self.status == OK
+
+
+@dataclass(frozen=True)
+class Results:
+    """A manifest and the cells that are finished, in the order of the manifest.
+
+    Attributes
+    ----------
+    manifest : Manifest
+    cells : sequence of Cell
+    n_planned : int
+        How many cells there will be when the study is complete.
+    """
+
+    manifest: Manifest
+    cells: Sequence[Cell]
+    n_planned: int
+
+    def of(self, *tasks: str) -> Iterator[Cell]:
+        """Yield the cells of some tasks, whatever their status."""
+        return (cell for cell in self.cells if cell.task in tasks)
