@@ -21,6 +21,7 @@ COMMANDS = {
     "predict": "Put new texts into the groups of a saved model.",
     "report": "Make the page to explore a saved model in a browser.",
     "apply": "Take over the number of groups and the names that were set in a report.",
+    "study": "Compare clusterings on labelled sets, as the paper does.",
     "models": "List the embedding models that can be used, and what each needs.",
     "cache": "Show or clear the cache of embeddings.",
     "demo": "Run `cluster` on the example that comes with the package.",

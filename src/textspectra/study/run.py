@@ -1,0 +1,227 @@
+"""A study from its beginning to its end: plan, embed, and compute every cell that is not there yet."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from ..embedding.base import Backend
+from .cells import CellProcess, Limits, Work, failure
+from .datasets import Dataset, describe, load_datasets
+from .results import OK, Manifest, Results, Variant
+from .store import Planned, Store, cell_key
+from .tasks import TASKS, tasks_of
+from .variants import plan_variants, variant_rows
+from .vectors import Source, load_models, make_vectors, vector_source
+
+DEFAULT_LIMITS = Limits(seconds=1800, gigabytes=8)
+
+
+class Progress(Protocol):
+    """What is told while a study runs."""
+
+    def embedding(self, what: str, done: int, total: int) -> None:
+        """So many texts of a set have their vectors."""
+
+    def computing(self, done: int, total: int, seconds_left: float | None) -> None:
+        """So many cells are finished."""
+
+
+class _Quiet:
+    def embedding(self, what: str, done: int, total: int) -> None: ...
+
+    def computing(self, done: int, total: int, seconds_left: float | None) -> None: ...
+
+
+def run_study(
+    folder: Path,
+    *,
+    data: Path | None = None,
+    sets: Sequence[str] | None = None,
+    models: Sequence[str] = ("wordllama",),
+    max_size: int | None = None,
+    max_size_of: Mapping[str, int] | None = None,
+    seed: int = 0,
+    jobs: int | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    retry: bool = False,
+    progress: Progress | None = None,
+) -> Results:
+    """Compare the algorithms on labelled sets, or go on where an earlier run stopped.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the study is, or will be.
+    data, sets
+        Which labelled sets; see :func:`~textspectra.study.datasets.load_datasets`.
+    models : sequence of str, default=("wordllama",)
+        Embedding models.
+    max_size : int, optional
+        Leave out samples with more rows; a set that is taken whole is none.
+    max_size_of : mapping of str to int, optional
+        The same for some models: their cells say that they were not run.
+    seed : int, default=0
+        The same seed gives the same numbers.
+    jobs : int, optional
+        Cells at a time, a core each; as many as there are cores by default.
+    limits : Limits
+        What one cell may use.
+    retry : bool, default=False
+        Compute cells again that failed, crashed or ran into a limit.
+    progress : Progress, optional
+
+    Returns
+    -------
+    Results
+    """
+    backends = load_models(tuple(models))
+    study = _Study(load_datasets(sets, data), backends, seed, max_size)
+    store = Store(folder)
+    store.begin(study.manifest, study.plan)
+    telling = progress or _Quiet()
+    waiting = []
+    for planned in study.plan:
+        cell = store.get(planned)
+        if cell is not None and not (retry and _went_wrong(cell.status)):
+            continue
+        reason = _not_to_be_run(planned, max_size_of or {})
+        if reason is None:
+            waiting.append(planned)
+        else:
+            store.put(planned, failure(reason))
+    works = study.works(waiting, store.vectors, telling)
+    _Pool(store, works, jobs or os.cpu_count() or 1, limits, telling).run(waiting)
+    return store.read()
+
+
+def _went_wrong(status: str) -> bool:
+    return status != OK and not status.startswith("not run")
+
+
+def _not_to_be_run(planned: Planned, max_size_of: Mapping[str, int]) -> str | None:
+    n = planned.variant.size
+    limit = max_size_of.get(planned.model)
+    if limit is not None and n > limit and planned.variant.kind != "whole":
+        return f"not run: n > {limit:,} for {planned.model}"
+    limit = TASKS[planned.task].max_rows
+    return f"not run: n > {limit:,}" if limit is not None and n > limit else None
+
+
+class _Study:
+    """What there is to do, and where its rows come from."""
+
+    def __init__(
+        self, datasets: Sequence[Dataset], backends: Mapping[str, Backend], seed: int, max_size: int | None
+    ) -> None:
+        self._datasets = {dataset.name: dataset for dataset in datasets}
+        facts = {dataset.name: describe(dataset) for dataset in datasets}
+        variants = plan_variants(datasets, seed=seed, max_size=max_size)
+        self.manifest = Manifest(tuple(facts.values()), tuple(variants), tuple(backends), seed)
+        self._sources: dict[tuple[str, str], Source] = {
+            (dataset.name, model): vector_source(dataset, facts[dataset.name], model, backend)
+            for dataset in datasets
+            for model, backend in backends.items()
+        }
+        self.plan = [
+            Planned(variant, model, task, cell_key(variant, self._sources[variant.dataset, model].key, task))
+            for variant in variants
+            for model in backends
+            for task in tasks_of(variant, variants)
+        ]
+
+    def works(self, waiting: Sequence[Planned], folder: Path, progress: Progress) -> dict[Planned, Work]:
+        """Embed the rows of all waiting cells, a set and a model at a time, and say which rows each cell has."""
+        groups: dict[tuple[str, str], list[Planned]] = defaultdict(list)
+        for planned in waiting:
+            groups[planned.variant.dataset, planned.model].append(planned)
+        works = {}
+        for (name, model), cells in groups.items():
+            dataset = self._datasets[name]
+            rows_of = {cell.variant: variant_rows(cell.variant, dataset.labels) for cell in cells}
+            rows = np.unique(np.concatenate(list(rows_of.values())))
+
+            def tell(done: int, total: int, what: str = f"{dataset.title} with {model}") -> None:
+                progress.embedding(what, done, total)
+
+            file = make_vectors(dataset, self._sources[name, model], rows, folder, progress=tell)
+            for cell in cells:
+                mine = rows_of[cell.variant]
+                positions = np.searchsorted(rows, mine)
+                works[cell] = Work(cell.task, file, positions, dataset.labels[mine], cell.variant.seed)
+        return works
+
+
+class _Running(NamedTuple):
+    planned: Planned
+    process: CellProcess
+    start: float
+
+
+class _Pool:
+    """Keeps some processes busy with cells, small ones first, and stores what comes back."""
+
+    def __init__(
+        self, store: Store, works: Mapping[Planned, Work], jobs: int, limits: Limits, progress: Progress
+    ) -> None:
+        self._store, self._works, self._jobs, self._limits, self._progress = store, works, jobs, limits, progress
+        self._running: list[_Running] = []
+        self._taken: dict[str, list[tuple[int, float]]] = defaultdict(list)
+
+    def run(self, waiting: Sequence[Planned]) -> None:
+        queue = sorted(waiting, key=lambda planned: planned.variant.size, reverse=True)
+        try:
+            while queue or self._running:
+                while queue and len(self._running) < self._jobs:
+                    planned = queue.pop()
+                    process = CellProcess(self._works[planned], self._limits)
+                    self._running.append(_Running(planned, process, time.monotonic()))
+                self._collect()
+                unfinished = len(queue) + len(self._running)
+                self._progress.computing(len(waiting) - unfinished, len(waiting), self._seconds_left(queue))
+        finally:  # an error or Ctrl-C must leave no process behind
+            for running in self._running:
+                running.process.stop()
+
+    def _collect(self) -> None:
+        """Wait until a cell has ended or has had its time."""
+        next_deadline = min(running.process.deadline for running in self._running)
+        ready = wait(
+            [running.process.connection for running in self._running], max(0, next_deadline - time.monotonic())
+        )
+        for running in list(self._running):
+            if running.process.connection in ready:
+                self._finish(running, running.process.outcome())
+            elif time.monotonic() >= running.process.deadline:
+                running.process.stop()
+                self._finish(running, failure(f"timed out after {self._limits.seconds:g} s"))
+
+    def _finish(self, running: _Running, outcome: Mapping[str, object]) -> None:
+        self._running.remove(running)
+        self._store.put(running.planned, outcome)
+        took = time.monotonic() - running.start
+        self._taken[running.planned.task].append((running.planned.variant.size, took))
+
+    def _seconds_left(self, queue: Sequence[Planned]) -> float | None:
+        """Guess from the finished cells of the same task: its time a row, which grows with the rows if anything."""
+        if not self._taken:
+            return None
+        rates = {
+            task: sum(took for _, took in cells[-5:]) / sum(size for size, _ in cells[-5:])
+            for task, cells in self._taken.items()
+        }
+        usual = float(np.median(list(rates.values())))
+
+        def seconds(variant: Variant, task: str) -> float:
+            return min(self._limits.seconds, rates.get(task, usual) * variant.size)
+
+        total = sum(seconds(planned.variant, planned.task) for planned in queue)
+        total += sum(seconds(one.planned.variant, one.planned.task) / 2 for one in self._running)
+        return total / self._jobs
