@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 ASSETS := src/textspectra/report/assets
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock
 
-.PHONY: demo test lint format picture bench bench-k lock clean venv-package
+.PHONY: demo test lint format picture bench bench-k study lock clean venv-package
 
 demo: $(VENV)/.demo
 	$(BIN)/textspectra demo
@@ -42,6 +42,12 @@ bench: $(VENV)/.bench
 # How well k is found, against rivals; half an hour on two cores, and goes on where it stopped.
 bench-k: $(VENV)/.bench
 	$(BIN)/python benchmarks/k_recovery.py
+
+# The paper's experiments on the sets in TEXTSPECTRA_DATA; some hours on two cores, and goes on where it stopped.
+study: $(VENV)/.dev
+	$(BIN)/textspectra study run .cache/study --data "$${TEXTSPECTRA_DATA:-../shared/data}" \
+		--models wordllama,minilm --max-size 100000 --max-size minilm=2000
+	$(BIN)/textspectra study report .cache/study --out docs/study --overwrite
 
 $(VENV)/.base: pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed; try: make PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'

@@ -109,7 +109,7 @@ class Cell:
     values : dict
         What came out, as plain JSON values; the same for the same seed.
     seconds : float
-        How long the task took.
+        How long the task took, as time of one core.
     peak_mb : float
         The most memory that its process had.
     """

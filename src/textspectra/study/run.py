@@ -15,7 +15,7 @@ import numpy as np
 from ..embedding.base import Backend
 from .cells import CellProcess, Limits, Work, failure
 from .datasets import Dataset, describe, load_datasets
-from .results import OK, Manifest, Results, Variant
+from .results import OK, Manifest, Results
 from .store import Planned, Store, cell_key
 from .tasks import TASKS, tasks_of
 from .variants import plan_variants, variant_rows
@@ -210,18 +210,30 @@ class _Pool:
         self._taken[running.planned.task].append((running.planned.variant.size, took))
 
     def _seconds_left(self, queue: Sequence[Planned]) -> float | None:
-        """Guess from the finished cells of the same task: its time a row, which grows with the rows if anything."""
+        """Guess from the finished cells how long the others take."""
         if not self._taken:
             return None
-        rates = {
-            task: sum(took for _, took in cells[-5:]) / sum(size for size, _ in cells[-5:])
-            for task, cells in self._taken.items()
-        }
-        usual = float(np.median(list(rates.values())))
+        finished = [cell for cells in self._taken.values() for cell in cells]
 
-        def seconds(variant: Variant, task: str) -> float:
-            return min(self._limits.seconds, rates.get(task, usual) * variant.size)
+        def seconds(planned: Planned) -> float:
+            guess = _time_at(planned.variant.size, self._taken.get(planned.task, finished))
+            return min(self._limits.seconds, guess)
 
-        total = sum(seconds(planned.variant, planned.task) for planned in queue)
-        total += sum(seconds(one.planned.variant, one.planned.task) / 2 for one in self._running)
+        total = sum(map(seconds, queue)) + sum(seconds(one.planned) / 2 for one in self._running)
         return total / self._jobs
+
+
+def _time_at(size: int, finished: Sequence[tuple[int, float]]) -> float:
+    """Guess the time of a cell by a power of its size, fitted to those that are finished; linear with a single size.
+
+    Examples
+    --------
+    >>> round(_time_at(4000, [(1000, 1.0), (2000, 4.0)])), round(_time_at(4000, [(1000, 1.0)]))
+    (16, 4)
+    """
+    sizes, took = np.array(finished, float).T
+    power = 1.0
+    if len(np.unique(sizes)) > 1:
+        power = float(np.clip(np.polyfit(np.log(sizes), np.log(np.maximum(took, 1e-3)), 1)[0], 0, 3))
+    nearest = np.argsort(np.abs(np.log(sizes / size)), kind="stable")[:3]
+    return float(np.mean(took[nearest] * (size / sizes[nearest]) ** power))
