@@ -16,25 +16,6 @@ pytest.importorskip("wordllama")
 EXAMPLE = Path(__file__).parents[1] / "examples" / "customer_messages.csv"
 
 
-@pytest.fixture(scope="session")
-def cache_folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("cache")
-
-
-@pytest.fixture
-def run(tmp_path, cache_folder):
-    def call(*arguments, code=0, stdin=b"", **environment):
-        env = {**os.environ, "TEXTSPECTRA_CACHE": str(cache_folder), "COLUMNS": "120", **environment}
-        command = [sys.executable, "-m", "textspectra", *map(str, arguments)]
-        done = subprocess.run(command, cwd=tmp_path, env=env, input=stdin, capture_output=True, check=False)  # noqa: S603
-        assert done.returncode == code, done.stderr.decode()
-        assert b"Traceback" not in done.stderr
-        done.out, done.err = done.stdout.decode(), done.stderr.decode()
-        return done
-
-    return call
-
-
 @pytest.fixture
 def tickets(tmp_path):
     path = tmp_path / "tickets.csv"

@@ -12,5 +12,5 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:
-        sys.stderr.write("stopped. Embeddings that are in the cache will not be computed again.\n")
+        sys.stderr.write("stopped. What is finished is kept: the same command goes on from there.\n")
         sys.exit(130)

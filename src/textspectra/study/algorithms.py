@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import silhouette_score
 
-from ..baselines import BASELINES, Clustering, run_baseline
+from ..baselines import BASELINES, NOISE, Clustering, run_baseline
 from ..clustering import AutoAgglomerative, AutoKMeans
+from ..evaluation import evaluate
 from ..kestimate import estimate_k
 from ..rows import take_units, unit_rows
 from ..spectrum import graph_spectrum
+from .results import METRICS, rounded
 
 PAPERS_SIX = ("hdbscan", "optics", "affinity_propagation", "leiden", "kmeans_kest", "hac_kest")
 """The algorithms of the paper's tables."""
@@ -103,6 +105,16 @@ def silhouette_k(X: Array, n_classes: int, seed: int) -> int:
 def constant_k(X: Array, n_classes: int, seed: int) -> int:
     """Return the same k whatever the data."""
     return CONSTANT
+
+
+def scores(found: Clustering, X: Array, truth: NDArray[np.intp], seed: int) -> dict[str, Any]:
+    """Return k, the share of noise and every metric of a clustering."""
+    row = evaluate(X, found.labels, truth, random_state=seed)
+    n_classes = int(row["n_classes"])
+    # Rows left out as noise are scored like a cluster of their own, but are not counted as one.
+    row["k_relative_error"] = abs(found.k - n_classes) / n_classes
+    metrics = {metric: rounded(row[metric]) for metric in METRICS}
+    return {"k": found.k, "noise": rounded(float(np.mean(found.labels == NOISE))), **metrics}
 
 
 def _at(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import threading
 import time
@@ -117,6 +118,7 @@ def _context() -> Any:
 
 
 def _serve(connection: Connection, work: Work, limits: Limits) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the study stops its cells itself
     threading.Thread(target=_end_with_parent, args=(connection,), daemon=True).start()
     for variable in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):  # read by what is imported from here on
         os.environ[variable] = "1"

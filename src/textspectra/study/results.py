@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -14,6 +15,17 @@ INTRINSIC = ("silhouette", "davies_bouldin", "calinski_harabasz", "cohesion_rati
 METRICS = (*EXTRINSIC, "k_relative_error", *INTRINSIC)
 
 LOWER_IS_BETTER = frozenset({"k_relative_error", "davies_bouldin"})
+
+
+def rounded(value: float) -> float | None:
+    """Cut off what differs between machines; JSON has no NaN.
+
+    Examples
+    --------
+    >>> rounded(1 / 3), rounded(float("nan"))
+    (0.333333, None)
+    """
+    return None if math.isnan(value) else float(f"{value:.6g}")
 
 
 class DatasetFacts(NamedTuple):

@@ -1,0 +1,271 @@
+"""Running a study: cells in processes of their own, the store, the command, and being killed."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from labelled_sets import DATA
+
+from textspectra import __version__
+from textspectra.errors import UserError
+from textspectra.study.cells import CellProcess, Limits, Work
+from textspectra.study.results import OK, Manifest, Variant
+from textspectra.study.run import run_study
+from textspectra.study.store import Planned, Store, cell_key, read_results
+from textspectra.study.tasks import TASKS, tasks_of
+
+pytest.importorskip("wordllama")
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "customer_messages.csv"
+
+GENEROUS = Limits(seconds=600, gigabytes=8)
+
+
+def example_rows(intents):
+    with EXAMPLE.open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["message"].strip() and row["intent"] in intents]
+    return [row["message"] for row in rows], [row["intent"] for row in rows]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Make a folder with two small sets: BLESS, where the labelled sets are at hand, and messages of the example."""
+    folder = tmp_path_factory.mktemp("data")
+    texts, labels = example_rows({"reset_password", "subscription_cancel"})
+    pq.write_table(pa.table({"text": texts, "label": labels}), folder / "messages.parquet")
+    if (DATA / "bless.parquet").exists():
+        pq.write_table(pq.read_table(DATA / "bless.parquet"), folder / "words.parquet")
+    return folder
+
+
+@pytest.fixture
+def work(tmp_path):
+    """Build the work for one cell: a task on some rows around three directions."""
+
+    def build(task, n=60, d=8, truth=None):
+        rng = np.random.default_rng(0)
+        classes = np.arange(n) % 3
+        np.save(tmp_path / "v.npy", (np.eye(3, d)[classes] + 0.1 * rng.standard_normal((n, d))).astype(np.float32))
+        return Work(task, tmp_path / "v.npy", np.arange(n), classes if truth is None else truth, 0)
+
+    return build
+
+
+def outcome_of(work, limits=GENEROUS):
+    process = CellProcess(work, limits)
+    process.connection.poll(None)
+    return process.outcome()
+
+
+def test_a_cell_has_scores_time_and_memory(work):
+    outcome = outcome_of(work("kmeans_true"))
+    assert outcome["status"] == OK
+    assert outcome["values"]["k"] == 3
+    assert outcome["values"]["ari"] == 1.0
+    assert outcome["peak_mb"] > 10
+    assert outcome["seconds"] > 0
+    json.dumps(outcome, allow_nan=False)
+
+
+def test_an_error_in_a_cell_is_its_outcome(work):
+    outcome = outcome_of(work("kmeans_true", truth=np.arange(59)))
+    assert outcome["status"].startswith("failed: ")
+    assert outcome["values"] == {}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems limit address space, or nothing")
+def test_a_cell_may_not_take_more_memory_than_allowed(work):
+    outcome = outcome_of(work("affinity_propagation", n=5000), Limits(600, 0.3))
+    assert outcome["status"].startswith("out of memory")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_crash_is_told_by_its_signal(work):
+    process = CellProcess(work("optics", n=4000), GENEROUS)
+    os.kill(process._process.pid, signal.SIGSEGV)
+    process.connection.poll(None)
+    assert process.outcome()["status"] == "crashed (signal 11)"
+
+
+def test_rows_without_a_direction_are_left_out(work):
+    some = work("kmeans_true")
+    vectors = np.load(some.vectors)
+    vectors[7] = 0
+    np.save(some.vectors, vectors)
+    assert outcome_of(some)["values"]["k"] == 3
+
+
+def test_limits_make_rows_and_the_others_go_on(data, tmp_path):
+    results = run_study(tmp_path / "study", data=data, sets=["messages"], limits=Limits(0.02, 8), jobs=2)
+    assert len(results.cells) == results.n_planned
+    assert {cell.status for cell in results.cells} <= {OK, "timed out after 0.02 s"}
+    late = [cell for cell in results.cells if cell.task == "umap_hdbscan"]
+    assert late[0].status == "timed out after 0.02 s"
+
+
+def test_what_is_too_large_says_so(data, tmp_path, monkeypatch):
+    monkeypatch.setitem(TASKS, "optics", TASKS["optics"]._replace(max_rows=10))
+    for name in set(TASKS) - {"optics", "similarity"}:
+        monkeypatch.setitem(TASKS, name, TASKS[name]._replace(max_rows=1))
+    results = run_study(tmp_path / "study", data=data, sets=["messages"])
+    told = {cell.task: cell.status for cell in results.cells}
+    assert told["optics"] == "not run: n > 10"
+    assert told["similarity"] == OK
+
+
+def test_a_model_can_have_a_limit_of_its_own(tmp_path, monkeypatch):
+    for name in TASKS:
+        monkeypatch.setitem(TASKS, name, TASKS[name]._replace(max_rows=1))
+    texts, labels = example_rows({"reset_password", "subscription_cancel"})
+    folder = tmp_path / "data"
+    folder.mkdir()
+    repeated = 600 // len(texts) + 1
+    pq.write_table(pa.table({"text": texts * repeated, "label": labels * repeated}), folder / "many.parquet")
+    results = run_study(tmp_path / "study", data=folder, max_size_of={"wordllama": 400})
+    assert {cell.status for cell in results.cells} == {"not run: n > 400 for wordllama"}
+
+
+def one_cell(folder, **changes):
+    variant = Variant("bless", "whole", 200, 17, 0)
+    planned = Planned(variant, "wordllama", "optics", cell_key(variant, "source", "optics"))
+    store = Store(folder)
+    store.begin(Manifest((), (variant,), ("wordllama",), 0), [planned])
+    described = json.loads((folder / "study.json").read_text())
+    (folder / "study.json").write_text(json.dumps(described | changes))
+    return store, planned
+
+
+def test_a_cell_that_is_stored_is_read_again(tmp_path):
+    store, planned = one_cell(tmp_path / "s")
+    assert store.get(planned) is None
+    store.put(planned, {"status": OK, "values": {"k": 3}, "seconds": 1.5, "peak_mb": 9.0})
+    results = read_results(tmp_path / "s")
+    assert results.n_planned == 1
+    assert results.cells[0].values == {"k": 3}
+    assert next(results.of("optics")).ok
+
+
+def test_a_store_of_another_version_is_not_mixed_with_this_one(tmp_path):
+    one_cell(tmp_path / "s", textspectra="0.0.1")
+    with pytest.raises(
+        UserError, match=rf"was written by textspectra 0.0.1, and this is {__version__}: one table must"
+    ):
+        one_cell(tmp_path / "s")
+    assert len(read_results(tmp_path / "s").cells) == 0
+
+
+def test_a_store_in_another_format_is_not_read(tmp_path):
+    one_cell(tmp_path / "s", format=99)
+    with pytest.raises(
+        UserError, match=r"in format 99, and this is .* Choose another folder, or install that version.$"
+    ):
+        read_results(tmp_path / "s")
+
+
+def test_a_folder_with_other_things_is_not_written_to(tmp_path):
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(UserError, match="has other files in it; choose a new or an empty folder for the study"):
+        one_cell(tmp_path)
+
+
+def test_the_key_follows_inputs_and_code(monkeypatch):
+    variant = Variant("bless", "whole", 200, 17, 0)
+    key = cell_key(variant, "source", "leiden")
+    assert key == cell_key(variant, "source", "leiden")
+    others = {
+        cell_key(variant._replace(seed=1), "source", "leiden"),
+        cell_key(variant, "other vectors", "leiden"),
+        cell_key(variant, "source", "optics"),
+    }
+    monkeypatch.setattr("textspectra.study.store.code_digest", lambda of_task: "other code")
+    others.add(cell_key(variant, "source", "leiden"))
+    monkeypatch.undo()
+    monkeypatch.setattr("textspectra.study.store.version", lambda name: "99")
+    others.add(cell_key(variant, "source", "leiden"))
+    assert len(others - {key}) == 5
+
+
+def test_ablations_are_made_once_a_set():
+    variants = [Variant("a", kind, size, 5, 0) for size in (500, 5000, 50_000) for kind in ("random", "stratified")]
+    with_sweeps = [variant.name for variant in variants if "sweep-raw-1000" in tasks_of(variant, variants)]
+    assert with_sweeps == ["a-stratified-5000"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--data", "nowhere"], "There is no folder nowhere. Give the folder of the labelled sets with --data."),
+        (["--data", "{data}", "--models", "wordlama"], "There is no model 'wordlama'. Did you mean wordllama?"),
+        (["--data", "{data}", "--sets", "cars"], "There is no set 'cars'. Known are: "),
+        (["--data", "{data}", "--max-size", "many"], "'many' is neither a number of rows nor MODEL=N."),
+        (["--data", "{data}", "--sets", " , "], "A list of names is empty; separate names by commas."),
+    ],
+)
+def test_mistakes_get_one_line_and_no_store(run, data, tmp_path, arguments, message):
+    done = run("study", "run", "s", *[part.format(data=data) for part in arguments], code=2)
+    assert message in done.err
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_report_of_nothing_says_how_to_make_a_study(run):
+    done = run("study", "report", "s", code=2)
+    assert done.err.strip() == "error: There is no study in s: make one with `textspectra study run s`."
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_killed_three_times_a_study_ends_as_if_it_had_not_been(run, data, tmp_path, cache_folder):
+    """One study in peace, one killed at three random moments: equal tables, byte by byte."""
+    run("study", "run", "peace", "--data", data)
+    planned = read_results(tmp_path / "peace").n_planned
+    env = {**os.environ, "TEXTSPECTRA_CACHE": str(cache_folder)}
+    command = [sys.executable, "-m", "textspectra", "study", "run", "killed", "--data", str(data)]
+    cells = tmp_path / "killed" / "cells"
+    for target in sorted(np.random.default_rng().integers(0, planned - 1, 3).tolist()):
+        process = subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.DEVNULL)  # noqa: S603
+        while not cells.exists() or len(list(cells.glob("*.json"))) < target:
+            try:
+                process.wait(0.02)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        process.kill()
+        process.wait()
+    run("study", "run", "killed", "--data", data)
+    for name in ("peace", "killed"):
+        run("study", "report", name)
+    tables = [(tmp_path / name / "report" / "results.csv").read_bytes() for name in ("peace", "killed")]
+    assert tables[0] == tables[1]
+    assert len(tables[0].splitlines()) > 15
+    results = read_results(tmp_path / "killed")
+    assert [cell.status for cell in results.cells] == [OK] * planned
+    stored = {name: sorted(path.name for path in (tmp_path / name / "cells").iterdir()) for name in ("peace", "killed")}
+    assert stored["peace"] == stored["killed"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)])
+def test_no_process_outlives_a_study_that_was_stopped(data, tmp_path, cache_folder, how, code):
+    """The cells hold the write end of a pipe: only when the last of them is gone can it be read to its end."""
+    command = [sys.executable, "-m", "textspectra", "study", "run", "s", "--data", str(data), "--jobs", "2"]
+    env = {**os.environ, "TEXTSPECTRA_CACHE": str(cache_folder)}
+    process = subprocess.Popen(  # noqa: S603
+        command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    )
+    cells = tmp_path / "s" / "cells"
+    while process.poll() is None and not (cells.exists() and any(cells.glob("*.json"))):
+        continue
+    if how is signal.SIGKILL:
+        process.kill()
+    else:
+        os.killpg(process.pid, how)
+    told, _ = process.communicate()
+    assert process.returncode == code
+    assert b"Traceback" not in told
