@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -98,12 +98,18 @@ class Manifest:
     variants : tuple of Variant
     models : tuple of str
     seed : int
+    max_size : int or None
+        Larger samples were left out.
+    max_size_of : mapping of str to int
+        The same for some models.
     """
 
     datasets: tuple[DatasetFacts, ...]
     variants: tuple[Variant, ...]
     models: tuple[str, ...]
     seed: int
+    max_size: int | None = None
+    max_size_of: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

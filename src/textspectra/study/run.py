@@ -15,7 +15,7 @@ import numpy as np
 from ..embedding.base import Backend
 from .cells import CellProcess, Limits, Work, failure
 from .datasets import Dataset, describe, load_datasets
-from .results import OK, Manifest, Results
+from .results import OK, Manifest, Results, Variant
 from .store import Planned, Store, cell_key
 from .tasks import TASKS, tasks_of
 from .variants import plan_variants, variant_rows
@@ -83,7 +83,7 @@ def run_study(
     Results
     """
     backends = load_models(tuple(models))
-    study = _Study(load_datasets(sets, data), backends, seed, max_size)
+    study = _Study(load_datasets(sets, data), backends, seed, max_size, max_size_of or {})
     store = Store(folder)
     store.begin(study.manifest, study.plan)
     telling = progress or _Quiet()
@@ -92,7 +92,7 @@ def run_study(
         cell = store.get(planned)
         if cell is not None and not (retry and _went_wrong(cell.status)):
             continue
-        reason = _not_to_be_run(planned, max_size_of or {})
+        reason = study.why_not(planned)
         if reason is None:
             waiting.append(planned)
         else:
@@ -106,25 +106,23 @@ def _went_wrong(status: str) -> bool:
     return status != OK and not status.startswith("not run")
 
 
-def _not_to_be_run(planned: Planned, max_size_of: Mapping[str, int]) -> str | None:
-    n = planned.variant.size
-    limit = max_size_of.get(planned.model)
-    if limit is not None and n > limit and planned.variant.kind != "whole":
-        return f"not run: n > {limit:,} for {planned.model}"
-    limit = TASKS[planned.task].max_rows
-    return f"not run: n > {limit:,}" if limit is not None and n > limit else None
-
-
 class _Study:
     """What there is to do, and where its rows come from."""
 
     def __init__(
-        self, datasets: Sequence[Dataset], backends: Mapping[str, Backend], seed: int, max_size: int | None
+        self,
+        datasets: Sequence[Dataset],
+        backends: Mapping[str, Backend],
+        seed: int,
+        max_size: int | None,
+        max_size_of: Mapping[str, int],
     ) -> None:
         self._datasets = {dataset.name: dataset for dataset in datasets}
         facts = {dataset.name: describe(dataset) for dataset in datasets}
         variants = plan_variants(datasets, seed=seed, max_size=max_size)
-        self.manifest = Manifest(tuple(facts.values()), tuple(variants), tuple(backends), seed)
+        self.manifest = Manifest(
+            tuple(facts.values()), tuple(variants), tuple(backends), seed, max_size, dict(max_size_of)
+        )
         self._sources: dict[tuple[str, str], Source] = {
             (dataset.name, model): vector_source(dataset, facts[dataset.name], model, backend)
             for dataset in datasets
@@ -134,8 +132,19 @@ class _Study:
             Planned(variant, model, task, cell_key(variant, self._sources[variant.dataset, model].key, task))
             for variant in variants
             for model in backends
-            for task in tasks_of(variant, variants)
+            for task in tasks_of(variant, [one for one in variants if not self._too_large(one, model)])
         ]
+
+    def why_not(self, planned: Planned) -> str | None:
+        """Return the reason why a cell is not to be computed, if there is one."""
+        if self._too_large(planned.variant, planned.model):
+            return f"not run: n > {self.manifest.max_size_of[planned.model]:,} for {planned.model}"
+        limit = TASKS[planned.task].max_rows
+        return f"not run: n > {limit:,}" if limit is not None and planned.variant.size > limit else None
+
+    def _too_large(self, variant: Variant, model: str) -> bool:
+        limit = self.manifest.max_size_of.get(model)
+        return limit is not None and variant.size > limit and variant.kind != "whole"
 
     def works(self, waiting: Sequence[Planned], folder: Path, progress: Progress) -> dict[Planned, Work]:
         """Embed the rows of all waiting cells, a set and a model at a time, and say which rows each cell has."""

@@ -115,6 +115,8 @@ class Store:
             "textspectra": __version__,
             "seed": manifest.seed,
             "models": list(manifest.models),
+            "max_size": manifest.max_size,
+            "max_size_of": dict(manifest.max_size_of),
             "datasets": [facts._asdict() for facts in manifest.datasets],
             "variants": [variant._asdict() for variant in variants],
             "cells": [[variants.index(cell.variant), cell.model, cell.task, cell.key] for cell in plan],
@@ -148,6 +150,8 @@ class Store:
             variants=variants,
             models=tuple(described["models"]),
             seed=described["seed"],
+            max_size=described["max_size"],
+            max_size_of=described["max_size_of"],
         )
         plan = [Planned(variants[place], *rest) for place, *rest in described["cells"]]
         cells = [cell for planned in plan if (cell := self.get(planned)) is not None]
