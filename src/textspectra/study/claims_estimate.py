@@ -1,0 +1,315 @@
+"""How the paper's claims about the estimate of k are judged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from .evidence import Evidence
+from .results import Cell
+from .statistics import ALPHA, mean, spearman
+from .sweeps import DEFAULT_TAU, DEFAULT_WINDOW, MODERATE_WINDOWS, SweepPoint, grouped, mean_error
+from .verdicts import Outcome, Verdict, all_of, most_of, some_of, unknown
+from .wording import listing, number, p_value, share, span
+
+MANY_CLASSES = 50
+NEAR = 1.1
+"""An error of at most so many times the lowest counts as about as good."""
+
+RIVALS = ("hdbscan", "optics", "affinity_propagation", "leiden")
+
+
+def eigengap(evidence: Evidence) -> Outcome:
+    """Judge by every cell of a variant with at least 10 classes."""
+    cells = [cell for cell in evidence.ok("kmeans_eigengap") if cell.variant.classes >= 10]
+    parts = [cell.values["k"] < 5 for cell in cells]
+    if not parts:
+        return unknown()
+    found = span([cell.values["k"] for cell in cells], 0)
+    measured = f"k < 5 in {share(sum(parts), len(parts))} cells; k is {found}"
+    return Outcome(all_of(parts), measured, _basis(evidence, cells))
+
+
+def negative_cosines(evidence: Evidence) -> Outcome:
+    """Judge by the share of negative cosines on each set with each model."""
+    cells = [cell for cell in evidence.ok("similarity") if cell.values.get("negative") is not None]
+    shares = [cell.values["negative"] for cell in cells]
+    if not shares:
+        return unknown()
+    parts = [value < 0.05 for value in shares]
+    percent = span([100 * value for value in shares], 1)
+    measured = f"{percent} % of the cosines are negative; below 5 % in {share(sum(parts), len(parts))} cases"
+    return Outcome(all_of(parts), measured, _basis(evidence, cells))
+
+
+def window_error(evidence: Evidence) -> Outcome:
+    """Judge by the trend of the mean error over windows."""
+    return _window_trend(evidence, mean_error, "mean error")
+
+
+def window_fallback(evidence: Evidence) -> Outcome:
+    """Judge by the trend of the share of samples without an answer."""
+    return _window_trend(evidence, _fallback, "share without an answer")
+
+
+def _fallback(points: Sequence[SweepPoint]) -> float:
+    return mean(point.fallback for point in points)
+
+
+def _window_trend(evidence: Evidence, what: Callable[[Sequence[SweepPoint]], float], noun: str) -> Outcome:
+    points = evidence.window_sweep
+    groups = grouped(points, lambda point: point.window)
+    if len(groups) < 5:
+        return unknown()
+    values = [what(group) for group in groups.values()]
+    windows = [float(group[0].window) for group in groups.values()]
+    trend = spearman(windows, values) or 0.0
+    measured = (
+        f"{noun} {number(values[0])} at w = {windows[0]:.0f}, {number(values[-1])} at w = {windows[-1]:.0f}; "
+        f"Spearman {number(trend)}"
+    )
+    return Outcome(all_of([trend >= 0.5, values[-1] > values[0]]), measured, _sweep_basis(evidence, points))
+
+
+def window_moderate(evidence: Evidence) -> Outcome:
+    """Judge windows up to 7 against larger ones."""
+    points = evidence.window_sweep
+    small = [point for point in points if point.window in MODERATE_WINDOWS]
+    large = [point for point in points if point.window not in MODERATE_WINDOWS]
+    if not small or not large:
+        return unknown()
+    errors, fallbacks = (mean_error(small), mean_error(large)), (_fallback(small), _fallback(large))
+    measured = (
+        f"mean error {number(errors[0])} up to w = 7, {number(errors[1])} above; "
+        f"without an answer {number(fallbacks[0])} and {number(fallbacks[1])}"
+    )
+    parts = [errors[0] < errors[1], fallbacks[0] < fallbacks[1]]
+    return Outcome(all_of(parts), measured, _sweep_basis(evidence, points))
+
+
+def window_default(evidence: Evidence) -> Outcome:
+    """Judge w = 3 against the best window."""
+    points = evidence.window_sweep
+    groups = grouped(points, lambda point: point.window)
+    if DEFAULT_WINDOW not in groups or len(groups) < 2:
+        return unknown()
+    errors = {group[0].window: mean_error(group) for group in groups.values()}
+    fallbacks = {group[0].window: _fallback(group) for group in groups.values()}
+    best = min(errors, key=lambda window: errors[window])
+    measured = (
+        f"mean error {number(errors[DEFAULT_WINDOW])} at w = 3, lowest {number(errors[best])} at w = {best}; "
+        f"without an answer {number(fallbacks[DEFAULT_WINDOW])} at w = 3, lowest {number(min(fallbacks.values()))}"
+    )
+    parts = [
+        errors[DEFAULT_WINDOW] <= NEAR * errors[best],
+        fallbacks[DEFAULT_WINDOW] <= min(fallbacks.values()) + 0.01,
+    ]
+    return Outcome(all_of(parts), measured, _sweep_basis(evidence, points))
+
+
+def tau_time(evidence: Evidence) -> Outcome:
+    """Judge by the mean run time at each cap."""
+    points = evidence.tau_sweep
+    groups = list(grouped(points, lambda point: point.tau).values())
+    if len(groups) < 2:
+        return unknown()
+    seconds = [mean(point.seconds for point in group) for group in groups]
+    told = ", ".join(f"{number(s, 1)} s at {g[0].tau:,}" for s, g in zip(seconds, groups, strict=True))
+    rises = [after > before for before, after in pairwise(seconds)]
+    return Outcome(all_of(rises), told, _sweep_basis(evidence, points))
+
+
+def tau_larger(evidence: Evidence) -> Outcome:
+    """Judge by whether the error falls at every step on a set."""
+    errors = _tau_errors(evidence)
+    parts = [not all(np.diff(list(row.values())) < 0) for row in errors.values()]
+    measured = f"error falls at every step on {share(len(parts) - sum(parts), len(parts))} sets"
+    return _tau_outcome(evidence, parts, measured, all_of)
+
+
+def tau_range(evidence: Evidence) -> Outcome:
+    """Judge by whether 500 or 1,000 is about as good as the best cap on a set."""
+    errors = _tau_errors(evidence)
+    parts = [min(row[500], row[1000]) <= NEAR * min(row.values()) for row in errors.values() if {500, 1000} <= {*row}]
+    measured = f"500 or 1,000 within 10 % of the lowest error on {share(sum(parts), len(parts))} sets"
+    return _tau_outcome(evidence, parts, measured, most_of)
+
+
+def tau_default(evidence: Evidence) -> Outcome:
+    """Judge the error at 1,000 against the best cap, and its time against the next."""
+    groups = grouped(evidence.tau_sweep, lambda point: point.tau)
+    errors = {group[0].tau: mean_error(group) for group in groups.values()}
+    seconds = {group[0].tau: mean(point.seconds for point in group) for group in groups.values()}
+    slowest = max(errors, default=0)
+    if DEFAULT_TAU not in errors or slowest == DEFAULT_TAU:
+        return unknown()
+    best = min(errors, key=lambda tau: errors[tau])
+    measured = (
+        f"mean error {number(errors[DEFAULT_TAU])} at 1,000, lowest {number(errors[best])} at {best:,}; "
+        f"{number(seconds[DEFAULT_TAU], 1)} s against {number(seconds[slowest], 1)} s at {slowest:,}"
+    )
+    parts = [errors[DEFAULT_TAU] <= NEAR * errors[best], seconds[DEFAULT_TAU] < seconds[slowest]]
+    return _tau_outcome(evidence, parts, measured, all_of)
+
+
+def tau_small(evidence: Evidence) -> Outcome:
+    """Judge the smallest cap on the sets with at least 50 classes."""
+    many = {point.dataset for point in evidence.tau_sweep if point.classes >= MANY_CLASSES}
+    rows = {name: row for name, row in _tau_errors(evidence).items() if name in many and {200, 1000} <= {*row}}
+    parts = [row[200] >= NEAR * row[1000] for row in rows.values()]
+    told = "; ".join(
+        f"{evidence.title(name)}: error {number(row[200])} at 200, {number(row[1000])} at 1,000"
+        for name, row in rows.items()
+    )
+    used = [point for point in evidence.tau_sweep if point.dataset in rows]
+    return Outcome(all_of(parts), told, _sweep_basis(evidence, used)) if parts else unknown()
+
+
+def _tau_errors(evidence: Evidence) -> dict[str, dict[int, float]]:
+    """Return the mean error of each set at each cap; only sets with all of the study's caps."""
+    rows: dict[str, dict[int, float]] = {}
+    for group in grouped(evidence.tau_sweep, lambda point: (point.dataset, point.tau)).values():
+        rows.setdefault(group[0].dataset, {})[group[0].tau] = mean_error(group)
+    most = max((len(row) for row in rows.values()), default=0)
+    return {name: row for name, row in rows.items() if len(row) == most > 1}
+
+
+def _tau_outcome(
+    evidence: Evidence, parts: list[bool], measured: str, rule: Callable[[Sequence[bool]], Verdict]
+) -> Outcome:
+    return Outcome(rule(parts), measured, _sweep_basis(evidence, evidence.tau_sweep)) if parts else unknown()
+
+
+def zscore_overall(evidence: Evidence) -> Outcome:
+    """Judge by the means and Wilcoxon's test over all settings."""
+    test = evidence.zscore_overall
+    if test is None or test.p is None:
+        return unknown()
+    lower = test.zscored < test.raw
+    measured = f"mean error {number(test.zscored, 3)} z-scored, {number(test.raw, 3)} raw; {p_value(test.p)}"
+    return Outcome(all_of([lower, lower and test.p < ALPHA]), measured, _sweep_basis(evidence, evidence.sweep))
+
+
+def zscore_better(evidence: Evidence) -> Outcome:
+    """Judge the four sets by their means and Wilcoxon's tests."""
+    return _zscore_on(
+        evidence,
+        ("DBpedia Title", "DBpedia Text", "20 Newsgroups", "BLESS"),
+        lambda raw, zscored, p: zscored < raw and p is not None and p < ALPHA,
+    )
+
+
+def zscore_worse(evidence: Evidence) -> Outcome:
+    """Judge the two sets by their means."""
+    return _zscore_on(evidence, ("Reddit", "StackExchange"), lambda raw, zscored, p: zscored > raw)
+
+
+def _zscore_on(
+    evidence: Evidence, titles: tuple[str, ...], expected: Callable[[float, float, float | None], bool]
+) -> Outcome:
+    tests = {name: t for name, t in evidence.zscore_by_dataset.items() if evidence.title(name) in titles}
+    if 2 * len(tests) < len(titles):
+        return unknown()
+    parts = [expected(test.raw, test.zscored, test.p) for test in tests.values()]
+    told = "; ".join(
+        f"{evidence.title(name)} {number(test.raw)} → {number(test.zscored)} ({p_value(test.p)})"
+        for name, test in tests.items()
+    )
+    used = [point for point in evidence.sweep if point.dataset in tests]
+    return Outcome(all_of(parts), told, _sweep_basis(evidence, used))
+
+
+def zscore_blocks(evidence: Evidence) -> Outcome:
+    """Judge by how far classes stand out from the rest in the matrices."""
+    cells = [cell for cell in evidence.ok("similarity") if cell.values["edges"]]
+    contrasts = [
+        (contrast(cell.values["raw"], cell.values["edges"]), contrast(cell.values["zscored"], cell.values["edges"]))
+        for cell in cells
+    ]
+    if not contrasts:
+        return unknown()
+    parts = [after > before for before, after in contrasts]
+    before, after = (mean(values) for values in zip(*contrasts, strict=True))
+    measured = (
+        f"contrast rises in {share(sum(parts), len(parts))} cases; mean {number(before)} raw, {number(after)} then"
+    )
+    return Outcome(some_of(parts), measured, _basis(evidence, cells))
+
+
+def contrast(matrix: Sequence[Sequence[float]], edges: Sequence[int]) -> float:
+    """Return how many standard deviations similarities within classes are above those between them.
+
+    Examples
+    --------
+    >>> contrast([[1, 0], [0, 1]], [1])
+    2.0
+    """
+    values = np.asarray(matrix, float)
+    classes = np.searchsorted(np.asarray(edges), np.arange(len(values)), side="right")
+    same = classes[:, None] == classes
+    spread = values.std()
+    return float((values[same].mean() - values[~same].mean()) / spread) if spread > 0 else 0.0
+
+
+def closest_k(evidence: Evidence) -> Outcome:
+    """Judge by the median factor between found and true k on each set."""
+    factors: dict[str, dict[str, list[float]]] = {}
+    used = [cell for cell in evidence.ok("kmeans_kest", *RIVALS) if cell.variant.kind != "random"]
+    for cell in used:
+        off = abs(math.log(max(cell.values["k"], 1) / cell.variant.classes))
+        factors.setdefault(cell.variant.dataset, {}).setdefault(cell.task, []).append(off)
+    complete = {name: by_task for name, by_task in factors.items() if len(by_task) == len(RIVALS) + 1}
+    won = {
+        name: all(np.median(by_task["kmeans_kest"]) < np.median(by_task[rival]) for rival in RIVALS)
+        for name, by_task in complete.items()
+    }
+    if not won:
+        return unknown()
+    where = listing(evidence.title(name) for name, first in won.items() if first)
+    used = [cell for cell in used if cell.variant.dataset in won]
+    return Outcome(
+        most_of(list(won.values())),
+        f"nearest on {share(sum(won.values()), len(won))} sets: {where}",
+        _basis(evidence, used),
+    )
+
+
+def sizes(evidence: Evidence) -> Outcome:
+    """Judge by Kruskal-Wallis on each sampled set."""
+    tests = [test for test in evidence.size_tests if test.p is not None]
+    parts = [test.p is not None and test.p >= ALPHA for test in tests]
+    if not parts:
+        return unknown("not enough data: a single estimate at each size tells nothing")
+    means = [span([mean(ks) for ks in test.by_size.values()], 0) for test in tests]
+    told = "; ".join(
+        f"{evidence.title(test.dataset)} {p_value(test.p)}, mean k {k}" for test, k in zip(tests, means, strict=True)
+    )
+    names = {test.dataset for test in tests}
+    cells = [c for c in evidence.ok("kmeans_kest") if c.variant.dataset in names and c.variant.kind != "whole"]
+    return Outcome(all_of(parts), told, _basis(evidence, cells))
+
+
+def affinity_k(evidence: Evidence) -> Outcome:
+    """Judge by every cell of Affinity Propagation."""
+    cells = evidence.ok("affinity_propagation")
+    factors = [cell.values["k"] / cell.variant.classes for cell in cells]
+    if not factors:
+        return unknown()
+    parts = [factor >= 3 for factor in factors]
+    often = share(sum(parts), len(parts))
+    measured = (
+        f"k is at least 3 times the classes in {often} cells; median {number(float(np.median(factors)), 1)} times"
+    )
+    return Outcome(most_of(parts), measured, _basis(evidence, cells))
+
+
+def _basis(evidence: Evidence, cells: Sequence[Cell]) -> str:
+    return evidence.basis(((cell.variant.dataset, cell.model) for cell in cells), len(cells), "cell")
+
+
+def _sweep_basis(evidence: Evidence, points: Sequence[SweepPoint]) -> str:
+    pairs = {(point.dataset, point.model) for point in points}
+    return evidence.basis(pairs, len(pairs), "pair of set and model", "pairs of set and model")

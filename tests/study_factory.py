@@ -1,0 +1,129 @@
+"""A study as a run would leave it, made of seeded numbers, for tests of what is done with finished cells."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from textspectra.study.algorithms import TITLES
+from textspectra.study.paper import DATASETS, OVERALL
+from textspectra.study.results import METRICS, Cell, DatasetFacts, Manifest, Results, Variant
+
+NAMES = {
+    "DBpedia Title": "dbpedia_title",
+    "DBpedia Text": "dbpedia_text",
+    "20 Newsgroups": "newsgroups",
+    "BLESS": "bless",
+    "Reddit": "reddit",
+    "StackExchange": "stackexchange",
+}
+SIZES = (500, 1000, 2000)
+TAUS = (200, 500, 1000, 2000)
+
+
+def make_results(seed=0, titles=tuple(NAMES), models=("wordllama", "minilm")):
+    """Build a complete study whose numbers are about those of the paper."""
+    rng = np.random.default_rng(seed)
+    datasets = tuple(
+        DatasetFacts(NAMES.get(title, title), title, *_facts(title), f"{NAMES.get(title, title)}.parquet", "0" * 16)
+        for title in titles
+    )
+    variants = tuple(variant for facts in datasets for variant in _variants(facts))
+    manifest = Manifest(datasets, variants, models, 0)
+    cells = [cell for variant in variants for model in models for cell in _cells(rng, variant, model)]
+    return Results(manifest, cells, len(cells))
+
+
+def changed(results, change):
+    """Replace each cell by what `change` makes of it; None drops it."""
+    cells = [new for cell in results.cells if (new := change(cell)) is not None]
+    return replace(results, cells=cells)
+
+
+def with_values(cell, **values):
+    return replace(cell, values={**cell.values, **values})
+
+
+def _facts(title):
+    return DATASETS.get(title, (900, 12, 5.0, 0.2))
+
+
+def _variants(facts):
+    if facts.name in ("bless", "newsgroups"):
+        return [Variant(facts.name, "whole", facts.instances, facts.classes, 0)]
+    return [Variant(facts.name, kind, size, facts.classes, 0) for size in SIZES for kind in ("random", "stratified")]
+
+
+def _cells(rng, variant, model):
+    yield from (_algorithm_cell(rng, variant, model, task) for task in TITLES)
+    if variant.kind == "whole" or (variant.kind == "stratified" and variant.size == SIZES[-1]):
+        yield from (_sweep_cell(rng, variant, model, zscore, tau) for zscore in (False, True) for tau in TAUS)
+        yield from (_profile_cell(rng, variant, model, task) for task in ("profile-kmeans", "profile-hac"))
+        yield _similarity_cell(rng, variant, model)
+    if variant.dataset == "bless":
+        yield _spectrum_cell(variant, model)
+
+
+def _algorithm_cell(rng, variant, model, task):
+    if task == "affinity_propagation" and variant.size > 5000:
+        return Cell(variant, model, task, "not run: n > 5,000")
+    usual = OVERALL.get(task, OVERALL["kmeans_kest"])
+    values = {metric: float(usual.get(metric, 0.5) + 0.02 * rng.standard_normal()) for metric in METRICS}
+    values["k_relative_error"] = abs(float(usual["k_relative_error"] * math.exp(0.1 * rng.standard_normal())))
+    k = round(variant.classes * (1 + values["k_relative_error"]))
+    values |= {"k": 3 if task == "kmeans_eigengap" else k, "noise": 0.3 if "hdbscan" in task else 0.0}
+    return Cell(variant, model, task, "ok", values, 0.01 * variant.size * rng.random(), 200 + 100 * rng.random())
+
+
+def _sweep_cell(rng, variant, model, zscore, tau):
+    rows = []
+    for window in range(3, 16):
+        error = (0.5 if zscore else 0.6) + 0.02 * window + 0.01 * rng.standard_normal()
+        rows.append({"window": window, "k": variant.classes * (1 + error), "fallback": 0.03 * (window - 3)})
+    values = {"zscore": zscore, "tau": tau, "windows": rows}
+    name = f"sweep-{'zscore' if zscore else 'raw'}-{tau}"
+    return Cell(variant, model, name, "ok", values, tau / 100 + rng.random(), 300.0)
+
+
+def _profile_cell(rng, variant, model, task):
+    grid = np.unique(np.geomspace(2, 200, 20).round().astype(int)).tolist()
+    points = []
+    for k in grid:
+        near = math.exp(-(math.log(k / variant.classes) ** 2))
+        points.append(
+            {
+                "k": k,
+                "ari": 0.5 * near,
+                "nmi": 0.6 * near,
+                "homogeneity": 1 - 1 / k,
+                "completeness": 1 / math.log2(k + 1),
+                "fowlkes_mallows": 0.5 * near + 0.05,
+                "silhouette": 0.1 * near + 0.001 * rng.standard_normal(),
+                "cohesion_ratio": 1 + 0.2 * math.log(k),
+            }
+        )
+    values = {"k_spectral": round(1.2 * variant.classes), "k_auto": variant.classes, "points": points}
+    return Cell(variant, model, task, "ok", values, 5.0, 250.0)
+
+
+def _similarity_cell(rng, variant, model):
+    edges = [20, 40, 60, 80]
+    of_row = np.searchsorted(edges, np.arange(100), side="right")
+    raw = 0.2 + 0.3 * (of_row[:, None] == of_row) + 0.05 * rng.standard_normal((100, 100))
+    raw = (raw + raw.T) / 2
+    zscored = np.maximum((raw - raw.mean()) / raw.std(), 0)
+    values = {"raw": raw.round(3).tolist(), "zscored": zscored.round(3).tolist(), "edges": edges, "negative": 0.02}
+    return Cell(variant, model, "similarity", "ok", values, 1.0, 150.0)
+
+
+def _spectrum_cell(variant, model):
+    eigenvalues = np.sort(1 - 1 / np.arange(1, 101) ** 0.6)
+    deltas = np.abs(np.diff(eigenvalues))[2:] / (eigenvalues[2:-1] + 1e-9)
+    values = {
+        "eigenvalues": eigenvalues.tolist(),
+        "deltas": deltas.tolist(),
+        "threshold": float(deltas.mean() + deltas.std()),
+        "window": 3,
+        "k": 17,
+    }
+    return Cell(variant, model, "spectrum", "ok", values, 0.1, 120.0)
