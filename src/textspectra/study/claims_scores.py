@@ -255,9 +255,10 @@ def stackexchange_peak(evidence: Evidence) -> Outcome:
     parts, told, used = [], [], []
     for cell in evidence.profiles:
         points = [point for point in cell.values["points"] if point["silhouette"] is not None]
-        if evidence.title(cell.variant.dataset) != "StackExchange" or not points:
+        found = evidence.estimated_k(cell)
+        if evidence.title(cell.variant.dataset) != "StackExchange" or not points or found is None:
             continue
-        peak, found = max(points, key=lambda point: point["silhouette"])["k"], cell.values["k_spectral"]
+        peak = max(points, key=lambda point: point["silhouette"])["k"]
         parts.append(max(peak, found) <= 1.5 * min(peak, found))
         told.append(f"{cell.model} {'HAC' if cell.task == 'profile-hac' else 'K-Means'}: k {found}, peak at {peak}")
         used.append(cell)

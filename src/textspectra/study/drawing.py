@@ -13,6 +13,9 @@ INK, MUTED, LINE, PAPER = "#1d2129", "#5c6370", "#c9cdd2", "#ffffff"
 """Colours that the page replaces by its own, so that figures follow its light or dark theme."""
 
 BLUE, ORANGE, GREEN, RED, SKY, PINK = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7"
+MARK = "figure of a textspectra study"
+"""Written in every file, by which a figure of an older page is known."""
+
 SERIES = (BLUE, ORANGE, GREEN, RED, SKY, PINK)
 """Okabe and Ito's colours, which people with any colour vision can tell apart."""
 
@@ -87,7 +90,8 @@ def draw(name: str, alt: str, size: tuple[float, float], paint: Callable[[Any], 
         paint(figure)
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
-    return Picture(name, _compact(buffer.getvalue()), alt)
+    svg = _compact(buffer.getvalue()).replace("<svg ", f'<svg data-textspectra="{MARK}" ', 1)
+    return Picture(name, svg, alt)
 
 
 def _compact(svg: str) -> str:

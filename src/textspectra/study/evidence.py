@@ -128,3 +128,10 @@ class Evidence:
     def profiles(self) -> list[Cell]:
         """Return the cells with metrics over k."""
         return self.ok("profile-hac", "profile-kmeans")
+
+    def estimated_k(self, profile: Cell) -> int | None:
+        """Return the paper's estimate for the variant and model of a profile, or None where it is not finished."""
+        found = [
+            cell for cell in self.ok("kmeans_kest") if (cell.variant, cell.model) == (profile.variant, profile.model)
+        ]
+        return int(found[0].values["k"]) if found else None

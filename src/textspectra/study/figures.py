@@ -303,8 +303,8 @@ def _paint_boxes(axes: Any, cells: list[Cell]) -> None:
     axes.grid(axis="x")
 
 
-def profile_figures(evidence: Evidence) -> list[Picture]:
-    """Draw the metrics over k, a figure for each model: the paper's Appendix D."""
+def profile_figures(evidence: Evidence) -> list[tuple[Picture, str]]:
+    """Draw the metrics over k, a figure for each model, which is returned with it: the paper's Appendix D."""
     pictures = []
     for model in evidence.results.manifest.models:
         cells = [cell for cell in evidence.profiles if cell.model == model]
@@ -312,7 +312,8 @@ def profile_figures(evidence: Evidence) -> list[Picture]:
             alt = f"Metrics over the number of clusters with {model}, with the true and the estimated k."
             sets = [name for name in evidence.titles if any(cell.variant.dataset == name for cell in cells)]
             name = f"profiles-{''.join(letter if letter.isalnum() else '-' for letter in model)}"
-            pictures.append(draw(name, alt, (WIDTH, 1.9 * len(sets) + 0.6), _profile_painter(evidence, cells, sets)))
+            picture = draw(name, alt, (WIDTH, 1.9 * len(sets) + 0.6), _profile_painter(evidence, cells, sets))
+            pictures.append((picture, model))
     return pictures
 
 
@@ -327,7 +328,7 @@ def _profile_painter(evidence: Evidence, cells: list[Cell], sets: list[str]) -> 
             for axes, (task, title) in zip(panels[row], columns.items(), strict=True):
                 axes.set_title(f"{evidence.title(name)}, {title}")
                 if (name, task) in found:
-                    handles = _paint_profile(axes, found[name, task])
+                    handles = _paint_profile(axes, found[name, task], evidence.estimated_k(found[name, task]))
         for axes in panels[-1]:
             axes.set_xlabel("number of clusters k")
         figure.legend(handles=handles, loc="outside lower center", ncols=4)
@@ -335,7 +336,7 @@ def _profile_painter(evidence: Evidence, cells: list[Cell], sets: list[str]) -> 
     return paint
 
 
-def _paint_profile(axes: Any, cell: Cell) -> list[Any]:
+def _paint_profile(axes: Any, cell: Cell, k: int | None) -> list[Any]:
     points = cell.values["points"]
     right = axes.twinx()
     right.spines["right"].set_visible(True)
@@ -346,8 +347,8 @@ def _paint_profile(axes: Any, cell: Cell) -> list[Any]:
         label = f"{METRIC_TITLES[metric]} (right)" if where is right else METRIC_TITLES[metric]
         handles += where.plot([p["k"] for p in points], values, line, color=color, linewidth=1.3, label=label)
     handles.append(axes.axvline(cell.variant.classes, color=INK, linestyle="--", linewidth=1.2, label="true k"))
-    k = cell.values["k_spectral"]
-    handles.append(axes.axvline(k, color="#8a8f98", linestyle="--", linewidth=1.2, label="estimated k"))
+    if k is not None:
+        handles.append(axes.axvline(k, color="#8a8f98", linestyle="--", linewidth=1.2, label="estimated k"))
     _count_in_powers(axes)
     return handles
 

@@ -1,0 +1,196 @@
+"""The first half of the page: the sets, and what the paper's estimate of k depends on."""
+
+from __future__ import annotations
+
+from . import figures, paper
+from .blocks import Block, Bullets, Figures, Heading, Paragraph, Row, Span, Table, Text
+from .drawing import Picture
+from .evidence import Evidence
+from .results import DatasetFacts
+from .statistics import ALPHA, mean
+from .sweeps import MODERATE_WINDOWS, PairTest, SweepPoint, grouped, mean_error
+from .wording import NOT_ENOUGH, NOTHING, count, listing, number, p_value
+
+
+def pictured(picture: Picture | None, caption: str) -> list[Block]:
+    """Return a figure, or a sentence where there is none."""
+    if picture is None:
+        return [Paragraph(Span(f"There is {NOT_ENOUGH} for this figure.", "muted"))]
+    return [Figures([picture], caption)]
+
+
+def best(values: list[float | None], *, lowest: bool) -> float | None:
+    """Return the best of the values that are there."""
+    known = [value for value in values if value is not None]
+    return (min if lowest else max)(known, default=None)
+
+
+def datasets(evidence: Evidence) -> list[Block]:
+    """Return the paper's Table 1 and the samples."""
+    manifest = evidence.results.manifest
+    rows = [row for facts in manifest.datasets for row in _dataset_rows(facts)]
+    n_blocks = len({(cell.variant, cell.model) for cell in evidence.results.cells})
+    sampled = [
+        f"{facts.title}: {_samples(evidence, facts)}"
+        for facts in manifest.datasets
+        if any(variant.dataset == facts.name for variant in manifest.variants)
+    ]
+    return [
+        Heading(2, "Datasets"),
+        Table(
+            "Counted in the sets of this study, with the paper’s Table 1 under each. Imbalance is the coefficient of "
+            "variation of the class sizes.",
+            ("Set", "Instances", "Classes", "Mean words", "Imbalance", "Read from"),
+            rows,
+        ),
+        Paragraph(
+            f"{count(len(manifest.variants), 'variant')} (the paper: {paper.N_VARIANTS}), seed {manifest.seed}:",
+        ),
+        Bullets(sampled),
+        Paragraph(
+            f"Embeddings by {listing(manifest.models)}; the paper used {listing(paper.MODELS)}. A variant with a model "
+            f"is a block: {n_blocks:,} here so far, {paper.N_BLOCKS} in the paper.",
+        ),
+    ]
+
+
+def _dataset_rows(facts: DatasetFacts) -> list[Row]:
+    ours = Row(
+        (
+            facts.title,
+            f"{facts.instances:,}",
+            f"{facts.classes:,}",
+            number(facts.mean_words),
+            number(facts.imbalance, 3),
+            facts.source,
+        )
+    )
+    theirs = paper.DATASETS.get(facts.title)
+    if theirs is None:
+        return [ours]
+    printed = (
+        f"{theirs.instances:,}",
+        f"{theirs.classes:,}",
+        number(theirs.mean_words),
+        number(theirs.imbalance, 3),
+    )
+    return [ours, Row(("in the paper", *printed, "Table 1"), from_paper=True)]
+
+
+def _samples(evidence: Evidence, facts: DatasetFacts) -> str:
+    variants = [variant for variant in evidence.results.manifest.variants if variant.dataset == facts.name]
+    by_kind = {
+        kind: [f"{variant.size:,}" for variant in variants if variant.kind == kind]
+        for kind in ("whole", "random", "stratified")
+    }
+    if by_kind["random"] == by_kind["stratified"] != []:
+        return f"random and stratified samples of {listing(by_kind['random'])} rows"
+    told = [f"{kind}, {listing(sizes)} rows" for kind, sizes in by_kind.items() if sizes]
+    return "; ".join(told)
+
+
+def spectrum(evidence: Evidence) -> list[Block]:
+    """Return the paper's Figure 1."""
+    return [
+        Heading(2, "The spectrum"),
+        Paragraph(
+            "k is the number of eigenvalues before the last jump that is larger than the threshold. The text of the "
+            "paper looks for it in the upper half of the spectrum, its figure shows the first half; the first half "
+            "gives its numbers, and is used here."
+        ),
+        *pictured(
+            figures.spectrum_figure(evidence),
+            "The first half of the Laplacian spectrum of the smallest set, the normalized differences and the adaptive "
+            "threshold (the paper’s Figure 1).",
+        ),
+    ]
+
+
+def window(evidence: Evidence) -> list[Block]:
+    """Return the paper's Figure 2 and its numbers."""
+    points = evidence.window_sweep
+    return [
+        Heading(2, "The window"),
+        Paragraph(
+            "Raw similarities, τ = 1,000, one sample of each set with each model. A sample without a jump above the "
+            "threshold has no answer, and k = 5 is used."
+        ),
+        *pictured(figures.window_figure(evidence), "Error of k over the window (the paper’s Figure 2)."),
+        *_by_setting(evidence, points, "window", "w"),
+    ]
+
+
+def tau(evidence: Evidence) -> list[Block]:
+    """Return the ablation of the sample cap."""
+    return [
+        Heading(2, "The sample cap"),
+        Paragraph(
+            "Raw similarities, w = 3, sets with more rows than the smallest cap. The paper prints no numbers for this "
+            "ablation. Run times are of one core and of all windows together, whose spectra are the same."
+        ),
+        *pictured(figures.tau_figure(evidence), "Error of k and run time over the sample cap τ."),
+        *_by_setting(evidence, evidence.tau_sweep, "tau", "τ", seconds=True),
+    ]
+
+
+def _by_setting(
+    evidence: Evidence, points: list[SweepPoint], setting: str, sign: str, *, seconds: bool = False
+) -> list[Block]:
+    groups = list(grouped(points, lambda point: getattr(point, setting)).values())
+    if not groups:
+        return []
+    sets = [name for name in evidence.titles if any(point.dataset == name for point in points)]
+    lowest = best([mean_error(group) for group in groups], lowest=True)
+    rows = []
+    for group in groups:
+        error = mean_error(group)
+        of_sets = [[point for point in group if point.dataset == name] for name in sets]
+        cells: list[Text] = [
+            f"{getattr(group[0], setting):,}",
+            Span(number(error), "strong" if error == lowest else "plain"),
+            number(mean(point.fallback for point in group)),
+        ]
+        if seconds:
+            cells.append(number(mean(point.seconds for point in group), 1))
+        rows.append(Row([*cells, *(number(mean_error(some)) if some else NOTHING for some in of_sets)]))
+    time = ("Seconds",) if seconds else ()
+    columns = (sign, "Mean RE of k", "Without an answer", *time, *map(evidence.title, sets))
+    return [Table("Relative error of k (RE), overall and for each set; the lowest mean is bold.", columns, rows)]
+
+
+def zscore(evidence: Evidence) -> list[Block]:
+    """Return z-scored against raw similarities, and the matrices."""
+    overall = evidence.zscore_overall
+    rows = [Row((evidence.title(name), *_pair(test))) for name, test in evidence.zscore_by_dataset.items()]
+    if overall is not None:
+        printed = (number(paper.RAW_ERROR, 3), number(paper.ZSCORED_ERROR, 3), NOTHING, f"p < {ALPHA}", "z-scored")
+        rows += [Row(("All sets", *_pair(overall))), Row(("in the paper", *printed), from_paper=True)]
+    windows = f"{MODERATE_WINDOWS[0]} to {MODERATE_WINDOWS[-1]}"
+    table: list[Block] = [
+        Table(
+            f"Mean relative error of k over windows {windows} and all caps, and Wilcoxon’s signed-rank test over "
+            "pairs. The paper finds z-scores significantly better on four sets and worse on Reddit and StackExchange.",
+            ("Set", "Raw", "Z-scored", "Pairs", "Wilcoxon", "Better"),
+            rows,
+        )
+    ]
+    return [
+        Heading(2, "Z-scored similarities"),
+        Paragraph(
+            "Pairs share their data: windows and caps of one set are not independent, so that p is smaller than it "
+            "should be, in the paper as here. Caps above the number of rows give the same sample and count once."
+        ),
+        *(table if rows else [Paragraph(Span(NOT_ENOUGH, "muted"))]),
+        *pictured(figures.grid_figure(evidence), "Mean relative error of k for every window and cap."),
+        *pictured(
+            figures.similarity_figure(evidence),
+            "Cosine similarities with rows sorted by class, raw, and z-scored and rectified (the paper’s Appendix B). "
+            "Bright is similar.",
+        ),
+    ]
+
+
+def _pair(test: PairTest) -> tuple[str, ...]:
+    better = "z-scored" if test.zscored < test.raw else "raw"
+    better = better if test.p is not None and test.p < ALPHA else f"({better})"
+    return (number(test.raw, 3), number(test.zscored, 3), f"{test.n:,}", p_value(test.p), better)

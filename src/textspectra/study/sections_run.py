@@ -1,0 +1,204 @@
+"""The top and the end of the page: the claims, and how the study ran."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+
+from . import paper
+from .algorithms import PAPERS_SIX, TITLES
+from .blocks import Block, Bullets, Code, Heading, Paragraph, Row, Span, Style, Table, Text
+from .claims import JudgedClaim
+from .evidence import Evidence
+from .results import Cell
+from .statistics import summarize
+from .verdicts import RULES, Verdict
+from .wording import NOTHING, count, listing, number
+
+STYLES: dict[Verdict, Style] = {
+    "holds": "holds",
+    "holds in part": "part",
+    "does not hold": "fails",
+    "not enough data": "unknown",
+}
+
+PACKAGES = (
+    "textspectra", "numpy", "scipy", "scikit-learn", "leidenalg", "igraph", "evoc", "umap-learn", "wordllama",
+    "sentence-transformers", "scikit-posthocs", "matplotlib",
+)  # fmt: skip
+
+
+def summary(evidence: Evidence, claims: Sequence[JudgedClaim]) -> list[Block]:
+    """Return what the study is, how far it is, and what came out."""
+    results = evidence.results
+    manifest = results.manifest
+    sets = listing(facts.title for facts in manifest.datasets)
+    blocks: list[Block] = [
+        Heading(1, "The paper’s experiments, run again"),
+        Paragraph(
+            (
+                "The experiments of ",
+                Span(paper.TITLE, link=paper.ADDRESS),
+                f" on {sets}, with embeddings by {listing(manifest.models)}: "
+                f"{count(len(manifest.variants), 'variant')} and {count(results.n_planned, 'cell')}. A cell is one "
+                "algorithm, or the material of one figure, on one variant with one model.",
+            )
+        ),
+    ]
+    if len(results.cells) < results.n_planned:
+        blocks.append(
+            Paragraph(
+                Span(
+                    f"This study is not complete: {len(results.cells):,} of {results.n_planned:,} cells are finished, "
+                    "and the numbers will change.",
+                    "strong",
+                )
+            )
+        )
+    tally = Counter(claim.outcome.verdict for claim in claims)
+    told: list[str | Span] = [f"Of {len(claims)} claims of the paper: "]
+    for place, (verdict, style) in enumerate(STYLES.items()):
+        told += [", " if place else "", Span(f"{tally[verdict]} {_many(verdict, tally[verdict])}", style)]
+    return [*blocks, Paragraph((*told, ".")), Bullets(_headlines(evidence))]
+
+
+def _many(verdict: Verdict, n: int) -> str:
+    words = {"holds": "hold", "holds in part": "hold in part", "does not hold": "do not hold"}
+    return verdict if n == 1 or verdict not in words else words[verdict]
+
+
+def _headlines(evidence: Evidence) -> list[Text]:
+    """Say the few numbers that most readers come for."""
+    blocks = evidence.complete_blocks
+    if not blocks:
+        return ["No block has a result of all of the paper’s six yet."]
+    told: list[Text] = []
+    for metric, name, best in (
+        ("k_relative_error", "relative error of k", min),
+        ("ari", "ARI", max),
+        ("nmi", "NMI", max),
+        ("cohesion_ratio", "Cohesion Ratio", max),
+    ):
+        found = {task: summarize((block.cells[task] for block in blocks), metric) for task in PAPERS_SIX}
+        means = {task: value.mean for task, value in found.items() if value is not None}
+        if means:
+            winner = best(means, key=lambda task: means[task])
+            theirs = best(PAPERS_SIX, key=lambda task: paper.OVERALL[task][metric])
+            told.append(
+                f"Best {name} of the paper’s six: {TITLES[winner]}, {number(means[winner])}; in the paper "
+                f"{TITLES[theirs]}, {number(paper.OVERALL[theirs][metric])}."
+            )
+    return told
+
+
+def claims_table(claims: Sequence[JudgedClaim]) -> list[Block]:
+    """Return every claim with its verdict."""
+    rows = []
+    for claim in claims:
+        outcome = claim.outcome
+        rows.append(
+            Row(
+                (
+                    (claim.sentence, Span(f" ({_where(claim.where)})", "muted")),
+                    Span(outcome.verdict, STYLES[outcome.verdict]),
+                    outcome.measured,
+                    claim.holds_if,
+                    outcome.basis or NOTHING,
+                )
+            )
+        )
+    return [
+        Heading(2, "Claim by claim"),
+        Paragraph(RULES),
+        Table("", ("Claim", "Verdict", "Measured here", "Holds if", "On"), rows, wordy=True),
+        Paragraph(f"Not tested here: {listing(paper.UNTESTED)}."),
+    ]
+
+
+def _where(where: str) -> str:
+    return f"Section {where}" if where[0].isdigit() else where
+
+
+def without_numbers(evidence: Evidence) -> list[Block]:
+    """Return what was not run, or did not come to its end, and why."""
+    missing = Counter((cell.task, cell.status) for cell in evidence.results.cells if not cell.ok)
+    order = {task: place for place, task in enumerate(TITLES)}
+    listed = sorted(missing.items(), key=lambda item: (order.get(item[0][0], len(order)), item[0]))
+    rows = [Row((TITLES.get(task, task), status, f"{n:,}")) for (task, status), n in listed]
+    unfinished = evidence.results.n_planned - len(evidence.results.cells)
+    return [
+        Heading(2, "What was not run, and why"),
+        Paragraph(
+            f"{count(sum(missing.values()), 'cell')} of {len(evidence.results.cells):,} came to no numbers, and "
+            f"{unfinished:,} of {evidence.results.n_planned:,} are not finished."
+        ),
+        *([Table("Cells without numbers.", ("Algorithm", "Reason", "Cells"), rows, wordy=True)] if rows else []),
+    ]
+
+
+def resources(evidence: Evidence) -> list[Block]:
+    """Return run times and memory."""
+    tasks = [*TITLES, *sorted({cell.task for cell in evidence.results.cells} - set(TITLES))]
+    rows = [row for task in tasks if (row := _resources_row(task, evidence.ok(task))) is not None]
+    return [
+        Heading(2, "Run time and memory"),
+        Table(
+            "Over the cells that came to their end. Seconds of one core, without embedding and scoring; memory is the "
+            "most that the process of a cell had.",
+            ("Task", "Cells", "Median seconds", "Longest", "on", "Median MB", "Most MB"),
+            rows,
+        ),
+    ]
+
+
+def _resources_row(task: str, cells: Sequence[Cell]) -> Row | None:
+    if not cells:
+        return None
+    slowest = max(cells, key=lambda cell: cell.seconds)
+    memory = [cell.peak_mb for cell in cells]
+    return Row(
+        (
+            TITLES.get(task, task),
+            f"{len(cells):,}",
+            number(float(np.median([cell.seconds for cell in cells]))),
+            number(slowest.seconds),
+            f"{slowest.variant.name}, {slowest.model}",
+            number(float(np.median(memory)), 0),
+            number(max(memory), 0),
+        )
+    )
+
+
+def again(evidence: Evidence) -> list[Block]:
+    """Return versions, files and commands."""
+    manifest = evidence.results.manifest
+    sets = ",".join(facts.name for facts in manifest.datasets)
+    installed = [f"{name} {found}" for name in PACKAGES if (found := _version(name)) is not None]
+    return [
+        Heading(2, "Run it again"),
+        Code(
+            f"textspectra study run STUDY --data FOLDER --sets {sets} --models {','.join(manifest.models)} "
+            f"--seed {manifest.seed}\ntextspectra study report STUDY"
+        ),
+        Paragraph(
+            (
+                "The same seed gives the same rows and the same table of results: ",
+                Span("results.csv", link="results.csv"),
+                " has every cell of an algorithm with its status and all metrics, ",
+                Span("resources.csv", link="resources.csv"),
+                " run time and memory of every cell.",
+            )
+        ),
+        Paragraph(f"This page was made with Python {platform.python_version()}, {listing(installed)}."),
+    ]
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

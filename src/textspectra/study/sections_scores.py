@@ -1,0 +1,221 @@
+"""The second half of the page: the algorithms, the metrics, and the k that was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from . import figures, paper
+from .algorithms import PAPERS_SIX, TITLES
+from .blocks import Block, Figures, Heading, Paragraph, Row, Span, Table, Text
+from .evidence import Evidence
+from .results import LOWER_IS_BETTER, METRICS, Cell
+from .sections_estimate import best, pictured
+from .statistics import MIN_BLOCKS, Score, mean, summarize
+from .wording import METRIC_TITLES, NOT_ENOUGH, NOTHING, count, number, p_value, span
+
+ORDER = tuple(sorted(METRICS, key=lambda metric: list(METRIC_TITLES).index(metric)))
+COLUMNS = tuple(METRIC_TITLES[metric] for metric in ORDER)
+
+
+def overall(evidence: Evidence) -> list[Block]:
+    """Return the paper's Table 3: over complete blocks, and over all cells."""
+    in_blocks = {
+        task: [block.cells[task] for block in evidence.complete_blocks if task in block.cells] for task in TITLES
+    }
+    everywhere = {task: list(evidence.results.of(task)) for task in TITLES}
+    n_blocks = count(len(evidence.complete_blocks), "block")
+    return [
+        Heading(2, "Overall scores"),
+        Paragraph(
+            (
+                "Mean ± standard deviation. Of the paper’s six, the best of a column is ",
+                Span("bold", "strong"),
+                " and the worst ",
+                Span("italic", "em"),
+                ", in the paper’s rows too (it prints HAC’s error of k as the best; K-Means’ is lower). RE of k, the "
+                "relative error, and DBI are better when lower. The algorithms after the six are references; “true k” "
+                "knows the number of classes. Rows that an algorithm leaves out as noise are scored as a cluster of "
+                "their own.",
+            )
+        ),
+        _scores_table(
+            f"Over the {n_blocks} (variant and model) in which all of the paper’s six came to their end, so that all "
+            "of them are judged by the same data.",
+            in_blocks,
+        ),
+        _scores_table("Over all cells that came to their end.", everywhere),
+    ]
+
+
+def _scores_table(caption: str, cells: Mapping[str, Sequence[Cell]]) -> Table:
+    scores = {task: {metric: summarize(cells[task], metric) for metric in ORDER} for task in TITLES}
+    printed = {task: {metric: paper.OVERALL[task].get(metric) for metric in ORDER} for task in PAPERS_SIX}
+    means = {task: {m: found.mean if found else None for m, found in row.items()} for task, row in scores.items()}
+    ours, theirs = _extremes(means), _extremes(printed)
+    rows = []
+    for task in TITLES:
+        n = sum(cell.ok for cell in cells[task])
+        marked = [_marked(_score(scores[task][m], n), means[task][m], ours[m], task in PAPERS_SIX) for m in ORDER]
+        rows.append(Row([TITLES[task], f"{n:,}", *marked]))
+        if task in PAPERS_SIX:
+            values = [_marked(number(printed[task][m], 3), printed[task][m], theirs[m], True) for m in ORDER]
+            rows.append(Row(["in the paper", f"{paper.N_BLOCKS}", *values], from_paper=True))
+    return Table(caption, ("Algorithm", "Cells", *COLUMNS), rows)
+
+
+def _extremes(table: Mapping[str, Mapping[str, float | None]]) -> dict[str, tuple[float | None, float | None]]:
+    """Return the best and the worst of the paper's six by each metric."""
+    found = {}
+    for metric in ORDER:
+        column = [table[task][metric] for task in PAPERS_SIX]
+        lowest = metric in LOWER_IS_BETTER
+        found[metric] = (best(column, lowest=lowest), best(column, lowest=not lowest))
+    return found
+
+
+def _marked(text: str, value: float | None, ends: tuple[float | None, float | None], of_six: bool) -> Text:
+    if not of_six or value is None or ends[0] == ends[1]:
+        return text
+    return Span(text, "strong" if value == ends[0] else "em" if value == ends[1] else "plain")
+
+
+def _score(found: Score | None, n: int) -> str:
+    if found is None:
+        return NOTHING
+    spread = "" if found.deviation is None else f" ± {number(found.deviation)}"
+    of = "" if found.n == n else f" (n = {found.n:,})"
+    return f"{number(found.mean, 3)}{spread}{of}"
+
+
+def ranks(evidence: Evidence) -> list[Block]:
+    """Return Friedman, Nemenyi and the critical-difference diagrams."""
+    tests = [evidence.comparisons[metric] for metric in ORDER]
+    rows = []
+    for test in tests:
+        friedman = (number(test.statistic, 1), p_value(test.p))
+        lowest = best(list(test.ranks.values()), lowest=True)
+        marked = [
+            Span(number(test.ranks.get(task)), "strong" if test.ranks.get(task) == lowest is not None else "plain")
+            for task in PAPERS_SIX
+        ]
+        rows.append(Row([METRIC_TITLES[test.metric], f"{len(test.blocks):,}", *friedman, *marked]))
+    pictures = [picture for test in tests if (picture := figures.critical_difference_figure(test)) is not None]
+    diagrams: list[Block] = [
+        Figures(
+            pictures,
+            "Critical-difference diagrams: mean ranks, 1 is best; a bar joins algorithms that do not differ "
+            "significantly (Nemenyi, α = 0.05).",
+        )
+    ]
+    return [
+        Heading(2, "Do the algorithms differ?"),
+        Paragraph(
+            f"Friedman’s test over blocks in which all six have a value, at least {MIN_BLOCKS} of them; the paper had "
+            f"{paper.N_BLOCKS} and found p far below 0.05 for all metrics. {_left_out(evidence)} Samples of one set "
+            "are not independent, in the paper as here. A tie is no proof of equality: with fewer blocks, fewer "
+            "differences are significant."
+        ),
+        Table(
+            "Friedman’s test, and the mean rank of each algorithm; the best is bold.",
+            ("Metric", "Blocks", "χ²", "Friedman", *(TITLES[task] for task in PAPERS_SIX)),
+            rows,
+        ),
+        *(diagrams if pictures else [Paragraph(Span(f"There is {NOT_ENOUGH} for the diagrams.", "muted"))]),
+    ]
+
+
+def _left_out(evidence: Evidence) -> str:
+    without = len(evidence.blocks) - len(evidence.complete_blocks)
+    undefined = [test for test in evidence.comparisons.values() if "the metric is not defined" in test.left_out]
+    told = f"{count(without, 'block')} of {len(evidence.blocks):,} left out because an algorithm has no result"
+    more = "".join(
+        f"; {test.left_out['the metric is not defined']} more where {METRIC_TITLES[test.metric]} is not defined"
+        for test in undefined
+    )
+    return f"{told}{more}."
+
+
+def correlation(evidence: Evidence) -> list[Block]:
+    """Return the paper's Figure 3."""
+    return [
+        Heading(2, "Intrinsic and extrinsic metrics"),
+        Paragraph(
+            "Spearman’s correlation over the cells of all sets and models, of the paper’s six as in the paper, and of "
+            "all algorithms. What is better when lower is negated (−DBI, −RE of k), so that a positive number always "
+            "means agreement. The paper prints a picture without numbers."
+        ),
+        *pictured(figures.correlation_figure(evidence), "Spearman correlations (the paper’s Figure 3)."),
+    ]
+
+
+def found_k(evidence: Evidence) -> list[Block]:
+    """Return the paper's Figure 4 and its numbers."""
+    cells = [cell for cell in evidence.ok(*TITLES) if cell.variant.kind != "random"]
+    sets = [name for name in evidence.titles if any(cell.variant.dataset == name for cell in cells)]
+    classes = {name: max(c.variant.classes for c in cells if c.variant.dataset == name) for name in sets}
+    rows = []
+    for task in figures.WAYS_TO_K:
+        of_sets = [[c.values["k"] for c in cells if (c.task, c.variant.dataset) == (task, name)] for name in sets]
+        rows.append(Row([TITLES[task], *(number(float(np.median(k)), 0) if k else NOTHING for k in of_sets)]))
+    return [
+        Heading(2, "The number of clusters"),
+        *pictured(
+            figures.k_figure(evidence),
+            "Predicted number of clusters on stratified samples and whole sets, over sizes and models, log axis: "
+            "range, middle half and median; black diamonds are the true number (the paper’s Figure 4).",
+        ),
+        Table(
+            "Median number of clusters; the number of classes is in the first row.",
+            ("Algorithm", *map(evidence.title, sets)),
+            [Row(["Classes", *(Span(f"{classes[name]:,}", "strong") for name in sets)]), *rows],
+        ),
+    ]
+
+
+def sizes(evidence: Evidence) -> list[Block]:
+    """Return Kruskal-Wallis over sizes."""
+    tests = evidence.size_tests
+    columns = sorted({size for test in tests for size in test.by_size})
+    rows = []
+    for test in tests:
+        means = [number(mean(test.by_size[size]), 1) if size in test.by_size else NOTHING for size in columns]
+        counts = span([len(ks) for ks in test.by_size.values()], 0)
+        rows.append(Row([evidence.title(test.dataset), *means, counts, p_value(test.p), number(test.trend)]))
+    paper_row = Row(["in the paper", *[NOTHING] * len(columns), "1", f"p = {paper.SIZES_P}", NOTHING], from_paper=True)
+    table: list[Block] = [
+        Table(
+            "Mean estimated k at each sample size, over models, random and stratified samples; Kruskal-Wallis over "
+            "sizes, and Spearman’s correlation of size and k.",
+            ("Set", *(f"n = {size:,}" for size in columns), "Estimates a size", "Kruskal-Wallis", "Trend"),
+            [*rows, paper_row],
+        )
+    ]
+    return [
+        Heading(2, "Sample size"),
+        Paragraph(
+            f"The paper reports p = {paper.SIZES_P} for each of four sets. That is what the test gives for eight sizes "
+            "with a single estimate each, whatever the estimates are (χ² = 7 with 7 degrees of freedom), so it says "
+            "nothing about the estimator. Here each size has an estimate for every model and kind of sample; models "
+            "differ among themselves, which makes the test a weak one, so look at the means and the trend too."
+        ),
+        *(table if rows else [Paragraph(Span(NOT_ENOUGH, "muted"))]),
+    ]
+
+
+def profiles(evidence: Evidence) -> list[Block]:
+    """Return the paper's Appendix D."""
+    pictures = figures.profile_figures(evidence)
+    blocks: list[Block] = [
+        Figures(
+            [picture],
+            f"Metrics over k with {model} (the paper’s Appendix D). Dashed lines: the true k (black) and the paper’s "
+            "estimate (grey).",
+        )
+        for picture, model in pictures
+    ]
+    return [
+        Heading(2, "Metrics over the number of clusters"),
+        *(blocks or [Paragraph(Span(f"There is {NOT_ENOUGH} for this figure.", "muted"))]),
+    ]
