@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -119,8 +120,9 @@ def tau_figure(evidence: Evidence) -> Picture | None:
         seconds = [mean(point.seconds for point in group) for group in groups]
         right.plot(taus, seconds, "o-", color=INK, markersize=4)
         for tau, value in zip(taus, seconds, strict=True):
-            right.annotate(f"{value:.1f} s", (tau, value), (0, 6), textcoords="offset points", ha="right", fontsize=8)
+            right.annotate(f"{value:.1f} s", (tau, value), (0, 7), textcoords="offset points", ha="center", fontsize=8)
         right.set(yscale="log", yticks=[], title="Mean run time, log scale")
+        right.margins(0.12, 0.15)
         left.set(ylabel="relative error of k", title="Error of k")
         left.set_ylim(bottom=0)
         for axes in (left, right):
@@ -204,7 +206,7 @@ def _paint_ranks(figure: Any, test: Comparison) -> None:
     axes.axis("off")
     order, n, groups = test.order, len(test.order), indistinct_groups(test)
     top = -0.3 - 0.16 * len(groups)
-    axes.set(xlim=(-3.9, n + 4.9), ylim=(top - 0.5 * (n // 2) + 0.2, 1.1))
+    axes.set(xlim=(-2.7, n + 3.7), ylim=(top - 0.5 * (n // 2) + 0.2, 1.1))
     axes.plot([1, n], [0, 0], color=INK, linewidth=1)
     for rank in range(1, n + 1):
         axes.plot([rank, rank], [0, 0.1], color=INK, linewidth=1)
@@ -212,7 +214,7 @@ def _paint_ranks(figure: Any, test: Comparison) -> None:
     end = 1 + test.critical_difference
     axes.plot([1, end], [0.75, 0.75], color=MUTED, linewidth=2, solid_capstyle="butt")
     axes.text(end + 0.15, 0.75, f"critical difference {test.critical_difference:.2f}", va="center", fontsize=8)
-    axes.text(-3.7, 0.75, METRIC_TITLES[test.metric], weight="bold", va="center")
+    axes.text(-2.6, 0.75, METRIC_TITLES[test.metric], weight="bold", va="center")
     for level, group in enumerate(groups):
         ends = [test.ranks[group[0]] - 0.06, test.ranks[group[-1]] + 0.06]
         axes.plot(ends, [-0.15 - 0.16 * level] * 2, color=RED, linewidth=3, solid_capstyle="butt")
@@ -306,12 +308,12 @@ def _paint_boxes(axes: Any, cells: list[Cell]) -> None:
 def profile_figures(evidence: Evidence) -> list[tuple[Picture, str]]:
     """Draw the metrics over k, a figure for each model, which is returned with it: the paper's Appendix D."""
     pictures = []
-    for model in evidence.results.manifest.models:
+    for place, model in enumerate(evidence.results.manifest.models, 1):
         cells = [cell for cell in evidence.profiles if cell.model == model]
         if cells:
             alt = f"Metrics over the number of clusters with {model}, with the true and the estimated k."
             sets = [name for name in evidence.titles if any(cell.variant.dataset == name for cell in cells)]
-            name = f"profiles-{''.join(letter if letter.isalnum() else '-' for letter in model)}"
+            name = f"profiles-{place}-{re.sub('[^A-Za-z0-9]+', '-', model)}"
             picture = draw(name, alt, (WIDTH, 1.9 * len(sets) + 0.6), _profile_painter(evidence, cells, sets))
             pictures.append((picture, model))
     return pictures

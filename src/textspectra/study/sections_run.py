@@ -61,9 +61,10 @@ def summary(evidence: Evidence, claims: Sequence[JudgedClaim]) -> list[Block]:
         )
     tally = Counter(claim.outcome.verdict for claim in claims)
     told: list[str | Span] = [f"Of {len(claims)} claims of the paper: "]
-    for place, (verdict, style) in enumerate(STYLES.items()):
-        told += [", " if place else "", Span(f"{tally[verdict]} {_many(verdict, tally[verdict])}", style)]
-    return [*blocks, Paragraph((*told, ".")), Bullets(_headlines(evidence))]
+    for verdict, style in STYLES.items():
+        if tally[verdict]:
+            told += [Span(f"{tally[verdict]} {_many(verdict, tally[verdict])}", style), ", "]
+    return [*blocks, Paragraph((*told[:-1], ".")), Bullets(_headlines(evidence))]
 
 
 def _many(verdict: Verdict, n: int) -> str:

@@ -164,7 +164,7 @@ def found_k(evidence: Evidence) -> list[Block]:
         *pictured(
             figures.k_figure(evidence),
             "Predicted number of clusters on stratified samples and whole sets, over sizes and models, log axis: "
-            "range, middle half and median; black diamonds are the true number (the paper’s Figure 4).",
+            "range, middle half and median; diamonds mark the true number (the paper’s Figure 4).",
         ),
         Table(
             "Median number of clusters; the number of classes is in the first row.",
@@ -183,7 +183,7 @@ def sizes(evidence: Evidence) -> list[Block]:
         means = [number(mean(test.by_size[size]), 1) if size in test.by_size else NOTHING for size in columns]
         counts = span([len(ks) for ks in test.by_size.values()], 0)
         rows.append(Row([evidence.title(test.dataset), *means, counts, p_value(test.p), number(test.trend)]))
-    paper_row = Row(["in the paper", *[NOTHING] * len(columns), "1", f"p = {paper.SIZES_P}", NOTHING], from_paper=True)
+    paper_row = Row(["in the paper", *[NOTHING] * (len(columns) + 1), f"p = {paper.SIZES_P}", NOTHING], from_paper=True)
     table: list[Block] = [
         Table(
             "Mean estimated k at each sample size, over models, random and stratified samples; Kruskal-Wallis over "
@@ -196,9 +196,9 @@ def sizes(evidence: Evidence) -> list[Block]:
         Heading(2, "Sample size"),
         Paragraph(
             f"The paper reports p = {paper.SIZES_P} for each of four sets. That is what the test gives for eight sizes "
-            "with a single estimate each, whatever the estimates are (χ² = 7 with 7 degrees of freedom), so it says "
-            "nothing about the estimator. Here each size has an estimate for every model and kind of sample; models "
-            "differ among themselves, which makes the test a weak one, so look at the means and the trend too."
+            "with a single estimate each, whatever the estimates are (χ² = 7 with 7 degrees of freedom); computed so, "
+            "it says nothing about the estimator. Here each size has an estimate for every model and kind of sample. "
+            "Models differ among themselves, which makes the test a weak one: look at the means and the trend too."
         ),
         *(table if rows else [Paragraph(Span(NOT_ENOUGH, "muted"))]),
     ]
@@ -210,8 +210,8 @@ def profiles(evidence: Evidence) -> list[Block]:
     blocks: list[Block] = [
         Figures(
             [picture],
-            f"Metrics over k with {model} (the paper’s Appendix D). Dashed lines: the true k (black) and the paper’s "
-            "estimate (grey).",
+            f"Metrics over k with {model} (the paper’s Appendix D). Dashed lines: the true k, and in grey the "
+            "paper’s estimate.",
         )
         for picture, model in pictures
     ]
