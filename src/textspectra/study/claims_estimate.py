@@ -35,7 +35,7 @@ def eigengap(evidence: Evidence) -> Outcome:
 
 def negative_cosines(evidence: Evidence) -> Outcome:
     """Judge by the share of negative cosines on each set with each model."""
-    cells = [cell for cell in evidence.ok("similarity") if cell.values.get("negative") is not None]
+    cells = evidence.ok("similarity")
     shares = [cell.values["negative"] for cell in cells]
     if not shares:
         return unknown()
@@ -66,12 +66,13 @@ def _window_trend(evidence: Evidence, what: Callable[[Sequence[SweepPoint]], flo
         return unknown()
     values = [what(group) for group in groups.values()]
     windows = [float(group[0].window) for group in groups.values()]
-    trend = spearman(windows, values) or 0.0
+    trend = spearman(windows, values)
     measured = (
         f"{noun} {number(values[0])} at w = {windows[0]:.0f}, {number(values[-1])} at w = {windows[-1]:.0f}; "
         f"Spearman {number(trend)}"
     )
-    return Outcome(all_of([trend >= 0.5, values[-1] > values[0]]), measured, _sweep_basis(evidence, points))
+    parts = [trend is not None and trend >= 0.5, values[-1] > values[0]]
+    return Outcome(all_of(parts), measured, _sweep_basis(evidence, points))
 
 
 def window_moderate(evidence: Evidence) -> Outcome:

@@ -11,7 +11,7 @@ from .paper import SCORED
 from .results import METRICS, Cell
 from .statistics import AGREEMENT, Block, Comparison, mean, score, spearman, summarize
 from .verdicts import Outcome, Verdict, all_of, most_of, unknown, within
-from .wording import METRIC_TITLES, number, p_value, share, span
+from .wording import METRIC_TITLES, number, p_value, share, signed_title, span
 
 KMEANS, HAC, LEIDEN, AFFINITY = "kmeans_kest", "hac_kest", "leiden", "affinity_propagation"
 RIVALS = ("hdbscan", "optics", AFFINITY, LEIDEN)
@@ -190,7 +190,7 @@ def cohesion_best(evidence: Evidence) -> Outcome:
             return unknown()
         order = sorted(known, key=lambda inner: -known[inner])
         parts.append(order[0] == "cohesion_ratio")
-        values = ", ".join(f"{METRIC_TITLES[inner]} {number(known[inner])}" for inner in order)
+        values = ", ".join(f"{signed_title(inner)} {number(known[inner], 3)}" for inner in order)
         told.append(f"{METRIC_TITLES[outer]}: {values}")
     return Outcome(all_of(parts), "; ".join(told), _six_basis(evidence))
 
@@ -212,7 +212,7 @@ def _strong(
     known = {outer: value for outer, value in found.items() if value is not None}
     if len(known) < len(found):
         return unknown()
-    told = ", ".join(f"{METRIC_TITLES[outer]} {number(value)}" for outer, value in known.items())
+    told = ", ".join(f"{signed_title(outer)} {number(value, 3)}" for outer, value in known.items())
     return Outcome(rule([value >= STRONG for value in known.values()]), f"Spearman with {told}", _six_basis(evidence))
 
 
@@ -221,7 +221,7 @@ def cohesion_ari(evidence: Evidence) -> Outcome:
     rho, silhouette = (evidence.correlations_of_six[m, "ari"].value for m in ("cohesion_ratio", "silhouette"))
     if rho is None or silhouette is None:
         return unknown()
-    measured = f"Spearman with ARI: ρ {number(rho)}, silhouette {number(silhouette)}"
+    measured = f"Spearman with ARI: ρ {number(rho, 3)}, silhouette {number(silhouette, 3)}"
     return Outcome(within(abs(rho - silhouette), 0.1, 0.2), measured, _six_basis(evidence))
 
 
@@ -231,7 +231,7 @@ def davies_bouldin(evidence: Evidence) -> Outcome:
     known = {outer: value for outer, value in found.items() if value is not None}
     if len(known) < len(found):
         return unknown()
-    told = ", ".join(f"{METRIC_TITLES[outer]} {number(value)}" for outer, value in known.items())
+    told = ", ".join(f"{signed_title(outer)} {number(value, 3)}" for outer, value in known.items())
     return Outcome(most_of([value < 0 for value in known.values()]), f"Spearman with {told}", _six_basis(evidence))
 
 

@@ -14,7 +14,7 @@ from .evidence import Evidence
 from .results import INTRINSIC, Cell
 from .statistics import AGREEMENT, Comparison, Correlation, mean
 from .sweeps import grouped, mean_error
-from .wording import METRIC_TITLES, listing, number
+from .wording import METRIC_TITLES, listing, number, signed_title
 
 WIDTH = 8.0
 
@@ -259,10 +259,9 @@ def correlation_figure(evidence: Evidence) -> Picture | None:
 def _paint_correlations(axes: Any, title: str, table: dict[tuple[str, str], Correlation]) -> None:
     rows = [[table[inner, outer].value for outer in AGREEMENT] for inner in INTRINSIC]
     shaded(axes, rows, colors="PuOr", low=-1, high=1, digits=2)
-    names = {"davies_bouldin": "−DBI", "k_relative_error": "−RE of k"}
-    outer = [names.get(metric, METRIC_TITLES[metric]) for metric in AGREEMENT]
+    outer = [signed_title(metric) for metric in AGREEMENT]
     axes.set_xticks(np.arange(len(outer)) + 0.5, outer, rotation=35, ha="right", rotation_mode="anchor")
-    axes.set_yticks(np.arange(len(INTRINSIC)) + 0.5, [names.get(m, METRIC_TITLES[m]) for m in INTRINSIC])
+    axes.set_yticks(np.arange(len(INTRINSIC)) + 0.5, [signed_title(metric) for metric in INTRINSIC])
     axes.set_title(f"{title}, n = {max(found.n for found in table.values()):,}")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+from .results import LOWER_IS_BETTER
+
 METRIC_TITLES = {
     "ari": "ARI",
     "nmi": "NMI",
@@ -21,6 +23,17 @@ METRIC_TITLES = {
 
 NOTHING = "–"
 NOT_ENOUGH = "not enough data"
+
+
+def signed_title(metric: str) -> str:
+    """Return the title of a metric, with a minus where lower is better and it is negated.
+
+    Examples
+    --------
+    >>> signed_title("davies_bouldin"), signed_title("ari")
+    ('−DBI', 'ARI')
+    """
+    return f"{'−' if metric in LOWER_IS_BETTER else ''}{METRIC_TITLES[metric]}"
 
 
 def number(value: float | None, digits: int = 2) -> str:
