@@ -175,7 +175,8 @@ def similarity_figure(evidence: Evidence) -> Picture | None:
             panels[row][0].set_ylabel(evidence.title(dataset))
 
     alt = f"Similarity matrices with rows sorted by class, raw and z-scored, of {listing(map(evidence.title, sets))}."
-    return draw("similarity", alt, (min(WIDTH, 4.4 * len(models)), 2.1 * len(sets) + 0.3), paint)
+    width = min(WIDTH, 4.4 * len(models))
+    return draw("similarity", alt, (width, width / (2 * len(models)) * len(sets) + 0.3), paint)
 
 
 def _paint_matrices(pair: Sequence[Any], cell: Cell | None) -> None:
@@ -356,6 +357,7 @@ def _paint_profile(axes: Any, cell: Cell, k: int | None) -> list[Any]:
 
 def _count_in_powers(axes: Any) -> None:
     """Give the axis of k a log scale with whole numbers."""
-    axes.set_xscale("log")
+    axes.set_xscale("log", subs=[])
+    axes.xaxis.get_major_locator().set_params(subs=(1, 3))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1 else "")
     axes.minorticks_off()

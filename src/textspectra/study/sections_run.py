@@ -126,24 +126,29 @@ def _where(where: str) -> str:
 
 def without_numbers(evidence: Evidence) -> list[Block]:
     """Return what was not run, or did not come to its end, and why."""
-    missing = Counter((cell.task, cell.status) for cell in evidence.results.cells if not cell.ok)
-    order = {task: place for place, task in enumerate(TITLES)}
-    listed = sorted(missing.items(), key=lambda item: (order.get(item[0][0], len(order)), item[0]))
-    rows = [Row((TITLES.get(task, task), status, f"{n:,}")) for (task, status), n in listed]
+    missing: dict[str, Counter[str]] = {}
+    for cell in evidence.results.cells:
+        if not cell.ok:
+            missing.setdefault(cell.status, Counter())[TITLES.get(cell.task, cell.task)] += 1
+    n_missing = sum(tally.total() for tally in missing.values())
+    rows = [
+        Row((status, f"{tally.total():,}", ", ".join(f"{task} {n:,}" for task, n in tally.items())))
+        for status, tally in sorted(missing.items())
+    ]
     unfinished = evidence.results.n_planned - len(evidence.results.cells)
     return [
         Heading(2, "What was not run, and why"),
         Paragraph(
-            f"{count(sum(missing.values()), 'cell')} of {len(evidence.results.cells):,} came to no numbers, and "
+            f"{count(n_missing, 'cell')} of {len(evidence.results.cells):,} came to no numbers, and "
             f"{unfinished:,} of {evidence.results.n_planned:,} are not finished."
         ),
-        *([Table("Cells without numbers.", ("Algorithm", "Reason", "Cells"), rows, wordy=True)] if rows else []),
+        *([Table("Cells without numbers.", ("Reason", "Cells", "Of which"), rows, wordy=True)] if rows else []),
     ]
 
 
 def resources(evidence: Evidence) -> list[Block]:
     """Return run times and memory."""
-    tasks = [*TITLES, *sorted({cell.task for cell in evidence.results.cells} - set(TITLES))]
+    tasks = dict.fromkeys([*TITLES, *(cell.task for cell in evidence.results.cells)])
     rows = [row for task in tasks if (row := _resources_row(task, evidence.ok(task))) is not None]
     return [
         Heading(2, "Run time and memory"),
@@ -182,8 +187,9 @@ def again(evidence: Evidence) -> list[Block]:
     return [
         Heading(2, "Run it again"),
         Code(
-            f"textspectra study run STUDY --data FOLDER --sets {sets} --models {','.join(manifest.models)} "
-            f"--seed {manifest.seed}\ntextspectra study report STUDY"
+            f"textspectra study run STUDY --data FOLDER --sets {sets} \\\n"
+            f"    --models {','.join(manifest.models)} --seed {manifest.seed}\n"
+            "textspectra study report STUDY"
         ),
         Paragraph(
             (
