@@ -23,7 +23,8 @@ from textspectra.study.figures import indistinct_groups
 from textspectra.study.page import OUTPUTS, results_csv, write_page
 from textspectra.study.paper import CLAIMS
 from textspectra.study.render import to_html, to_markdown
-from textspectra.study.sections_run import claims_table, summary, without_numbers
+from textspectra.study.sections_estimate import datasets
+from textspectra.study.sections_run import again, claims_table, summary, without_numbers
 from textspectra.study.sections_scores import overall
 from textspectra.study.statistics import Comparison
 
@@ -246,6 +247,15 @@ def test_a_missing_extra_names_its_install_line(results, monkeypatch):
     monkeypatch.setitem(sys.modules, "scikit_posthocs", None)
     with pytest.raises(ModuleNotFoundError, match=r'pip install "textspectra\[study\]"'):
         judge_claims(results)
+
+
+def test_limits_are_told_and_are_part_of_the_command(results):
+    limited = replace(results.manifest, max_size=5000, max_size_of={"minilm": 2000})
+    evidence = Evidence(replace(results, manifest=limited))
+    assert "Samples of more than 5,000 rows and of more than 2,000 rows with minilm were left out." in to_markdown(
+        datasets(evidence)
+    )
+    assert "--seed 0 --max-size 5000 --max-size minilm=2000\n" in to_markdown(again(evidence))
 
 
 @needs_browser

@@ -6,7 +6,7 @@ from . import figures, paper
 from .blocks import Block, Bullets, Figures, Heading, Paragraph, Row, Span, Table, Text
 from .drawing import Picture
 from .evidence import Evidence
-from .results import DatasetFacts
+from .results import DatasetFacts, Manifest
 from .statistics import ALPHA, mean
 from .sweeps import MODERATE_WINDOWS, PairTest, SweepPoint, grouped, mean_error
 from .wording import NOT_ENOUGH, NOTHING, count, listing, number, p_value
@@ -49,9 +49,15 @@ def datasets(evidence: Evidence) -> list[Block]:
         Bullets(sampled),
         Paragraph(
             f"Embeddings by {listing(manifest.models)}; the paper used {listing(paper.MODELS)}. A variant with a model "
-            f"is a block: {n_blocks:,} with results here, {paper.N_BLOCKS} in the paper.",
+            f"is a block: {n_blocks:,} with results here, {paper.N_BLOCKS} in the paper.{_left_out(manifest)}",
         ),
     ]
+
+
+def _left_out(manifest: Manifest) -> str:
+    told = [] if manifest.max_size is None else [f"of more than {manifest.max_size:,} rows"]
+    told += [f"of more than {size:,} rows with {model}" for model, size in manifest.max_size_of.items()]
+    return f" Samples {listing(told)} were left out." if told else ""
 
 
 def _dataset_rows(facts: DatasetFacts) -> list[Row]:

@@ -14,7 +14,7 @@ from .algorithms import PAPERS_SIX, TITLES
 from .blocks import Block, Bullets, Code, Heading, Paragraph, Row, Span, Style, Table, Text
 from .claims import JudgedClaim
 from .evidence import Evidence
-from .results import Cell
+from .results import Cell, Manifest
 from .statistics import summarize
 from .verdicts import RULES, Verdict
 from .wording import NOTHING, count, listing, number
@@ -188,7 +188,7 @@ def again(evidence: Evidence) -> list[Block]:
         Heading(2, "Run it again"),
         Code(
             f"textspectra study run STUDY --data FOLDER --sets {sets} \\\n"
-            f"    --models {','.join(manifest.models)} --seed {manifest.seed}\n"
+            f"    --models {','.join(manifest.models)} --seed {manifest.seed}{_limits(manifest)}\n"
             "textspectra study report STUDY"
         ),
         Paragraph(
@@ -202,6 +202,12 @@ def again(evidence: Evidence) -> list[Block]:
         ),
         Paragraph(f"This page was made with Python {platform.python_version()}, {listing(installed)}."),
     ]
+
+
+def _limits(manifest: Manifest) -> str:
+    for_all = [] if manifest.max_size is None else [str(manifest.max_size)]
+    limits = [*for_all, *(f"{model}={size}" for model, size in manifest.max_size_of.items())]
+    return "".join(f" --max-size {limit}" for limit in limits)
 
 
 def _version(package: str) -> str | None:
