@@ -6,6 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ASSETS := src/textspectra/report/assets
+STYLES := $(ASSETS)/*.css src/textspectra/study/page/assets/*.css
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock
 
 .PHONY: demo test lint format picture bench bench-k study lock clean venv-package
@@ -21,12 +22,12 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/deno lint --quiet $(ASSETS)/*.js
-	$(BIN)/deno fmt --quiet --check --line-width 120 $(ASSETS)/*.js $(ASSETS)/*.css
+	$(BIN)/deno fmt --quiet --check --line-width 120 $(ASSETS)/*.js $(STYLES)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
-	$(BIN)/deno fmt --quiet --line-width 120 $(ASSETS)/*.js $(ASSETS)/*.css
+	$(BIN)/deno fmt --quiet --line-width 120 $(ASSETS)/*.js $(STYLES)
 
 # The pictures of the README: what the command prints for the example, and the report that it writes.
 picture: $(VENV)/.browser

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from textspectra.study.algorithms import TITLES
-from textspectra.study.paper import DATASETS, OVERALL
+from textspectra.study.page.paper import DATASETS, OVERALL
 from textspectra.study.results import METRICS, Cell, DatasetFacts, Manifest, Results, Variant
 
 NAMES = {

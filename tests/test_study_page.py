@@ -16,17 +16,18 @@ from study_factory import changed, make_results, with_values
 
 from textspectra.errors import UserError
 from textspectra.study.algorithms import PAPERS_SIX, TITLES
-from textspectra.study.blocks import Bullets, Heading, Paragraph, Row, Span, Table
-from textspectra.study.claims import judge_claims
-from textspectra.study.evidence import Evidence
-from textspectra.study.figures import indistinct_groups
-from textspectra.study.page import OUTPUTS, results_csv, write_page
-from textspectra.study.paper import CLAIMS
-from textspectra.study.render import to_html, to_markdown
-from textspectra.study.sections_estimate import datasets
-from textspectra.study.sections_run import again, claims_table, summary, without_numbers
-from textspectra.study.sections_scores import overall
-from textspectra.study.statistics import Comparison
+from textspectra.study.page import OUTPUTS, write_page
+from textspectra.study.page.blocks import Bullets, Heading, Paragraph, Row, Span, Table
+from textspectra.study.page.claims import judge_claims
+from textspectra.study.page.evidence import Evidence
+from textspectra.study.page.figures import indistinct_groups
+from textspectra.study.page.paper import CLAIMS
+from textspectra.study.page.render import to_html, to_markdown
+from textspectra.study.page.sections_estimate import datasets
+from textspectra.study.page.sections_run import again, claims_table, summary, without_numbers
+from textspectra.study.page.sections_scores import overall
+from textspectra.study.page.statistics import Comparison
+from textspectra.study.page.write import results_csv
 
 HOSTILE = "<img src=x onerror=globalThis.hacked=1> | *a* _b_ $c$ `d` & [e](f)"
 SECTIONS = [

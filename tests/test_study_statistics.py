@@ -8,13 +8,13 @@ from scipy import stats
 from study_factory import changed, make_results, with_values
 
 from textspectra.study.algorithms import PAPERS_SIX, TITLES
-from textspectra.study.claims import RULES, judge_claims
-from textspectra.study.claims_estimate import contrast
-from textspectra.study.evidence import Evidence
-from textspectra.study.paper import CLAIMS, DATASETS, OVERALL, SCORED
+from textspectra.study.page.claims import RULES, judge_claims
+from textspectra.study.page.claims_estimate import contrast
+from textspectra.study.page.evidence import Evidence
+from textspectra.study.page.paper import CLAIMS, DATASETS, OVERALL, SCORED
+from textspectra.study.page.statistics import compare, correlations, score, size_tests, summarize
+from textspectra.study.page.sweeps import grouped, mean_error, zscore_test
 from textspectra.study.results import METRICS, Cell, Manifest, Results, Variant
-from textspectra.study.statistics import compare, correlations, score, size_tests, summarize
-from textspectra.study.sweeps import grouped, mean_error, zscore_test
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from ..validation import require
-from .algorithms import PAPERS_SIX, TITLES
-from .results import EXTRINSIC, INTRINSIC, LOWER_IS_BETTER, Cell, Results
+from ...validation import require
+from ..algorithms import PAPERS_SIX, TITLES
+from ..results import EXTRINSIC, INTRINSIC, LOWER_IS_BETTER, Cell, Results
 
 ALPHA = 0.05
 MIN_BLOCKS = 5

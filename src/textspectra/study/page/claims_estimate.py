@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..results import Cell
 from .evidence import Evidence
-from .results import Cell
 from .statistics import ALPHA, mean, spearman
 from .sweeps import DEFAULT_TAU, DEFAULT_WINDOW, MODERATE_WINDOWS, SweepPoint, grouped, mean_error
 from .verdicts import Outcome, Verdict, all_of, most_of, some_of, unknown

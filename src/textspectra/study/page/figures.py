@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .algorithms import TITLES
+from ..algorithms import TITLES
+from ..results import INTRINSIC, Cell
 from .drawing import BLUE, GREEN, INK, LINE, MUTED, ORANGE, PINK, RED, SERIES, SKY, Picture, draw, shaded
 from .evidence import Evidence
-from .results import INTRINSIC, Cell
 from .statistics import AGREEMENT, Comparison, Correlation, mean
 from .sweeps import grouped, mean_error
 from .wording import METRIC_TITLES, listing, number, signed_title

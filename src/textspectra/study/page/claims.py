@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from ..results import Results
 from . import claims_estimate as estimate
 from . import claims_scores as scores
 from .claims_scores import ranking
 from .evidence import Evidence
 from .paper import CLAIMS
-from .results import Results
 from .verdicts import Outcome
 
 

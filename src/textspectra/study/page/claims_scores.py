@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
-from .algorithms import PAPERS_SIX, TITLES
+from ..algorithms import PAPERS_SIX, TITLES
+from ..results import METRICS, Cell
 from .evidence import Evidence
 from .paper import SCORED
-from .results import METRICS, Cell
 from .statistics import AGREEMENT, Block, Comparison, mean, score, spearman, summarize
 from .verdicts import Outcome, Verdict, all_of, most_of, unknown, within
 from .wording import METRIC_TITLES, number, p_value, share, signed_title, span

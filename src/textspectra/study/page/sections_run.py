@@ -9,12 +9,12 @@ from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
+from ..algorithms import PAPERS_SIX, TITLES
+from ..results import Cell, Manifest
 from . import paper
-from .algorithms import PAPERS_SIX, TITLES
 from .blocks import Block, Bullets, Code, Heading, Paragraph, Row, Span, Style, Table, Text
 from .claims import JudgedClaim
 from .evidence import Evidence
-from .results import Cell, Manifest
 from .statistics import summarize
 from .verdicts import RULES, Verdict
 from .wording import NOTHING, count, listing, number

@@ -7,18 +7,18 @@ import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ..errors import UserError
-from ..io.writing import replacing
+from ...errors import UserError
+from ...io.writing import replacing
+from ..algorithms import TITLES
+from ..results import METRICS, Cell, Results
 from . import sections_estimate as estimate
 from . import sections_run as run
 from . import sections_scores as scores
-from .algorithms import TITLES
 from .blocks import Block, Figures, Heading
 from .claims import judge_by
 from .drawing import MARK
 from .evidence import Evidence
 from .render import FIGURES, to_html, to_markdown
-from .results import METRICS, Cell, Results
 from .statistics import score
 
 INDEX, README, RESULTS, RESOURCES = "index.html", "README.md", "results.csv", "resources.csv"

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from .results import Results
+from ..results import Results
 from .statistics import MIN_BLOCKS, mean
 
 DEFAULT_WINDOW = 3

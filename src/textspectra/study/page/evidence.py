@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
-from .algorithms import PAPERS_SIX, TITLES
-from .results import METRICS, Cell, Results
+from ..algorithms import PAPERS_SIX, TITLES
+from ..results import METRICS, Cell, Results
 from .statistics import (
     Block,
     Comparison,

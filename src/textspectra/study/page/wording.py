@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from .results import LOWER_IS_BETTER
+from ..results import LOWER_IS_BETTER
 
 METRIC_TITLES = {
     "ari": "ARI",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..validation import require
+from ...validation import require
 
 INK, MUTED, LINE, PAPER = "#1d2129", "#5c6370", "#c9cdd2", "#ffffff"
 """Colours that the page replaces by its own, so that figures follow its light or dark theme."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ..results import DatasetFacts, Manifest
 from . import figures, paper
 from .blocks import Block, Bullets, Figures, Heading, Paragraph, Row, Span, Table, Text
 from .drawing import Picture
 from .evidence import Evidence
-from .results import DatasetFacts, Manifest
 from .statistics import ALPHA, mean
 from .sweeps import MODERATE_WINDOWS, PairTest, SweepPoint, grouped, mean_error
 from .wording import NOT_ENOUGH, NOTHING, count, listing, number, p_value

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ..algorithms import PAPERS_SIX, TITLES
+from ..results import LOWER_IS_BETTER, METRICS, Cell
 from . import figures, paper
-from .algorithms import PAPERS_SIX, TITLES
 from .blocks import Block, Figures, Heading, Paragraph, Row, Span, Table, Text
 from .evidence import Evidence
-from .results import LOWER_IS_BETTER, METRICS, Cell
 from .sections_estimate import best, pictured
 from .statistics import MIN_BLOCKS, Score, mean, summarize
 from .wording import METRIC_TITLES, NOT_ENOUGH, NOTHING, count, number, p_value, span
