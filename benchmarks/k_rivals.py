@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from textspectra.baselines import run_baseline
 from textspectra.spectral import read_spectrum
 
 SAMPLE, SAMPLES, NEIGHBOURS = 1000, 5, 10
@@ -119,25 +120,14 @@ def leiden(X: Any) -> int:
     return len(leidenalg.find_partition(graph, leidenalg.ModularityVertexPartition, seed=0))
 
 
-def evoc(X: Any) -> int:
-    from evoc import EVoC
-
-    return max(1, int(EVoC(random_state=0).fit_predict(unit(X)).max()) + 1)
-
-
 def plscan(X: Any) -> int:
     from fast_hdbscan import PLSCAN
 
     return max(1, int(PLSCAN(reproducible=True).fit(unit(X)).labels_.max()) + 1)
 
 
-def umap_hdbscan(X: Any) -> int:
-    """Do what BERTopic does by default."""
-    from sklearn.cluster import HDBSCAN
-    from umap import UMAP
-
-    flat = UMAP(n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=0).fit_transform(X)
-    return max(1, int(HDBSCAN(min_cluster_size=10, copy=True).fit_predict(flat).max()) + 1)
+def baseline(name: str) -> Callable[[Any], int]:
+    return lambda X: max(1, run_baseline(name, X).k)
 
 
 RIVALS: dict[str, Callable[[Any], float]] = {
@@ -150,7 +140,7 @@ RIVALS: dict[str, Callable[[Any], float]] = {
     "eigengap": eigengap,
     "silhouette maximum": silhouette_maximum,
     "Leiden, kNN 10, modularity": leiden,
-    "EVoC": evoc,
+    "EVoC": baseline("evoc"),
     "PLSCAN": plscan,
-    "UMAP + HDBSCAN": umap_hdbscan,
+    "UMAP + HDBSCAN": baseline("umap_hdbscan"),
 }
