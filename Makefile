@@ -44,10 +44,10 @@ bench: $(VENV)/.bench
 bench-k: $(VENV)/.bench
 	$(BIN)/python benchmarks/k_recovery.py
 
-# The paper's experiments on the sets in TEXTSPECTRA_DATA; some hours on two cores, and goes on where it stopped.
+# The paper's experiments on the sets in TEXTSPECTRA_DATA; an hour or two on two cores, and goes on where it stopped.
 study: $(VENV)/.dev
 	$(BIN)/textspectra study run .cache/study --data "$${TEXTSPECTRA_DATA:-../shared/data}" \
-		--models wordllama,minilm --max-size 100000 --max-size minilm=2000
+		--models wordllama,minilm --max-size 5000 --max-size minilm=2000
 	$(BIN)/textspectra study report .cache/study --out docs/study --overwrite
 
 $(VENV)/.base: pyproject.toml requirements.lock

@@ -29,7 +29,7 @@ def make_results(seed=0, titles=tuple(NAMES), models=("wordllama", "minilm")):
         for title in titles
     )
     variants = tuple(variant for facts in datasets for variant in _variants(facts))
-    manifest = Manifest(datasets, variants, models, 0)
+    manifest = Manifest(datasets, variants, models, 0, versions={"numpy": "2.4.6"})
     cells = [cell for variant in variants for model in models for cell in _cells(rng, variant, model)]
     return Results(manifest, cells, len(cells))
 

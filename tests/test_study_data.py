@@ -122,6 +122,21 @@ def test_a_file_without_label(folder):
         load_datasets(folder=folder)
 
 
+def test_a_file_without_text(folder):
+    (folder / "a.csv").write_text("title,label\na,b\n")
+    with pytest.raises(UserError, match=r"a.csv: there is no column 'text'. The columns are: 'title', 'label'$"):
+        load_datasets(folder=folder)
+
+
+def test_two_files_of_one_name(folder):
+    pets(folder / "pets.parquet")
+    (folder / "pets.csv").write_text("text,label\na,b\n")
+    with pytest.raises(
+        UserError, match=r"pets.parquet and pets.csv would be sets of the same name; rename one of them"
+    ):
+        load_datasets(folder=folder)
+
+
 def test_a_label_with_one_member(folder):
     write_set(folder / "a.parquet", ["a", "b", "c"], ["x", "lonely", "x"])
     with pytest.raises(UserError, match=r"^a.parquet: the label 'lonely' has one member \(row 2\); a class needs at"):
@@ -130,7 +145,7 @@ def test_a_label_with_one_member(folder):
 
 def test_a_single_class(folder):
     write_set(folder / "a.parquet", ["a", "b"], ["x", "x"])
-    with pytest.raises(UserError, match="at least 2 different labels are needed, but there are 1"):
+    with pytest.raises(UserError, match=r"^a.parquet: at least 2 different labels are needed, and it has x.$"):
         load_datasets(folder=folder)
 
 

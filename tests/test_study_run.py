@@ -170,6 +170,25 @@ def test_a_store_in_another_format_is_not_read(tmp_path):
         read_results(tmp_path / "s")
 
 
+def test_a_damaged_cell_is_computed_again(tmp_path):
+    store, planned = one_cell(tmp_path / "s")
+    store.put(planned, {"status": OK, "values": {}, "seconds": 1.5, "peak_mb": 9.0})
+    file = next((tmp_path / "s" / "cells").iterdir())
+    for content in (b"", file.read_bytes()[:20], b"[]", b'{"status": "ok", "more": 1}'):
+        file.write_bytes(content)
+        assert store.get(planned) is None
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", json.dumps({"format": 1, "textspectra": __version__})])
+def test_a_damaged_manifest_is_told_and_its_advice_works(tmp_path, content):
+    store, _ = one_cell(tmp_path / "s")
+    (tmp_path / "s" / "study.json").write_text(content)
+    with pytest.raises(UserError, match=r"study.json is damaged; remove it and run the study again. Finished cells"):
+        store.read()
+    (tmp_path / "s" / "study.json").unlink()
+    one_cell(tmp_path / "s")
+
+
 def test_a_folder_with_other_things_is_not_written_to(tmp_path):
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(UserError, match="has other files in it; choose a new or an empty folder for the study"):
@@ -207,12 +226,20 @@ def test_ablations_are_made_once_a_set():
         (["--data", "{data}", "--sets", "cars"], "There is no set 'cars'. Known are: "),
         (["--data", "{data}", "--max-size", "many"], "'many' is neither a number of rows nor MODEL=N."),
         (["--data", "{data}", "--sets", " , "], "A list of names is empty; separate names by commas."),
+        (["--data", "{data}", "--max-size", "minilm=9"], "There is a size for minilm, but the models are wordllama."),
     ],
 )
 def test_mistakes_get_one_line_and_no_store(run, data, tmp_path, arguments, message):
     done = run("study", "run", "s", *[part.format(data=data) for part in arguments], code=2)
     assert message in done.err
     assert not (tmp_path / "s").exists()
+
+
+def test_a_study_cannot_be_a_file(run, data, tmp_path):
+    (tmp_path / "s").write_text("mine")
+    done = run("study", "run", "s", "--data", data, code=2)
+    assert "'s' cannot be a folder for the outputs, because" in done.err
+    assert (tmp_path / "s").read_text() == "mine"
 
 
 def test_a_report_of_nothing_says_how_to_make_a_study(run):

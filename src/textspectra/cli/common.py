@@ -203,4 +203,4 @@ def check_folder(folder: Path) -> None:
     if not there.is_dir():
         raise UserError(f"'{folder}' cannot be a folder for the outputs, because '{there}' is a file.")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise UserError(f"There is no permission to write to '{there}'; choose another place with --out.")
+        raise UserError(f"There is no permission to write to '{there}'; choose another place.")

@@ -9,15 +9,18 @@ from typing import Any
 
 import click
 
-from .common import overwrite_option, quiet_option, seed_option
+from .common import check_folder, overwrite_option, quiet_option, seed_option
 
 
 @click.group("study")
 def command() -> None:
-    """Compare clusterings on labelled sets as the paper does, and put the numbers beside the paper's."""
+    """Compare clusterings on labelled sets as the paper does, and put the numbers beside the paper's.
+
+    `run` computes, and can be stopped and taken up at any time; `report` writes the page.
+    """
 
 
-@command.command("run")
+@command.command("run", short_help="Compute what is missing of a study.")
 @click.argument("folder", metavar="STUDY", type=click.Path(path_type=Path))
 @click.option(
     "--data",
@@ -26,7 +29,9 @@ def command() -> None:
     help="Files with the columns text and label. [default: TEXTSPECTRA_DATA, then the Hugging Face hub]",
 )
 @click.option(
-    "--sets", metavar="NAME,...", help="Some of the paper's sets, or of the files. [default: the paper's six]"
+    "--sets",
+    metavar="NAME,...",
+    help="Some of the paper's sets, or of the files. [default: the paper's six, or every file if none of them is there]",
 )
 @click.option("--models", metavar="NAME,...", default="wordllama", show_default=True, help="See `textspectra models`.")
 @click.option(
@@ -52,6 +57,7 @@ def run_command(
     from ..study.cells import Limits
     from ..study.run import run_study
 
+    check_folder(folder)
     for_all, for_some = _sizes(max_size)
     with _Shown(quiet=quiet) as progress:
         results = run_study(
@@ -75,7 +81,7 @@ def run_command(
         click.echo(f"Now: textspectra study report {folder}")
 
 
-@command.command("report")
+@command.command("report", short_help="Write the page of a study.")
 @click.argument("folder", metavar="STUDY", type=click.Path(path_type=Path))
 @click.option(
     "--out", metavar="FOLDER", type=click.Path(path_type=Path), help="Where the page goes. [default: STUDY/report]"

@@ -167,12 +167,12 @@ def _files(folder: Path) -> dict[str, Path]:
     """Return the tables in a folder by their names without the ending."""
     if not folder.is_dir():
         raise UserError(f"There is no folder {folder}. Give the folder of the labelled sets with --data.")
-    found = {
-        path.name.removesuffix(suffix): path
-        for suffix in SUFFIXES
-        for path in sorted(folder.glob(f"*{suffix}"))
-        if not path.name.startswith(".")
-    }
+    found: dict[str, Path] = {}
+    for suffix in SUFFIXES:
+        for path in sorted(folder.glob(f"[!.]*{suffix}")):
+            other = found.setdefault(path.name.removesuffix(suffix), path)
+            if other != path:
+                raise UserError(f"{other} and {path.name} would be sets of the same name; rename one of them.")
     if not found:
         raise UserError(
             f"The folder {folder} has no data: put files with the columns text and label there "
@@ -200,7 +200,10 @@ def _find(name: str, files: dict[str, Path], folder: Path | None) -> Dataset:
 
 
 def _local_table(path: Path) -> pa.Table:
-    table = read_table(str(path), text_column="text").table
+    try:
+        table = read_table(str(path), text_column="text").table
+    except UserError as error:
+        raise UserError(str(error) if str(path) in str(error) else f"{path}: {error}") from error
     if "label" not in table.column_names:
         raise UserError(
             f"{path} has no column 'label' (it has {', '.join(table.column_names)}); rename the column that holds "
@@ -253,7 +256,7 @@ def _dataset(name: str, title: str, table: pa.Table, sizes: tuple[int, ...], ori
             "row, or give it another label."
         )
     if len(members) < 2:
-        raise UserError(f"{source}: at least 2 different labels are needed, but there are {len(members)}.")
+        raise UserError(f"{source}: at least 2 different labels are needed, and it has {', '.join(members) or 'none'}.")
     codes = {label: code for code, label in enumerate(sorted(members))}
     return Dataset(
         name=name,

@@ -102,6 +102,8 @@ class Manifest:
         Larger samples were left out.
     max_size_of : mapping of str to int
         The same for some models.
+    versions : mapping of str to str
+        The packages with which the cells were computed.
     """
 
     datasets: tuple[DatasetFacts, ...]
@@ -110,6 +112,7 @@ class Manifest:
     seed: int
     max_size: int | None = None
     max_size_of: Mapping[str, int] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

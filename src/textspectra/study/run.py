@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -13,15 +14,22 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..embedding.base import Backend
+from ..errors import UserError
 from .cells import CellProcess, Limits, Work, failure
 from .datasets import Dataset, describe, load_datasets
 from .results import OK, Manifest, Results, Variant
-from .store import Planned, Store, cell_key
+from .store import Planned, Store, cell_key, package_versions
 from .tasks import TASKS, tasks_of
 from .variants import plan_variants, variant_rows
 from .vectors import Source, load_models, make_vectors, vector_source
 
 DEFAULT_LIMITS = Limits(seconds=1800, gigabytes=8)
+
+PACKAGES = (
+    "textspectra", "numpy", "scipy", "scikit-learn", "igraph", "leidenalg", "evoc", "umap-learn", "wordllama",
+    "sentence-transformers",
+)  # fmt: skip
+"""What the numbers come from; their versions are written down."""
 
 
 class Progress(Protocol):
@@ -82,9 +90,15 @@ def run_study(
     -------
     Results
     """
-    backends = load_models(tuple(models))
-    study = _Study(load_datasets(sets, data), backends, seed, max_size, max_size_of or {})
     store = Store(folder)
+    store.check()
+    backends = load_models(tuple(models))
+    strangers = set(max_size_of or {}) - set(backends)
+    if strangers:
+        raise UserError(
+            f"There is a size for {', '.join(sorted(strangers))}, but the models are {', '.join(backends)}."
+        )
+    study = _Study(load_datasets(sets, data), backends, seed, max_size, max_size_of or {})
     store.begin(study.manifest, study.plan)
     telling = progress or _Quiet()
     waiting = []
@@ -121,7 +135,13 @@ class _Study:
         facts = {dataset.name: describe(dataset) for dataset in datasets}
         variants = plan_variants(datasets, seed=seed, max_size=max_size)
         self.manifest = Manifest(
-            tuple(facts.values()), tuple(variants), tuple(backends), seed, max_size, dict(max_size_of)
+            datasets=tuple(facts.values()),
+            variants=tuple(variants),
+            models=tuple(backends),
+            seed=seed,
+            max_size=max_size,
+            max_size_of=dict(max_size_of),
+            versions={"Python": platform.python_version(), **package_versions(*PACKAGES)},
         )
         self._sources: dict[tuple[str, str], Source] = {
             (dataset.name, model): vector_source(dataset, facts[dataset.name], model, backend)

@@ -17,7 +17,7 @@ from .results import Cell, DatasetFacts, Manifest, Results, Variant
 from .tasks import TASKS
 
 FORMAT = 1
-MANIFEST, CELLS, VECTORS = "study.json", "cells", "vectors"
+MANIFEST, CELLS, VECTORS, REPORT = "study.json", "cells", "vectors", "report"
 
 DECIDING = (
     "rows.py", "similarity.py", "spectrum.py", "spectral.py", "tree.py", "halves.py", "reproducible.py", "kestimate.py",
@@ -51,7 +51,7 @@ def cell_key(variant: Variant, source: str, task: str) -> str:
     >>> cell_key(bless, "m", "optics") == cell_key(bless._replace(seed=1), "m", "optics")
     False
     """
-    packages = {name: _package_version(name) for name in ("numpy", "scikit-learn", "scipy", *TASKS[task].packages)}
+    packages = package_versions("numpy", "scikit-learn", "scipy", *TASKS[task].packages)
     inputs = [FORMAT, list(variant), source, task, code_digest(TASKS[task].code), packages]
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -73,11 +73,22 @@ def code_digest(of_task: tuple[str, ...]) -> str:
     return digest.hexdigest()[:32]
 
 
-def _package_version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"
+def package_versions(*names: str) -> dict[str, str]:
+    """Return the versions of some packages.
+
+    Examples
+    --------
+    >>> package_versions("no-such-package")
+    {'no-such-package': 'not installed'}
+    """
+
+    def version_of(name: str) -> str:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            return "not installed"
+
+    return {name: version_of(name) for name in names}
 
 
 class Store:
@@ -96,8 +107,8 @@ class Store:
         self.folder = folder
         self.vectors = folder / VECTORS
 
-    def begin(self, manifest: Manifest, plan: Sequence[Planned]) -> None:
-        """Write down what the study consists of; what is finished already is kept."""
+    def check(self) -> None:
+        """Raise where a study cannot be written or continued in the folder."""
         if (self.folder / MANIFEST).exists():
             written_by = self._read_manifest()["textspectra"]
             if written_by != __version__:
@@ -106,8 +117,12 @@ class Store:
                     "not mix them. Choose another folder, or install that version. `textspectra study report` still "
                     "reads it."
                 )
-        elif self.folder.is_dir() and any(self.folder.iterdir()):
+        elif self.folder.is_dir() and {path.name for path in self.folder.iterdir()} - {CELLS, VECTORS, REPORT}:
             raise UserError(f"{self.folder} has other files in it; choose a new or an empty folder for the study.")
+
+    def begin(self, manifest: Manifest, plan: Sequence[Planned]) -> None:
+        """Write down what the study consists of; what is finished already is kept."""
+        self.check()
         (self.folder / CELLS).mkdir(parents=True, exist_ok=True)
         variants = list(manifest.variants)
         described = {
@@ -117,6 +132,7 @@ class Store:
             "models": list(manifest.models),
             "max_size": manifest.max_size,
             "max_size_of": dict(manifest.max_size_of),
+            "versions": dict(manifest.versions),
             "datasets": [facts._asdict() for facts in manifest.datasets],
             "variants": [variant._asdict() for variant in variants],
             "cells": [[variants.index(cell.variant), cell.model, cell.task, cell.key] for cell in plan],
@@ -124,12 +140,12 @@ class Store:
         _write_json(self.folder / MANIFEST, described)
 
     def get(self, planned: Planned) -> Cell | None:
-        """Return the outcome of a cell, or None where there is none yet."""
+        """Return the outcome of a cell, or None where there is none yet, or what is there is damaged."""
         try:
             stored = json.loads((self.folder / CELLS / f"{planned.key}.json").read_text(encoding="utf-8"))
-        except FileNotFoundError:
+            return Cell(planned.variant, planned.model, planned.task, **stored)
+        except (FileNotFoundError, ValueError, TypeError):
             return None
-        return Cell(planned.variant, planned.model, planned.task, **stored)
 
     def put(self, planned: Planned, outcome: Mapping[str, Any]) -> None:
         """Keep the outcome of a cell: status, values, seconds, peak_mb."""
@@ -144,36 +160,48 @@ class Store:
             If there is no study in the folder, or one in a format of another version.
         """
         described = self._read_manifest()
-        variants = tuple(Variant(**variant) for variant in described["variants"])
-        manifest = Manifest(
-            datasets=tuple(DatasetFacts(**facts) for facts in described["datasets"]),
-            variants=variants,
-            models=tuple(described["models"]),
-            seed=described["seed"],
-            max_size=described["max_size"],
-            max_size_of=described["max_size_of"],
-        )
-        plan = [Planned(variants[place], *rest) for place, *rest in described["cells"]]
+        try:
+            manifest, plan = _understood(described)
+        except (KeyError, TypeError, IndexError) as error:
+            raise self._damaged() from error
         cells = [cell for planned in plan if (cell := self.get(planned)) is not None]
         return Results(manifest, cells, len(plan))
 
     def _read_manifest(self) -> dict[str, Any]:
-        path = self.folder / MANIFEST
         try:
-            described: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            format_version = described["format"]
+            described: dict[str, Any] = json.loads((self.folder / MANIFEST).read_text(encoding="utf-8"))
+            format_version, _ = described["format"], described["textspectra"]
         except FileNotFoundError:
             raise UserError(
                 f"There is no study in {self.folder}: make one with `textspectra study run {self.folder}`."
             ) from None
         except (ValueError, KeyError, TypeError) as error:
-            raise UserError(f"{path} is damaged; remove it and run the study again. Finished cells stay.") from error
+            raise self._damaged() from error
         if format_version != FORMAT:
             raise UserError(
                 f"{self.folder} was written by textspectra {described.get('textspectra')} in format {format_version}, "
                 f"and this is {__version__} with format {FORMAT}. Choose another folder, or install that version."
             )
         return described
+
+    def _damaged(self) -> UserError:
+        return UserError(
+            f"{self.folder / MANIFEST} is damaged; remove it and run the study again. Finished cells stay."
+        )
+
+
+def _understood(described: Mapping[str, Any]) -> tuple[Manifest, list[Planned]]:
+    variants = tuple(Variant(**variant) for variant in described["variants"])
+    manifest = Manifest(
+        datasets=tuple(DatasetFacts(**facts) for facts in described["datasets"]),
+        variants=variants,
+        models=tuple(described["models"]),
+        seed=described["seed"],
+        max_size=described["max_size"],
+        max_size_of=described["max_size_of"],
+        versions=described["versions"],
+    )
+    return manifest, [Planned(variants[place], *rest) for place, *rest in described["cells"]]
 
 
 def read_results(folder: Path) -> Results:

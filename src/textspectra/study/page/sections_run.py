@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 from collections import Counter
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 
@@ -25,11 +23,6 @@ STYLES: dict[Verdict, Style] = {
     "does not hold": "fails",
     "not enough data": "unknown",
 }
-
-PACKAGES = (
-    "textspectra", "numpy", "scipy", "scikit-learn", "leidenalg", "igraph", "evoc", "umap-learn", "wordllama",
-    "sentence-transformers", "scikit-posthocs", "matplotlib",
-)  # fmt: skip
 
 
 def summary(evidence: Evidence, claims: Sequence[JudgedClaim]) -> list[Block]:
@@ -183,7 +176,7 @@ def again(evidence: Evidence) -> list[Block]:
     """Return versions, files and commands."""
     manifest = evidence.results.manifest
     sets = ",".join(facts.name for facts in manifest.datasets)
-    installed = [f"{name} {found}" for name in PACKAGES if (found := _version(name)) is not None]
+    installed = [f"{name} {found}" for name, found in manifest.versions.items() if found != "not installed"]
     return [
         Heading(2, "Run it again"),
         Code(
@@ -200,7 +193,7 @@ def again(evidence: Evidence) -> list[Block]:
                 " run time and memory of every cell.",
             )
         ),
-        Paragraph(f"This page was made with Python {platform.python_version()}, {listing(installed)}."),
+        Paragraph(f"Computed with {listing(installed)}."),
     ]
 
 
@@ -208,10 +201,3 @@ def _limits(manifest: Manifest) -> str:
     for_all = [] if manifest.max_size is None else [str(manifest.max_size)]
     limits = [*for_all, *(f"{model}={size}" for model, size in manifest.max_size_of.items())]
     return "".join(f" --max-size {limit}" for limit in limits)
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
