@@ -31,7 +31,7 @@ def command() -> None:
 @click.option(
     "--sets",
     metavar="NAME,...",
-    help="Some of the paper's sets, or of the files. [default: the paper's six, or every file if none of them is there]",
+    help="Some of the paper's sets, or of the files. [default: the paper's six, or every file if none is there]",
 )
 @click.option("--models", metavar="NAME,...", default="wordllama", show_default=True, help="See `textspectra models`.")
 @click.option(
