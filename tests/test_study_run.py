@@ -279,7 +279,7 @@ def test_killed_three_times_a_study_ends_as_if_it_had_not_been(run, data, tmp_pa
     assert len(rows) == 15
     assert rows == table_of(run, "peace", tmp_path)
     told = run("study", "report", "peace", code=2).err
-    assert "index.html' " in told
+    assert "index.html'" in told
     assert "exist already; use --overwrite or another --out" in told
 
 

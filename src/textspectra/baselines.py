@@ -148,9 +148,9 @@ def _codes(labels: Any) -> NDArray[np.intp]:
 
 BASELINES = {
     "hdbscan": Baseline("HDBSCAN", _hdbscan, ("scikit-learn",), 20_000),
-    "optics": Baseline("OPTICS", _optics, ("scikit-learn",), 5_000),
-    "affinity_propagation": Baseline("Aff. Prop.", _affinity_propagation, ("scikit-learn",), 5_000),
-    "leiden": Baseline("Leiden", _leiden, ("igraph", "leidenalg"), 5_000),
+    "optics": Baseline("OPTICS", _optics, ("scikit-learn",), 12_000),
+    "affinity_propagation": Baseline("Aff. Prop.", _affinity_propagation, ("scikit-learn",), 12_000),
+    "leiden": Baseline("Leiden", _leiden, ("igraph", "leidenalg"), 12_000),
     "evoc": Baseline("EVoC", _evoc, ("evoc",), None),
     "umap_hdbscan": Baseline("UMAP + HDBSCAN", _umap_hdbscan, ("scikit-learn", "umap-learn"), None),
 }
