@@ -151,13 +151,24 @@ class SpectralEstimate(NamedTuple):
     spectrum: Spectrum
 
 
+def samples_behind_mean(n: int, rule: Rule) -> tuple[int, int]:
+    """Return the size and the number of the samples of n rows over which the paper takes the mean.
+
+    Examples
+    --------
+    >>> samples_behind_mean(800, Rule()), samples_behind_mean(2**12, Rule())
+    ((800, 1), (1000, 120))
+    """
+    size = min(n, rule.max_sample)
+    return size, 1 if size == n else rule.n_replicates or round(10 * math.log2(n))
+
+
 def spectral_k(
     rows: CountedRows, rule: Rule, rng: np.random.Generator, *, n_jobs: int | None = None
 ) -> SpectralEstimate:
     """Estimate k by the paper's algorithm: the mean over the spectra of random samples."""
     n = len(rows)
-    size = min(n, rule.max_sample)
-    n_behind_mean = 1 if size == n else rule.n_replicates or round(10 * math.log2(n))
+    size, n_behind_mean = samples_behind_mean(n, rule)
     spread_size = min(size, max(2, round(SPREAD_SHARE * n)))
     n_behind_interval = 0 if spread_size == size else rule.n_replicates or SPREAD_REPLICATES
 

@@ -92,10 +92,10 @@ def report_command(folder: Path, out: Path | None, overwrite: bool, quiet: bool)
     """Write the page of a study: every table and figure of the paper, ours beside the paper's, claim by claim."""
     from ..io import output_paths_free
     from ..study.page import OUTPUTS, write_page
-    from ..study.store import read_results
+    from ..study.store import Store
 
     target = out or folder / "report"
-    results = read_results(folder)
+    results = Store(folder).read()
     output_paths_free([target / name for name in OUTPUTS], overwrite=overwrite)
     written = write_page(results, target)
     if not quiet:

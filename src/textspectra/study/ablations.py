@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ from ..evaluation import evaluate
 from ..kestimate import estimate_k
 from ..rows import CountedRows, take_units
 from ..similarity import cosine_graph
-from ..spectral import Rule, read_spectrum
+from ..spectral import Rule, read_spectrum, samples_behind_mean
 from ..spectrum import graph_spectrum
 from .results import rounded
 
@@ -34,8 +33,8 @@ Values = dict[str, Any]
 
 def sweep(X: Array, truth: NDArray[np.intp], seed: int, *, zscore: bool, tau: int) -> Values:
     """Read k off the same spectra with every window: the samples of the paper's estimator at one τ."""
-    rule, rows, rng = Rule(), CountedRows(X, np.ones(len(X), np.intp)), np.random.default_rng(seed)
-    size, repeats = (tau, round(10 * math.log2(len(X)))) if len(X) > tau else (len(X), 1)
+    rule, rows, rng = Rule(max_sample=tau), CountedRows(X), np.random.default_rng(seed)
+    size, repeats = samples_behind_mean(len(X), rule)
     found: list[list[int | None]] = []
     for _ in range(repeats):
         eigenvalues = graph_spectrum(rows.draw(size, rng), zscore=zscore)

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from ..embedding import load_backend
 from ..embedding.base import Backend
 from ..errors import UserError
 from .cells import CellProcess, Limits, Work, failure
@@ -21,7 +22,7 @@ from .results import OK, Manifest, Results, Variant
 from .store import Planned, Store, cell_key, package_versions
 from .tasks import TASKS, tasks_of
 from .variants import plan_variants, variant_rows
-from .vectors import Source, load_models, make_vectors, vector_source
+from .vectors import Source, make_vectors, vector_source
 
 DEFAULT_LIMITS = Limits(seconds=1800, gigabytes=8)
 
@@ -92,7 +93,7 @@ def run_study(
     """
     store = Store(folder)
     store.check()
-    backends = load_models(tuple(models))
+    backends = {name: load_backend(name) for name in models}
     strangers = set(max_size_of or {}) - set(backends)
     if strangers:
         raise UserError(
@@ -174,7 +175,12 @@ class _Study:
         works = {}
         for (name, model), cells in groups.items():
             dataset = self._datasets[name]
-            rows_of = {cell.variant: variant_rows(cell.variant, dataset.labels) for cell in cells}
+            # Of finished variants too, so that a study that goes on finds the file of its beginning.
+            rows_of = {
+                variant: variant_rows(variant, dataset.labels)
+                for variant in self.manifest.variants
+                if variant.dataset == name and not self._too_large(variant, model)
+            }
             rows = np.unique(np.concatenate(list(rows_of.values())))
 
             def tell(done: int, total: int, what: str = f"{dataset.title} with {model}") -> None:

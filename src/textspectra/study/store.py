@@ -122,7 +122,6 @@ class Store:
 
     def begin(self, manifest: Manifest, plan: Sequence[Planned]) -> None:
         """Write down what the study consists of; what is finished already is kept."""
-        self.check()
         (self.folder / CELLS).mkdir(parents=True, exist_ok=True)
         variants = list(manifest.variants)
         described = {
@@ -202,11 +201,6 @@ def _understood(described: Mapping[str, Any]) -> tuple[Manifest, list[Planned]]:
         versions=described["versions"],
     )
     return manifest, [Planned(variants[place], *rest) for place, *rest in described["cells"]]
-
-
-def read_results(folder: Path) -> Results:
-    """Return what is finished of the study in a folder."""
-    return Store(folder).read()
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

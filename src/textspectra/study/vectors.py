@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..embedding import embed_texts, load_backend
+from ..embedding import embed_texts
 from ..embedding.base import Backend, identity
 from ..embedding.embed import Progress
 from ..errors import UserError
@@ -36,17 +36,6 @@ class Source(NamedTuple):
     ready: NDArray[np.float32]
     ready_rows: NDArray[np.intp]
     key: str
-
-
-def load_models(names: tuple[str, ...]) -> dict[str, Backend]:
-    """Return the back end of each model; what is missing or misspelt is told before any work is done.
-
-    Examples
-    --------
-    >>> list(load_models(("wordllama",)))
-    ['wordllama']
-    """
-    return {name: load_backend(name) for name in dict.fromkeys(names)}
 
 
 def vector_source(dataset: Dataset, facts: DatasetFacts, model: str, backend: Backend) -> Source:
