@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import UserError
-from .parallel import run_tasks
-from .rows import cluster_sums, take_units
+from .rows import CountedRows, map_members, sums_and_sizes, take_units
 from .validation import RandomState, check_embeddings, check_labels, make_generator
 
 
@@ -178,9 +177,8 @@ def cohesion_report(
     [3, 1]
     """
     X = check_embeddings(X)
-    codes, names = check_labels(labels, len(X))
-    sizes = np.bincount(codes, minlength=len(names))
-    sums = cluster_sums(X, codes, len(names))
+    codes, names = check_labels(labels, X)
+    sums, sizes = sums_and_sizes(X, codes, len(names))
     means = linear_means(np.vstack([sums.sum(axis=0), sums]), np.append(len(X), sizes))
     errors = np.zeros(len(means))
     if rectify:
@@ -212,7 +210,7 @@ def cohesion_report(
     )
 
 
-def report_if_defined(X: NDArray[Any], labels: NDArray[np.intp], *, random_state: RandomState) -> CohesionReport | None:
+def report_if_defined(X: Any, labels: Any, *, random_state: RandomState) -> CohesionReport | None:
     """Return the report, or None where there is one row only or no two rows are alike.
 
     Examples
@@ -256,26 +254,23 @@ def linear_means(sums: NDArray[np.float64], sizes: NDArray[np.intp] | int) -> ND
 
 
 def _negative_means(
-    X: NDArray[Any],
-    codes: NDArray[np.intp],
-    sizes: NDArray[np.intp],
-    linear_means: NDArray[np.float64],
-    rng: np.random.Generator,
+    X: Any, codes: Any, sizes: NDArray[np.intp], linear_means: NDArray[np.float64], rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the mean of ``min(cosine, 0)`` over the pairs of all rows and of each cluster, and standard errors."""
-    members = np.split(np.argsort(codes, kind="stable"), np.cumsum(sizes)[:-1])
     pairs = n_pairs(sizes)
     share = pairs / max(pairs[sizes > EXACT_ROWS].sum(), 1)
     n_batches = np.maximum(CLUSTER_BATCHES, np.ceil(BATCHES * share)).astype(int)
-    sets = [np.arange(len(X)), *members]
-    tasks = (
-        (X, rows, mean, int(n), rng.spawn(1)[0] if len(rows) > EXACT_ROWS else rng)
-        for rows, mean, n in zip(sets, linear_means, [BATCHES, *n_batches], strict=True)
-    )
-    results = np.array(run_tasks(negative_mean, tasks, n_jobs=None, shared_memory=True))
-    if len(sizes) == 1:
-        results[1] = results[0]  # the one cluster is all rows, so its sample must not differ from theirs
-    return results[:, 0], results[:, 1]
+    whole = _summary(CountedRows(X).map(_pair_means, _pair_draws(len(X), BATCHES, rng)), float(linear_means[0]))
+    if len(sizes) == 1:  # the one cluster is all rows, so its sample must not differ from theirs
+        return np.repeat(whole[0], 2), np.repeat(whole[1], 2)
+    draws = [_pair_draws(int(size), int(n), rng) for size, n in zip(sizes, n_batches, strict=True)]
+    requests = [(code, *draw) for code, own in enumerate(draws) for draw in own]
+    parts = iter(map_members(_pair_means, X, codes, len(sizes), requests))
+    found = [
+        _summary([next(parts) for _ in own], float(mean)) for own, mean in zip(draws, linear_means[1:], strict=True)
+    ]
+    means, errors = np.array([whole, *found]).T
+    return means, errors
 
 
 def negative_mean(
@@ -290,21 +285,45 @@ def negative_mean(
     >>> negative_mean(X, np.array([0, 1]), -1.0, 1, np.random.default_rng(0))
     (-1.0, 0.0)
     """
-    m = len(rows)
+    draws = _pair_draws(len(rows), n_batches, rng)
+    return _summary([_pair_means(take_units(X, rows[positions]), n) for positions, n in draws], linear_mean)
+
+
+def _pair_draws(m: int, n_batches: int, rng: np.random.Generator) -> list[tuple[NDArray[np.intp], int]]:
+    """Return positions among `m` rows whose pairs are visited, and how many batches they are; 0 for all their pairs."""
     if m < 2:
-        return 0.0, 0.0
+        return []
     if m <= EXACT_ROWS:
-        return _negative_sum(take_units(X, rows)) / (m * (m - 1) / 2), 0.0
-    cosine, negative = np.empty((2, n_batches))
-    for batch in range(n_batches):
-        units = take_units(X, rows[rng.choice(m, 2 * BATCH_SIDE, replace=False)])
-        cosines = units[:BATCH_SIDE] @ units[BATCH_SIDE:].T
-        cosine[batch], negative[batch] = cosines.mean(), np.minimum(cosines, 0).mean()
+        return [(np.arange(m), 0)]
+    own = rng.spawn(1)[0]
+    batches = [own.choice(m, 2 * BATCH_SIDE, replace=False) for _ in range(n_batches)]
+    together = [batches[start : start + CLUSTER_BATCHES] for start in range(0, n_batches, CLUSTER_BATCHES)]
+    return [(np.concatenate(some), len(some)) for some in together]
+
+
+def _pair_means(units: NDArray[np.float32], n_batches: int) -> NDArray[np.float64]:
+    """Return the mean cosine and the mean of ``min(cosine, 0)`` of each batch; the latter alone of all pairs."""
+    if not n_batches:
+        return np.array([[_negative_sum(units) / (len(units) * (len(units) - 1) / 2)]])
+    means = np.empty((n_batches, 2))
+    for batch, rows in enumerate(np.split(units, n_batches)):
+        cosines = rows[:BATCH_SIDE] @ rows[BATCH_SIDE:].T
+        means[batch] = cosines.mean(), np.minimum(cosines, 0).mean()
+    return means
+
+
+def _summary(parts: list[NDArray[np.float64]], linear_mean: float) -> tuple[float, float]:
+    """Return the mean of ``min(cosine, 0)`` and its standard error, from what was visited of a set of rows."""
+    if not parts:
+        return 0.0, 0.0
+    if parts[0].shape[1] == 1:
+        return float(parts[0][0, 0]), 0.0
+    cosine, negative = np.concatenate(parts).T
     # The mean cosine is known exactly; regressing on it takes out the part of the error that it explains.
     centred = cosine - cosine.mean()
     slope = float(centred @ negative) / max(float(centred @ centred), np.finfo(float).tiny)
     residuals = negative - slope * (cosine - linear_mean)
-    return min(0.0, float(residuals.mean())), float(residuals.std()) / math.sqrt(n_batches)
+    return min(0.0, float(residuals.mean())), float(residuals.std()) / math.sqrt(len(residuals))
 
 
 def _negative_sum(units: NDArray[np.float32]) -> float:

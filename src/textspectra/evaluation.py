@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn import metrics
 
 from .cohesion import report_if_defined
-from .rows import cluster_sums, map_row_blocks, take_units
+from .engine import Folded, count_draws, fold_blocks
+from .rows import fold_rows, sums_and_sizes, unit_rows
 from .validation import RandomState, check_embeddings, check_labels, make_generator
 
 SILHOUETTE_ROWS = 10_000
@@ -58,7 +60,7 @@ def evaluate(
     (1.0, 0.93)
     """
     X = check_embeddings(X)
-    codes, names = check_labels(labels, len(X))
+    codes, names = check_labels(labels, X)
     rng = make_generator(random_state)
     row: dict[str, float] = {"n_samples": len(X), "n_clusters": len(names)}
     report = report_if_defined(X, codes, random_state=rng)
@@ -69,37 +71,39 @@ def evaluate(
     row |= _silhouette(X, codes, rng)
     row |= _dispersion(X, codes, len(names))
     if truth is not None:
-        row |= _agreement(codes, *check_labels(truth, len(X)))
+        row |= _agreement(codes, len(names), *check_labels(truth, X))
     return row
 
 
-def _silhouette(X: NDArray[Any], codes: NDArray[np.intp], rng: np.random.Generator) -> dict[str, float]:
-    rows = np.arange(len(X))
-    if len(rows) > SILHOUETTE_ROWS:
+def _silhouette(X: Any, codes: Any, rng: np.random.Generator) -> dict[str, float]:
+    rows = np.arange(min(len(X), SILHOUETTE_ROWS))
+    if len(X) > SILHOUETTE_ROWS:
         rows = np.sort(rng.choice(len(X), SILHOUETTE_ROWS, replace=False, shuffle=False))
-    defined = 2 <= len(np.unique(codes[rows])) < len(rows)
-    value = metrics.silhouette_score(take_units(X, rows), codes[rows]) if defined else float("nan")
-    return {"silhouette": float(value), "silhouette_rows": len(rows)}
+    value = count_draws([X, codes]).map(_silhouette_of, [(0, rows)], n_jobs=1)[0]
+    return {"silhouette": value, "silhouette_rows": len(rows)}
 
 
-def _dispersion(X: NDArray[Any], codes: NDArray[np.intp], k: int) -> dict[str, float]:
+def _silhouette_of(rows: NDArray[np.intp], part: NDArray[Any], codes: NDArray[np.intp]) -> float:
+    defined = 2 <= len(np.unique(codes)) < len(codes)
+    return float(metrics.silhouette_score(unit_rows(part, first_row=rows), codes)) if defined else float("nan")
+
+
+def _dispersion(X: Any, codes: Any, k: int) -> dict[str, float]:
     """Davies-Bouldin and Calinski-Harabasz from two passes over the rows, nothing of size n in memory."""
     n = len(X)
     if not 2 <= k < n:
         return {"davies_bouldin": float("nan"), "calinski_harabasz": float("nan")}
-    sizes = np.bincount(codes, minlength=k)
-    centers = cluster_sums(X, codes, k) / sizes[:, None]
+    sums, sizes = sums_and_sizes(X, codes, k)
+    centers = sums / sizes[:, None]
 
-    def distances_to_own_center(rows: NDArray[np.float32], scale: NDArray[np.float32], code: NDArray[np.intp]) -> Any:
+    def distances_to_own_center(rows: NDArray[np.float32], scale: NDArray[np.float32], code: Any) -> Folded:
         squares = np.square(rows * scale[:, None] - centers[code]).sum(axis=1)
-        return np.bincount(code, np.sqrt(squares), k), float(squares.sum())
+        return Folded((np.bincount(code, np.sqrt(squares), k), float(squares.sum())))
 
-    parts = map_row_blocks(distances_to_own_center, X, codes)
-    within = sum(squares for _, squares in parts)
+    distances, within = fold_rows(distances_to_own_center, X, codes).statistics
     between = float((sizes * np.square(centers - sizes @ centers / n).sum(axis=1)).sum())
-    spread = np.sum([distances for distances, _ in parts], axis=0) / sizes
     return {
-        "davies_bouldin": _davies_bouldin(centers, spread),
+        "davies_bouldin": _davies_bouldin(centers, distances / sizes),
         "calinski_harabasz": between * (n - k) / (within * (k - 1)) if within > 0 else 1.0,
     }
 
@@ -115,15 +119,54 @@ def _davies_bouldin(centers: NDArray[np.float64], spread: NDArray[np.float64]) -
     return float(worst.mean())
 
 
-def _agreement(codes: NDArray[np.intp], truth: NDArray[np.intp], classes: list[Hashable]) -> dict[str, float]:
-    homogeneity, completeness, nmi = metrics.homogeneity_completeness_v_measure(truth, codes)
-    n_clusters, n_classes = len(np.unique(codes)), len(classes)
+def _agreement(codes: Any, n_clusters: int, truth: Any, classes: list[Hashable]) -> dict[str, float]:
+    """Compare two labellings by their table of counts, which one pass over both gives."""
+    shape = len(classes), n_clusters
+
+    def count(first_row: int, code: NDArray[np.intp], true: NDArray[np.intp]) -> Folded:
+        return Folded((sparse.csr_array((np.ones(len(code), np.int64), (true, code)), shape=shape),))
+
+    table = fold_blocks(count, codes, truth).statistics[0]
+    together, by_class, by_cluster = (
+        np.asarray(counts, np.float64) for counts in (table.data, table.sum(1), table.sum(0))
+    )
+    homogeneity, completeness, nmi = _shared_information(together, by_class, by_cluster)
+    ari, fowlkes_mallows = _shared_pairs(together, by_class, by_cluster)
     return {
-        "n_classes": n_classes,
-        "k_relative_error": abs(n_clusters - n_classes) / n_classes,
-        "ari": float(metrics.adjusted_rand_score(truth, codes)),
-        "nmi": float(nmi),
-        "homogeneity": float(homogeneity),
-        "completeness": float(completeness),
-        "fowlkes_mallows": float(metrics.fowlkes_mallows_score(truth, codes)),
+        "n_classes": len(classes),
+        "k_relative_error": abs(n_clusters - len(classes)) / len(classes),
+        "ari": ari,
+        "nmi": nmi,
+        "homogeneity": homogeneity,
+        "completeness": completeness,
+        "fowlkes_mallows": fowlkes_mallows,
     }
+
+
+def _shared_information(
+    together: NDArray[np.float64], by_class: NDArray[np.float64], by_cluster: NDArray[np.float64]
+) -> tuple[float, float, float]:
+    joint, of_class, of_cluster = (_entropy(counts) for counts in (together, by_class, by_cluster))
+    shared = max(0.0, of_class + of_cluster - joint)
+    homogeneity = shared / of_class if of_class > 0 else 1.0
+    completeness = shared / of_cluster if of_cluster > 0 else 1.0
+    total = homogeneity + completeness
+    return homogeneity, completeness, 2 * homogeneity * completeness / total if total > 0 else 0.0
+
+
+def _entropy(counts: NDArray[np.float64]) -> float:
+    share = counts[counts > 0] / counts.sum()
+    return max(0.0, float(-(share @ np.log(share))))
+
+
+def _shared_pairs(
+    together: NDArray[np.float64], by_class: NDArray[np.float64], by_cluster: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Return the adjusted Rand and the Fowlkes-Mallows index, from the pairs that share class, cluster or both."""
+    both, in_class, in_cluster, every = (
+        float((counts * (counts - 1)).sum()) for counts in (together, by_class, by_cluster, by_class.sum(keepdims=True))
+    )
+    by_chance = in_class * in_cluster / every if every else 0.0
+    most = (in_class + in_cluster) / 2
+    ari = (both - by_chance) / (most - by_chance) if most != by_chance else 1.0
+    return ari, float(np.sqrt(both / in_class) * np.sqrt(both / in_cluster)) if both else 0.0

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .corpus import Corpus
 from .embedding import EmbeddingCache, embed_texts, load_backend
 from .errors import UserError
-from .rows import map_row_blocks
+from .rows import map_unit_rows
 from .topics import Topic, describe_clusters
 from .validation import check_embeddings
 
@@ -44,7 +44,7 @@ def group_texts(corpus: Corpus, X: NDArray[Any], labels: NDArray[np.intp], cente
         return cosine
 
     similarity = np.full(len(X), np.nan, np.float32)
-    similarity[usable] = np.concatenate(map_row_blocks(cosines, points, codes))
+    similarity[usable] = map_unit_rows(cosines, points, codes, dtype=np.float32)
     first_rows = corpus.first_rows
     sizes = np.bincount(codes, corpus.counts[usable]).astype(int)
     topics = tuple(

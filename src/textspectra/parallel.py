@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from joblib import Parallel, delayed
@@ -37,10 +37,27 @@ def run_tasks(
     >>> run_tasks(pow, [(2, 3), (3, 2)], n_jobs=2)
     [8, 9]
     """
-    if n_jobs is None and get_active_backend()[1] is None:
-        n_jobs = -1
     hint = {"require": "sharedmem"} if shared_memory else {"prefer": "threads"}
     # One BLAS thread a task, whatever n_jobs: oversubscribed BLAS threads can cost a factor of 50,
     # and a varying number of them would make results depend on the machine.
     with threadpool_limits(1, user_api="blas"):
-        return list(Parallel(n_jobs=n_jobs, **hint)(delayed(function)(*task) for task in tasks))
+        return list(Parallel(n_jobs=_all_cores(n_jobs), **hint)(delayed(function)(*task) for task in tasks))
+
+
+def stream_tasks(
+    function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None
+) -> Iterator[Result]:
+    """Yield the results of :func:`run_tasks` in threads, so that few of them are in memory at a time.
+
+    Examples
+    --------
+    >>> sum(stream_tasks(pow, [(2, 3), (3, 2)], n_jobs=2))
+    17
+    """
+    with threadpool_limits(1, user_api="blas"):
+        run = Parallel(n_jobs=_all_cores(n_jobs), require="sharedmem", return_as="generator")
+        yield from run(delayed(function)(*task) for task in tasks)
+
+
+def _all_cores(n_jobs: int | None) -> int | None:
+    return -1 if n_jobs is None and get_active_backend()[1] is None else n_jobs

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .halves import half_agreement
-from .parallel import run_tasks
 from .rows import CountedRows
 
 AXES = (12, 24, 48, 96)
@@ -24,6 +23,9 @@ MAX_ROWS = 6000
 
 TOLERANCE = 0.03
 """Share of the best score that a finer grouping may lack and still be as good."""
+
+CLOUD_ROWS = 4000
+"""Rows of the Gaussian cloud on which the spread of its axes is fitted."""
 
 NEAREST_ROWS, NEAREST_AXES, NEAREST_CLOUDS = 2000, 12, 4
 """How the test for any structure at all is made: rows, principal axes, and structureless clouds to compare with."""
@@ -90,22 +92,24 @@ def reproducible_k(
     """
     n = min(len(rows), MAX_ROWS)
     # As a task, for its one BLAS thread: more of them would make the result depend on the machine.
-    seen = run_tasks(_principal_axes, [(rows.draw(n, rng),)], n_jobs=1)[0]
+    seen = rows.map(_principal_axes, [(rows.positions(n, rng),)], n_jobs=1)[0]
     if seen is None:
         return None
     ks = _granularities(n)
     n_axes = sorted({min(n_axes, seen.axes.shape[1]) for n_axes in AXES})
-    halvings = _halvings(rows, n, seen, n_axes, ks, rng), _null_halvings(rows, n, seen, n_axes, ks, rng)
     splits, nulls = (
-        np.array(run_tasks(half_agreement, tasks, n_jobs=n_jobs)).reshape(len(n_axes), -1, len(ks))
-        for tasks in halvings
+        np.array(found).reshape(len(n_axes), -1, len(ks))
+        for found in (
+            rows.map(_halving, _halvings(rows, n, seen, n_axes, ks, rng), n_jobs=n_jobs),
+            rows.run(half_agreement, _null_halvings(rows, n, seen, n_axes, ks, rng), n_jobs=n_jobs),
+        )
     )
     told_apart = ~np.isnan(splits).any(axis=(0, 1)) & ~np.isnan(nulls).any(axis=(0, 1))
     told_apart &= (ks > 2) | (splits.mean(axis=(0, 1)) >= PAIR)
     if not told_apart.any():
         return None
     ks, splits, nulls = ks[told_apart], splits[..., told_apart], nulls[..., told_apart]
-    nearness = run_tasks(_nearness, [(rows, seen, rng)], n_jobs=1)[0]
+    nearness = _nearness(rows, seen, rng)
     score = _score(splits, nulls)
     k = finest(ks, score) if nearness > STRUCTURE or score.max() > CLEAR else 1
     again = [
@@ -153,31 +157,43 @@ def _directions(points: NDArray[Any]) -> NDArray[np.float32]:
     return directions
 
 
-Task = tuple[NDArray[np.float32], NDArray[np.intp], np.random.Generator]
-
-
 def _halvings(
     rows: CountedRows, n: int, seen: _Axes, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
-) -> Iterator[Task]:
+) -> Iterator[tuple[Any, ...]]:
     for axes in n_axes:
         for own in rng.spawn(SPLITS // len(n_axes)):
-            points = _seen_on(rows.draw(n, own), seen, axes)
-            yield points[own.permutation(n)], ks, own
+            yield rows.positions(n, own), seen, axes, ks, own
+
+
+def _halving(
+    units: NDArray[np.float32], seen: _Axes, n_axes: int, ks: NDArray[np.intp], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    points = _seen_on(units, seen, n_axes)
+    return half_agreement(points[rng.permutation(len(points))], ks, rng)
 
 
 def _null_halvings(
     rows: CountedRows, n: int, seen: _Axes, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
-) -> Iterator[Task]:
-    for axes in n_axes:
-        scale = _matching_scale(_seen_on(rows.draw(n, rng), seen, axes), rng)
+) -> Iterator[tuple[Any, ...]]:
+    drawn = [(rows.positions(n, rng), seen, axes, rng.standard_normal((CLOUD_ROWS, axes))) for axes in n_axes]
+    spectra = rows.map(_spectrum, (request[:3] for request in drawn), n_jobs=1)
+    for (_, _, axes, cloud), target in zip(drawn, spectra, strict=True):
+        scale = _matching_scale(target, cloud)
         for own in rng.spawn(NULL_SPLITS // len(n_axes)):
             yield _directions(own.standard_normal((n, axes)) * scale), ks, own
 
 
-def _matching_scale(points: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return the spread along each axis of a Gaussian cloud whose directions have the spectrum of `points`."""
-    target = np.square(points, dtype=np.float64).mean(axis=0)
-    cloud = rng.standard_normal((4000, len(target)))
+def _spectrum(units: NDArray[np.float32], seen: _Axes, n_axes: int) -> NDArray[np.float64]:
+    return _mean_squares(_seen_on(units, seen, n_axes))
+
+
+def _mean_squares(points: NDArray[np.float32]) -> NDArray[np.float64]:
+    mean: NDArray[np.float64] = np.square(points, dtype=np.float64).mean(axis=0)
+    return mean
+
+
+def _matching_scale(target: NDArray[np.float64], cloud: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the factors for the axes of a Gaussian cloud which give its directions the mean squares `target`."""
     variance = target.copy()
     for _ in range(6):
         directions = _directions(cloud * np.sqrt(variance))
@@ -194,12 +210,17 @@ def _resample(splits: NDArray[np.float64], rng: np.random.Generator) -> NDArray[
 
 def _nearness(rows: CountedRows, seen: _Axes, rng: np.random.Generator) -> float:
     """Return by how much the nearest rows are nearer than in clouds of the same spectrum, 1 being the most possible."""
-    n_axes = min(NEAREST_AXES, seen.axes.shape[1])
-    points = _seen_on(rows.draw(min(len(rows), NEAREST_ROWS), rng), seen, n_axes)
-    scale = _matching_scale(points, rng)
-    clouds = [_directions(rng.standard_normal(points.shape) * scale) for _ in range(NEAREST_CLOUDS)]
-    null = min(float(np.mean([_nearest_cosine(cloud) for cloud in clouds])), 1 - 1e-6)
-    return (_nearest_cosine(points) - null) / (1 - null)
+    n, n_axes = min(len(rows), NEAREST_ROWS), min(NEAREST_AXES, seen.axes.shape[1])
+    (target, near), *_ = rows.map(_spectrum_and_nearest, [(rows.positions(n, rng), seen, n_axes)], n_jobs=1)
+    scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
+    clouds = ((_directions(rng.standard_normal((n, n_axes)) * scale),) for _ in range(NEAREST_CLOUDS))
+    null = min(float(np.mean(rows.run(_nearest_cosine, clouds, n_jobs=1))), 1 - 1e-6)
+    return (near - null) / (1 - null)
+
+
+def _spectrum_and_nearest(units: NDArray[np.float32], seen: _Axes, n_axes: int) -> tuple[NDArray[np.float64], float]:
+    points = _seen_on(units, seen, n_axes)
+    return _mean_squares(points), _nearest_cosine(points)
 
 
 def _nearest_cosine(points: NDArray[np.float32]) -> float:

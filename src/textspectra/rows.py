@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from .engine import Folded, add, count_draws, fold_blocks, is_dask, map_rows, member_draws
 from .errors import UserError
-from .parallel import run_tasks
 
 Result = TypeVar("Result")
-
-BLOCK_BYTES = 2**22
-"""Size of the float32 copy that a block of rows becomes: small enough to stay in a core's cache."""
 
 ORDINARY_NORMS = (1e-12, 1e15)
 """Norms outside these are computed again in float64, where neither overflow nor underflow reaches them."""
@@ -123,61 +120,123 @@ class CountedRows:
     (4, array([3., 1.], dtype=float32))
     """
 
-    def __init__(self, X: NDArray[Any], counts: NDArray[np.intp] | None = None) -> None:
+    def __init__(self, X: Any, counts: Any = None) -> None:
         self.X = X
-        self._last_position = np.arange(1, len(X) + 1) if counts is None else np.cumsum(counts)
+        self._draws = count_draws([X], counts)
 
     def __len__(self) -> int:
-        return int(self._last_position[-1])
+        return int(self._draws.totals[0])
+
+    def positions(self, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Return `size` random positions in the data; all of them, in order, where there are no more."""
+        n = len(self)
+        return np.arange(n) if size == n else rng.choice(n, size, replace=False, shuffle=False)
+
+    def map(
+        self, function: Callable[..., Result], requests: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
+    ) -> list[Result]:
+        """Call ``function(units, *rest)`` for each request ``(positions, *rest)``, in parallel, results in order.
+
+        `units` are the rows at these positions, scaled to length 1; they go where the function runs.
+        """
+        return self._draws.map(OnUnits(function), ((0, *request) for request in requests), n_jobs=n_jobs)
+
+    def run(
+        self, function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
+    ) -> list[Result]:
+        """Call ``function(*task)`` for each task where the rows are, in parallel, results in order."""
+        return self._draws.run(function, tasks, n_jobs=n_jobs)
 
     def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.float32]:
         """Return `size` random rows, scaled to length 1; all of them, in order, where there are no more."""
-        n = len(self)
-        positions = np.arange(n) if size == n else rng.choice(n, size, replace=False, shuffle=False)
-        return take_units(self.X, np.searchsorted(self._last_position, positions, side="right"))
+        return self.map(_themselves, [(self.positions(size, rng),)], n_jobs=1)[0]
 
 
-def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Yield the slices that cut `n_rows` into blocks; they depend on the shape alone.
-
-    Examples
-    --------
-    >>> list(row_blocks(5000, 256))
-    [slice(0, 4096, None), slice(4096, 5000, None)]
-    """
-    step = max(1, BLOCK_BYTES // (4 * max(1, n_columns)))
-    for start in range(0, n_rows, step):
-        yield slice(start, min(start + step, n_rows))
-
-
-def map_row_blocks(
-    function: Callable[..., Result], X: NDArray[Any], *aligned: NDArray[Any], n_jobs: int | None = None
-) -> list[Result]:
-    """Call ``function(rows, scale, *parts)`` for each block of rows of `X`, in parallel, results in order.
-
-    `rows` and `scale` are those of :func:`scaled_rows`; each of the `aligned` arrays has an entry a
-    row and is cut like `X`. Blocks and their order do not depend on `n_jobs`, so a sum over the
-    results is the same for any number of cores.
+class OnUnits:
+    """A function of unit rows as one of drawn rows: ``function(units, *rest)``.
 
     Examples
     --------
     >>> import numpy as np
-    >>> sum(map_row_blocks(lambda rows, scale: len(rows), np.ones((5000, 256))))
-    5000
+    >>> OnUnits(lambda units: units)(np.array([0]), np.array([[3.0, 4.0]]))
+    array([[0.6, 0.8]], dtype=float32)
     """
 
-    def on_block(block: slice) -> Result:
-        rows, scale = scaled_rows(X[block], first_row=block.start)
-        return function(rows, scale, *(part[block] for part in aligned))
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
 
-    blocks = [(block,) for block in row_blocks(*X.shape)]
-    if len(blocks) == 1:  # a pool of threads would cost more than the work
-        return [on_block(*blocks[0])]
-    return run_tasks(on_block, blocks, n_jobs=n_jobs, shared_memory=True)
+    def __call__(self, rows: NDArray[np.intp], part: NDArray[Any], *rest: Any) -> Any:
+        """Scale the rows and call the function."""
+        return self.function(unit_rows(part, first_row=rows), *rest)
 
 
-def check_rows(X: NDArray[Any], *, n_jobs: int | None = None) -> None:
+def _themselves(units: NDArray[np.float32]) -> NDArray[np.float32]:
+    return units
+
+
+def map_members(
+    function: Callable[..., Result], X: Any, codes: Any, n_codes: int, requests: Iterable[tuple[Any, ...]]
+) -> list[Result]:
+    """Call ``function(units, *rest)`` for each request ``(code, positions, *rest)``: rows of a cluster, by position.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> map_members(lambda units: units, np.eye(3), np.array([0, 1, 0]), 2, [(0, np.array([1]))])
+    [array([[0., 0., 1.]], dtype=float32)]
+    """
+    return member_draws([X], codes, n_codes).map(OnUnits(function), requests)
+
+
+def fold_rows(
+    function: Callable[..., Folded],
+    X: Any,
+    *aligned: Any,
+    combine: Callable[[Any, Any], Any] = add,
+    n_jobs: int | None = None,
+) -> Folded:
+    """Call ``function(rows, scale, *parts)`` for each block of rows of `X`, and combine what it gives.
+
+    `rows` and `scale` are those of :func:`scaled_rows`; the `aligned` arrays have an entry a row and are cut like
+    `X`, and one that is None stands for ones. The rest is as in :func:`textspectra.engine.fold_blocks`. Blocks of an
+    array in memory and their order do not depend on `n_jobs`, so neither do sums.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fold_rows(lambda rows, scale: Folded((len(rows),)), np.ones((5000, 256))).statistics
+    (5000,)
+    """
+
+    def on_block(first_row: int, part: NDArray[Any], *parts: Any) -> Folded:
+        rows, scale = scaled_rows(part, first_row=first_row)
+        return function(rows, scale, *(np.ones(len(rows)) if one is None else one for one in parts))
+
+    return fold_blocks(on_block, X, *aligned, combine=combine, n_jobs=n_jobs)
+
+
+def map_unit_rows(
+    function: Callable[..., NDArray[Any]], X: Any, *aligned: Any, dtype: type = np.intp, n_jobs: int | None = None
+) -> Any:
+    """Return ``function(rows, scale, *parts)`` of all rows, an entry each; on Dask it is worked out when it is needed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> map_unit_rows(lambda rows, scale: 1 / scale, np.array([[3.0, 4.0]]), dtype=np.float32)
+    array([5.], dtype=float32)
+    """
+
+    def on_block(first_row: int, part: NDArray[Any], *parts: Any) -> NDArray[Any]:
+        return function(*scaled_rows(part, first_row=first_row), *parts)
+
+    return map_rows(on_block, X, *aligned, dtype=dtype, n_jobs=n_jobs)
+
+
+def check_rows(X: Any, *, n_jobs: int | None = None) -> None:
     """Read `X` once and raise where a row cannot be scaled to length 1.
+
+    A Dask array is not read for that: what is used of it is checked where it is read.
 
     Examples
     --------
@@ -187,7 +246,8 @@ def check_rows(X: NDArray[Any], *, n_jobs: int | None = None) -> None:
         ...
     textspectra.errors.UserError: X is all zeros in row 1 (counting from 0), so it has no direction. Remove such rows.
     """
-    map_row_blocks(lambda rows, scale: None, X, n_jobs=n_jobs)
+    if not is_dask(X):
+        fold_rows(lambda rows, scale: Folded(()), X, n_jobs=n_jobs)
 
 
 def nonzero_rows(X: NDArray[Any]) -> NDArray[np.bool_]:
@@ -204,12 +264,7 @@ def nonzero_rows(X: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def cluster_sums(
-    X: NDArray[Any],
-    codes: NDArray[np.intp],
-    n_clusters: int,
-    *,
-    weights: NDArray[np.float64] | None = None,
-    n_jobs: int | None = None,
+    X: Any, codes: Any, n_clusters: int, *, weights: Any = None, n_jobs: int | None = None
 ) -> NDArray[np.float64]:
     """Return the sum of the unit rows of each cluster, in one pass over `X`.
 
@@ -220,14 +275,27 @@ def cluster_sums(
     array([[2., 0.],
            [0., 1.]])
     """
-    total = np.zeros((n_clusters, X.shape[1]))
-    each = np.ones(len(X), np.float32) if weights is None else weights.astype(np.float32)
-    for part in map_row_blocks(
-        lambda rows, scale, code, weight: sum_by_code(rows, code, n_clusters, scale * weight),
-        X, codes, each, n_jobs=n_jobs,
-    ):  # fmt: skip
-        total += part
-    return total
+    return sums_and_sizes(X, codes, n_clusters, weights=weights, n_jobs=n_jobs)[0]
+
+
+def sums_and_sizes(
+    X: Any, codes: Any, n_clusters: int, *, weights: Any = None, n_jobs: int | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return :func:`cluster_sums` and the number of rows of each cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sums_and_sizes(np.array([[2.0, 0.0], [0.0, 3.0], [5.0, 0.0]]), np.array([0, 1, 0]), 2)[1]
+    array([2, 1])
+    """
+
+    def on_block(rows: NDArray[np.float32], scale: NDArray[np.float32], code: Any, weight: Any) -> Folded:
+        sums = sum_by_code(rows, code, n_clusters, scale * weight.astype(np.float32))
+        return Folded((sums.astype(np.float64), np.bincount(code, minlength=n_clusters)))
+
+    sums, sizes = fold_rows(on_block, X, codes, weights, n_jobs=n_jobs).statistics
+    return sums, sizes
 
 
 def sum_by_code(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -11,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import UserError
-from .parallel import run_tasks
 from .rows import CountedRows
 from .spectrum import graph_spectrum
 from .validation import check_whole_number
@@ -172,11 +170,9 @@ def spectral_k(
     spread_size = min(size, max(2, round(SPREAD_SHARE * n)))
     n_behind_interval = 0 if spread_size == size else rule.n_replicates or SPREAD_REPLICATES
 
-    def samples() -> Iterator[tuple[NDArray[np.float32], Rule]]:
-        for sample_size in [size] * n_behind_mean + [spread_size] * n_behind_interval:
-            yield rows.draw(sample_size, rng), rule
-
-    results = run_tasks(_estimate_sample, samples(), n_jobs=n_jobs)
+    sizes = [size] * n_behind_mean + [spread_size] * n_behind_interval
+    samples = ((rows.positions(sample_size, rng), rule) for sample_size in sizes)
+    results = rows.map(_estimate_sample, samples, n_jobs=n_jobs)
     behind_mean, behind_interval = results[:n_behind_mean], results[n_behind_mean:] or results
     mean = float(np.mean([result.k for result in behind_mean]))
     k = max(1, round(mean))

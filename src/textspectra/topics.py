@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .engine import row_blocks
 from .keywords import rank_keywords, same_word
 from .parallel import run_tasks
-from .rows import row_blocks, scaled_rows, sum_by_code, take_units
+from .rows import scaled_rows, sum_by_code, take_units
 from .validation import check_embeddings, check_whole_number
 from .words import clean_text, term_parts
 

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
+from .engine import Folded, align, fold_blocks, is_dask, map_rows
 from .errors import UserError
 
 MAX_TOTAL_WEIGHT = 1e15
@@ -29,8 +30,13 @@ def check_embeddings(
     The values themselves are checked where rows are read, in :mod:`textspectra.rows`, so
     that a memory map of any size passes through here at no cost. With an `estimator`, the number
     and names of the features are recorded on it (or compared, when ``reset=False``), as
-    scikit-learn wants it.
+    scikit-learn wants it. A Dask array stays one, and the sizes of its chunks are known afterwards.
     """
+    if is_dask(X):
+        checked: NDArray[Any] = _check_dask(X, minimum, estimator, reset)
+        return checked
+    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "to_dask_array"):
+        raise UserError("X is a Dask data frame, but a Dask array is needed: pass X.to_dask_array(lengths=True).")
     if sparse.issparse(X):
         raise TypeError(
             "X is a sparse matrix; textspectra works on dense embeddings. Reduce it first, for example with "
@@ -52,12 +58,79 @@ def check_embeddings(
         raise UserError(str(error)) from None
 
 
-def check_labels(labels: ArrayLike | Sequence[Hashable], n_rows: int) -> tuple[NDArray[np.intp], list[Hashable]]:
-    """Return an integer code for each row, and the label that each code stands for.
+def _check_dask(X: Any, minimum: int, estimator: BaseEstimator | None, reset: bool) -> Any:
+    from .engine.distributed import with_known_chunks
+    from .engine.supervision import check_workers
+
+    if X.ndim != 2:
+        raise UserError(f"Expected 2D array, got {X.ndim}D array instead: X must have a row of numbers for each text.")
+    if X.dtype.kind not in "iufb":
+        raise UserError(f"X must hold numbers, but the type of the Dask array is {X.dtype}.")
+    check_workers()
+    X = with_known_chunks(X)
+    if len(X) < minimum:
+        raise UserError(
+            f"Found array with {len(X)} sample(s) (shape={X.shape}) while a minimum of {minimum} is required."
+        )
+    if X.shape[1] == 0:
+        raise UserError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if estimator is not None and reset:
+        estimator.n_features_in_ = X.shape[1]
+    elif estimator is not None and X.shape[1] != estimator.n_features_in_:
+        raise UserError(
+            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
+            "features as input."
+        )
+    return X
+
+
+def check_labels(labels: ArrayLike | Sequence[Hashable], X: Any) -> tuple[Any, list[Hashable]]:
+    """Return an integer code for each row of `X`, and the label that each code stands for.
 
     Labels are any hashable values. Numbers are coded in ascending order, anything else in the
-    order of first appearance.
+    order of first appearance. Where `X` is a Dask array, so are the codes.
     """
+    if is_dask(labels) and is_dask(X):
+        return _check_dask_labels(labels, len(X))
+    codes, names = _check_local_labels(labels, len(X))
+    return align(codes, X), names
+
+
+def _check_dask_labels(labels: Any, n_rows: int) -> tuple[Any, list[Hashable]]:
+    from .engine.distributed import with_known_chunks
+
+    if labels.ndim != 1:
+        raise UserError(f"labels must be one-dimensional, one label a row, but its shape is {labels.shape}.")
+    labels = with_known_chunks(labels)
+    if len(labels) != n_rows:
+        raise UserError(f"labels has {len(labels):,} entries but X has {n_rows:,} rows; they must be equally many.")
+    numbers = labels.dtype.kind in "iufb"
+
+    def distinct(first_row: int, part: NDArray[Any]) -> Folded:
+        missing = np.isnan(part) if part.dtype.kind == "f" else np.zeros(0, bool) if numbers else _which_missing(part)
+        names = np.unique(part).tolist() if numbers else part.tolist()
+        where = first_row + int(missing.argmax()) if missing.any() else None
+        return Folded((dict.fromkeys(names), int(missing.sum()), where))
+
+    def either(one: Any, other: Any) -> Any:
+        return one[0] | other[0], one[1] + other[1], other[2] if one[2] is None else one[2]
+
+    found, n_missing, first_missing = fold_blocks(distinct, labels, combine=either).statistics
+    if n_missing:
+        raise _missing_label(first_missing, n_missing)
+    names: list[Hashable] = sorted(found) if numbers else list(found)
+    if numbers:
+        values = np.array(names, labels.dtype)
+        return map_rows(lambda first_row, part: np.searchsorted(values, part), labels), names
+    code_of = {name: code for code, name in enumerate(names)}
+    return map_rows(lambda first_row, part: np.array([code_of[v] for v in part.tolist()], np.intp), labels), names
+
+
+def _which_missing(values: Any) -> NDArray[np.bool_]:
+    return np.array([is_missing(value) for value in values], bool)
+
+
+def _check_local_labels(labels: Any, n_rows: int) -> tuple[NDArray[np.intp], list[Hashable]]:
     values = np.asarray(labels) if not isinstance(labels, list) or not labels else _as_array(labels)
     if values.ndim != 1 and not isinstance(labels, list | tuple):
         raise UserError(f"labels must be one-dimensional, one label a row, but its shape is {values.shape}.")
@@ -69,7 +142,7 @@ def check_labels(labels: ArrayLike | Sequence[Hashable], n_rows: int) -> tuple[N
         return _code_numbers(values)
     codes_by_label: dict[Hashable, int] = {}
     sequence = labels if isinstance(labels, list | tuple) else values.tolist()
-    _refuse_missing(np.array([is_missing(value) for value in sequence], bool))
+    _refuse_missing(_which_missing(sequence))
     try:
         codes = np.array([codes_by_label.setdefault(value, len(codes_by_label)) for value in sequence], np.intp)
     except TypeError as error:
@@ -110,33 +183,50 @@ def _as_array(labels: list[Any]) -> NDArray[Any]:
 
 def _refuse_missing(missing: NDArray[np.bool_]) -> None:
     if missing.any():
-        raise UserError(
-            f"labels has a missing value at row {int(missing.argmax())} (and {int(missing.sum()) - 1:,} more); "
-            "give such rows a label of their own, such as -1."
-        )
+        raise _missing_label(int(missing.argmax()), int(missing.sum()))
 
 
-def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> NDArray[np.float64]:
-    """Return one non-negative weight a row; ones where none are given."""
+def _missing_label(row: int, n_missing: int) -> UserError:
+    return UserError(
+        f"labels has a missing value at row {row} (and {n_missing - 1:,} more); give such rows a label of their own, "
+        "such as -1."
+    )
+
+
+def check_weights(sample_weight: Any, X: Any) -> tuple[Any, float]:
+    """Return a non-negative weight for each row of `X`, and the largest; None (which stands for ones) and 1 without."""
     if sample_weight is None:
-        return np.ones(n_rows)
-    weights = np.asarray(sample_weight, np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n_rows, float(weights))
+        return None, 1.0
+    n_rows = len(X)
+    if is_dask(sample_weight) and is_dask(X):
+        from .engine.distributed import with_known_chunks
+
+        weights = with_known_chunks(sample_weight.astype(np.float64))
+    else:
+        weights = np.asarray(sample_weight, np.float64)
+        weights = align(np.full(n_rows, float(weights)) if weights.ndim == 0 else weights, X)
     if weights.shape != (n_rows,):
         raise UserError(
             f"sample_weight has shape {weights.shape} but X has {n_rows:,} rows; sample_weight.shape == "
             f"({n_rows},) is needed."
         )
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        row = int(bad.argmax())
-        raise UserError(f"sample_weight is {weights[row]} at row {row}; weights must be finite and at least 0.")
-    if not weights.any():
+
+    def look(first_row: int, part: NDArray[np.float64]) -> Folded:
+        bad = np.flatnonzero(~(np.isfinite(part) & (part >= 0)))
+        first_bad = [(first_row + int(bad[0]), float(part[bad[0]]))] if len(bad) else []
+        return Folded((first_bad, float(part.sum()), part.max(initial=0.0)))
+
+    first_bad, total, largest = fold_blocks(
+        look, weights, combine=lambda one, other: (one[0] + other[0], one[1] + other[1], max(one[2], other[2]))
+    ).statistics
+    if first_bad:
+        row, value = first_bad[0]
+        raise UserError(f"sample_weight is {value} at row {row}; weights must be finite and at least 0.")
+    if not largest:
         raise UserError("sample_weight is zero for every row; at least one row must count.")
-    if weights.sum() > MAX_TOTAL_WEIGHT:
-        raise UserError(f"sample_weight sums to {weights.sum():.3g}; scale it down to {MAX_TOTAL_WEIGHT:.0e} at most.")
-    return weights
+    if total > MAX_TOTAL_WEIGHT:
+        raise UserError(f"sample_weight sums to {total:.3g}; scale it down to {MAX_TOTAL_WEIGHT:.0e} at most.")
+    return weights, float(largest)
 
 
 def check_whole_number(name: str, value: Any, *, low: int, high: int | None = None, hint: str = "") -> int:

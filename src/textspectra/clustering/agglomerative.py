@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..rows import sum_by_code, take_units
+from ..engine import align, count_draws, keep, map_rows
+from ..rows import sum_by_code
 from ..tree import MergeTree, ward_tree
 from .base import AutoClusterer, largest_first, nearest_labels
-from .kmeans import sample_centers
+from .kmeans import sample_centers, training_rows
 from .lloyd import lloyd_pass
 
 EXACT_ROWS = 10_000
@@ -41,7 +42,7 @@ class AutoAgglomerative(AutoClusterer):
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (n,)
+    labels_ : ndarray or Dask array of int, shape (n,)
         The cluster of each row. Clusters are numbered by size, the largest is 0.
     n_clusters_ : int
         Number of clusters.
@@ -55,7 +56,7 @@ class AutoAgglomerative(AutoClusterer):
         Means of the unit rows, to which :meth:`predict` compares new rows.
     merge_tree_ : MergeTree
         The whole hierarchy.
-    leaves_ : ndarray of int, shape (n,)
+    leaves_ : ndarray or Dask array of int, shape (n,)
         The leaf of the tree that each row belongs to.
 
     Examples
@@ -70,19 +71,19 @@ class AutoAgglomerative(AutoClusterer):
     """
 
     merge_tree_: MergeTree
-    leaves_: NDArray[np.intp]
+    leaves_: Any
 
-    def _cluster(self, X: NDArray[Any], weights: NDArray[np.float64], k: int, rng: np.random.Generator) -> None:
+    def _cluster(self, X: Any, weights: Any, k: int, rng: np.random.Generator) -> None:
         leaves = _gather_leaves(X, weights, k, rng, self.n_jobs)
         self.leaves_ = leaves.of_row
         self.merge_tree_ = ward_tree(leaves.centers, leaves.mass)
         k = min(k, len(leaves.mass))
         codes = self.merge_tree_.cut(k)
         sums = sum_by_code(leaves.centers, codes, k, leaves.mass.astype(np.float32))
-        self.labels_, order = largest_first(codes[self.leaves_], weights)
+        self.labels_, order = largest_first(_look_up(codes, self.leaves_), k, weights)
         self.cluster_centers_ = (sums / np.bincount(codes, leaves.mass)[:, None]).astype(np.float32)[order]
 
-    def cut(self, n_clusters: int) -> NDArray[np.intp]:
+    def cut(self, n_clusters: int) -> Any:
         """Return the labels at another number of clusters, from the tree that is there already.
 
         Parameters
@@ -92,7 +93,7 @@ class AutoAgglomerative(AutoClusterer):
 
         Returns
         -------
-        ndarray of int, shape (n,)
+        ndarray or Dask array of int, shape (n,)
             Numbered by the number of rows, the largest is 0.
 
         Examples
@@ -103,31 +104,38 @@ class AutoAgglomerative(AutoClusterer):
         array([0, 0, 1, 2])
         """
         check_is_fitted(self)
-        return largest_first(self.merge_tree_.cut(n_clusters)[self.leaves_])[0]
+        return largest_first(_look_up(self.merge_tree_.cut(n_clusters), self.leaves_), n_clusters)[0]
 
 
 class _Leaves(NamedTuple):
     centers: NDArray[np.float32]
     mass: NDArray[np.float64]
-    of_row: NDArray[np.intp]
+    of_row: Any
 
 
-def _gather_leaves(
-    X: NDArray[Any], weights: NDArray[np.float64], k: int, rng: np.random.Generator, n_jobs: int | None
-) -> _Leaves:
-    counting = np.flatnonzero(weights)
-    if len(counting) <= EXACT_ROWS:
-        centers = take_units(X, counting)
-        if len(counting) == len(X):
-            return _Leaves(centers, weights, counting)
-        of_row = nearest_labels(X, centers, n_jobs=n_jobs)
-        of_row[counting] = np.arange(len(counting))
-        return _Leaves(centers, weights[counting], of_row)
+def _look_up(table: NDArray[np.intp], codes: Any) -> Any:
+    return map_rows(lambda first_row, part: table[part], codes)
+
+
+def _gather_leaves(X: Any, weights: Any, k: int, rng: np.random.Generator, n_jobs: int | None) -> _Leaves:
+    draws = count_draws([X, weights], None if weights is None else weights > 0)
+    counting = int(draws.totals[0])
+    if counting <= EXACT_ROWS:
+        (own_leaf, centers, mass), *_ = draws.map(training_rows, [(0, np.arange(counting))], n_jobs=1)
+        if counting == len(X):
+            return _Leaves(centers, mass, align(np.arange(counting), X))
+
+        def leaf(first_row: int, weight: NDArray[np.float64], nearest: NDArray[np.intp]) -> NDArray[np.intp]:
+            rows = np.arange(first_row, first_row + len(weight))
+            return np.where(weight > 0, np.searchsorted(own_leaf, rows), nearest)
+
+        return _Leaves(centers, mass, keep(map_rows(leaf, weights, nearest_labels(X, centers, n_jobs=n_jobs))))
     n_leaves = max(MICRO_CLUSTERS, k)
     centers = sample_centers(X, weights, n_leaves, rng, max_passes=MICRO_PASSES, n_jobs=n_jobs)
     result = lloyd_pass(X, weights, centers, n_jobs=n_jobs)
     filled = np.flatnonzero(result.mass)
     means = result.sums[filled] / result.mass[filled, None]
     if len(filled) < len(centers):
-        return _Leaves(means.astype(np.float32), result.mass[filled], nearest_labels(X, centers[filled], n_jobs=n_jobs))
+        of_row = keep(nearest_labels(X, centers[filled], n_jobs=n_jobs))
+        return _Leaves(means.astype(np.float32), result.mass[filled], of_row)
     return _Leaves(means.astype(np.float32), result.mass, result.labels)

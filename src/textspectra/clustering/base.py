@@ -13,8 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..cohesion import CohesionReport, report_if_defined
+from ..engine import Folded, fold_blocks, keep, map_rows
 from ..kestimate import KEstimate, estimate_from_rows
-from ..rows import CountedRows, check_rows, map_row_blocks
+from ..rows import CountedRows, check_rows, map_unit_rows
 from ..validation import RandomState, check_embeddings, check_n_clusters, check_weights, make_generator
 from .lloyd import nearest_centers
 
@@ -22,7 +23,7 @@ from .lloyd import nearest_centers
 class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
     """Base class of the two clusterers: input, the choice of k, the score, prediction."""
 
-    labels_: NDArray[np.intp]
+    labels_: Any
     n_clusters_: int
     k_estimate_: KEstimate | None
     cohesion_ratio_: float
@@ -43,7 +44,8 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
         Parameters
         ----------
         X : array-like of shape (n, d)
-            Embeddings. Neither copied as a whole nor changed.
+            Embeddings. Neither copied as a whole nor changed. With a Dask array, rows stay where they are, and
+            what has an entry a row (`labels_`) is a Dask array too.
         y : ignored
         sample_weight : array-like of shape (n,), optional
             How often each row counts. For the estimate of k a row counts as so many rows, rounded up.
@@ -53,17 +55,17 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
         self
         """
         X = check_embeddings(X, estimator=self)
-        weights = check_weights(sample_weight, len(X))
+        weights, largest = check_weights(sample_weight, X)
         k = check_n_clusters(self.n_clusters, len(X))
         check_rows(X, n_jobs=self.n_jobs)
         # A stream each, so that the clusters at a given k do not depend on whether k was estimated.
         for_k, for_clusters, for_score = make_generator(self.random_state).spawn(3)
         self.k_estimate_ = None
         if k is None:
-            counts = np.ceil(weights).astype(np.intp)
+            counts = None if weights is None else np.ceil(weights).astype(np.intp)
             self.k_estimate_ = estimate_from_rows(CountedRows(X, counts), random_state=for_k, n_jobs=self.n_jobs)
             k = self.k_estimate_.k
-        self._cluster(X, weights / weights.max(), k, for_clusters)
+        self._cluster(X, None if weights is None else weights / largest, k, for_clusters)
         self.n_clusters_ = len(self.cluster_centers_)
         if self.n_clusters_ < k:
             warnings.warn(
@@ -77,10 +79,10 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
         return self
 
     @abstractmethod
-    def _cluster(self, X: NDArray[Any], weights: NDArray[np.float64], k: int, rng: np.random.Generator) -> None:
-        """Find k clusters and set `labels_` and `cluster_centers_`."""
+    def _cluster(self, X: Any, weights: Any, k: int, rng: np.random.Generator) -> None:
+        """Find k clusters and set `labels_` and `cluster_centers_`; weights of None are ones."""
 
-    def predict(self, X: ArrayLike) -> NDArray[np.intp]:
+    def predict(self, X: ArrayLike) -> Any:
         """Return the cluster whose centre is nearest to each row.
 
         For K-Means that gives the training rows their own labels. For Ward's method it is an
@@ -94,13 +96,14 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
         Returns
         -------
         ndarray of int, shape (n,)
+            For a Dask array another one, which is worked out when it is needed.
         """
         check_is_fitted(self)
         X = check_embeddings(X, minimum=1, estimator=self, reset=False)
         return nearest_labels(X, self.cluster_centers_, n_jobs=self.n_jobs)
 
 
-def nearest_labels(X: NDArray[Any], centers: NDArray[np.float32], *, n_jobs: int | None = None) -> NDArray[np.intp]:
+def nearest_labels(X: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Any:
     """Return the nearest centre of each row.
 
     Examples
@@ -109,18 +112,24 @@ def nearest_labels(X: NDArray[Any], centers: NDArray[np.float32], *, n_jobs: int
     >>> nearest_labels(np.array([[9.0, 1.0], [1.0, 2.0]]), np.eye(2, dtype=np.float32))
     array([0, 1])
     """
-    parts = map_row_blocks(lambda rows, scale: nearest_centers(rows, scale, centers)[0], X, n_jobs=n_jobs)
-    return np.concatenate(parts)
+    return map_unit_rows(lambda rows, scale: nearest_centers(rows, scale, centers)[0], X, n_jobs=n_jobs)
 
 
-def largest_first(
-    labels: NDArray[np.intp], weights: NDArray[np.float64] | None = None
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def largest_first(labels: Any, n_labels: int, weights: Any = None) -> tuple[Any, NDArray[np.intp]]:
     """Renumber clusters by falling size (or weight), ties by first appearance.
+
+    Parameters
+    ----------
+    labels : array of int
+        From 0 to `n_labels` - 1.
+    n_labels : int
+        How many numbers there are.
+    weights : array, optional
+        Of the rows.
 
     Returns
     -------
-    labels : ndarray of int
+    labels : array of int
         The new numbers.
     order : ndarray of int
         The old number of each new one; numbers that no row has are left out.
@@ -128,11 +137,22 @@ def largest_first(
     Examples
     --------
     >>> import numpy as np
-    >>> largest_first(np.array([4, 2, 2, 0, 2, 0]))
+    >>> largest_first(np.array([4, 2, 2, 0, 2, 0]), 5)
     (array([2, 0, 0, 1, 0, 1]), array([2, 0, 4]))
     """
-    old, first, codes = np.unique(labels, return_index=True, return_inverse=True)
-    order = np.lexsort((first, -np.bincount(codes, weights)))
-    new_number = np.empty_like(order)
+    nowhere = np.iinfo(np.intp).max
+
+    def on_block(first_row: int, label: NDArray[np.intp], weight: NDArray[np.float64] | None) -> Folded:
+        first = np.full(n_labels, nowhere)
+        first[label[::-1]] = np.arange(first_row + len(label) - 1, first_row - 1, -1)
+        return Folded((np.bincount(label, weight, n_labels), first))
+
+    mass, first = fold_blocks(
+        on_block, labels, weights, combine=lambda one, other: (one[0] + other[0], np.minimum(one[1], other[1]))
+    ).statistics
+    # Rounded, because sums of fractions depend on the blocks, and a tie must be one whatever they are.
+    order = np.lexsort((first, -(mass / max(mass.max(), np.finfo(float).tiny)).round(9)))
+    order = order[first[order] < nowhere]
+    new_number = np.empty(n_labels, np.intp)
     new_number[order] = np.arange(len(order))
-    return new_number[codes], old[order]
+    return keep(map_rows(lambda first_row, label: new_number[label], labels)), order

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..rows import sum_by_code, take_units
+from ..engine import count_draws
+from ..rows import sum_by_code, unit_rows
 from ..tree import ward_tree
 from .base import AutoClusterer, largest_first
 from .lloyd import MAX_PASSES, lloyd_pass, moved_centers, train_centers
@@ -40,7 +41,7 @@ class AutoKMeans(AutoClusterer):
 
     Attributes
     ----------
-    labels_ : ndarray of int, shape (n,)
+    labels_ : ndarray or Dask array of int, shape (n,)
         The cluster of each row. Clusters are numbered by size, the largest is 0.
     n_clusters_ : int
         Number of clusters.
@@ -69,13 +70,13 @@ class AutoKMeans(AutoClusterer):
 
     inertia_: float
 
-    def _cluster(self, X: NDArray[Any], weights: NDArray[np.float64], k: int, rng: np.random.Generator) -> None:
+    def _cluster(self, X: Any, weights: Any, k: int, rng: np.random.Generator) -> None:
         centers = sample_centers(X, weights, k, rng, n_jobs=self.n_jobs)
         result = lloyd_pass(X, weights, centers, n_jobs=self.n_jobs)
         if len(X) > training_size(k):
             centers = moved_centers(result, centers)
             result = lloyd_pass(X, weights, centers, n_jobs=self.n_jobs)
-        self.labels_, order = largest_first(result.labels, weights)
+        self.labels_, order = largest_first(result.labels, len(centers), weights)
         self.cluster_centers_, self.inertia_ = centers[order], result.inertia
 
 
@@ -91,8 +92,8 @@ def training_size(k: int) -> int:
 
 
 def sample_centers(
-    X: NDArray[Any],
-    weights: NDArray[np.float64],
+    X: Any,
+    weights: Any,
     k: int,
     rng: np.random.Generator,
     *,
@@ -101,25 +102,42 @@ def sample_centers(
 ) -> NDArray[np.float32]:
     """Train `k` centres on a random sample of the rows that count, or on all of them if they are few.
 
+    The sample is brought here, wherever `X` is.
+
     Examples
     --------
     >>> import numpy as np
     >>> sample_centers(np.eye(3), np.array([1.0, 0.0, 1.0]), 1, np.random.default_rng(0))
     array([[0.5, 0. , 0.5]], dtype=float32)
     """
-    candidates = np.flatnonzero(weights)
-    rows = _draw(candidates, training_size(k), rng)
-    units, weight = take_units(X, rows), weights[rows]
+    draws = count_draws([X, weights], None if weights is None else weights > 0)
+    (_, units, weight), *_ = draws.map(
+        training_rows, [(0, _draw(int(draws.totals[0]), training_size(k), rng))], n_jobs=1
+    )
     if k > SEED_ROWS // 2:
-        centers = units[_draw(np.arange(len(rows)), k, rng)]
+        centers = units[_draw(len(units), k, rng)]
     else:
-        seeds = _draw(np.arange(len(rows)), SEED_ROWS, rng)
+        seeds = _draw(len(units), SEED_ROWS, rng)
         centers = _ward_centers(units[seeds], weight[seeds], min(k, len(seeds)))
     return train_centers(units, weight, centers, max_passes=max_passes, n_jobs=n_jobs)
 
 
-def _draw(rows: NDArray[np.intp], size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    return rows if len(rows) <= size else np.sort(rng.choice(rows, size, replace=False, shuffle=False))
+def _draw(n: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    return np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False, shuffle=False))
+
+
+def training_rows(
+    rows: NDArray[np.intp], part: NDArray[Any], weight: NDArray[np.float64] | None
+) -> tuple[NDArray[np.intp], NDArray[np.float32], NDArray[np.float64]]:
+    """Return the numbers of drawn rows, the rows scaled to length 1, and their weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> training_rows(np.array([7]), np.array([[0.0, 2.0]]), None)
+    (array([7]), array([[0., 1.]], dtype=float32), array([1.]))
+    """
+    return rows, unit_rows(part, first_row=rows), np.ones(len(rows)) if weight is None else weight
 
 
 def _ward_centers(units: NDArray[np.float32], weights: NDArray[np.float64], k: int) -> NDArray[np.float32]:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..rows import map_row_blocks, sum_by_code
+from ..engine import Folded
+from ..rows import fold_rows, map_unit_rows, sum_by_code
 
 TOLERANCE = 1e-5
 """Lloyd's algorithm stops when a pass lowers the inertia by less than this share."""
@@ -18,10 +19,9 @@ MAX_PASSES = 100
 class Pass(NamedTuple):
     """What one pass over the rows yields: each row's nearest centre, and the sums that move the centres."""
 
-    labels: NDArray[np.intp]
-    distances: NDArray[np.float32]
-    sums: NDArray[Any]
-    mass: NDArray[Any]
+    labels: Any
+    sums: NDArray[np.float64]
+    mass: NDArray[np.float64]
     inertia: float
 
 
@@ -45,10 +45,8 @@ def nearest_centers(
     return labels, np.maximum(1 - 2 * best, 0)
 
 
-def lloyd_pass(
-    X: NDArray[Any], weights: NDArray[np.float64], centers: NDArray[np.float32], *, n_jobs: int | None = None
-) -> Pass:
-    """Assign every row to its nearest centre and sum up what each centre got.
+def lloyd_pass(X: Any, weights: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Pass:
+    """Assign every row to its nearest centre and sum up what each centre got; weights of None are ones.
 
     Examples
     --------
@@ -59,22 +57,13 @@ def lloyd_pass(
     """
     k = len(centers)
 
-    def on_block(rows: NDArray[np.float32], scale: NDArray[np.float32], weight: NDArray[np.float64]) -> Pass:
+    def on_block(rows: NDArray[np.float32], scale: NDArray[np.float32], weight: NDArray[np.float64]) -> Folded:
         labels, distances = nearest_centers(rows, scale, centers)
-        sums = sum_by_code(rows, labels, k, scale * weight.astype(np.float32))
-        return Pass(labels, distances, sums, np.bincount(labels, weight, k), float(distances @ weight))
+        sums = sum_by_code(rows, labels, k, scale * weight.astype(np.float32)).astype(np.float64)
+        return Folded((sums, np.bincount(labels, weight, k), float(distances @ weight)), labels)
 
-    parts = map_row_blocks(on_block, X, weights, n_jobs=n_jobs)
-    sums = np.zeros(centers.shape)
-    for part in parts:
-        sums += part.sums
-    return Pass(
-        np.concatenate([part.labels for part in parts]),
-        np.concatenate([part.distances for part in parts]),
-        sums,
-        np.sum([part.mass for part in parts], axis=0),
-        float(np.sum([part.inertia for part in parts])),
-    )
+    (sums, mass, inertia), labels = fold_rows(on_block, X, weights, n_jobs=n_jobs)
+    return Pass(labels, sums, mass, inertia)
 
 
 def moved_centers(result: Pass, centers: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -94,7 +83,7 @@ def moved_centers(result: Pass, centers: NDArray[np.float32]) -> NDArray[np.floa
 
 def train_centers(
     units: NDArray[np.float32],
-    weights: NDArray[np.float64],
+    weights: NDArray[np.float64] | None,
     centers: NDArray[np.float32],
     *,
     max_passes: int = MAX_PASSES,
@@ -114,12 +103,20 @@ def train_centers(
     inertia = np.inf
     for _ in range(max_passes):
         result = lloyd_pass(units, weights, centers, n_jobs=n_jobs)
-        centers = moved_centers(result, centers)
+        before, centers = centers, moved_centers(result, centers)
         empty = np.flatnonzero(result.mass == 0)
         if len(empty):
-            worst = np.argsort(-result.distances * (weights > 0), kind="stable")[: len(empty)]
+            worst = _worst_rows(units, before, n_jobs)[: len(empty)]
             centers[empty[: len(worst)]] = units[worst]
         elif inertia - result.inertia <= TOLERANCE * result.inertia:
             break
         inertia = result.inertia
     return centers
+
+
+def _worst_rows(units: NDArray[np.float32], centers: NDArray[np.float32], n_jobs: int | None) -> NDArray[np.intp]:
+    """Return the rows by falling distance from their centre."""
+    distances = map_unit_rows(
+        lambda rows, scale: nearest_centers(rows, scale, centers)[1], units, dtype=np.float32, n_jobs=n_jobs
+    )
+    return np.argsort(-distances, kind="stable")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from ..rows import map_row_blocks, take_units
+from ..rows import map_unit_rows, take_units
 
 LANDMARKS = 4000
 """Rows that t-SNE arranges; the others are placed among them."""
@@ -81,8 +81,8 @@ def _principal_components(X: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np
     with threadpool_limits(1):  # BLAS threads gain little here, and lose much on a busy machine
         mean = units.mean(axis=0)
         _, _, axes = randomized_svd(units - mean, n_components, random_state=0)
-        parts = map_row_blocks(lambda block, scale: (block * scale[:, None] - mean) @ axes.T, X[rows])
-    reduced = np.concatenate(parts).astype(np.float32)
+        along = map_unit_rows(lambda block, scale: (block * scale[:, None] - mean) @ axes.T, X[rows], dtype=np.float32)
+    reduced = along.astype(np.float32)
     return np.pad(reduced, ((0, 0), (0, max(0, 2 - n_components))))
 
 

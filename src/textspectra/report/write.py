@@ -183,7 +183,7 @@ def _profile(
     if truth is not None:
         of_row = result.corpus.spread(finest, -1)
         usable = np.flatnonzero(of_row >= 0)
-        codes, names = check_labels([truth[row] for row in usable], len(usable))
+        codes, names = check_labels([truth[row] for row in usable], usable)
         found = agreement(levels, of_row[usable], codes)
         curves |= {name: none_if_nan(values) for name, values in found.items()}
         n_classes = len(names)

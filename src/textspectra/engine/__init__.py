@@ -1,0 +1,181 @@
+"""The few places where arrays in memory and Dask arrays differ: fold blocks, keep what each row got, draw rows.
+
+Everything else is written once, against the functions of this package. Arrays that go together are *aligned*: an
+entry a row each. The first one decides where the work is done: here in threads, or wherever Dask does it. Dask is
+imported only once somebody hands in a Dask array.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import local
+from .index import CountIndex, MemberIndex
+from .local import Folded, row_blocks
+
+if TYPE_CHECKING:
+    from .distributed import DaskDraws
+
+__all__ = [
+    "Folded",
+    "add",
+    "align",
+    "count_draws",
+    "fold_blocks",
+    "is_dask",
+    "keep",
+    "map_rows",
+    "member_draws",
+    "row_blocks",
+]
+
+
+def is_dask(array: Any) -> bool:
+    """Say whether something is a Dask array, without importing Dask.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> is_dask(np.ones(3))
+    False
+    """
+    module = sys.modules.get("dask.array")
+    return module is not None and isinstance(array, module.Array)
+
+
+def add(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Combine statistics by adding each of them up.
+
+    Examples
+    --------
+    >>> add((1, 2.5), (3, 4))
+    (4, 6.5)
+    """
+    return tuple(left + right for left, right in zip(one, other, strict=True))
+
+
+def fold_blocks(
+    function: Callable[..., Folded],
+    *arrays: Any,
+    combine: Callable[[Any, Any], Any] = add,
+    n_jobs: int | None = None,
+) -> Folded:
+    """Go over all rows once, block by block.
+
+    Parameters
+    ----------
+    function : callable
+        Called as ``function(first_row, *parts)`` with a block of each array and the number of its first row;
+        returns a :class:`Folded`. A block may be empty. It must not depend on where blocks begin.
+    *arrays : arrays of the same length
+        An array that is None gives None parts.
+    combine : callable
+        Makes one statistic of those of two neighbours, the earlier one first. It adds them up by default.
+    n_jobs : int, optional
+        Threads, where the arrays are in memory; Dask knows its own workers.
+
+    Returns
+    -------
+    Folded
+        The statistics of all rows; the values of all rows as an array aligned with the first one (on Dask
+        they are kept in the memory of the workers), or None.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fold_blocks(lambda first_row, part: Folded((len(part), part.sum()), part > 3), np.arange(6))
+    Folded(statistics=(6, np.int64(15)), per_row=array([False, False, False, False,  True,  True]))
+    """
+    if is_dask(arrays[0]):
+        from . import distributed
+
+        return distributed.fold_blocks(function, arrays, combine=combine)
+    return local.fold_blocks(function, arrays, combine=combine, n_jobs=n_jobs)
+
+
+def map_rows(function: Callable[..., Any], *arrays: Any, dtype: type = np.intp, n_jobs: int | None = None) -> Any:
+    """Return ``function(first_row, *parts)`` of all rows, an entry each; on Dask it is worked out when it is needed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> map_rows(lambda first_row, part: part + first_row, np.array([5, 7]))
+    array([5, 7])
+    """
+    if is_dask(arrays[0]):
+        from . import distributed
+
+        return distributed.map_rows(function, arrays, dtype=dtype)
+    return local.fold_blocks(
+        lambda *block: Folded((), function(*block)), arrays, combine=lambda one, other: (), n_jobs=n_jobs
+    ).per_row
+
+
+def align(values: Any, like: Any) -> Any:
+    """Return an array in memory as it is, or cut like `like` where that is a Dask array and the lengths agree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> align(np.array([1, 2]), np.eye(2))
+    array([1, 2])
+    """
+    if not is_dask(like) or len(values) != len(like):
+        return values
+    import dask.array
+
+    return dask.array.from_array(values, chunks=(like.chunks[0], *values.shape[1:]))
+
+
+def keep(array: Any) -> Any:
+    """Have a Dask array worked out once and kept by the workers; anything else is there already.
+
+    Examples
+    --------
+    >>> keep([1, 2])
+    [1, 2]
+    """
+    if not is_dask(array):
+        return array
+    from .supervision import persist
+
+    return persist(array)[0]
+
+
+def count_draws(arrays: Sequence[Any], counts: Any = None) -> local.Draws | DaskDraws:
+    """Return what draws rows that count ``counts[i]`` times each (once where None), under the key 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> draws = count_draws([np.array([5, 6, 7])], np.array([1, 0, 2]))
+    >>> draws.totals, draws.map(lambda rows, part: part, [(0, np.array([0, 2]))])
+    (array([3]), [array([5, 7])])
+    """
+    return _draws(arrays, CountIndex, counts)
+
+
+def member_draws(arrays: Sequence[Any], codes: Any, n_codes: int) -> local.Draws | DaskDraws:
+    """Return what draws rows of clusters; the key is the code of the cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> draws = member_draws([np.array([5, 6, 7])], np.array([1, 0, 1]), 2)
+    >>> draws.totals, draws.map(lambda rows, part: part, [(1, np.array([1]))])
+    (array([1, 2]), [array([7])])
+    """
+    return _draws(arrays, partial(MemberIndex, n_codes=n_codes), codes)
+
+
+def _draws(arrays: Sequence[Any], index: Callable[..., Any], by: Any) -> local.Draws | DaskDraws:
+    if is_dask(arrays[0]):
+        from .distributed import DaskDraws
+
+        return DaskDraws(arrays, index, by)
+    return local.Draws(arrays, index, by)

@@ -1,0 +1,57 @@
+"""Which row is the j-th of all that count, or the j-th of a cluster."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Index(Protocol):
+    """Keys, the number of positions of each, and the row at a position."""
+
+    totals: NDArray[np.intp]
+
+    def find(self, key: int, positions: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the row at each position of a key."""
+
+
+class CountIndex:
+    """Rows that count several times: one key, 0, under which row i has ``counts[i]`` positions (one where None).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> CountIndex(3, np.array([2, 0, 1])).find(0, np.array([0, 1, 2]))
+    array([0, 0, 2])
+    """
+
+    def __init__(self, n_rows: int, counts: NDArray[np.intp] | None) -> None:
+        self._last = None if counts is None else np.cumsum(counts)
+        self.totals = np.array([n_rows if self._last is None else self._last[-1] if n_rows else 0], np.intp)
+
+    def find(self, key: int, positions: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the row at each position."""
+        return positions if self._last is None else np.searchsorted(self._last, positions, side="right")
+
+
+class MemberIndex:
+    """The rows of each cluster in order; the key is the cluster's code, from 0 to `n_codes` - 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> MemberIndex(4, np.array([1, 0, 1, 1]), 2).find(1, np.array([0, 2]))
+    array([0, 3])
+    """
+
+    def __init__(self, n_rows: int, codes: NDArray[np.intp], n_codes: int) -> None:
+        self.totals = np.bincount(codes, minlength=n_codes)
+        self._order = np.argsort(codes, kind="stable")
+        self._starts = np.cumsum(self.totals) - self.totals
+
+    def find(self, key: int, positions: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the row at each position of a cluster."""
+        rows: NDArray[np.intp] = self._order[self._starts[key] + positions]
+        return rows

@@ -1,0 +1,145 @@
+"""Work handed to Dask: whoever its scheduler is, and what to say when its workers are gone or not like us."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import CancelledError
+from typing import Any
+
+import dask
+from threadpoolctl import threadpool_limits
+
+from ..errors import UserError
+
+PATIENCE = 30.0
+"""Seconds without a single worker after which a run is given up."""
+
+POLL = 0.5
+"""Seconds between two looks at the workers while a run waits."""
+
+
+def active_client() -> Any:
+    """Return the distributed client that Dask would use now, or None where it would work in this process."""
+    if "distributed" not in sys.modules:
+        return None
+    from dask.base import get_scheduler
+    from distributed import Client
+
+    client = getattr(get_scheduler(), "__self__", None)
+    return client if isinstance(client, Client) else None
+
+
+def compute(tasks: Sequence[Any]) -> list[Any]:
+    """Return the results of delayed tasks, from whatever scheduler Dask is set to.
+
+    Examples
+    --------
+    >>> import dask
+    >>> compute([dask.delayed(pow)(2, 3)])
+    [8]
+    """
+    client = active_client()
+    if client is None:
+        with threadpool_limits(1, user_api="blas"):
+            return list(dask.compute(*tasks, optimize_graph=False))
+    with large_arguments_allowed():
+        futures = client.compute(list(tasks), optimize_graph=False)
+    try:
+        wait_for(client, futures)
+        return list(client.gather(futures))
+    except BaseException as error:
+        client.cancel(futures)
+        raise explained(error, client) from error
+
+
+def persist(*collections: Any) -> tuple[Any, ...]:
+    """Have collections worked out and kept where the work is done; on a cluster it only begins here."""
+    with threadpool_limits(1, user_api="blas"), large_arguments_allowed():
+        return tuple(dask.persist(*collections, optimize_graph=False))
+
+
+def kept_by_workers(collection: Any) -> bool:
+    """Say whether a collection rests on results that workers of a cluster keep."""
+    if "distributed" not in sys.modules:
+        return False
+    from distributed import futures_of
+
+    return bool(futures_of(collection))
+
+
+def large_arguments_allowed() -> Any:
+    """Keep quiet about centres of some megabytes in a graph: they are sent once, and survive the loss of a worker."""
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
+
+
+def wait_for(client: Any, futures: Sequence[Any]) -> None:
+    """Wait until all are finished or one has failed; give up where there has been no worker for a while."""
+    from distributed import wait
+
+    last_seen = time.monotonic()
+    while not any(future.status in ("error", "cancelled", "lost") for future in futures):
+        try:
+            wait(futures, timeout=POLL)
+        except TimeoutError:
+            pass
+        else:
+            return
+        now = time.monotonic()
+        if client.scheduler_info(n_workers=-1)["workers"]:
+            last_seen = now
+        elif now - last_seen > PATIENCE:
+            raise UserError(
+                f"The Dask cluster at {client.scheduler.address} has had no worker for {PATIENCE:.0f} seconds, so the "
+                "run was given up. Start workers and run it again."
+            )
+
+
+def explained(error: BaseException, client: Any) -> BaseException:
+    """Return what to tell a person about an error that Dask raised."""
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
+
+    if isinstance(error, KilledWorker):
+        return UserError(
+            f"Several workers of the Dask cluster died at the same task, the last one at {error.last_worker.address}. "
+            "They probably ran out of memory: use smaller chunks, or workers with more memory."
+        )
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "textspectra":
+        return UserError(
+            "A worker of the Dask cluster cannot import textspectra; install the same version of it on every worker."
+        )
+    if isinstance(error, CommClosedError | CancelledError):
+        return UserError("The connection to the Dask scheduler was lost. Run it again once the scheduler is back.")
+    return error
+
+
+def check_workers() -> None:
+    """Raise where a worker of the active cluster has no textspectra, or another version of it."""
+    client = active_client()
+    if client is None:
+        return
+    from .. import __version__ as ours
+
+    def version() -> str:
+        # Sent by value: a worker without the package can still run it.
+        import importlib
+
+        try:
+            return str(importlib.import_module("textspectra").__version__)
+        except ModuleNotFoundError:
+            return ""
+
+    for worker, theirs in sorted(client.run(version, on_error="return").items()):
+        if not isinstance(theirs, str):
+            continue  # it has just died; Dask gives its work to others
+        if not theirs:
+            raise UserError(
+                f"The Dask worker {worker} does not have textspectra; install version {ours} on every worker."
+            )
+        if theirs != ours:
+            raise UserError(
+                f"The Dask worker {worker} has textspectra {theirs}, but {ours} is running here; install the same "
+                "version on every worker."
+            )
