@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import itertools
 import json
 import secrets
 import shlex
@@ -48,6 +50,9 @@ if TYPE_CHECKING:
 @click.option("--spreadsheet-safe", is_flag=True, help="Escape cells of CSV output that a spreadsheet would run.")
 @click.option("--truth", metavar="COLUMN", help="A column of true classes, to compare with in the report.")
 @click.option("--no-report", is_flag=True, help="Leave out the report, which takes longest for many texts.")
+@click.option(
+    "--scheduler", metavar="tcp://HOST:PORT|local", help="For many files: let the workers of Dask do the work."
+)
 @overwrite_option
 @quiet_option
 @json_option
@@ -57,12 +62,26 @@ def command(source: str, out: str | None, as_json: bool, quiet: bool, **chosen: 
     Writes FILE.clusters.* (every column of the input, and cluster, cluster_name and similarity),
     FILE.report.html (a page to explore the groups in a browser) and the folder FILE.model, and
     prints what was found.
+
+    FILE may be a pattern in quotes, such as 'folder/*.parquet': the texts of all files, which need not fit into
+    memory, are grouped together, and the folder folder.clusters gets a Parquet file for each. A run that was stopped
+    goes on where it was. With --scheduler the files are shared out to workers that see the same folders.
     """
+    from ..dataset import is_pattern
     from .summary import print_summary, summarize
 
+    scheduler = chosen.pop("scheduler")
     with stages(quiet=quiet or as_json) as tell:
-        result, table, outputs = run(source, out, tell, **chosen)
-    summary = summarize(result, source, table.text_column, outputs, tell.seconds)
+        if is_pattern(source):
+            summary = run_on_many(source, out, tell, scheduler=scheduler, **chosen)
+        elif scheduler is not None:
+            raise click.UsageError(
+                "--scheduler is for many files: give a pattern in quotes, such as 'folder/*.parquet'."
+            )
+        else:
+            result, table, outputs = run(source, out, tell, **chosen)
+            tell.finish()
+            summary = summarize(result, source, table.text_column, outputs, tell.seconds)
     if as_json:
         click.echo(json.dumps(summary, ensure_ascii=False, indent=1))
     elif not quiet:
@@ -119,6 +138,38 @@ def run(
         _write_table(result, table, waiting["table"], spreadsheet_safe=spreadsheet_safe)
         result.save(outputs["model"], overwrite=overwrite)
     return result, table, outputs
+
+
+def run_on_many(
+    pattern: str, out: str | None, tell: Stages, *, clusters: str, model: str, embeddings: str | None, no_cache: bool,
+    name_with: str | None, spreadsheet_safe: bool, truth: str | None, no_report: bool, **chosen: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """Group the texts of all files that a pattern stands for, and return what to print."""
+    from ..dataset import cluster_files, matching_files
+    from .summary import summarize_dataset
+
+    for option, value in (("--name-with", name_with), ("--truth", truth), ("--spreadsheet-safe", spreadsheet_safe)):
+        if value:
+            raise click.UsageError(f"{option} is for a single file, but {pattern!r} stands for many.")
+    n_clusters = _number_of_clusters(clusters)
+    files = matching_files(pattern)
+    # The folder of the files is the part of the pattern before its first sign.
+    fixed = Path(*itertools.takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts))
+    place = (Path(out) if out else fixed.parent) / f"{fixed.name or 'texts'}.clusters"
+    check_folder(place.parent)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    found = cluster_files(
+        files,
+        place,
+        model=model,
+        embeddings=embeddings,
+        n_clusters=n_clusters,
+        cache=not no_cache,
+        progress=tell,
+        **chosen,
+    )
+    tell.finish()
+    return summarize_dataset(found, pattern, None if embeddings else model, chosen["algorithm"], tell.seconds)
 
 
 def output_paths(source: str, out: str | None, table: TextTable) -> dict[str, Path]:

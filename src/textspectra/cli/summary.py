@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ..dataset import DatasetClustering
+    from ..kestimate import KEstimate
     from ..result import TextClustering
+    from ..topics import Topic
 
 OUTPUTS = {
     "report": "open this in a browser, the groups to explore",
@@ -45,26 +48,71 @@ def summarize(
         "model": result.source.model,
         "algorithm": result.algorithm,
         "k": result.n_clusters,
-        "k_interval": list(estimate.interval) if estimate else None,
-        "k_confidence": estimate.confidence if estimate else None,
-        "k_suggestions": [suggestion._asdict() for suggestion in estimate.suggestions] if estimate else [],
-        "k_found_by": estimate.method if estimate else None,
+        **_estimate(estimate),
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
         "clusters": [
-            {
-                "cluster": topic.label,
-                "name": topic.name,
-                "size": topic.size,
-                "share": topic.size / (len(corpus.rows) - n_without),
-                "keywords": list(topic.keywords),
-                "cohesion": ratios.get(topic.label),
-                "representatives": [corpus.rows[row] for row in topic.representatives],
-            }
+            _cluster(
+                topic,
+                len(corpus.rows) - n_without,
+                ratios.get(topic.label),
+                [corpus.rows[row] for row in topic.representatives],
+            )
             for topic in sorted(result.topics, key=lambda topic: -topic.size)
         ],
         "outputs": {name: str(path) for name, path in outputs.items()},
         "seconds": {stage: round(value, 3) for stage, value in seconds.items()},
+    }
+
+
+def summarize_dataset(
+    found: DatasetClustering, pattern: str, model: str | None, algorithm: str, seconds: Mapping[str, float]
+) -> dict[str, Any]:
+    """Return the same for many files; a text counts as often as it occurs."""
+    estimate, cohesion = found.model.k_estimate_, found.model.cohesion_report_
+    grouped = found.rows - found.blank - found.unknown
+    ratios = {part.label: part.ratio for part in cohesion.per_cluster} if cohesion else {}
+    return {
+        "input": pattern,
+        "text_column": found.text_column,
+        "texts": found.rows,
+        "distinct_texts": grouped,
+        "blank_texts": found.blank,
+        "unknown_to_the_model": found.unknown,
+        "files_embedded_before": found.reused,
+        "model": model,
+        "algorithm": algorithm,
+        "k": found.model.n_clusters_,
+        **_estimate(estimate),
+        "cohesion_ratio": cohesion.ratio if cohesion else None,
+        "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
+        "clusters": [
+            _cluster(topic, grouped, ratios.get(topic.label), [found.texts[i] for i in topic.representatives])
+            for topic in sorted(found.topics, key=lambda topic: -topic.size)
+        ],
+        "outputs": {"table": str(found.folder)},
+        "seconds": {stage: round(value, 3) for stage, value in seconds.items()},
+    }
+
+
+def _estimate(estimate: KEstimate | None) -> dict[str, Any]:
+    return {
+        "k_interval": list(estimate.interval) if estimate else None,
+        "k_confidence": estimate.confidence if estimate else None,
+        "k_suggestions": [suggestion._asdict() for suggestion in estimate.suggestions] if estimate else [],
+        "k_found_by": estimate.method if estimate else None,
+    }
+
+
+def _cluster(topic: Topic, grouped: int, cohesion: float | None, representatives: list[str]) -> dict[str, Any]:
+    return {
+        "cluster": topic.label,
+        "name": topic.name,
+        "size": topic.size,
+        "share": topic.size / grouped,
+        "keywords": list(topic.keywords),
+        "cohesion": cohesion,
+        "representatives": representatives,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
@@ -31,8 +31,10 @@ def active_client() -> Any:
     return client if isinstance(client, Client) else None
 
 
-def compute(tasks: Sequence[Any]) -> list[Any]:
+def compute(tasks: Sequence[Any], *, tell: Callable[[int, int], None] | None = None) -> list[Any]:
     """Return the results of delayed tasks, from whatever scheduler Dask is set to.
+
+    Where that is a cluster, `tell` is called with the number of tasks that are done, and of all.
 
     Examples
     --------
@@ -47,7 +49,7 @@ def compute(tasks: Sequence[Any]) -> list[Any]:
     with large_arguments_allowed():
         futures = client.compute(list(tasks), optimize_graph=False)
     try:
-        wait_for(client, futures)
+        wait_for(client, futures, tell)
         return list(client.gather(futures))
     except BaseException as error:
         client.cancel(futures)
@@ -74,7 +76,7 @@ def large_arguments_allowed() -> Any:
     return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
 
 
-def wait_for(client: Any, futures: Sequence[Any]) -> None:
+def wait_for(client: Any, futures: Sequence[Any], tell: Callable[[int, int], None] | None = None) -> None:
     """Wait until all are finished or one has failed; give up where there has been no worker for a while."""
     from distributed import wait
 
@@ -86,6 +88,8 @@ def wait_for(client: Any, futures: Sequence[Any]) -> None:
             pass
         else:
             return
+        if tell is not None:
+            tell(sum(future.status == "finished" for future in futures), len(futures))
         now = time.monotonic()
         if client.scheduler_info(n_workers=-1)["workers"]:
             last_seen = now

@@ -1,0 +1,257 @@
+"""The walk through a data set: embed every file, group all rows, describe the groups, write every file."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..clustering import AutoAgglomerative, AutoKMeans
+from ..clustering.base import AutoClusterer
+from ..embedding import DEFAULT_MODEL, load_backend
+from ..errors import UserError
+from ..io import read_table
+from ..topics import Topic, describe_clusters
+from .partition import (
+    Embedded,
+    Job,
+    Sampled,
+    embed_partition,
+    load_vectors,
+    sample_partition,
+    save_labels,
+    write_partition,
+)
+from .workers import Workers
+
+DESCRIBED_ROWS = 20_000
+"""Rows from which keywords and typical texts are taken, in all; at least DESCRIBED_LEAST for each cluster."""
+
+DESCRIBED_LEAST = 20
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class DatasetClustering:
+    """What came out for a data set.
+
+    Attributes
+    ----------
+    folder : Path
+        The Parquet files, one for each file of the input, in the order of their names.
+    text_column : str
+        Where the texts were found.
+    rows, blank, unknown : int
+        Rows in all, rows without text, and rows that the model could not represent.
+    model : AutoClusterer
+        The clusterer, fitted; its labels are not kept.
+    topics : tuple of Topic
+        Name, size and keywords of each cluster; `representatives` are positions in `texts`.
+    texts : list of str
+        The sample of texts that the topics were taken from.
+    reused : int
+        Files that an earlier, interrupted run had embedded already.
+    """
+
+    folder: Path
+    text_column: str
+    rows: int
+    blank: int
+    unknown: int
+    model: AutoClusterer
+    topics: tuple[Topic, ...]
+    texts: list[str]
+    reused: int
+
+
+def is_pattern(source: str) -> bool:
+    """Say whether a name stands for several files.
+
+    Examples
+    --------
+    >>> is_pattern("texts/*.parquet"), is_pattern("texts.parquet")
+    (True, False)
+    """
+    return glob.has_magic(source) and not Path(source).exists()
+
+
+def matching_files(pattern: str) -> list[str]:
+    """Return the files that a pattern stands for, by name.
+
+    Examples
+    --------
+    >>> matching_files("no/such/*.csv")
+    Traceback (most recent call last):
+        ...
+    textspectra.errors.UserError: no file matches 'no/such/*.csv'
+    """
+    files = sorted(name for name in glob.iglob(pattern, recursive=True) if Path(name).is_file())  # noqa: PTH207 - the pattern may be absolute
+    if not files:
+        raise UserError(f"no file matches '{pattern}'")
+    return files
+
+
+def cluster_files(
+    files: list[str],
+    folder: Path,
+    *,
+    scheduler: str | None = None,
+    text_column: str | None = None,
+    encoding: str | None = None,
+    model: str = DEFAULT_MODEL,
+    embeddings: str | None = None,
+    algorithm: Literal["kmeans", "hac"] = "kmeans",
+    n_clusters: int | Literal["auto"] = "auto",
+    seed: int = 0,
+    cache: bool = True,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> DatasetClustering:
+    r"""Group the texts of many files together, which need not fit into memory.
+
+    Each file becomes one Parquet file with the columns cluster, cluster_name and similarity. What is finished is kept
+    beside `folder` until all is, so a run that was stopped goes on where it was.
+
+    Parameters
+    ----------
+    files : list of str
+        Tables of the same kind, at least one.
+    folder : Path
+        Where the Parquet files go; it appears when it is complete.
+    scheduler : str, optional
+        The address of a Dask scheduler whose workers do the work and see the same files, or "local" for workers on
+        this machine. Without it, this process goes through the files and keeps vectors in memory maps.
+    text_column, encoding, model, embeddings, algorithm, n_clusters, seed, cache
+        As for ``textspectra cluster``; `embeddings` is a column of lists of numbers.
+    overwrite : bool, default=False
+        Replace a folder that an earlier run wrote.
+    progress : callable, optional
+        Called as ``progress(stage, done, total)``.
+
+    Returns
+    -------
+    DatasetClustering
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     for name, text in (("a", "my parcel is late"), ("b", "reset my password")):
+    ...         written = Path(place, f"{name}.txt").write_text(f"{text}\n{text} please\n")
+    ...     found = cluster_files(matching_files(f"{place}/*.txt"), Path(place, "out"), n_clusters=2)
+    ...     found.rows, sorted(path.name for path in found.folder.iterdir())
+    (4, ['part-00000.parquet', 'part-00001.parquet'])
+    """
+    tell: Progress = progress or (lambda stage, done, total: None)
+    folder_free(folder, overwrite=overwrite)
+    first = read_table(files[0], text_column=text_column, encoding=encoding)
+    settings = {} if embeddings else dict(load_backend(model).settings)
+    chosen = [first.text_column, encoding, model, embeddings, seed]
+    states = [(name, Path(name).stat().st_size, Path(name).stat().st_mtime_ns) for name in files]
+    digest = hashlib.sha256(json.dumps([states, chosen, settings, algorithm, n_clusters]).encode()).hexdigest()
+    work = folder.with_name(f".{folder.name}-{digest[:12]}").absolute()
+    job = Job(
+        tuple(str(Path(name).absolute()) for name in files), work, first.text_column, encoding, model, embeddings,
+        cache, seed,
+    )  # fmt: skip
+    (work / "table").mkdir(parents=True, exist_ok=True)
+    reused = len(list(work.glob("embedded-*.json")))
+    with Workers.at(scheduler) as workers:
+        found = workers.each(
+            embed_partition, [(job, i) for i in range(len(files))], lambda *done: tell("embedding", *done)
+        )
+        _check_same_length(job, found)
+        tell("grouping", 0, 1)
+        fitted = _fit(
+            {"kmeans": AutoKMeans, "hac": AutoAgglomerative}[algorithm](n_clusters, random_state=seed),
+            job,
+            found,
+            workers,
+        )
+        tell("describing", 0, 1)
+        topics, texts = _describe(job, fitted, workers)
+        names = [topic.name for topic in topics]
+        tasks = [(job, number, names, fitted.cluster_centers_) for number in range(len(files))]
+        workers.each(write_partition, tasks, lambda *done: tell("writing", *done))
+    _put_in_place(work, folder)
+    rows, blank, usable = (sum(getattr(one, name) for one in found) for name in ("rows", "blank", "usable"))
+    return DatasetClustering(
+        folder, first.text_column, rows, blank, rows - blank - usable, fitted, topics, texts, reused
+    )
+
+
+def folder_free(folder: Path, *, overwrite: bool) -> None:
+    """Raise if the output cannot take its place because something is there already.
+
+    Examples
+    --------
+    >>> folder_free(Path("new.clusters"), overwrite=False)
+    """
+    if not folder.exists():
+        return
+    if not overwrite:
+        raise UserError(f"'{folder}' exists already; use --overwrite or another --out")
+    if not folder.is_dir() or any(path.suffix != ".parquet" for path in folder.iterdir()):
+        raise UserError(f"'{folder}' holds something else than the files of an earlier run; it is not overwritten.")
+
+
+def _check_same_length(job: Job, found: list[Embedded]) -> None:
+    for file, one in zip(job.files, found, strict=True):
+        if one.dimension != found[0].dimension:
+            raise UserError(
+                f"'{file}' has vectors of {one.dimension} numbers, but those of '{job.files[0]}' have "
+                f"{found[0].dimension}; they must be equally long."
+            )
+    if not sum(one.usable for one in found):
+        raise UserError("None of the texts could be represented; all are blank or unknown to the model.")
+
+
+def _fit(estimator: AutoClusterer, job: Job, found: list[Embedded], workers: Workers) -> AutoClusterer:
+    """Group all rows, and keep the labels of each file."""
+    X = workers.rows([(load_vectors, (job, i), (one.usable, one.dimension)) for i, one in enumerate(found)], job.work)
+    fitted = estimator.fit(X)
+    workers.save_parts(save_labels, job, fitted.labels_, [one.usable for one in found])
+    return fitted
+
+
+def _describe(job: Job, fitted: AutoClusterer, workers: Workers) -> tuple[tuple[Topic, ...], list[str]]:
+    """Name the clusters from a sample of their texts, and count all of their rows."""
+    sizes = _sizes(fitted)
+    wanted = max(DESCRIBED_LEAST, DESCRIBED_ROWS // len(sizes))
+    # Twice as many as wanted, so that there are enough by chance; of those, the first in the random order are taken.
+    share = np.minimum(1.0, 2 * wanted / sizes)
+    parts: list[Sampled] = workers.each(sample_partition, [(job, i, share) for i in range(len(job.files))])
+    order, labels = (np.concatenate(column) for column in list(zip(*parts, strict=True))[:2])
+    vectors, texts = np.concatenate([part.vectors for part in parts]), [text for part in parts for text in part.texts]
+    kept = np.sort(np.concatenate([_first(np.flatnonzero(labels == k), order, wanted) for k in range(len(sizes))]))
+    some = [texts[row] for row in kept]
+    topics = describe_clusters(some, vectors[kept], labels[kept])
+    return tuple(replace(topic, size=int(sizes[topic.label])) for topic in topics), some
+
+
+def _sizes(fitted: AutoClusterer) -> NDArray[np.intp]:
+    report = fitted.cohesion_report_
+    if report is not None:
+        return np.array([part.size for part in report.per_cluster])
+    return np.bincount(np.asarray(fitted.labels_), minlength=fitted.n_clusters_)
+
+
+def _first(rows: NDArray[np.intp], order: NDArray[np.float64], n: int) -> NDArray[np.intp]:
+    return rows[np.argsort(order[rows], kind="stable")[:n]]
+
+
+def _put_in_place(work: Path, folder: Path) -> None:
+    old = work / "replaced"
+    if folder.exists():
+        folder.replace(old)
+    (work / "table").replace(folder)
+    shutil.rmtree(work, ignore_errors=True)

@@ -1,0 +1,124 @@
+"""Who does the work on the files of a data set: this process, or the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import UserError
+from ..validation import require
+
+CONNECT_SECONDS = 20
+"""How long the scheduler may take to answer."""
+
+Tell = Callable[[int, int], None]
+
+
+class Workers:
+    """The process that runs this: files one after the other, rows in a memory map."""
+
+    @staticmethod
+    @contextmanager
+    def at(scheduler: str | None) -> Iterator[Workers]:
+        """Connect to a scheduler, start one for "local", or work here without one.
+
+        Examples
+        --------
+        >>> with Workers.at(None) as workers:
+        ...     workers.each(pow, [(2, 3), (3, 2)])
+        [8, 9]
+        """
+        if scheduler is None:
+            yield Workers()
+            return
+        distributed = require("distributed", extra="dask")
+        if scheduler == "local":
+            with (
+                distributed.LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster,
+                distributed.Client(cluster),
+            ):
+                yield DaskWorkers()
+            return
+        try:
+            client = distributed.Client(scheduler, timeout=CONNECT_SECONDS)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise UserError(
+                f"There is no Dask scheduler at {scheduler} ({error}). Give its address, such as tcp://host:8786, or "
+                "local for workers on this machine."
+            ) from None
+        with client:
+            yield DaskWorkers()
+
+    def each(
+        self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], tell: Tell | None = None
+    ) -> list[Any]:
+        """Call ``function(*task)`` for every task, and tell how many are done."""
+        results = []
+        for done, task in enumerate(tasks):
+            if tell is not None:
+                tell(done, len(tasks))
+            results.append(function(*task))
+        return results
+
+    def rows(self, parts: Sequence[tuple[Callable[..., Any], tuple[Any, ...], tuple[int, int]]], work: Path) -> Any:
+        """Return the rows of all parts, each given by a function that loads it, its arguments and its shape."""
+        n = sum(shape[0] for _, _, shape in parts)
+        joined = work / "vectors.npy"
+        if not joined.exists():
+            partial = work / "vectors.partial.npy"
+            rows = np.lib.format.open_memmap(partial, "w+", np.float32, (n, parts[0][2][1]))
+            start = 0
+            for load, arguments, (size, _) in parts:
+                rows[start : start + size] = load(*arguments)
+                start += size
+            rows.flush()
+            partial.replace(joined)
+        return np.load(joined, mmap_mode="r")
+
+    def save_parts(self, save: Callable[..., None], job: Any, values: Any, sizes: Sequence[int]) -> None:
+        """Call ``save(job, number, part)`` with the part of `values` of each file."""
+        for number, part in enumerate(np.split(values, np.cumsum(sizes)[:-1])):
+            save(job, number, part)
+
+
+class DaskWorkers(Workers):
+    """The workers of the cluster that the active client is connected to."""
+
+    def __init__(self) -> None:
+        from ..engine.supervision import check_workers
+
+        check_workers()
+
+    def each(
+        self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], tell: Tell | None = None
+    ) -> list[Any]:
+        """Call ``function(*task)`` on a worker for every task, and tell how many are done."""
+        from dask.delayed import delayed
+
+        from ..engine.supervision import compute
+
+        return compute([delayed(function, pure=False)(*task) for task in tasks], tell=tell)
+
+    def rows(self, parts: Sequence[tuple[Callable[..., Any], tuple[Any, ...], tuple[int, int]]], work: Path) -> Any:
+        """Return the rows as a Dask array with a chunk a file."""
+        import dask.array as da
+        from dask.delayed import delayed
+
+        blocks = [
+            da.from_delayed(delayed(load, pure=False)(*arguments), shape, dtype=np.float32)
+            for load, arguments, shape in parts
+        ]
+        return da.concatenate(blocks)
+
+    def save_parts(self, save: Callable[..., None], job: Any, values: Any, sizes: Sequence[int]) -> None:
+        """Save the part of each file where it is."""
+        from dask.delayed import delayed
+
+        from ..engine.supervision import compute
+
+        blocks = values.rechunk((tuple(sizes),)).to_delayed(optimize_graph=False)
+        compute([delayed(save, pure=False)(job, number, block) for number, block in enumerate(blocks)])
