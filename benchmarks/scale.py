@@ -35,7 +35,7 @@ def cluster() -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="4GB", dashboard_address=None) as workers,
+        LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="4GB", dashboard_address=":0") as workers,
         Client(workers) as client,
     ):
         client.wait_for_workers(2)

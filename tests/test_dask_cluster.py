@@ -36,7 +36,7 @@ SIZES = (300, 0, 500, 400)
 @pytest.fixture(scope="module")
 def client():
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -221,7 +221,7 @@ def test_without_workers_the_run_is_given_up_and_nothing_is_written(blobs, texts
     pytest.importorskip("wordllama")
     monkeypatch.setattr(supervision, "PATIENCE", 1)
     with (
-        distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty,
+        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as empty,
         distributed.Client(empty) as client,
     ):
         with pytest.raises(ts.UserError, match="has had no worker for 1 seconds, so the run was given up"):

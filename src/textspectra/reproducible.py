@@ -101,7 +101,7 @@ def reproducible_k(
         np.array(found).reshape(len(n_axes), -1, len(ks))
         for found in (
             rows.map(_halving, _halvings(rows, n, seen, n_axes, ks, rng), n_jobs=n_jobs),
-            rows.run(half_agreement, _null_halvings(rows, n, seen, n_axes, ks, rng), n_jobs=n_jobs),
+            rows.run(_null_halving, _null_halvings(rows, n, seen, n_axes, ks, rng), n_jobs=n_jobs),
         )
     )
     told_apart = ~np.isnan(splits).any(axis=(0, 1)) & ~np.isnan(nulls).any(axis=(0, 1))
@@ -177,10 +177,16 @@ def _null_halvings(
 ) -> Iterator[tuple[Any, ...]]:
     drawn = [(rows.positions(n, rng), seen, axes, rng.standard_normal((CLOUD_ROWS, axes))) for axes in n_axes]
     spectra = rows.map(_spectrum, (request[:3] for request in drawn), n_jobs=1)
-    for (_, _, axes, cloud), target in zip(drawn, spectra, strict=True):
+    for (*_, cloud), target in zip(drawn, spectra, strict=True):
         scale = _matching_scale(target, cloud)
         for own in rng.spawn(NULL_SPLITS // len(n_axes)):
-            yield _directions(own.standard_normal((n, axes)) * scale), ks, own
+            yield n, scale, ks, own
+
+
+def _null_halving(
+    n: int, scale: NDArray[np.float64], ks: NDArray[np.intp], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    return half_agreement(_directions(rng.standard_normal((n, len(scale))) * scale), ks, rng)
 
 
 def _spectrum(units: NDArray[np.float32], seen: _Axes, n_axes: int) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,7 +39,9 @@ class Workers:
         distributed = require("distributed", extra="dask")
         if scheduler == "local":
             with (
-                distributed.LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster,
+                distributed.LocalCluster(
+                    threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR
+                ) as cluster,
                 distributed.Client(cluster),
             ):
                 yield DaskWorkers()

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from typing import Any
 
 import dask
@@ -52,8 +53,12 @@ def compute(tasks: Sequence[Any], *, tell: Callable[[int, int], None] | None = N
         wait_for(client, futures, tell)
         return list(client.gather(futures))
     except BaseException as error:
-        client.cancel(futures)
-        raise explained(error, client) from error
+        with suppress(Exception):  # a scheduler that is gone has nothing to cancel
+            client.cancel(futures)
+        told = explained(error)
+        if told is None:
+            raise
+        raise told from error
 
 
 def persist(*collections: Any) -> tuple[Any, ...]:
@@ -91,7 +96,7 @@ def wait_for(client: Any, futures: Sequence[Any], tell: Callable[[int, int], Non
         if tell is not None:
             tell(sum(future.status == "finished" for future in futures), len(futures))
         now = time.monotonic()
-        if client.scheduler_info(n_workers=-1)["workers"]:
+        if client.scheduler_info()["workers"]:
             last_seen = now
         elif now - last_seen > PATIENCE:
             raise UserError(
@@ -100,8 +105,8 @@ def wait_for(client: Any, futures: Sequence[Any], tell: Callable[[int, int], Non
             )
 
 
-def explained(error: BaseException, client: Any) -> BaseException:
-    """Return what to tell a person about an error that Dask raised."""
+def explained(error: BaseException) -> UserError | None:
+    """Return what to tell a person about an error that comes from Dask itself; None for any other."""
     from distributed import KilledWorker
     from distributed.comm import CommClosedError
 
@@ -116,7 +121,7 @@ def explained(error: BaseException, client: Any) -> BaseException:
         )
     if isinstance(error, CommClosedError | CancelledError):
         return UserError("The connection to the Dask scheduler was lost. Run it again once the scheduler is back.")
-    return error
+    return None
 
 
 def check_workers() -> None:
