@@ -15,7 +15,7 @@ demo: $(VENV)/.demo
 	$(BIN)/textspectra demo
 
 test: lint $(VENV)/.browser
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check

@@ -115,9 +115,9 @@ def cohesion_ratio(
 
     Parameters
     ----------
-    X : array-like of shape (n, d)
+    X : array-like or Dask array of shape (n, d)
         Embeddings.
-    labels : sequence of n hashable values
+    labels : sequence or Dask array of n hashable values
         The cluster of each row. -1 is a label like any other.
     rectify : bool, default=True
         Count negative cosines as 0, as the paper does. Without it the result is exact at any n.
@@ -156,9 +156,9 @@ def cohesion_report(
 
     Parameters
     ----------
-    X : array-like of shape (n, d)
+    X : array-like or Dask array of shape (n, d)
         Embeddings.
-    labels : sequence of n hashable values
+    labels : sequence or Dask array of n hashable values
         The cluster of each row. -1 is a label like any other.
     rectify : bool, default=True
         Count negative cosines as 0, as the paper does. Without it the result is exact at any n.

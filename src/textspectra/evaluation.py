@@ -34,11 +34,11 @@ def evaluate(
 
     Parameters
     ----------
-    X : array-like of shape (n, d)
+    X : array-like or Dask array of shape (n, d)
         Embeddings.
-    labels : sequence of n hashable values
+    labels : sequence or Dask array of n hashable values
         The cluster of each row. -1 is a label like any other.
-    truth : sequence of n hashable values, optional
+    truth : sequence or Dask array of n hashable values, optional
         The true class of each row; adds the metrics that need it.
     random_state : int, RandomState, Generator or None
         For what is sampled.

@@ -162,7 +162,8 @@ def estimate_k(
     ----------
     X : array-like of shape (n, d)
         Embeddings: an array or memory map of any numeric type, or a data frame of numbers. It
-        is neither copied nor changed.
+        is neither copied nor changed. Of a Dask array, only the chunks with sampled rows are read, and the
+        samples are worked on by Dask's workers.
     method : {"auto", "reproducible", "spectral"}
         "reproducible" splits the rows in random halves, groups each half by itself at every k and compares the
         two; k is the finest grouping on which they agree as well as on any, once what a structureless cloud of
@@ -177,7 +178,7 @@ def estimate_k(
         The same int gives the same result for any `n_jobs`.
     n_jobs : int, optional
         Samples worked on at a time; all cores by default. An active ``joblib.parallel_config``
-        chooses the back end.
+        chooses the back end: "threading", "loky", "dask", or one that another package registers.
 
     Returns
     -------
