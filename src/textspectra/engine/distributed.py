@@ -34,11 +34,12 @@ def fold_blocks(
 ) -> Folded:
     """Fold each chunk on a worker, combine the statistics in a tree, and keep what each row got on the workers."""
     shared = _shared((function, combine))
-    folded = [delayed(_fold_chunk)(shared, start, *parts) for start, parts in _chunks(arrays)]
     sample = function(0, *(None if array is None else _empty(array) for array in arrays)).per_row
-    statistics = _in_a_tree(shared, [chunk[0] for chunk in folded])
     if sample is None:
-        return Folded(compute([statistics])[0])
+        alone = [delayed(_statistics_of_chunk)(shared, start, *parts) for start, parts in _chunks(arrays)]
+        return Folded(compute([_in_a_tree(shared, alone)])[0])
+    folded = [delayed(_fold_chunk)(shared, start, *parts) for start, parts in _chunks(arrays)]
+    statistics = _in_a_tree(shared, [chunk[0] for chunk in folded])
     per_row, statistics = persist(_joined([chunk[1] for chunk in folded], arrays[0], sample), statistics)
     return Folded(compute([statistics])[0], per_row)
 
@@ -121,27 +122,27 @@ class DaskDraws:
     def _tasks(
         self, shared: Delayed, chunks: list[tuple[int, list[Any]]], group: list[tuple[Any, ...]]
     ) -> Iterator[Delayed]:
-        """Let each chunk pick its rows for all requests of a group once, and each request gather its share of them."""
-        wanted: dict[int, list[tuple[int, NDArray[np.intp]]]] = {}
-        shares = []
-        for key, positions, *rest in group:
-            ends = self._ends[:, key]
-            chunk = np.searchsorted(ends, positions, side="right")
-            order = np.argsort(chunk, kind="stable")
-            share = []
-            for number, part in zip(*_runs(chunk[order]), strict=True):
-                known = wanted.setdefault(int(number), [])
-                share.append((int(number), sum(len(one) for _, one in known)))
-                inside = positions[order[part]] - (ends[number] - self._in_chunk[number, key])
-                known.append((key, inside))
-            shares.append((share, [part.stop - part.start for part in _runs(chunk[order])[1]], order, rest))
-        picked = {
-            number: delayed(_pick)(self._index, chunks[number][0], picks, *chunks[number][1])
-            for number, picks in wanted.items()
-        }
-        for share, lengths, order, rest in shares:
-            cuts = [slice(offset, offset + length) for (_, offset), length in zip(share, lengths, strict=True)]
-            yield delayed(_apply)(shared, [picked[number] for number, _ in share], cuts, order, rest)
+        """Let each chunk pick its rows for all requests of a group, and each request take its share of them.
+
+        All that was picked is one task in between: a graph in which every request knows every chunk takes longer to
+        build than to work off.
+        """
+        sizes = [len(positions) for _, positions, *_ in group]
+        keys = np.repeat([key for key, *_ in group], sizes)
+        positions = np.concatenate([positions for _, positions, *_ in group])
+        number = np.concatenate([np.searchsorted(self._ends[:, key], some, side="right") for key, some, *_ in group])
+        inside = positions - (self._ends - self._in_chunk)[number, keys]
+        order = np.argsort(number, kind="stable")
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        distinct, starts = np.unique(number[order], return_index=True)
+        picks = [
+            delayed(_pick)(self._index, chunks[chunk][0], keys[rows], inside[rows], *chunks[chunk][1])
+            for chunk, rows in zip(distinct.tolist(), np.split(order, starts[1:]), strict=True)
+        ]
+        picked = delayed(_gather)(picks)
+        for (_, _, *rest), mine in zip(group, np.split(place, np.cumsum(sizes)[:-1]), strict=True):
+            yield delayed(_apply)(shared, picked, mine, *rest)
 
 
 def _chunks(arrays: Sequence[Any], *, like: da.Array | None = None) -> Iterator[tuple[int, list[Any]]]:
@@ -190,15 +191,13 @@ def _in_a_tree(shared: Delayed, statistics: list[Any]) -> Any:
     return statistics[0]
 
 
-def _runs(values: NDArray[np.intp]) -> tuple[NDArray[np.intp], list[slice]]:
-    """Return the distinct values of a sorted array, and where each of them is."""
-    distinct, starts = np.unique(values, return_index=True)
-    return distinct, [slice(start, end) for start, end in zip(starts, [*starts[1:], len(values)], strict=True)]
-
-
 def _fold_chunk(shared: tuple[Any, Any], start: int, *parts: Any) -> Folded:
     function, combine = shared
     return local.fold_blocks(function, parts, combine=combine, n_jobs=1, first_row=start)
+
+
+def _statistics_of_chunk(shared: tuple[Any, Any], start: int, *parts: Any) -> Any:
+    return _fold_chunk(shared, start, *parts).statistics
 
 
 def _map_chunk(function: Callable[..., Any], start: int, *parts: Any) -> Any:
@@ -215,23 +214,16 @@ def _totals(index: Callable[..., Index], by: Any) -> NDArray[np.intp]:
 
 
 def _pick(
-    index: Callable[..., Index], start: int, picks: list[tuple[int, NDArray[np.intp]]], *parts: Any
+    index: Callable[..., Index], start: int, keys: NDArray[np.intp], positions: NDArray[np.intp], *parts: Any
 ) -> tuple[Any, ...]:
     *arrays, by = parts
-    known = index(local.n_rows(arrays), by)
-    rows = np.concatenate([known.find(key, positions) for key, positions in picks])
+    rows = index(local.n_rows(arrays), by).find(keys, positions)
     return start + rows, *(None if array is None else np.asarray(array[rows]) for array in arrays)
 
 
-def _apply(
-    function: Callable[..., Any],
-    picked: list[tuple[Any, ...]],
-    cuts: list[slice],
-    order: NDArray[np.intp],
-    rest: list[Any],
-) -> Any:
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    shares = [[None if part is None else part[cut] for part in parts] for parts, cut in zip(picked, cuts, strict=True)]
-    drawn = [None if column[0] is None else np.concatenate(column)[back] for column in zip(*shares, strict=True)]
-    return function(*drawn, *rest)
+def _gather(picks: list[tuple[Any, ...]]) -> list[Any]:
+    return [None if column[0] is None else np.concatenate(column) for column in zip(*picks, strict=True)]
+
+
+def _apply(function: Callable[..., Any], picked: list[Any], mine: NDArray[np.intp], *rest: Any) -> Any:
+    return function(*(None if column is None else column[mine] for column in picked), *rest)

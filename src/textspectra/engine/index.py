@@ -13,8 +13,8 @@ class Index(Protocol):
 
     totals: NDArray[np.intp]
 
-    def find(self, key: int, positions: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the row at each position of a key."""
+    def find(self, key: int | NDArray[np.intp], positions: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the row at each position of a key, or of a key each."""
 
 
 class CountIndex:
@@ -31,7 +31,7 @@ class CountIndex:
         self._last = None if counts is None else np.cumsum(counts)
         self.totals = np.array([n_rows if self._last is None else self._last[-1] if n_rows else 0], np.intp)
 
-    def find(self, key: int, positions: NDArray[np.intp]) -> NDArray[np.intp]:
+    def find(self, key: int | NDArray[np.intp], positions: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the row at each position."""
         return positions if self._last is None else np.searchsorted(self._last, positions, side="right")
 
@@ -51,7 +51,7 @@ class MemberIndex:
         self._order = np.argsort(codes, kind="stable")
         self._starts = np.cumsum(self.totals) - self.totals
 
-    def find(self, key: int, positions: NDArray[np.intp]) -> NDArray[np.intp]:
+    def find(self, key: int | NDArray[np.intp], positions: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the row at each position of a cluster."""
         rows: NDArray[np.intp] = self._order[self._starts[key] + positions]
         return rows
