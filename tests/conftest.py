@@ -1,10 +1,13 @@
-"""Planted groups, and the command as a person runs it."""
+"""Planted groups, files of texts, the command as a person runs it, and a Dask cluster."""
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import settings
 
@@ -43,3 +46,25 @@ def run(tmp_path, cache_folder):
         return done
 
     return call
+
+
+@pytest.fixture
+def texts(tmp_path):
+    """Write the example to three Parquet files."""
+    table = pc.read_csv(Path(__file__).parents[1] / "examples" / "customer_messages.csv")
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    for part in range(3):
+        pq.write_table(table.slice(340 * part, 340), folder / f"{part}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def client():
+    """Start two worker processes that are restarted when they die."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .engine import ALL_ROWS
 from .errors import UserError
-from .rows import CountedRows, map_members, sums_and_sizes, take_units
+from .rows import map_members, sums_and_sizes, take_units
 from .validation import RandomState, check_embeddings, check_labels, make_generator
 
 
@@ -178,6 +179,10 @@ def cohesion_report(
     """
     X = check_embeddings(X)
     codes, names = check_labels(labels, X)
+    return _report(X, codes, names, rectify, random_state)
+
+
+def _report(X: Any, codes: Any, names: Sequence[Hashable], rectify: bool, random_state: RandomState) -> CohesionReport:
     sums, sizes = sums_and_sizes(X, codes, len(names))
     means = linear_means(np.vstack([sums.sum(axis=0), sums]), np.append(len(X), sizes))
     errors = np.zeros(len(means))
@@ -210,19 +215,19 @@ def cohesion_report(
     )
 
 
-def report_if_defined(X: Any, labels: Any, *, random_state: RandomState) -> CohesionReport | None:
-    """Return the report, or None where there is one row only or no two rows are alike.
+def report_if_defined(X: Any, codes: Any, n_codes: int, *, random_state: RandomState) -> CohesionReport | None:
+    """Return the report for the clusters 0 to `n_codes` - 1, or None where there is one row only or no two are alike.
 
     Examples
     --------
     >>> import numpy as np
-    >>> report_if_defined(np.eye(2), np.array([0, 1]), random_state=0) is None
+    >>> report_if_defined(np.eye(2), np.array([0, 1]), 2, random_state=0) is None
     True
     """
     if len(X) < 2:
         return None
     try:
-        return cohesion_report(X, labels, random_state=random_state)
+        return _report(X, codes, range(n_codes), True, random_state)
     except NoBackgroundError:
         return None
 
@@ -260,16 +265,16 @@ def _negative_means(
     pairs = n_pairs(sizes)
     share = pairs / max(pairs[sizes > EXACT_ROWS].sum(), 1)
     n_batches = np.maximum(CLUSTER_BATCHES, np.ceil(BATCHES * share)).astype(int)
-    whole = _summary(CountedRows(X).map(_pair_means, _pair_draws(len(X), BATCHES, rng)), float(linear_means[0]))
-    if len(sizes) == 1:  # the one cluster is all rows, so its sample must not differ from theirs
-        return np.repeat(whole[0], 2), np.repeat(whole[1], 2)
-    draws = [_pair_draws(int(size), int(n), rng) for size, n in zip(sizes, n_batches, strict=True)]
-    requests = [(code, *draw) for code, own in enumerate(draws) for draw in own]
+    sets = [(ALL_ROWS, len(X), BATCHES)]
+    if len(sizes) > 1:  # one cluster is all rows, so its sample must not differ from theirs
+        sets += zip(range(len(sizes)), sizes.tolist(), n_batches.tolist(), strict=True)
+    draws = [_pair_draws(size, n, rng) for _, size, n in sets]
+    requests = [(code, *draw) for (code, _, _), own in zip(sets, draws, strict=True) for draw in own]
     parts = iter(map_members(_pair_means, X, codes, len(sizes), requests))
     found = [
-        _summary([next(parts) for _ in own], float(mean)) for own, mean in zip(draws, linear_means[1:], strict=True)
+        _summary([next(parts) for _ in own], mean) for own, mean in zip(draws, linear_means.tolist(), strict=False)
     ]
-    means, errors = np.array([whole, *found]).T
+    means, errors = np.array(found if len(sizes) > 1 else found * 2).T
     return means, errors
 
 

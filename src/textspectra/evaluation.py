@@ -63,7 +63,7 @@ def evaluate(
     codes, names = check_labels(labels, X)
     rng = make_generator(random_state)
     row: dict[str, float] = {"n_samples": len(X), "n_clusters": len(names)}
-    report = report_if_defined(X, codes, random_state=rng)
+    report = report_if_defined(X, codes, len(names), random_state=rng)
     row |= {
         "cohesion_ratio": report.ratio if report else float("nan"),
         "cohesion_ratio_se": report.standard_error if report else float("nan"),

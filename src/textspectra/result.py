@@ -367,7 +367,7 @@ def regroup(base: TextClustering, labels: NDArray[np.intp], *, names: dict[int, 
         distinct_similarity=grouped.similarity,
         centers=centers.astype(np.float32),
         topics=tuple(topics),
-        cohesion=report_if_defined(points, codes, random_state=0),
+        cohesion=report_if_defined(points, codes, k, random_state=0),
     )
 
 

@@ -149,7 +149,8 @@ class CountedRows:
 
     def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.float32]:
         """Return `size` random rows, scaled to length 1; all of them, in order, where there are no more."""
-        return self.map(_themselves, [(self.positions(size, rng),)], n_jobs=1)[0]
+        rows, part = self._draws.take(0, self.positions(size, rng))
+        return unit_rows(part, first_row=rows)
 
 
 class OnUnits:
@@ -170,14 +171,12 @@ class OnUnits:
         return self.function(unit_rows(part, first_row=rows), *rest)
 
 
-def _themselves(units: NDArray[np.float32]) -> NDArray[np.float32]:
-    return units
-
-
 def map_members(
     function: Callable[..., Result], X: Any, codes: Any, n_codes: int, requests: Iterable[tuple[Any, ...]]
 ) -> list[Result]:
     """Call ``function(units, *rest)`` for each request ``(code, positions, *rest)``: rows of a cluster, by position.
+
+    The code may be ALL_ROWS as well.
 
     Examples
     --------

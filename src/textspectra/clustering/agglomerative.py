@@ -121,7 +121,7 @@ def _gather_leaves(X: Any, weights: Any, k: int, rng: np.random.Generator, n_job
     draws = count_draws([X, weights], None if weights is None else weights > 0)
     counting = int(draws.totals[0])
     if counting <= EXACT_ROWS:
-        (own_leaf, centers, mass), *_ = draws.map(training_rows, [(0, np.arange(counting))], n_jobs=1)
+        own_leaf, centers, mass = training_rows(draws, np.arange(counting))
         if counting == len(X):
             return _Leaves(centers, mass, align(np.arange(counting), X))
 

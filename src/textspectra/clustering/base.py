@@ -74,7 +74,7 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.cohesion_report_ = report_if_defined(X, self.labels_, random_state=for_score)
+        self.cohesion_report_ = report_if_defined(X, self.labels_, self.n_clusters_, random_state=for_score)
         self.cohesion_ratio_ = self.cohesion_report_.ratio if self.cohesion_report_ else float("nan")
         return self
 

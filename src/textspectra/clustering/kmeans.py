@@ -72,10 +72,9 @@ class AutoKMeans(AutoClusterer):
 
     def _cluster(self, X: Any, weights: Any, k: int, rng: np.random.Generator) -> None:
         centers = sample_centers(X, weights, k, rng, n_jobs=self.n_jobs)
-        result = lloyd_pass(X, weights, centers, n_jobs=self.n_jobs)
         if len(X) > training_size(k):
-            centers = moved_centers(result, centers)
-            result = lloyd_pass(X, weights, centers, n_jobs=self.n_jobs)
+            centers = moved_centers(lloyd_pass(X, weights, centers, labelled=False, n_jobs=self.n_jobs), centers)
+        result = lloyd_pass(X, weights, centers, n_jobs=self.n_jobs)
         self.labels_, order = largest_first(result.labels, len(centers), weights)
         self.cluster_centers_, self.inertia_ = centers[order], result.inertia
 
@@ -102,8 +101,6 @@ def sample_centers(
 ) -> NDArray[np.float32]:
     """Train `k` centres on a random sample of the rows that count, or on all of them if they are few.
 
-    The sample is brought here, wherever `X` is.
-
     Examples
     --------
     >>> import numpy as np
@@ -111,9 +108,7 @@ def sample_centers(
     array([[0.5, 0. , 0.5]], dtype=float32)
     """
     draws = count_draws([X, weights], None if weights is None else weights > 0)
-    (_, units, weight), *_ = draws.map(
-        training_rows, [(0, _draw(int(draws.totals[0]), training_size(k), rng))], n_jobs=1
-    )
+    _, units, weight = training_rows(draws, _draw(int(draws.totals[0]), training_size(k), rng))
     if k > SEED_ROWS // 2:
         centers = units[_draw(len(units), k, rng)]
     else:
@@ -127,16 +122,17 @@ def _draw(n: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
 
 
 def training_rows(
-    rows: NDArray[np.intp], part: NDArray[Any], weight: NDArray[np.float64] | None
+    draws: Any, positions: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.float32], NDArray[np.float64]]:
-    """Return the numbers of drawn rows, the rows scaled to length 1, and their weights.
+    """Bring rows here, wherever they are: their numbers, the rows scaled to length 1, and their weights.
 
     Examples
     --------
     >>> import numpy as np
-    >>> training_rows(np.array([7]), np.array([[0.0, 2.0]]), None)
-    (array([7]), array([[0., 1.]], dtype=float32), array([1.]))
+    >>> training_rows(count_draws([np.array([[3.0, 0.0], [0.0, 2.0]]), None]), np.array([1]))
+    (array([1]), array([[0., 1.]], dtype=float32), array([1.]))
     """
+    rows, part, weight = draws.take(0, positions)
     return rows, unit_rows(part, first_row=rows), np.ones(len(rows)) if weight is None else weight
 
 

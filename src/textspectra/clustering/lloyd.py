@@ -17,7 +17,7 @@ MAX_PASSES = 100
 
 
 class Pass(NamedTuple):
-    """What one pass over the rows yields: each row's nearest centre, and the sums that move the centres."""
+    """What one pass over the rows yields: each row's nearest centre or None, and the sums that move the centres."""
 
     labels: Any
     sums: NDArray[np.float64]
@@ -45,8 +45,12 @@ def nearest_centers(
     return labels, np.maximum(1 - 2 * best, 0)
 
 
-def lloyd_pass(X: Any, weights: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Pass:
+def lloyd_pass(
+    X: Any, weights: Any, centers: NDArray[np.float32], *, labelled: bool = True, n_jobs: int | None = None
+) -> Pass:
     """Assign every row to its nearest centre and sum up what each centre got; weights of None are ones.
+
+    With ``labelled=False`` only the sums are kept.
 
     Examples
     --------
@@ -60,7 +64,7 @@ def lloyd_pass(X: Any, weights: Any, centers: NDArray[np.float32], *, n_jobs: in
     def on_block(rows: NDArray[np.float32], scale: NDArray[np.float32], weight: NDArray[np.float64]) -> Folded:
         labels, distances = nearest_centers(rows, scale, centers)
         sums = sum_by_code(rows, labels, k, scale * weight.astype(np.float32)).astype(np.float64)
-        return Folded((sums, np.bincount(labels, weight, k), float(distances @ weight)), labels)
+        return Folded((sums, np.bincount(labels, weight, k), float(distances @ weight)), labels if labelled else None)
 
     (sums, mass, inertia), labels = fold_rows(on_block, X, weights, n_jobs=n_jobs)
     return Pass(labels, sums, mass, inertia)
@@ -102,7 +106,7 @@ def train_centers(
     """
     inertia = np.inf
     for _ in range(max_passes):
-        result = lloyd_pass(units, weights, centers, n_jobs=n_jobs)
+        result = lloyd_pass(units, weights, centers, labelled=False, n_jobs=n_jobs)
         before, centers = centers, moved_centers(result, centers)
         empty = np.flatnonzero(result.mass == 0)
         if len(empty):

@@ -36,6 +36,10 @@ class Job:
         """Return where a step keeps what it made of a file."""
         return self.work / f"{what}-{number:05d}{suffix}"
 
+    def output(self, number: int) -> Path:
+        """Return where a file is written with its new columns, until all of them are."""
+        return self.path("table/part", number, ".parquet")
+
 
 class Embedded(NamedTuple):
     """What is known of a file once its texts have vectors."""
@@ -89,8 +93,12 @@ def load_vectors(job: Job, number: int) -> NDArray[np.float32]:
 
 
 def save_labels(job: Job, number: int, labels: NDArray[np.intp]) -> None:
-    """Keep the clusters of the rows of a file that have one."""
-    save_array(job.path("labels", number), labels)
+    """Keep the clusters of the rows of a file that have one; what was written of others is no longer true."""
+    path = job.path("labels", number)
+    if path.exists() and np.array_equal(np.load(path), labels):
+        return
+    job.output(number).unlink(missing_ok=True)
+    save_array(path, labels)
 
 
 def sample_partition(job: Job, number: int, share: NDArray[np.float64]) -> Sampled:
@@ -106,7 +114,7 @@ def sample_partition(job: Job, number: int, share: NDArray[np.float64]) -> Sampl
 
 def write_partition(job: Job, number: int, names: list[str], centers: NDArray[np.float32]) -> None:
     """Write a file again, with the columns cluster, cluster_name and similarity."""
-    target = job.path("table/part", number, ".parquet")
+    target = job.output(number)
     if target.exists():
         return
     table = _read(job, number)

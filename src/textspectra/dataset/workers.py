@@ -100,11 +100,9 @@ class DaskWorkers(Workers):
         self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], tell: Tell | None = None
     ) -> list[Any]:
         """Call ``function(*task)`` on a worker for every task, and tell how many are done."""
-        from dask.delayed import delayed
+        from ..engine.distributed import call_each
 
-        from ..engine.supervision import compute
-
-        return compute([delayed(function, pure=False)(*task) for task in tasks], tell=tell)
+        return call_each(function, tasks, tell)
 
     def rows(self, parts: Sequence[tuple[Callable[..., Any], tuple[Any, ...], tuple[int, int]]], work: Path) -> Any:
         """Return the rows as a Dask array with a chunk a file."""
@@ -119,9 +117,6 @@ class DaskWorkers(Workers):
 
     def save_parts(self, save: Callable[..., None], job: Any, values: Any, sizes: Sequence[int]) -> None:
         """Save the part of each file where it is."""
-        from dask.delayed import delayed
+        from ..engine.distributed import call_on_chunks
 
-        from ..engine.supervision import compute
-
-        blocks = values.rechunk((tuple(sizes),)).to_delayed(optimize_graph=False)
-        compute([delayed(save, pure=False)(job, number, block) for number, block in enumerate(blocks)])
+        call_on_chunks(save, values.rechunk((tuple(sizes),)), [(job, number) for number in range(len(sizes))])

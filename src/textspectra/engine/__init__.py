@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import local
-from .index import CountIndex, MemberIndex
+from .index import ALL_ROWS, CountIndex, MemberIndex
 from .local import Folded, row_blocks
 
 if TYPE_CHECKING:
     from .distributed import DaskDraws
 
 __all__ = [
+    "ALL_ROWS",
     "Folded",
     "add",
     "align",
@@ -142,9 +143,9 @@ def keep(array: Any) -> Any:
     """
     if not is_dask(array):
         return array
-    from .supervision import persist
+    from . import distributed
 
-    return persist(array)[0]
+    return distributed.keep(array)
 
 
 def count_draws(arrays: Sequence[Any], counts: Any = None) -> local.Draws | DaskDraws:
@@ -161,14 +162,14 @@ def count_draws(arrays: Sequence[Any], counts: Any = None) -> local.Draws | Dask
 
 
 def member_draws(arrays: Sequence[Any], codes: Any, n_codes: int) -> local.Draws | DaskDraws:
-    """Return what draws rows of clusters; the key is the code of the cluster.
+    """Return what draws rows of clusters; the key is the code of the cluster, or ALL_ROWS.
 
     Examples
     --------
     >>> import numpy as np
     >>> draws = member_draws([np.array([5, 6, 7])], np.array([1, 0, 1]), 2)
     >>> draws.totals, draws.map(lambda rows, part: part, [(1, np.array([1]))])
-    (array([1, 2]), [array([7])])
+    (array([1, 2, 3]), [array([7])])
     """
     return _draws(arrays, partial(MemberIndex, n_codes=n_codes), codes)
 

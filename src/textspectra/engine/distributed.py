@@ -1,26 +1,32 @@
-"""Blocks of rows of Dask arrays: a chunk is folded where it is, by the code for arrays in memory."""
+"""Blocks of rows of Dask arrays: a chunk is read and folded in one task, by the code for arrays in memory.
+
+Graphs are written down as dictionaries of keys and tasks. What a task needs besides the results of other tasks is in
+an object of ours, into which Dask does not look for tasks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
+from operator import itemgetter
 from typing import Any
 from uuid import uuid4
 
 import dask
 import dask.array as da
 import numpy as np
-from dask.delayed import Delayed, delayed
-from dask.highlevelgraph import HighLevelGraph
+from dask.core import flatten
 from numpy.typing import NDArray
 
 from . import local
 from .index import Index
 from .local import Folded
-from .supervision import compute, kept_by_workers, persist
+from .recipes import Recipe, with_recipes
+from .supervision import compute, compute_and_keep, kept_by_workers
 
 OURS = "textspectra-"
-"""How the names of arrays begin that were made or prepared here: nothing is left to do about their chunks and graph."""
+"""How the names of arrays begin that were prepared or made here: nothing is left to do about their chunks and graph."""
 
 SPLIT_EVERY = 8
 """Statistics that are combined at a time, so that they meet in a tree and no worker holds those of all chunks."""
@@ -28,31 +34,43 @@ SPLIT_EVERY = 8
 GROUP_BYTES = 2**27
 """Rows drawn together are at most so large: a worker may have to hold them all."""
 
+Graph = dict[Any, Any]
+
 
 def fold_blocks(
     function: Callable[..., Folded], arrays: Sequence[Any], *, combine: Callable[[Any, Any], Any]
 ) -> Folded:
     """Fold each chunk on a worker, combine the statistics in a tree, and keep what each row got on the workers."""
-    shared = _shared((function, combine))
     sample = function(0, *(None if array is None else _empty(array) for array in arrays)).per_row
+    graph, chunks = _chunks(arrays, arrays[0])
+    work = _add_work(graph, Work(function, combine))
     if sample is None:
-        alone = [delayed(_statistics_of_chunk)(shared, start, *parts) for start, parts in _chunks(arrays)]
-        return Folded(compute([_in_a_tree(shared, alone)])[0])
-    folded = [delayed(_fold_chunk)(shared, start, *parts) for start, parts in _chunks(arrays)]
-    statistics = _in_a_tree(shared, [chunk[0] for chunk in folded])
-    per_row, statistics = persist(_joined([chunk[1] for chunk in folded], arrays[0], sample), statistics)
-    return Folded(compute([statistics])[0], per_row)
+        statistics = _add_tasks(graph, "statistics", ((_statistics_of_chunk, work, *chunk) for chunk in chunks))
+        return Folded(compute(graph, [_in_a_tree(graph, work, statistics)])[0])
+    folded = _add_tasks(graph, "fold", ((_fold_chunk, work, *chunk) for chunk in chunks))
+    statistics = _add_tasks(graph, "statistics", ((itemgetter(0), key) for key in folded))
+    per_row = _add_tasks(graph, OURS, ((itemgetter(1), key) for key in folded), sample.ndim)
+    results, kept = compute_and_keep(graph, [_in_a_tree(graph, work, statistics)], per_row)
+    return Folded(results[0], _array(kept, per_row, arrays[0], sample))
 
 
 def map_rows(function: Callable[..., Any], arrays: Sequence[Any], *, dtype: type) -> da.Array:
     """Return an array whose chunks are made from those of `arrays`, once they are asked for."""
-    shared = _shared(function)
-    made = [delayed(_map_chunk)(shared, start, *parts) for start, parts in _chunks(arrays)]
-    return _joined(made, arrays[0], np.empty(0, dtype))
+    graph, chunks = _chunks(arrays, arrays[0])
+    work = _add_work(graph, Work(function))
+    keys = _add_tasks(graph, OURS, ((_map_chunk, work, *chunk) for chunk in chunks), 1)
+    return _array(graph, keys, arrays[0], np.empty(0, dtype))
+
+
+def keep(array: da.Array) -> da.Array:
+    """Have an array worked out once and kept where the work is done."""
+    keys = _keys(array)
+    _, kept = compute_and_keep(dict(array.dask), [], keys)
+    return _array(kept, keys, array, _empty(array))
 
 
 def with_known_chunks(array: da.Array) -> da.Array:
-    """Return the array with the sizes of its chunks worked out, each row whole in one chunk, and its graph optimized.
+    """Return the array with the sizes of its chunks worked out, each row whole in one chunk, and recipes as its graph.
 
     Examples
     --------
@@ -62,70 +80,119 @@ def with_known_chunks(array: da.Array) -> da.Array:
     """
     if array.name.startswith(OURS):
         return array
-    # Once, here: a graph that is optimized again has other tasks under the same keys. And not where workers
-    # keep results: optimizing drops the references to them, and they would be forgotten.
-    if not kept_by_workers(array):
-        (array,) = dask.optimize(array)
     if np.isnan(array.shape[0]):
-        first_column = array.to_delayed(optimize_graph=False).reshape(len(array.chunks[0]), -1)[:, 0]
-        sizes = tuple(compute([delayed(len)(block) for block in first_column]))
-        array = da.Array(array.dask, array.name, (sizes, *array.chunks[1:]), meta=array._meta)
+        array = _with_known_sizes(array)
     if array.ndim == 2 and len(array.chunks[1]) > 1:
         array = array.rechunk({1: -1})
-    return _joined(list(array.to_delayed(optimize_graph=False).ravel()), array, _empty(array))
+    if kept_by_workers(array):
+        return array
+    # Under another name, because a graph that is optimized once more would have other tasks under the same keys.
+    (array,) = dask.optimize(array)
+    old = _keys(array)
+    graph = with_recipes(dict(array.dask), old)
+    new = _add_tasks(graph, OURS, (graph.pop(key) if _is_recipe(graph[key]) else key for key in old), array.ndim)
+    return _array(graph, new, array, _empty(array))
+
+
+def _with_known_sizes(array: da.Array) -> da.Array:
+    graph = dict(array.dask)
+    first_column = [key for key in _keys(array) if not any(key[2:])]
+    sizes = tuple(compute(graph, _add_tasks(graph, "length", ((len, key) for key in first_column))))
+    return da.Array(array.dask, array.name, (sizes, *array.chunks[1:]), meta=array._meta)
+
+
+def call_each(
+    function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], tell: Callable[[int, int], None] | None = None
+) -> list[Any]:
+    """Call ``function(*task)`` on a worker for each task, results in order.
+
+    Examples
+    --------
+    >>> call_each(pow, [(2, 3), (3, 2)])
+    [8, 9]
+    """
+    graph: Graph = {}
+    work = _add_work(graph, Work(function))
+    return compute(graph, _add_tasks(graph, "call", ((_call, work, Fixed(task)) for task in tasks)), tell=tell)
+
+
+def call_on_chunks(function: Callable[..., Any], array: da.Array, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Call ``function(*arguments, chunk)`` where each chunk is, results in order.
+
+    Examples
+    --------
+    >>> call_on_chunks(pow, da.from_array(np.array([1, 2, 3]), chunks=2), [(2,), (3,)])
+    [array([2, 4]), array([27])]
+    """
+    graph, chunks = _chunks([array], array)
+    work = _add_work(graph, Work(function))
+    calls = ((_call_on_chunk, work, Fixed(some), *chunk) for some, chunk in zip(arguments, chunks, strict=True))
+    return compute(graph, _add_tasks(graph, "call", calls))
 
 
 class DaskDraws:
     """The counterpart of :class:`textspectra.engine.local.Draws`; only rows that are drawn leave their chunk."""
 
     def __init__(self, arrays: Sequence[Any], index: Callable[..., Index], by: Any) -> None:
-        self._arrays = [*arrays, by]
         self._index = index
+        self._row_bytes = sum(
+            array.dtype.itemsize * int(np.prod(array.shape[1:])) for array in arrays if array is not None
+        )
+        self._graph, self._chunks = _chunks([*arrays, by], arrays[0])
         if by is None:
             self._in_chunk = np.array(arrays[0].chunks[0], np.intp)[:, None]
         else:
-            tables = [delayed(_totals)(index, part) for _, (part,) in _chunks([by], like=arrays[0])]
-            self._in_chunk = np.array(compute(tables), np.intp)
+            graph, chunks = _chunks([by], arrays[0])
+            work = _add_work(graph, Work(index))
+            totals = _add_tasks(graph, "totals", ((_totals, work, *chunk) for chunk in chunks))
+            self._in_chunk = np.array(compute(graph, totals), np.intp)
         self._ends = self._in_chunk.cumsum(axis=0)
         self.totals = self._ends[-1]
+
+    def take(self, key: int, positions: NDArray[np.intp]) -> list[Any]:
+        """Bring rows here: their numbers, and what each array has of them."""
+        graph = dict(self._graph)
+        picks, (mine,) = self._add_picks(graph, [(key, positions)])
+        return _mine(_gathered(compute(graph, picks)), mine)
 
     def map(
         self, function: Callable[..., Any], requests: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
     ) -> list[Any]:
         """Call ``function(rows, *parts, *rest)`` on a worker for each request ``(key, positions, *rest)``."""
-        shared = _shared(function)
-        chunks = list(_chunks(self._arrays))
-        tasks = [task for group in self._groups(requests) for task in self._tasks(shared, chunks, group)]
-        return compute(tasks)
+        graph = dict(self._graph)
+        work = _add_work(graph, Work(function))
+        results: list[Any] = []
+        for group in self._groups(requests):
+            picks, places = self._add_picks(graph, group)
+            (picked,) = _add_tasks(graph, "gather", [(_gathered, picks)])
+            on_rows = (
+                (_apply, work, picked, Fixed((mine, rest))) for (_, _, *rest), mine in zip(group, places, strict=True)
+            )
+            results += _add_tasks(graph, "apply", on_rows)
+        return compute(graph, results)
 
     def run(
         self, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
     ) -> list[Any]:
         """Call ``function(*task)`` on a worker for each task."""
-        return compute([delayed(function, pure=False)(*task) for task in tasks])
+        return call_each(function, tasks)
 
     def _groups(self, requests: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
-        row_bytes = sum(
-            array.dtype.itemsize * int(np.prod(array.shape[1:])) for array in self._arrays if array is not None
-        )
         group: list[tuple[Any, ...]] = []
         size = 0
         for request in requests:
-            size += row_bytes * len(request[1])
+            size += self._row_bytes * len(request[1])
             if group and size > GROUP_BYTES:
                 yield group
-                group, size = [], row_bytes * len(request[1])
+                group, size = [], self._row_bytes * len(request[1])
             group.append(request)
         if group:
             yield group
 
-    def _tasks(
-        self, shared: Delayed, chunks: list[tuple[int, list[Any]]], group: list[tuple[Any, ...]]
-    ) -> Iterator[Delayed]:
-        """Let each chunk pick its rows for all requests of a group, and each request take its share of them.
+    def _add_picks(self, graph: Graph, group: Sequence[tuple[Any, ...]]) -> tuple[list[Any], list[NDArray[np.intp]]]:
+        """Let each chunk pick its rows for all requests; return the tasks, and where among them each request's are.
 
-        All that was picked is one task in between: a graph in which every request knows every chunk takes longer to
-        build than to work off.
+        A graph in which every request knows every chunk takes longer to build than to work off.
         """
         sizes = [len(positions) for _, positions, *_ in group]
         keys = np.repeat([key for key, *_ in group], sizes)
@@ -135,95 +202,163 @@ class DaskDraws:
         order = np.argsort(number, kind="stable")
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
+        work = _add_work(graph, Work(self._index))
         distinct, starts = np.unique(number[order], return_index=True)
-        picks = [
-            delayed(_pick)(self._index, chunks[chunk][0], keys[rows], inside[rows], *chunks[chunk][1])
+        picks = (
+            (_pick, work, Fixed((keys[rows], inside[rows])), *self._chunks[chunk])
             for chunk, rows in zip(distinct.tolist(), np.split(order, starts[1:]), strict=True)
-        ]
-        picked = delayed(_gather)(picks)
-        for (_, _, *rest), mine in zip(group, np.split(place, np.cumsum(sizes)[:-1]), strict=True):
-            yield delayed(_apply)(shared, picked, mine, *rest)
+        )
+        return _add_tasks(graph, "pick", picks), np.split(place, np.cumsum(sizes)[:-1])
 
 
-def _chunks(arrays: Sequence[Any], *, like: da.Array | None = None) -> Iterator[tuple[int, list[Any]]]:
-    """Yield the number of the first row of each chunk, and the chunk of each array, cut like the first one."""
-    sizes = (arrays[0] if like is None else like).chunks[0]
-    columns = [_blocks(array, sizes) for array in arrays]
-    starts = np.cumsum((0, *sizes[:-1])).tolist()
-    for start, *parts in zip(starts, *columns, strict=True):
-        yield start, parts
+@dataclass(frozen=True)
+class Work:
+    """What all tasks of a graph share: sent to a worker once."""
+
+    function: Callable[..., Any]
+    combine: Callable[[Any, Any], Any] | None = None
 
 
-def _blocks(array: Any, sizes: tuple[int, ...]) -> list[Any]:
-    if array is None:
-        return [None] * len(sizes)
+@dataclass(frozen=True)
+class Fixed:
+    """Arguments of a task that are known already."""
+
+    values: Any
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Where a chunk begins, and what it is of each array: a recipe, None, or ... for an argument of the task."""
+
+    start: int
+    parts: tuple[Any, ...]
+
+    def filled(self, made: Iterable[Any]) -> list[Any]:
+        """Return the parts, given those that are arguments."""
+        others = iter(made)
+        return [next(others) if part is ... else part() if isinstance(part, Recipe) else None for part in self.parts]
+
+
+def _chunks(arrays: Sequence[Any], like: da.Array) -> tuple[Graph, list[tuple[Any, ...]]]:
+    """Return the graph of some arrays, and what a task is told of each of their chunks, cut like those of one."""
+    sizes = like.chunks[0]
+    graph: Graph = {}
+    columns = []
+    for array in arrays:
+        parts = [None] * len(sizes) if array is None else _parts(_cut(array, sizes))
+        if any(_is_key(part) for part in parts):
+            graph.update(dict(_cut(array, sizes).dask))
+        columns.append(parts)
+    chunks = []
+    for start, *parts in zip(np.cumsum((0, *sizes[:-1])).tolist(), *columns, strict=True):
+        told = Chunk(start, tuple(... if _is_key(part) else part for part in parts))
+        chunks.append((told, *filter(_is_key, parts)))
+    return graph, chunks
+
+
+def _cut(array: Any, sizes: tuple[int, ...]) -> da.Array:
     if not isinstance(array, da.Array):
-        array = da.from_array(array, chunks=(sizes, *array.shape[1:]))
-    if array.chunks[0] != sizes:
-        array = array.rechunk({0: sizes})
-    return list(array.to_delayed(optimize_graph=False).ravel())
+        return da.from_array(array, chunks=(sizes, *array.shape[1:]))
+    return array if array.chunks[0] == sizes else array.rechunk({0: sizes})
 
 
-def _shared(value: Any) -> Delayed:
-    """Make one node of the graph of what every chunk needs, so that it is sent to a worker once."""
-    return delayed(value, pure=False, traverse=False)
+def _parts(array: da.Array) -> list[Any]:
+    """Return the recipe of each chunk of an array, or its key where it has none."""
+    graph = array.dask
+    return [graph[key][0] if _is_recipe(graph[key]) else key for key in _keys(array)]
+
+
+def _is_recipe(task: Any) -> bool:
+    return type(task) is tuple and isinstance(task[0], Recipe)
+
+
+def _is_key(part: Any) -> bool:
+    return type(part) is tuple
+
+
+def _keys(array: da.Array) -> list[Any]:
+    return list(flatten(array.__dask_keys__()))
 
 
 def _empty(array: Any) -> NDArray[Any]:
     return np.empty((0, *array.shape[1:]), array.dtype)
 
 
-def _joined(blocks: list[Delayed], like: da.Array, sample: NDArray[Any]) -> da.Array:
-    name = f"{OURS}{uuid4().hex}"
-    further = (0,) * (sample.ndim - 1)
-    layer = {(name, number, *further): block.key for number, block in enumerate(blocks)}
-    graph = HighLevelGraph.from_collections(name, layer, dependencies=blocks)
+def _add_work(graph: Graph, work: Work) -> str:
+    key = f"work-{uuid4().hex}"
+    graph[key] = work
+    return key
+
+
+def _add_tasks(graph: Graph, name: str, tasks: Iterable[Any], n_numbers: int = 1) -> list[Any]:
+    """Put tasks into a graph and return their keys; those of an array have a number for each of its dimensions."""
+    name = f"{name.removesuffix('-')}-{uuid4().hex}"
+    added = {(name, number, *(0,) * (n_numbers - 1)): task for number, task in enumerate(tasks)}
+    graph.update(added)
+    return list(added)
+
+
+def _array(graph: Mapping[Any, Any], keys: Sequence[Any], like: da.Array, sample: NDArray[Any]) -> da.Array:
     chunks = (like.chunks[0], *((size,) for size in sample.shape[1:]))
-    return da.Array(graph, name, chunks, dtype=sample.dtype)
+    return da.Array(dict(graph), keys[0][0], chunks, dtype=sample.dtype)
 
 
-def _in_a_tree(shared: Delayed, statistics: list[Any]) -> Any:
+def _in_a_tree(graph: Graph, work: Any, statistics: list[Any]) -> Any:
     while len(statistics) > 1:
-        statistics = [
-            delayed(_combine)(shared, statistics[start : start + SPLIT_EVERY])
-            for start in range(0, len(statistics), SPLIT_EVERY)
-        ]
+        together = (statistics[start : start + SPLIT_EVERY] for start in range(0, len(statistics), SPLIT_EVERY))
+        statistics = _add_tasks(graph, "combine", ((_combine, work, some) for some in together))
     return statistics[0]
 
 
-def _fold_chunk(shared: tuple[Any, Any], start: int, *parts: Any) -> Folded:
-    function, combine = shared
-    return local.fold_blocks(function, parts, combine=combine, n_jobs=1, first_row=start)
+def _fold_chunk(work: Work, chunk: Chunk, *made: Any) -> Folded:
+    assert work.combine is not None  # noqa: S101 - for the type checker
+    return local.fold_blocks(work.function, chunk.filled(made), combine=work.combine, n_jobs=1, first_row=chunk.start)
 
 
-def _statistics_of_chunk(shared: tuple[Any, Any], start: int, *parts: Any) -> Any:
-    return _fold_chunk(shared, start, *parts).statistics
+def _statistics_of_chunk(work: Work, chunk: Chunk, *made: Any) -> Any:
+    return _fold_chunk(work, chunk, *made).statistics
 
 
-def _map_chunk(function: Callable[..., Any], start: int, *parts: Any) -> Any:
-    fold = lambda *block: Folded((), function(*block))  # noqa: E731
-    return local.fold_blocks(fold, parts, combine=lambda one, other: (), n_jobs=1, first_row=start).per_row
+def _map_chunk(work: Work, chunk: Chunk, *made: Any) -> Any:
+    fold = lambda *block: Folded((), work.function(*block))  # noqa: E731
+    return local.fold_blocks(
+        fold, chunk.filled(made), combine=lambda one, other: (), n_jobs=1, first_row=chunk.start
+    ).per_row
 
 
-def _combine(shared: tuple[Any, Any], statistics: list[Any]) -> Any:
-    return reduce(shared[1], statistics)
+def _combine(work: Work, statistics: list[Any]) -> Any:
+    assert work.combine is not None  # noqa: S101 - for the type checker
+    return reduce(work.combine, statistics)
 
 
-def _totals(index: Callable[..., Index], by: Any) -> NDArray[np.intp]:
-    return index(len(by), by).totals
+def _call(work: Work, task: Fixed) -> Any:
+    return work.function(*task.values)
 
 
-def _pick(
-    index: Callable[..., Index], start: int, keys: NDArray[np.intp], positions: NDArray[np.intp], *parts: Any
-) -> tuple[Any, ...]:
-    *arrays, by = parts
-    rows = index(local.n_rows(arrays), by).find(keys, positions)
-    return start + rows, *(None if array is None else np.asarray(array[rows]) for array in arrays)
+def _call_on_chunk(work: Work, arguments: Fixed, chunk: Chunk, *made: Any) -> Any:
+    return work.function(*arguments.values, *chunk.filled(made))
 
 
-def _gather(picks: list[tuple[Any, ...]]) -> list[Any]:
+def _totals(index: Work, chunk: Chunk, *made: Any) -> NDArray[np.intp]:
+    (by,) = chunk.filled(made)
+    totals: NDArray[np.intp] = index.function(len(by), by).totals
+    return totals
+
+
+def _pick(index: Work, wanted: Fixed, chunk: Chunk, *made: Any) -> tuple[Any, ...]:
+    *arrays, by = chunk.filled(made)
+    rows = index.function(local.n_rows(arrays), by).find(*wanted.values)
+    return chunk.start + rows, *(None if array is None else np.asarray(array[rows]) for array in arrays)
+
+
+def _gathered(picks: list[tuple[Any, ...]]) -> list[Any]:
     return [None if column[0] is None else np.concatenate(column) for column in zip(*picks, strict=True)]
 
 
-def _apply(function: Callable[..., Any], picked: list[Any], mine: NDArray[np.intp], *rest: Any) -> Any:
-    return function(*(None if column is None else column[mine] for column in picked), *rest)
+def _mine(picked: list[Any], mine: NDArray[np.intp]) -> list[Any]:
+    return [None if column is None else column[mine] for column in picked]
+
+
+def _apply(work: Work, picked: list[Any], wanted: Fixed) -> Any:
+    mine, rest = wanted.values
+    return work.function(*_mine(picked, mine), *rest)

@@ -36,8 +36,12 @@ class CountIndex:
         return positions if self._last is None else np.searchsorted(self._last, positions, side="right")
 
 
+ALL_ROWS = -1
+"""The key under which a MemberIndex has the rows of all clusters."""
+
+
 class MemberIndex:
-    """The rows of each cluster in order; the key is the cluster's code, from 0 to `n_codes` - 1.
+    """The rows of each cluster in order; the key is the cluster's code, from 0 to `n_codes` - 1, or ALL_ROWS.
 
     Examples
     --------
@@ -47,9 +51,10 @@ class MemberIndex:
     """
 
     def __init__(self, n_rows: int, codes: NDArray[np.intp], n_codes: int) -> None:
-        self.totals = np.bincount(codes, minlength=n_codes)
-        self._order = np.argsort(codes, kind="stable")
-        self._starts = np.cumsum(self.totals) - self.totals
+        sizes = np.bincount(codes, minlength=n_codes)
+        self.totals = np.append(sizes, n_rows)
+        self._order = np.append(np.argsort(codes, kind="stable"), np.arange(n_rows))
+        self._starts = np.append(np.cumsum(sizes) - sizes, n_rows)
 
     def find(self, key: int | NDArray[np.intp], positions: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the row at each position of a cluster."""

@@ -79,6 +79,11 @@ class Draws:
         self._index = index(n_rows(arrays), by)
         self.totals = self._index.totals
 
+    def take(self, key: int, positions: NDArray[np.intp]) -> list[Any]:
+        """Return the numbers of rows, and what each array has of them."""
+        rows = self._index.find(key, positions)
+        return [rows, *(None if array is None else array[rows] for array in self._arrays)]
+
     def map(
         self, function: Callable[..., Any], requests: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
     ) -> list[Any]:
@@ -86,8 +91,7 @@ class Draws:
 
         def drawn() -> Iterator[tuple[Any, ...]]:
             for key, positions, *rest in requests:
-                rows = self._index.find(key, positions)
-                yield rows, *(None if array is None else array[rows] for array in self._arrays), *rest
+                yield *self.take(key, positions), *rest
 
         return run_tasks(function, drawn(), n_jobs=n_jobs)
 

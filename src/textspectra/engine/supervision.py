@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for_any
 from contextlib import suppress
 from typing import Any
 
 import dask
+import dask.threaded
+from dask.base import get_scheduler
 from threadpoolctl import threadpool_limits
 
 from ..errors import UserError
@@ -25,74 +28,83 @@ def active_client() -> Any:
     """Return the distributed client that Dask would use now, or None where it would work in this process."""
     if "distributed" not in sys.modules:
         return None
-    from dask.base import get_scheduler
     from distributed import Client
 
     client = getattr(get_scheduler(), "__self__", None)
     return client if isinstance(client, Client) else None
 
 
-def compute(tasks: Sequence[Any], *, tell: Callable[[int, int], None] | None = None) -> list[Any]:
-    """Return the results of delayed tasks, from whatever scheduler Dask is set to.
+def compute(
+    graph: Mapping[Any, Any], keys: Sequence[Any], *, tell: Callable[[int, int], None] | None = None
+) -> list[Any]:
+    """Return the results of some tasks of a graph, from whatever scheduler Dask is set to.
 
     Where that is a cluster, `tell` is called with the number of tasks that are done, and of all.
 
     Examples
     --------
-    >>> import dask
-    >>> compute([dask.delayed(pow)(2, 3)])
+    >>> compute({"two": 2, "eight": (pow, "two", 3)}, ["eight"])
     [8]
+    """
+    return compute_and_keep(graph, keys, [], tell=tell)[0]
+
+
+def compute_and_keep(
+    graph: Mapping[Any, Any],
+    keys: Sequence[Any],
+    kept: Sequence[Any],
+    *,
+    tell: Callable[[int, int], None] | None = None,
+) -> tuple[list[Any], dict[Any, Any]]:
+    """Return the results of some tasks, and a graph of others whose results stay where the work is done.
+
+    Examples
+    --------
+    >>> compute_and_keep({"two": 2, "eight": (pow, "two", 3)}, ["eight"], ["two"])
+    ([8], {'two': 2})
     """
     client = active_client()
     if client is None:
         with threadpool_limits(1, user_api="blas"):
-            return list(dask.compute(*tasks, optimize_graph=False))
-    with large_arguments_allowed():
-        futures = client.compute(list(tasks), optimize_graph=False)
-    try:
-        wait_for(client, futures, tell)
-        return list(client.gather(futures))
-    except BaseException as error:
-        with suppress(Exception):  # a scheduler that is gone has nothing to cancel
-            client.cancel(futures)
-        told = explained(error)
-        if told is None:
-            raise
-        raise told from error
+            results = list((get_scheduler() or dask.threaded.get)(graph, [*keys, *kept]))
+        return results[: len(keys)], dict(zip(kept, results[len(keys) :], strict=True))
+    # Centres of some megabytes in a graph are sent once, and survive the loss of a worker: no reason to warn.
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+        futures = client.get(dict(graph), [*keys, *kept], sync=False)
+    with ThreadPoolExecutor(1) as waiter:
+        try:
+            outcome = waiter.submit(_finished, client, futures[: len(keys)], futures[len(keys) :])
+            _watch(client, outcome, futures, tell)
+            return outcome.result(), dict(zip(kept, futures[len(keys) :], strict=True))
+        except BaseException as error:
+            with suppress(Exception):  # a scheduler that is gone has nothing to cancel
+                client.cancel(futures)
+            told = explained(error)
+            if told is None:
+                raise
+            raise told from error
 
 
-def persist(*collections: Any) -> tuple[Any, ...]:
-    """Have collections worked out and kept where the work is done; on a cluster it only begins here."""
-    with threadpool_limits(1, user_api="blas"), large_arguments_allowed():
-        return tuple(dask.persist(*collections, optimize_graph=False))
-
-
-def kept_by_workers(collection: Any) -> bool:
-    """Say whether a collection rests on results that workers of a cluster keep."""
-    if "distributed" not in sys.modules:
-        return False
-    from distributed import futures_of
-
-    return bool(futures_of(collection))
-
-
-def large_arguments_allowed() -> Any:
-    """Keep quiet about centres of some megabytes in a graph: they are sent once, and survive the loss of a worker."""
-    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"})
-
-
-def wait_for(client: Any, futures: Sequence[Any], tell: Callable[[int, int], None] | None = None) -> None:
-    """Wait until all are finished or one has failed; give up where there has been no worker for a while."""
+def _finished(client: Any, wanted: list[Any], kept: list[Any]) -> list[Any]:
+    """Wait until all is done, and return the results that are wanted here."""
     from distributed import wait
 
+    results = list(client.gather(wanted))
+    if kept:
+        wait(kept)
+    for future in kept:
+        if future.status == "error":
+            future.result()
+    return results
+
+
+def _watch(client: Any, outcome: Future[Any], futures: Sequence[Any], tell: Callable[[int, int], None] | None) -> None:
+    """Return once there is an outcome; give up where there has been no worker for a while.
+
+    Dask itself waits for ever, also for results that were there and were lost with their worker.
+    """
     last_seen = time.monotonic()
-    while not any(future.status in ("error", "cancelled", "lost") for future in futures):
-        try:
-            wait(futures, timeout=POLL)
-        except TimeoutError:
-            pass
-        else:
-            return
+    while not wait_for_any([outcome], timeout=POLL).done:
         if tell is not None:
             tell(sum(future.status == "finished" for future in futures), len(futures))
         now = time.monotonic()
@@ -103,6 +115,15 @@ def wait_for(client: Any, futures: Sequence[Any], tell: Callable[[int, int], Non
                 f"The Dask cluster at {client.scheduler.address} has had no worker for {PATIENCE:.0f} seconds, so the "
                 "run was given up. Start workers and run it again."
             )
+
+
+def kept_by_workers(collection: Any) -> bool:
+    """Say whether a collection rests on results that workers of a cluster keep."""
+    if "distributed" not in sys.modules:
+        return False
+    from distributed import futures_of
+
+    return bool(futures_of(collection))
 
 
 def explained(error: BaseException) -> UserError | None:
