@@ -21,8 +21,8 @@ from harness import ROOT, TITLES, Row, main, seconds
 
 CHUNKS = 64
 CLUSTERS = 30
-REPEATS = 3
-"""Of which the median counts; before, imports and pools of threads are warmed up on a few rows, here and there."""
+REPEATS = 5
+"""Of which the median counts, after one to warm up."""
 
 TILED = ROOT / ".cache" / "tiled"
 SIZES = [100_000, 300_000, 1_000_000, 4_000_000]
@@ -70,16 +70,24 @@ def peak_megabytes() -> float:
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
 
 
+def compared(here: Callable[[], Any], there: Callable[[], Any]) -> tuple[float, float, Any, Any]:
+    """Return the median time of each call and its result; they take turns, since the speed of a machine may drift."""
+    here(), there()
+    turns = [(seconds(here), seconds(there)) for _ in range(REPEATS)]
+    one, other = zip(*turns, strict=True)
+    return *(float(np.median([time for time, _ in times])) for times in (one, other)), one[-1][1], other[-1][1]
+
+
 def bench_kmeans() -> list[Row]:
     import textspectra as ts
 
     X = load()
-    ts.AutoKMeans(3, random_state=0).fit(X[:5000])
-    local, here = seconds(lambda: ts.AutoKMeans(CLUSTERS, random_state=0).fit(X), REPEATS)
     with cluster():
         array = titles_on_dask()
-        ts.AutoKMeans(3, random_state=0).fit(array[:5000])
-        remote, there = seconds(lambda: ts.AutoKMeans(CLUSTERS, random_state=0).fit(array), REPEATS)
+        local, remote, here, there = compared(
+            lambda: ts.AutoKMeans(CLUSTERS, random_state=0).fit(X),
+            lambda: ts.AutoKMeans(CLUSTERS, random_state=0).fit(array),
+        )
     gap = abs(there.inertia_ / here.inertia_ - 1)
     return [
         (f"`AutoKMeans({CLUSTERS})` on Dask, 988,908 × 256 in {CHUNKS} chunks, against the local one: time", "≤ 2×",
@@ -91,20 +99,18 @@ def bench_kmeans() -> list[Row]:
 def bench_estimate() -> list[Row]:
     import textspectra as ts
 
-    def measured(X: Any, method: Any) -> tuple[float, Any]:
-        ts.estimate_k(X[:2000], method=method, random_state=0)
-        return seconds(lambda: ts.estimate_k(X, method=method, random_state=0), REPEATS)
-
-    methods = ("auto", "spectral")
-    local = {method: measured(load(), method) for method in methods}
+    X = load()
     rows = []
     with cluster():
-        for method in methods:
-            remote, there = measured(titles_on_dask(), method)
-            here, estimate = local[method]
+        array = titles_on_dask()
+        for method in ("auto", "spectral"):
+            local, remote, here, there = compared(
+                lambda method=method: ts.estimate_k(X, method=method, random_state=0),
+                lambda method=method: ts.estimate_k(array, method=method, random_state=0),
+            )
             rows.append(
-                (f"`estimate_k(method={method!r})` on Dask against local: time", "≤ 1.5×", f"{remote / here:.2f}×",
-                 f"{remote:.1f} s against {here:.1f} s; k = {there.k} and {estimate.k}")
+                (f"`estimate_k(method={method!r})` on Dask against local: time", "≤ 1.5×", f"{remote / local:.2f}×",
+                 f"{remote:.1f} s against {local:.1f} s; k = {there.k} and {here.k}")
             )  # fmt: skip
     return rows
 
@@ -115,8 +121,9 @@ def bench_cohesion() -> list[Row]:
     with cluster():
         array = titles_on_dask().persist()
         labels = ts.AutoKMeans(CLUSTERS, random_state=0).fit(array).labels_
-        total, _ = seconds(lambda: array.sum().compute(), 7)
-        ours, _ = seconds(lambda: ts.cohesion_ratio(array, labels, rectify=False), 7)
+        total, ours, *_ = compared(
+            lambda: array.sum().compute(), lambda: ts.cohesion_ratio(array, labels, rectify=False)
+        )
     return [
         ("`cohesion_ratio(rectify=False)` on Dask against `X.sum().compute()` on the same array: time", "≤ 3×",
          f"{ours / total:.2f}×", f"{ours:.2f} s against {total:.2f} s"),

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .engine import ALL_ROWS
 from .errors import UserError
-from .rows import map_members, sums_and_sizes, take_units
+from .rows import SumsAndSizes, map_members, sums_and_sizes, take_units
 from .validation import RandomState, check_embeddings, check_labels, make_generator
 
 
@@ -182,8 +182,15 @@ def cohesion_report(
     return _report(X, codes, names, rectify, random_state)
 
 
-def _report(X: Any, codes: Any, names: Sequence[Hashable], rectify: bool, random_state: RandomState) -> CohesionReport:
-    sums, sizes = sums_and_sizes(X, codes, len(names))
+def _report(
+    X: Any,
+    codes: Any,
+    names: Sequence[Hashable],
+    rectify: bool,
+    random_state: RandomState,
+    known: SumsAndSizes | None = None,
+) -> CohesionReport:
+    sums, sizes = known or sums_and_sizes(X, codes, len(names))
     means = linear_means(np.vstack([sums.sum(axis=0), sums]), np.append(len(X), sizes))
     errors = np.zeros(len(means))
     if rectify:
@@ -215,8 +222,12 @@ def _report(X: Any, codes: Any, names: Sequence[Hashable], rectify: bool, random
     )
 
 
-def report_if_defined(X: Any, codes: Any, n_codes: int, *, random_state: RandomState) -> CohesionReport | None:
+def report_if_defined(
+    X: Any, codes: Any, n_codes: int, *, random_state: RandomState, known: SumsAndSizes | None = None
+) -> CohesionReport | None:
     """Return the report for the clusters 0 to `n_codes` - 1, or None where there is one row only or no two are alike.
+
+    Where the sums and sizes of the clusters are `known`, a pass over `X` is spared.
 
     Examples
     --------
@@ -227,7 +238,7 @@ def report_if_defined(X: Any, codes: Any, n_codes: int, *, random_state: RandomS
     if len(X) < 2:
         return None
     try:
-        return _report(X, codes, range(n_codes), True, random_state)
+        return _report(X, codes, range(n_codes), True, random_state, known)
     except NoBackgroundError:
         return None
 

@@ -374,5 +374,5 @@ def regroup(base: TextClustering, labels: NDArray[np.intp], *, names: dict[int, 
 def _numbered_by_size(labels: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp]:
     usable = labels >= 0
     numbered = np.full(len(labels), -1)
-    numbered[usable] = largest_first(labels[usable], int(labels.max()) + 1, counts[usable].astype(float))[0]
+    numbered[usable] = largest_first(labels[usable], np.bincount(labels[usable], counts[usable]))[0]
     return numbered

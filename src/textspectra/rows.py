@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -277,9 +277,16 @@ def cluster_sums(
     return sums_and_sizes(X, codes, n_clusters, weights=weights, n_jobs=n_jobs)[0]
 
 
+class SumsAndSizes(NamedTuple):
+    """The sum of the unit rows of each cluster, and how many they are."""
+
+    sums: NDArray[np.float64]
+    sizes: NDArray[np.intp]
+
+
 def sums_and_sizes(
     X: Any, codes: Any, n_clusters: int, *, weights: Any = None, n_jobs: int | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+) -> SumsAndSizes:
     """Return :func:`cluster_sums` and the number of rows of each cluster.
 
     Examples
@@ -293,8 +300,7 @@ def sums_and_sizes(
         sums = sum_by_code(rows, code, n_clusters, scale * weight.astype(np.float32))
         return Folded((sums.astype(np.float64), np.bincount(code, minlength=n_clusters)))
 
-    sums, sizes = fold_rows(on_block, X, codes, weights, n_jobs=n_jobs).statistics
-    return sums, sizes
+    return SumsAndSizes(*fold_rows(on_block, X, codes, weights, n_jobs=n_jobs).statistics)
 
 
 def sum_by_code(

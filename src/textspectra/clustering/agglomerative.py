@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..engine import align, count_draws, keep, map_rows
 from ..rows import sum_by_code
 from ..tree import MergeTree, ward_tree
-from .base import AutoClusterer, largest_first, nearest_labels
+from .base import AutoClusterer, label_sizes, largest_first, nearest_labels
 from .kmeans import sample_centers, training_rows
 from .lloyd import lloyd_pass
 
@@ -80,8 +80,9 @@ class AutoAgglomerative(AutoClusterer):
         k = min(k, len(leaves.mass))
         codes = self.merge_tree_.cut(k)
         sums = sum_by_code(leaves.centers, codes, k, leaves.mass.astype(np.float32))
-        self.labels_, order = largest_first(_look_up(codes, self.leaves_), k, weights)
-        self.cluster_centers_ = (sums / np.bincount(codes, leaves.mass)[:, None]).astype(np.float32)[order]
+        mass = np.bincount(codes, leaves.mass)
+        self.labels_, order = largest_first(_look_up(codes, self.leaves_), mass)
+        self.cluster_centers_ = (sums / mass[:, None]).astype(np.float32)[order]
 
     def cut(self, n_clusters: int) -> Any:
         """Return the labels at another number of clusters, from the tree that is there already.
@@ -104,7 +105,8 @@ class AutoAgglomerative(AutoClusterer):
         array([0, 0, 1, 2])
         """
         check_is_fitted(self)
-        return largest_first(_look_up(self.merge_tree_.cut(n_clusters), self.leaves_), n_clusters)[0]
+        labels = _look_up(self.merge_tree_.cut(n_clusters), self.leaves_)
+        return largest_first(labels, label_sizes(labels, n_clusters))[0]
 
 
 class _Leaves(NamedTuple):

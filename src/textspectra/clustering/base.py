@@ -15,9 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from ..cohesion import CohesionReport, report_if_defined
 from ..engine import Folded, fold_blocks, keep, map_rows
 from ..kestimate import KEstimate, estimate_from_rows
-from ..rows import CountedRows, check_rows, map_unit_rows
+from ..rows import CountedRows, SumsAndSizes, check_rows, map_unit_rows
 from ..validation import RandomState, check_embeddings, check_n_clusters, check_weights, make_generator
 from .lloyd import nearest_centers
+
+NOWHERE = np.iinfo(np.intp).max
+"""In place of the number of a row, where there is none."""
 
 
 class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
@@ -65,7 +68,7 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
             counts = None if weights is None else np.ceil(weights).astype(np.intp)
             self.k_estimate_ = estimate_from_rows(CountedRows(X, counts), random_state=for_k, n_jobs=self.n_jobs)
             k = self.k_estimate_.k
-        self._cluster(X, None if weights is None else weights / largest, k, for_clusters)
+        known = self._cluster(X, None if weights is None else weights / largest, k, for_clusters)
         self.n_clusters_ = len(self.cluster_centers_)
         if self.n_clusters_ < k:
             warnings.warn(
@@ -74,13 +77,18 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.cohesion_report_ = report_if_defined(X, self.labels_, self.n_clusters_, random_state=for_score)
+        self.cohesion_report_ = report_if_defined(
+            X, self.labels_, self.n_clusters_, random_state=for_score, known=known
+        )
         self.cohesion_ratio_ = self.cohesion_report_.ratio if self.cohesion_report_ else float("nan")
         return self
 
     @abstractmethod
-    def _cluster(self, X: Any, weights: Any, k: int, rng: np.random.Generator) -> None:
-        """Find k clusters and set `labels_` and `cluster_centers_`; weights of None are ones."""
+    def _cluster(self, X: Any, weights: Any, k: int, rng: np.random.Generator) -> SumsAndSizes | None:
+        """Find k clusters, set `labels_` and `cluster_centers_`, and return what is known of the clusters by then.
+
+        Weights of None are ones.
+        """
 
     def predict(self, X: ArrayLike) -> Any:
         """Return the cluster whose centre is nearest to each row.
@@ -115,17 +123,30 @@ def nearest_labels(X: Any, centers: NDArray[np.float32], *, n_jobs: int | None =
     return map_unit_rows(lambda rows, scale: nearest_centers(rows, scale, centers)[0], X, n_jobs=n_jobs)
 
 
-def largest_first(labels: Any, n_labels: int, weights: Any = None) -> tuple[Any, NDArray[np.intp]]:
-    """Renumber clusters by falling size (or weight), ties by first appearance.
+def label_sizes(labels: Any, n_labels: int) -> NDArray[np.float64]:
+    """Return how many rows have each label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> label_sizes(np.array([2, 0, 2]), 3)
+    array([1., 0., 2.])
+    """
+    return np.asarray(
+        fold_blocks(lambda first_row, part: Folded((np.bincount(part, minlength=n_labels),)), labels).statistics[0],
+        np.float64,
+    )
+
+
+def largest_first(labels: Any, mass: NDArray[Any]) -> tuple[Any, NDArray[np.intp]]:
+    """Renumber clusters by falling mass, ties by first appearance.
 
     Parameters
     ----------
     labels : array of int
-        From 0 to `n_labels` - 1.
-    n_labels : int
-        How many numbers there are.
-    weights : array, optional
-        Of the rows.
+        From 0 to ``len(mass) - 1``.
+    mass : ndarray of numbers
+        The size or the weight of each cluster.
 
     Returns
     -------
@@ -137,22 +158,28 @@ def largest_first(labels: Any, n_labels: int, weights: Any = None) -> tuple[Any,
     Examples
     --------
     >>> import numpy as np
-    >>> largest_first(np.array([4, 2, 2, 0, 2, 0]), 5)
+    >>> labels = np.array([4, 2, 2, 0, 2, 0])
+    >>> largest_first(labels, label_sizes(labels, 5))
     (array([2, 0, 0, 1, 0, 1]), array([2, 0, 4]))
     """
-    nowhere = np.iinfo(np.intp).max
-
-    def on_block(first_row: int, label: NDArray[np.intp], weight: NDArray[np.float64] | None) -> Folded:
-        first = np.full(n_labels, nowhere)
-        first[label[::-1]] = np.arange(first_row + len(label) - 1, first_row - 1, -1)
-        return Folded((np.bincount(label, weight, n_labels), first))
-
-    mass, first = fold_blocks(
-        on_block, labels, weights, combine=lambda one, other: (one[0] + other[0], np.minimum(one[1], other[1]))
-    ).statistics
     # Rounded, because sums of fractions depend on the blocks, and a tie must be one whatever they are.
-    order = np.lexsort((first, -(mass / max(mass.max(), np.finfo(float).tiny)).round(9)))
-    order = order[first[order] < nowhere]
-    new_number = np.empty(n_labels, np.intp)
+    rank = -(mass / max(mass.max(), np.finfo(float).tiny)).round(9)
+    in_doubt = len(np.unique(rank)) < len(rank) or not mass.all()
+    first = _first_rows(labels, len(mass)) if in_doubt else np.zeros(len(mass), np.intp)
+    order = np.lexsort((first, rank))
+    order = order[first[order] < NOWHERE]
+    new_number = np.empty(len(mass), np.intp)
     new_number[order] = np.arange(len(order))
     return keep(map_rows(lambda first_row, label: new_number[label], labels)), order
+
+
+def _first_rows(labels: Any, n_labels: int) -> NDArray[np.intp]:
+    """Return the first row with each label, or NOWHERE."""
+
+    def on_block(first_row: int, label: NDArray[np.intp]) -> Folded:
+        first = np.full(n_labels, NOWHERE)
+        first[label[::-1]] = np.arange(first_row + len(label) - 1, first_row - 1, -1)
+        return Folded(first)
+
+    found: NDArray[np.intp] = fold_blocks(on_block, labels, combine=np.minimum).statistics
+    return found

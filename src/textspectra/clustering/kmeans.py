@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..engine import count_draws
-from ..rows import sum_by_code, unit_rows
+from ..rows import SumsAndSizes, sum_by_code, unit_rows
 from ..tree import ward_tree
 from .base import AutoClusterer, largest_first
 from .lloyd import MAX_PASSES, lloyd_pass, moved_centers, train_centers
@@ -70,13 +70,14 @@ class AutoKMeans(AutoClusterer):
 
     inertia_: float
 
-    def _cluster(self, X: Any, weights: Any, k: int, rng: np.random.Generator) -> None:
+    def _cluster(self, X: Any, weights: Any, k: int, rng: np.random.Generator) -> SumsAndSizes | None:
         centers = sample_centers(X, weights, k, rng, n_jobs=self.n_jobs)
         if len(X) > training_size(k):
             centers = moved_centers(lloyd_pass(X, weights, centers, labelled=False, n_jobs=self.n_jobs), centers)
         result = lloyd_pass(X, weights, centers, n_jobs=self.n_jobs)
-        self.labels_, order = largest_first(result.labels, len(centers), weights)
+        self.labels_, order = largest_first(result.labels, result.mass)
         self.cluster_centers_, self.inertia_ = centers[order], result.inertia
+        return SumsAndSizes(result.sums[order], result.mass[order].astype(np.intp)) if weights is None else None
 
 
 def training_size(k: int) -> int:

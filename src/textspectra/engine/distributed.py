@@ -32,7 +32,10 @@ SPLIT_EVERY = 8
 """Statistics that are combined at a time, so that they meet in a tree and no worker holds those of all chunks."""
 
 GROUP_BYTES = 2**27
-"""Rows drawn together are at most so large: a worker may have to hold them all."""
+"""Rows that are picked together are at most so large: a worker may have to hold them all."""
+
+SHARE_BYTES = 2**24
+"""Of these, what is put together in one task, and used by others on the same worker."""
 
 Graph = dict[Any, Any]
 
@@ -152,8 +155,8 @@ class DaskDraws:
     def take(self, key: int, positions: NDArray[np.intp]) -> list[Any]:
         """Bring rows here: their numbers, and what each array has of them."""
         graph = dict(self._graph)
-        picks, (mine,) = self._add_picks(graph, [(key, positions)])
-        return _mine(_gathered(compute(graph, picks)), mine)
+        picks, ((mine,),) = self._add_picks(graph, [[(key, positions)]])
+        return _mine(_gathered(Fixed(0), compute(graph, picks)), mine)
 
     def map(
         self, function: Callable[..., Any], requests: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
@@ -162,11 +165,14 @@ class DaskDraws:
         graph = dict(self._graph)
         work = _add_work(graph, Work(function))
         results: list[Any] = []
-        for group in self._groups(requests):
-            picks, places = self._add_picks(graph, group)
-            (picked,) = _add_tasks(graph, "gather", [(_gathered, picks)])
+        for group in self._up_to(GROUP_BYTES, requests):
+            shares = list(self._up_to(SHARE_BYTES, group))
+            picks, places = self._add_picks(graph, shares)
+            gathered = _add_tasks(graph, "gather", ((_gathered, Fixed(number), picks) for number in range(len(shares))))
             on_rows = (
-                (_apply, work, picked, Fixed((mine, rest))) for (_, _, *rest), mine in zip(group, places, strict=True)
+                (_apply, work, rows, Fixed((mine, rest)))
+                for rows, share, own in zip(gathered, shares, places, strict=True)
+                for (_, _, *rest), mine in zip(share, own, strict=True)
             )
             results += _add_tasks(graph, "apply", on_rows)
         return compute(graph, results)
@@ -177,38 +183,42 @@ class DaskDraws:
         """Call ``function(*task)`` on a worker for each task."""
         return call_each(function, tasks)
 
-    def _groups(self, requests: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
-        group: list[tuple[Any, ...]] = []
+    def _up_to(self, n_bytes: int, requests: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield neighbouring requests together, as many as are below this size, but at least one."""
+        together: list[tuple[Any, ...]] = []
         size = 0
         for request in requests:
             size += self._row_bytes * len(request[1])
-            if group and size > GROUP_BYTES:
-                yield group
-                group, size = [], self._row_bytes * len(request[1])
-            group.append(request)
-        if group:
-            yield group
+            if together and size > n_bytes:
+                yield together
+                together, size = [], self._row_bytes * len(request[1])
+            together.append(request)
+        if together:
+            yield together
 
-    def _add_picks(self, graph: Graph, group: Sequence[tuple[Any, ...]]) -> tuple[list[Any], list[NDArray[np.intp]]]:
-        """Let each chunk pick its rows for all requests; return the tasks, and where among them each request's are.
+    def _add_picks(
+        self, graph: Graph, shares: Sequence[Sequence[tuple[Any, ...]]]
+    ) -> tuple[list[Any], list[list[NDArray[np.intp]]]]:
+        """Let each chunk pick its rows for all shares; return the tasks, and where in a share each request's rows are.
 
         A graph in which every request knows every chunk takes longer to build than to work off.
         """
-        sizes = [len(positions) for _, positions, *_ in group]
-        keys = np.repeat([key for key, *_ in group], sizes)
-        positions = np.concatenate([positions for _, positions, *_ in group])
-        number = np.concatenate([np.searchsorted(self._ends[:, key], some, side="right") for key, some, *_ in group])
-        inside = positions - (self._ends - self._in_chunk)[number, keys]
-        order = np.argsort(number, kind="stable")
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
+        wanted: dict[int, list[Any]] = {}
+        places = []
+        for share_number, share in enumerate(shares):
+            sizes = [len(positions) for _, positions, *_ in share]
+            keys = np.repeat([key for key, *_ in share], sizes)
+            positions = np.concatenate([positions for _, positions, *_ in share])
+            chunk = np.concatenate([np.searchsorted(self._ends[:, key], some, side="right") for key, some, *_ in share])
+            inside = positions - (self._ends - self._in_chunk)[chunk, keys]
+            order = np.argsort(chunk, kind="stable")
+            distinct, starts = np.unique(chunk[order], return_index=True)
+            for number, rows in zip(distinct.tolist(), np.split(order, starts[1:]), strict=True):
+                wanted.setdefault(number, []).append((share_number, keys[rows], inside[rows]))
+            places.append(np.split(np.argsort(order), np.cumsum(sizes)[:-1]))
         work = _add_work(graph, Work(self._index))
-        distinct, starts = np.unique(number[order], return_index=True)
-        picks = (
-            (_pick, work, Fixed((keys[rows], inside[rows])), *self._chunks[chunk])
-            for chunk, rows in zip(distinct.tolist(), np.split(order, starts[1:]), strict=True)
-        )
-        return _add_tasks(graph, "pick", picks), np.split(place, np.cumsum(sizes)[:-1])
+        picks = ((_pick, work, Fixed(wanted[number]), *self._chunks[number]) for number in sorted(wanted))
+        return _add_tasks(graph, "pick", picks), places
 
 
 @dataclass(frozen=True)
@@ -345,14 +355,20 @@ def _totals(index: Work, chunk: Chunk, *made: Any) -> NDArray[np.intp]:
     return totals
 
 
-def _pick(index: Work, wanted: Fixed, chunk: Chunk, *made: Any) -> tuple[Any, ...]:
+def _pick(index: Work, wanted: Fixed, chunk: Chunk, *made: Any) -> dict[int, list[Any]]:
     *arrays, by = chunk.filled(made)
-    rows = index.function(local.n_rows(arrays), by).find(*wanted.values)
-    return chunk.start + rows, *(None if array is None else np.asarray(array[rows]) for array in arrays)
+    of_chunk = index.function(local.n_rows(arrays), by)
+    picked = {}
+    for share, keys, positions in wanted.values:
+        rows = of_chunk.find(keys, positions)
+        parts = (None if array is None else np.asarray(array[rows]) for array in arrays)
+        picked[share] = [chunk.start + rows, *parts]
+    return picked
 
 
-def _gathered(picks: list[tuple[Any, ...]]) -> list[Any]:
-    return [None if column[0] is None else np.concatenate(column) for column in zip(*picks, strict=True)]
+def _gathered(share: Fixed, picks: list[dict[int, list[Any]]]) -> list[Any]:
+    columns = zip(*(pick[share.values] for pick in picks if share.values in pick), strict=True)
+    return [None if column[0] is None else np.concatenate(column) for column in columns]
 
 
 def _mine(picked: list[Any], mine: NDArray[np.intp]) -> list[Any]:
