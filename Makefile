@@ -1,5 +1,5 @@
 # make demo   set up, run the main job on the shipped example, and say what to look at
-# make test   set up, then lint and all tests
+# make test   set up, then lint and all tests but the few that `make test-slow` runs
 # A second run of either finds everything installed and starts at once.
 
 PYTHON ?= python3
@@ -9,13 +9,16 @@ ASSETS := src/textspectra/report/assets
 STYLES := $(ASSETS)/*.css src/textspectra/study/page/assets/*.css
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock
 
-.PHONY: demo test lint format picture bench bench-k bench-scale study lock clean venv-package
+.PHONY: demo test test-slow lint format picture bench bench-k bench-scale study lock clean venv-package
 
 demo: $(VENV)/.demo
 	$(BIN)/textspectra demo
 
 test: lint $(VENV)/.browser
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
+
+test-slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -m slow
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check

@@ -51,6 +51,7 @@ def test_leiden_maximizes_the_potts_model_on_the_zscored_graph(planted):
         assert potts_quality(weights, moved) <= best + 1e-6
 
 
+@pytest.mark.slow  # numba compiles EVoC for minutes
 def test_evoc_is_called_with_its_defaults_on_unit_rows(planted):
     evoc = pytest.importorskip("evoc")
     X, _ = planted(5, 300, noise=0.05)

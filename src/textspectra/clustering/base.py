@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from ..cohesion import CohesionReport, report_if_defined
-from ..engine import Folded, fold_blocks, keep, map_rows
+from ..engine import Folded, as_given, fold_blocks, keep, map_rows
 from ..kestimate import KEstimate, estimate_from_rows
 from ..rows import CountedRows, SumsAndSizes, check_rows, map_unit_rows
 from ..validation import RandomState, check_embeddings, check_n_clusters, check_weights, make_generator
@@ -81,6 +81,7 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
             X, self.labels_, self.n_clusters_, random_state=for_score, known=known
         )
         self.cohesion_ratio_ = self.cohesion_report_.ratio if self.cohesion_report_ else float("nan")
+        self.labels_ = as_given(self.labels_, X)
         return self
 
     @abstractmethod
@@ -108,7 +109,7 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         X = check_embeddings(X, minimum=1, estimator=self, reset=False)
-        return nearest_labels(X, self.cluster_centers_, n_jobs=self.n_jobs)
+        return as_given(nearest_labels(X, self.cluster_centers_, n_jobs=self.n_jobs), X)
 
 
 def nearest_labels(X: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Any:

@@ -26,6 +26,7 @@ __all__ = [
     "Folded",
     "add",
     "align",
+    "as_given",
     "count_draws",
     "fold_blocks",
     "is_dask",
@@ -131,6 +132,21 @@ def align(values: Any, like: Any) -> Any:
     import dask.array
 
     return dask.array.from_array(values, chunks=(like.chunks[0], *values.shape[1:]))
+
+
+def as_given(array: Any, like: Any) -> Any:
+    """Return an array, where it is one of Dask in the chunks in which `like` came in.
+
+    Examples
+    --------
+    >>> as_given([1, 2], [3, 4])
+    [1, 2]
+    """
+    if not is_dask(array):
+        return array
+    from . import distributed
+
+    return distributed.as_given(array, like)
 
 
 def keep(array: Any) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 from uuid import uuid4
@@ -22,11 +23,14 @@ from numpy.typing import NDArray
 from . import local
 from .index import Index
 from .local import Folded
-from .recipes import Recipe, with_recipes
-from .supervision import compute, compute_and_keep, kept_by_workers
+from .recipes import Neighbours, neighbours, recipes_of
+from .supervision import compute, compute_and_keep, kept_by_workers, n_threads
 
 OURS = "textspectra-"
 """How the names of arrays begin that were prepared or made here: nothing is left to do about their chunks and graph."""
+
+TASKS_A_THREAD = 8
+"""Small chunks are not joined so far that a thread of a worker has fewer tasks than this in a pass over all rows."""
 
 SPLIT_EVERY = 8
 """Statistics that are combined at a time, so that they meet in a tree and no worker holds those of all chunks."""
@@ -54,7 +58,7 @@ def fold_blocks(
     statistics = _add_tasks(graph, "statistics", ((itemgetter(0), key) for key in folded))
     per_row = _add_tasks(graph, OURS, ((itemgetter(1), key) for key in folded), sample.ndim)
     results, kept = compute_and_keep(graph, [_in_a_tree(graph, work, statistics)], per_row)
-    return Folded(results[0], _array(kept, per_row, arrays[0], sample))
+    return Folded(results[0], _array(kept, per_row, arrays[0].chunks[0], sample))
 
 
 def map_rows(function: Callable[..., Any], arrays: Sequence[Any], *, dtype: type) -> da.Array:
@@ -62,14 +66,14 @@ def map_rows(function: Callable[..., Any], arrays: Sequence[Any], *, dtype: type
     graph, chunks = _chunks(arrays, arrays[0])
     work = _add_work(graph, Work(function))
     keys = _add_tasks(graph, OURS, ((_map_chunk, work, *chunk) for chunk in chunks), 1)
-    return _array(graph, keys, arrays[0], np.empty(0, dtype))
+    return _array(graph, keys, arrays[0].chunks[0], np.empty(0, dtype))
 
 
 def keep(array: da.Array) -> da.Array:
     """Have an array worked out once and kept where the work is done."""
     keys = _keys(array)
     _, kept = compute_and_keep(dict(array.dask), [], keys)
-    return _array(kept, keys, array, _empty(array))
+    return _array(kept, keys, array.chunks[0], _empty(array))
 
 
 def with_known_chunks(array: da.Array) -> da.Array:
@@ -91,10 +95,31 @@ def with_known_chunks(array: da.Array) -> da.Array:
         return array
     # Under another name, because a graph that is optimized once more would have other tasks under the same keys.
     (array,) = dask.optimize(array)
-    old = _keys(array)
-    graph = with_recipes(dict(array.dask), old)
-    new = _add_tasks(graph, OURS, (graph.pop(key) if _is_recipe(graph[key]) else key for key in old), array.ndim)
-    return _array(graph, new, array, _empty(array))
+    graph = dict(array.dask)
+    recipes = recipes_of(graph, _keys(array))
+    if recipes is None:
+        return _array(graph, _add_tasks(graph, OURS, _keys(array), array.ndim), array.chunks[0], _empty(array))
+    joined = neighbours(recipes, array.chunks[0], _empty(array), TASKS_A_THREAD * n_threads())
+    graph = {}
+    keys = _add_tasks(graph, OURS, ((group,) for group in joined), array.ndim)
+    return _array(graph, keys, tuple(len(group) for group in joined), _empty(array))
+
+
+def as_given(array: da.Array, like: da.Array) -> da.Array:
+    """Return an array in the chunks that `like` had before it was prepared.
+
+    Examples
+    --------
+    >>> given = da.ones((6, 2), chunks=(1, 2))
+    >>> as_given(da.zeros(6), with_known_chunks(given)).chunks
+    ((1, 1, 1, 1, 1, 1),)
+    """
+    parts = _parts(like)
+    sizes = [
+        part.sizes if isinstance(part, Neighbours) else (size,)
+        for part, size in zip(parts, like.chunks[0], strict=True)
+    ]
+    return _cut(array, tuple(chain.from_iterable(sizes)))
 
 
 def _with_known_sizes(array: da.Array) -> da.Array:
@@ -246,7 +271,7 @@ class Chunk:
     def filled(self, made: Iterable[Any]) -> list[Any]:
         """Return the parts, given those that are arguments."""
         others = iter(made)
-        return [next(others) if part is ... else part() if isinstance(part, Recipe) else None for part in self.parts]
+        return [next(others) if part is ... else None if part is None else part.opened() for part in self.parts]
 
 
 def _chunks(arrays: Sequence[Any], like: da.Array) -> tuple[Graph, list[tuple[Any, ...]]]:
@@ -279,7 +304,7 @@ def _parts(array: da.Array) -> list[Any]:
 
 
 def _is_recipe(task: Any) -> bool:
-    return type(task) is tuple and isinstance(task[0], Recipe)
+    return type(task) is tuple and isinstance(task[0], Neighbours)
 
 
 def _is_key(part: Any) -> bool:
@@ -308,8 +333,8 @@ def _add_tasks(graph: Graph, name: str, tasks: Iterable[Any], n_numbers: int = 1
     return list(added)
 
 
-def _array(graph: Mapping[Any, Any], keys: Sequence[Any], like: da.Array, sample: NDArray[Any]) -> da.Array:
-    chunks = (like.chunks[0], *((size,) for size in sample.shape[1:]))
+def _array(graph: Mapping[Any, Any], keys: Sequence[Any], sizes: tuple[int, ...], sample: NDArray[Any]) -> da.Array:
+    chunks = (sizes, *((size,) for size in sample.shape[1:]))
     return da.Array(dict(graph), keys[0][0], chunks, dtype=sample.dtype)
 
 
@@ -351,19 +376,28 @@ def _call_on_chunk(work: Work, arguments: Fixed, chunk: Chunk, *made: Any) -> An
 
 def _totals(index: Work, chunk: Chunk, *made: Any) -> NDArray[np.intp]:
     (by,) = chunk.filled(made)
-    totals: NDArray[np.intp] = index.function(len(by), by).totals
+    totals: NDArray[np.intp] = index.function(len(by), by[:]).totals
     return totals
 
 
 def _pick(index: Work, wanted: Fixed, chunk: Chunk, *made: Any) -> dict[int, list[Any]]:
     *arrays, by = chunk.filled(made)
-    of_chunk = index.function(local.n_rows(arrays), by)
-    picked = {}
-    for share, keys, positions in wanted.values:
-        rows = of_chunk.find(keys, positions)
-        parts = (None if array is None else np.asarray(array[rows]) for array in arrays)
-        picked[share] = [chunk.start + rows, *parts]
-    return picked
+    of_chunk = index.function(local.n_rows(arrays), None if by is None else by[:])
+    shares, keys, positions = zip(*wanted.values, strict=True)
+    rows = of_chunk.find(np.concatenate(keys), np.concatenate(positions))
+    ends = np.cumsum([len(some) for some in keys])[:-1]
+    columns = [chunk.start + rows, *(None if array is None else _rows_of(array, rows) for array in arrays)]
+    parts = [[None] * len(shares) if column is None else np.split(column, ends) for column in columns]
+    return dict(zip(shares, map(list, zip(*parts, strict=True)), strict=True))
+
+
+def _rows_of(array: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
+    # In their order, because each page of a memory map is then fetched once.
+    order = np.argsort(rows)
+    found = np.asarray(array[rows[order]])
+    unsorted = np.empty_like(found)
+    unsorted[order] = found
+    return unsorted
 
 
 def _gathered(share: Fixed, picks: list[dict[int, list[Any]]]) -> list[Any]:

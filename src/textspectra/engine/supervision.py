@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -115,6 +116,12 @@ def _watch(client: Any, outcome: Future[Any], futures: Sequence[Any], tell: Call
                 f"The Dask cluster at {client.scheduler.address} has had no worker for {PATIENCE:.0f} seconds, so the "
                 "run was given up. Start workers and run it again."
             )
+
+
+def n_threads() -> int:
+    """Return how many tasks can run at a time; very many where that is not known yet."""
+    client = active_client()
+    return os.cpu_count() or 1 if client is None else sum(client.nthreads().values()) or 2**20
 
 
 def kept_by_workers(collection: Any) -> bool:

@@ -9,7 +9,8 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -70,7 +71,8 @@ class CellProcess:
         self.connection, theirs = context.Pipe()
         self._limits = limits
         self._process = context.Process(target=_serve, args=(theirs, work, limits), daemon=True)
-        self._process.start()
+        with _ctrl_c_ignored():
+            self._process.start()
         theirs.close()
         self.deadline = time.monotonic() + limits.seconds
 
@@ -117,8 +119,20 @@ def _context() -> Any:
     return context
 
 
+@contextmanager
+def _ctrl_c_ignored() -> Iterator[None]:
+    """Let processes that begin here inherit a deaf ear: Ctrl-C reaches the whole group; the study stops its cells."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def _serve(connection: Connection, work: Work, limits: Limits) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the study stops its cells itself
     threading.Thread(target=_end_with_parent, args=(connection,), daemon=True).start()
     for variable in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):  # read by what is imported from here on
         os.environ[variable] = "1"
