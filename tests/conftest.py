@@ -59,7 +59,7 @@ def texts(tmp_path):
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # no longer, because Dask would hand all that follows to them
 def client():
     """Start two worker processes that are restarted when they die."""
     distributed = pytest.importorskip("distributed")

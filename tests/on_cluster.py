@@ -10,7 +10,7 @@ SIZES = (300, 0, 500, 400)
 """Of the chunks of 1,200 rows."""
 
 MARKS = [
-    pytest.mark.xdist_group("cluster"),  # one process, so that they share one cluster
+    pytest.mark.xdist_group("cluster"),  # one process, because more workers would only wait for each other
     # Workers come and go, and Dask speaks of each of them.
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),

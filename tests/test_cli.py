@@ -281,7 +281,7 @@ def test_ctrl_c_is_one_line_and_leaves_nothing_half_written(tmp_path, cache_fold
 
 
 def test_cluster_writes_a_report_and_report_makes_it_again(run, tickets, tmp_path):
-    done = run("cluster", tickets, "--truth", "channel")
+    done = run("cluster", tickets, "--truth", "channel", "--clusters", 9)
     page = tmp_path / "tickets.report.html"
     assert "tickets.report.html" in done.out
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")

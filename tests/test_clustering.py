@@ -53,13 +53,13 @@ def test_same_seed_same_labels_for_any_n_jobs(planted, model, monkeypatch):
 @BOTH
 def test_data_is_neither_changed_nor_needed_in_one_form(planted, model, tmp_path):
     X, _ = planted(5, 400)
-    expected = model(random_state=0).fit(X).labels_
+    expected = model(5, random_state=0).fit(X).labels_
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     frozen = X.copy()
     frozen.setflags(write=False)
     for variant in (mapped, frozen, np.asfortranarray(X), X.astype(np.float64), X.astype(np.float16)):
-        assert adjusted_rand_score(expected, model(random_state=0).fit(variant).labels_) > 0.99
+        assert adjusted_rand_score(expected, model(5, random_state=0).fit(variant).labels_) > 0.99
 
 
 @BOTH

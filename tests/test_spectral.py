@@ -107,7 +107,8 @@ def test_a_memory_map_is_read_and_never_written(planted, tmp_path):
     X, _ = planted(5, 1100)
     np.save(tmp_path / "x.npy", X)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    assert spectral(mapped, random_state=0) == spectral(X, random_state=0)
+    options = {"max_sample": 300, "n_replicates": 8, "random_state": 0}
+    assert spectral(mapped, **options) == spectral(X, **options)
 
 
 def test_data_frames_are_read(planted):
@@ -120,9 +121,10 @@ def test_data_frames_are_read(planted):
 
 @pytest.mark.parametrize("n", [2, 3, 50, 1500])
 def test_equal_rows_are_one_cluster(n):
-    result = spectral(np.tile([3.0, 1.0, 2.0], (n, 1)), random_state=0)
+    X, options = np.tile([3.0, 1.0, 2.0], (n, 1)), {"n_replicates": 4, "random_state": 0}
+    result = spectral(X, **options)
     assert (result.k, result.interval, result.spectrum.fallback_fraction) == (1, (1, 1), 1.0)
-    assert spectral(np.tile([3.0, 1.0, 2.0], (n, 1)), zscore=True, random_state=0).k == 1
+    assert spectral(X, zscore=True, **options).k == 1
 
 
 def test_two_distinct_rows_are_at_most_two_clusters():

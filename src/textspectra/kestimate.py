@@ -188,11 +188,11 @@ def estimate_k(
     --------
     >>> import numpy as np, textspectra as ts
     >>> rng = np.random.default_rng(0)
-    >>> X = np.repeat(np.eye(12), 150, axis=0) + 0.03 * rng.standard_normal((1800, 12))
+    >>> X = np.repeat(np.eye(12), 40, axis=0) + 0.03 * rng.standard_normal((480, 12))
     >>> ts.estimate_k(X, random_state=0).k
     12
-    >>> ts.estimate_k(X, method="spectral", random_state=0)
-    12 groups (95 % interval 12 to 12), from random samples of 1,000 out of 1,800 rows
+    >>> ts.estimate_k(X, method="spectral", max_sample=200, random_state=0)
+    12 groups (95 % interval 12 to 12), from random samples of 200 out of 480 rows
     >>> ts.estimate_k(rng.standard_normal((500, 12)), random_state=0)
     1 group: no structure here; the rows lie like one cloud, with no groups that could be told apart
     """

@@ -20,8 +20,8 @@ FORMAT = 1
 MANIFEST, CELLS, VECTORS, REPORT = "study.json", "cells", "vectors", "report"
 
 DECIDING = (
-    "rows.py", "similarity.py", "spectrum.py", "spectral.py", "tree.py", "halves.py", "reproducible.py", "kestimate.py",
-    "cohesion.py", "clustering/*.py", "evaluation.py", "study/variants.py",
+    "engine/*.py", "rows.py", "similarity.py", "spectrum.py", "spectral.py", "tree.py", "halves.py", "reproducible.py",
+    "kestimate.py", "cohesion.py", "clustering/*.py", "evaluation.py", "study/variants.py",
 )  # fmt: skip
 """The modules whose code decides the numbers of every cell."""
 
