@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,17 @@ def seconds(call: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
         result = call()
         times.append(time.perf_counter() - start)
     return float(np.median(times)), result
+
+
+@lru_cache
+def mapped(path: str) -> Any:
+    """Open a file of vectors, once in each process."""
+    return np.load(path, mmap_mode="r")
+
+
+def rows_of(path: str, start: int, stop: int) -> Any:
+    """Return some rows of a file; here, because workers can import this module."""
+    return mapped(path)[start:stop]
 
 
 def process_seconds(*command: str, repeat: int = 9) -> float:
