@@ -72,5 +72,5 @@ def main(script: str, target: str, title: str, parts: Mapping[str, Callable[[], 
             print(lines[-1], flush=True)
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
     note = "Every ratio comes from one run on one machine; rivals that compile are warmed up first."
-    text = f"# {title}\n\nWritten by `make bench` ({machine}). {note}\n\n" + "\n".join(lines) + "\n"
+    text = f"# {title}\n\nWritten by `benchmarks/{Path(script).name}` ({machine}). {note}\n\n" + "\n".join(lines) + "\n"
     (ROOT / "benchmarks" / target).write_text(text)
