@@ -46,7 +46,7 @@ def transformer_folder(tmp_path_factory, tiny_tokenizer):
     """Save a model of sentence-transformers with one layer and random weights."""
     sentence_transformers = pytest.importorskip("sentence_transformers", reason="needs the extra transformers")
     import transformers
-    from sentence_transformers import models
+    from sentence_transformers.sentence_transformer import modules as models
 
     base = tmp_path_factory.mktemp("bert")
     size = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}

@@ -71,7 +71,7 @@ class CellProcess:
         self.connection, theirs = context.Pipe()
         self._limits = limits
         self._process = context.Process(target=_serve, args=(theirs, work, limits), daemon=True)
-        with _ctrl_c_ignored():
+        with _ctrl_c_held_back():
             self._process.start()
         theirs.close()
         self.deadline = time.monotonic() + limits.seconds
@@ -120,16 +120,19 @@ def _context() -> Any:
 
 
 @contextmanager
-def _ctrl_c_ignored() -> Iterator[None]:
-    """Let processes that begin here inherit a deaf ear: Ctrl-C reaches the whole group; the study stops its cells."""
-    if threading.current_thread() is not threading.main_thread():
+def _ctrl_c_held_back() -> Iterator[None]:
+    """Let processes that begin here inherit a deaf ear: Ctrl-C reaches the whole group; the study stops its cells.
+
+    This process hears what was held back a moment later.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _serve(connection: Connection, work: Work, limits: Limits) -> None:
