@@ -4,8 +4,6 @@
 
 PYTHON ?= python3
 VENV := .venv
-# One more than there are cores, because some tests wait for other processes.
-PROCESSES := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 BIN := $(VENV)/bin
 ASSETS := src/textspectra/report/assets
 STYLES := $(ASSETS)/*.css src/textspectra/study/page/assets/*.css
@@ -17,7 +15,7 @@ demo: $(VENV)/.demo
 	$(BIN)/textspectra demo
 
 test: lint $(VENV)/.browser
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow
