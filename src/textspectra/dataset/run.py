@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..clustering import AutoAgglomerative, AutoKMeans
-from ..clustering.base import AutoClusterer
+from ..clustering.base import AutoClusterer, label_sizes
 from ..embedding import DEFAULT_MODEL, load_backend
 from ..errors import UserError
 from ..io import read_table
@@ -225,7 +225,7 @@ def _fit(estimator: AutoClusterer, job: Job, found: list[Embedded], workers: Wor
 
 def _describe(job: Job, fitted: AutoClusterer, workers: Workers) -> tuple[tuple[Topic, ...], list[str]]:
     """Name the clusters from a sample of their texts, and count all of their rows."""
-    sizes = _sizes(fitted)
+    sizes = label_sizes(fitted.labels_, fitted.n_clusters_)
     wanted = max(DESCRIBED_LEAST, DESCRIBED_ROWS // len(sizes))
     # Twice as many as wanted, so that there are enough by chance; of those, the first in the random order are taken.
     share = np.minimum(1.0, 2 * wanted / sizes)
@@ -236,13 +236,6 @@ def _describe(job: Job, fitted: AutoClusterer, workers: Workers) -> tuple[tuple[
     some = [texts[row] for row in kept]
     topics = describe_clusters(some, vectors[kept], labels[kept])
     return tuple(replace(topic, size=int(sizes[topic.label])) for topic in topics), some
-
-
-def _sizes(fitted: AutoClusterer) -> NDArray[np.intp]:
-    report = fitted.cohesion_report_
-    if report is not None:
-        return np.array([part.size for part in report.per_cluster])
-    return np.bincount(np.asarray(fitted.labels_), minlength=fitted.n_clusters_)
 
 
 def _first(rows: NDArray[np.intp], order: NDArray[np.float64], n: int) -> NDArray[np.intp]:

@@ -280,10 +280,13 @@ def _chunks(arrays: Sequence[Any], like: da.Array) -> tuple[Graph, list[tuple[An
     graph: Graph = {}
     columns = []
     for array in arrays:
-        parts = [None] * len(sizes) if array is None else _parts(_cut(array, sizes))
-        if any(_is_key(part) for part in parts):
-            graph.update(dict(_cut(array, sizes).dask))
-        columns.append(parts)
+        if array is None:
+            columns.append([None] * len(sizes))
+            continue
+        cut = _cut(array, sizes)
+        columns.append(_parts(cut))
+        if any(_is_key(part) for part in columns[-1]):
+            graph.update(dict(cut.dask))
     chunks = []
     for start, *parts in zip(np.cumsum((0, *sizes[:-1])).tolist(), *columns, strict=True):
         told = Chunk(start, tuple(... if _is_key(part) else part for part in parts))
