@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from .corpus import Corpus
 from .embedding import EmbeddingCache, embed_texts, load_backend
 from .errors import UserError
-from .rows import map_unit_rows
+from .rows import cosines_to_centers
 from .topics import Topic, describe_clusters
 from .validation import check_embeddings
 
@@ -37,14 +37,8 @@ def group_texts(corpus: Corpus, X: NDArray[Any], labels: NDArray[np.intp], cente
     usable = np.flatnonzero(labels >= 0)
     everything = len(usable) == len(X)
     points, codes = (X, labels) if everything else (X[usable], labels[usable])
-    directions = centers / np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-
-    def cosines(rows: NDArray[np.float32], scale: NDArray[np.float32], code: NDArray[np.intp]) -> NDArray[np.float32]:
-        cosine: NDArray[np.float32] = np.einsum("ij,ij->i", rows, directions[code]) * scale
-        return cosine
-
     similarity = np.full(len(X), np.nan, np.float32)
-    similarity[usable] = map_unit_rows(cosines, points, codes, dtype=np.float32)
+    similarity[usable] = cosines_to_centers(points, codes, centers)
     first_rows = corpus.first_rows
     sizes = np.bincount(codes, corpus.counts[usable]).astype(int)
     topics = tuple(

@@ -232,6 +232,24 @@ def map_unit_rows(
     return map_rows(on_block, X, *aligned, dtype=dtype, n_jobs=n_jobs)
 
 
+def cosines_to_centers(X: Any, codes: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Any:
+    """Return the cosine of each row with the centre of its code.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cosines_to_centers(np.array([[3.0, 4.0]]), np.array([1]), np.array([[1, 0], [0, 2]], np.float32))
+    array([0.8], dtype=float32)
+    """
+    directions = centers / np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+
+    def cosines(rows: NDArray[np.float32], scale: NDArray[np.float32], code: NDArray[np.intp]) -> NDArray[np.float32]:
+        cosine: NDArray[np.float32] = np.einsum("ij,ij->i", rows, directions[code]) * scale
+        return cosine
+
+    return map_unit_rows(cosines, X, codes, dtype=np.float32, n_jobs=n_jobs)
+
+
 def check_rows(X: Any, *, n_jobs: int | None = None) -> None:
     """Read `X` once and raise where a row cannot be scaled to length 1.
 

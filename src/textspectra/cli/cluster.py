@@ -67,7 +67,7 @@ def command(source: str, out: str | None, as_json: bool, quiet: bool, **chosen: 
     memory, are grouped together, and the folder folder.clusters gets a Parquet file for each. A run that was stopped
     goes on where it was. With --scheduler the files are shared out to workers that see the same folders.
     """
-    from ..dataset import is_pattern
+    from ..io import is_pattern
     from .summary import print_summary, summarize
 
     scheduler = chosen.pop("scheduler")
@@ -145,7 +145,8 @@ def run_on_many(
     name_with: str | None, spreadsheet_safe: bool, truth: str | None, no_report: bool, **chosen: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """Group the texts of all files that a pattern stands for, and return what to print."""
-    from ..dataset import cluster_files, matching_files
+    from ..dataset import cluster_files
+    from ..io import matching_files
     from .summary import summarize_dataset
 
     for option, value in (("--name-with", name_with), ("--truth", truth), ("--spreadsheet-safe", spreadsheet_safe)):

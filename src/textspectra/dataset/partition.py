@@ -16,7 +16,7 @@ from ..embedding import Backend, embed_texts, load_backend
 from ..errors import UserError
 from ..io import TableFormat, TextTable, list_column, read_table, with_columns, write_table
 from ..io.writing import replacing
-from ..rows import map_unit_rows, nonzero_rows
+from ..rows import cosines_to_centers, nonzero_rows
 
 
 @dataclass(frozen=True)
@@ -119,11 +119,7 @@ def write_partition(job: Job, number: int, names: list[str], centers: NDArray[np
         return
     table = _read(job, number)
     usable, labels = np.load(job.path("usable", number)), np.load(job.path("labels", number))
-    directions = centers / np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    cosines = map_unit_rows(
-        lambda rows, scale, label: np.einsum("ij,ij->i", rows, directions[label]) * scale,
-        load_vectors(job, number), labels, dtype=np.float32, n_jobs=1,
-    )  # fmt: skip
+    cosines = cosines_to_centers(load_vectors(job, number), labels, centers, n_jobs=1)
     n = len(table.table)
     cluster, similarity = np.full(n, -1), np.zeros(n)
     cluster[usable], similarity[usable] = labels, cosines.astype(float).round(4)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
 import shutil
@@ -73,33 +72,6 @@ class DatasetClustering:
     reused: int
 
 
-def is_pattern(source: str) -> bool:
-    """Say whether a name stands for several files.
-
-    Examples
-    --------
-    >>> is_pattern("texts/*.parquet"), is_pattern("texts.parquet")
-    (True, False)
-    """
-    return glob.has_magic(source) and not Path(source).exists()
-
-
-def matching_files(pattern: str) -> list[str]:
-    """Return the files that a pattern stands for, by name.
-
-    Examples
-    --------
-    >>> matching_files("no/such/*.csv")
-    Traceback (most recent call last):
-        ...
-    textspectra.errors.UserError: no file matches 'no/such/*.csv'
-    """
-    files = sorted(name for name in glob.iglob(pattern, recursive=True) if Path(name).is_file())  # noqa: PTH207 - the pattern may be absolute
-    if not files:
-        raise UserError(f"no file matches '{pattern}'")
-    return files
-
-
 def cluster_files(
     files: list[str],
     folder: Path,
@@ -144,6 +116,7 @@ def cluster_files(
     Examples
     --------
     >>> import tempfile
+    >>> from textspectra.io import matching_files
     >>> with tempfile.TemporaryDirectory() as place:
     ...     for name, text in (("a", "my parcel is late"), ("b", "reset my password")):
     ...         written = Path(place, f"{name}.txt").write_text(f"{text}\n{text} please\n")

@@ -8,6 +8,7 @@ says what is wrong, where, and what to do.
 from .columns import choose_text_column, column_values
 from .embeddings import list_column, read_embeddings, write_embeddings
 from .formats import TableFormat, format_from_name
+from .patterns import is_pattern, matching_files
 from .reading import read_table
 from .table import TextTable, with_columns
 from .writing import output_paths_free, write_table
@@ -18,7 +19,9 @@ __all__ = [
     "choose_text_column",
     "column_values",
     "format_from_name",
+    "is_pattern",
     "list_column",
+    "matching_files",
     "output_paths_free",
     "read_embeddings",
     "read_table",

@@ -1,0 +1,35 @@
+"""Names that stand for several files."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+
+from ..errors import UserError
+
+
+def is_pattern(source: str) -> bool:
+    """Say whether a name stands for several files.
+
+    Examples
+    --------
+    >>> is_pattern("texts/*.parquet"), is_pattern("texts.parquet")
+    (True, False)
+    """
+    return glob.has_magic(source) and not Path(source).exists()
+
+
+def matching_files(pattern: str) -> list[str]:
+    """Return the files that a pattern stands for, by name.
+
+    Examples
+    --------
+    >>> matching_files("no/such/*.csv")
+    Traceback (most recent call last):
+        ...
+    textspectra.errors.UserError: no file matches 'no/such/*.csv'
+    """
+    files = sorted(name for name in glob.iglob(pattern, recursive=True) if Path(name).is_file())  # noqa: PTH207 - the pattern may be absolute
+    if not files:
+        raise UserError(f"no file matches '{pattern}'")
+    return files
