@@ -49,6 +49,27 @@ def run(tmp_path, cache_folder):
 
 
 @pytest.fixture
+def kill_once(tmp_path, cache_folder):
+    """Run the command and kill it once a condition holds; it may have ended by then."""
+
+    def call(condition, *arguments):
+        env = {**os.environ, "TEXTSPECTRA_CACHE": str(cache_folder)}
+        command = [sys.executable, "-m", "textspectra", *map(str, arguments)]
+        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        process = subprocess.Popen(command, cwd=tmp_path, env=env, **silent)  # noqa: S603
+        while not condition():
+            try:
+                process.wait(0.02)
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        process.kill()
+        process.wait()
+
+    return call
+
+
+@pytest.fixture
 def texts(tmp_path):
     """Write the example to three Parquet files."""
     table = pc.read_csv(Path(__file__).parents[1] / "examples" / "customer_messages.csv")

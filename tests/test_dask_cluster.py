@@ -1,7 +1,6 @@
 """On a real cluster with worker processes: the same results, whatever happens to the workers."""
 
 import json
-import os
 import subprocess
 import sys
 
@@ -81,27 +80,13 @@ def test_a_wrong_address_is_explained(texts, tmp_path, monkeypatch):
         group_files(texts, tmp_path / "out", scheduler="tcp://127.0.0.1:9")
 
 
-def killed_once_there_is(pattern, folder, command, environment):
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
-    while not list(folder.glob(pattern)):
-        try:
-            process.wait(0.02)
-            break
-        except subprocess.TimeoutExpired:
-            continue
-    process.kill()
-    process.wait()
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_a_killed_command_goes_on_where_it_was(client, run, texts, tmp_path, cache_folder):
+def test_a_killed_command_goes_on_where_it_was(client, run, kill_once, texts, tmp_path):
     pytest.importorskip("wordllama")
     arguments = ["cluster", f"{texts}/*.parquet", "--clusters", "9", "--json", "--no-cache"]
     arguments += ["--scheduler", client.scheduler.address]
-    environment = {**os.environ, "TEXTSPECTRA_CACHE": str(cache_folder)}
     for moment in ("embedded-*.json", "table/part-*.parquet"):
-        command = [sys.executable, "-m", "textspectra", *arguments]
-        killed_once_there_is(f".texts.clusters-*/{moment}", tmp_path, command, environment)
+        kill_once(lambda moment=moment: list(tmp_path.glob(f".texts.clusters-*/{moment}")), *arguments)
         assert not (tmp_path / "texts.clusters").exists()
     assert json.loads(run(*arguments).out)["files_embedded_before"] == 3
     found, given = read_all(tmp_path / "texts.clusters"), read_all(texts)

@@ -282,24 +282,15 @@ def table_of(run, folder, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_killed_three_times_a_study_ends_as_if_it_had_not_been(run, data, tmp_path, cache_folder):
+def test_killed_three_times_a_study_ends_as_if_it_had_not_been(run, kill_once, data, tmp_path):
     """A study in peace, and one killed at three random moments: equal rows, byte by byte."""
     done = run("study", "run", "peace", "--data", data, "--sets", "messages")
     assert "cells in peace, 0 of them without numbers" in done.out
-    command = [sys.executable, "-m", "textspectra", "study", "run", "killed", "--data", str(data), "--sets", "messages"]
-    env = {**os.environ, "TEXTSPECTRA_CACHE": str(cache_folder)}
+    arguments = ["study", "run", "killed", "--data", data, "--sets", "messages"]
     cells = tmp_path / "killed" / "cells"
     for target in sorted(np.random.default_rng().integers(0, len(TASKS) - 1, 3).tolist()):
-        process = subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.DEVNULL)  # noqa: S603
-        while not cells.exists() or len(list(cells.glob("*.json"))) < target:
-            try:
-                process.wait(0.02)
-                break
-            except subprocess.TimeoutExpired:
-                continue
-        process.kill()
-        process.wait()
-    run("study", "run", "killed", "--data", data, "--sets", "messages")
+        kill_once(lambda target=target: cells.exists() and len(list(cells.glob("*.json"))) >= target, *arguments)
+    run(*arguments)
     results = Store(tmp_path / "killed").read()
     assert len(results.cells) == results.n_planned
     rows = table_of(run, "killed", tmp_path)
