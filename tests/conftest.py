@@ -10,6 +10,7 @@ import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import settings
+from on_cluster import crew_of
 
 # Times depend on the machine; speed is measured in benchmarks/.
 settings.register_profile("textspectra", deadline=None)
@@ -81,11 +82,15 @@ def texts(tmp_path):
 
 
 @pytest.fixture(scope="module")  # no longer, because Dask would hand all that follows to them
-def client():
-    """Start two worker processes that are restarted when they die."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
+def crew():
+    """Start two worker processes."""
+    pytest.importorskip("distributed")
+    with crew_of("", "") as crew:
+        yield crew
+
+
+@pytest.fixture
+def client(crew):
+    """Have two living workers, whatever the test before did to them."""
+    crew.replace_the_dead()
+    return crew.client

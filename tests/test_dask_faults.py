@@ -2,16 +2,15 @@
 
 import os
 import signal
-import subprocess
 import sys
 import threading
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import suppress
 
 import pytest
-from on_cluster import MARKS, SIZES, group_files, read_all
+from on_cluster import MARKS, SIZES, crew_of, group_files, read_all
 
 import textspectra as ts
+from textspectra.dataset.workers import Workers
 from textspectra.engine import supervision
 
 da = pytest.importorskip("dask.array")
@@ -137,38 +136,11 @@ def test_every_call_survives_the_death_of_a_worker(client, blobs, executioner, c
     assert killed
 
 
-@contextmanager
-def bare_cluster(*prefaces):
-    """Start a scheduler, and a worker process that nobody restarts for each line of Python that it runs first."""
-    with (
-        distributed.LocalCluster(n_workers=0, dashboard_address=":0") as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        code = "{}\nfrom distributed.cli.dask_worker import main\nmain()"
-        options = ["--no-nanny", "--no-dashboard", "--nthreads", "1"]
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
-        workers = [
-            subprocess.Popen(  # noqa: S603
-                [sys.executable, "-c", code.format(preface), client.scheduler.address, *options], env=environment
-            )
-            for preface in prefaces
-        ]
-        try:
-            if workers:
-                client.wait_for_workers(len(workers), timeout=60)
-            yield client
-        finally:
-            for worker in workers:
-                worker.kill()
-                worker.wait()
-
-
 @pytest.mark.parametrize("step", ["embed_texts", "save_labels", "sample_partition", "write_table"])
-def test_files_survive_the_death_of_a_worker_in_any_step(texts, executioner, tmp_path, step):
+def test_files_survive_the_death_of_a_worker_in_any_step(client, texts, executioner, tmp_path, step):
     folder, killed = executioner
-    with bare_cluster("", "") as client:
-        client.run(make_mortal, step, folder)
-        there = group_files(texts, tmp_path / "there", scheduler=client.scheduler.address)
+    client.run(make_mortal, step, folder)
+    there = group_files(texts, tmp_path / "there", scheduler=client.scheduler.address)
     assert killed
     here = group_files(texts, tmp_path / "here")
     for column in ("message", "cluster", "cluster_name"):
@@ -177,18 +149,18 @@ def test_files_survive_the_death_of_a_worker_in_any_step(texts, executioner, tmp
 
 def test_without_workers_a_run_is_given_up(blobs, texts, tmp_path, monkeypatch):
     monkeypatch.setattr(supervision, "PATIENCE", 1)
-    with bare_cluster() as client:
+    with crew_of() as crew:
         with pytest.raises(ts.UserError, match="has had no worker for 1 seconds, so the run was given up"):
             ts.estimate_k(da.from_array(blobs[0], chunks=300))
         with pytest.raises(ts.UserError, match="has had no worker"):
-            group_files(texts, tmp_path / "out", scheduler=client.scheduler.address)
+            group_files(texts, tmp_path / "out", scheduler=crew.client.scheduler.address)
     assert not (tmp_path / "out").exists()
 
 
 def test_when_the_last_worker_dies_a_run_is_given_up(blobs, executioner, monkeypatch):
     monkeypatch.setattr(supervision, "PATIENCE", 1)
     folder, killed = executioner
-    with bare_cluster(""), pytest.raises(ts.UserError, match="has had no worker for 1 seconds"):
+    with crew_of(""), pytest.raises(ts.UserError, match="has had no worker for 1 seconds"):
         ts.AutoKMeans(6, random_state=0).fit(read_by(blobs[0], Mortal(folder, 2)))
     assert killed
 
@@ -196,15 +168,28 @@ def test_when_the_last_worker_dies_a_run_is_given_up(blobs, executioner, monkeyp
 def test_when_the_last_worker_dies_nothing_is_half_written(texts, executioner, tmp_path, monkeypatch):
     monkeypatch.setattr(supervision, "PATIENCE", 1)
     folder, killed = executioner
-    with bare_cluster("") as client:
-        client.run(make_mortal, "write_table", folder)
+    with crew_of("") as crew:
+        crew.client.run(make_mortal, "write_table", folder)
         with pytest.raises(ts.UserError, match="has had no worker for 1 seconds"):
-            group_files(texts, tmp_path / "out", scheduler=client.scheduler.address)
+            group_files(texts, tmp_path / "out", scheduler=crew.client.scheduler.address)
     assert killed
     assert not (tmp_path / "out").exists()
     again = group_files(texts, tmp_path / "out")
     assert again.reused == 3
     assert read_all(again.folder).select(["message"]).equals(read_all(texts).select(["message"]))
+
+
+def die_once(folder, number):
+    with suppress(FileExistsError):
+        (folder / "died").touch(exist_ok=False)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def test_workers_of_this_machine_survive_a_death_too(tmp_path):
+    with Workers.at("local") as workers:
+        assert workers.each(die_once, [(tmp_path, number) for number in range(6)]) == list(range(6))
+    assert (tmp_path / "died").exists()
 
 
 FOREIGN = {
@@ -215,9 +200,9 @@ FOREIGN = {
 
 @pytest.mark.parametrize(("preface", "message"), FOREIGN.items(), ids=["another version", "none"])
 def test_a_worker_that_is_not_like_us_is_named(blobs, texts, tmp_path, preface, message):
-    with bare_cluster("", preface) as client:
+    with crew_of("", preface) as crew:
         with pytest.raises(ts.UserError, match=r"The Dask worker tcp://\S+ " + message):
             ts.estimate_k(da.from_array(blobs[0], chunks=300))
         with pytest.raises(ts.UserError, match=message):
-            group_files(texts, tmp_path / "out", scheduler=client.scheduler.address)
+            group_files(texts, tmp_path / "out", scheduler=crew.client.scheduler.address)
     assert not (tmp_path / "out").exists()

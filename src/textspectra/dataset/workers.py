@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,12 @@ from ..validation import require
 
 CONNECT_SECONDS = 20
 """How long the scheduler may take to answer."""
+
+RESTART_SECONDS = 300
+"""How long a worker of this machine that died may take to be there again; Dask's 15 are too few on a busy one."""
+
+CLOSE_SECONDS = 20
+"""How long the workers of this machine may take to end."""
 
 Tell = Callable[[int, int], None]
 
@@ -38,12 +44,7 @@ class Workers:
             return
         distributed = require("distributed", extra="dask")
         if scheduler == "local":
-            with (
-                distributed.LocalCluster(
-                    threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR
-                ) as cluster,
-                distributed.Client(cluster),
-            ):
+            with _cluster_of_this_machine(distributed):
                 yield DaskWorkers()
             return
         try:
@@ -86,6 +87,22 @@ class Workers:
         """Call ``save(job, number, part)`` with the part of `values` of each file."""
         for number, part in enumerate(np.split(values, np.cumsum(sizes)[:-1])):
             save(job, number, part)
+
+
+@contextmanager
+def _cluster_of_this_machine(distributed: Any) -> Iterator[None]:
+    import dask
+
+    cluster = distributed.LocalCluster(threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR)
+    try:
+        with (
+            dask.config.set({"distributed.deploy.lost-worker-timeout": RESTART_SECONDS}),
+            distributed.Client(cluster),
+        ):
+            yield
+    finally:
+        with suppress(TimeoutError):  # the results are there, and workers end with this process in any case
+            cluster.close(timeout=CLOSE_SECONDS)
 
 
 class DaskWorkers(Workers):
