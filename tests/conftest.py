@@ -1,8 +1,11 @@
 """Planted groups, files of texts, the command as a person runs it, and a Dask cluster."""
 
 import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -50,22 +53,26 @@ def run(tmp_path, cache_folder):
 
 
 @pytest.fixture
-def kill_once(tmp_path, cache_folder):
-    """Run the command and kill it once a condition holds; it may have ended by then."""
+def start(tmp_path, cache_folder):
+    """Start the command, and return its process once a condition holds or it has ended.
 
-    def call(condition, *arguments):
-        env = {**os.environ, "TEXTSPECTRA_CACHE": str(cache_folder)}
-        command = [sys.executable, "-m", "textspectra", *map(str, arguments)]
-        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        process = subprocess.Popen(command, cwd=tmp_path, env=env, **silent)  # noqa: S603
-        while not condition():
-            try:
+    It hears Ctrl-C even where the tests run in the background.
+    """
+
+    def call(*arguments, until, cache=cache_folder, output=subprocess.DEVNULL):
+        process = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-m", "textspectra", *map(str, arguments)],
+            cwd=tmp_path,
+            env={**os.environ, "TEXTSPECTRA_CACHE": str(cache)},
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        )
+        while process.poll() is None and not until():
+            with suppress(subprocess.TimeoutExpired):
                 process.wait(0.02)
-                break
-            except subprocess.TimeoutExpired:
-                continue
-        process.kill()
-        process.wait()
+        return process
 
     return call
 

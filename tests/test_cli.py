@@ -263,20 +263,22 @@ def test_spreadsheet_safe_escapes_formulas(run, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_ctrl_c_is_one_line_and_leaves_nothing_half_written(tmp_path, cache_folder):
+def test_ctrl_c_is_one_line_and_leaves_nothing_half_written(start, tmp_path):
     texts = "".join(f"message number {i} about topic {i % 97}\n" for i in range(300_000))
     (tmp_path / "big.txt").write_text(texts)
-    env = {**os.environ, "TEXTSPECTRA_CACHE": str(tmp_path / "cache")}
-    command = [sys.executable, "-m", "textspectra", "cluster", "big.txt"]
-    process = subprocess.Popen(command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # noqa: S603
     cache = tmp_path / "cache"
-    while process.poll() is None and not (cache.exists() and any(path.is_file() for path in cache.rglob("*"))):
-        pass
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    process = start(
+        "cluster",
+        "big.txt",
+        until=lambda: any(map(Path.is_file, cache.rglob("*"))),
+        cache=cache,
+        output=subprocess.PIPE,
+    )
+    os.killpg(process.pid, signal.SIGINT)
+    told, _ = process.communicate()
     assert process.returncode == 130
-    assert "stopped" in err.decode()
-    assert "Traceback" not in err.decode()
+    assert b"stopped" in told
+    assert b"Traceback" not in told
     assert sorted(path.name for path in tmp_path.iterdir()) == ["big.txt", "cache"]
 
 

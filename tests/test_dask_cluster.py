@@ -81,12 +81,14 @@ def test_a_wrong_address_is_explained(texts, tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_a_killed_command_goes_on_where_it_was(client, run, kill_once, texts, tmp_path):
+def test_a_killed_command_goes_on_where_it_was(client, run, start, texts, tmp_path):
     pytest.importorskip("wordllama")
     arguments = ["cluster", f"{texts}/*.parquet", "--clusters", "9", "--json", "--no-cache"]
     arguments += ["--scheduler", client.scheduler.address]
     for moment in ("embedded-*.json", "table/part-*.parquet"):
-        kill_once(lambda moment=moment: list(tmp_path.glob(f".texts.clusters-*/{moment}")), *arguments)
+        process = start(*arguments, until=lambda moment=moment: any(tmp_path.glob(f".texts.clusters-*/{moment}")))
+        process.kill()
+        process.wait()
         assert not (tmp_path / "texts.clusters").exists()
     assert json.loads(run(*arguments).out)["files_embedded_before"] == 3
     found, given = read_all(tmp_path / "texts.clusters"), read_all(texts)

@@ -282,7 +282,7 @@ def table_of(run, folder, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_killed_three_times_a_study_ends_as_if_it_had_not_been(run, kill_once, data, tmp_path):
+def test_killed_three_times_a_study_ends_as_if_it_had_not_been(run, start, data, tmp_path):
     """A study in peace, and one killed at three random moments: equal rows, byte by byte."""
     for compiled_for_minutes in ("evoc", "umap"):  # so they are not installed, as far as this folder goes
         (tmp_path / f"{compiled_for_minutes}.py").write_text("raise ModuleNotFoundError(name=__name__)")
@@ -291,7 +291,9 @@ def test_killed_three_times_a_study_ends_as_if_it_had_not_been(run, kill_once, d
     arguments = ["study", "run", "killed", "--data", data, "--sets", "messages"]
     cells = tmp_path / "killed" / "cells"
     for target in sorted(np.random.default_rng().integers(0, len(TASKS) - 1, 3).tolist()):
-        kill_once(lambda target=target: cells.exists() and len(list(cells.glob("*.json"))) >= target, *arguments)
+        process = start(*arguments, until=lambda target=target: len(list(cells.glob("*.json"))) >= target)
+        process.kill()
+        process.wait()
     run(*arguments)
     results = Store(tmp_path / "killed").read()
     assert len(results.cells) == results.n_planned
@@ -327,15 +329,10 @@ def test_a_cell_ends_with_a_study_that_is_killed(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_ctrl_c_is_one_line_and_leaves_the_finished_cells(data, tmp_path, cache_folder):
-    command = [sys.executable, "-m", "textspectra", "study", "run", "s", "--data", str(data), "--jobs", "2"]
-    env = {**os.environ, "TEXTSPECTRA_CACHE": str(cache_folder)}
-    process = subprocess.Popen(  # noqa: S603
-        command, cwd=tmp_path, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
-    )
+def test_ctrl_c_is_one_line_and_leaves_the_finished_cells(start, data, tmp_path):
     cells = tmp_path / "s" / "cells"
-    while process.poll() is None and not (cells.exists() and any(cells.glob("*.json"))):
-        continue
+    arguments = ["study", "run", "s", "--data", data, "--jobs", "2"]
+    process = start(*arguments, until=lambda: any(cells.glob("*.json")), output=subprocess.PIPE)
     os.killpg(process.pid, signal.SIGINT)
     told, _ = process.communicate()
     assert process.returncode == 130
