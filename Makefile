@@ -15,7 +15,7 @@ demo: $(VENV)/.demo
 	$(BIN)/textspectra demo
 
 test: lint $(VENV)/.browser
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadgroup --max-worker-restart 0 -m "not slow"
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow

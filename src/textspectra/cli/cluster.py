@@ -98,7 +98,7 @@ def run(
     from dataclasses import replace
 
     from ..hierarchy import hierarchy_of
-    from ..io import column_values, output_paths_free
+    from ..io import cluster_columns, column_values, output_paths_free
     from ..pipeline import cluster_texts
     from ..storage import model_folder_free
 
@@ -135,7 +135,8 @@ def run(
             result = replace(result, hierarchy=hierarchy_of(result))
             result.report(waiting["report"], truth=classes, progress=tell)
         tell("writing")
-        _write_table(result, table, waiting["table"], spreadsheet_safe=spreadsheet_safe)
+        columns = cluster_columns(result.labels, [topic.name for topic in result.topics], result.similarity)
+        write_labelled(table, columns, waiting["table"], spreadsheet_safe=spreadsheet_safe, overwrite=False)
         result.save(outputs["model"], overwrite=overwrite)
     return result, table, outputs
 
@@ -221,15 +222,3 @@ def _put_in_place_together(outputs: dict[str, Path]) -> Iterator[dict[str, Path]
     finally:
         for path in waiting.values():
             path.unlink(missing_ok=True)
-
-
-def _write_table(result: TextClustering, table: TextTable, path: Path, *, spreadsheet_safe: bool) -> None:
-    import pyarrow as pa
-
-    labels = result.labels
-    columns = {
-        "cluster": pa.array(labels, mask=labels < 0),
-        "cluster_name": pa.array(result.names, pa.string()),
-        "similarity": pa.array(result.similarity.astype(float).round(4), mask=labels < 0),
-    }
-    write_labelled(table, columns, path, spreadsheet_safe=spreadsheet_safe, overwrite=False)

@@ -35,9 +35,7 @@ def command(
     no_cache: bool, spreadsheet_safe: bool, overwrite: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Add the columns cluster and cluster_name to the texts of FILE, by the saved MODEL folder."""
-    import pyarrow as pa
-
-    from ..io import output_paths_free
+    from ..io import cluster_columns, output_paths_free
     from ..result import TextClustering
 
     with stages(quiet=quiet) as tell:
@@ -50,11 +48,7 @@ def command(
         tell("embedding")
         labels = clustering.predict(table.texts(), embeddings=given_embeddings(embeddings, table), cache=not no_cache)
         tell("writing")
-        names = [*(topic.name for topic in clustering.topics), None]
-        columns = {
-            "cluster": pa.array(labels, mask=labels < 0),
-            "cluster_name": pa.array([names[label] for label in labels], pa.string()),
-        }
+        columns = cluster_columns(labels, [topic.name for topic in clustering.topics])
         write_labelled(table, columns, path, spreadsheet_safe=spreadsheet_safe, overwrite=overwrite)
     if not quiet:
         missing = int((labels < 0).sum())

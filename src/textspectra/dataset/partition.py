@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..embedding import Backend, embed_texts, load_backend
 from ..errors import UserError
-from ..io import TableFormat, TextTable, list_column, read_table, with_columns, write_table
+from ..io import TableFormat, TextTable, cluster_columns, list_column, read_table, with_columns, write_table
 from ..io.writing import replacing
 from ..rows import cosines_to_centers, nonzero_rows
 
@@ -122,15 +121,8 @@ def write_partition(job: Job, number: int, names: list[str], centers: NDArray[np
     cosines = cosines_to_centers(load_vectors(job, number), labels, centers, n_jobs=1)
     n = len(table.table)
     cluster, similarity = np.full(n, -1), np.zeros(n)
-    cluster[usable], similarity[usable] = labels, cosines.astype(float).round(4)
-    columns = {
-        "cluster": pa.array(cluster, mask=cluster < 0),
-        "cluster_name": pa.array([*names, None], pa.string()).take(
-            pa.array(np.where(cluster < 0, len(names), cluster))
-        ),
-        "similarity": pa.array(similarity, mask=cluster < 0),
-    }
-    labelled, _ = with_columns(table.table, columns)
+    cluster[usable], similarity[usable] = labels, cosines
+    labelled, _ = with_columns(table.table, cluster_columns(cluster, names, similarity))
     write_table(labelled, target, format=TableFormat.PARQUET, overwrite=True)
 
 

@@ -10,13 +10,14 @@ from .embeddings import list_column, read_embeddings, write_embeddings
 from .formats import TableFormat, format_from_name
 from .patterns import is_pattern, matching_files
 from .reading import read_table
-from .table import TextTable, with_columns
+from .table import TextTable, cluster_columns, with_columns
 from .writing import output_paths_free, write_table
 
 __all__ = [
     "TableFormat",
     "TextTable",
     "choose_text_column",
+    "cluster_columns",
     "column_values",
     "format_from_name",
     "is_pattern",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from .formats import TableFormat
 
@@ -101,6 +103,35 @@ def with_columns(table: pa.Table, columns: Mapping[str, Any]) -> tuple[pa.Table,
         names[wanted] = name
         table = table.append_column(name, array)
     return table, names
+
+
+def cluster_columns(
+    labels: NDArray[np.intp], names: Sequence[str], similarity: NDArray[np.floating[Any]] | None = None
+) -> dict[str, pa.Array]:
+    """Return what a clustering adds to a table; a row without a cluster has no value in any of the columns.
+
+    Parameters
+    ----------
+    labels : ndarray of int
+        The cluster of each row, negative where it has none.
+    names : sequence of str
+        The name of each cluster.
+    similarity : ndarray of float, optional
+        Of each row to the centre of its cluster.
+
+    Examples
+    --------
+    >>> cluster_columns(np.array([1, -1]), ["billing", "login"])["cluster_name"].to_pylist()
+    ['login', None]
+    """
+    without = labels < 0
+    columns = {
+        "cluster": pa.array(labels, mask=without),
+        "cluster_name": pa.array(names, pa.string()).take(pa.array(labels, mask=without)),
+    }
+    if similarity is not None:
+        columns["similarity"] = pa.array(similarity.astype(float).round(4), mask=without)
+    return columns
 
 
 def _free_name(wanted: str, taken: set[str]) -> str:
