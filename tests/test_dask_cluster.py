@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import joblib
+import pyarrow.parquet as pq
 import pytest
 from on_cluster import MARKS, SIZES, group_files, read_all
 
@@ -62,6 +63,22 @@ def test_files_on_workers_are_grouped_as_they_are_here(client, texts, tmp_path):
     assert here.rows == len(given)
     assert sum(topic.size for topic in here.topics) == here.rows - here.blank - here.unknown
     assert not list(tmp_path.glob(".*"))
+
+
+def test_a_file_without_rows_among_others_is_as_it_should_be(client, texts, tmp_path):
+    (texts / "1.parquet").rename(texts / "3.parquet")
+    pq.write_table(pq.read_table(texts / "0.parquet")[:0], texts / "1.parquet")
+    for place, scheduler in (("here", None), ("there", client.scheduler.address)):
+        found = group_files(texts, tmp_path / place, scheduler=scheduler)
+        assert sorted(path.name for path in found.folder.iterdir()) == [f"part-0000{n}.parquet" for n in (0, 2, 3)]
+        assert read_all(found.folder)["message"].equals(read_all(texts)["message"])
+    (texts / "1.parquet").write_bytes(b"")
+    with pytest.raises(ts.UserError, match=r"1\.parquet' is empty"):
+        group_files(texts, tmp_path / "damaged")
+    for file in texts.iterdir():
+        pq.write_table(pq.read_table(texts / "0.parquet")[:0], file)
+    with pytest.raises(ts.UserError, match=r"^None of the files has any rows\.$"):
+        group_files(texts, tmp_path / "nothing")
 
 
 def test_a_damaged_file_is_named_and_nothing_is_written(client, texts, tmp_path):

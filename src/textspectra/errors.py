@@ -1,5 +1,9 @@
-"""The error that is not a bug: something the user can put right."""
+"""Errors that are no bugs: something the user can put right."""
 
 
 class UserError(ValueError):
     """A mistake that the user can mend; the message says how."""
+
+
+class NoRowsError(UserError):
+    """A table without a single row; one of many tables may be like that."""

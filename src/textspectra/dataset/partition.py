@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..embedding import Backend, embed_texts, load_backend
-from ..errors import UserError
+from ..errors import NoRowsError, UserError
 from ..io import TableFormat, TextTable, cluster_columns, list_column, read_table, with_columns, write_table
 from ..io.writing import replacing
 from ..rows import cosines_to_centers, nonzero_rows
@@ -69,6 +69,16 @@ def embed_partition(job: Job, number: int) -> Embedded:
     done = job.path("embedded", number, ".json")
     if done.exists():
         return Embedded(**json.loads(done.read_text()))
+    try:
+        found = _embed(job, number)
+    except NoRowsError:
+        found = Embedded(0, 0, 0, 0)
+    with replacing(done) as stream:
+        stream.write(json.dumps(found._asdict()).encode())
+    return found
+
+
+def _embed(job: Job, number: int) -> Embedded:
     table = _read(job, number)
     texts = table.texts()
     if job.embeddings is None:
@@ -79,10 +89,7 @@ def embed_partition(job: Job, number: int) -> Embedded:
     usable = np.flatnonzero(written & nonzero_rows(vectors))
     save_array(job.path("usable", number), usable)
     save_array(job.path("vectors", number), np.asarray(vectors[usable], np.float32))
-    found = Embedded(len(texts), int((~written).sum()), len(usable), vectors.shape[1])
-    with replacing(done) as stream:
-        stream.write(json.dumps(found._asdict()).encode())
-    return found
+    return Embedded(len(texts), int((~written).sum()), len(usable), vectors.shape[1])
 
 
 def load_vectors(job: Job, number: int) -> NDArray[np.float32]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 from ..clustering import AutoAgglomerative, AutoKMeans
 from ..clustering.base import AutoClusterer, label_sizes
 from ..embedding import DEFAULT_MODEL, load_backend
-from ..errors import UserError
-from ..io import read_table
+from ..errors import NoRowsError, UserError
+from ..io import TextTable, read_table
 from ..topics import Topic, describe_clusters
 from .partition import (
     Embedded,
@@ -46,7 +47,7 @@ class DatasetClustering:
     Attributes
     ----------
     folder : Path
-        The Parquet files, one for each file of the input, in the order of their names.
+        The Parquet files, one for each file of the input that has rows, with its number in the order of their names.
     text_column : str
         Where the texts were found.
     rows, blank, unknown : int
@@ -90,8 +91,8 @@ def cluster_files(
 ) -> DatasetClustering:
     r"""Group the texts of many files together, which need not fit into memory.
 
-    Each file becomes one Parquet file with the columns cluster, cluster_name and similarity. What is finished is kept
-    beside `folder` until all is, so a run that was stopped goes on where it was.
+    Each file that has rows becomes one Parquet file with the columns cluster, cluster_name and similarity. What is
+    finished is kept beside `folder` until all is, so a run that was stopped goes on where it was.
 
     Parameters
     ----------
@@ -126,7 +127,7 @@ def cluster_files(
     """
     tell: Progress = progress or (lambda stage, done, total: None)
     folder_free(folder, overwrite=overwrite)
-    first = read_table(files[0], text_column=text_column, encoding=encoding)
+    first = _first_table(files, text_column, encoding)
     settings = {} if embeddings else dict(load_backend(model).settings)
     chosen = [first.text_column, encoding, model, embeddings, seed]
     states = [(name, Path(name).stat().st_size, Path(name).stat().st_mtime_ns) for name in files]
@@ -139,9 +140,9 @@ def cluster_files(
     (work / "table").mkdir(parents=True, exist_ok=True)
     reused = len(list(work.glob("embedded-*.json")))
     with Workers.at(scheduler) as workers:
-        found = workers.each(
-            embed_partition, [(job, i) for i in range(len(files))], lambda *done: tell("embedding", *done)
-        )
+        every = [(job, number) for number in range(len(files))]
+        embedded = workers.each(embed_partition, every, lambda *done: tell("embedding", *done))
+        found = {number: one for number, one in enumerate(embedded) if one.rows}
         _check_same_length(job, found)
         tell("grouping", 0, 1)
         fitted = _fit(
@@ -151,12 +152,12 @@ def cluster_files(
             workers,
         )
         tell("describing", 0, 1)
-        topics, texts = _describe(job, fitted, workers)
+        topics, texts = _describe(job, found, fitted, workers)
         names = [topic.name for topic in topics]
-        tasks = [(job, number, names, fitted.cluster_centers_) for number in range(len(files))]
+        tasks = [(job, number, names, fitted.cluster_centers_) for number in found]
         workers.each(write_partition, tasks, lambda *done: tell("writing", *done))
     _put_in_place(work, folder)
-    rows, blank, usable = (sum(getattr(one, name) for one in found) for name in ("rows", "blank", "usable"))
+    rows, blank, usable = (sum(getattr(one, name) for one in found.values()) for name in ("rows", "blank", "usable"))
     return DatasetClustering(
         folder, first.text_column, rows, blank, rows - blank - usable, fitted, topics, texts, reused
     )
@@ -177,32 +178,42 @@ def folder_free(folder: Path, *, overwrite: bool) -> None:
         raise UserError(f"'{folder}' holds something else than the files of an earlier run; it is not overwritten.")
 
 
-def _check_same_length(job: Job, found: list[Embedded]) -> None:
-    for file, one in zip(job.files, found, strict=True):
-        if one.dimension != found[0].dimension:
+def _first_table(files: list[str], text_column: str | None, encoding: str | None) -> TextTable:
+    for name in files:
+        with suppress(NoRowsError):
+            return read_table(name, text_column=text_column, encoding=encoding)
+    raise NoRowsError("None of the files has any rows.")
+
+
+def _check_same_length(job: Job, found: Mapping[int, Embedded]) -> None:
+    first = min(found)
+    for number, one in found.items():
+        if one.dimension != found[first].dimension:
             raise UserError(
-                f"'{file}' has vectors of {one.dimension} numbers, but those of '{job.files[0]}' have "
-                f"{found[0].dimension}; they must be equally long."
+                f"'{job.files[number]}' has vectors of {one.dimension} numbers, but those of '{job.files[first]}' have "
+                f"{found[first].dimension}; they must be equally long."
             )
-    if not sum(one.usable for one in found):
+    if not sum(one.usable for one in found.values()):
         raise UserError("None of the texts could be represented; all are blank or unknown to the model.")
 
 
-def _fit(estimator: AutoClusterer, job: Job, found: list[Embedded], workers: Workers) -> AutoClusterer:
+def _fit(estimator: AutoClusterer, job: Job, found: Mapping[int, Embedded], workers: Workers) -> AutoClusterer:
     """Group all rows, and keep the labels of each file."""
-    X = workers.rows([(load_vectors, (job, i), (one.usable, one.dimension)) for i, one in enumerate(found)], job.work)
-    fitted = estimator.fit(X)
-    workers.save_parts(save_labels, job, fitted.labels_, [one.usable for one in found])
+    parts = [(load_vectors, (job, number), (one.usable, one.dimension)) for number, one in found.items()]
+    fitted = estimator.fit(workers.rows(parts, job.work))
+    workers.save_parts(save_labels, job, fitted.labels_, {number: one.usable for number, one in found.items()})
     return fitted
 
 
-def _describe(job: Job, fitted: AutoClusterer, workers: Workers) -> tuple[tuple[Topic, ...], list[str]]:
+def _describe(
+    job: Job, numbers: Iterable[int], fitted: AutoClusterer, workers: Workers
+) -> tuple[tuple[Topic, ...], list[str]]:
     """Name the clusters from a sample of their texts, and count all of their rows."""
     sizes = label_sizes(fitted.labels_, fitted.n_clusters_)
     wanted = max(DESCRIBED_LEAST, DESCRIBED_ROWS // len(sizes))
     # Twice as many as wanted, so that there are enough by chance; of those, the first in the random order are taken.
     share = np.minimum(1.0, 2 * wanted / sizes)
-    parts: list[Sampled] = workers.each(sample_partition, [(job, i, share) for i in range(len(job.files))])
+    parts: list[Sampled] = workers.each(sample_partition, [(job, number, share) for number in numbers])
     order, labels = (np.concatenate(column) for column in list(zip(*parts, strict=True))[:2])
     vectors, texts = np.concatenate([part.vectors for part in parts]), [text for part in parts for text in part.texts]
     kept = np.sort(np.concatenate([_first(np.flatnonzero(labels == k), order, wanted) for k in range(len(sizes))]))

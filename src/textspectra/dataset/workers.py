@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -83,9 +83,9 @@ class Workers:
             partial.replace(joined)
         return np.load(joined, mmap_mode="r")
 
-    def save_parts(self, save: Callable[..., None], job: Any, values: Any, sizes: Sequence[int]) -> None:
-        """Call ``save(job, number, part)`` with the part of `values` of each file."""
-        for number, part in enumerate(np.split(values, np.cumsum(sizes)[:-1])):
+    def save_parts(self, save: Callable[..., None], job: Any, values: Any, sizes: Mapping[int, int]) -> None:
+        """Call ``save(job, number, part)`` with the part of `values` of each file, given by its number and size."""
+        for number, part in zip(sizes, np.split(values, np.cumsum([*sizes.values()])[:-1]), strict=True):
             save(job, number, part)
 
 
@@ -132,8 +132,8 @@ class DaskWorkers(Workers):
         ]
         return da.concatenate(blocks)
 
-    def save_parts(self, save: Callable[..., None], job: Any, values: Any, sizes: Sequence[int]) -> None:
+    def save_parts(self, save: Callable[..., None], job: Any, values: Any, sizes: Mapping[int, int]) -> None:
         """Save the part of each file where it is."""
         from ..engine.distributed import call_on_chunks
 
-        call_on_chunks(save, values.rechunk((tuple(sizes),)), [(job, number) for number in range(len(sizes))])
+        call_on_chunks(save, values.rechunk((tuple(sizes.values()),)), [(job, number) for number in sizes])

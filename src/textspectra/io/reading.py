@@ -8,7 +8,7 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..errors import UserError
+from ..errors import NoRowsError, UserError
 from .columns import check_text_column, choose_text_column
 from .delimited import read_delimited, refuse_duplicates
 from .formats import (
@@ -57,7 +57,8 @@ def read_table(
     ------
     UserError
         Where the file cannot be read; the message says why, where, and what to do. A line (in CSV: a cell) of
-        more than 2**24 characters is refused as soon as that much of it has been read.
+        more than 2**24 characters is refused as soon as that much of it has been read. A file that is in order, but
+        has no rows, gets a NoRowsError, which is a UserError.
 
     Examples
     --------
@@ -68,10 +69,10 @@ def read_table(
     checked = None if encoding is None else check_encoding(encoding)
     with open_source(source, stdin=stdin) as opened:
         start = opened.stream.peek(SAMPLE_BYTES)
-        if not start:
-            raise UserError(f"{opened.name} is empty")
-        codec = checked or encoding_of(start)
         named = format_from_name(opened.path)[0] if opened.path else None
+        if not start:  # which no Parquet file is, rows or not
+            raise (UserError if named is TableFormat.PARQUET else NoRowsError)(f"{opened.name} is empty")
+        codec = checked or encoding_of(start)
         form = named or sniff_format(start, codec)
         if form is not TableFormat.PARQUET and start.startswith(b"PK\x03\x04"):
             raise UserError(
@@ -80,7 +81,7 @@ def read_table(
         delimiter = _delimiter(form, start, codec)
         table = _read(opened, form, codec, delimiter)
     if not table.num_rows:
-        raise UserError(f"{opened.name} has no rows")
+        raise NoRowsError(f"{opened.name} has no rows")
     column = choose_text_column(table) if text_column is None else check_text_column(table, text_column)
     return TextTable(table, column, form, opened.compression, delimiter)
 
