@@ -19,7 +19,7 @@ from .index import ALL_ROWS, CountIndex, MemberIndex
 from .local import Folded, row_blocks
 
 if TYPE_CHECKING:
-    from .distributed import DaskDraws
+    from .draws import DaskDraws
 
 __all__ = [
     "ALL_ROWS",
@@ -192,7 +192,7 @@ def member_draws(arrays: Sequence[Any], codes: Any, n_codes: int) -> local.Draws
 
 def _draws(arrays: Sequence[Any], index: Callable[..., Any], by: Any) -> local.Draws | DaskDraws:
     if is_dask(arrays[0]):
-        from .distributed import DaskDraws
+        from .draws import DaskDraws
 
         return DaskDraws(arrays, index, by)
     return local.Draws(arrays, index, by)
