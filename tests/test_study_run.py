@@ -264,6 +264,14 @@ def test_mistakes_get_one_line_and_no_store(run, data, tmp_path, arguments, mess
     assert not (tmp_path / "s").exists()
 
 
+def test_a_study_of_nothing_is_a_mistake(tmp_path):
+    texts, labels = [f"text {n}" for n in range(1200)], [n % 3 for n in range(1200)]
+    pq.write_table(pa.table({"text": texts, "label": labels}), tmp_path / "large.parquet")
+    with pytest.raises(UserError, match=r"^There is no sample with at most 400 rows; the smallest has 500\. Give a"):
+        run_study(tmp_path / "s", data=tmp_path, max_size=400)
+    assert not (tmp_path / "s").exists()
+
+
 def test_a_study_cannot_be_a_file(run, data, tmp_path):
     (tmp_path / "s").write_text("mine")
     done = run("study", "run", "s", "--data", data, code=2)

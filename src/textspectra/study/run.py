@@ -135,6 +135,12 @@ class _Study:
         self._datasets = {dataset.name: dataset for dataset in datasets}
         facts = {dataset.name: describe(dataset) for dataset in datasets}
         variants = plan_variants(datasets, seed=seed, max_size=max_size)
+        if not variants:
+            smallest = min(variant.size for variant in plan_variants(datasets, seed=seed))
+            raise UserError(
+                f"There is no sample with at most {max_size:,} rows; the smallest has {smallest:,}. Give a larger "
+                "--max-size."
+            )
         self.manifest = Manifest(
             datasets=tuple(facts.values()),
             variants=tuple(variants),
