@@ -75,9 +75,8 @@ def run_command(
         )
     if not quiet:
         without = sum(not cell.ok for cell in results.cells)
-        click.echo(
-            f"{len(results.cells):,} cells in {folder}, {without:,} of them without numbers, each with the reason."
-        )
+        which = f"{without:,} of them without numbers, each with the reason" if without else "all with numbers"
+        click.echo(f"{len(results.cells):,} cells in {folder}, {which}.")
         click.echo(f"Now: textspectra study report {folder}")
 
 
