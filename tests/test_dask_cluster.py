@@ -102,8 +102,8 @@ def test_a_killed_command_goes_on_where_it_was(client, run, start, texts, tmp_pa
     pytest.importorskip("wordllama")
     arguments = ["cluster", f"{texts}/*.parquet", "--clusters", "9", "--json", "--no-cache"]
     arguments += ["--scheduler", client.scheduler.address]
-    for moment in ("embedded-*.json", "table/part-*.parquet"):
-        process = start(*arguments, until=lambda moment=moment: any(tmp_path.glob(f".texts.clusters-*/{moment}")))
+    for moment in ("*-done.json", "table/part-*.parquet"):
+        process = start(*arguments, until=lambda moment=moment: any(tmp_path.glob(f".texts.clusters-work/{moment}")))
         process.kill()
         process.wait()
         assert not (tmp_path / "texts.clusters").exists()
@@ -144,6 +144,7 @@ def test_the_command_takes_patterns_without_dask(texts, tmp_path):
         (["nothing/*.csv"], "no file matches 'nothing/*.csv'"),
         (["texts/0.parquet", "--scheduler", "local"], "--scheduler is for many files"),
         (["texts/*.parquet", "--truth", "label"], "--truth is for a single file"),
+        (["texts/*.parquet", "--embeddings", "v.npy"], "--embeddings must be a column of each file, but 'v.npy' looks"),
     ],
 )
 def test_mistakes_are_explained(run, texts, arguments, message):

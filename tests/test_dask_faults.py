@@ -192,13 +192,23 @@ def test_workers_of_this_machine_survive_a_death_too(tmp_path):
     assert (tmp_path / "died").exists()
 
 
+BROKEN = """
+import sys
+class Finder:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "textspectra":
+            raise ImportError("NumPy is too old")
+sys.meta_path.insert(0, Finder)
+"""
 FOREIGN = {
+    BROKEN: r"cannot import textspectra \(NumPy is too old\); mend its installation",
     "import textspectra; textspectra.__version__ = '0.0.1'": "has textspectra 0.0.1, but .* is running here",
     "import sys; sys.modules['textspectra'] = None": "does not have textspectra; install version .* on every worker",
 }
 
 
-@pytest.mark.parametrize(("preface", "message"), FOREIGN.items(), ids=["another version", "none"])
+@pytest.mark.parametrize(("preface", "message"), FOREIGN.items(), ids=["broken", "another version", "none"])
 def test_a_worker_that_is_not_like_us_is_named(blobs, texts, tmp_path, preface, message):
     with crew_of("", preface) as crew:
         with pytest.raises(ts.UserError, match=r"The Dask worker tcp://\S+ " + message):

@@ -153,6 +153,8 @@ def run_on_many(
     for option, value in (("--name-with", name_with), ("--truth", truth), ("--spreadsheet-safe", spreadsheet_safe)):
         if value:
             raise click.UsageError(f"{option} is for a single file, but {pattern!r} stands for many.")
+    if embeddings and Path(embeddings).suffix in (".npy", ".parquet"):
+        raise click.UsageError(f"--embeddings must be a column of each file, but {embeddings!r} looks like a file.")
     n_clusters = _number_of_clusters(clusters)
     files = matching_files(pattern)
     # The folder of the files is the part of the pattern before its first sign.

@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import __version__
 from ..clustering import AutoAgglomerative, AutoKMeans
 from ..clustering.base import AutoClusterer, label_sizes
 from ..embedding import DEFAULT_MODEL, load_backend
@@ -22,12 +24,14 @@ from ..io import TextTable, read_table
 from ..topics import Topic, describe_clusters
 from .partition import (
     Embedded,
+    File,
     Job,
     Sampled,
     embed_partition,
     load_vectors,
     sample_partition,
     save_labels,
+    settings_of,
     write_partition,
 )
 from .workers import Workers
@@ -127,23 +131,22 @@ def cluster_files(
     """
     tell: Progress = progress or (lambda stage, done, total: None)
     folder_free(folder, overwrite=overwrite)
-    first = _first_table(files, text_column, encoding)
-    settings = {} if embeddings else dict(load_backend(model).settings)
-    chosen = [first.text_column, encoding, model, embeddings, seed]
-    states = [(name, Path(name).stat().st_size, Path(name).stat().st_mtime_ns) for name in files]
-    digest = hashlib.sha256(json.dumps([states, chosen, settings, algorithm, n_clusters]).encode()).hexdigest()
-    work = folder.with_name(f".{folder.name}-{digest[:12]}").absolute()
-    job = Job(
-        tuple(str(Path(name).absolute()) for name in files), work, first.text_column, encoding, model, embeddings,
-        cache, seed,
-    )  # fmt: skip
-    (work / "table").mkdir(parents=True, exist_ok=True)
-    reused = len(list(work.glob("embedded-*.json")))
+    given = _without_own(files, folder)
+    first = _first_table(given, text_column, encoding)
+    if Path(model).is_dir():  # as seen from here, wherever a worker is
+        model = str(Path(model).absolute())
+    settings = "" if embeddings else settings_of(load_backend(model))
+    work = folder.with_name(f".{folder.name}-work").absolute()
+    job = Job(work, first.text_column, encoding, model, settings, embeddings, cache, seed)
+    job.table.mkdir(parents=True, exist_ok=True)
+    every = [File.at(number, name) for number, name in enumerate(given)]
+    reused = sum(job.embedded("done.json", file).exists() for file in every)
     with Workers.at(scheduler) as workers:
-        every = [(job, number) for number in range(len(files))]
-        embedded = workers.each(embed_partition, every, lambda *done: tell("embedding", *done))
-        found = {number: one for number, one in enumerate(embedded) if one.rows}
-        _check_same_length(job, found)
+        embedded = workers.each(
+            embed_partition, [(job, file) for file in every], lambda *done: tell("embedding", *done)
+        )
+        found = {file: one for file, one in zip(every, embedded, strict=True) if one.rows}
+        _check_same_length(found)
         tell("grouping", 0, 1)
         fitted = _fit(
             {"kmeans": AutoKMeans, "hac": AutoAgglomerative}[algorithm](n_clusters, random_state=seed),
@@ -154,9 +157,10 @@ def cluster_files(
         tell("describing", 0, 1)
         topics, texts = _describe(job, found, fitted, workers)
         names = [topic.name for topic in topics]
-        tasks = [(job, number, names, fitted.cluster_centers_) for number in found]
-        workers.each(write_partition, tasks, lambda *done: tell("writing", *done))
-    _put_in_place(work, folder)
+        _forget_other_parts(job, list(found), names, fitted.cluster_centers_)
+        write = partial(write_partition, names=names, centers=fitted.cluster_centers_)
+        workers.each(write, [(job, file) for file in found], lambda *done: tell("writing", *done))
+    _put_in_place(job, folder, {job.output(file) for file in found})
     rows, blank, usable = (sum(getattr(one, name) for one in found.values()) for name in ("rows", "blank", "usable"))
     return DatasetClustering(
         folder, first.text_column, rows, blank, rows - blank - usable, fitted, topics, texts, reused
@@ -178,6 +182,14 @@ def folder_free(folder: Path, *, overwrite: bool) -> None:
         raise UserError(f"'{folder}' holds something else than the files of an earlier run; it is not overwritten.")
 
 
+def _without_own(files: list[str], folder: Path) -> list[str]:
+    """Leave out what an earlier run wrote to the same place, which a wide pattern matches too."""
+    others = [name for name in files if folder.absolute() not in Path(name).absolute().parents]
+    if not others:
+        raise UserError(f"All of the files are in '{folder}', where the output goes. Give another --out.")
+    return others
+
+
 def _first_table(files: list[str], text_column: str | None, encoding: str | None) -> TextTable:
     for name in files:
         with suppress(NoRowsError):
@@ -185,35 +197,35 @@ def _first_table(files: list[str], text_column: str | None, encoding: str | None
     raise NoRowsError("None of the files has any rows.")
 
 
-def _check_same_length(job: Job, found: Mapping[int, Embedded]) -> None:
+def _check_same_length(found: Mapping[File, Embedded]) -> None:
     first = min(found)
-    for number, one in found.items():
+    for file, one in found.items():
         if one.dimension != found[first].dimension:
             raise UserError(
-                f"'{job.files[number]}' has vectors of {one.dimension} numbers, but those of '{job.files[first]}' have "
+                f"'{file.path}' has vectors of {one.dimension} numbers, but those of '{first.path}' have "
                 f"{found[first].dimension}; they must be equally long."
             )
     if not sum(one.usable for one in found.values()):
         raise UserError("None of the texts could be represented; all are blank or unknown to the model.")
 
 
-def _fit(estimator: AutoClusterer, job: Job, found: Mapping[int, Embedded], workers: Workers) -> AutoClusterer:
+def _fit(estimator: AutoClusterer, job: Job, found: Mapping[File, Embedded], workers: Workers) -> AutoClusterer:
     """Group all rows, and keep the labels of each file."""
-    parts = [(load_vectors, (job, number), (one.usable, one.dimension)) for number, one in found.items()]
+    parts = [(load_vectors, (job, file), (one.usable, one.dimension)) for file, one in found.items()]
     fitted = estimator.fit(workers.rows(parts, job.work))
-    workers.save_parts(save_labels, job, fitted.labels_, {number: one.usable for number, one in found.items()})
+    workers.save_parts(save_labels, job, fitted.labels_, {file: one.usable for file, one in found.items()})
     return fitted
 
 
 def _describe(
-    job: Job, numbers: Iterable[int], fitted: AutoClusterer, workers: Workers
+    job: Job, files: Iterable[File], fitted: AutoClusterer, workers: Workers
 ) -> tuple[tuple[Topic, ...], list[str]]:
     """Name the clusters from a sample of their texts, and count all of their rows."""
     sizes = label_sizes(fitted.labels_, fitted.n_clusters_)
     wanted = max(DESCRIBED_LEAST, DESCRIBED_ROWS // len(sizes))
     # Twice as many as wanted, so that there are enough by chance; of those, the first in the random order are taken.
     share = np.minimum(1.0, 2 * wanted / sizes)
-    parts: list[Sampled] = workers.each(sample_partition, [(job, number, share) for number in numbers])
+    parts: list[Sampled] = workers.each(sample_partition, [(job, file, share) for file in files])
     order, labels = (np.concatenate(column) for column in list(zip(*parts, strict=True))[:2])
     vectors, texts = np.concatenate([part.vectors for part in parts]), [text for part in parts for text in part.texts]
     kept = np.sort(np.concatenate([_first(np.flatnonzero(labels == k), order, wanted) for k in range(len(sizes))]))
@@ -226,9 +238,21 @@ def _first(rows: NDArray[np.intp], order: NDArray[np.float64], n: int) -> NDArra
     return rows[np.argsort(order[rows], kind="stable")[:n]]
 
 
-def _put_in_place(work: Path, folder: Path) -> None:
-    old = work / "replaced"
+def _forget_other_parts(job: Job, files: list[File], names: list[str], centers: NDArray[np.float32]) -> None:
+    """Remove what an earlier run wrote, unless this one would write the same."""
+    decisive = json.dumps([__version__, files, job.text_column, job.encoding, names]).encode() + centers.tobytes()
+    digest = hashlib.sha256(decisive).hexdigest()
+    mark = job.work / "written.txt"
+    if not mark.exists() or mark.read_text() != digest:
+        for path in job.table.iterdir():
+            path.unlink()
+        mark.write_text(digest)
+
+
+def _put_in_place(job: Job, folder: Path, parts: Set[Path]) -> None:
+    for path in set(job.table.iterdir()) - parts:  # half-written by a process that was killed
+        path.unlink()
     if folder.exists():
-        folder.replace(old)
-    (work / "table").replace(folder)
-    shutil.rmtree(work, ignore_errors=True)
+        folder.replace(job.work / "replaced")
+    job.table.replace(folder)
+    shutil.rmtree(job.work, ignore_errors=True)

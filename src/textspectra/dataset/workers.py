@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UserError
+from ..io.writing import replacing
 from ..validation import require
 
 CONNECT_SECONDS = 20
@@ -70,23 +71,19 @@ class Workers:
 
     def rows(self, parts: Sequence[tuple[Callable[..., Any], tuple[Any, ...], tuple[int, int]]], work: Path) -> Any:
         """Return the rows of all parts, each given by a function that loads it, its arguments and its shape."""
-        n = sum(shape[0] for _, _, shape in parts)
+        shape = sum(rows for _, _, (rows, _) in parts), parts[0][2][1]
         joined = work / "vectors.npy"
-        if not joined.exists():
-            partial = work / "vectors.partial.npy"
-            rows = np.lib.format.open_memmap(partial, "w+", np.float32, (n, parts[0][2][1]))
-            start = 0
-            for load, arguments, (size, _) in parts:
-                rows[start : start + size] = load(*arguments)
-                start += size
-            rows.flush()
-            partial.replace(joined)
+        with replacing(joined) as stream:  # not through a memory map, which a full disk would end without a word
+            header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(stream, header)
+            for load, arguments, _ in parts:
+                stream.write(np.ascontiguousarray(load(*arguments), "<f4").data)
         return np.load(joined, mmap_mode="r")
 
-    def save_parts(self, save: Callable[..., None], job: Any, values: Any, sizes: Mapping[int, int]) -> None:
-        """Call ``save(job, number, part)`` with the part of `values` of each file, given by its number and size."""
-        for number, part in zip(sizes, np.split(values, np.cumsum([*sizes.values()])[:-1]), strict=True):
-            save(job, number, part)
+    def save_parts(self, save: Callable[..., None], job: Any, values: Any, sizes: Mapping[Any, int]) -> None:
+        """Call ``save(job, file, part)`` with the part of `values` of each file, given with its size."""
+        for file, part in zip(sizes, np.split(values, np.cumsum([*sizes.values()])[:-1]), strict=True):
+            save(job, file, part)
 
 
 @contextmanager
@@ -132,8 +129,8 @@ class DaskWorkers(Workers):
         ]
         return da.concatenate(blocks)
 
-    def save_parts(self, save: Callable[..., None], job: Any, values: Any, sizes: Mapping[int, int]) -> None:
+    def save_parts(self, save: Callable[..., None], job: Any, values: Any, sizes: Mapping[Any, int]) -> None:
         """Save the part of each file where it is."""
         from ..engine.distributed import call_on_chunks
 
-        call_on_chunks(save, values.rechunk((tuple(sizes.values()),)), [(job, number) for number in sizes])
+        call_on_chunks(save, values.rechunk((tuple(sizes.values()),)), [(job, file) for file in sizes])

@@ -68,11 +68,11 @@ class Neighbours:
 
     def __call__(self) -> Any:
         """Make all chunks, as one array."""
-        return self[: len(self)]
+        return self.opened()[: len(self)]
 
     def opened(self) -> Any:
-        """Return what has the rows: the one chunk, or this."""
-        return self._recipes[0]() if len(self._recipes) == 1 else self
+        """Return what has the rows: the one chunk, or a copy of this, so that what it keeps goes with its user."""
+        return self._recipes[0]() if len(self._recipes) == 1 else Neighbours(self._recipes, self.sizes, self._sample)
 
     def __getitem__(self, rows: slice | NDArray[np.intp]) -> NDArray[Any]:
         if isinstance(rows, slice):

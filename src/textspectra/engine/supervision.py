@@ -148,7 +148,9 @@ def explained(error: BaseException) -> UserError | None:
             "A worker of the Dask cluster cannot import textspectra; install the same version of it on every worker."
         )
     if isinstance(error, CommClosedError | CancelledError):
-        return UserError("The connection to the Dask scheduler was lost. Run it again once the scheduler is back.")
+        return UserError(
+            "The Dask scheduler was lost, or it has cancelled the work. Run it again once the scheduler is back."
+        )
     return None
 
 
@@ -169,8 +171,10 @@ def check_workers() -> None:
             return ""
 
     for worker, theirs in sorted(client.run(version, on_error="return").items()):
-        if not isinstance(theirs, str):
+        if isinstance(theirs, OSError):
             continue  # it has just died; Dask gives its work to others
+        if isinstance(theirs, Exception):
+            raise UserError(f"The Dask worker {worker} cannot import textspectra ({theirs}); mend its installation.")
         if not theirs:
             raise UserError(
                 f"The Dask worker {worker} does not have textspectra; install version {ours} on every worker."
