@@ -32,9 +32,9 @@ def seconds(call: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
     return float(np.median(times)), result
 
 
-@lru_cache
+@lru_cache(maxsize=1)
 def mapped(path: str) -> Any:
-    """Open a file of vectors, once in each process."""
+    """Open a file of vectors; the last one stays open, and its pages count as memory of the process."""
     return np.load(path, mmap_mode="r")
 
 
