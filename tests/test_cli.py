@@ -29,7 +29,7 @@ def read_csv(path):
 
 
 def test_cluster_labels_every_row_and_changes_nothing_else(run, tickets, tmp_path):
-    done = run("cluster", tickets)
+    done = run("cluster", tickets, "--no-report")
     assert "texts in" in done.out
     assert "Cohesion Ratio" in done.out
     before, after = read_csv(tickets), read_csv(tmp_path / "tickets.clusters.csv")
@@ -46,7 +46,7 @@ def test_cluster_labels_every_row_and_changes_nothing_else(run, tickets, tmp_pat
 
 
 def test_json_summary_agrees_with_the_table(run, tickets, tmp_path):
-    summary = json.loads(run("cluster", tickets, "--json", "--algorithm", "hac", "--clusters", 7).out)
+    summary = json.loads(run("cluster", tickets, "--json", "--no-report", "--algorithm", "hac", "--clusters", 7).out)
     rows = read_csv(tmp_path / "tickets.clusters.csv")
     assert summary["k"] == 7 == len({row["cluster"] for row in rows} - {""})
     assert summary["texts"] == len(rows)
