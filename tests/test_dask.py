@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -176,6 +177,22 @@ def test_only_chunks_with_sampled_rows_are_read(planted):
         ts.estimate_k(lazy, method="spectral", max_sample=8, n_replicates=2, random_state=0)
     assert read
     assert len(read) < 20
+
+
+def test_chunks_that_were_read_together_are_let_go():
+    from textspectra.engine.recipes import Neighbours, Recipe
+
+    made = []
+
+    def read(n):
+        chunk = np.arange(n)
+        made.append(weakref.ref(chunk))
+        return chunk
+
+    both = Neighbours([Recipe({"chunk": (read, n)}, "chunk") for n in (3, 2)], (3, 2), np.empty(0, int))
+    assert both().tolist() == [0, 1, 2, 0, 1]
+    assert both.opened()[1:4].tolist() == [1, 2, 0]
+    assert [one() for one in made] == [None] * 4
 
 
 @pytest.mark.parametrize("call", [lambda X: ts.AutoKMeans(2, random_state=0).fit(X), lambda X: ts.estimate_k(X)])

@@ -18,7 +18,7 @@ from ..embedding import Backend, embed_texts, load_backend
 from ..errors import NoRowsError, UserError
 from ..io import TableFormat, TextTable, cluster_columns, list_column, read_table, with_columns, write_table
 from ..io.writing import replacing
-from ..rows import cosines_to_centers, nonzero_rows
+from ..rows import cosines_to_centers, nonzero_rows, scaled_rows
 
 
 class File(NamedTuple):
@@ -124,14 +124,12 @@ def _embed(job: Job, file: File) -> Embedded:
         else:
             vectors = list_column(table.table, job.embeddings)
         written = np.array([bool(text.strip()) for text in texts])
-        kept = np.asarray(vectors, np.float32)
-        strange = np.flatnonzero(~np.isfinite(kept).all(axis=1))
-        if len(strange):
-            raise UserError(f"the vector of row {strange[0]:,} has a NaN or a number that is too large for float32.")
-    usable = np.flatnonzero(written & nonzero_rows(kept))
+        usable = np.flatnonzero(written & nonzero_rows(vectors))
+        kept = np.asarray(vectors[usable], np.float32)
+        scaled_rows(kept, first_row=usable)  # a row that cannot be used is told while its file is known
     save_array(job.embedded("usable.npy", file), usable)
-    save_array(job.embedded("vectors.npy", file), kept[usable])
-    return Embedded(len(texts), int((~written).sum()), len(usable), kept.shape[1])
+    save_array(job.embedded("vectors.npy", file), kept)
+    return Embedded(len(texts), int((~written).sum()), len(usable), vectors.shape[1])
 
 
 def load_vectors(job: Job, file: File) -> NDArray[np.float32]:
