@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 ASSETS := src/textspectra/report/assets
-STYLES := $(ASSETS)/*.css src/textspectra/study/page/assets/*.css
+STYLES := $(ASSETS)/*.css src/textspectra_study/page/assets/*.css
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock
 
 .PHONY: demo test test-slow lint format picture bench bench-k bench-scale study lock clean venv-package

@@ -22,9 +22,9 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 from threadpoolctl import threadpool_limits
 
 import textspectra as ts
+from textspectra.arrays.rows import CountedRows
 from textspectra.embedding import embed_texts
-from textspectra.reproducible import reproducible_k
-from textspectra.rows import CountedRows
+from textspectra.granularity.reproducible import reproducible_k
 
 CELLS = ROOT / ".cache" / "k_recovery.jsonl"
 VECTORS = ROOT / ".cache" / "k_recovery"

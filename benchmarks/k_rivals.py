@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from textspectra.baselines import run_baseline
-from textspectra.spectral import read_spectrum
+from textspectra.granularity.spectral import read_spectrum
+from textspectra_study.baselines import run_baseline
 
 SAMPLE, SAMPLES, NEIGHBOURS = 1000, 5, 10
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from k_recovery import MODELS, Case, cases, load
 
-from textspectra.reproducible import _nearness, _principal_axes
-from textspectra.rows import CountedRows
+from textspectra.arrays.rows import CountedRows
+from textspectra.granularity.reproducible import _nearness, _principal_axes
 
 CLOUDS: dict[str, Callable[[Any, int, int], Any]] = {
     "round Gaussian cloud": lambda rng, n, d: rng.standard_normal((n, d)),

@@ -15,8 +15,8 @@ from k_rivals import RIVALS
 from k_structure import structure_table
 from scipy.stats import spearmanr
 
-from textspectra.kestimate import WIDTH, interval_around, suggest
-from textspectra.reproducible import CLEAR, STRUCTURE, TOLERANCE, Agreement, finest
+from textspectra.granularity.estimate import WIDTH, interval_around, suggest
+from textspectra.granularity.reproducible import CLEAR, STRUCTURE, TOLERANCE, Agreement, finest
 
 TOLERANCES = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05)
 WIDTHS = tuple(np.arange(0.5, 4.01, 0.1).round(1).tolist())

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from textspectra.study.algorithms import TITLES
-from textspectra.study.page.paper import DATASETS, OVERALL
-from textspectra.study.results import METRICS, Cell, DatasetFacts, Manifest, Results, Variant
+from textspectra_study.algorithms import TITLES
+from textspectra_study.page.paper import DATASETS, OVERALL
+from textspectra_study.results import METRICS, Cell, DatasetFacts, Manifest, Results, Variant
 
 NAMES = {
     "DBpedia Title": "dbpedia_title",

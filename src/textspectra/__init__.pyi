@@ -1,13 +1,13 @@
-from .clustering import AutoAgglomerative, AutoKMeans
-from .cohesion import ClusterCohesion, CohesionReport, cohesion_ratio, cohesion_report
+from .clustering.tree import MergeTree
 from .errors import UserError
-from .evaluation import evaluate
-from .kestimate import KEstimate, Suggestion, estimate_k
-from .pipeline import cluster_texts
-from .result import TextClustering
-from .spectral import k_from_spectrum
-from .spectrum import laplacian_eigenvalues
-from .tree import MergeTree
+from .estimators import AutoAgglomerative, AutoKMeans
+from .granularity.estimate import KEstimate, Suggestion, estimate_k
+from .granularity.laplacian import laplacian_eigenvalues
+from .granularity.spectral import k_from_spectrum
+from .metrics.cohesion import ClusterCohesion, CohesionReport, cohesion_ratio, cohesion_report
+from .metrics.evaluation import evaluate
+from .texts.pipeline import cluster_texts
+from .texts.result import TextClustering
 
 __all__ = [
     "AutoAgglomerative",

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
-from .engine import Folded, align, fold_blocks, is_dask, map_rows
+from .arrays.engine import Folded, align, fold_blocks, is_dask, map_rows
 from .errors import UserError
 
 MAX_TOTAL_WEIGHT = 1e15
@@ -27,7 +27,7 @@ def check_embeddings(
 ) -> NDArray[Any]:
     """Return `X` as a two-dimensional array of numbers without copying or reading its values.
 
-    The values themselves are checked where rows are read, in :mod:`textspectra.rows`, so
+    The values themselves are checked where rows are read, in :mod:`textspectra.arrays.rows`, so
     that a memory map of any size passes through here at no cost. With an `estimator`, the number
     and names of the features are recorded on it (or compared, when ``reset=False``), as
     scikit-learn wants it. A Dask array stays one, and the sizes of its chunks are known afterwards.
@@ -59,8 +59,8 @@ def check_embeddings(
 
 
 def _check_dask(X: Any, minimum: int, estimator: BaseEstimator | None, reset: bool) -> Any:
-    from .engine.distributed import with_known_chunks
-    from .engine.supervision import check_workers
+    from .arrays.engine.distributed import with_known_chunks
+    from .arrays.engine.supervision import check_workers
 
     if X.ndim != 2:
         raise UserError(f"Expected 2D array, got {X.ndim}D array instead: X must have a row of numbers for each text.")
@@ -97,7 +97,7 @@ def check_labels(labels: ArrayLike | Sequence[Hashable], X: Any) -> tuple[Any, l
 
 
 def _check_dask_labels(labels: Any, n_rows: int) -> tuple[Any, list[Hashable]]:
-    from .engine.distributed import with_known_chunks
+    from .arrays.engine.distributed import with_known_chunks
 
     if labels.ndim != 1:
         raise UserError(f"labels must be one-dimensional, one label a row, but its shape is {labels.shape}.")
@@ -199,7 +199,7 @@ def check_weights(sample_weight: Any, X: Any) -> tuple[Any, float]:
         return None, 1.0
     n_rows = len(X)
     if is_dask(sample_weight) and is_dask(X):
-        from .engine.distributed import with_known_chunks
+        from .arrays.engine.distributed import with_known_chunks
 
         weights = with_known_chunks(sample_weight.astype(np.float64))
     else:

@@ -13,8 +13,8 @@ pytest.importorskip("httpx", reason="needs the extra openai")
 
 from textspectra.embedding import embed_texts, load_backend
 from textspectra.embedding.openai import OpenAIBackend
+from textspectra.embedding.openai_http import OpenAIServer
 from textspectra.errors import UserError
-from textspectra.openai_http import OpenAIServer
 
 
 def vector(text):

@@ -33,7 +33,7 @@ from .common import (
 
 if TYPE_CHECKING:
     from ..io import TextTable
-    from ..result import TextClustering
+    from ..texts.result import TextClustering
 
 
 @click.command("cluster")
@@ -97,10 +97,10 @@ def run(
     """Do what the command does, but print nothing."""
     from dataclasses import replace
 
-    from ..hierarchy import hierarchy_of
     from ..io import cluster_columns, column_values, output_paths_free
-    from ..pipeline import cluster_texts
-    from ..storage import model_folder_free
+    from ..texts.hierarchy import hierarchy_of
+    from ..texts.pipeline import cluster_texts
+    from ..texts.storage import model_folder_free
 
     n_clusters = _number_of_clusters(clusters)
     tell("reading")
@@ -146,8 +146,8 @@ def run_on_many(
     name_with: str | None, spreadsheet_safe: bool, truth: str | None, no_report: bool, **chosen: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """Group the texts of all files that a pattern stands for, and return what to print."""
-    from ..dataset import cluster_files
     from ..io import matching_files
+    from ..texts.files import cluster_files
     from .summary import summarize_dataset
 
     for option, value in (("--name-with", name_with), ("--truth", truth), ("--spreadsheet-safe", spreadsheet_safe)):
@@ -198,8 +198,8 @@ def _number_of_clusters(clusters: str) -> Any:
 def _named_by(model: str, result: TextClustering) -> TextClustering:
     from dataclasses import replace
 
-    from ..naming import name_topics
-    from ..openai_http import OpenAIServer
+    from ..embedding.openai_http import OpenAIServer
+    from ..topics.chat_names import name_topics
 
     return replace(
         result, topics=tuple(name_topics(result.topics, result.corpus.rows, model=model, server=OpenAIServer()))

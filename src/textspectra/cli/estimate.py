@@ -40,9 +40,9 @@ def command(
     method: Literal["auto", "reproducible", "spectral"], seed: int, quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Tell how many groups the texts of FILE have, with the interval of the estimate."""
+    from ..arrays.rows import nonzero_rows
     from ..errors import UserError
-    from ..kestimate import estimate_k
-    from ..rows import nonzero_rows
+    from ..granularity.estimate import estimate_k
 
     with stages(quiet=quiet or as_json) as tell:
         tell("reading")

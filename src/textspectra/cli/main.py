@@ -39,7 +39,9 @@ class LazyCommands(click.Group):
         """Import the command."""
         if name not in COMMANDS:
             return None
-        command: click.Command = importlib.import_module(f"{__package__}.{name}").command
+        # The study is a package of its own, beside this one.
+        module = "textspectra_study.command" if name == "study" else f"{__package__}.{name}"
+        command: click.Command = importlib.import_module(module).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

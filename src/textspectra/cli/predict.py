@@ -36,7 +36,7 @@ def command(
 ) -> None:  # fmt: skip
     """Add the columns cluster and cluster_name to the texts of FILE, by the saved MODEL folder."""
     from ..io import cluster_columns, output_paths_free
-    from ..result import TextClustering
+    from ..texts.result import TextClustering
 
     with stages(quiet=quiet) as tell:
         tell("reading")

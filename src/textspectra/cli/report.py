@@ -10,7 +10,7 @@ import click
 from .common import overwrite_option, quiet_option, stages
 
 if TYPE_CHECKING:
-    from ..result import TextClustering
+    from ..texts.result import TextClustering
 
 model_argument = click.argument("model", metavar="MODEL")
 embeddings_option = click.option(
@@ -41,6 +41,6 @@ def command(model: str, out: str | None, embeddings: str | None, overwrite: bool
 def load_model(model: str, embeddings: str | None) -> TextClustering:
     """Load a model folder, with its embeddings if a file of them is given."""
     from ..io import read_embeddings
-    from ..result import TextClustering
+    from ..texts.result import TextClustering
 
     return TextClustering.load(model, embeddings=None if embeddings is None else read_embeddings(Path(embeddings)))

@@ -35,10 +35,10 @@ def command(
     embeddings: str | None, no_cache: bool, seed: int, quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Score the clustering in a column of FILE: the Cohesion Ratio and every other metric."""
+    from ..arrays.rows import nonzero_rows
     from ..errors import UserError
-    from ..evaluation import evaluate
     from ..io import column_values
-    from ..rows import nonzero_rows
+    from ..metrics.evaluation import evaluate
 
     with stages(quiet=quiet or as_json) as tell:
         tell("reading")

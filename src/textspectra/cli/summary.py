@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..dataset import DatasetClustering
-    from ..kestimate import KEstimate
-    from ..result import TextClustering
-    from ..topics import Topic
+    from ..granularity.estimate import KEstimate
+    from ..texts.files import DatasetClustering
+    from ..texts.result import TextClustering
+    from ..topics.describe import Topic
 
 OUTPUTS = {
     "report": "open this in a browser, the groups to explore",

@@ -1,6 +1,1 @@
-"""K-Means and Ward clustering that find their own number of clusters."""
-
-from .agglomerative import AutoAgglomerative
-from .kmeans import AutoKMeans
-
-__all__ = ["AutoAgglomerative", "AutoKMeans"]
+"""Which row is in which of k groups: Lloyd's passes and Ward's merge tree."""

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engine import Folded
-from ..rows import fold_rows, map_unit_rows, sum_by_code
+from ..arrays.engine import Folded
+from ..arrays.rows import fold_rows, map_unit_rows, sum_by_code
 
 TOLERANCE = 1e-5
 """Lloyd's algorithm stops when a pass lowers the inertia by less than this share."""

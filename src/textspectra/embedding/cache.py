@@ -17,16 +17,7 @@ import platformdirs
 from numpy.typing import NDArray
 
 from .base import Backend, identity, text_keys
-from .segments import (
-    TEMPORARY,
-    KeyIndex,
-    Segment,
-    count_rows,
-    discard,
-    open_segments,
-    segment_paths,
-    write_segment,
-)
+from .segments import TEMPORARY, KeyIndex, Segment, count_rows, discard, open_segments, segment_paths, write_segment
 
 READ_ROWS = 4096
 """Vectors that are read at a time: a few MB, so that a look-up of millions needs no memory of its own."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from ..openai_http import OpenAIServer
+from .openai_http import OpenAIServer
 
 REQUEST_CHARACTERS = 400_000
 """Characters sent at once, to stay below the 300,000 tokens that OpenAI takes in one request."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..kestimate import KEstimate, estimate_from_rows
-from ..reproducible import Agreement
-from ..rows import CountedRows
+from ..arrays.rows import CountedRows
+from ..granularity.estimate import KEstimate, estimate_from_rows
+from ..granularity.reproducible import Agreement
 
 
 def k_evidence(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..tree import MergeTree
+from ..clustering.tree import MergeTree
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Levels:
     Examples
     --------
     >>> import numpy as np
-    >>> from textspectra.tree import ward_tree
+    >>> from textspectra.clustering.tree import ward_tree
     >>> levels = top_levels(ward_tree(np.array([[0.0], [9.0], [1.0], [5.0]], np.float32), np.ones(4)), 3)
     >>> levels.codes, levels.spans.tolist()
     (array([0, 1, 0, 2]), [[0, 1], [1, 2], [2, 3], [1, 3], [0, 3]])

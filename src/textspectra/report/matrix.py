@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..rows import take_units
-from ..similarity import cosine_graph
+from ..arrays.rows import take_units
+from ..granularity.laplacian import cosine_graph
 from .shown import Shown
 
 SIDE = 240

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cohesion import BATCHES, linear_means, n_pairs, negative_mean
-from ..keywords import rank_keywords
+from ..arrays.rows import cluster_sums, take_units
+from ..metrics.cohesion import BATCHES, linear_means, n_pairs, negative_mean
 from ..parallel import run_tasks
-from ..result import TextClustering
-from ..rows import cluster_sums, take_units
-from ..topics import MAX_NAME, choose_name, typical_rows
-from ..words import clean_text
+from ..texts.result import TextClustering
+from ..topics.describe import MAX_NAME, choose_name, typical_rows
+from ..topics.keywords import rank_keywords
+from ..topics.words import clean_text
 from .levels import Levels
 from .shown import Shown
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..rows import take_units
+from ..arrays.rows import take_units
 from .levels import Levels
 
 SILHOUETTE_ROWS = 2000

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from ..rows import map_unit_rows, take_units
+from ..arrays.rows import map_unit_rows, take_units
 
 LANDMARKS = 4000
 """Rows that t-SNE arranges; the others are placed among them."""

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..corpus import Corpus
-from ..result import TextClustering
+from ..texts.corpus import Corpus
+from ..texts.result import TextClustering
 from .levels import Levels
 
 MAX_POINTS = 100_000

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UserError
-from ..result import TextClustering
+from ..texts.result import TextClustering
 from .write import fingerprint
 
 FORMAT = "textspectra-state-1"

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..corpus import Corpus
+from ..arrays.rows import CountedRows
 from ..errors import UserError
-from ..hierarchy import hierarchy_of
 from ..io.writing import output_paths_free, replacing
-from ..result import TextClustering
-from ..rows import CountedRows
+from ..texts.corpus import Corpus
+from ..texts.hierarchy import hierarchy_of
+from ..texts.result import TextClustering
 from ..validation import check_labels, is_missing
 from .evidence import k_evidence
 from .levels import Levels, top_levels

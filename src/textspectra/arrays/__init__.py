@@ -1,0 +1,1 @@
+"""How rows are read and drawn, wherever they are: in memory, in a memory map, on Dask."""

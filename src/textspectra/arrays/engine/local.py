@@ -1,0 +1,102 @@
+"""Blocks of rows of arrays in memory or in memory maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...parallel import run_tasks, stream_tasks
+from .index import Index
+
+BLOCK_BYTES = 2**22
+"""Size of the float32 copy that a block of rows becomes: small enough to stay in a core's cache."""
+
+
+class Folded(NamedTuple):
+    """What a block of rows gives: statistics to be combined with those of other blocks, and a value a row or None."""
+
+    statistics: Any
+    per_row: Any = None
+
+
+def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
+    """Yield the slices that cut `n_rows` into blocks; they depend on the shape alone.
+
+    Examples
+    --------
+    >>> list(row_blocks(5000, 256))
+    [slice(0, 4096, None), slice(4096, 5000, None)]
+    """
+    step = max(1, BLOCK_BYTES // (4 * max(1, n_columns)))
+    for start in range(0, max(n_rows, 1), step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def fold_blocks(
+    function: Callable[..., Folded],
+    arrays: Sequence[NDArray[Any] | None],
+    *,
+    combine: Callable[[Any, Any], Any],
+    n_jobs: int | None = None,
+    first_row: int = 0,
+) -> Folded:
+    """Call ``function(first_row, *parts)`` for each block, combine the statistics, and join what each row got."""
+    columns = int(np.prod(arrays[0].shape[1:], dtype=int)) if arrays[0] is not None else 1
+    blocks = list(row_blocks(n_rows(arrays), columns))
+
+    def on_block(block: slice) -> Folded:
+        return function(first_row + block.start, *(None if array is None else array[block] for array in arrays))
+
+    if len(blocks) == 1 or n_jobs == 1:  # a pool of threads would cost more than the work
+        results: Iterable[Folded] = map(on_block, blocks)
+    else:
+        results = stream_tasks(on_block, ((block,) for block in blocks), n_jobs=n_jobs)
+    per_row: list[Any] = []
+
+    def statistics() -> Iterator[Any]:
+        for result in results:
+            per_row.append(result.per_row)
+            yield result.statistics
+
+    total = reduce(combine, statistics())
+    return Folded(total, None if per_row[0] is None else np.concatenate(per_row))
+
+
+def n_rows(arrays: Sequence[Any]) -> int:
+    """Return the length that aligned arrays share; some of them may be None."""
+    return next(len(array) for array in arrays if array is not None)
+
+
+class Draws:
+    """Rows to be drawn by their positions in an index, and functions to be called on what was drawn."""
+
+    def __init__(self, arrays: Sequence[NDArray[Any] | None], index: Callable[..., Index], by: Any) -> None:
+        self._arrays = arrays
+        self._index = index(n_rows(arrays), by)
+        self.totals = self._index.totals
+
+    def take(self, key: int, positions: NDArray[np.intp]) -> list[Any]:
+        """Return the numbers of rows, and what each array has of them."""
+        rows = self._index.find(key, positions)
+        return [rows, *(None if array is None else array[rows] for array in self._arrays)]
+
+    def map(
+        self, function: Callable[..., Any], requests: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
+    ) -> list[Any]:
+        """Call ``function(rows, *parts, *rest)`` for each request ``(key, positions, *rest)``, results in order."""
+
+        def drawn() -> Iterator[tuple[Any, ...]]:
+            for key, positions, *rest in requests:
+                yield *self.take(key, positions), *rest
+
+        return run_tasks(function, drawn(), n_jobs=n_jobs)
+
+    def run(
+        self, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
+    ) -> list[Any]:
+        """Call ``function(*task)`` for each task, where the rows are, results in order."""
+        return run_tasks(function, tasks, n_jobs=n_jobs)

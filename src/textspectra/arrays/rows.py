@@ -1,0 +1,341 @@
+"""Rows of embeddings as unit vectors, read block by block, and their sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ..errors import UserError
+from .engine import Folded, add, count_draws, fold_blocks, is_dask, map_rows, member_draws
+
+Result = TypeVar("Result")
+
+ORDINARY_NORMS = (1e-12, 1e15)
+"""Norms outside these are computed again in float64, where neither overflow nor underflow reaches them."""
+
+
+def scaled_rows(
+    rows: NDArray[Any], *, first_row: int | NDArray[np.intp] = 0
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return `rows` in float32, and the factor that gives each of them length 1.
+
+    A float32 array comes back as it is, not copied: most sums and products need only the factors.
+
+    Parameters
+    ----------
+    rows : array of shape (n, d)
+        Numbers of any type.
+    first_row : int or array of int
+        The row number of ``rows[0]`` in the caller's data, or the row numbers of all rows; used in
+        error messages only.
+
+    Raises
+    ------
+    UserError
+        Where a row has a NaN or an infinity, or is all zeros; the message names the row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scaled_rows(np.array([[3.0, 4.0], [0.0, 2.0]]))
+    (array([[3., 4.],
+           [0., 2.]], dtype=float32), array([0.2, 0.5], dtype=float32))
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        narrow = np.asarray(rows, np.float32)
+        norms = np.sqrt(np.einsum("ij,ij->i", narrow, narrow))
+        scale = 1 / norms
+    low, high = ORDINARY_NORMS
+    unusual = np.flatnonzero(~((norms > low) & (norms < high)))
+    if len(unusual):
+        narrow = np.array(narrow)
+        narrow[unusual] = _carefully_scaled(rows[unusual], unusual, first_row)
+        scale[unusual] = 1
+    return narrow, scale
+
+
+def unit_rows(rows: NDArray[Any], *, first_row: int | NDArray[np.intp] = 0) -> NDArray[np.float32]:
+    """Return a float32 copy of `rows` with every row scaled to length 1; errors as in :func:`scaled_rows`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 2.0]]))
+    array([[0.6, 0.8],
+           [0. , 1. ]], dtype=float32)
+    """
+    narrow, scale = scaled_rows(rows, first_row=first_row)
+    return np.multiply(narrow, scale[:, None], order="C")
+
+
+def _carefully_scaled(
+    rows: NDArray[Any], positions: NDArray[np.intp], first_row: int | NDArray[np.intp]
+) -> NDArray[np.float64]:
+    wide = np.asarray(rows, np.float64)
+    peaks = np.abs(wide).max(axis=1, initial=0)
+    numbers = positions + first_row if isinstance(first_row, int) else first_row[positions]
+    broken = ~np.isfinite(peaks)
+    if broken.any():
+        raise UserError(
+            f"X has a NaN or an infinite value in {_name_rows(numbers[broken])}; remove such rows or embed them again."
+        )
+    zero = peaks == 0
+    if zero.any():
+        raise UserError(f"X is all zeros in {_name_rows(numbers[zero])}, so it has no direction. Remove such rows.")
+    wide = wide / peaks[:, None]
+    scaled: NDArray[np.float64] = wide / np.sqrt(np.einsum("ij,ij->i", wide, wide))[:, None]
+    return scaled
+
+
+def _name_rows(numbers: NDArray[np.intp]) -> str:
+    more = f", and {len(numbers) - 1:,} more in this block of rows" if len(numbers) > 1 else ""
+    return f"row {numbers[0]} (counting from 0{more})"
+
+
+def take_units(X: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Return the given rows of `X`, scaled to length 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> take_units(np.eye(3) * 5, np.array([2, 0]))
+    array([[0., 0., 1.],
+           [1., 0., 0.]], dtype=float32)
+    """
+    return unit_rows(X[rows], first_row=rows)
+
+
+class CountedRows:
+    """The data in which row i of `X` occurs ``counts[i]`` times, as something to draw unit rows from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = CountedRows(np.eye(2), np.array([3, 1]))
+    >>> len(rows), rows.draw(4, np.random.default_rng(0)).sum(axis=0)
+    (4, array([3., 1.], dtype=float32))
+    """
+
+    def __init__(self, X: Any, counts: Any = None) -> None:
+        self.X = X
+        self._draws = count_draws([X], counts)
+
+    def __len__(self) -> int:
+        return int(self._draws.totals[0])
+
+    def positions(self, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Return `size` random positions in the data; all of them, in order, where there are no more."""
+        n = len(self)
+        return np.arange(n) if size == n else rng.choice(n, size, replace=False, shuffle=False)
+
+    def map(
+        self, function: Callable[..., Result], requests: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
+    ) -> list[Result]:
+        """Call ``function(units, *rest)`` for each request ``(positions, *rest)``, in parallel, results in order.
+
+        `units` are the rows at these positions, scaled to length 1; they go where the function runs.
+        """
+        return self._draws.map(OnUnits(function), ((0, *request) for request in requests), n_jobs=n_jobs)
+
+    def run(
+        self, function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
+    ) -> list[Result]:
+        """Call ``function(*task)`` for each task where the rows are, in parallel, results in order."""
+        return self._draws.run(function, tasks, n_jobs=n_jobs)
+
+    def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.float32]:
+        """Return `size` random rows, scaled to length 1; all of them, in order, where there are no more."""
+        rows, part = self._draws.take(0, self.positions(size, rng))
+        return unit_rows(part, first_row=rows)
+
+
+class OnUnits:
+    """A function of unit rows as one of drawn rows: ``function(units, *rest)``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> OnUnits(lambda units: units)(np.array([0]), np.array([[3.0, 4.0]]))
+    array([[0.6, 0.8]], dtype=float32)
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, rows: NDArray[np.intp], part: NDArray[Any], *rest: Any) -> Any:
+        """Scale the rows and call the function."""
+        return self.function(unit_rows(part, first_row=rows), *rest)
+
+
+def map_members(
+    function: Callable[..., Result], X: Any, codes: Any, n_codes: int, requests: Iterable[tuple[Any, ...]]
+) -> list[Result]:
+    """Call ``function(units, *rest)`` for each request ``(code, positions, *rest)``: rows of a cluster, by position.
+
+    The code may be ALL_ROWS as well.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> map_members(lambda units: units, np.eye(3), np.array([0, 1, 0]), 2, [(0, np.array([1]))])
+    [array([[0., 0., 1.]], dtype=float32)]
+    """
+    return member_draws([X], codes, n_codes).map(OnUnits(function), requests)
+
+
+def fold_rows(
+    function: Callable[..., Folded],
+    X: Any,
+    *aligned: Any,
+    combine: Callable[[Any, Any], Any] = add,
+    n_jobs: int | None = None,
+) -> Folded:
+    """Call ``function(rows, scale, *parts)`` for each block of rows of `X`, and combine what it gives.
+
+    `rows` and `scale` are those of :func:`scaled_rows`; the `aligned` arrays have an entry a row and are cut like
+    `X`, and one that is None stands for ones. The rest is as in
+    :func:`textspectra.arrays.engine.fold_blocks`. Blocks of an array in memory and their order do not depend on
+    `n_jobs`, so neither do sums.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fold_rows(lambda rows, scale: Folded((len(rows),)), np.ones((5000, 256))).statistics
+    (5000,)
+    """
+
+    def on_block(first_row: int, part: NDArray[Any], *parts: Any) -> Folded:
+        rows, scale = scaled_rows(part, first_row=first_row)
+        return function(rows, scale, *(np.ones(len(rows)) if one is None else one for one in parts))
+
+    return fold_blocks(on_block, X, *aligned, combine=combine, n_jobs=n_jobs)
+
+
+def map_unit_rows(
+    function: Callable[..., NDArray[Any]], X: Any, *aligned: Any, dtype: type = np.intp, n_jobs: int | None = None
+) -> Any:
+    """Return ``function(rows, scale, *parts)`` of all rows, an entry each; on Dask it is worked out when it is needed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> map_unit_rows(lambda rows, scale: 1 / scale, np.array([[3.0, 4.0]]), dtype=np.float32)
+    array([5.], dtype=float32)
+    """
+
+    def on_block(first_row: int, part: NDArray[Any], *parts: Any) -> NDArray[Any]:
+        return function(*scaled_rows(part, first_row=first_row), *parts)
+
+    return map_rows(on_block, X, *aligned, dtype=dtype, n_jobs=n_jobs)
+
+
+def cosines_to_centers(X: Any, codes: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Any:
+    """Return the cosine of each row with the centre of its code.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cosines_to_centers(np.array([[3.0, 4.0]]), np.array([1]), np.array([[1, 0], [0, 2]], np.float32))
+    array([0.8], dtype=float32)
+    """
+    directions = centers / np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+
+    def cosines(rows: NDArray[np.float32], scale: NDArray[np.float32], code: NDArray[np.intp]) -> NDArray[np.float32]:
+        cosine: NDArray[np.float32] = np.einsum("ij,ij->i", rows, directions[code]) * scale
+        return cosine
+
+    return map_unit_rows(cosines, X, codes, dtype=np.float32, n_jobs=n_jobs)
+
+
+def check_rows(X: Any, *, n_jobs: int | None = None) -> None:
+    """Read `X` once and raise where a row cannot be scaled to length 1.
+
+    A Dask array is not read for that: what is used of it is checked where it is read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_rows(np.array([[1.0, 2.0], [0.0, 0.0]]))
+    Traceback (most recent call last):
+        ...
+    textspectra.errors.UserError: X is all zeros in row 1 (counting from 0), so it has no direction. Remove such rows.
+    """
+    if not is_dask(X):
+        fold_rows(lambda rows, scale: Folded(()), X, n_jobs=n_jobs)
+
+
+def nonzero_rows(X: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows have a value that is not zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nonzero_rows(np.array([[0.0, 0.0], [0.0, 1.0]]))
+    array([False,  True])
+    """
+    step = max(1, 2**20 // max(1, X.shape[1]))
+    return np.concatenate([X[start : start + step].any(axis=1) for start in range(0, len(X), step)])
+
+
+def cluster_sums(
+    X: Any, codes: Any, n_clusters: int, *, weights: Any = None, n_jobs: int | None = None
+) -> NDArray[np.float64]:
+    """Return the sum of the unit rows of each cluster, in one pass over `X`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cluster_sums(np.array([[2.0, 0.0], [0.0, 3.0], [5.0, 0.0]]), np.array([0, 1, 0]), 2)
+    array([[2., 0.],
+           [0., 1.]])
+    """
+    return sums_and_sizes(X, codes, n_clusters, weights=weights, n_jobs=n_jobs)[0]
+
+
+class SumsAndSizes(NamedTuple):
+    """The sum of the unit rows of each cluster, and how many they are."""
+
+    sums: NDArray[np.float64]
+    sizes: NDArray[np.intp]
+
+
+def sums_and_sizes(
+    X: Any, codes: Any, n_clusters: int, *, weights: Any = None, n_jobs: int | None = None
+) -> SumsAndSizes:
+    """Return :func:`cluster_sums` and the number of rows of each cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sums_and_sizes(np.array([[2.0, 0.0], [0.0, 3.0], [5.0, 0.0]]), np.array([0, 1, 0]), 2)[1]
+    array([2, 1])
+    """
+
+    def on_block(rows: NDArray[np.float32], scale: NDArray[np.float32], code: Any, weight: Any) -> Folded:
+        sums = sum_by_code(rows, code, n_clusters, scale * weight.astype(np.float32))
+        return Folded((sums.astype(np.float64), np.bincount(code, minlength=n_clusters)))
+
+    return SumsAndSizes(*fold_rows(on_block, X, codes, weights, n_jobs=n_jobs).statistics)
+
+
+def sum_by_code(
+    rows: NDArray[np.float32], codes: NDArray[np.intp], n_codes: int, weights: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return the weighted sum of the rows of each code.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = np.array([[1, 0], [0, 1], [1, 1]], np.float32)
+    >>> sum_by_code(rows, np.array([0, 1, 1]), 2, np.ones(3, np.float32))
+    array([[1., 0.],
+           [1., 2.]], dtype=float32)
+    """
+    n = len(codes)
+    members = sparse.csc_array((weights, codes, np.arange(n + 1)), shape=(n_codes, n))
+    summed: NDArray[np.float32] = members @ rows
+    return summed

@@ -1,0 +1,302 @@
+"""How many groups: the estimate, what it rests on, and the ways to get it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays.rows import CountedRows, check_rows
+from ..errors import UserError
+from ..validation import RandomState, check_embeddings, check_whole_number, make_generator
+from .reproducible import Agreement, reproducible_k, smooth
+from .spectral import Rule, Spectrum, spectral_k
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Method = Literal["auto", "reproducible", "spectral"]
+
+FEWEST_ROWS = 64
+"""Below this, halves of the data are too small to be compared, and "auto" reads the spectrum instead."""
+
+WIDTH = 2.1
+"""Half the width of the interval in ln k, where the halves have nothing in common; see `interval_around`."""
+
+APART = 2.0
+"""Factor between any two suggestions, at least."""
+
+
+Name = Literal["coarser", "coarse", "suggested", "fine", "finer"]
+NAMES: tuple[Name, ...] = get_args(Name)
+
+
+class Suggestion(NamedTuple):
+    """One way to cut the data: its name, its number of groups, and how well two halves of the data agree on it.
+
+    Examples
+    --------
+    >>> import numpy as np, textspectra as ts
+    >>> ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0).suggestions[-1]
+    Suggestion(name='suggested', k=8, score=1.0)
+    """
+
+    name: Name
+    k: int
+    score: float
+
+
+@dataclass(frozen=True)
+class KEstimate:
+    """The estimated number of groups, with its uncertainty and the evidence for it.
+
+    Attributes
+    ----------
+    k : int
+        The estimate; 1 means that the data shows no groups.
+    interval : tuple of int
+        A range that includes `k`. By reproducibility: where the number of groups that people mean should
+        lie, calibrated to hold it for 95 % of labelled text sets (it held 86 to 93 % of sets it was not calibrated
+        on). By the spectrum: what 95 % of other random samples of this data would have said.
+    confidence : float
+        From 0 to 1. By reproducibility: the score of k, which is how far two halves of the data agree on k groups
+        beyond what a structureless cloud explains. By the spectrum: the share of samples in which a jump was found.
+    suggestions : tuple of Suggestion
+        Up to three granularities, from coarse to fine, each with its score.
+    method : {"reproducible", "spectral"}
+        What the estimate comes from.
+    n_samples : int
+        Rows of the data.
+    replicates : ndarray of int
+        The estimate from other random halvings, or from each sample behind the interval.
+    agreement : Agreement or None
+        The score over k, where the method is "reproducible".
+    spectrum : Spectrum or None
+        Eigenvalues and jumps, where the method is "spectral".
+
+    Examples
+    --------
+    >>> import numpy as np, textspectra as ts
+    >>> X = np.repeat(np.eye(8), 20, axis=0)
+    >>> estimate = ts.estimate_k(X, random_state=0)
+    >>> estimate
+    8 groups (95 % interval 8 to 8), the finest that two halves of the 160 rows agree on
+    >>> [(suggestion.name, suggestion.k) for suggestion in estimate.suggestions]
+    [('coarse', 4), ('suggested', 8)]
+    """
+
+    k: int
+    interval: tuple[int, int]
+    confidence: float
+    suggestions: tuple[Suggestion, ...]
+    method: Literal["reproducible", "spectral"]
+    n_samples: int
+    replicates: NDArray[np.intp] = field(compare=False)
+    agreement: Agreement | None = field(compare=False)
+    spectrum: Spectrum | None
+
+    def __repr__(self) -> str:
+        if self.k == 1 and self.spectrum is None:
+            return f"1 group: {NO_STRUCTURE}"
+        low, high = self.interval
+        plural = "group" if self.k == 1 else "groups"
+        return f"{self.k} {plural} (95 % interval {low} to {high}), {self._source()}"
+
+    def _source(self) -> str:
+        if self.spectrum is None:
+            return f"the finest that two halves of the {self.n_samples:,} rows agree on"
+        size, share = len(self.spectrum.eigenvalues), self.spectrum.fallback_fraction
+        if size == self.n_samples:
+            return f"from the spectrum of all {size:,} rows" + ("; no jump was found" if share else "")
+        doubt = f"; no jump in {share:.0%}" if share else ""
+        return f"from random samples of {size:,} out of {self.n_samples:,} rows{doubt}"
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the evidence: the score over k with its suggestions, or the spectrum (Figure 1 of the paper).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        matplotlib Axes
+            Needs ``pip install "textspectra[plot]"``.
+
+        Examples
+        --------
+        >>> import numpy as np, textspectra as ts
+        >>> X = np.repeat(np.eye(8), 20, axis=0)
+        >>> ts.estimate_k(X, method="spectral", random_state=0).plot().get_xlabel()
+        'index of the eigenvalue'
+        """
+        from .plots import plot_agreement, plot_spectrum
+
+        return plot_agreement(self, ax) if self.spectrum is None else plot_spectrum(self, ax)
+
+
+NO_STRUCTURE = "no structure here; the rows lie like one cloud, with no groups that could be told apart"
+
+
+def estimate_k(
+    X: ArrayLike,
+    *,
+    method: Method = "auto",
+    window: int = 3,
+    max_sample: int = 1000,
+    n_replicates: int | None = None,
+    zscore: bool = False,
+    fallback: int = 5,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+) -> KEstimate:
+    """Estimate how many groups there are, with the granularities next to it and a measure of trust.
+
+    Every method works on random samples, so the time hardly grows with the number of rows.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Embeddings: an array or memory map of any numeric type, or a data frame of numbers. It
+        is neither copied nor changed. Of a Dask array, only the chunks with sampled rows are read, and the
+        samples are worked on by Dask's workers.
+    method : {"auto", "reproducible", "spectral"}
+        "reproducible" splits the rows in random halves, groups each half by itself at every k and compares the
+        two; k is the finest grouping on which they agree as well as on any, once what a structureless cloud of
+        the same spectrum would give is taken off. It answers 1 where there is no structure. "spectral"
+        is the paper's rule, the last jump in the Laplacian spectrum (:func:`k_from_spectrum`), averaged over samples.
+        "auto" is "reproducible" from 64 rows on and "spectral" below.
+    window, max_sample, n_replicates, zscore, fallback
+        Options of the spectral method: the length of the moving average, rows in a sample, number of samples (by
+        default ``round(10 · log2 n)``, and 40 for samples that serve the interval alone), whether to standardize
+        similarities before rectifying them, and the answer of a sample that shows no jump.
+    random_state : int, RandomState, Generator or None
+        The same int gives the same result for any `n_jobs`.
+    n_jobs : int, optional
+        Samples worked on at a time; all cores by default. An active ``joblib.parallel_config``
+        chooses the back end: "threading", "loky", "dask", or one that another package registers.
+
+    Returns
+    -------
+    KEstimate
+
+    Examples
+    --------
+    >>> import numpy as np, textspectra as ts
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat(np.eye(12), 40, axis=0) + 0.03 * rng.standard_normal((480, 12))
+    >>> ts.estimate_k(X, random_state=0).k
+    12
+    >>> ts.estimate_k(X, method="spectral", max_sample=200, random_state=0)
+    12 groups (95 % interval 12 to 12), from random samples of 200 out of 480 rows
+    >>> ts.estimate_k(rng.standard_normal((500, 12)), random_state=0)
+    1 group: no structure here; the rows lie like one cloud, with no groups that could be told apart
+    """
+    if method not in get_args(Method):
+        raise UserError(f"method must be one of {', '.join(get_args(Method))}, but it is {method!r}.")
+    X = check_embeddings(X)
+    rule = Rule(
+        check_whole_number("window", window, low=1),
+        check_whole_number("max_sample", max_sample, low=2 * window + 2, hint="Twice the window and 2 are needed."),
+        None if n_replicates is None else check_whole_number("n_replicates", n_replicates, low=1),
+        zscore,
+        check_whole_number("fallback", fallback, low=1),
+    )
+    if method != "spectral" and rule != Rule():
+        changed = next(name for name, value in rule._asdict().items() if value != Rule._field_defaults[name])
+        raise UserError(f"{changed} is an option of method='spectral', but the method is {method!r}.")
+    check_rows(X, n_jobs=n_jobs)
+    return estimate_from_rows(CountedRows(X), method, rule, random_state=random_state, n_jobs=n_jobs)
+
+
+def estimate_from_rows(
+    rows: CountedRows,
+    method: Method = "auto",
+    rule: Rule = Rule(),  # noqa: B008 - a NamedTuple is immutable
+    *,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+) -> KEstimate:
+    """Estimate k of rows that are already checked."""
+    rng = make_generator(random_state)
+    if method == "reproducible" and len(rows) < FEWEST_ROWS:
+        raise UserError(f"method='reproducible' needs at least {FEWEST_ROWS} rows, but X has {len(rows)}.")
+    if method == "spectral" or len(rows) < FEWEST_ROWS:
+        return _by_spectrum(rows, rule, rng, n_jobs)
+    return _by_reproducibility(rows, rng, n_jobs)
+
+
+def _by_spectrum(rows: CountedRows, rule: Rule, rng: np.random.Generator, n_jobs: int | None) -> KEstimate:
+    k, interval, replicates, spectrum = spectral_k(rows, rule, rng, n_jobs=n_jobs)
+    confidence = 1 - spectrum.fallback_fraction
+    return KEstimate(
+        k,
+        interval,
+        confidence,
+        (Suggestion("suggested", k, confidence),),
+        "spectral",
+        len(rows),
+        replicates,
+        None,
+        spectrum,
+    )
+
+
+def _by_reproducibility(rows: CountedRows, rng: np.random.Generator, n_jobs: int | None) -> KEstimate:
+    found = reproducible_k(rows, rng, n_jobs=n_jobs)
+    if found is None or found.k == 1:
+        agreement, replicates = (None, np.ones(1, np.intp)) if found is None else (found.agreement, found.replicates)
+        confidence = 1.0 if agreement is None else float(np.clip(1 - agreement.nearness, 0, 1))
+        only = (Suggestion("suggested", 1, confidence),)
+        return KEstimate(1, (1, 1), confidence, only, "reproducible", len(rows), replicates, agreement, None)
+    k, replicates, agreement = found
+    suggestions = suggest(agreement, k)
+    confidence = next(suggestion.score for suggestion in suggestions if suggestion.name == "suggested")
+    return KEstimate(
+        k, interval_around(k, confidence, len(rows)), confidence, suggestions, "reproducible", len(rows), replicates,
+        agreement, None,
+    )  # fmt: skip
+
+
+def suggest(agreement: Agreement, k: int) -> tuple[Suggestion, ...]:
+    """Return k and the two best-scoring granularities that are at least a factor of 2 from it and from each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ks = np.array([2, 3, 5, 9, 10, 22, 40])
+    >>> score = np.array([0.2, 0.8, 0.3, 0.6, 0.7, 0.6, 0.1])
+    >>> [(suggestion.name, suggestion.k) for suggestion in suggest(Agreement(ks, score, score, score, 0.3), 10)]
+    [('coarse', 3), ('suggested', 10), ('fine', 22)]
+    """
+    chosen = [int(np.flatnonzero(agreement.k == k)[0])]
+    for _ in range(2):
+        distance = np.abs(np.log(agreement.k[:, None] / agreement.k[chosen])).min(axis=1)
+        apart = np.flatnonzero(distance >= math.log(APART) - 1e-9)
+        if len(apart):
+            chosen.append(int(apart[smooth(agreement.score)[apart].argmax()]))
+    ordered = sorted(chosen)
+    names = NAMES[2 - ordered.index(chosen[0]) :]
+    scores = np.clip(agreement.score, 0, 1)
+    return tuple(
+        Suggestion(name, int(agreement.k[i]), float(scores[i])) for name, i in zip(names, ordered, strict=False)
+    )
+
+
+def interval_around(k: int, confidence: float, n: int, width: float = WIDTH) -> tuple[int, int]:
+    """Return the 95 % interval of k: the wider, the less the halves agree, and none where they agree perfectly.
+
+    The width was calibrated on labelled text sets (``benchmarks/k_recovery.md``), so it speaks of the number of
+    groups that people mean.
+
+    Examples
+    --------
+    >>> interval_around(20, 0.75, 5000), interval_around(20, 1.0, 5000)
+    ((6, 58), (20, 20))
+    """
+    factor = math.exp(width * math.sqrt(max(0.0, 1 - confidence)))
+    return max(2, math.floor(k / factor)), min(max(k, n // 2), math.ceil(k * factor))

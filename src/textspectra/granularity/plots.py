@@ -1,0 +1,70 @@
+"""Static figures, drawn with matplotlib."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import UserError
+from ..validation import require
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from .estimate import KEstimate
+
+
+def plot_spectrum(estimate: KEstimate, ax: Axes | None = None) -> Axes:
+    """Draw the evidence behind a :class:`KEstimate`: the paper's Figure 1."""
+    pyplot = require("matplotlib.pyplot", extra="plot")
+    if ax is None:
+        ax = pyplot.figure(figsize=(8, 4), layout="constrained").add_subplot()
+    spectrum = estimate.spectrum
+    if spectrum is None:
+        raise UserError("There is no spectrum to draw: this estimate comes from method='reproducible'.")
+    size = len(spectrum.eigenvalues)
+    shown = slice(0, size // 2)
+    index = np.arange(1, size + 1)
+    ax.plot(index[shown], spectrum.eigenvalues[shown], color="#1f4e79", label="eigenvalue λ")
+    ax.set(xlabel="index of the eigenvalue", ylabel="eigenvalue", title=repr(estimate).partition(",")[0])
+    k = min(estimate.k, size)
+    if spectrum.fallback_fraction < 1:
+        ax.axvspan(max(1, k - spectrum.window + 1), k, color="0.85", label="window of the moving average")
+    ax.axvline(k, color="#333333", linestyle="--", label=f"k = {estimate.k}")
+
+    right = ax.twinx()
+    first = spectrum.window + 1
+    right.plot(
+        np.arange(first, first + len(spectrum.deltas)), spectrum.deltas, ":", color="#c55a11", label="difference δ"
+    )
+    right.axhline(spectrum.threshold, color="#c55a11", linestyle="--", linewidth=0.8, label="threshold")
+    right.set_ylabel("normalized difference δ")
+    handles, labels = ax.get_legend_handles_labels()
+    more_handles, more_labels = right.get_legend_handles_labels()
+    ax.legend(handles + more_handles, labels + more_labels, loc="center right")
+    return ax
+
+
+def plot_agreement(estimate: KEstimate, ax: Axes | None = None) -> Axes:
+    """Draw how well two halves of the data agree over k, what a structureless cloud gives, and the suggestions."""
+    pyplot = require("matplotlib.pyplot", extra="plot")
+    if ax is None:
+        ax = pyplot.figure(figsize=(8, 4), layout="constrained").add_subplot()
+    ax.set(xlabel="number of groups k", ylabel="agreement", title=repr(estimate).partition(",")[0].partition(";")[0])
+    agreement = estimate.agreement
+    if agreement is None:
+        return ax
+    ax.set_xscale("log")
+    ax.plot(agreement.k, agreement.halves, color="0.6", label="two halves of the data")
+    ax.plot(agreement.k, agreement.null, ":", color="0.6", label="two halves of a structureless cloud")
+    ax.plot(agreement.k, agreement.score, color="#1f4e79", label="score: what the cloud does not explain")
+    if estimate.k > 1:
+        ax.axvspan(*estimate.interval, color="0.93", label="95 % interval")
+    for suggestion in estimate.suggestions:
+        style = "-" if suggestion.name == "suggested" else "--"
+        ax.axvline(
+            suggestion.k, color="#c55a11", linestyle=style, linewidth=1, label=f"{suggestion.name}: {suggestion.k}"
+        )
+    ax.legend(loc="lower right")
+    return ax

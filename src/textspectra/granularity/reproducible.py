@@ -1,0 +1,278 @@
+"""Reproducible granularity: the finest grouping that two halves of the data still agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays.rows import CountedRows
+from .halves import half_agreement
+
+AXES = (12, 24, 48, 96)
+"""Numbers of principal axes that the rows are seen on: coarse groups show on few, fine ones on many."""
+
+SPLITS, NULL_SPLITS = 16, 12
+"""Random halvings of the data, and of structureless clouds with its spectrum; shared out over AXES."""
+
+MAX_ROWS = 6000
+"""Rows in a halving; more would change little and cost much."""
+
+TOLERANCE = 0.03
+"""Share of the best score that a finer grouping may lack and still be as good."""
+
+CLOUD_ROWS = 4000
+"""Rows of the Gaussian cloud on which the spread of its axes is fitted."""
+
+NEAREST_ROWS, NEAREST_AXES, NEAREST_CLOUDS = 2000, 12, 4
+"""How the test for any structure at all is made: rows, principal axes, and structureless clouds to compare with."""
+
+STRUCTURE = 0.09
+"""Data has groups if its nearest rows are nearer than those of a structureless cloud by more than this share.
+Clouds of every kind that was tried stay below it, labelled text sets of 200 rows and more above."""
+
+PAIR = 0.95
+"""Agreement of the halves from which two groups are considered: any long cloud is cut in two much the same way."""
+
+CLEAR = 0.6
+"""Data has groups as well if halves agree on some k better than this: few wide groups have no near rows."""
+
+ROUNDING = 1e-5
+"""A row nearer to the mean than this has no direction: what is left of it is rounding in float32."""
+
+RESAMPLES = 200
+"""Times the halvings are drawn again, with replacement, to see how much k depends on them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """How well two halves of the data agree, over k.
+
+    Attributes
+    ----------
+    k : ndarray of int
+        Numbers of groups: 2 where it is clear, every one up to 32, then steps of a fifth.
+    halves : ndarray of float
+        Agreement of the two halves of the data: adjusted mutual information, 1 is perfect.
+    null : ndarray of float
+        The same for clouds without groups that have the size and the spectrum of the data.
+    score : ndarray of float
+        The agreement that the null does not explain, ``(halves - null) / (1 - null)``, averaged over the
+        principal axes used. It is comparable within one data set.
+    nearness : float
+        How much nearer the nearest rows are to each other than in such a cloud, as a share of what is possible.
+        Near 0 or below, the data has no groups, unless there are few and wide ones that halves agree on.
+    """
+
+    k: NDArray[np.intp]
+    halves: NDArray[np.float64]
+    null: NDArray[np.float64]
+    score: NDArray[np.float64]
+    nearness: float
+
+
+class ReproducibleEstimate(NamedTuple):
+    """The finest reproducible k, the same from resampled halvings, the evidence."""
+
+    k: int
+    replicates: NDArray[np.intp]
+    agreement: Agreement
+
+
+def reproducible_k(
+    rows: CountedRows, rng: np.random.Generator, *, n_jobs: int | None = None
+) -> ReproducibleEstimate | None:
+    """Find the finest granularity that two halves of the data agree on; None where no two groups can be told apart.
+
+    The rows are seen as directions from their mean, on 12 to 96 principal axes. At each k, both halves are grouped and
+    compared (:func:`half_agreement`), and so are halves of Gaussian clouds of the same size and spectrum.
+    """
+    n = min(len(rows), MAX_ROWS)
+    # As a task, for its one BLAS thread: more of them would make the result depend on the machine.
+    seen = rows.map(_principal_axes, [(rows.positions(n, rng),)], n_jobs=1)[0]
+    if seen is None:
+        return None
+    ks = _granularities(n)
+    n_axes = sorted({min(n_axes, seen.axes.shape[1]) for n_axes in AXES})
+    splits, nulls = (
+        np.array(found).reshape(len(n_axes), -1, len(ks))
+        for found in (
+            rows.map(_halving, _halvings(rows, n, seen, n_axes, ks, rng), n_jobs=n_jobs),
+            rows.run(_null_halving, _null_halvings(rows, n, seen, n_axes, ks, rng), n_jobs=n_jobs),
+        )
+    )
+    told_apart = ~np.isnan(splits).any(axis=(0, 1)) & ~np.isnan(nulls).any(axis=(0, 1))
+    told_apart &= (ks > 2) | (splits.mean(axis=(0, 1)) >= PAIR)
+    if not told_apart.any():
+        return None
+    ks, splits, nulls = ks[told_apart], splits[..., told_apart], nulls[..., told_apart]
+    nearness = _nearness(rows, seen, rng)
+    score = _score(splits, nulls)
+    k = finest(ks, score) if nearness > STRUCTURE or score.max() > CLEAR else 1
+    again = [
+        finest(ks, _score(_resample(splits, rng), _resample(nulls, rng))) for _ in range(RESAMPLES if k > 1 else 0)
+    ]
+    return ReproducibleEstimate(
+        k,
+        np.array(again or [1], np.intp),
+        Agreement(ks, splits.mean(axis=(0, 1)), nulls.mean(axis=(0, 1)), score, nearness),
+    )
+
+
+def _granularities(n: int) -> NDArray[np.intp]:
+    """Return the k to look at: every one up to 32, then steps of a fifth, with some 16 rows a group at the end."""
+    highest = max(n // 16, min(16, n // 4))
+    fine = 32 * 1.2 ** np.arange(1, 20)
+    ks = np.concatenate([np.arange(2, 33), fine.round().astype(np.intp)])
+    return ks[ks <= highest]
+
+
+class _Axes(NamedTuple):
+    mean: NDArray[np.float32]
+    axes: NDArray[np.float32]
+
+
+def _principal_axes(units: NDArray[np.float32]) -> _Axes | None:
+    """Return the mean and the leading principal axes of the centred rows, seen as directions."""
+    mean = units.mean(axis=0)
+    centred = units - mean
+    if np.abs(centred).max() < ROUNDING:
+        return None
+    directions = _directions(centred)
+    variance, axes = np.linalg.eigh((directions.T @ directions).astype(np.float64))
+    leading = axes[:, ::-1][:, : min(max(AXES), int((variance > 1e-6 * variance[-1]).sum()))]
+    return _Axes(mean, np.ascontiguousarray(leading, np.float32))
+
+
+def _seen_on(units: NDArray[np.float32], seen: _Axes, n_axes: int) -> NDArray[np.float32]:
+    return _directions((units - seen.mean) @ seen.axes[:, :n_axes])
+
+
+def _directions(points: NDArray[Any]) -> NDArray[np.float32]:
+    length = np.sqrt(np.einsum("ij,ij->i", points, points))[:, None]
+    directions: NDArray[np.float32] = (points / np.maximum(length, ROUNDING)).astype(np.float32)
+    return directions
+
+
+def _halvings(
+    rows: CountedRows, n: int, seen: _Axes, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
+) -> Iterator[tuple[Any, ...]]:
+    for axes in n_axes:
+        for own in rng.spawn(SPLITS // len(n_axes)):
+            yield rows.positions(n, own), seen, axes, ks, own
+
+
+def _halving(
+    units: NDArray[np.float32], seen: _Axes, n_axes: int, ks: NDArray[np.intp], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    points = _seen_on(units, seen, n_axes)
+    return half_agreement(points[rng.permutation(len(points))], ks, rng)
+
+
+def _null_halvings(
+    rows: CountedRows, n: int, seen: _Axes, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
+) -> Iterator[tuple[Any, ...]]:
+    drawn = [(rows.positions(n, rng), seen, axes, rng.standard_normal((CLOUD_ROWS, axes))) for axes in n_axes]
+    spectra = rows.map(_spectrum, (request[:3] for request in drawn), n_jobs=1)
+    for (*_, cloud), target in zip(drawn, spectra, strict=True):
+        scale = _matching_scale(target, cloud)
+        for own in rng.spawn(NULL_SPLITS // len(n_axes)):
+            yield n, scale, ks, own
+
+
+def _null_halving(
+    n: int, scale: NDArray[np.float64], ks: NDArray[np.intp], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    return half_agreement(_directions(rng.standard_normal((n, len(scale))) * scale), ks, rng)
+
+
+def _spectrum(units: NDArray[np.float32], seen: _Axes, n_axes: int) -> NDArray[np.float64]:
+    return _mean_squares(_seen_on(units, seen, n_axes))
+
+
+def _mean_squares(points: NDArray[np.float32]) -> NDArray[np.float64]:
+    mean: NDArray[np.float64] = np.square(points, dtype=np.float64).mean(axis=0)
+    return mean
+
+
+def _matching_scale(target: NDArray[np.float64], cloud: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the factors for the axes of a Gaussian cloud which give its directions the mean squares `target`."""
+    variance = target.copy()
+    for _ in range(6):
+        directions = _directions(cloud * np.sqrt(variance))
+        variance *= target / np.maximum(np.square(directions, dtype=np.float64).mean(axis=0), 1e-12)
+        variance /= variance.sum()
+    scale: NDArray[np.float64] = np.sqrt(variance)
+    return scale
+
+
+def _resample(splits: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    chosen = rng.integers(splits.shape[1], size=splits.shape[:2])
+    return np.take_along_axis(splits, chosen[:, :, None], axis=1)
+
+
+def _nearness(rows: CountedRows, seen: _Axes, rng: np.random.Generator) -> float:
+    """Return by how much the nearest rows are nearer than in clouds of the same spectrum, 1 being the most possible."""
+    n, n_axes = min(len(rows), NEAREST_ROWS), min(NEAREST_AXES, seen.axes.shape[1])
+    (target, near), *_ = rows.map(_spectrum_and_nearest, [(rows.positions(n, rng), seen, n_axes)], n_jobs=1)
+    scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
+    clouds = ((_directions(rng.standard_normal((n, n_axes)) * scale),) for _ in range(NEAREST_CLOUDS))
+    null = min(float(np.mean(rows.run(_nearest_cosine, clouds, n_jobs=1))), 1 - 1e-6)
+    return (near - null) / (1 - null)
+
+
+def _spectrum_and_nearest(units: NDArray[np.float32], seen: _Axes, n_axes: int) -> tuple[NDArray[np.float64], float]:
+    points = _seen_on(units, seen, n_axes)
+    return _mean_squares(points), _nearest_cosine(points)
+
+
+def _nearest_cosine(points: NDArray[np.float32]) -> float:
+    cosines = points @ points.T
+    np.fill_diagonal(cosines, -1)
+    return float(cosines.max(axis=1).mean())
+
+
+def _score(splits: NDArray[np.float64], nulls: NDArray[np.float64]) -> NDArray[np.float64]:
+    null = np.minimum(nulls.mean(axis=1), 0.99)
+    score: NDArray[np.float64] = ((splits.mean(axis=1) - null) / (1 - null)).mean(axis=0)
+    return score
+
+
+def smooth(score: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Average each score with its neighbours along k, itself counting twice; one group, before the first, scores 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> smooth(np.array([0.0, 1.0, 0.0]))
+    array([0.25, 0.5 , 0.25])
+    """
+    wide = np.concatenate([[0.0], score, score[-1:]])
+    averaged: NDArray[np.float64] = (wide[:-2] + 2 * score + wide[2:]) / 4
+    return averaged
+
+
+def finest(ks: NDArray[np.intp], score: NDArray[np.float64], tolerance: float = TOLERANCE) -> int:
+    """Return the largest k whose score is as good as the best.
+
+    "As good" allows a tolerance that closes as the best score nears 1. It is read off twice, from the scores as they
+    are, where a single sharp k stands out, and from the smoothed ones, where a broad plateau does; the finer k counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> finest(np.array([2, 3, 4, 5]), np.array([1.0, 1.0, 0.8, 0.7]))
+    3
+    >>> finest(np.array([4, 5, 6, 7, 8]), np.array([0.5, 0.52, 0.51, 0.51, 0.4]))
+    7
+    """
+    return max(_finest_within(tolerance, ks, reading) for reading in (score, smooth(score)))
+
+
+def _finest_within(tolerance: float, ks: NDArray[np.intp], score: NDArray[np.float64]) -> int:
+    best = float(score.max())
+    allowed = abs(best) * tolerance * min(1.0, 4 * max(0.0, 1 - best))
+    return int(ks[score >= best - allowed].max())

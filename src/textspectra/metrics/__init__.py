@@ -1,0 +1,1 @@
+"""How good a clustering is, with and without ground truth."""

@@ -1,0 +1,136 @@
+"""Who does the work on the files of a data set: this process, or the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import UserError
+from ...io.writing import replacing
+from ...validation import require
+
+CONNECT_SECONDS = 20
+"""How long the scheduler may take to answer."""
+
+RESTART_SECONDS = 300
+"""How long a worker of this machine that died may take to be there again; Dask's 15 are too few on a busy one."""
+
+CLOSE_SECONDS = 20
+"""How long the workers of this machine may take to end."""
+
+Tell = Callable[[int, int], None]
+
+
+class Workers:
+    """The process that runs this: files one after the other, rows in a memory map."""
+
+    @staticmethod
+    @contextmanager
+    def at(scheduler: str | None) -> Iterator[Workers]:
+        """Connect to a scheduler, start one for "local", or work here without one.
+
+        Examples
+        --------
+        >>> with Workers.at(None) as workers:
+        ...     workers.each(pow, [(2, 3), (3, 2)])
+        [8, 9]
+        """
+        if scheduler is None:
+            yield Workers()
+            return
+        distributed = require("distributed", extra="dask")
+        if scheduler == "local":
+            with _cluster_of_this_machine(distributed):
+                yield DaskWorkers()
+            return
+        try:
+            client = distributed.Client(scheduler, timeout=CONNECT_SECONDS)
+        except (OSError, ValueError, TimeoutError) as error:
+            raise UserError(
+                f"There is no Dask scheduler at {scheduler} ({error}). Give its address, such as tcp://host:8786, or "
+                "local for workers on this machine."
+            ) from None
+        with client:
+            yield DaskWorkers()
+
+    def each(
+        self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], tell: Tell | None = None
+    ) -> list[Any]:
+        """Call ``function(*task)`` for every task, and tell how many are done."""
+        results = []
+        for done, task in enumerate(tasks):
+            if tell is not None:
+                tell(done, len(tasks))
+            results.append(function(*task))
+        return results
+
+    def rows(self, parts: Sequence[tuple[Callable[..., Any], tuple[Any, ...], tuple[int, int]]], work: Path) -> Any:
+        """Return the rows of all parts, each given by a function that loads it, its arguments and its shape."""
+        shape = sum(rows for _, _, (rows, _) in parts), parts[0][2][1]
+        joined = work / "vectors.npy"
+        with replacing(joined) as stream:  # not through a memory map, which a full disk would end without a word
+            header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(stream, header)
+            for load, arguments, _ in parts:
+                stream.write(np.ascontiguousarray(load(*arguments), "<f4").data)
+        return np.load(joined, mmap_mode="r")
+
+    def save_parts(self, save: Callable[..., None], job: Any, values: Any, sizes: Mapping[Any, int]) -> None:
+        """Call ``save(job, file, part)`` with the part of `values` of each file, given with its size."""
+        for file, part in zip(sizes, np.split(values, np.cumsum([*sizes.values()])[:-1]), strict=True):
+            save(job, file, part)
+
+
+@contextmanager
+def _cluster_of_this_machine(distributed: Any) -> Iterator[None]:
+    import dask
+
+    cluster = distributed.LocalCluster(threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR)
+    try:
+        with (
+            dask.config.set({"distributed.deploy.lost-worker-timeout": RESTART_SECONDS}),
+            distributed.Client(cluster),
+        ):
+            yield
+    finally:
+        with suppress(TimeoutError):  # the results are there, and workers end with this process in any case
+            cluster.close(timeout=CLOSE_SECONDS)
+
+
+class DaskWorkers(Workers):
+    """The workers of the cluster that the active client is connected to."""
+
+    def __init__(self) -> None:
+        from ...arrays.engine.supervision import check_workers
+
+        check_workers()
+
+    def each(
+        self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], tell: Tell | None = None
+    ) -> list[Any]:
+        """Call ``function(*task)`` on a worker for every task, and tell how many are done."""
+        from ...arrays.engine.distributed import call_each
+
+        return call_each(function, tasks, tell)
+
+    def rows(self, parts: Sequence[tuple[Callable[..., Any], tuple[Any, ...], tuple[int, int]]], work: Path) -> Any:
+        """Return the rows as a Dask array with a chunk a file."""
+        import dask.array as da
+        from dask.delayed import delayed
+
+        blocks = [
+            da.from_delayed(delayed(load, pure=False)(*arguments), shape, dtype=np.float32)
+            for load, arguments, shape in parts
+        ]
+        return da.concatenate(blocks)
+
+    def save_parts(self, save: Callable[..., None], job: Any, values: Any, sizes: Mapping[Any, int]) -> None:
+        """Save the part of each file where it is."""
+        from ...arrays.engine.distributed import call_on_chunks
+
+        call_on_chunks(save, values.rechunk((tuple(sizes.values()),)), [(job, file) for file in sizes])

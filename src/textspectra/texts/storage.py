@@ -1,0 +1,229 @@
+"""A clustering as a folder: arrays in safetensors, texts in Parquet, the rest in JSON, all with checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from ..clustering.tree import MergeTree
+from ..errors import UserError
+from ..granularity.estimate import KEstimate, Suggestion
+from ..granularity.reproducible import Agreement
+from ..granularity.spectral import Spectrum
+from ..metrics.cohesion import ClusterCohesion, CohesionReport
+from ..topics.describe import Topic
+from .corpus import Corpus
+from .grouping import EmbeddingSource
+from .result import Hierarchy, TextClustering
+
+FORMAT_VERSION = 1
+EVIDENCE = {"agreement": ("k", "halves", "null", "score"), "spectrum": ("eigenvalues", "deltas")}
+"""The arrays in what an estimate of k rests on; the rest of it is plain numbers."""
+
+SUMMARY, ARRAYS, TEXTS = "clustering.json", "arrays.safetensors", "texts.parquet"
+
+
+def save_clustering(result: TextClustering, folder: Path, *, overwrite: bool) -> None:
+    """Write `result` to a temporary folder beside `folder`, then give it its name."""
+    model_folder_free(folder, overwrite=overwrite)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = folder.with_name(f".{folder.name}-{secrets.token_hex(6)}")
+        temporary.mkdir()
+    except OSError as error:
+        raise UserError(f"'{folder}' cannot be written: {error.strerror}") from error
+    try:
+        save_file(_arrays(result), temporary / ARRAYS)
+        # Half a surrogate pair is no valid text, but it is found in scraped data and must not stop the save.
+        rows = [row.encode("utf-8", "backslashreplace").decode() for row in result.corpus.rows]
+        texts = pa.table({"text": pa.array(rows, pa.large_string())})
+        pq.write_table(texts, temporary / TEXTS, compression="zstd")
+        summary = _summary(result)
+        summary["sha256"] = {name: _digest(temporary / name) for name in (ARRAYS, TEXTS)}
+        summary["sha256"][SUMMARY] = _digest_of_summary(summary)
+        (temporary / SUMMARY).write_text(json.dumps(summary, ensure_ascii=False, indent=1), encoding="utf-8")
+        # safetensors makes files that only their owner may read.
+        shutil.copymode(temporary / SUMMARY, temporary / ARRAYS)
+        _put_in_place(temporary, folder)
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"'{folder}' cannot be written: {error}") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def model_folder_free(folder: Path, *, overwrite: bool) -> None:
+    """Raise if a model cannot be written to `folder` because something is there already.
+
+    Examples
+    --------
+    >>> model_folder_free(Path("new.model"), overwrite=False)
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"'{folder}' is a file; a model needs a folder of its own.")
+    if folder.exists() and not overwrite:
+        raise UserError(f"'{folder}' exists already; overwrite it (--overwrite) or choose another place.")
+    if folder.exists() and any(folder.iterdir()) and not (folder / SUMMARY).is_file():
+        raise UserError(f"'{folder}' holds something else than a model; it is not overwritten.")
+
+
+def load_clustering(folder: Path) -> TextClustering:
+    """Read a folder that :func:`save_clustering` wrote, after checking every file of it."""
+    if not folder.is_dir():
+        raise UserError(f"There is no model folder at {folder}.")
+    summary = _checked_summary(folder)
+    arrays: dict[str, NDArray[Any]] = load_file(folder / ARRAYS)
+    rows = pq.read_table(folder / TEXTS)["text"].to_pylist()
+    estimate, tree = summary["k_estimate"], arrays.get("linkage")
+    return TextClustering(
+        corpus=Corpus.from_texts(rows),
+        distinct_labels=arrays["labels"],
+        distinct_similarity=arrays["similarity"],
+        centers=arrays["centers"],
+        topics=tuple(
+            Topic(**{**topic, "keywords": tuple(topic["keywords"]), "representatives": tuple(topic["representatives"])})
+            for topic in summary["topics"]
+        ),
+        cohesion=_cohesion_from(summary["cohesion"]),
+        k_estimate=None if estimate is None else _estimate_from(estimate, arrays),
+        algorithm=summary["algorithm"],
+        source=EmbeddingSource(**summary["embedding"]),
+        hierarchy=None if tree is None else Hierarchy(MergeTree(tree), arrays["leaves"]),
+        frame_backend=summary["frame_backend"],
+        recipe=summary.get("recipe", {}),
+    )
+
+
+def _arrays(result: TextClustering) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {
+        "labels": result.distinct_labels,
+        "similarity": result.distinct_similarity,
+        "centers": result.centers,
+    }
+    if result.k_estimate is not None:
+        arrays |= _arrays_of(result.k_estimate)
+    if result.hierarchy is not None:
+        arrays |= {"linkage": result.hierarchy.tree.linkage, "leaves": result.hierarchy.leaves}
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+
+
+def _summary(result: TextClustering) -> dict[str, Any]:
+    from .. import __version__
+
+    estimate = result.k_estimate
+    return {
+        "format": FORMAT_VERSION,
+        "written_by": f"textspectra {__version__}",
+        "algorithm": result.algorithm,
+        "frame_backend": result.frame_backend,
+        "recipe": result.recipe,
+        "embedding": result.source._asdict(),
+        "topics": [asdict(topic) for topic in result.topics],
+        "cohesion": None if result.cohesion is None else asdict(result.cohesion),
+        "k_estimate": None if estimate is None else _numbers_of(estimate),
+    }
+
+
+def _arrays_of(estimate: KEstimate) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {"replicates": estimate.replicates}
+    for part, names in EVIDENCE.items():
+        evidence = getattr(estimate, part)
+        if evidence is not None:
+            arrays |= {f"{part}.{name}": getattr(evidence, name) for name in names}
+    return arrays
+
+
+def _numbers_of(estimate: KEstimate) -> dict[str, Any]:
+    numbers = {name: getattr(estimate, name) for name in ("k", "interval", "confidence", "method", "n_samples")}
+    numbers["suggestions"] = [suggestion._asdict() for suggestion in estimate.suggestions]
+    for part, arrays in EVIDENCE.items():
+        evidence = getattr(estimate, part)
+        numbers[part] = None if evidence is None else {n: v for n, v in vars(evidence).items() if n not in arrays}
+    return numbers
+
+
+def _estimate_from(numbers: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> KEstimate:
+    kinds: dict[str, Callable[..., Any]] = {"agreement": Agreement, "spectrum": Spectrum}
+    parts = {
+        part: kinds[part](**numbers[part], **{name: arrays[f"{part}.{name}"] for name in names})
+        if numbers[part]
+        else None
+        for part, names in EVIDENCE.items()
+    }
+    return KEstimate(
+        **{
+            **numbers,
+            **parts,
+            "interval": tuple(numbers["interval"]),
+            "suggestions": tuple(Suggestion(**suggestion) for suggestion in numbers["suggestions"]),
+            "replicates": arrays["replicates"],
+        }
+    )
+
+
+def _cohesion_from(stored: dict[str, Any] | None) -> CohesionReport | None:
+    if stored is None:
+        return None
+    return CohesionReport(**{**stored, "per_cluster": tuple(ClusterCohesion(**part) for part in stored["per_cluster"])})
+
+
+def _checked_summary(folder: Path) -> dict[str, Any]:
+    for name in (SUMMARY, ARRAYS, TEXTS):
+        if not (folder / name).is_file():
+            raise UserError(f"{folder} is not a complete model folder: {name} is missing.")
+    try:
+        summary: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        version, digests = summary["format"], summary["sha256"]
+    except (ValueError, KeyError, TypeError):
+        raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.") from None
+    if not isinstance(version, int) or version < 1:
+        raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.")
+    if version > FORMAT_VERSION:
+        raise UserError(
+            f"{folder} was written by {summary.get('written_by', 'a newer textspectra')} in format {version}, and "
+            f"this version reads up to format {FORMAT_VERSION}; upgrade with: pip install --upgrade textspectra"
+        )
+    actual = {SUMMARY: _digest_of_summary(summary), **{name: _digest(folder / name) for name in (ARRAYS, TEXTS)}}
+    for name, digest in actual.items():
+        if digests.get(name) != digest:
+            raise UserError(f"{folder / name} was changed or cut short after it was written; its checksum differs.")
+    return summary
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest_of_summary(summary: dict[str, Any]) -> str:
+    digests = {name: digest for name, digest in summary["sha256"].items() if name != SUMMARY}
+    canonical = json.dumps({**summary, "sha256": digests}, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _put_in_place(temporary: Path, folder: Path) -> None:
+    if not folder.exists():
+        temporary.rename(folder)
+        return
+    # A folder cannot be replaced in one step: the old one steps aside, and comes back if the new one fails.
+    aside = folder.with_name(f".{folder.name}-{secrets.token_hex(6)}")
+    folder.rename(aside)
+    try:
+        temporary.rename(folder)
+    except OSError:
+        aside.rename(folder)
+        raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)

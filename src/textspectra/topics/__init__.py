@@ -1,0 +1,1 @@
+"""What a group is about: words, keywords, names."""

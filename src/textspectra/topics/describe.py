@@ -1,0 +1,289 @@
+"""What a cluster is about: its keywords, its typical texts and a name.
+
+Stop words come from short lists by language in :mod:`textspectra.topics.words`, without a dependency because the
+published lists that were looked at throw away words such as "order" and "bill". Words that are frequent
+everywhere in the data are stop words too, which is what covers the languages that have no list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays.engine import row_blocks
+from ..arrays.rows import scaled_rows, sum_by_code, take_units
+from ..parallel import run_tasks
+from ..validation import check_embeddings, check_whole_number
+from .keywords import rank_keywords, same_word
+from .words import clean_text, term_parts
+
+CENTRAL = 50
+"""Most central distinct texts among which the representatives are chosen."""
+
+TYPICAL = 0.7
+"""Weight of being typical when they are chosen; the rest is the weight of being different."""
+
+MAX_NAME = 48
+"""Characters of a name of several keywords."""
+
+KEYWORDS_IN_NAME = 3
+"""At most."""
+
+SEPARATOR = " / "
+"""Between the keywords of a name."""
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What one cluster is about.
+
+    Attributes
+    ----------
+    label : int
+        The number of the cluster.
+    size : int
+        Number of rows.
+    keywords : tuple of str
+        Words and two-word phrases, the most telling first.
+    representatives : tuple of int
+        Row numbers of texts that are typical and different from each other, the most typical first.
+    name : str
+        Readable and unique among the topics.
+
+    Examples
+    --------
+    >>> Topic(label=0, size=2, keywords=("refund",), representatives=(1, 0), name="refund").size
+    2
+    """
+
+    label: int
+    size: int
+    keywords: tuple[str, ...]
+    representatives: tuple[int, ...]
+    name: str
+
+
+def describe_clusters(
+    texts: Sequence[str],
+    X: ArrayLike,
+    labels: ArrayLike,
+    *,
+    n_keywords: int = 10,
+    n_representatives: int = 5,
+) -> list[Topic]:
+    """Find the keywords, typical texts and a name of each cluster.
+
+    Keywords are ranked by class-based TF-IDF: the share of the cluster's texts that have the word or
+    two-word phrase, times the logarithm of how much larger it is than the mean share over the clusters. A
+    keyword whose words are all in keywords before it is left out, and so are further inflections of a word.
+    Of clusters of more than 2,000 texts, 2,000 are counted (fewer with over 150 clusters), and of a text
+    1,000 characters. Everything is deterministic.
+
+    Parameters
+    ----------
+    texts : sequence of n str
+        In any language.
+    X : array-like of shape (n, d)
+        Their embeddings, or a memory map of them; read twice, block by block.
+    labels : array-like of n int
+        Clusters from 0 up. Rows with -1 belong to none and are ignored.
+    n_keywords : int, default=10
+        At most so many for each cluster.
+    n_representatives : int, default=5
+        At most so many for each cluster, no two with the same text.
+
+    Returns
+    -------
+    list of Topic
+        One for each label that occurs, in ascending order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> texts = ["Where is my refund?", "refund please", "The app crashes", "app crashes again"]
+    >>> topics = describe_clusters(texts, np.eye(4), np.array([0, 0, 1, 1]))
+    >>> [topic.name for topic in topics]
+    ['refund', 'app crashes']
+    """
+    X = check_embeddings(X, minimum=1)
+    texts = _check_texts(texts, len(X))
+    codes = _check_codes(labels, len(X))
+    n_keywords = check_whole_number("n_keywords", n_keywords, low=1)
+    n_representatives = check_whole_number("n_representatives", n_representatives, low=1)
+    members = _members(codes)
+    keywords = rank_keywords(texts, list(members.values()), max(n_keywords, 10))
+    typical = _representatives(texts, X, codes, members, n_representatives)
+    names = _names(keywords, [clean_text(texts[rows[0]], limit=MAX_NAME) for rows in typical], list(members))
+    return [
+        Topic(label, len(rows), tuple(words[:n_keywords]), tuple(chosen), name)
+        for (label, rows), words, chosen, name in zip(members.items(), keywords, typical, names, strict=True)
+    ]
+
+
+def unique_name(name: str, taken: Iterable[str]) -> str:
+    """Return `name`, with a number behind it where it is taken in any spelling of upper and lower case.
+
+    Examples
+    --------
+    >>> unique_name("Refund", ["refund", "refund (2)"])
+    'Refund (3)'
+    """
+    used = {other.casefold() for other in taken}
+    number, candidate = 1, name
+    while candidate.casefold() in used:
+        number += 1
+        candidate = f"{name} ({number})"
+    return candidate
+
+
+def _check_texts(texts: Sequence[str], n_rows: int) -> Sequence[str]:
+    if isinstance(texts, str):
+        raise TypeError("texts is one text; a sequence of texts is needed, one for each row of X.")
+    texts = texts if isinstance(texts, list | tuple) else list(texts)
+    if len(texts) != n_rows:
+        raise ValueError(f"texts has {len(texts):,} entries but X has {n_rows:,} rows; they must be equally many.")
+    for row, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(f"texts has {type(text).__name__} {text!r} at row {row}; every text must be a str.")
+    return texts
+
+
+def _check_codes(labels: ArrayLike, n_rows: int) -> NDArray[np.intp]:
+    codes = np.asarray(labels)
+    if codes.shape != (n_rows,) or codes.dtype.kind not in "iu":
+        raise ValueError(
+            f"labels must be {n_rows:,} whole numbers, one for each row of X, but it is an array of {codes.dtype} of "
+            f"shape {codes.shape}."
+        )
+    codes = codes.astype(np.intp, copy=False)
+    low, high = int(codes.min()), int(codes.max())
+    if low < -1 or high >= n_rows:
+        wrong = low if low < -1 else high
+        raise ValueError(f"labels has {wrong}; clusters are numbered 0, 1, 2, ..., and -1 stands for no cluster.")
+    return codes
+
+
+def _members(codes: NDArray[np.intp]) -> dict[int, NDArray[np.intp]]:
+    """Return the rows of each cluster, by label."""
+    order = np.argsort(codes, kind="stable")
+    labels, starts = np.unique(codes[order], return_index=True)
+    parts = np.split(order, starts[1:])
+    return {int(label): rows for label, rows in zip(labels, parts, strict=True) if label >= 0}
+
+
+def _names(keywords: list[list[str]], examples: list[str], labels: list[int]) -> list[str]:
+    """Return a name for each cluster: its best keywords, else the beginning of its most typical text."""
+    names: list[str] = []
+    for words, example, label in zip(keywords, examples, labels, strict=True):
+        names.append(choose_name(words, example or f"group {label}", names))
+    return names
+
+
+def choose_name(words: list[str], example: str, taken: Iterable[str]) -> str:
+    """Return a name that is not taken: the best keywords, else the example.
+
+    Examples
+    --------
+    >>> choose_name(["refund", "card"], "", []), choose_name(["refund"], "", ["refund / card", "Refund"])
+    ('refund / card', 'refund (2)')
+    """
+    taken = list(taken)
+    used = {name.casefold() for name in taken}
+    short = _readable(words)
+    more = [word for word in words if word not in short]
+    options = [SEPARATOR.join([*short, *more[:n]]) for n in range(len(more) + 1)] if short else []
+    free = (name for name in options if name.casefold() not in used)
+    return next(free, "") or unique_name(options[0] if options else example, taken)
+
+
+def _readable(words: list[str]) -> list[str]:
+    """Return the first keywords that have no word in common and are short enough together."""
+    chosen: list[str] = []
+    seen: set[str] = set()
+    for word in words:
+        parts = term_parts(word.lower())
+        fits = not chosen or len(SEPARATOR.join([*chosen, word])) <= MAX_NAME
+        if fits and not any(same_word(part, other) for part in parts for other in seen):
+            chosen.append(word)
+            seen |= parts
+        if len(chosen) == KEYWORDS_IN_NAME:
+            break
+    return chosen
+
+
+def _representatives(
+    texts: Sequence[str], X: NDArray[Any], codes: NDArray[np.intp], members: dict[int, NDArray[np.intp]], n: int
+) -> list[list[int]]:
+    if not members:
+        return []
+    n_codes = max(members) + 1
+    sums = np.zeros((n_codes, X.shape[1]))
+    for part in _map_clustered(X, codes, lambda rows, scale, code: sum_by_code(rows, code, n_codes, scale)):
+        sums += part
+    # Opposite rows can cancel out to zero; any direction will do then.
+    norms = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    means = (sums / norms).astype(np.float32)
+    parts = _map_clustered(X, codes, lambda rows, scale, code: np.einsum("ij,ij->i", rows, means[code]) * scale)
+    cosines = np.full(len(codes), -2, np.float32)
+    cosines[codes >= 0] = np.concatenate(parts)
+    return [
+        typical_rows(texts, X, rows[np.argsort(-cosines[rows], kind="stable")], cosines, n) for rows in members.values()
+    ]
+
+
+def _map_clustered(
+    X: NDArray[Any], codes: NDArray[np.intp], function: Callable[..., NDArray[np.float32]]
+) -> list[NDArray[np.float32]]:
+    """Call ``function(rows, scale, codes)`` for each block, without the rows of no cluster: they may be zero."""
+
+    def on_block(block: slice) -> NDArray[np.float32]:
+        kept = np.flatnonzero(codes[block] >= 0) + block.start
+        whole = len(kept) == block.stop - block.start
+        rows, scale = scaled_rows(X[block] if whole else X[kept], first_row=kept)
+        return function(rows, scale, codes[kept])
+
+    return run_tasks(on_block, ((block,) for block in row_blocks(*X.shape)), n_jobs=None, shared_memory=True)
+
+
+def typical_rows(
+    texts: Sequence[str], X: NDArray[Any], ordered: NDArray[np.intp], cosines: NDArray[np.float32], n: int
+) -> list[int]:
+    """Choose among the most central rows by maximal marginal relevance: typical, and unlike those chosen before.
+
+    `ordered` are the rows of a cluster by falling cosine with its centre, and `cosines` these cosines, by row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0, 0.1], [1.0, 0.1], [1.0, -0.3]])
+    >>> typical_rows(["a", "A", "b"], X, np.arange(3), np.array([0.99, 0.99, 0.95], np.float32), 2)
+    [0, 2]
+    """
+    central = _distinct(texts, ordered, max(CENTRAL, n))
+    units = take_units(X, central)
+    likeness = np.full(len(central), -1, np.float32)
+    relevance = TYPICAL * cosines[central]
+    chosen: list[int] = []
+    for _ in range(min(n, len(central))):
+        gain = relevance - (1 - TYPICAL) * likeness
+        gain[chosen] = -np.inf
+        best = int(gain.argmax())
+        chosen.append(best)
+        likeness = np.maximum(likeness, units @ units[best])
+    return [int(row) for row in central[chosen]]
+
+
+def _distinct(texts: Sequence[str], ordered: NDArray[np.intp], n: int) -> NDArray[np.intp]:
+    """Return the first `n` rows with different texts; an empty one only where there is nothing else."""
+    rows: dict[str, int] = {}
+    for row in ordered.tolist():
+        key = clean_text(texts[row]).casefold()
+        if key:
+            rows.setdefault(key, row)
+        if len(rows) == n:
+            break
+    return np.array(list(rows.values()) or ordered[:1], np.intp)

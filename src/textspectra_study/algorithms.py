@@ -1,0 +1,160 @@
+"""The algorithms that a study compares: the paper's six, and references by which a reader can judge them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import silhouette_score
+
+from textspectra.arrays.rows import take_units, unit_rows
+from textspectra.estimators import AutoAgglomerative, AutoKMeans
+from textspectra.granularity.estimate import estimate_k
+from textspectra.granularity.laplacian import graph_spectrum
+from textspectra.metrics.evaluation import evaluate
+
+from .baselines import BASELINES, NOISE, Clustering, run_baseline
+from .results import METRICS, rounded
+
+PAPERS_SIX = ("hdbscan", "optics", "affinity_propagation", "leiden", "kmeans_kest", "hac_kest")
+"""The algorithms of the paper's tables."""
+
+CONSTANT = 12
+"""The k of somebody who never looks at the data."""
+
+EIGENGAP_SAMPLES, EIGENGAP_ROWS = 10, 1000
+
+SILHOUETTE_ROWS, SILHOUETTE_STEPS, SILHOUETTE_HIGHEST = 2000, 20, 250
+
+Array = NDArray[np.float32]
+
+
+class Algorithm(NamedTuple):
+    """A clustering of rows that may not look at more of the truth than its title says.
+
+    Attributes
+    ----------
+    title : str
+    cluster : callable
+        ``cluster(X, n_classes, seed)`` returns a :class:`~textspectra_study.baselines.Clustering`.
+    packages : tuple of str
+        Other packages whose versions decide the outcome.
+    max_rows : int or None
+        More rows are not tried.
+    """
+
+    title: str
+    cluster: Callable[[Array, int, int], Clustering]
+    packages: tuple[str, ...] = ()
+    max_rows: int | None = None
+
+
+def paper_k(X: Array, n_classes: int, seed: int) -> int:
+    """Return the paper's k."""
+    return estimate_k(X, method="spectral", random_state=seed, n_jobs=1).k
+
+
+def auto_k(X: Array, n_classes: int, seed: int) -> int:
+    """Return the k that this package uses by default."""
+    return estimate_k(X, random_state=seed, n_jobs=1).k
+
+
+def true_k(X: Array, n_classes: int, seed: int) -> int:
+    """Return the number of classes; the only reference that knows the labels."""
+    return n_classes
+
+
+def eigengap_k(X: Array, n_classes: int, seed: int) -> int:
+    """Return where the gap between neighbouring eigenvalues is widest, from 2 on; the mean over random samples.
+
+    Examples
+    --------
+    >>> eigengap_k(np.repeat(np.eye(4, dtype=np.float32), 5, axis=0), 0, 0)
+    4
+    """
+    rng = np.random.default_rng(seed)
+    size, repeats = (EIGENGAP_ROWS, EIGENGAP_SAMPLES) if len(X) > EIGENGAP_ROWS else (len(X), 1)
+    found = []
+    for _ in range(repeats):
+        spectrum = graph_spectrum(take_units(X, rng.choice(len(X), size, replace=False)))
+        found.append(int(np.diff(spectrum[: max(3, size // 2)])[1:].argmax()) + 2)
+    return round(float(np.mean(found)))
+
+
+def silhouette_k(X: Array, n_classes: int, seed: int) -> int:
+    """Return the k, on a logarithmic grid, whose K-Means has the best silhouette; on 2,000 rows at most.
+
+    Examples
+    --------
+    >>> rows = np.repeat(np.eye(4), 5, axis=0) + np.random.default_rng(0).normal(0, 0.05, (20, 4))
+    >>> silhouette_k(rows.astype(np.float32), 0, 0)
+    4
+    """
+    rng = np.random.default_rng(seed)
+    units = unit_rows(X) if len(X) <= SILHOUETTE_ROWS else take_units(X, rng.choice(len(X), SILHOUETTE_ROWS, False))
+    highest = min(SILHOUETTE_HIGHEST, len(units) // 4)
+    grid = np.unique(np.geomspace(2, max(2, highest), SILHOUETTE_STEPS).round().astype(int)).tolist()
+
+    def score(k: int) -> float:
+        return float(silhouette_score(units, AutoKMeans(k, random_state=seed, n_jobs=1).fit_predict(units)))
+
+    return int(max(grid, key=score))
+
+
+def constant_k(X: Array, n_classes: int, seed: int) -> int:
+    """Return the same k whatever the data."""
+    return CONSTANT
+
+
+def scores(found: Clustering, X: Array, truth: NDArray[np.intp], seed: int) -> dict[str, Any]:
+    """Return k, the share of noise and every metric of a clustering."""
+    row = evaluate(X, found.labels, truth, random_state=seed)
+    n_classes = int(row["n_classes"])
+    # Rows left out as noise are scored like a cluster of their own, but are not counted as one.
+    row["k_relative_error"] = abs(found.k - n_classes) / n_classes
+    metrics = {metric: rounded(row[metric]) for metric in METRICS}
+    return {"k": found.k, "noise": rounded(float(np.mean(found.labels == NOISE))), **metrics}
+
+
+def _at(
+    model: type[AutoKMeans] | type[AutoAgglomerative], choose: Callable[[Array, int, int], int]
+) -> Callable[[Array, int, int], Clustering]:
+    def cluster(X: Array, n_classes: int, seed: int) -> Clustering:
+        k = min(len(X), choose(X, n_classes, seed))
+        fitted = model(k, random_state=seed, n_jobs=1).fit(X)
+        return Clustering(fitted.labels_, fitted.n_clusters_)
+
+    return cluster
+
+
+def _rival(name: str) -> Algorithm:
+    baseline = BASELINES[name]
+
+    def cluster(X: Array, n_classes: int, seed: int) -> Clustering:
+        return run_baseline(name, X, random_state=seed)
+
+    return Algorithm(baseline.title, cluster, baseline.packages, baseline.max_rows)
+
+
+ALGORITHMS = {
+    "hdbscan": _rival("hdbscan"),
+    "optics": _rival("optics"),
+    "affinity_propagation": _rival("affinity_propagation"),
+    "leiden": _rival("leiden"),
+    "kmeans_kest": Algorithm("K-Means (k-est)", _at(AutoKMeans, paper_k)),
+    "hac_kest": Algorithm("HAC (k-est)", _at(AutoAgglomerative, paper_k)),
+    "kmeans_auto": Algorithm("K-Means (auto k)", _at(AutoKMeans, auto_k)),
+    "hac_auto": Algorithm("HAC (auto k)", _at(AutoAgglomerative, auto_k)),
+    "kmeans_true": Algorithm("K-Means (true k)", _at(AutoKMeans, true_k)),
+    "hac_true": Algorithm("HAC (true k)", _at(AutoAgglomerative, true_k)),
+    "kmeans_eigengap": Algorithm("K-Means (eigengap k)", _at(AutoKMeans, eigengap_k)),
+    "kmeans_silhouette": Algorithm("K-Means (silhouette k)", _at(AutoKMeans, silhouette_k)),
+    "kmeans_constant": Algorithm(f"K-Means (k = {CONSTANT})", _at(AutoKMeans, constant_k)),
+    "evoc": _rival("evoc"),
+    "umap_hdbscan": _rival("umap_hdbscan"),
+}
+"""In the order of the tables: the paper's six, then the references."""
+
+TITLES = {name: algorithm.title for name, algorithm in ALGORITHMS.items()}

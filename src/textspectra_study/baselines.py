@@ -1,0 +1,156 @@
+"""Other people's clusterings that need no k: one call signature, the configurations of the paper's Appendix A."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from textspectra.arrays.rows import unit_rows
+from textspectra.errors import UserError
+from textspectra.granularity.laplacian import cosine_graph
+from textspectra.validation import check_embeddings, require
+
+NOISE = -1
+"""The label of rows that an algorithm puts into no cluster."""
+
+
+class Baseline(NamedTuple):
+    """One rival.
+
+    Attributes
+    ----------
+    title : str
+        Its name for people.
+    cluster : callable
+        ``cluster(units, seed)`` returns one label a row.
+    packages : tuple of str
+        What it is made with; their versions decide its outcome.
+    max_rows : int or None
+        Where time or memory grow with the square of the rows: how many are still reasonable.
+    """
+
+    title: str
+    cluster: Callable[[NDArray[np.float32], int], NDArray[np.intp]]
+    packages: tuple[str, ...]
+    max_rows: int | None
+
+
+class Clustering(NamedTuple):
+    """What a baseline found: a label for each row, -1 for noise, and the number of clusters without the noise."""
+
+    labels: NDArray[np.intp]
+    k: int
+
+
+def run_baseline(name: str, X: ArrayLike, *, random_state: int = 0) -> Clustering:
+    """Cluster embeddings by one of the algorithms with which the paper compares.
+
+    Rows are scaled to unit length first, so that Euclidean and cosine neighbours are the same.
+
+    Parameters
+    ----------
+    name : str
+        ``"hdbscan"`` (``min_cluster_size=2``), ``"optics"`` (``min_samples=2``, xi), ``"affinity_propagation"``
+        (default preference), ``"leiden"`` (CPM at resolution 1 on the z-scored, rectified cosine graph); and, beyond
+        the paper, ``"evoc"`` and ``"umap_hdbscan"`` (what BERTopic runs by default).
+    X : array-like of shape (n, d)
+        Embeddings.
+    random_state : int, default=0
+
+    Returns
+    -------
+    Clustering
+        ``labels`` and ``k``.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        Where a package is missing; the message is the line that installs it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> run_baseline("affinity_propagation", np.repeat(np.eye(3), 5, axis=0) + np.eye(15, 3) / 9).k
+    3
+    """
+    if name not in BASELINES:
+        raise UserError(f"There is no baseline {name!r}; there are {', '.join(BASELINES)}.")
+    labels = BASELINES[name].cluster(unit_rows(check_embeddings(X)), random_state)
+    return Clustering(labels, len(np.unique(labels[labels != NOISE])))
+
+
+def _hdbscan(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
+    from sklearn.cluster import HDBSCAN
+
+    return _codes(HDBSCAN(min_cluster_size=2, copy=True).fit_predict(units))
+
+
+def _optics(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
+    from sklearn.cluster import OPTICS
+
+    with warnings.catch_warnings(), np.errstate(divide="ignore"):
+        # Equal rows have a reachability of zero, and the ratio of two of them is not needed.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return _codes(OPTICS(min_samples=2, cluster_method="xi").fit_predict(units))
+
+
+def _affinity_propagation(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
+    from sklearn.cluster import AffinityPropagation
+
+    with warnings.catch_warnings():
+        # Where it does not converge it says so by labelling every row as noise, and that is what is scored.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return _codes(AffinityPropagation(random_state=seed).fit_predict(units))
+
+
+def _leiden(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
+    igraph = require("igraph", extra="study")
+    leidenalg = require("leidenalg", extra="study")
+    weights = np.triu(cosine_graph(units, zscore=True), 1)
+    edges = np.argwhere(weights)
+    graph = igraph.Graph(len(units), edges)
+    partition = leidenalg.find_partition(
+        graph,
+        leidenalg.CPMVertexPartition,
+        weights=weights[edges[:, 0], edges[:, 1]].tolist(),
+        resolution_parameter=1.0,
+        seed=seed,
+    )
+    return _codes(partition.membership)
+
+
+def _evoc(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
+    evoc = require("evoc", extra="study")
+    return _codes(evoc.EVoC(random_state=seed).fit_predict(units))
+
+
+def _umap_hdbscan(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
+    umap = require("umap", extra="study")
+    from sklearn.cluster import HDBSCAN
+
+    with warnings.catch_warnings():
+        # A seed means one thread, which umap-learn warns about.
+        warnings.simplefilter("ignore", UserWarning)
+        flat = umap.UMAP(
+            n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=seed
+        ).fit_transform(units)
+    return _codes(HDBSCAN(min_cluster_size=10, copy=True).fit_predict(flat))
+
+
+def _codes(labels: Any) -> NDArray[np.intp]:
+    return np.asarray(labels, np.intp)
+
+
+BASELINES = {
+    "hdbscan": Baseline("HDBSCAN", _hdbscan, ("scikit-learn",), 20_000),
+    "optics": Baseline("OPTICS", _optics, ("scikit-learn",), 12_000),
+    "affinity_propagation": Baseline("Aff. Prop.", _affinity_propagation, ("scikit-learn",), 12_000),
+    "leiden": Baseline("Leiden", _leiden, ("igraph", "leidenalg"), 12_000),
+    "evoc": Baseline("EVoC", _evoc, ("evoc",), None),
+    "umap_hdbscan": Baseline("UMAP + HDBSCAN", _umap_hdbscan, ("scikit-learn", "umap-learn"), None),
+}

@@ -1,0 +1,200 @@
+"""One cell in a process of its own, with limits on time and memory, so that what goes wrong there stays there."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textspectra.arrays.rows import nonzero_rows
+
+from .results import OK
+from .tasks import TASKS
+
+MEGABYTE = 2**20
+
+GRACE_SECONDS = 5
+"""How long a process that has told its outcome may take to tidy up."""
+
+
+class Work(NamedTuple):
+    """What a process needs for one cell.
+
+    Attributes
+    ----------
+    task : str
+    vectors : Path
+        A file of vectors ...
+    positions : ndarray of int
+        ... and the rows of it that are the variant.
+    truth : ndarray of int
+        Their classes.
+    seed : int
+    """
+
+    task: str
+    vectors: Path
+    positions: NDArray[np.intp]
+    truth: NDArray[np.intp]
+    seed: int
+
+
+class Limits(NamedTuple):
+    """What one cell may use: seconds, and gigabytes of memory."""
+
+    seconds: float
+    gigabytes: float
+
+
+class CellProcess:
+    """A cell under way.
+
+    Parameters
+    ----------
+    work : Work
+    limits : Limits
+    """
+
+    def __init__(self, work: Work, limits: Limits) -> None:
+        context = _context()
+        self.connection, theirs = context.Pipe()
+        self._limits = limits
+        self._process = context.Process(target=_serve, args=(theirs, work, limits), daemon=True)
+        with _ctrl_c_held_back():
+            self._process.start()
+        theirs.close()
+        self.deadline = time.monotonic() + limits.seconds
+
+    def outcome(self) -> Mapping[str, Any]:
+        """Return what came out; to be called when the connection has something to say, or has ended."""
+        try:
+            received: Mapping[str, Any] = self.connection.recv()
+        except (EOFError, ConnectionError):
+            self._process.join()
+            received = failure(self._how_it_ended(self._process.exitcode or 0))
+        self._process.join(GRACE_SECONDS)
+        self.stop()
+        return received
+
+    def stop(self) -> None:
+        """End the process, whatever it does."""
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+    def _how_it_ended(self, code: int) -> str:
+        if code == -9:
+            return f"killed, probably for lack of memory (limit {self._limits.gigabytes:g} GB)"
+        return f"crashed (signal {-code})" if code < 0 else f"crashed (exit code {code})"
+
+
+def failure(status: str) -> dict[str, Any]:
+    """Return the outcome of a cell that has no values.
+
+    Examples
+    --------
+    >>> failure("not run: n > 5,000")
+    {'status': 'not run: n > 5,000', 'values': {}, 'seconds': 0.0, 'peak_mb': 0.0}
+    """
+    return {"status": status, "values": {}, "seconds": 0.0, "peak_mb": 0.0}
+
+
+def _context() -> Any:
+    """Return how processes are started: from a server that has imported everything, where the system has that."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])
+    return context
+
+
+@contextmanager
+def _ctrl_c_held_back() -> Iterator[None]:
+    """Let processes that begin here inherit a deaf ear: Ctrl-C reaches the whole group; the study stops its cells.
+
+    This process hears what was held back a moment later.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # its first start would let Ctrl-C through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(connection: Connection, work: Work, limits: Limits) -> None:
+    threading.Thread(target=_end_with_parent, args=(connection,), daemon=True).start()
+    for variable in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):  # read by what is imported from here on
+        os.environ[variable] = "1"
+    _limit_memory(limits.gigabytes)
+    try:
+        outcome = _compute(work)
+    except MemoryError:
+        outcome = failure(f"out of memory (limit {limits.gigabytes:g} GB)")
+    except Exception as error:  # whatever it is, it belongs into the row of this cell
+        said = " ".join(str(error).split())
+        lacking = "memory" in said.lower()
+        outcome = failure(f"{'out of memory' if lacking else 'failed'}: {type(error).__name__}: {said}"[:300])
+    connection.send(outcome)
+
+
+def _end_with_parent(connection: Connection) -> None:
+    """Wait for the other end to close, which it does when the study is killed, and go too."""
+    try:
+        connection.poll(None)
+    finally:
+        os._exit(1)
+
+
+def _compute(work: Work) -> dict[str, Any]:
+    from threadpoolctl import threadpool_limits
+
+    warnings.simplefilter("ignore")
+    X = np.load(work.vectors, mmap_mode="r")[work.positions]
+    usable = nonzero_rows(X)
+    X, truth = X[usable], work.truth[usable]
+    task = TASKS[work.task]
+    with threadpool_limits(1):
+        start = time.process_time()  # of this process alone, however busy the machine is
+        found = task.compute(X, truth, work.seed)
+        seconds = time.process_time() - start
+        peak = _peak_memory()
+        values = task.tell(found, X, truth, work.seed)
+    return {"status": OK, "values": values, "seconds": round(seconds, 3), "peak_mb": round(peak, 1)}
+
+
+def _limit_memory(gigabytes: float) -> None:
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows knows no such limits
+        return
+    # Address space is reserved generously by threads and memory maps; data is what is really asked for.
+    kind = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
+    limit = int(gigabytes * 2**30)
+    _, highest = resource.getrlimit(kind)
+    resource.setrlimit(kind, (limit if highest == resource.RLIM_INFINITY else min(limit, highest), highest))
+
+
+def _peak_memory() -> float:
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return 0.0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / MEGABYTE if sys.platform == "darwin" else peak / 1024

@@ -1,0 +1,171 @@
+"""`textspectra study`: the paper's experiments on the data and models at hand."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from textspectra.cli.common import check_folder, overwrite_option, quiet_option, seed_option
+
+
+@click.group("study")
+def command() -> None:
+    """Compare clusterings on labelled sets as the paper does, and put the numbers beside the paper's.
+
+    `run` computes, and can be stopped and taken up at any time; `report` writes the page.
+    """
+
+
+@command.command("run", short_help="Compute what is missing of a study.")
+@click.argument("folder", metavar="STUDY", type=click.Path(path_type=Path))
+@click.option(
+    "--data",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Files with the columns text and label. [default: TEXTSPECTRA_DATA, then the Hugging Face hub]",
+)
+@click.option(
+    "--sets",
+    metavar="NAME,...",
+    help="Some of the paper's sets, or of the files. [default: the paper's six, or every file if none is there]",
+)
+@click.option("--models", metavar="NAME,...", default="wordllama", show_default=True, help="See `textspectra models`.")
+@click.option(
+    "--max-size",
+    metavar="N|MODEL=N",
+    multiple=True,
+    help="Leave out samples with more rows, for all models or for one. May be given several times.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Cells at a time. [default: one a core]")
+@click.option("--timeout", type=click.FloatRange(min=1), default=1800, show_default=True, help="Seconds for one cell.")
+@click.option("--memory", type=click.FloatRange(min=0.5), default=8, show_default=True, help="Gigabytes for one cell.")
+@click.option("--retry", is_flag=True, help="Compute cells again that failed or ran into a limit.")
+@seed_option
+@quiet_option
+def run_command(
+    folder: Path, data: Path | None, sets: str | None, models: str, max_size: tuple[str, ...], jobs: int | None,
+    timeout: float, memory: float, retry: bool, seed: int, quiet: bool,
+) -> None:  # fmt: skip
+    """Compute every cell of a study, or those that are missing, and keep them in the folder STUDY.
+
+    It can be stopped at any time; the same command goes on where it stopped.
+    """
+    from .cells import Limits
+    from .run import run_study
+
+    check_folder(folder)
+    for_all, for_some = _sizes(max_size)
+    with _Shown(quiet=quiet) as progress:
+        results = run_study(
+            folder,
+            data=data,
+            sets=_names(sets) if sets is not None else None,
+            models=_names(models),
+            max_size=for_all,
+            max_size_of=for_some,
+            seed=seed,
+            jobs=jobs,
+            limits=Limits(timeout, memory),
+            retry=retry,
+            progress=progress,
+        )
+    if not quiet:
+        without = sum(not cell.ok for cell in results.cells)
+        which = f"{without:,} of them without numbers, each with the reason" if without else "all with numbers"
+        click.echo(f"{len(results.cells):,} cells in {folder}, {which}.")
+        click.echo(f"Now: textspectra study report {folder}")
+
+
+@command.command("report", short_help="Write the page of a study.")
+@click.argument("folder", metavar="STUDY", type=click.Path(path_type=Path))
+@click.option(
+    "--out", metavar="FOLDER", type=click.Path(path_type=Path), help="Where the page goes. [default: STUDY/report]"
+)
+@overwrite_option
+@quiet_option
+def report_command(folder: Path, out: Path | None, overwrite: bool, quiet: bool) -> None:
+    """Write the page of a study: every table and figure of the paper, ours beside the paper's, claim by claim."""
+    from textspectra.io import output_paths_free
+
+    from .page import OUTPUTS, write_page
+    from .store import Store
+
+    target = out or folder / "report"
+    results = Store(folder).read()
+    output_paths_free([target / name for name in OUTPUTS], overwrite=overwrite)
+    written = write_page(results, target)
+    if not quiet:
+        click.echo(f"{len(results.cells):,} of {results.n_planned:,} cells; look at {written[0]}")
+
+
+def _names(listed: str) -> list[str]:
+    names = [name.strip() for name in listed.split(",") if name.strip()]
+    if not names:
+        raise click.UsageError("A list of names is empty; separate names by commas.")
+    return names
+
+
+def _sizes(given: tuple[str, ...]) -> tuple[int | None, dict[str, int]]:
+    for_all: int | None = None
+    for_some: dict[str, int] = {}
+    for one in given:
+        model, equals, number = one.rpartition("=")
+        if not number.isdecimal() or int(number) < 2 or (equals and not model):
+            raise click.BadParameter(f"{one!r} is neither a number of rows nor MODEL=N.", param_hint="--max-size")
+        if model:
+            for_some[model] = int(number)
+        else:
+            for_all = int(number)
+    return for_all, for_some
+
+
+class _Shown:
+    """Shows on standard error how far a study is: a bar for people, a line a minute for log files."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._bars: Any = None
+        self._task: Any = None
+        self._last_line = time.monotonic()
+
+    def __enter__(self) -> _Shown:
+        if not self._quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            self._bars = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bars.start()
+            self._task = self._bars.add_task("reading the sets", total=None)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+    def embedding(self, what: str, done: int, total: int) -> None:
+        """Show how many texts have their vectors."""
+        self._show(f"embedding {what}", done, total)
+
+    def computing(self, done: int, total: int, seconds_left: float | None) -> None:
+        """Show how many cells are finished, and about how long the others take."""
+        left = "" if seconds_left is None else f", about {_duration(seconds_left)} left"
+        self._show(f"computing{left}", done, total)
+
+    def _show(self, what: str, done: int, total: int) -> None:
+        if self._bars is not None:
+            self._bars.update(self._task, description=what, completed=done, total=total)
+        elif not self._quiet and time.monotonic() - self._last_line > 60:
+            self._last_line = time.monotonic()
+            click.echo(f"{what}: {done:,} of {total:,}", err=True)
+
+
+def _duration(seconds: float) -> str:
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return "a minute"
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"

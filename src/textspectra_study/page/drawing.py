@@ -1,0 +1,136 @@
+"""The one style of the study's figures, and figures as SVG that is the same for the same data."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from textspectra.validation import require
+
+INK, MUTED, LINE, PAPER = "#1d2129", "#5c6370", "#c9cdd2", "#ffffff"
+"""Colours that the page replaces by its own, so that figures follow its light or dark theme."""
+
+BLUE, ORANGE, GREEN, RED, SKY, PINK = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7"
+MARK = "figure of a textspectra study"
+"""Written in every file, by which a figure of an older page is known."""
+
+SERIES = (BLUE, ORANGE, GREEN, RED, SKY, PINK)
+"""Okabe and Ito's colours, which people with any colour vision can tell apart."""
+
+STYLE: dict[str, Any] = {
+    "font.family": ["DejaVu Sans", "sans-serif"],
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 9,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": MUTED,
+    "axes.facecolor": PAPER,
+    "figure.facecolor": PAPER,
+    "savefig.facecolor": PAPER,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "grid.color": LINE,
+    "grid.linewidth": 0.6,
+    "axes.grid": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.6,
+    "svg.fonttype": "none",
+    "figure.constrained_layout.use": True,
+    "text.parse_math": False,
+}
+
+
+class Picture(NamedTuple):
+    """A figure of the page.
+
+    Attributes
+    ----------
+    name : str
+        Of its file, without the ending.
+    svg : str
+        The file.
+    alt : str
+        What it shows, for people who do not see it.
+    """
+
+    name: str
+    svg: str
+    alt: str
+
+
+def draw(name: str, alt: str, size: tuple[float, float], paint: Callable[[Any], None]) -> Picture:
+    """Let `paint` draw on an empty figure of `size` inches, and return it as SVG.
+
+    Examples
+    --------
+    >>> def line(figure):
+    ...     _ = figure.add_subplot().plot([1, 2], [1, 2])
+    >>> first, second = (draw("line", "A line.", (3, 2), line) for _ in range(2))
+    >>> first == second, first.svg.count("<svg")
+    (True, 1)
+    """
+    matplotlib = require("matplotlib", extra="study")
+    figures = require("matplotlib.figure", extra="study")
+    # The salt makes the names inside the file repeatable, and different from those of other figures on one page.
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
+        figure = figures.Figure(figsize=size)
+        paint(figure)
+        buffer = io.StringIO()
+        figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
+    svg = _compact(buffer.getvalue()).replace("<svg ", f'<svg data-textspectra="{MARK}" ', 1)
+    return Picture(name, svg, alt)
+
+
+def _compact(svg: str) -> str:
+    """Drop what a browser does not need, and decimals of coordinates that nobody sees."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'"[^"]*"', lambda value: re.sub(r"(\d\.\d{2})\d+", r"\1", value[0]), svg)
+    return re.sub(r"\n\s*\n", "\n", svg)
+
+
+def inline(picture: Picture, colors: dict[str, str]) -> str:
+    """Return the SVG for a page that has colours of its own.
+
+    Examples
+    --------
+    >>> inline(Picture("a", '<svg fill="#1d2129">', ""), {INK: "var(--ink)"})
+    '<svg fill="var(--ink)">'
+    """
+    svg = picture.svg
+    for color, replacement in colors.items():
+        svg = svg.replace(color, replacement)
+    return svg
+
+
+def shaded(axes: Any, table: list[list[float | None]], *, colors: str, low: float, high: float, digits: int) -> None:
+    """Fill the axes with a table of numbers, each on a patch of its colour."""
+    import numpy as np
+
+    matplotlib = require("matplotlib", extra="study")
+    values = np.array([[np.nan if value is None else value for value in row] for row in table], float)
+    scale = matplotlib.colors.Normalize(low, high, clip=True)
+    palette = matplotlib.colormaps[colors]
+    axes.pcolormesh(np.ma.masked_invalid(values), cmap=palette, norm=scale, edgecolors=PAPER, linewidth=1)
+    for (row, column), value in np.ndenumerate(values):
+        if np.isfinite(value):
+            red, green, blue, _ = palette(scale(value))
+            ink = "#000000" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.55 else "#fefefe"
+            text = f"{value:.{digits}f}".replace("-", "−")
+            axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=ink, fontsize=8)
+    axes.invert_yaxis()
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)

@@ -1,0 +1,137 @@
+"""All statistics of a study, each worked out once, when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+from ..algorithms import PAPERS_SIX, TITLES
+from ..results import METRICS, Cell, Results
+from .statistics import (
+    Block,
+    Comparison,
+    Correlation,
+    SizeTest,
+    blocks_of,
+    compare,
+    correlations,
+    is_complete,
+    size_tests,
+)
+from .sweeps import PairTest, SweepPoint, sweep_points, tau_points, window_points, zscore_test
+from .wording import count, listing
+
+
+class Evidence:
+    """What the claims are judged by and the page shows.
+
+    Parameters
+    ----------
+    results : Results
+
+    Examples
+    --------
+    >>> from textspectra_study.results import Manifest
+    >>> Evidence(Results(Manifest((), (), (), 0), [], 0)).comparisons["ari"].p is None
+    True
+    """
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        self.titles = {facts.name: facts.title for facts in results.manifest.datasets}
+
+    def title(self, dataset: str) -> str:
+        """Return what a set is called for people."""
+        return self.titles.get(dataset, dataset)
+
+    def ok(self, *tasks: str) -> list[Cell]:
+        """Return the cells of some tasks that have values."""
+        return [cell for cell in self.results.of(*tasks) if cell.ok]
+
+    def basis(self, used: Iterable[tuple[str, str]], n: int, noun: str, plural: str | None = None) -> str:
+        """Say on what sets and models something rests.
+
+        Parameters
+        ----------
+        used : iterable of (dataset, model)
+        n : int
+            How many of what `noun` names.
+        noun, plural : str
+        """
+        pairs = set(used)
+        manifest = self.results.manifest
+        sets = [facts.title for facts in manifest.datasets if any(facts.name == dataset for dataset, _ in pairs)]
+        models = [model for model in manifest.models if any(model == name for _, name in pairs)]
+        missing = [facts.title for facts in manifest.datasets if facts.title not in sets]
+        which = listing(sets)
+        if len(sets) > 2 and len(missing) < 2:
+            which = f"all sets but {missing[0]}" if missing else f"all {len(sets)} sets"
+        return f"{which}; {listing(models)} ({count(n, noun, plural)})"
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """Return the cells of the algorithms, one block for each variant and model."""
+        return blocks_of(self.results)
+
+    @cached_property
+    def complete_blocks(self) -> list[Block]:
+        """Return the blocks in which all of the paper's six came to their end."""
+        return [block for block in self.blocks if is_complete(block)]
+
+    @cached_property
+    def comparisons(self) -> dict[str, Comparison]:
+        """Return Friedman and Nemenyi for each metric."""
+        return {metric: compare(self.blocks, metric) for metric in METRICS}
+
+    @cached_property
+    def correlations_of_six(self) -> dict[tuple[str, str], Correlation]:
+        """Return Spearman over the cells of the paper's six."""
+        return correlations(self.results.of(*PAPERS_SIX))
+
+    @cached_property
+    def correlations_of_all(self) -> dict[tuple[str, str], Correlation]:
+        """Return Spearman over the cells of all algorithms."""
+        return correlations(self.results.of(*TITLES))
+
+    @cached_property
+    def size_tests(self) -> list[SizeTest]:
+        """Return Kruskal-Wallis of the estimated k over sizes."""
+        return size_tests(self.results)
+
+    @cached_property
+    def sweep(self) -> list[SweepPoint]:
+        """Return all settings of the paper's estimate that were tried."""
+        return sweep_points(self.results)
+
+    @cached_property
+    def window_sweep(self) -> list[SweepPoint]:
+        """Return the settings that differ in the window."""
+        return window_points(self.sweep)
+
+    @cached_property
+    def tau_sweep(self) -> list[SweepPoint]:
+        """Return the settings that differ in the cap."""
+        return tau_points(self.sweep)
+
+    @cached_property
+    def zscore_overall(self) -> PairTest | None:
+        """Return z-scored against raw similarities over all sets."""
+        return zscore_test(self.sweep)
+
+    @cached_property
+    def zscore_by_dataset(self) -> dict[str, PairTest]:
+        """Return the same for each set."""
+        found = {name: zscore_test(p for p in self.sweep if p.dataset == name) for name in self.titles}
+        return {name: test for name, test in found.items() if test is not None}
+
+    @cached_property
+    def profiles(self) -> list[Cell]:
+        """Return the cells with metrics over k."""
+        return self.ok("profile-hac", "profile-kmeans")
+
+    def estimated_k(self, profile: Cell) -> int | None:
+        """Return the paper's estimate for the variant and model of a profile, or None where it is not finished."""
+        found = [
+            cell for cell in self.ok("kmeans_kest") if (cell.variant, cell.model) == (profile.variant, profile.model)
+        ]
+        return int(found[0].values["k"]) if found else None

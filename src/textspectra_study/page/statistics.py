@@ -1,0 +1,244 @@
+"""What the cells of a study say together: scores, ranks, tests and correlations of the algorithms."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from textspectra.validation import require
+
+from ..algorithms import PAPERS_SIX, TITLES
+from ..results import EXTRINSIC, INTRINSIC, LOWER_IS_BETTER, Cell, Results
+
+ALPHA = 0.05
+MIN_BLOCKS = 5
+"""With fewer blocks or pairs a rank test cannot tell anything from chance."""
+
+AGREEMENT = (*EXTRINSIC, "k_relative_error")
+"""What needs the labels: the columns of the table of correlations."""
+
+
+def score(cell: Cell, metric: str) -> float | None:
+    """Return a metric of a cell, or None where there is none.
+
+    Examples
+    --------
+    >>> from textspectra_study.results import Variant
+    >>> cell = Cell(Variant("bless", "whole", 200, 17, 0), "minilm", "optics", "ok", {"ari": 0.25, "silhouette": None})
+    >>> score(cell, "ari"), score(cell, "silhouette")
+    (0.25, None)
+    """
+    value = cell.values.get(metric) if cell.ok else None
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def mean(values: Iterable[float]) -> float:
+    """Return the mean, which does not depend on the order of the values.
+
+    Examples
+    --------
+    >>> mean([0.1, 0.2, 0.6])
+    0.3
+    """
+    numbers = list(values)
+    return math.fsum(numbers) / len(numbers)
+
+
+class Block(NamedTuple):
+    """The cells of one variant with one model, by task."""
+
+    dataset: str
+    model: str
+    cells: Mapping[str, Cell]
+
+
+def blocks_of(results: Results) -> list[Block]:
+    """Return the cells of the algorithms, those of one variant and model together."""
+    cells: dict[tuple[object, str], dict[str, Cell]] = defaultdict(dict)
+    for cell in results.of(*TITLES):
+        cells[cell.variant, cell.model][cell.task] = cell
+    return [Block(next(iter(block.values())).variant.dataset, model, block) for (_, model), block in cells.items()]
+
+
+def is_complete(block: Block, tasks: Sequence[str] = PAPERS_SIX) -> bool:
+    """Say whether every one of the tasks came to its end."""
+    return all(task in block.cells and block.cells[task].ok for task in tasks)
+
+
+class Score(NamedTuple):
+    """A metric of an algorithm over cells.
+
+    Attributes
+    ----------
+    mean : float
+    deviation : float or None
+        The standard deviation over the cells; None of a single one.
+    n : int
+        How many cells.
+    """
+
+    mean: float
+    deviation: float | None
+    n: int
+
+
+def summarize(cells: Iterable[Cell], metric: str) -> Score | None:
+    """Return mean, standard deviation and number of cells of a metric, or None where no cell has it."""
+    values = [value for cell in cells if (value := score(cell, metric)) is not None]
+    if not values:
+        return None
+    return Score(mean(values), float(np.std(values, ddof=1)) if len(values) > 1 else None, len(values))
+
+
+class Comparison(NamedTuple):
+    """The paper's six, ranked by one metric within every block.
+
+    Attributes
+    ----------
+    metric : str
+    blocks : list of Block
+        Variants and models with a value for all six.
+    left_out : dict
+        How many blocks were left out, by the reason.
+    ranks : dict
+        The mean rank of each algorithm, 1 for the best; empty where there are too few blocks.
+    statistic, p : float or None
+        Friedman's test; None where there are too few blocks.
+    pairs : dict
+        The p-value of Nemenyi's test for each ordered pair.
+    critical_difference : float
+        Mean ranks that differ by more are significantly different.
+    """
+
+    metric: str
+    blocks: list[Block]
+    left_out: dict[str, int]
+    ranks: dict[str, float]
+    statistic: float | None
+    p: float | None
+    pairs: dict[tuple[str, str], float]
+    critical_difference: float
+
+    @property
+    def order(self) -> list[str]:
+        """The algorithms from best to worst mean rank."""
+        return sorted(self.ranks, key=lambda task: self.ranks[task])
+
+    def differ(self, a: str, b: str) -> bool:
+        """Say whether two algorithms differ significantly."""
+        return self.pairs[a, b] < ALPHA
+
+    def beats(self, a: str, b: str) -> bool:
+        """Say whether `a` is significantly better than `b`."""
+        return self.differ(a, b) and self.ranks[a] < self.ranks[b]
+
+
+def compare(blocks: Sequence[Block], metric: str) -> Comparison:
+    """Rank the paper's six by a metric and test whether they differ: Friedman, then Nemenyi."""
+    usable, rows = [], []
+    left_out: Counter[str] = Counter()
+    for block in blocks:
+        values = [score(block.cells[task], metric) if task in block.cells else None for task in PAPERS_SIX]
+        if None not in values:
+            usable.append(block)
+            rows.append(values)
+        else:
+            left_out["the metric is not defined" if is_complete(block) else "an algorithm has no result"] += 1
+    if len(usable) < MIN_BLOCKS:
+        return Comparison(metric, usable, dict(left_out), {}, None, None, {}, math.nan)
+    table = np.array(rows, float) * (1 if metric in LOWER_IS_BETTER else -1)
+    ranks = stats.rankdata(table, axis=1)
+    if np.ptp(ranks) == 0:  # all algorithms tie in every block
+        statistic, p = 0.0, 1.0
+    else:
+        statistic, p = stats.friedmanchisquare(*table.T)
+    posthocs = require("scikit_posthocs", extra="study")
+    nemenyi = np.asarray(posthocs.posthoc_nemenyi_friedman(table))
+    size = len(PAPERS_SIX)
+    pairs = {(a, b): float(nemenyi[i, j]) for i, a in enumerate(PAPERS_SIX) for j, b in enumerate(PAPERS_SIX)}
+    quantile = stats.studentized_range.ppf(1 - ALPHA, size, np.inf) / math.sqrt(2)
+    width = float(quantile * math.sqrt(size * (size + 1) / (6 * len(rows))))
+    means = dict(zip(PAPERS_SIX, (mean(column) for column in ranks.T), strict=True))
+    return Comparison(metric, usable, dict(left_out), means, float(statistic), float(p), pairs, width)
+
+
+class Correlation(NamedTuple):
+    """Spearman's correlation of two metrics over cells; None where it is not defined."""
+
+    value: float | None
+    n: int
+
+
+def correlations(cells: Iterable[Cell]) -> dict[tuple[str, str], Correlation]:
+    """Correlate every intrinsic metric with every one that needs labels; higher is better for all.
+
+    Metrics of which lower is better (Davies-Bouldin, the relative error of k) are negated.
+    """
+    cells = list(cells)
+    found = {}
+    for inner in INTRINSIC:
+        for outer in AGREEMENT:
+            both = [(score(cell, inner), score(cell, outer)) for cell in cells]
+            points = np.array([pair for pair in both if None not in pair], float).reshape(-1, 2)
+            signs = [-1 if metric in LOWER_IS_BETTER else 1 for metric in (inner, outer)]
+            found[inner, outer] = Correlation(spearman(*(points * signs).T), len(points))
+    return found
+
+
+def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
+    """Return Spearman's correlation, or None where there are too few points or one side is constant.
+
+    Examples
+    --------
+    >>> spearman([1, 2, 3, 4, 5], [1, 4, 9, 16, 25]), spearman([1, 2, 3, 4, 5], [7, 7, 7, 7, 7])
+    (1.0, None)
+    """
+    if len(x) < MIN_BLOCKS or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return None
+    return round(float(stats.spearmanr(x, y).statistic), 12)
+
+
+class SizeTest(NamedTuple):
+    """Whether k depends on how many rows were sampled (Kruskal-Wallis).
+
+    Attributes
+    ----------
+    dataset : str
+    by_size : dict
+        The estimates at each size.
+    statistic, p : float or None
+        None where there are fewer than two sizes, or a single estimate at each: with groups of one the test gives the
+        same p whatever the estimates are.
+    trend : float or None
+        Spearman's correlation of size and k.
+    """
+
+    dataset: str
+    by_size: dict[int, list[float]]
+    statistic: float | None
+    p: float | None
+    trend: float | None
+
+
+def size_tests(results: Results, *, task: str = "kmeans_kest") -> list[SizeTest]:
+    """Test for every sampled set whether the estimated k varies with the size of the sample."""
+    by_dataset: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for cell in results.of(task):
+        if cell.ok and cell.variant.kind != "whole":
+            by_dataset[cell.variant.dataset][cell.variant.size].append(float(cell.values["k"]))
+    return [_size_test(dataset, dict(sorted(groups.items()))) for dataset, groups in by_dataset.items()]
+
+
+def _size_test(dataset: str, groups: dict[int, list[float]]) -> SizeTest:
+    statistic = p = None
+    values = [k for group in groups.values() for k in group]
+    if len(groups) > 1 and len(values) > len(groups):
+        # scipy cannot rank values that are all equal; then the sizes surely do not differ
+        statistic, p = (0.0, 1.0) if len(set(values)) == 1 else map(float, stats.kruskal(*groups.values()))
+    sizes = [float(size) for size, group in groups.items() for _ in group]
+    return SizeTest(dataset, groups, statistic, p, spearman(sizes, values))

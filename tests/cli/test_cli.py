@@ -1,0 +1,320 @@
+"""The command, run from the outside, as a person runs it."""
+
+import csv
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("wordllama")
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "customer_messages.csv"
+
+
+@pytest.fixture
+def tickets(tmp_path):
+    path = tmp_path / "tickets.csv"
+    path.write_bytes(EXAMPLE.read_bytes())
+    return path
+
+
+def read_csv(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_cluster_labels_every_row_and_changes_nothing_else(run, tickets, tmp_path):
+    done = run("cluster", tickets, "--no-report")
+    assert "texts in" in done.out
+    assert "Cohesion Ratio" in done.out
+    before, after = read_csv(tickets), read_csv(tmp_path / "tickets.clusters.csv")
+    assert [{name: row[name] for name in before[0]} for row in after] == before
+    assert list(after[0]) == [*before[0], "cluster", "cluster_name", "similarity"]
+    for row in after:
+        assert (row["cluster"] == "") == (row["cluster_name"] == "")
+        if not row["message"].strip():
+            assert row["cluster"] == ""
+    by_text = {}
+    for row in after:
+        by_text.setdefault(row["message"], set()).add(row["cluster"])
+    assert all(len(clusters) == 1 for clusters in by_text.values())
+
+
+def test_json_summary_agrees_with_the_table(run, tickets, tmp_path):
+    summary = json.loads(run("cluster", tickets, "--json", "--no-report", "--algorithm", "hac", "--clusters", 7).out)
+    rows = read_csv(tmp_path / "tickets.clusters.csv")
+    assert summary["k"] == 7 == len({row["cluster"] for row in rows} - {""})
+    assert summary["texts"] == len(rows)
+    assert summary["blank_texts"] == 8
+    for cluster in summary["clusters"]:
+        assert cluster["size"] == sum(row["cluster"] == str(cluster["cluster"]) for row in rows)
+        assert cluster["keywords"]
+        assert len(cluster["representatives"]) >= 2
+
+
+def test_the_same_seed_gives_the_same_file(run, tickets, tmp_path):
+    run("cluster", tickets, "--quiet", "--no-report", "--out", "one")
+    run("cluster", tickets, "--quiet", "--no-report", "--out", "two", "--no-cache")
+    one, two = (tmp_path / name / "tickets.clusters.csv" for name in ("one", "two"))
+    assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["tsv", "jsonl", "parquet", "txt", "csv.gz", "stdin"])
+def test_every_format_comes_back_in_its_own(run, tmp_path, kind):
+    texts = [
+        row["message"].replace("\n", " ").replace("\t", " ") for row in read_csv(EXAMPLE) if row["message"].strip()
+    ]
+    path = tmp_path / f"data.{kind}"
+    stdin = b""
+    if kind == "tsv":
+        path.write_text("message\tn\n" + "".join(f"{text}\t{i}\n" for i, text in enumerate(texts)).replace('"', "'"))
+    elif kind == "jsonl":
+        path.write_text("".join(json.dumps({"message": text, "n": i}) + "\n" for i, text in enumerate(texts)))
+    elif kind == "parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table({"message": texts, "n": list(range(len(texts)))}), path)
+    elif kind == "csv.gz":
+        path.write_bytes(gzip.compress(EXAMPLE.read_bytes()))
+    else:
+        stdin = "\n".join(texts).encode()
+        path.write_bytes(stdin)
+    source, options = "-" if kind == "stdin" else path, ["--json", "--clusters", 5, "--no-report"]
+    summary = json.loads(run("cluster", source, *options, stdin=stdin, PYTHONUTF8="1").out)
+    output = tmp_path / summary["outputs"]["table"]
+    assert output.is_file()
+    assert output.name == {"stdin": "texts.clusters.csv", "txt": "data.clusters.csv"}.get(kind, f"data.clusters.{kind}")
+    if kind == "csv.gz":
+        with gzip.open(output, "rt", newline="", encoding="utf-8") as file:
+            assert len(list(csv.DictReader(file))) == len(read_csv(EXAMPLE))
+
+
+def test_predict_and_score_and_estimate_and_embed(run, tickets, tmp_path):
+    run("cluster", tickets, "-q", "--clusters", 12, "--no-report")
+    run("predict", "tickets.model", tickets)
+    labels = [row["cluster"] for row in read_csv(tmp_path / "tickets.clusters.csv")]
+    assert [row["cluster"] for row in read_csv(tmp_path / "tickets.predicted.csv")] == labels
+    scores = json.loads(run("score", "tickets.clusters.csv", "--labels", "cluster", "--truth", "intent", "--json").out)
+    assert scores["n_clusters"] == 12
+    assert scores["cohesion_ratio"] > 1.2
+    assert scores["ari"] > 0.1
+    estimate = json.loads(run("estimate", tickets, "--json").out)
+    assert estimate["interval"][0] <= estimate["k"] <= estimate["interval"][1]
+    run("embed", tickets, "x.npy")
+    assert json.loads(run("estimate", tickets, "--embeddings", "x.npy", "--json").out) == estimate
+    run("embed", tickets, "x.parquet")
+    options = ["--embeddings", "embedding", "--json", "--clusters", 12, "--no-report"]
+    summary = json.loads(run("cluster", "x.parquet", *options).out)
+    assert summary["model"] is None
+    assert summary["k"] == 12
+
+
+def test_models_cache_demo_and_version(run, tmp_path):
+    assert "wordllama" in run("models").out
+    assert " embeddings, " in run("cache").out
+    done = run("demo")
+    assert "customer_messages.clusters.csv" in done.out
+    assert (tmp_path / "textspectra-demo" / "customer_messages.model").is_dir()
+    assert run("--version").out.startswith("textspectra, version ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["cluster", "missing.csv"], "missing.csv"),
+        (["cluster", "."], "folder"),
+        (["cluster", "tickets.csv", "--text-column", "mesage"], "message"),
+        (["cluster", "tickets.csv", "--model", "wordlama"], "wordllama"),
+        (["cluster", "tickets.csv", "--clusters", "many"], "neither auto nor a whole number"),
+        (["cluster", "tickets.csv", "--clusters", "5000"], "5,000 clusters were asked for, but there are 98"),
+        (["cluster", "tickets.csv", "--embeddings", "nothing.npy"], "nothing.npy"),
+        (["cluster", "tickets.csv", "--seed", "-1"], "-1 is not in the range"),
+        (["cluster", "tickets.csv", "--encoding", "utf-16"], "is not utf-16"),
+        (["score", "tickets.csv", "--labels", "nope"], "nope"),
+        (["predict", "no.model", "tickets.csv"], "There is no model folder at no.model."),
+        (["nonsense"], "No such command"),
+    ],
+)
+def test_a_users_mistake_is_one_line_and_exit_code_2(run, tickets, arguments, message):
+    assert message in run(*arguments, code=2).err
+
+
+def truncated_parquet():
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"text": [f"text number {i}" for i in range(5000)]}), sink)
+    return sink.getvalue().to_pybytes()[:-500]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("latin.csv", "message\ncafé au lait\n".encode("latin-1"), "the byte 0xe9 at offset 11 cannot be decoded"),
+        ("ragged.csv", b"id,message\n1,hello\n2,hello,world\n", "line 3: 3 fields found, but the header has 2"),
+        ("nul.csv", b"message\nhel\0lo\n", "line 2: a NUL byte"),
+        ("line.txt", b"x" * (2**24 + 10), "longer than 16,777,216 characters"),
+        ("cut.parquet", truncated_parquet, "a Parquet file that is damaged or cut short"),
+        ("numbers.csv", b"id,value\n1,2\n3,4\n", "--text-column"),
+        ("empty.csv", b"", "is empty"),
+        ("header.csv", b"message\n", "has no rows"),
+        ("broken.jsonl", b'{"text": "a"}\n{"text": \n', "line 2: not valid JSON"),
+    ],
+)
+def test_damaged_files_are_explained(run, tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content())
+    assert message in run("cluster", name, code=2).err
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_place_that_cannot_be_written_is_explained(run, tickets, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    assert "file" in run("cluster", tickets, "--out", "file/below", code=2).err
+
+
+def test_a_full_disk_leaves_both_outputs_or_neither(run, tickets, tmp_path):
+    """A limit on the size of files stands for a full disk; the old outputs survive."""
+    run("cluster", tickets, "-q", "--clusters", 3)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    code = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000));"
+        "from textspectra.cli import main; main()"
+    )
+    command = [sys.executable, "-c", code, "cluster", str(tickets), "--overwrite", "--no-cache", "--clusters", "4"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)  # noqa: S603
+    assert done.returncode == 2
+    assert b"cannot be written" in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_a_hub_model_without_a_network_says_what_to_do(run, tickets):
+    pytest.importorskip("sentence_transformers")
+    offline = {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HUB_DOWNLOAD_TIMEOUT": "1"}
+    message = run("cluster", tickets, "--model", "nobody/no-such-model", code=2, **offline).err
+    assert "nobody/no-such-model" in message
+    assert "folder" in message
+
+
+def test_names_can_come_from_a_chat_server(run, tickets, tmp_path):
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    from threading import Thread
+
+    class Chat(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            answer = json.dumps({"choices": [{"message": {"content": f"Topic {self.server.count}"}}]}).encode()
+            self.server.count += 1
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Chat) as server:
+        server.count = 0
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/v1"
+        options = ["--clusters", 3, "--name-with", "some-model", "--json"]
+        summary = json.loads(run("cluster", tickets, *options, OPENAI_BASE_URL=address).out)
+        server.shutdown()
+    assert {cluster["name"] for cluster in summary["clusters"]} == {"Topic 0", "Topic 1", "Topic 2"}
+
+
+def test_nothing_is_overwritten_without_being_asked(run, tickets, tmp_path):
+    output = tmp_path / "tickets.clusters.csv"
+    output.write_text("precious")
+    assert "--overwrite" in run("cluster", tickets, code=2).err
+    assert output.read_text() == "precious"
+    run("cluster", tickets, "-q", "--overwrite", "--clusters", 3, "--no-report")
+    assert output.read_text() != "precious"
+
+
+@pytest.mark.parametrize("content", ["message\n", "message\n\n\n", "message\n , \n"])
+def test_no_texts_is_said(run, tmp_path, content):
+    (tmp_path / "empty.csv").write_text(content)
+    run("cluster", "empty.csv", code=2)
+
+
+def test_one_row_and_equal_rows_are_one_group(run, tmp_path):
+    (tmp_path / "one.csv").write_text("message\nhello world\n")
+    (tmp_path / "same.csv").write_text("message\n" + "hello world\n" * 50)
+    for name in ("one", "same"):
+        assert json.loads(run("cluster", f"{name}.csv", "--json").out)["k"] == 1
+
+
+def test_spreadsheet_safe_escapes_formulas(run, tmp_path):
+    rows = ["=1+1 cost", "=cmd|' /C calc'!A0 cost", "hello there", "hello again", "@sum of things", "plain"] * 2
+    (tmp_path / "f.csv").write_text("message\n" + "".join(f'"{row}"\n' for row in rows))
+    run("cluster", "f.csv", "-q", "--clusters", 2, "--spreadsheet-safe")
+    cells = [row["message"] for row in read_csv(tmp_path / "f.clusters.csv")]
+    assert cells[0] == "'=1+1 cost"
+    assert not any(cell.startswith(("=", "@", "+", "-")) for cell in cells)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_is_one_line_and_leaves_nothing_half_written(start, tmp_path):
+    texts = "".join(f"message number {i} about topic {i % 97}\n" for i in range(300_000))
+    (tmp_path / "big.txt").write_text(texts)
+    cache = tmp_path / "cache"
+    process = start(
+        "cluster",
+        "big.txt",
+        until=lambda: any(map(Path.is_file, cache.rglob("*"))),
+        cache=cache,
+        output=subprocess.PIPE,
+    )
+    os.killpg(process.pid, signal.SIGINT)
+    told, _ = process.communicate()
+    assert process.returncode == 130
+    assert b"stopped" in told
+    assert b"Traceback" not in told
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["big.txt", "cache"]
+
+
+def test_cluster_writes_a_report_and_report_makes_it_again(run, tickets, tmp_path):
+    done = run("cluster", tickets, "--truth", "channel", "--clusters", 9)
+    page = tmp_path / "tickets.report.html"
+    assert "tickets.report.html" in done.out
+    assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
+    first = page.stat().st_mtime_ns
+    assert "exists already" in run("report", tmp_path / "tickets.model", code=2).err
+    run("report", tmp_path / "tickets.model", "--overwrite")
+    assert page.stat().st_mtime_ns > first
+    done = run("report", tmp_path / "tickets.model", "--out", tmp_path / "no" / "page.html", code=2)
+    assert "There is no folder" in done.err
+    assert "no/such" in run("report", "no/such", code=2).err
+
+
+def test_apply_takes_over_what_was_set_in_the_report(run, tickets, tmp_path):
+    from textspectra import TextClustering
+    from textspectra.report.state import FORMAT
+    from textspectra.report.write import fingerprint
+
+    run("cluster", tickets, "--no-report", "--clusters", 9)
+    assert not (tmp_path / "tickets.report.html").exists()
+    model = tmp_path / "tickets.model"
+    before = TextClustering.load(model)
+    cut = before.cut(4)
+    clusters = [{"name": f"group {topic.label}", "size": topic.size} for topic in cut.topics]
+    state = {"format": FORMAT, "fingerprint": fingerprint(before.corpus), "clusters": clusters}
+    (tmp_path / "state.json").write_text(json.dumps(state))
+    done = run("apply", "state.json", model)
+    assert "tickets.model has 4 groups now" in done.out
+    assert "4 with a new name" in done.out
+    after = TextClustering.load(model)
+    assert [topic.name for topic in after.topics] == ["group 0", "group 1", "group 2", "group 3"]
+    assert (after.cut(before.n_clusters).labels == before.labels).all()
+    run("predict", model, tickets)
+    assert read_csv(tmp_path / "tickets.predicted.csv")[0]["cluster_name"].startswith("group ")
+    assert "cannot be read" in run("apply", "no.json", model, code=2).err

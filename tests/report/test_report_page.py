@@ -1,0 +1,389 @@
+"""The report in a browser, from the disk and without a network, as a reader has it."""
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser import launch, needs_browser
+
+import textspectra as ts
+from textspectra.report import apply_state, read_state
+
+pytestmark = needs_browser
+
+WORDS = ["parcel", "password", "refund", "invoice", "battery"]
+PAYLOAD = '<img src=x onerror="document.title=1;globalThis.hacked=1">'
+HOSTILE = [
+    "<script>globalThis.hacked=1</script>",
+    "</script><script>globalThis.hacked=1</script>",
+    '"><img src=x onerror=globalThis.hacked=1>',
+    "javascript:globalThis.hacked=1",
+    "<svg onload=globalThis.hacked=1>",
+    "{{ 7 * 7 }} ${7 * 7} <!-- <![CDATA[",
+    "right \u202e to \u2066 left",
+    "nul \x00 and bell \x07",
+    "emoji 🦄👩‍👩‍👧 and é",
+    "half a pair \ud800",
+    "long " + "x" * 100_000,
+    "\n\r\t many\nlines, with \"quotes\" and, commas",
+    "=cmd|' /C calc'!A0",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as api:
+        browser = launch(api)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def result(planted):
+    X, truth = planted(5, 600, noise=0.35, seed=3)
+    texts = [f"{WORDS[group]} question number {i}" for i, group in enumerate(truth)]
+    texts[50:60] = [texts[0]] * 10
+    X[50:60] = X[0]
+    texts += ["", "  "]
+    return ts.cluster_texts(texts, embeddings=[*X, X[0], X[0]], n_clusters=5)
+
+
+@pytest.fixture(scope="module")
+def report(result, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    result.report(path)
+    return path
+
+
+@pytest.fixture
+def open_page(chromium):
+    """Open a report and fail on any error, any request and any script that a text brought."""
+    contexts, problems = [], []
+
+    def open_(path, fragment="", **options):
+        context = chromium.new_context(offline=True, accept_downloads=True, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
+        page.on("dialog", lambda dialog: problems.append(f"dialog: {dialog.message}"))
+        page.on(
+            "request",
+            lambda request: (
+                None
+                if request.url.startswith(("file:", "blob:", "data:"))
+                else problems.append(f"request: {request.url}")
+            ),
+        )
+        page.goto(path.as_uri() + fragment)
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield open_
+    for context in contexts:
+        for page in context.pages:
+            assert page.evaluate("globalThis.hacked") is None
+        context.close()
+    assert problems == []
+
+
+def card_texts(page, part):
+    return page.locator(f".card {part}").all_text_contents()
+
+
+def move_to(page, k):
+    page.fill("#k", str(k))
+    page.press("#k", "Enter")
+    page.wait_for_function("!textspectra.map.painting")
+
+
+def painted(page):
+    """Return how many points have each colour on the map."""
+    page.wait_for_function("!textspectra.map.painting")
+    return page.evaluate(
+        "Object.values(textspectra.map.plot.data[0].marker.color.reduce((n, c) => ({...n, [c]: (n[c] ?? 0) + 1}), {}))"
+    )
+
+
+def map_point(page, position):
+    """Return where on the screen the point at a position is."""
+    return page.evaluate(
+        """(i) => {
+            const { plot, x, y } = textspectra.map;
+            const box = plot.getBoundingClientRect();
+            const at = (value, [low, high]) => (value - low) / (high - low);
+            const { xaxis, yaxis } = plot.layout;
+            return [box.left + at(x[i], xaxis.range) * box.width, box.bottom - at(y[i], yaxis.range) * box.height];
+        }""",
+        position,
+    )
+
+
+def test_the_answer_is_at_the_top(open_page, report, result):
+    page = open_page(report)
+    assert page.inner_text("h1") == "5 groups in 600 of 602 texts"
+    assert f"Cohesion Ratio {result.cohesion.ratio:.2f}" in page.inner_text("#worth")
+    assert "2 blank texts without a group" in page.inner_text("#notes")
+    assert "random_state=0" in page.inner_text("#command")
+    assert card_texts(page, ".figures b") == [str(topic.size) for topic in result.topics]
+    assert card_texts(page, ".name") == [topic.name for topic in result.topics]
+
+
+@pytest.mark.parametrize("k", [2, 3, 17])
+def test_the_slider_follows_the_tree(open_page, report, result, k):
+    page = open_page(report)
+    move_to(page, k)
+    cut = result.cut(k)
+    assert card_texts(page, ".figures b") == [str(topic.size) for topic in cut.topics]
+    assert f"Cohesion Ratio {cut.cohesion.ratio:.2f}" in page.inner_text("#metrics")
+    sizes = np.bincount(cut.distinct_labels[cut.distinct_labels >= 0])
+    assert sorted(painted(page)) == sorted(sizes.tolist())
+
+
+def test_keys_move_the_slider_by_one(open_page, report):
+    page = open_page(report)
+    page.focus("#slider")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    assert page.input_value("#k") == "6"
+    assert page.get_attribute("#slider", "aria-valuetext") == "6 groups"
+    page.click("#more")
+    assert page.locator(".card").count() == 7
+    page.click("#suggestions button")
+    assert page.locator(".card").count() == 5
+
+
+def test_hover_shows_the_text_and_click_selects_its_group(open_page, report):
+    page = open_page(report, viewport={"width": 1400, "height": 1000})
+    x, y = map_point(page, 100)
+    page.mouse.move(x - 3, y)
+    page.mouse.move(x, y)
+    page.wait_for_selector("#tooltip:not([hidden])")
+    hovered = page.evaluate("textspectra.map.hovered")
+    node = page.evaluate("textspectra.map.owners[textspectra.map.hovered]")
+    assert page.inner_text("#tooltip .text") == page.evaluate("(i) => textspectra.map.texts[i]", hovered)
+    page.mouse.click(x, y)
+    page.wait_for_selector("#group-view:not([hidden])")
+    assert page.evaluate("textspectra.state.selected") == node
+    assert len(painted(page)) == 2
+    assert page.inner_text("#tooltip .tip-name").startswith(page.input_value(".rename input"))
+
+
+def test_a_group_has_its_texts_neighbours_and_extremes(open_page, report, result):
+    page = open_page(report)
+    page.click(".card >> nth=1")
+    assert page.input_value(".rename input") == result.topics[1].name
+    assert page.locator(".near button").count() == 4
+    members = np.flatnonzero(result.distinct_labels == 1)
+    by_similarity = members[np.argsort(-result.distinct_similarity[members], kind="stable")]
+    rows = page.locator(".virtual li")
+    assert 0 < rows.count() < len(members)
+    assert rows.first.locator(".text").inner_text() == result.corpus.distinct[by_similarity[0]]
+    page.evaluate("document.querySelector('.virtual').scrollTop = 1e6")
+    page.wait_for_function(
+        "((last) => last.ariaPosInSet === last.ariaSetSize)(document.querySelector('.virtual li:last-child'))"
+    )
+    assert rows.last.locator(".text").inner_text() == result.corpus.distinct[by_similarity[-1]]
+    least = page.locator(".texts").nth(1).locator(".text").first.inner_text()
+    assert least == result.corpus.distinct[by_similarity[-1]]
+    rows.last.locator("button").click()
+    assert page.inner_text("#reader-text") == result.corpus.distinct[by_similarity[-1]]
+    page.keyboard.press("Escape")
+    page.click(".back")
+    assert page.evaluate("document.activeElement.dataset.node") is not None
+
+
+def test_search_finds_as_one_types(open_page, report, result):
+    page = open_page(report)
+    page.keyboard.press("/")
+    page.keyboard.type("REFUND")
+    page.wait_for_function("document.getElementById('found').textContent")
+    rows = sum("refund" in row for row in result.corpus.rows)
+    distinct = sum("refund" in text for text in result.corpus.distinct)
+    assert page.inner_text("#found").startswith(f"{rows} texts found")
+    assert max(painted(page)) == len(result.corpus.distinct) - distinct
+    hits = [int(text.split()[0]) for text in card_texts(page, ".hits")]
+    assert sum(hits) == rows
+    page.keyboard.press("Escape")
+    assert page.inner_text("#found") == ""
+
+
+def test_the_list_can_be_sorted(open_page, report, result):
+    page = open_page(report)
+    page.click("#sorting button >> text=name")
+    assert card_texts(page, ".name") == sorted(topic.name for topic in result.topics)
+    page.click("#sorting button >> text=cohesion")
+    values = [float(text) for text in card_texts(page, ".bar")]
+    assert values == sorted(values, reverse=True)
+    page.click("#sorting button >> text=cohesion")
+    assert [float(text) for text in card_texts(page, ".bar")] == sorted(values)
+
+
+def download(page, button):
+    with page.expect_download() as waiting:
+        page.click(button)
+    return Path(waiting.value.path())
+
+
+def test_names_and_labels_go_out_and_come_back(open_page, report, result, tmp_path):
+    page = open_page(report)
+    move_to(page, 7)
+    page.click(".card >> nth=2")
+    page.fill(".rename input", page.evaluate("textspectra.state.nameOf(textspectra.clustering.tree.cut(7)[0])"))
+    page.press(".rename input", "Enter")
+    assert page.inner_text(".problem") == "Another group has this name."
+    page.fill(".rename input", f"my, “own” {PAYLOAD}")
+    page.press(".rename input", "Enter")
+    cut = result.cut(7)
+    rows = list(csv.DictReader(io.StringIO(download(page, "#csv").read_text(encoding="utf-8"), newline="")))
+    frame = cut.to_frame()
+    assert [row["text"] for row in rows] == frame["text"].tolist()
+    assert [row["cluster"] for row in rows] == ["" if label < 0 else str(label) for label in frame["cluster"]]
+    names = {row["cluster_name"] for row in rows if row["cluster"] == "2"}
+    assert names == {f"my, “own” {PAYLOAD}"}
+    similarity = [float(row["similarity"] or "nan") for row in rows]
+    np.testing.assert_allclose(similarity, frame["similarity"], atol=1e-4)
+
+    path = tmp_path / "state.json"
+    path.write_bytes(download(page, "#json").read_bytes())
+    changed = apply_state(result, read_state(path))
+    assert (changed.labels == cut.labels).all()
+    assert changed.topics[2].name == f"my, “own” {PAYLOAD}"
+    assert [row["cluster"] for row in json.loads(path.read_text())["rows"]][:600] == cut.labels[:600].tolist()
+    assert download(page, "#png").read_bytes()[:4] == b"\x89PNG"
+    svg = download(page, "#svg").read_text()
+    assert svg.startswith("<svg")
+    assert "<img" not in svg
+
+
+def test_the_address_holds_the_view(open_page, report):
+    page = open_page(report)
+    move_to(page, 9)
+    page.fill("#search", "invoice & <b>")
+    page.wait_for_function("document.getElementById('found').textContent")
+    page.click(".card >> nth=3")
+    page.fill(".rename input", "Ünïcode & more")
+    page.press(".rename input", "Enter")
+    page.wait_for_function("location.hash.includes('names')")
+    fragment = page.evaluate("location.hash")
+    again = open_page(report, fragment)
+    assert again.input_value("#k") == "9"
+    assert again.input_value("#search") == "invoice & <b>"
+    assert again.input_value(".rename input") == "Ünïcode & more"
+    for broken in ("#k=-4&group=99999&names=[[1,", "#k=1e9&names=%5B%5B0,5%5D%5D", "#%E0%A4%A"):
+        assert open_page(report, broken).inner_text("h1") == "5 groups in 600 of 602 texts"
+
+
+def test_hostile_texts_are_just_texts(open_page, planted, tmp_path):
+    X, _ = planted(2, len(HOSTILE), noise=0.2)
+    result = ts.cluster_texts(HOSTILE, embeddings=X, n_clusters=2)
+    recipe = {**result.recipe, "command": f"textspectra cluster --text-column '{PAYLOAD}' x.csv"}
+    result = replace(result.rename(0, PAYLOAD).rename(1, "</script><b>\u202e"), recipe=recipe)
+    path = tmp_path / "hostile.html"
+    result.report(path)
+    page = open_page(path)
+    assert set(card_texts(page, ".name")) == {PAYLOAD, "</script><b>\u202e"}
+    assert PAYLOAD in page.inner_text("#command")
+    cards = page.locator(".card").count()
+    for group in range(cards):
+        page.click(f".card >> nth={group}")
+        page.click(".virtual .text-row >> nth=0")
+        page.keyboard.press("Escape")
+        page.click(".back")
+    rows = list(csv.DictReader(io.StringIO(download(page, "#csv").read_bytes().decode(), newline="")))
+    assert [row["text"] for row in rows][:9] == HOSTILE[:9]
+    assert [row["text"] for row in rows][10:] == HOSTILE[10:]
+    assert page.locator("main img, main svg:not(.main-svg):not([class])").count() == 0
+    assert page.evaluate("document.querySelectorAll('script').length") == 2
+    download(page, "#svg")
+    hashed = "#names=" + json.dumps([[0, PAYLOAD]])
+    open_page(path, hashed)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark(open_page, report, scheme):
+    page = open_page(report, color_scheme=scheme)
+    ink, paper = page.evaluate(
+        "['--ink', '--paper'].map((name) => getComputedStyle(document.body).getPropertyValue(name).trim())"
+    )
+    brightness = [int(color[1:3], 16) for color in (ink, paper)]
+    assert (brightness[0] < brightness[1]) == (scheme == "light")
+    page.emulate_media(color_scheme="dark" if scheme == "light" else "light")
+    page.click(".card")
+    assert len(painted(page)) == 2
+
+
+def test_a_narrow_screen_scrolls_only_down(open_page, report):
+    page = open_page(report, viewport={"width": 360, "height": 740}, reduced_motion="reduce")
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    page.click(".card >> nth=0")
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert page.locator(".virtual li").count() > 0
+
+
+def test_charts_appear_and_the_page_prints(open_page, planted, tmp_path):
+    X, truth = planted(4, 400, noise=0.3)
+    result = ts.cluster_texts([f"{WORDS[group]} {i}" for i, group in enumerate(truth)], embeddings=X)
+    result.report(tmp_path / "report.html", truth=truth)
+    page = open_page(tmp_path / "report.html")
+    for chart in ("agreement", "spectrum", "replicates", "profile", "raw", "rectified"):
+        page.locator(f"#{chart}").scroll_into_view_if_needed()
+        page.wait_for_selector(f"#{chart} .main-svg")
+    low, high = ts.estimate_k(X, method="spectral", random_state=0).interval
+    assert f"between {low} and {high}" in page.inner_text("#replicates-text")
+    low, high = result.k_estimate.interval
+    assert f"Plausible range {low} to {high}" in page.inner_text("#range")
+    assert "completeness" in page.text_content("#profile")
+    assert page.locator("#interval").is_visible()
+    assert len(page.pdf()) > 50_000
+
+
+def test_keys_reach_everything(open_page, report):
+    page = open_page(report)
+    page.focus("#plot")
+    before = page.evaluate("textspectra.map.plot.layout.xaxis.range")
+    for key in ("+", "ArrowLeft", "ArrowUp", "-", "0"):
+        page.keyboard.press(key)
+    np.testing.assert_allclose(page.evaluate("textspectra.map.plot.layout.xaxis.range"), before, atol=1e-6)
+    page.focus(".card >> nth=1")
+    page.keyboard.press("Enter")
+    assert page.locator("#group-view").is_visible()
+    unnamed = page.evaluate(
+        """[...document.querySelectorAll('button, input')].filter((one) =>
+            !one.textContent.trim() && !one.ariaLabel && !one.labels?.length).length"""
+    )
+    assert unnamed == 0
+
+
+def test_labels_do_not_overlap(open_page, report):
+    page = open_page(report)
+    move_to(page, 40)
+    boxes = page.evaluate(
+        """[...document.querySelectorAll('#labels span')].map((one) => {
+            const { left, top, right, bottom } = one.getBoundingClientRect();
+            return [left, top, right, bottom];
+        })"""
+    )
+    assert len(boxes) >= 3
+    for i, a in enumerate(boxes):
+        for b in boxes[:i]:
+            assert not (a[0] < b[2] - 1 and b[0] < a[2] - 1 and a[1] < b[3] - 1 and b[1] < a[3] - 1)
+
+
+def test_one_group_is_a_report_too(open_page, tmp_path):
+    result = ts.cluster_texts([f"text {i}" for i in range(12)], embeddings=np.ones((12, 3)), n_clusters=1)
+    result.report(tmp_path / "one.html")
+    page = open_page(tmp_path / "one.html")
+    assert page.inner_text("h1") == "1 group in 12 texts"
+    assert re.search("nothing to compare", page.inner_text("#worth"))
+    ts.cluster_texts(["alone"], embeddings=[[1, 0]]).report(tmp_path / "alone.html")
+    page = open_page(tmp_path / "alone.html")
+    assert page.inner_text("h1") == "1 group in 1 text"
+    assert page.is_disabled("#slider")

@@ -1,0 +1,83 @@
+"""The rivals, against the libraries they come from and against literal references."""
+
+import numpy as np
+import pytest
+from sklearn.cluster import HDBSCAN, OPTICS, AffinityPropagation
+from sklearn.metrics import adjusted_rand_score
+
+from textspectra.arrays.rows import unit_rows
+from textspectra.errors import UserError
+from textspectra_study.baselines import BASELINES, run_baseline
+
+LITERAL = {
+    "hdbscan": lambda units: HDBSCAN(min_cluster_size=2, copy=True),
+    "optics": lambda units: OPTICS(min_samples=2, cluster_method="xi"),
+    "affinity_propagation": lambda units: AffinityPropagation(random_state=0),
+}
+
+
+def scaled(X):
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("name", LITERAL)
+def test_a_rival_of_scikit_learn_is_what_the_paper_configured(name, planted):
+    X, _ = planted(4, 80)
+    found = run_baseline(name, 7 * X)
+    expected = LITERAL[name](X).fit_predict(scaled(X).astype(np.float32))
+    assert adjusted_rand_score(found.labels, expected) == 1
+    assert found.k == len(set(expected) - {-1})
+    assert ((found.labels == -1) == (expected == -1)).all()
+
+
+def potts_quality(weights, labels):
+    """Sum, literally, what the constant Potts model at resolution 1 rewards: weight minus one for each inner pair."""
+    n = len(labels)
+    return sum(weights[i, j] - 1 for i in range(n) for j in range(i + 1, n) if labels[i] == labels[j])
+
+
+def test_leiden_maximizes_the_potts_model_on_the_zscored_graph(planted):
+    pytest.importorskip("leidenalg")
+    X, truth = planted(3, 45, noise=0.1)
+    S = scaled(X) @ scaled(X).T
+    weights = np.maximum((S - S.mean()) / S.std(), 0)
+    found = run_baseline("leiden", X)
+    best = potts_quality(weights, found.labels)
+    assert best >= potts_quality(weights, truth) - 1e-6
+    rng = np.random.default_rng(0)
+    for row in rng.integers(0, len(X), 30):
+        moved = found.labels.copy()
+        moved[row] = rng.integers(0, found.k + 1)
+        assert potts_quality(weights, moved) <= best + 1e-6
+
+
+@pytest.mark.slow  # numba compiles EVoC for minutes
+def test_evoc_is_called_with_its_defaults_on_unit_rows(planted):
+    evoc = pytest.importorskip("evoc")
+    X, _ = planted(5, 300, noise=0.05)
+    expected = evoc.EVoC(random_state=0).fit_predict(unit_rows(X))
+    assert adjusted_rand_score(run_baseline("evoc", X).labels, expected) == 1
+
+
+def test_noise_is_no_cluster():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(center, 0.01, (10, 3)) for center in np.eye(3)] + [[[-1.0, -1.0, -1.0]]])
+    found = run_baseline("hdbscan", X)
+    assert found.labels[-1] == -1
+    assert found.k == len(set(found.labels.tolist())) - 1
+
+
+def test_an_unknown_rival_is_told_with_the_known_ones():
+    with pytest.raises(UserError, match=r"^There is no baseline 'hdbskan'; there are hdbscan, optics, "):
+        run_baseline("hdbskan", np.eye(3))
+
+
+def test_a_row_of_zeros_is_named():
+    with pytest.raises(UserError, match="row 1"):
+        run_baseline("optics", [[1.0, 0.0], [0.0, 0.0]])
+
+
+def test_quadratic_rivals_have_a_cap():
+    assert {name for name, baseline in BASELINES.items() if baseline.max_rows} == {
+        "hdbscan", "optics", "affinity_propagation", "leiden",
+    }  # fmt: skip

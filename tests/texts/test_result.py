@@ -1,0 +1,236 @@
+"""From texts to a result, and what can be done with it."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+import textspectra as ts
+from textspectra.errors import UserError
+from textspectra.texts.storage import ARRAYS, SUMMARY, TEXTS
+
+TEXTS_IN = [
+    "where is my parcel", "my parcel has not arrived", "parcel late again", "parcel lost in the post",
+    "reset my password", "forgot my password", "password link does not work", "new password please",
+    "cancel my subscription", "stop the subscription", "end subscription today", "unsubscribe me from the subscription",
+]  # fmt: skip
+GROUPS = np.repeat([0, 1, 2], 4)
+
+
+@pytest.fixture
+def vectors():
+    rng = np.random.default_rng(0)
+    return (np.eye(3)[GROUPS] + 0.1 * rng.uniform(size=(12, 3))).astype(np.float32)
+
+
+@pytest.fixture
+def result(vectors):
+    return ts.cluster_texts(TEXTS_IN, embeddings=vectors, n_clusters=3)
+
+
+@pytest.fixture
+def hac(vectors):
+    return ts.cluster_texts(TEXTS_IN, embeddings=vectors, n_clusters=3, algorithm="hac")
+
+
+def test_groups_names_and_frame(result):
+    assert len(set(zip(result.labels.tolist(), GROUPS.tolist(), strict=True))) == 3
+    names = {topic.name for topic in result.topics}
+    assert len(names) == 3
+    assert all(any(word in name for name in names) for word in ("parcel", "password", "subscription"))
+    frame = result.to_frame()
+    assert list(frame.columns) == ["text", "cluster", "cluster_name", "similarity"]
+    assert frame["text"].tolist() == TEXTS_IN
+    assert (frame["similarity"] > 0.9).all()
+
+
+def test_duplicates_share_a_cluster_and_blanks_have_none(vectors):
+    texts = [*TEXTS_IN, "where is my parcel", "", " \t\n", None]
+    X = np.vstack([vectors, vectors[5], np.zeros((3, 3), np.float32)])
+    result = ts.cluster_texts(texts, embeddings=X, n_clusters=3)
+    assert result.labels[12] == result.labels[0]
+    assert result.labels[13:].tolist() == [-1, -1, -1]
+    assert result.names[13:] == [None, None, None]
+    assert sorted(topic.size for topic in result.topics) == [4, 4, 5]
+    assert np.isnan(result.similarity[13:]).all()
+
+
+def test_zero_vectors_have_no_cluster(vectors):
+    X = np.vstack([vectors, np.zeros((1, 3), np.float32)])
+    for algorithm in ("kmeans", "hac"):
+        result = ts.cluster_texts([*TEXTS_IN, "🦄"], embeddings=X, n_clusters=3, algorithm=algorithm)
+        assert result.labels[-1] == -1
+        assert set(result.labels[:-1]) == {0, 1, 2}
+
+
+def test_frames_come_back_in_the_library_they_came_in(vectors):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    for make, kind in ((pandas.Series, pandas.DataFrame), (polars.Series, polars.DataFrame)):
+        result = ts.cluster_texts(make(TEXTS_IN), embeddings=vectors, n_clusters=3)
+        assert isinstance(result.to_frame(), kind)
+
+
+@pytest.mark.parametrize("texts", [["one text"], ["same", "same", "same"]])
+def test_one_distinct_text_is_one_cluster(texts):
+    result = ts.cluster_texts(texts, embeddings=np.ones((len(texts), 4)))
+    assert result.labels.tolist() == [0] * len(texts)
+    assert result.n_clusters == 1
+
+
+@pytest.mark.parametrize(
+    ("texts", "options", "message"),
+    [
+        ([], {}, "None of the 0 texts holds anything but white space."),
+        (["", " "], {}, "None of the 2 texts holds anything but white space."),
+        ("a single text", {}, "texts must be a sequence of texts, not a single text."),
+        (["a", 7], {}, "The text of row 1 is 7, a int; every text must be a str."),
+        (["a", "b"], {"embeddings": [[1, 2]]}, "There are 2 texts but 1 rows of embeddings."),
+        (["a", "b"], {"embeddings": [[0, 0], [0, 0]]}, "could represent none of the texts"),
+        (["a", "b"], {"algorithm": "magic"}, 'algorithm must be "kmeans" or "hac", but it is \'magic\'.'),
+    ],
+)
+def test_bad_texts(texts, options, message):
+    with pytest.raises(UserError, match=re.escape(message)):
+        ts.cluster_texts(texts, **options)
+
+
+def test_predict_puts_texts_into_the_nearest_cluster(result, vectors):
+    again = result.predict(["x", "", "y", "z"], embeddings=np.vstack([vectors[0], [0, 0, 0], vectors[5], [0, 0, 0]]))
+    assert again.tolist() == [result.labels[0], -1, result.labels[5], -1]
+    with pytest.raises(UserError, match="given embeddings, which are not saved with it: give embeddings= to predict"):
+        result.predict(["x"])
+    with pytest.raises(UserError, match="have 2 dimensions, but the clusters were found in 3"):
+        result.predict(["x"], embeddings=[[1, 2]])
+
+
+def test_a_saved_model_predicts_with_the_model_it_was_made_with(tmp_path):
+    pytest.importorskip("wordllama")
+    result = ts.cluster_texts(TEXTS_IN, n_clusters=3, cache=False)
+    result.save(tmp_path / "model")
+    loaded = ts.TextClustering.load(tmp_path / "model")
+    assert (loaded.predict(TEXTS_IN, cache=False) == result.labels).all()
+    loaded.source.settings["tokenizer"] = "another"
+    with pytest.warns(UserWarning, match="wordllama is not exactly the model that made this clustering"):
+        loaded.predict(TEXTS_IN[:1], cache=False)
+
+
+def test_rename_and_merge_return_new_results(result):
+    renamed = result.rename(1, "passwords")
+    assert renamed.topics[1].name == "passwords"
+    assert result.topics[1].name != "passwords"
+    merged = renamed.merge(1, 2)
+    assert merged.n_clusters == 2
+    assert merged.topics[0].name == "passwords"
+    assert merged.topics[0].size == 8
+    assert merged.cohesion.ratio < result.cohesion.ratio
+    with pytest.raises(UserError, match="Cluster 1 cannot be merged with itself"):
+        result.merge(1, 1)
+    with pytest.raises(ValueError, match="label must be a whole number from 0 to 2, but it is 3"):
+        result.rename(3, "x")
+    with pytest.raises(UserError, match="is called 'passwords' already"):
+        renamed.rename(0, "passwords")
+
+
+@pytest.mark.parametrize("algorithm", ["kmeans", "hac"])
+def test_cut_follows_a_tree_that_holds_the_result(vectors, tmp_path, algorithm):
+    result = ts.cluster_texts(TEXTS_IN, embeddings=vectors, n_clusters=3, algorithm=algorithm)
+    for k in (1, 2, 5, 12):
+        assert result.cut(k).n_clusters == k
+    assert (result.cut(3).labels == result.labels).all()
+    coarse = result.cut(2)
+    assert (coarse.cut(3).labels == result.labels).all()
+    coarse.save(tmp_path / "model")
+    again = ts.TextClustering.load(tmp_path / "model", embeddings=vectors)
+    assert (again.cut(5).labels == result.cut(5).labels).all()
+    with pytest.raises(ValueError, match="The tree has 12 leaves"):
+        result.cut(13)
+
+
+def test_a_merged_result_is_a_cut_of_its_own_tree(hac):
+    merged = hac.cut(5).merge(0, 4)
+    assert (merged.cut(4).labels == merged.labels).all()
+
+
+def test_cuts_of_kmeans_nest_in_its_groups(planted):
+    X, _ = planted(6, 3000, noise=0.4)
+    result = ts.cluster_texts([f"text {i}" for i in range(3000)], embeddings=X, n_clusters=6)
+    labels = result.cut(6).labels
+    assert (labels == result.labels).all()
+    for k in (2, 20, 60):
+        other = result.cut(k).labels
+        assert len(np.unique(np.column_stack([labels, other]), axis=0)) == max(k, 6)
+
+
+@pytest.mark.parametrize("algorithm", ["kmeans", "hac"])
+def test_what_is_saved_is_what_is_loaded(vectors, tmp_path, algorithm):
+    texts = ["", *TEXTS_IN, "\ud83e\udd84 odd \u202e text \x00"]
+    X = np.vstack([np.zeros((1, 3)), vectors, vectors[:1]])
+    result = ts.cluster_texts([texts[0], *texts[1:-1], "🦄 odd \u202e text \x00"], embeddings=X, algorithm=algorithm)
+    result.save(tmp_path / "model")
+    loaded = ts.TextClustering.load(tmp_path / "model")
+    assert loaded.corpus.rows == result.corpus.rows
+    assert (loaded.labels == result.labels).all()
+    assert loaded.topics == result.topics
+    assert loaded.cohesion == result.cohesion
+    assert loaded.k_estimate == result.k_estimate
+    assert loaded.source == result.source
+    np.testing.assert_array_equal(loaded.predict(texts[1:4], embeddings=X[1:4]), result.labels[1:4])
+    if algorithm == "hac":
+        assert (loaded.hierarchy.tree.cut(4) == result.hierarchy.tree.cut(4)).all()
+
+
+def test_given_embeddings_come_back_on_load(vectors, tmp_path):
+    result = ts.cluster_texts([*TEXTS_IN, "half a pair \ud800"], embeddings=[*vectors, vectors[0]], algorithm="hac")
+    result.save(tmp_path / "model")
+    with pytest.raises(UserError, match="and to load before you cut or merge"):
+        ts.TextClustering.load(tmp_path / "model").cut(4)
+    loaded = ts.TextClustering.load(tmp_path / "model", embeddings=[*vectors, vectors[0]])
+    assert (loaded.cut(4).labels == result.cut(4).labels).all()
+
+
+def test_clusters_are_numbered_by_rows_and_frames_keep_their_index(vectors):
+    pandas = pytest.importorskip("pandas")
+    texts = pandas.Series(TEXTS_IN + [TEXTS_IN[5]] * 9, index=range(100, 121))
+    result = ts.cluster_texts(texts, embeddings=[*vectors, *[vectors[5]] * 9], n_clusters=3)
+    assert [topic.size for topic in result.topics] == [13, 4, 4]
+    assert result.to_frame().index.tolist() == list(range(100, 121))
+
+
+def test_an_existing_folder_is_replaced_only_on_demand(result, tmp_path):
+    result.save(tmp_path / "model")
+    with pytest.raises(UserError, match="exists already"):
+        result.save(tmp_path / "model")
+    result.rename(0, "new name").save(tmp_path / "model", overwrite=True)
+    assert ts.TextClustering.load(tmp_path / "model").topics[0].name == "new name"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_damaged_folders_are_named(result, tmp_path):
+    def load_after(change):
+        folder = tmp_path / f"model{len(list(tmp_path.iterdir()))}"
+        result.save(folder)
+        change(folder)
+        with pytest.raises(UserError) as caught:
+            ts.TextClustering.load(folder)
+        return str(caught.value).replace(str(folder), "MODEL")
+
+    def edit(folder, **changes):
+        summary = json.loads((folder / SUMMARY).read_text())
+        (folder / SUMMARY).write_text(json.dumps(summary | changes))
+
+    for name in (SUMMARY, ARRAYS, TEXTS):
+        message = load_after(lambda folder, name=name: (folder / name).unlink())
+        assert message == f"MODEL is not a complete model folder: {name} is missing."
+    for name in (ARRAYS, TEXTS):
+        message = load_after(lambda folder, name=name: (folder / name).write_bytes((folder / name).read_bytes()[:-9]))
+        assert message == f"MODEL/{name} was changed or cut short after it was written; its checksum differs."
+    assert load_after(lambda folder: edit(folder, algorithm="hac")) == (
+        f"MODEL/{SUMMARY} was changed or cut short after it was written; its checksum differs."
+    )
+    assert load_after(lambda folder: (folder / SUMMARY).write_text("{")) == (
+        f"MODEL/{SUMMARY} is damaged: it is not what textspectra wrote."
+    )
+    assert "in format 99, and this version reads up to format 1; upgrade with" in load_after(
+        lambda folder: edit(folder, format=99)
+    )
