@@ -27,13 +27,14 @@ embeddings_option = click.option(
 def command(model: str, out: str | None, embeddings: str | None, overwrite: bool, quiet: bool) -> None:
     """Write the page to explore the saved MODEL folder in a browser: one file, no network needed."""
     from ..io import output_paths_free
+    from ..report import write_report
 
     folder = Path(model)
     path = Path(out) if out else folder.with_name(f"{folder.name.removesuffix('.model')}.report.html")
     with stages(quiet=quiet) as tell:
         tell("reading")
         output_paths_free([path], overwrite=overwrite)
-        load_model(model, embeddings).report(path, overwrite=overwrite, progress=tell)
+        write_report(load_model(model, embeddings), path, overwrite=overwrite, progress=tell)
     if not quiet:
         click.echo(f"open this in a browser: {path}")
 

@@ -14,7 +14,6 @@ from ..arrays.rows import CountedRows
 from ..errors import UserError
 from ..io.writing import output_paths_free, replacing
 from ..texts.corpus import Corpus
-from ..texts.hierarchy import hierarchy_of
 from ..texts.result import TextClustering
 from ..validation import check_labels, is_missing
 from .evidence import k_evidence
@@ -60,8 +59,9 @@ def report_blocks(
     """Return what the page carries, by name, packed."""
     tell: Progress = progress or (lambda stage, done, total: None)
     classes = _classes(truth, len(result.corpus.rows))
-    X = result.embeddings()
-    hierarchy = hierarchy_of(result)
+    X = result.embedded().X
+    hierarchy = result.with_hierarchy().hierarchy
+    assert hierarchy is not None  # noqa: S101 - for the type checker
     levels = top_levels(hierarchy.tree, max(MAX_CLUSTERS, result.n_clusters))
     finest = np.append(levels.codes, -1)[hierarchy.leaves]
     shown = choose_shown(result, levels, finest)
