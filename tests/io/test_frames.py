@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from textspectra.errors import NoRowsError, UserError
-from textspectra.io import as_table, choose_text_column, with_columns
+from textspectra.io import as_table, choose_text_column, is_data_frame, with_columns
 
 COLUMNS = {"id": [7, 8, 9], "Message": ["my card was declined", None, "where is it"], "kind": ["a", "b", "a"]}
 MAKERS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
@@ -28,6 +28,7 @@ def message(call, *args, **options):
 
 def test_the_text_column_is_found(make):
     found = as_table(make(COLUMNS))
+    assert is_data_frame(make(COLUMNS))
     assert (found.text_column, found.texts()) == ("Message", ["my card was declined", "", "where is it"])
     assert found.table.to_pydict() == COLUMNS
 
@@ -69,6 +70,7 @@ def test_what_is_no_data_frame(data):
     expected = f"a data frame of pandas, polars or pyarrow is needed, but this is a {type(data).__qualname__}."
     with pytest.raises(TypeError) as caught:
         as_table(data)
+    assert is_data_frame(data) is isinstance(data, pl.LazyFrame)
     assert str(caught.value) == expected
 
 

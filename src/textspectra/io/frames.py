@@ -20,6 +20,21 @@ if TYPE_CHECKING:
 Frame = TypeVar("Frame", bound="IntoDataFrame")
 
 
+def is_data_frame(data: object) -> bool:
+    """Tell data frames, and tables of pyarrow, from other data; one that is read later (lazy) is a data frame, too.
+
+    Examples
+    --------
+    >>> import polars
+    >>> is_data_frame(polars.DataFrame()), is_data_frame(polars.Series()), is_data_frame(["text"])
+    (True, False, False)
+    """
+    from narwhals import dependencies
+
+    tests = (dependencies.is_into_dataframe, dependencies.is_polars_lazyframe, dependencies.is_dask_dataframe)
+    return any(test(data) for test in tests)
+
+
 def as_table(data: IntoDataFrame, text_column: str | None = None) -> TextTable:
     """Find the texts in a data frame.
 
@@ -96,13 +111,20 @@ def with_columns(table: Frame, columns: Mapping[str, Any]) -> tuple[Frame, dict[
                 f"the column {wanted!r} has {len(values):,} values but the table has {len(frame):,} rows; they must "
                 "be equally many."
             )
-        names[wanted] = _free_name(wanted, taken)
+        names[wanted] = free_name(wanted, taken)
         taken.add(names[wanted])
         added.append(narwhals.new_series(names[wanted], values, backend=frame.implementation))
     return frame.with_columns(*added).to_native(), names
 
 
-def _free_name(wanted: str, taken: set[str]) -> str:
+def free_name(wanted: str, taken: set[str]) -> str:
+    """Return `wanted`, with a number behind it where it is taken.
+
+    Examples
+    --------
+    >>> free_name("cluster", {"text", "cluster", "cluster_2"})
+    'cluster_3'
+    """
     name, number = wanted, 2
     while name in taken:
         name, number = f"{wanted}_{number}", number + 1
