@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import CountedRows
+from ..atomic import replacing_file
 from ..errors import UserError
-from ..io.writing import output_paths_free, replacing
+from ..io.writing import output_paths_free
 from ..texts.corpus import Corpus
 from ..texts.result import TextClustering
 from ..validation import check_labels, is_missing
@@ -46,8 +47,8 @@ def write_report(
     if not path.absolute().parent.is_dir():
         raise UserError(f"There is no folder {path.absolute().parent} to write the report to.")
     page = render_page(report_blocks(result, truth=truth, progress=progress))
-    with replacing(path) as stream:
-        stream.write(page.encode("utf-8"))
+    with replacing_file(path) as temporary:
+        temporary.write_bytes(page.encode())
 
 
 def report_blocks(
