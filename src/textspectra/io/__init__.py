@@ -9,6 +9,7 @@ from .columns import choose_text_column, column_values
 from .embeddings import list_column, read_embeddings, write_embeddings
 from .formats import TableFormat, format_from_name
 from .frames import as_table, free_name, is_data_frame, with_columns
+from .output_names import name_parts
 from .patterns import is_pattern, matching_files
 from .reading import read_table
 from .table import TextTable, cluster_columns
@@ -27,6 +28,7 @@ __all__ = [
     "is_pattern",
     "list_column",
     "matching_files",
+    "name_parts",
     "output_paths_free",
     "read_embeddings",
     "read_table",

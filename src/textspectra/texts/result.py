@@ -16,12 +16,13 @@ from ..embedding import Backend, EmbeddingCache, as_backend
 from ..errors import UserError
 from ..estimators.base import largest_first, nearest_labels
 from ..granularity.estimate import KEstimate
+from ..io import is_data_frame, with_columns
 from ..metrics.cohesion import CohesionReport, report_if_defined
 from ..topics.describe import Topic, describe_clusters
 from ..validation import check_whole_number
 from .corpus import Corpus, Totals
 from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
-from .frames import add_columns, new_frame
+from .frames import library_of, new_frame
 from .hierarchy import Hierarchy, build_hierarchy
 from .storage import load_fields, save_clustering
 
@@ -165,7 +166,12 @@ class TextClustering:
         [[7, 0], [8, 0], [9, 1]]
         """
         columns = {"cluster": self.labels, "cluster_name": self.names, "similarity": self.similarity}
-        return add_columns(self.frame, self.corpus.rows, columns)
+        if is_data_frame(self.frame):
+            return with_columns(self.frame, columns)[0]
+        frame = new_frame({"text": self.corpus.rows, **columns}, like=self.frame)
+        if library_of(self.frame) == "pandas":
+            frame.index = self.frame.index
+        return frame
 
     def topics_frame(self) -> Any:
         """Return a data frame with one row per group.
