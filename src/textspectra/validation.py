@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import secrets
 from collections.abc import Hashable, Sequence
 from types import ModuleType
 from typing import Any
@@ -18,6 +19,9 @@ from .errors import UserError
 
 MAX_TOTAL_WEIGHT = 1e15
 """Beyond this, rows that count once would be lost in the rounding of the sum."""
+
+IF_TEXTS = "For texts, call textspectra.cluster_texts(texts), or get their vectors from textspectra.embed_texts(texts)."
+TEXTS_GIVEN = f"X holds texts, but this function takes vectors: one row of numbers for each text. {IF_TEXTS}"
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
@@ -42,8 +46,6 @@ def check_embeddings(
             "X is a sparse matrix; textspectra works on dense embeddings. Reduce it first, for example with "
             "sklearn.decomposition.TruncatedSVD(256), or pass X.toarray() if it is small."
         )
-    if isinstance(X, Sequence) and len(X) and isinstance(X[0], str):
-        raise UserError("X holds texts, but this function takes their embeddings: one row of numbers for each text.")
     options: dict[str, Any] = {
         "accept_sparse": False,
         "dtype": "numeric",
@@ -52,20 +54,32 @@ def check_embeddings(
     }
     try:
         if estimator is None:
-            return np.asarray(check_array(X, input_name="X", **options))
-        return np.asarray(validate_data(estimator, X, reset=reset, **options))
+            numbers = np.asarray(check_array(X, input_name="X", **options))
+        else:
+            numbers = np.asarray(validate_data(estimator, X, reset=reset, **options))
+        # scikit-learn lets some data frames with text pass as objects.
+        return numbers if numbers.dtype != object else numbers.astype(np.float64)
     except ValueError as error:
-        raise UserError(str(error)) from None
+        raise UserError(TEXTS_GIVEN if _holds_text(X) else str(error)) from None
+
+
+def _holds_text(X: Any) -> bool:
+    """Look for a text in something that could not be read as numbers."""
+    try:
+        values = np.asarray(X, object)
+    except ValueError:  # rows of different lengths
+        return False
+    return any(isinstance(value, str | bytes) for value in values.flat)
 
 
 def _check_dask(X: Any, minimum: int, estimator: BaseEstimator | None, reset: bool) -> Any:
     from .arrays.engine.distributed import with_known_chunks
     from .arrays.engine.supervision import check_workers
 
+    if X.dtype.kind not in "iufb":
+        raise UserError(f"X must hold numbers, but the type of the Dask array is {X.dtype}. {IF_TEXTS}")
     if X.ndim != 2:
         raise UserError(f"Expected 2D array, got {X.ndim}D array instead: X must have a row of numbers for each text.")
-    if X.dtype.kind not in "iufb":
-        raise UserError(f"X must hold numbers, but the type of the Dask array is {X.dtype}.")
     check_workers()
     X = with_known_chunks(X)
     if len(X) < minimum:
@@ -247,18 +261,42 @@ def check_n_clusters(value: Any, n_rows: int) -> int | None:
     return check_whole_number("n_clusters", value, low=1, high=n_rows, hint=f"X has {n_rows:,} rows.")
 
 
+def make_seed(random_state: RandomState) -> int:
+    """Return the seed that `random_state` stands for: an int itself, otherwise a random one.
+
+    A function that starts several streams of random numbers takes the seed once, so that each stream depends on
+    the seed alone and not on what the others have drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> make_seed(7), make_seed(np.random.RandomState(7)) == make_seed(np.random.RandomState(7))
+    (7, True)
+    """
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if random_state is None:
+        return secrets.randbits(128)
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return int(random_state)
+    raise UserError(
+        f"random_state (the seed) must be a whole number from 0 up, a generator or None; it is {random_state!r}."
+    )
+
+
 def make_generator(random_state: RandomState) -> np.random.Generator:
-    """Return a generator; the same int always starts the same stream."""
+    """Return a generator; the same int always starts the same stream.
+
+    Examples
+    --------
+    >>> float(make_generator(0).random()) == float(make_generator(0).random())
+    True
+    """
     if isinstance(random_state, np.random.Generator):
         return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise UserError(
-            f"random_state (the seed) must be a whole number from 0 up, a generator or None; it is {random_state!r}."
-        ) from None
+    return np.random.default_rng(make_seed(random_state))
 
 
 def require(module: str, *, extra: str) -> ModuleType:

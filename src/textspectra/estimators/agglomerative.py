@@ -35,8 +35,9 @@ class AutoAgglomerative(AutoClusterer):
     ----------
     n_clusters : "auto" or int, default="auto"
         Number of clusters; by default that of :func:`estimate_k`.
-    random_state : int, RandomState, Generator or None
-        The same int gives the same labels for any `n_jobs`.
+    random_state : int, RandomState, Generator or None, default=0
+        The seed. The same int gives the same labels for any `n_jobs`, and the k of :func:`estimate_k`. None is a
+        random seed.
     n_jobs : int, optional
         Cores to use; all by default.
 

@@ -8,22 +8,23 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays.engine import Folded, as_given, fold_blocks, keep, map_rows
-from ..arrays.rows import CountedRows, SumsAndSizes, check_rows, map_unit_rows
-from ..clustering.lloyd import nearest_centers
-from ..granularity.estimate import KEstimate, estimate_from_rows
+from ..arrays.rows import SumsAndSizes, check_rows, map_unit_rows
+from ..clustering.lloyd import center_distances, lloyd_pass, nearest_centers
+from ..granularity.estimate import KEstimate, count_rows, estimate_from_rows
 from ..metrics.cohesion import CohesionReport, report_if_defined
-from ..validation import RandomState, check_embeddings, check_n_clusters, check_weights, make_generator
+from ..validation import RandomState, check_embeddings, check_n_clusters, check_weights, make_seed
 
 NOWHERE = np.iinfo(np.intp).max
 """In place of the number of a row, where there is none."""
 
 
-class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
+class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, ABC):
     """Base class of the two clusterers: input, the choice of k, the score, prediction."""
 
     labels_: Any
@@ -35,7 +36,7 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
     n_features_in_: int
 
     def __init__(
-        self, n_clusters: int | Literal["auto"] = "auto", *, random_state: RandomState = None, n_jobs: int | None = None
+        self, n_clusters: int | Literal["auto"] = "auto", *, random_state: RandomState = 0, n_jobs: int | None = None
     ) -> None:
         self.n_clusters = n_clusters
         self.random_state = random_state
@@ -61,13 +62,13 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
         weights, largest = check_weights(sample_weight, X)
         k = check_n_clusters(self.n_clusters, len(X))
         check_rows(X, n_jobs=self.n_jobs)
-        # A stream each, so that the clusters at a given k do not depend on whether k was estimated.
-        for_k, for_clusters, for_score = make_generator(self.random_state).spawn(3)
+        seed = make_seed(self.random_state)
         self.k_estimate_ = None
         if k is None:
-            counts = None if weights is None else np.ceil(weights).astype(np.intp)
-            self.k_estimate_ = estimate_from_rows(CountedRows(X, counts), random_state=for_k, n_jobs=self.n_jobs)
+            self.k_estimate_ = estimate_from_rows(count_rows(X, weights), random_state=seed, n_jobs=self.n_jobs)
             k = self.k_estimate_.k
+        # Streams of their own, so that the clusters at a given k do not depend on whether k was estimated.
+        _, for_clusters, for_score = np.random.default_rng(seed).spawn(3)
         known = self._cluster(X, None if weights is None else weights / largest, k, for_clusters)
         self.n_clusters_ = len(self.cluster_centers_)
         if self.n_clusters_ < k:
@@ -107,9 +108,69 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
         ndarray of int, shape (n,)
             For a Dask array another one, which is worked out when it is needed.
         """
-        check_is_fitted(self)
-        X = check_embeddings(X, minimum=1, estimator=self, reset=False)
+        X = self._check_new(X)
         return as_given(nearest_labels(X, self.cluster_centers_, n_jobs=self.n_jobs), X)
+
+    def transform(self, X: ArrayLike) -> Any:
+        """Return the distance of each row, scaled to length 1, to the centre of each cluster.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Embeddings.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, n_clusters_)
+            For a Dask array another one, which is computed when it is needed.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> ts.AutoKMeans(2).fit([[2, 0], [2, 0], [0, 3]]).transform([[5, 0]]).round(2)
+        array([[0.  , 1.41]], dtype=float32)
+        """
+        X = self._check_new(X)
+        return as_given(center_distances(X, self.cluster_centers_, n_jobs=self.n_jobs), X)
+
+    def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return minus the inertia of `X`: the larger, the nearer its rows are to the centres.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Embeddings.
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        float
+            Minus the sum of the squared distances of the rows, scaled to length 1, to their nearest centres.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> ts.AutoKMeans(2).fit([[2, 0], [2, 0], [0, 3]]).score([[5, 0], [0, 1], [-1, 0]])
+        -2.0
+        """
+        X = self._check_new(X)
+        weights, _ = check_weights(sample_weight, X)
+        return -lloyd_pass(X, weights, self.cluster_centers_, labelled=False, n_jobs=self.n_jobs).inertia
+
+    def _check_new(self, X: ArrayLike) -> Any:
+        check_is_fitted(self)
+        return check_embeddings(X, minimum=1, estimator=self, reset=False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # distances are float32, whatever comes in
+        return tags
 
 
 def nearest_labels(X: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Any:

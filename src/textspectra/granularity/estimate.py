@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import CountedRows, check_rows
 from ..errors import UserError
-from ..validation import RandomState, check_embeddings, check_whole_number, make_generator
+from ..validation import RandomState, check_embeddings, check_weights, check_whole_number, make_seed
 from .reproducible import Agreement, reproducible_k, smooth
 from .spectral import Rule, Spectrum, spectral_k
 
@@ -145,13 +145,14 @@ NO_STRUCTURE = "no structure here; the rows lie like one cloud, with no groups t
 def estimate_k(
     X: ArrayLike,
     *,
+    sample_weight: ArrayLike | None = None,
     method: Method = "auto",
     window: int = 3,
     max_sample: int = 1000,
     n_replicates: int | None = None,
     zscore: bool = False,
     fallback: int = 5,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> KEstimate:
     """Estimate how many groups there are, with the granularities next to it and a measure of trust.
@@ -164,6 +165,8 @@ def estimate_k(
         Embeddings: an array or memory map of any numeric type, or a data frame of numbers. It
         is neither copied nor changed. Of a Dask array, only the chunks with sampled rows are read, and the
         samples are worked on by Dask's workers.
+    sample_weight : array-like of shape (n,), optional
+        How often each row counts, rounded up; once by default.
     method : {"auto", "reproducible", "spectral"}
         "reproducible" splits the rows in random halves, groups each half by itself at every k and compares the
         two; k is the finest grouping on which they agree as well as on any, once what a structureless cloud of
@@ -174,8 +177,9 @@ def estimate_k(
         Options of the spectral method: the length of the moving average, rows in a sample, number of samples (by
         default ``round(10 · log2 n)``, and 40 for samples that serve the interval alone), whether to standardize
         similarities before rectifying them, and the answer of a sample that shows no jump.
-    random_state : int, RandomState, Generator or None
-        The same int gives the same result for any `n_jobs`.
+    random_state : int, RandomState, Generator or None, default=0
+        The seed. The same int gives the same result for any `n_jobs`, here and in :class:`AutoKMeans` and
+        :class:`AutoAgglomerative`. None is a random seed.
     n_jobs : int, optional
         Samples worked on at a time; all cores by default. An active ``joblib.parallel_config``
         chooses the back end: "threading", "loky", "dask", or one that another package registers.
@@ -199,6 +203,7 @@ def estimate_k(
     if method not in get_args(Method):
         raise UserError(f"method must be one of {', '.join(get_args(Method))}, but it is {method!r}.")
     X = check_embeddings(X)
+    weights, _ = check_weights(sample_weight, X)
     rule = Rule(
         check_whole_number("window", window, low=1),
         check_whole_number("max_sample", max_sample, low=2 * window + 2, hint="Twice the window and 2 are needed."),
@@ -210,7 +215,19 @@ def estimate_k(
         changed = next(name for name, value in rule._asdict().items() if value != Rule._field_defaults[name])
         raise UserError(f"{changed} is an option of method='spectral', but the method is {method!r}.")
     check_rows(X, n_jobs=n_jobs)
-    return estimate_from_rows(CountedRows(X), method, rule, random_state=random_state, n_jobs=n_jobs)
+    return estimate_from_rows(count_rows(X, weights), method, rule, random_state=random_state, n_jobs=n_jobs)
+
+
+def count_rows(X: Any, weights: Any) -> CountedRows:
+    """Return checked rows, each as often as its weight says, rounded up; once where there are no weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> len(count_rows(np.eye(3), np.array([2.0, 0.5, 0.0])))
+    3
+    """
+    return CountedRows(X, None if weights is None else np.ceil(weights).astype(np.intp))
 
 
 def estimate_from_rows(
@@ -218,11 +235,11 @@ def estimate_from_rows(
     method: Method = "auto",
     rule: Rule = Rule(),  # noqa: B008 - a NamedTuple is immutable
     *,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> KEstimate:
     """Estimate k of rows that are already checked."""
-    rng = make_generator(random_state)
+    rng = np.random.default_rng(make_seed(random_state))
     if method == "reproducible" and len(rows) < FEWEST_ROWS:
         raise UserError(f"method='reproducible' needs at least {FEWEST_ROWS} rows, but X has {len(rows)}.")
     if method == "spectral" or len(rows) < FEWEST_ROWS:

@@ -110,7 +110,7 @@ def cohesion_ratio(
     labels: ArrayLike | Sequence[Hashable],
     *,
     rectify: bool = True,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
 ) -> float:
     """Score a clustering without labels of truth: mean similarity inside clusters over that of all pairs.
 
@@ -122,8 +122,8 @@ def cohesion_ratio(
         The cluster of each row. -1 is a label like any other.
     rectify : bool, default=True
         Count negative cosines as 0, as the paper does. Without it the result is exact at any n.
-    random_state : int, RandomState, Generator or None
-        For the pairs that are sampled, see :func:`cohesion_report`.
+    random_state : int, RandomState, Generator or None, default=0
+        The seed for the pairs that are sampled, see :func:`cohesion_report`. None is a random seed.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def cohesion_report(
     labels: ArrayLike | Sequence[Hashable],
     *,
     rectify: bool = True,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
 ) -> CohesionReport:
     """Compute the Cohesion Ratio with its parts, overall and for each cluster.
 
@@ -163,8 +163,8 @@ def cohesion_report(
         The cluster of each row. -1 is a label like any other.
     rectify : bool, default=True
         Count negative cosines as 0, as the paper does. Without it the result is exact at any n.
-    random_state : int, RandomState, Generator or None
-        For the pairs that are sampled.
+    random_state : int, RandomState, Generator or None, default=0
+        The seed for the pairs that are sampled. None is a random seed.
 
     Returns
     -------

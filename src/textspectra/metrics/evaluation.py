@@ -24,7 +24,7 @@ def evaluate(
     labels: ArrayLike | Sequence[Hashable],
     truth: ArrayLike | Sequence[Hashable] | None = None,
     *,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
 ) -> dict[str, float]:
     """Compute every metric that can be computed for a clustering.
 
@@ -40,8 +40,8 @@ def evaluate(
         The cluster of each row. -1 is a label like any other.
     truth : sequence or Dask array of n hashable values, optional
         The true class of each row; adds the metrics that need it.
-    random_state : int, RandomState, Generator or None
-        For what is sampled.
+    random_state : int, RandomState, Generator or None, default=0
+        The seed for what is sampled. None is a random seed.
 
     Returns
     -------

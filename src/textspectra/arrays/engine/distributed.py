@@ -57,10 +57,11 @@ def fold_blocks(
 
 def map_rows(function: Callable[..., Any], arrays: Sequence[Any], *, dtype: type) -> da.Array:
     """Return an array whose chunks are made from those of `arrays`, once they are asked for."""
+    sample = function(0, *(None if array is None else no_rows_of(array) for array in arrays)).astype(dtype)
     graph, chunks = chunks_of(arrays, arrays[0])
     work = add_work(graph, Work(function))
-    keys = add_tasks(graph, OURS, ((_map_chunk, work, *chunk) for chunk in chunks), 1)
-    return array_of(graph, keys, arrays[0].chunks[0], np.empty(0, dtype))
+    keys = add_tasks(graph, OURS, ((_map_chunk, work, *chunk) for chunk in chunks), sample.ndim)
+    return array_of(graph, keys, arrays[0].chunks[0], sample)
 
 
 def keep(array: da.Array) -> da.Array:

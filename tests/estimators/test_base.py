@@ -4,8 +4,6 @@ from scipy.cluster.hierarchy import linkage
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import textspectra as ts
 from textspectra.clustering.tree import ward_tree
@@ -60,13 +58,6 @@ def test_data_is_neither_changed_nor_needed_in_one_form(planted, model, tmp_path
     frozen.setflags(write=False)
     for variant in (mapped, frozen, np.asfortranarray(X), X.astype(np.float64), X.astype(np.float16)):
         assert adjusted_rand_score(expected, model(5, random_state=0).fit(variant).labels_) > 0.99
-
-
-@BOTH
-def test_a_pipeline_takes_it(planted, model):
-    X, truth = planted(6, 500, noise=0.1)
-    labels = make_pipeline(StandardScaler(), model(random_state=0)).fit_predict(X)
-    assert adjusted_rand_score(truth, labels) > 0.95
 
 
 @BOTH
