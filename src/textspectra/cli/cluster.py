@@ -98,6 +98,7 @@ def run(
     from dataclasses import replace
 
     from ..io import cluster_columns, column_values, output_paths_free
+    from ..report import write_report
     from ..texts.hierarchy import hierarchy_of
     from ..texts.pipeline import cluster_texts
     from ..texts.storage import model_folder_free
@@ -130,10 +131,10 @@ def run(
         "--seed": str(seed), "--truth": truth,
     }  # fmt: skip
     result = replace(result, recipe={**result.recipe, "command": _command_line(source, options)})
-    with _put_in_place_together(outputs) as waiting:
+    with put_in_place_together(outputs) as waiting:
         if not no_report:
             result = replace(result, hierarchy=hierarchy_of(result))
-            result.report(waiting["report"], truth=classes, progress=tell)
+            write_report(result, waiting["report"], truth=classes, progress=tell)
         tell("writing")
         columns = cluster_columns(result.labels, [topic.name for topic in result.topics], result.similarity)
         write_labelled(table, columns, waiting["table"], spreadsheet_safe=spreadsheet_safe, overwrite=False)
@@ -212,7 +213,7 @@ def _command_line(source: str, options: dict[str, str | None]) -> str:
 
 
 @contextmanager
-def _put_in_place_together(outputs: dict[str, Path]) -> Iterator[dict[str, Path]]:
+def put_in_place_together(outputs: dict[str, Path]) -> Iterator[dict[str, Path]]:
     """Yield other names for the files among the outputs; they get their own once all of them are there."""
     files = {name: path for name, path in outputs.items() if name != "model"}
     outputs["table"].parent.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import cluster_sums, nonzero_rows
+from ..clustering.numbering import relabel_like
 from ..clustering.tree import MergeTree
 from ..embedding import EmbeddingCache
 from ..errors import UserError
@@ -206,7 +207,9 @@ class TextClustering:
         return replace(self, topics=tuple(topics))
 
     def merge(self, first: int, second: int) -> TextClustering:
-        """Make one cluster of two; it keeps the name of the first. Clusters are numbered anew, by size.
+        """Make one cluster of two; it keeps the name of the first.
+
+        Other clusters keep their numbers, except that the highest one takes the number that becomes free.
 
         Examples
         --------
@@ -221,7 +224,7 @@ class TextClustering:
         if first == second:
             raise UserError(f"Cluster {first} cannot be merged with itself.")
         merged = np.where(self.distinct_labels == second, first, self.distinct_labels)
-        labels = _numbered_by_size(merged, self.corpus.counts)
+        labels = self._numbered(merged)
         kept = {int(new): self.topics[old].name for old, new in zip(merged, labels, strict=True) if old >= 0}
         return regroup(self, labels, names=kept)
 
@@ -229,7 +232,8 @@ class TextClustering:
         """Cut the merge tree at another number of clusters.
 
         After "hac" it is Ward's tree. After "kmeans" it is built from the groups: fewer clusters are groups
-        merged, more are groups split.
+        merged, more are groups split. A cluster whose texts stay the same keeps its number, if that is below
+        `n_clusters`; the others take the numbers that are left, the largest cluster first.
 
         Examples
         --------
@@ -243,7 +247,7 @@ class TextClustering:
 
         hierarchy = hierarchy_of(self)
         leaf_labels = hierarchy.tree.cut(n_clusters)
-        labels = _numbered_by_size(np.append(leaf_labels, -1)[hierarchy.leaves], self.corpus.counts)
+        labels = self._numbered(np.append(leaf_labels, -1)[hierarchy.leaves])
         return regroup(replace(self, hierarchy=hierarchy), labels, names={})
 
     def embeddings(self) -> NDArray[Any]:
@@ -259,43 +263,6 @@ class TextClustering:
         if self.known_embeddings is not None:
             return self.known_embeddings
         return embed_corpus(self.corpus, self.source, None)
-
-    def report(
-        self,
-        path: str | Path,
-        *,
-        truth: ArrayLike | Sequence[Hashable] | None = None,
-        overwrite: bool = False,
-        progress: Callable[[str, int, int], None] | None = None,
-    ) -> None:
-        """Write a page to explore the result in a browser: one HTML file that needs no network.
-
-        It has a map of the texts, the groups at every number of clusters, and the evidence for the number
-        that was chosen. Embeddings are needed for it, from memory, the cache or the model.
-
-        Parameters
-        ----------
-        path : path
-            The HTML file.
-        truth : sequence with an entry a text, optional
-            True classes; the page then shows how well every number of clusters agrees with them.
-        overwrite : bool, default=False
-            Replace a file that is there already.
-        progress : callable, optional
-            Called as ``progress(stage, done, total)``; the stages are "mapping" and "reporting".
-
-        Examples
-        --------
-        >>> import tempfile, textspectra as ts
-        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     result.report(f"{folder}/report.html")
-        ...     Path(folder, "report.html").read_text(encoding="utf-8")[:15]
-        '<!doctype html>'
-        """
-        from ..report import write_report
-
-        write_report(self, Path(path), truth=truth, overwrite=overwrite, progress=progress)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write everything but the embeddings to a folder: safetensors, Parquet and JSON.
@@ -346,6 +313,9 @@ class TextClustering:
         if embeddings is None:
             return loaded
         return replace(loaded, known_embeddings=embed_corpus(loaded.corpus, loaded.source, embeddings))
+
+    def _numbered(self, labels: NDArray[np.intp]) -> NDArray[np.intp]:
+        return relabel_like(self.distinct_labels, _numbered_by_size(labels, self.corpus.counts))
 
     def _check_label(self, label: int) -> None:
         check_whole_number("label", label, low=0, high=self.n_clusters - 1)
