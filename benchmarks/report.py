@@ -65,7 +65,7 @@ def titles(n: int) -> tuple[list[str], np.ndarray]:
 def write(n: int, folder: str) -> Path:
     texts, X = titles(n)
     path = Path(folder, "report.html")
-    ts.cluster_texts(texts, embeddings=X).report(path)
+    ts.write_report(ts.cluster_texts(texts, embeddings=X), path)
     return path
 
 
@@ -150,7 +150,7 @@ def slide_times(browser: Any, path: Path, slide: str) -> list[float]:
 
 REPORT = """import sys, numpy as np, textspectra as ts
 X = np.load(f"{sys.argv[1]}/X.npy")
-ts.TextClustering.load(f"{sys.argv[1]}/model", embeddings=X).report(f"{sys.argv[1]}/report.html")"""
+ts.write_report(ts.TextClustering.load(f"{sys.argv[1]}/model", embeddings=X), f"{sys.argv[1]}/report.html")"""
 
 UMAP = """import sys, numpy as np, umap
 umap.UMAP(metric="cosine").fit_transform(np.load(f"{sys.argv[1]}/X.npy"))"""

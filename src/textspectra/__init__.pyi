@@ -6,6 +6,7 @@ from .granularity.laplacian import laplacian_eigenvalues
 from .granularity.spectral import k_from_spectrum
 from .metrics.cohesion import ClusterCohesion, CohesionReport, cohesion_ratio, cohesion_report
 from .metrics.evaluation import evaluate
+from .report import write_report
 from .texts.pipeline import cluster_texts
 from .texts.result import TextClustering
 
@@ -26,6 +27,7 @@ __all__ = [
     "evaluate",
     "k_from_spectrum",
     "laplacian_eigenvalues",
+    "write_report",
 ]
 
 __version__: str

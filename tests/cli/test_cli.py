@@ -294,27 +294,3 @@ def test_cluster_writes_a_report_and_report_makes_it_again(run, tickets, tmp_pat
     done = run("report", tmp_path / "tickets.model", "--out", tmp_path / "no" / "page.html", code=2)
     assert "There is no folder" in done.err
     assert "no/such" in run("report", "no/such", code=2).err
-
-
-def test_apply_takes_over_what_was_set_in_the_report(run, tickets, tmp_path):
-    from textspectra import TextClustering
-    from textspectra.report.state import FORMAT
-    from textspectra.report.write import fingerprint
-
-    run("cluster", tickets, "--no-report", "--clusters", 9)
-    assert not (tmp_path / "tickets.report.html").exists()
-    model = tmp_path / "tickets.model"
-    before = TextClustering.load(model)
-    cut = before.cut(4)
-    clusters = [{"name": f"group {topic.label}", "size": topic.size} for topic in cut.topics]
-    state = {"format": FORMAT, "fingerprint": fingerprint(before.corpus), "clusters": clusters}
-    (tmp_path / "state.json").write_text(json.dumps(state))
-    done = run("apply", "state.json", model)
-    assert "tickets.model has 4 groups now" in done.out
-    assert "4 with a new name" in done.out
-    after = TextClustering.load(model)
-    assert [topic.name for topic in after.topics] == ["group 0", "group 1", "group 2", "group 3"]
-    assert (after.cut(before.n_clusters).labels == before.labels).all()
-    run("predict", model, tickets)
-    assert read_csv(tmp_path / "tickets.predicted.csv")[0]["cluster_name"].startswith("group ")
-    assert "cannot be read" in run("apply", "no.json", model, code=2).err

@@ -16,7 +16,6 @@ from textspectra.report.levels import top_levels
 from textspectra.report.palette import appearances, color_distances, palette
 from textspectra.report.profile import agreement, silhouettes
 from textspectra.report.shown import longest_text
-from textspectra.texts.hierarchy import hierarchy_of
 
 
 def unpack(block):
@@ -49,12 +48,12 @@ def page(result):
 
 def cut_labels(meta, k):
     """Label every shown text at k, as the page does."""
-    alive = meta["base"]["nodes"] if k == meta["base"]["k"] else None
-    if alive is None:
-        top, merges = meta["levels"]["k"], meta["levels"]["merges"]
-        gone = {child for pair in merges[: top - k] for child in pair}
-        alive = [node for node in range(top + top - k) if node not in gone]
-        alive.sort(key=lambda node: (-meta["nodes"]["size"][node], meta["nodes"]["first"][node]))
+    top, merges, nodes = meta["levels"]["k"], meta["levels"]["merges"], meta["nodes"]
+    gone = {child for pair in merges[: top - k] for child in pair}
+    others = {node for node in range(top + top - k) if node not in gone}
+    kept = [node if node in others else None for node in meta["base"]["nodes"][:k]]
+    free = iter(sorted(others - set(kept), key=lambda node: (-nodes["size"][node], nodes["first"][node])))
+    alive = [node if node is not None else next(free) for node in [*kept, *[None] * (k - len(kept))]]
     labels = np.empty(meta["about"]["shown"], int)
     for label, node in enumerate(alive):
         labels[slice(*meta["levels"]["ranges"][node])] = label
@@ -94,7 +93,7 @@ def test_the_cut_of_the_result_has_its_own_words(result, page):
 
 def test_metric_profiles_are_those_of_scikit_learn(result, data):
     _, X, truth = data
-    hierarchy = hierarchy_of(result)
+    hierarchy = result.with_hierarchy().hierarchy
     levels = top_levels(hierarchy.tree, 60)
     finest = levels.codes[hierarchy.leaves]
     first = result.corpus.first_rows
@@ -173,7 +172,7 @@ def test_reports_of_next_to_nothing(texts, vectors, k, tmp_path):
     meta, found, _ = contents(result)
     assert meta["base"]["k"] == k == len(meta["base"]["nodes"])
     assert set(found) == set(texts)
-    result.report(tmp_path / "report.html")
+    ts.write_report(result, tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size > 10**6
 
 
@@ -185,13 +184,13 @@ def test_a_report_is_written_whole_or_not_at_all(result, tmp_path):
     path = tmp_path / "report.html"
     path.write_text("mine")
     with pytest.raises(UserError, match="exists already"):
-        result.report(path)
+        ts.write_report(result, path)
     with pytest.raises(UserError, match="truth has 3 entries, but there are 700 texts"):
-        result.report(path, truth=["a", "b", "c"], overwrite=True)
+        ts.write_report(result, path, truth=["a", "b", "c"], overwrite=True)
     assert path.read_text() == "mine"
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
     with pytest.raises(UserError, match="There is no folder"):
-        result.report(tmp_path / "no" / "report.html")
+        ts.write_report(result, tmp_path / "no" / "report.html")
 
 
 def test_truth_adds_curves(result, data):
@@ -212,7 +211,7 @@ def test_a_state_reaches_the_model(result, page):
         apply_state(result, {**state, "fingerprint": "0" * 16})
     with pytest.raises(UserError, match="blank or not all different"):
         apply_state(result, {**state, "clusters": [{**cluster, "name": "x"} for cluster in clusters]})
-    with pytest.raises(UserError, match="it was grouped anew after the report was made"):
+    with pytest.raises(UserError, match="whose groups have changed since the report was made"):
         apply_state(result, {**state, "clusters": [{"name": "a", "size": 1}, {"name": "b", "size": 2}]})
     with pytest.raises(UserError, match="its clusters cannot be read"):
         apply_state(result, {"fingerprint": ""})

@@ -57,7 +57,7 @@ def result(planted):
 @pytest.fixture(scope="module")
 def report(result, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    result.report(path)
+    ts.write_report(result, path)
     return path
 
 
@@ -236,7 +236,7 @@ def test_names_and_labels_go_out_and_come_back(open_page, report, result, tmp_pa
     page = open_page(report)
     move_to(page, 7)
     page.click(".card >> nth=2")
-    page.fill(".rename input", page.evaluate("textspectra.state.nameOf(textspectra.clustering.tree.cut(7)[0])"))
+    page.fill(".rename input", page.evaluate("textspectra.state.nameOf(textspectra.tree.cut(7)[0])"))
     page.press(".rename input", "Enter")
     assert page.inner_text(".problem") == "Another group has this name."
     page.fill(".rename input", f"my, “own” {PAYLOAD}")
@@ -287,7 +287,7 @@ def test_hostile_texts_are_just_texts(open_page, planted, tmp_path):
     recipe = {**result.recipe, "command": f"textspectra cluster --text-column '{PAYLOAD}' x.csv"}
     result = replace(result.rename(0, PAYLOAD).rename(1, "</script><b>\u202e"), recipe=recipe)
     path = tmp_path / "hostile.html"
-    result.report(path)
+    ts.write_report(result, path)
     page = open_page(path)
     assert set(card_texts(page, ".name")) == {PAYLOAD, "</script><b>\u202e"}
     assert PAYLOAD in page.inner_text("#command")
@@ -331,7 +331,7 @@ def test_a_narrow_screen_scrolls_only_down(open_page, report):
 def test_charts_appear_and_the_page_prints(open_page, planted, tmp_path):
     X, truth = planted(4, 400, noise=0.3)
     result = ts.cluster_texts([f"{WORDS[group]} {i}" for i, group in enumerate(truth)], embeddings=X)
-    result.report(tmp_path / "report.html", truth=truth)
+    ts.write_report(result, tmp_path / "report.html", truth=truth)
     page = open_page(tmp_path / "report.html")
     for chart in ("agreement", "spectrum", "replicates", "profile", "raw", "rectified"):
         page.locator(f"#{chart}").scroll_into_view_if_needed()
@@ -379,11 +379,11 @@ def test_labels_do_not_overlap(open_page, report):
 
 def test_one_group_is_a_report_too(open_page, tmp_path):
     result = ts.cluster_texts([f"text {i}" for i in range(12)], embeddings=np.ones((12, 3)), n_clusters=1)
-    result.report(tmp_path / "one.html")
+    ts.write_report(result, tmp_path / "one.html")
     page = open_page(tmp_path / "one.html")
     assert page.inner_text("h1") == "1 group in 12 texts"
     assert re.search("nothing to compare", page.inner_text("#worth"))
-    ts.cluster_texts(["alone"], embeddings=[[1, 0]]).report(tmp_path / "alone.html")
+    ts.write_report(ts.cluster_texts(["alone"], embeddings=[[1, 0]]), tmp_path / "alone.html")
     page = open_page(tmp_path / "alone.html")
     assert page.inner_text("h1") == "1 group in 1 text"
     assert page.is_disabled("#slider")

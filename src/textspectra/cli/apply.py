@@ -1,33 +1,124 @@
-"""`textspectra apply`: from the report back into the model."""
+"""`textspectra apply`: bring what was set in the report back into the model and its table."""
 
 from __future__ import annotations
 
+import glob
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .common import quiet_option
+from .common import overwrite_option, quiet_option, write_labelled
 from .report import embeddings_option, load_model, model_argument
+from .summary import count_of
+
+if TYPE_CHECKING:
+    from ..io import TextTable
+    from ..report.state import Changes
+    from ..texts.result import TextClustering
 
 
 @click.command("apply")
 @click.argument("state", metavar="STATE.json")
 @model_argument
 @embeddings_option
+@overwrite_option
 @quiet_option
-def command(state: str, model: str, embeddings: str | None, quiet: bool) -> None:
+def command(state: str, model: str, embeddings: str | None, overwrite: bool, quiet: bool) -> None:
     """Give the saved MODEL folder the number of groups and the names of STATE.json.
 
-    The file is what "Download JSON" of a report writes. The model is replaced whole or not at all;
-    `textspectra predict` and `textspectra report` follow it from then on.
+    STATE.json is the file that "Download JSON" of a report writes. Groups whose texts stay the same keep their
+    number. The new groups also go into the table NAME.clusters.* next to the folder NAME.model, if it has the texts
+    of the model in the same order. If its groups are not those of the model, it needs --overwrite.
     """
-    from ..report import apply_state, read_state
+    from ..atomic import replacing_file
+    from ..report.state import apply_state, count_changes, read_state
 
     settled = read_state(Path(state))
     before = load_model(model, embeddings)
     after = apply_state(before, settled)
-    after.save(model, overwrite=True)
+    found = find_table(Path(model), before)
+    if found is None:
+        told = f"no table of its texts is beside it; get one with: textspectra predict {model} FILE"
+        after.save(model, overwrite=True)
+    elif not (found.is_current or overwrite):
+        told = f"{found.path} has other groups than the model had, so it was left alone; --overwrite replaces it"
+        after.save(model, overwrite=True)
+    else:
+        told = f"every text with its group: {found.path}"
+        with replacing_file(found.path) as waiting:
+            write_labelled(found.bare, _columns(after), waiting, spreadsheet_safe=False, overwrite=True)
+            after.save(model, overwrite=True)
     if not quiet:
-        known = {topic.name for topic in before.topics}
-        new = sum(topic.name not in known for topic in after.topics)
-        click.echo(f"{model} has {after.n_clusters} groups now (it had {before.n_clusters}), {new} with a new name")
+        click.echo(f"{model}: {changes_in_words(count_changes(before, after))}")
+        click.echo(told)
+
+
+class FoundTable(NamedTuple):
+    """The clusters table beside a model: without its columns of groups, and whether these are those of the model."""
+
+    path: Path
+    bare: TextTable
+    is_current: bool
+
+
+def find_table(folder: Path, model: TextClustering) -> FoundTable | None:
+    """Return the table NAME.clusters.* next to NAME.model that has the texts of the model, in the same order."""
+    from ..errors import UserError
+
+    stem = glob.escape(folder.name.removesuffix(".model"))
+    for path in sorted(folder.parent.glob(f"{stem}.clusters.*")):
+        with suppress(UserError):  # it cannot be read as a clusters table, so it is none
+            found = _read_clusters(path, model)
+            if found is not None:
+                return found
+    return None
+
+
+def _read_clusters(path: Path, model: TextClustering) -> FoundTable | None:
+    from ..io import read_table, with_columns
+    from ..io.table import holds_text
+
+    # Any column of strings will do here; which one has the texts is found by comparing them.
+    table = read_table(path, text_column="cluster_name")
+    columns = _columns(model)
+    bare = table.table.select(table.table.column_names[: -len(columns)])
+    texts = [field.name for field in bare.schema if holds_text(field)]
+    if not any(replace(table, text_column=name).texts() == model.corpus.rows for name in texts):
+        return None
+    expected, names = with_columns(bare, columns)
+    if expected.column_names != table.table.column_names:
+        return None
+    groups = [names["cluster"], names["cluster_name"]]
+    is_current = all(_cells(expected[name]) == _cells(table.table[name]) for name in groups)
+    return FoundTable(path, replace(table, table=bare), is_current)
+
+
+def _columns(result: TextClustering) -> dict[str, Any]:
+    from ..io import cluster_columns
+
+    return cluster_columns(result.labels, [topic.name for topic in result.topics], result.similarity)
+
+
+def _cells(column: Any) -> list[str]:
+    return ["" if value is None else str(value) for value in column.to_pylist()]
+
+
+def changes_in_words(changes: Changes) -> str:
+    """Say how many groups were renamed, merged or split.
+
+    Examples
+    --------
+    >>> from textspectra.report.state import Changes
+    >>> changes_in_words(Changes(unchanged=27, renamed=2, before=3, after=1))
+    '2 groups renamed, 3 groups merged into 1, 27 groups unchanged'
+    """
+    verb = "merged" if changes.before > changes.after else "split"
+    parts = {
+        f"{count_of(changes.renamed, 'group')} renamed": changes.renamed,
+        f"{count_of(changes.before, 'group')} {verb} into {changes.after}": changes.before,
+        f"{count_of(changes.unchanged, 'group')} unchanged": changes.unchanged,
+    }
+    return ", ".join(part for part, number in parts.items() if number)

@@ -1,4 +1,4 @@
-"""`textspectra report`: the page of a saved model."""
+"""`textspectra report`: write the page of a saved model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 model_argument = click.argument("model", metavar="MODEL")
 embeddings_option = click.option(
-    "--embeddings", metavar="FILE", help="The embeddings that the model was made of, where it was made of given ones."
+    "--embeddings", metavar="FILE", help="The embeddings that the model was made from, if they were given as a file."
 )
 
 
@@ -25,7 +25,7 @@ embeddings_option = click.option(
 @overwrite_option
 @quiet_option
 def command(model: str, out: str | None, embeddings: str | None, overwrite: bool, quiet: bool) -> None:
-    """Write the page to explore the saved MODEL folder in a browser: one file, no network needed."""
+    """Write a page to explore the saved MODEL folder in a browser: one HTML file that needs no network."""
     from ..io import output_paths_free
     from ..report import write_report
 

@@ -130,8 +130,8 @@ def granularities(suggestions: Sequence[Mapping[str, Any]]) -> str:
 
 def _headline(summary: Mapping[str, Any]) -> str:
     grouped, total = _grouped(summary), summary["texts"]
-    texts = _count(total, "text") if grouped == total else f"{grouped:,} of {_count(total, 'text')}"
-    groups = _count(summary["k"], "group")
+    texts = count_of(total, "text") if grouped == total else f"{grouped:,} of {count_of(total, 'text')}"
+    groups = count_of(summary["k"], "group")
     if summary["k_interval"] is None:
         return f"{texts} in {groups}, as you asked"
     low, high = summary["k_interval"]
@@ -142,16 +142,23 @@ def _grouped(summary: Mapping[str, Any]) -> int:
     return int(summary["texts"] - summary["blank_texts"] - summary["unknown_to_the_model"])
 
 
-def _count(number: int, what: str) -> str:
+def count_of(number: int, what: str) -> str:
+    """Return a number and its noun.
+
+    Examples
+    --------
+    >>> count_of(1, "group"), count_of(1200, "text")
+    ('1 group', '1,200 texts')
+    """
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def _notes(summary: Mapping[str, Any]) -> list[str]:
     notes = []
     if summary["blank_texts"]:
-        notes.append(f"{_count(summary['blank_texts'], 'blank text')}: no group, the cluster is empty in the output.")
+        notes.append(f"{count_of(summary['blank_texts'], 'blank text')}: no group, the cluster is empty in the output.")
     if summary["unknown_to_the_model"]:
-        unknown = _count(summary["unknown_to_the_model"], "text")
+        unknown = count_of(summary["unknown_to_the_model"], "text")
         notes.append(f"{unknown} without a word that the model knows: no group either.")
     if summary["k_found_by"] == "spectral" and summary["k_confidence"] < 0.5 and summary["k"] > 1:
         notes.append("The spectrum shows no clear number of groups here; the number is a default, not a finding.")
@@ -162,7 +169,7 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
             notes.append("Two halves of these texts agree little on any groups: take them as a rough sketch.")
     loose = sum((cluster["cohesion"] or LOOSE) < LOOSE for cluster in summary["clusters"])
     if loose and summary["k"] > 1:
-        notes.append(f"{_count(loose, 'group')} with a cohesion near 1: leftovers rather than a topic.")
+        notes.append(f"{count_of(loose, 'group')} with a cohesion near 1: leftovers rather than a topic.")
     return notes
 
 

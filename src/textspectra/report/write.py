@@ -36,13 +36,41 @@ Progress = Callable[[str, int, int], None]
 
 def write_report(
     result: TextClustering,
-    path: Path,
+    path: str | Path,
     *,
     truth: ArrayLike | Sequence[Hashable] | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> None:
-    """Write the report of `result`; see :meth:`TextClustering.report`."""
+    """Write a page to explore a clustering in a browser: one HTML file that needs no network.
+
+    The page has a map of the texts, the groups at every number of clusters, and the evidence for the number that
+    was chosen. It needs the embeddings, which come from memory, the cache or the model.
+
+    Parameters
+    ----------
+    result : TextClustering
+        From :func:`cluster_texts` or :meth:`TextClustering.load`.
+    path : path
+        The HTML file.
+    truth : sequence of hashable, optional
+        The ground truth: one class per text. The page then shows how well each number of clusters agrees with it.
+    overwrite : bool, default=False
+        Replace a file that exists already.
+    progress : callable, optional
+        Called as ``progress(stage, done, total)``; the stages are "mapping" and "reporting".
+
+    Examples
+    --------
+    >>> import tempfile, textspectra as ts
+    >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "report.html")
+    ...     ts.write_report(result, path)
+    ...     path.read_text(encoding="utf-8")[:15]
+    '<!doctype html>'
+    """
+    path = Path(path)
     output_paths_free([path], overwrite=overwrite)
     if not path.absolute().parent.is_dir():
         raise UserError(f"There is no folder {path.absolute().parent} to write the report to.")
@@ -129,23 +157,21 @@ def _classes(truth: ArrayLike | Sequence[Hashable] | None, n_texts: int) -> list
 def _about(result: TextClustering, shown: Shown, cut_at: int | None) -> dict[str, Any]:
     from .. import __version__
 
-    corpus = result.corpus
-    n_blank = int((corpus.codes < 0).sum())
-    n_ungrouped = int((result.labels < 0).sum())
+    totals = result.totals
     return {
         "version": __version__,
-        "texts": len(corpus.rows),
-        "grouped": len(corpus.rows) - n_ungrouped,
-        "blank": n_blank,
-        "unknown": n_ungrouped - n_blank,
-        "distinct": len(shown.order) + shown.n_left_out,
+        "texts": totals.rows,
+        "grouped": totals.grouped,
+        "blank": totals.blank,
+        "unknown": totals.unknown,
+        "distinct": totals.distinct,
         "shown": len(shown.order),
         "cut_at": cut_at,
         "model": result.source.model or "given embeddings",
         "algorithm": result.algorithm,
         "standard_error": result.cohesion.standard_error if result.cohesion else 0,
         "recipe": result.recipe,
-        "fingerprint": fingerprint(corpus),
+        "fingerprint": fingerprint(result.corpus),
     }
 
 

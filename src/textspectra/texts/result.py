@@ -1,9 +1,9 @@
-"""What a run produced, and what can be done with it."""
+"""What can be done with a result: predict, rename, merge, cut, save, load."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -11,19 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import cluster_sums, cosines_to_centers
-from ..clustering.numbering import relabel_like
-from ..embedding import Backend, EmbeddingCache, as_backend
+from ..clustering.numbering import relabel_like, same_clusters
+from ..embedding import EmbeddingCache, as_backend
 from ..errors import UserError
 from ..estimators.base import largest_first, nearest_labels
-from ..granularity.estimate import KEstimate
-from ..io import is_data_frame, with_columns
-from ..metrics.cohesion import CohesionReport, report_if_defined
+from ..io import free_name
+from ..metrics.cohesion import report_if_defined
 from ..topics.describe import Topic, describe_clusters
 from ..validation import check_whole_number
-from .corpus import Corpus, Totals
-from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
-from .frames import library_of, new_frame
-from .hierarchy import Hierarchy, build_hierarchy
+from .clustered import ClusteredTexts
+from .corpus import Corpus
+from .embedded import EmbeddedTexts, embed_corpus
+from .hierarchy import build_hierarchy
 from .storage import load_fields, save_clustering
 
 if TYPE_CHECKING:
@@ -31,9 +30,8 @@ if TYPE_CHECKING:
     from .corpus import Texts
 
 
-@dataclass(frozen=True, eq=False)
-class TextClustering:
-    """Texts, their groups, and how good the grouping is.
+class TextClustering(ClusteredTexts):
+    """Texts, their groups, and what can be done with them.
 
     It is made by :func:`cluster_texts` and never changes: :meth:`rename`, :meth:`merge` and
     :meth:`cut` return a new one.
@@ -78,136 +76,6 @@ class TextClustering:
     >>> result
     4 texts in 2 groups, Cohesion Ratio 2.46
     """
-
-    corpus: Corpus
-    totals: Totals
-    distinct_labels: NDArray[np.intp]
-    distinct_similarity: NDArray[np.float32]
-    centers: NDArray[np.float32]
-    topics: tuple[Topic, ...]
-    cohesion: CohesionReport | None
-    k_estimate: KEstimate | None
-    algorithm: str
-    source: EmbeddingSource
-    hierarchy: Hierarchy | None = None
-    recipe: dict[str, str] = field(default_factory=dict)
-    encoder: Backend | None = None
-    known_embeddings: NDArray[Any] | None = None
-    frame: Any = None
-
-    def __repr__(self) -> str:
-        score = f", Cohesion Ratio {self.cohesion.ratio:.2f}" if self.cohesion else ""
-        groups = "group" if self.n_clusters == 1 else "groups"
-        return f"{self.totals.rows:,} texts in {self.n_clusters} {groups}{score}"
-
-    def __len__(self) -> int:
-        return len(self.corpus.rows)
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters."""
-        return len(self.topics)
-
-    @property
-    def labels(self) -> NDArray[np.intp]:
-        """The cluster of each row; -1 for a blank text or one that the model could not represent."""
-        return self.corpus.spread(self.distinct_labels, -1)
-
-    @property
-    def similarity(self) -> NDArray[np.float32]:
-        """Cosine of each row with the centre of its cluster; NaN if it has no cluster."""
-        return self.corpus.spread(self.distinct_similarity, np.nan)
-
-    @property
-    def names(self) -> list[str | None]:
-        """The name of the cluster of each row; None if it has no cluster."""
-        names = [*(topic.name for topic in self.topics), None]
-        return [names[label] for label in self.labels]
-
-    def embeddings(self) -> NDArray[Any]:
-        """Return the embedding of each row, from memory, the cache or the model; zeros for a blank text.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a", "b", "a"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2)
-        >>> result.embeddings().shape
-        (3, 2)
-        """
-        return self.embedded().vectors_of_rows()
-
-    def embedded(self) -> EmbeddedTexts:
-        """Return the distinct texts with their vectors, from memory, the cache or the model.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a", "b", "a"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2)
-        >>> result.embedded().X.shape
-        (2, 2)
-        """
-        if self.known_embeddings is not None:
-            return EmbeddedTexts(self.corpus, self.known_embeddings)
-        return embed_corpus(self.corpus, self._encoder())
-
-    def to_frame(self) -> Any:
-        """Return a data frame with one row per text.
-
-        A data frame that was given comes back with the columns cluster, cluster_name and similarity. For other
-        texts it also has the column text, and is of the library of the series that was given; otherwise of
-        pandas, polars or pyarrow, the first of them that is installed.
-
-        Examples
-        --------
-        >>> import pandas, textspectra as ts
-        >>> tickets = pandas.DataFrame({"id": [7, 8, 9], "text": ["a b c", "a b d", "x y z"]})
-        >>> result = ts.cluster_texts(tickets, embeddings=[[1, 0], [0.9, 0.1], [0, 1]], n_clusters=2)
-        >>> result.to_frame()[["id", "cluster"]].values.tolist()
-        [[7, 0], [8, 0], [9, 1]]
-        """
-        columns = {"cluster": self.labels, "cluster_name": self.names, "similarity": self.similarity}
-        if is_data_frame(self.frame):
-            return with_columns(self.frame, columns)[0]
-        frame = new_frame({"text": self.corpus.rows, **columns}, like=self.frame)
-        if library_of(self.frame) == "pandas":
-            frame.index = self.frame.index
-        return frame
-
-    def topics_frame(self) -> Any:
-        """Return a data frame with one row per group.
-
-        Its columns are cluster, name, size, share (of all rows in a group), cohesion, keywords and typical_texts.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a b", "x y", "a b"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2)
-        >>> result.topics_frame()["typical_texts"].tolist()
-        [['a b'], ['x y']]
-        """
-        ratios = {part.label: part.ratio for part in self.cohesion.per_cluster} if self.cohesion else {}
-        columns: dict[str, list[Any]] = {
-            "cluster": [topic.label for topic in self.topics],
-            "name": [topic.name for topic in self.topics],
-            "size": [topic.size for topic in self.topics],
-            "share": [topic.size / self.totals.grouped for topic in self.topics],
-            "cohesion": [ratios.get(topic.label) for topic in self.topics],
-            "keywords": [list(topic.keywords) for topic in self.topics],
-            "typical_texts": [self.typical_texts(topic) for topic in self.topics],
-        }
-        return new_frame(columns, like=self.frame)
-
-    def typical_texts(self, topic: Topic) -> list[str]:
-        """Return the texts that are typical of a group, the most typical first.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-        >>> result.typical_texts(result.topics[1])
-        ['x y']
-        """
-        return [self.corpus.rows[row] for row in topic.representatives]
 
     @overload
     def predict(
@@ -271,7 +139,7 @@ class TextClustering:
         corpus = Corpus.from_texts(texts, text_column)
         labels, similarity = np.full(len(corpus.distinct), -1), np.full(len(corpus.distinct), np.nan, np.float32)
         if corpus.distinct:
-            new = embed_corpus(corpus, self._encoder() if embeddings is None else None, embeddings, cache=cache)
+            new = embed_corpus(corpus, self.load_encoder() if embeddings is None else None, embeddings, cache=cache)
             if new.X.shape[1] != self.centers.shape[1]:
                 raise UserError(
                     f"These embeddings have {new.X.shape[1]} dimensions, but the clusters were found in "
@@ -311,8 +179,8 @@ class TextClustering:
     def merge(self, *labels: int | Iterable[int]) -> TextClustering:
         """Make one cluster of two or more: ``merge(3, 7)`` or ``merge([3, 7, 9])``.
 
-        It keeps the name of the first one and the lowest of their numbers. The other clusters keep their numbers;
-        only numbers that would be too high for the smaller number of clusters fill the gaps.
+        It keeps the name of the first one. The other clusters keep their numbers; only those whose number is too high
+        now take one that has become free.
 
         Examples
         --------
@@ -331,17 +199,16 @@ class TextClustering:
         if len(chosen) < 2:
             raise UserError("merge needs two clusters or more.")
         merged = np.where(np.isin(self.distinct_labels, chosen), min(chosen), self.distinct_labels)
-        gapless = np.where(merged < 0, -1, np.searchsorted(np.unique(merged[merged >= 0]), merged))
-        new_labels = relabel_like(self.distinct_labels, gapless)
-        name_of = {**{topic.label: topic.name for topic in self.topics}, min(chosen): self.topics[chosen[0]].name}
-        names = {int(new): name_of[int(old)] for old, new in zip(merged, new_labels, strict=True) if old >= 0}
-        return self.regroup(new_labels, names=names)
+        new_labels = self._numbered(merged)
+        together = int(new_labels[np.flatnonzero(merged == min(chosen))[0]])
+        return self.regroup(new_labels, names={together: self.topics[chosen[0]].name})
 
     def cut(self, n_clusters: int) -> TextClustering:
         """Cut the merge tree at another number of clusters.
 
         After "hac" it is Ward's tree. After "kmeans" it is built from the groups: fewer clusters are groups
-        merged, more are groups split. Clusters are numbered by size.
+        merged, more are groups split. A cluster whose texts stay the same keeps its name, and its number if that is
+        below `n_clusters`; the others take the numbers that are left, the largest cluster first.
 
         Examples
         --------
@@ -354,10 +221,7 @@ class TextClustering:
         base = self.with_hierarchy()
         assert base.hierarchy is not None  # noqa: S101 - for the type checker
         labels = np.append(base.hierarchy.tree.cut(n_clusters), -1)[base.hierarchy.leaves]
-        usable = labels >= 0
-        sizes = np.bincount(labels[usable], self.corpus.counts[usable])
-        labels[usable] = largest_first(labels[usable], sizes)[0]
-        return base.regroup(labels, names={})
+        return base.regroup(self._numbered(labels))
 
     def with_hierarchy(self) -> TextClustering:
         """Return the same result with a merge tree that has its grouping among its cuts.
@@ -374,14 +238,16 @@ class TextClustering:
             return self
         return replace(self, hierarchy=build_hierarchy(self.embedded(), self.distinct_labels))
 
-    def regroup(self, labels: NDArray[np.intp], *, names: Mapping[int, str]) -> TextClustering:
-        """Describe the same texts under other labels of the distinct texts (-1: none); `names` are kept as they are.
+    def regroup(self, labels: NDArray[np.intp], names: Mapping[int, str] | None = None) -> TextClustering:
+        """Describe the same texts under other labels of the distinct texts (-1: none).
+
+        A group that has one of the `names`, or the same texts as before, keeps its name.
 
         Examples
         --------
         >>> import textspectra as ts
         >>> result = ts.cluster_texts(["a", "b", "c"], embeddings=[[1, 0], [1, 1], [0, 1]], n_clusters=3)
-        >>> result.regroup(np.array([0, 0, 1]), names={0: "both"}).topics[0].name
+        >>> result.regroup(np.array([0, 0, 1]), {0: "both"}).topics[0].name
         'both'
         """
         texts = self.embedded()
@@ -389,12 +255,14 @@ class TextClustering:
         sums = cluster_sums(texts.vectors, codes, k, weights=texts.weights)
         centers = (sums / np.bincount(codes, texts.weights, k)[:, None]).astype(np.float32)
         similarity, topics = describe_groups(texts, labels, centers)
+        same = same_clusters(self.distinct_labels, labels)
+        kept = {new: self.topics[old].name for new, old in same.items()} | dict(names or {})
         return replace(
             self,
             distinct_labels=labels,
             distinct_similarity=similarity,
             centers=centers,
-            topics=tuple(replace(topic, name=names.get(topic.label, topic.name)) for topic in topics),
+            topics=_with_names(topics, kept),
             cohesion=report_if_defined(texts.vectors, codes, k, random_state=0),
         )
 
@@ -450,11 +318,21 @@ class TextClustering:
             return loaded
         return replace(loaded, known_embeddings=embed_corpus(loaded.corpus, None, embeddings).X)
 
-    def _encoder(self) -> Backend:
-        return self.source.load() if self.encoder is None else self.encoder
+    def _numbered(self, labels: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Renumber groups of the distinct texts by size, but let those that stay the same keep their number."""
+        numbered, usable = labels.copy(), labels >= 0
+        sizes = np.bincount(labels[usable], self.corpus.counts[usable])
+        numbered[usable] = largest_first(labels[usable], sizes)[0]
+        return relabel_like(self.distinct_labels, numbered)
 
     def _check_label(self, label: int) -> None:
         check_whole_number("label", label, low=0, high=self.n_clusters - 1)
+
+
+def _with_names(topics: tuple[Topic, ...], kept: Mapping[int, str]) -> tuple[Topic, ...]:
+    """Give some topics the names that they had; a new name that equals one of these gets a number."""
+    taken = set(kept.values())
+    return tuple(replace(topic, name=kept.get(topic.label) or free_name(topic.name, taken)) for topic in topics)
 
 
 def describe_groups(

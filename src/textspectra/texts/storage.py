@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,12 +24,10 @@ from ..granularity.reproducible import Agreement
 from ..granularity.spectral import Spectrum
 from ..metrics.cohesion import ClusterCohesion, CohesionReport
 from ..topics.describe import Topic
+from .clustered import ClusteredTexts
 from .corpus import Corpus, Totals
 from .embedded import EmbeddingSource
 from .hierarchy import Hierarchy
-
-if TYPE_CHECKING:
-    from .result import TextClustering
 
 FORMAT_VERSION = 2
 EVIDENCE = {"agreement": ("k", "halves", "null", "score"), "spectrum": ("eigenvalues", "deltas")}
@@ -38,7 +36,7 @@ EVIDENCE = {"agreement": ("k", "halves", "null", "score"), "spectrum": ("eigenva
 SUMMARY, ARRAYS, TEXTS = "clustering.json", "arrays.safetensors", "texts.parquet"
 
 
-def save_clustering(result: TextClustering, folder: Path, *, overwrite: bool) -> None:
+def save_clustering(result: ClusteredTexts, folder: Path, *, overwrite: bool) -> None:
     """Write `result` to a folder, which is complete or not there."""
     model_folder_free(folder, overwrite=overwrite)
     try:
@@ -121,7 +119,7 @@ def _corpus_from(table: pa.Table) -> Corpus:
     return Corpus.from_texts(rows)
 
 
-def _arrays(result: TextClustering) -> dict[str, NDArray[Any]]:
+def _arrays(result: ClusteredTexts) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {
         "labels": result.distinct_labels,
         "similarity": result.distinct_similarity,
@@ -134,7 +132,7 @@ def _arrays(result: TextClustering) -> dict[str, NDArray[Any]]:
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
 
-def _summary(result: TextClustering) -> dict[str, Any]:
+def _summary(result: ClusteredTexts) -> dict[str, Any]:
     from .. import __version__
 
     estimate = result.k_estimate

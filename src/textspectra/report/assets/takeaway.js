@@ -1,7 +1,7 @@
 // What the reader takes away: the labelling, the map, the view.
 import { count, element } from "./data.js";
 
-const FORMAT = "textspectra-state-1";
+const FORMAT = "textspectra-state-2";
 
 export class TakeAway {
   constructor(report, map) {

@@ -50,13 +50,15 @@ export class Tree {
     return born <= merged && gone >= merged;
   }
 
-  // The groups at k, in the order of their numbers: those of the result itself, otherwise by size.
+  // The groups at k, in the order of their numbers. A group of the result keeps its number if that is below k;
+  // the others take the numbers that are left, the largest first (as `relabel_like` in Python does).
   cut(k) {
-    if (k === this.base.k) return this.base.nodes;
     if (!this.cuts.has(k)) {
       const alive = [];
       for (let node = 0; node < 2 * this.k - 1; node++) if (this.isAlive(node, k)) alive.push(node);
-      this.cuts.set(k, alive.sort((a, b) => this.#bySize(a, b)));
+      const kept = this.base.nodes.slice(0, k).map((node) => this.isAlive(node, k) ? node : null);
+      const others = alive.filter((node) => !kept.includes(node)).sort((a, b) => this.#bySize(a, b));
+      this.cuts.set(k, Array.from({ length: k }, (_, i) => kept[i] ?? others.shift()));
     }
     return this.cuts.get(k);
   }

@@ -1,0 +1,197 @@
+"""`textspectra apply`, run as a person runs it: the model and the table beside it."""
+
+import csv
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import textspectra as ts
+from textspectra.cli.apply import command
+from textspectra.cli.cluster import run
+from textspectra.cli.common import Stages
+from textspectra.clustering.numbering import same_clusters
+from textspectra.errors import UserError
+from textspectra.report.state import FORMAT
+from textspectra.report.write import fingerprint
+
+WORDS = ["parcel", "password", "refund", "invoice", "battery", "delivery"]
+
+
+@pytest.fixture(scope="module")
+def clustered(planted, tmp_path_factory):
+    """Write a table with its vectors, and group it; the groups differ in size, so that a merge changes their order."""
+    folder = tmp_path_factory.mktemp("clustered")
+    X, truth = planted(6, 120, d=512, noise=0.1)
+    keep = np.flatnonzero(np.arange(120) >= 6 * truth)
+    lines = [f"{i},{'=' if i % 9 == 0 else ''}my {WORDS[truth[i]]} number {i}" for i in keep]
+    (folder / "x.csv").write_text("\n".join(["id,message", *lines, "999,", ""]))
+    np.save(folder / "x.npy", np.vstack([X[keep], X[:1]]))
+    cluster(folder, "x.csv")
+    return folder
+
+
+@pytest.fixture
+def folder(clustered, tmp_path, monkeypatch):
+    shutil.copytree(clustered, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def cluster(folder, name):
+    vectors = str(folder / "x.npy")
+    run(str(folder / name), None, Stages(None), embeddings=vectors, clusters="6", no_report=True, overwrite=True)
+
+
+def apply(*options, model="x.model"):
+    """Run the command in this process, and return what it prints."""
+    arguments = ["state.json", model, "--embeddings", "x.npy", *options]
+    return CliRunner().invoke(command, arguments, catch_exceptions=False).output
+
+
+def load(folder, name="x.model"):
+    return ts.TextClustering.load(folder / name, embeddings=np.load(folder / "x.npy"))
+
+
+def write_state(folder, result, names):
+    """Write what "Download JSON" writes for a result with some groups renamed."""
+    clusters = [{"name": names.get(topic.label, topic.name), "size": topic.size} for topic in result.topics]
+    state = {"format": FORMAT, "fingerprint": fingerprint(result.corpus), "clusters": clusters}
+    (folder / "state.json").write_text(json.dumps(state))
+
+
+def read_csv(path, opener=open):
+    with opener(path, "rt", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def groups_of(result):
+    return [
+        ("" if label < 0 else str(label), name or "") for label, name in zip(result.labels, result.names, strict=True)
+    ]
+
+
+def test_names_reach_the_model_and_the_table(folder):
+    before = load(folder)
+    write_state(folder, before, {2: "my, “own” name", 5: before.topics[5].name})
+    table = read_csv(folder / "x.clusters.csv")
+    assert apply() == "x.model: 1 group renamed, 5 groups unchanged\nevery text with its group: x.clusters.csv\n"
+    after = load(folder)
+    assert (after.labels == before.labels).all()
+    assert [topic.name for topic in after.topics] == [
+        "my, “own” name" if topic.label == 2 else topic.name for topic in before.topics
+    ]
+    rows = read_csv(folder / "x.clusters.csv")
+    assert [(row["cluster"], row["cluster_name"]) for row in rows] == groups_of(after)
+    for name in ("id", "message", "cluster", "similarity"):
+        assert [row[name] for row in rows] == [row[name] for row in table]
+    assert apply().startswith("x.model: 6 groups unchanged\n")
+
+
+@pytest.mark.parametrize(("k", "told"), [(4, "merged into"), (9, "split into")])
+def test_groups_that_stay_the_same_keep_their_number(folder, k, told):
+    before = load(folder)
+    cut = before.cut(k)
+    same = same_clusters(before.labels, cut.labels)
+    write_state(folder, cut, {new: before.topics[old].name for new, old in same.items()})
+    assert (
+        apply().splitlines()[0]
+        == f"x.model: {6 - len(same)} groups {told} {k - len(same)}, {len(same)} groups unchanged"
+    )
+    after = load(folder)
+    kept = {label for label in same.values() if label < k}
+    assert len(kept) > 1
+    for label in kept:
+        np.testing.assert_array_equal(after.labels == label, before.labels == label)
+        assert after.topics[label].name == before.topics[label].name
+    assert [(row["cluster"], row["cluster_name"]) for row in read_csv(folder / "x.clusters.csv")] == groups_of(after)
+
+
+def test_a_compressed_table_stays_compressed(folder):
+    (folder / "y.csv.gz").write_bytes(gzip.compress((folder / "x.csv").read_bytes()))
+    cluster(folder, "y.csv.gz")
+    write_state(folder, load(folder, "y.model"), {0: "new"})
+    apply(model="y.model")
+    names = {row["cluster_name"] for row in read_csv(folder / "y.clusters.csv.gz", gzip.open) if row["cluster"] == "0"}
+    assert names == {"new"}
+
+
+def test_columns_of_the_input_with_the_same_names_stay(folder):
+    text = (folder / "x.csv").read_text().replace("id,message", "cluster,message")
+    (folder / "x.csv").write_text(text)
+    cluster(folder, "x.csv")
+    write_state(folder, load(folder), {0: "new"})
+    apply()
+    rows = read_csv(folder / "x.clusters.csv")
+    assert list(rows[0]) == ["cluster", "message", "cluster_2", "cluster_name", "similarity"]
+    assert [row["cluster"] for row in rows] == [line.split(",")[0] for line in text.splitlines()[1:]]
+    assert {row["cluster_name"] for row in rows if row["cluster_2"] == "0"} == {"new"}
+
+
+def reverse_rows(text):
+    header, *lines = text.splitlines()
+    return "\n".join([header, *reversed(lines), ""])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [reverse_rows, lambda text: "\n".join(text.splitlines()[:-1]), lambda _: "a,b\n1,2\n", lambda _: "", None],
+    ids=["other order", "fewer rows", "another table", "empty", "no table"],
+)
+def test_a_table_of_other_texts_is_left_alone(folder, change):
+    before = load(folder)
+    path = folder / "x.clusters.csv"
+    if change is None:
+        path.unlink()
+    else:
+        path.write_text(change(path.read_text()))
+    there = path.read_bytes() if path.exists() else None
+    write_state(folder, before, {0: "new"})
+    out = apply("--overwrite")
+    assert out.splitlines()[1] == "no table of its texts is beside it; get one with: textspectra predict x.model FILE"
+    assert load(folder).topics[0].name == "new"
+    assert (path.read_bytes() if path.exists() else None) == there
+
+
+def test_a_table_whose_groups_were_edited_is_replaced_only_on_demand(folder):
+    before = load(folder)
+    path = folder / "x.clusters.csv"
+    edited = path.read_text().replace(f",1,{before.topics[1].name},", ",1,edited by hand,")
+    path.write_text(edited)
+    write_state(folder, before, {0: "new"})
+    told = "x.clusters.csv has other groups than the model had, so it was left alone; --overwrite replaces it"
+    assert apply().splitlines()[1] == told
+    assert path.read_text() == edited
+    assert apply("--overwrite", "--quiet") == ""
+    assert [(row["cluster"], row["cluster_name"]) for row in read_csv(path)] == groups_of(load(folder))
+
+
+def test_a_full_disk_changes_neither_the_model_nor_the_table(folder):
+    """A limit on the size of files stands for a full disk: the table fits, the model does not."""
+    write_state(folder, load(folder), {0: "new"})
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    size = (folder / "x.clusters.csv").stat().st_size + 500
+    assert size < max(path.stat().st_size for path in (folder / "x.model").iterdir())
+    code = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}));"
+        "from textspectra.cli import main; main()"
+    )
+    command = [sys.executable, "-c", code, "apply", "state.json", "x.model", "--embeddings", "x.npy"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, check=False)  # noqa: S603
+    assert done.returncode == 2
+    assert b"'x.model' cannot be written" in done.stderr
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_state_that_does_not_fit_changes_nothing(folder):
+    write_state(folder, load(folder), {0: " "})
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(UserError, match="The names in the state are blank or not all different"):
+        apply()
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
