@@ -28,7 +28,7 @@ class Totals(NamedTuple):
     rows : int
         All rows.
     distinct : int
-        Different texts among them that are not blank.
+        Different texts among those that are in a group.
     blank : int
         Rows without text.
     unknown : int

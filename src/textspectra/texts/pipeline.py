@@ -181,7 +181,7 @@ def _totals(texts: EmbeddedTexts) -> Totals:
     corpus = texts.corpus
     blank = int((corpus.codes < 0).sum())
     unknown = len(corpus.rows) - blank - int(texts.weights.sum())
-    return Totals(len(corpus.rows), len(corpus.distinct), blank, unknown)
+    return Totals(len(corpus.rows), len(texts.counting), blank, unknown)
 
 
 def recipe_of(

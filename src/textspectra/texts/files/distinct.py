@@ -57,7 +57,7 @@ def find_distinct(job: Job, files: Sequence[File], found: Sequence[Embedded]) ->
     all_counts = np.bincount(codes, np.concatenate(counts)).astype(np.intp)
     rows, blank = (sum(getattr(one, name) for one in found) for name in ("rows", "blank"))
     unknown = rows - blank - int(all_counts[counting].sum())
-    return DistinctTexts(all_counts[counting], np.array(starts), Totals(rows, len(first), blank, unknown))
+    return DistinctTexts(all_counts[counting], np.array(starts), Totals(rows, int(counting.sum()), blank, unknown))
 
 
 def _encode(digests: NDArray[np.uint8]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
