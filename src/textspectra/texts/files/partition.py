@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from ...io import (
     with_columns,
     write_table,
 )
+from ...io.source import open_file
 from ..corpus import Corpus
 from ..embedded import embed_corpus
 
@@ -227,7 +229,8 @@ def _read(job: Job, file: File) -> TextTable:
 
 
 def _state(path: str) -> tuple[int, int]:
-    found = Path(path).stat()
+    with open_file(Path(path)) as file:
+        found = os.fstat(file.fileno())
     return found.st_size, found.st_mtime_ns
 
 
