@@ -90,7 +90,6 @@ def _executable(tree: ast.AST) -> Iterator[ast.AST]:
             yield from _executable(node)
 
 
-@cache
 def _lazy_names(package: str, source: Path) -> dict[str, str]:
     """Return the modules that define the names which a package loads on first use, as its ``__init__.pyi`` says."""
     stub = source.joinpath(*package.split("."), "__init__.pyi")
