@@ -127,7 +127,9 @@ export class Groups {
     const ratio = this.meta.profile.curves.cohesion[this.state.k - 1] ?? 1;
     const fill = make("span", { class: value < this.meta.about.loose ? "fill loose" : "fill" });
     fill.style.width = `${Math.max(2, Math.min(100, 50 * value / Math.max(ratio, 1)))}%`;
-    const title = `cohesion ${value.toFixed(2)}: two texts of this group are ${value.toFixed(2)} times as alike as any two texts`;
+    const title = `cohesion ${value.toFixed(2)}: two texts of this group are ${
+      value.toFixed(2)
+    } times as alike as any two texts`;
     return make("span", { class: "bar", title }, make("span", { class: "rail" }, fill), ` ${value.toFixed(2)}`);
   }
 

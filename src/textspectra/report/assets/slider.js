@@ -84,7 +84,10 @@ export class Slider {
 
   #metrics(k) {
     const { cohesion, silhouette, ari } = this.meta.profile.curves;
-    const values = [["Cohesion Ratio", cohesion], ["silhouette", silhouette], ["agreement with the ground truth (ARI)", ari]];
+    const values = [["Cohesion Ratio", cohesion], ["silhouette", silhouette], [
+      "agreement with the ground truth (ARI)",
+      ari,
+    ]];
     const known = values.filter(([, curve]) => curve && curve[k - 1] !== null);
     return known.flatMap((
       [name, curve],
