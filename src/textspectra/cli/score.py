@@ -18,7 +18,6 @@ from .common import (
     source_argument,
     stages,
 )
-from .summary import cohesion_in_words
 
 
 @click.command("score")
@@ -40,6 +39,7 @@ def command(
     from ..errors import UserError
     from ..io import column_values
     from ..metrics.evaluation import evaluate
+    from ..report.sentences import cohesion_in_words
 
     with stages(quiet=quiet or as_json) as tell:
         tell("reading")

@@ -1,4 +1,4 @@
-"""What `textspectra cluster` found, as data and as a page in the terminal."""
+"""The result of `textspectra cluster`: as data for --json, and as text for the terminal."""
 
 from __future__ import annotations
 
@@ -13,25 +13,19 @@ if TYPE_CHECKING:
     from ..texts.result import TextClustering
 
 OUTPUTS = {
-    "report": "open this in a browser, the groups to explore",
+    "report": "to explore the groups, open this in a browser",
     "table": "every text with its group",
-    "model": "for `textspectra predict`, the model",
+    "model": "the model, for `textspectra predict`",
 }
 
-LOOSE = 1.1
-"""A Cohesion Ratio below this is hardly above that of random groups."""
-
-FAINT = 0.25
-"""Below this agreement of two halves, the number of groups is a guess."""
-
 SHOWN_GROUPS = 40
-"""Groups in the table of the terminal, the largest ones."""
+"""Groups in the table of the terminal: the largest ones."""
 
 
 def summarize(
     result: TextClustering, source: str, text_column: str, outputs: Mapping[str, Path], seconds: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Return the machine-readable summary that --json prints."""
+    """Return the summary that --json prints."""
     totals, cohesion = result.totals, result.cohesion
     ratios = {part.label: part.ratio for part in cohesion.per_cluster} if cohesion else {}
     return {
@@ -76,7 +70,9 @@ def _estimate(estimate: KEstimate | None) -> dict[str, Any]:
 def print_summary(
     summary: Mapping[str, Any], console: Console | None = None, *, shown_groups: int = SHOWN_GROUPS
 ) -> None:
-    """Print the summary for a person: the answer, what it is worth, and the largest groups."""
+    """Print the summary for a person: the answer, how good it is, and the largest groups."""
+    from ..report.sentences import cohesion_in_words
+
     if console is None:
         from rich.console import Console
 
@@ -85,7 +81,7 @@ def print_summary(
     console.print(f"[bold]{_headline(summary)}[/bold]")
     if summary["cohesion_ratio"] is not None:
         ratio = summary["cohesion_ratio"]
-        counted = "" if summary["distinct_texts"] == _grouped(summary) else " (each different text counted once)"
+        counted = "" if summary["distinct_texts"] == _grouped(summary) else " (equal texts count once)"
         console.print(f"Cohesion Ratio {ratio:.2f}{counted}: {cohesion_in_words(ratio)}")
     if len(summary["k_suggestions"]) > 1:
         console.print(granularities(summary["k_suggestions"]))
@@ -95,7 +91,7 @@ def print_summary(
     console.print(_table(summary["clusters"][:shown_groups]))
     hidden = len(summary["clusters"]) - shown_groups
     if hidden > 0:
-        console.print(f"and {hidden} smaller groups; all of them are in the output table")
+        console.print(f"and {count_of(hidden, 'smaller group')}; the output table has all of them")
     console.print()
     for name, meaning in OUTPUTS.items():
         if name in summary["outputs"]:
@@ -103,21 +99,8 @@ def print_summary(
             console.print(summary["outputs"][name], style="bold", markup=False, soft_wrap=True)
 
 
-def cohesion_in_words(ratio: float) -> str:
-    """Say what a Cohesion Ratio means.
-
-    Examples
-    --------
-    >>> cohesion_in_words(2.04)
-    'two texts of one group are 2.0 times as alike as any two texts.'
-    """
-    if ratio < LOOSE:
-        return "texts of one group are hardly more alike than any two texts; do not lean on these groups."
-    return f"two texts of one group are {ratio:.1f} times as alike as any two texts."
-
-
 def granularities(suggestions: Sequence[Mapping[str, Any]]) -> str:
-    """Say which granularities are suggested, and how well two halves of the texts agree on each.
+    """Return a line with the suggested numbers of groups and their scores.
 
     Examples
     --------
@@ -154,28 +137,28 @@ def count_of(number: int, what: str) -> str:
 
 
 def _notes(summary: Mapping[str, Any]) -> list[str]:
+    from ..report.sentences import LOOSE, doubt_about_k
+
     notes = []
     if summary["blank_texts"]:
-        notes.append(f"{count_of(summary['blank_texts'], 'blank text')}: no group, the cluster is empty in the output.")
+        notes.append(f"{count_of(summary['blank_texts'], 'blank text')} without a group; their cluster is empty.")
     if summary["unknown_to_the_model"]:
         unknown = count_of(summary["unknown_to_the_model"], "text")
-        notes.append(f"{unknown} without a word that the model knows: no group either.")
-    if summary["k_found_by"] == "spectral" and summary["k_confidence"] < 0.5 and summary["k"] > 1:
-        notes.append("The spectrum shows no clear number of groups here; the number is a default, not a finding.")
-    if summary["k_found_by"] == "reproducible":
-        if summary["k"] == 1:
-            notes.append("There is no structure here: the texts lie like one cloud, with no groups to tell apart.")
-        elif summary["k_confidence"] < FAINT:
-            notes.append("Two halves of these texts agree little on any groups: take them as a rough sketch.")
+        notes.append(f"{unknown} without a group, because the model knows none of their words.")
+    doubt = doubt_about_k(summary["k_found_by"], summary["k"], summary["k_confidence"])
+    if doubt:
+        notes.append(doubt)
     loose = sum((cluster["cohesion"] or LOOSE) < LOOSE for cluster in summary["clusters"])
     if loose and summary["k"] > 1:
-        notes.append(f"{count_of(loose, 'group')} with a cohesion near 1: leftovers rather than a topic.")
+        notes.append(f"{count_of(loose, 'group')} with a cohesion near 1: a rest of mixed texts rather than a topic.")
     return notes
 
 
 def _table(clusters: list[dict[str, Any]]) -> Any:
     from rich.table import Table
     from rich.text import Text
+
+    from ..report.sentences import LOOSE
 
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("", justify="right", no_wrap=True)

@@ -1,4 +1,4 @@
-"""The one-file HTML report of a clustering: what it shows, and the page that shows it."""
+"""The HTML report of a clustering: one file to explore it in a browser."""
 
 from .state import apply_state, read_state
 from .write import write_report

@@ -1,4 +1,4 @@
-"""The top of a merge tree: the finest clusters that a report shows, and how they merge up to one."""
+"""The top of a merge tree: the finest clusters that a report shows, and how they merge into one."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..clustering.tree import MergeTree
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Every cut of a tree from k clusters to one, as nodes that cover ranges of the finest clusters.
+    """All cuts of a tree from k clusters to one. Each node covers a range of the finest clusters.
 
     Attributes
     ----------
     codes : ndarray of int
         The finest cluster of each leaf of the tree, numbered so that every node covers a range of them.
     merges : ndarray of shape (k - 1, 2)
-        The two nodes that merge number j makes node k + j of; nodes 0 to k - 1 are the finest clusters.
+        The two nodes that merge number j joins into node k + j; nodes 0 to k - 1 are the finest clusters.
     spans : ndarray of shape (2 k - 1, 2)
         The first finest cluster of each node, and one past its last.
 
@@ -51,7 +51,7 @@ class Levels:
         return sorted(alive, key=lambda node: int(self.spans[node, 0]))
 
     def ancestors(self) -> list[list[int]]:
-        """Return for each finest cluster the nodes that hold it, itself first."""
+        """Return the nodes that contain each finest cluster, from itself to the root."""
         parent = {int(child): self.k + step for step, pair in enumerate(self.merges) for child in pair}
         paths = []
         for node in range(self.k):
@@ -63,7 +63,7 @@ class Levels:
 
 
 def top_levels(tree: MergeTree, k: int) -> Levels:
-    """Take the top of a tree, from `k` clusters (or as many as it has leaves) up."""
+    """Take the top of a tree: all cuts into `k` clusters or fewer."""
     n = tree.n_leaves
     k = min(k, n)
     cut = tree.cut(k)
@@ -82,7 +82,7 @@ def top_levels(tree: MergeTree, k: int) -> Levels:
 
 
 def _numbered_by_range(merges: list[list[int]], k: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return a number for each finest cluster, in the order of a walk down the tree, and the range of each node."""
+    """Return a number for each finest cluster, in the order of the tree's leaves, and the range of each node."""
     order: list[int] = []
     stack = [2 * k - 2]
     while stack:

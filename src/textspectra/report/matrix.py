@@ -1,4 +1,4 @@
-"""The similarity matrix of a sample, as the paper's Appendix B shows it."""
+"""The similarity matrix of a sample of texts, as in Appendix B of the paper."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..granularity.laplacian import cosine_graph
 from .shown import Shown
 
 SIDE = 240
-"""Texts in the sample."""
+"""Number of texts in the sample."""
 
 Z_LIMIT = 4.0
-"""Standard deviations above the mean that the darkest shade stands for."""
+"""Standard deviations above the mean at the end of the colour scale."""
 
 
 class SimilarityMatrix(NamedTuple):
@@ -24,11 +24,11 @@ class SimilarityMatrix(NamedTuple):
     Attributes
     ----------
     positions : ndarray of int
-        The positions of the texts, ascending, so that every cut has its groups along the diagonal.
+        The positions of the texts, ascending, so that the groups of every cut lie along the diagonal.
     low, high : float
-        The cosines that the shades 0 and 255 of `raw` stand for.
+        The cosines at the shades 0 and 255 of `raw`.
     raw, rectified : ndarray of uint8, square
-        The shades; 255 of `rectified` stands for ``Z_LIMIT``.
+        The shades; 255 in `rectified` is ``Z_LIMIT``.
     """
 
     positions: NDArray[np.intp]
@@ -44,7 +44,7 @@ def similarity_matrix(X: NDArray[Any], shown: Shown) -> SimilarityMatrix:
     positions = np.arange(n) if n <= SIDE else np.sort(np.random.default_rng(0).choice(n, SIDE, replace=False))
     units = take_units(X, shown.order[positions])
     cosines = units @ units.T
-    # The texts themselves are 1; a scale that ends at the most alike two others shows more.
+    # The diagonal is 1. The scale leaves it out, to show more of the differences between texts.
     different = cosines[~np.eye(len(cosines), dtype=bool)]
     low, high = (float(x) for x in np.quantile(different, [0.01, 0.999])) if len(different) else (0.0, 1.0)
     rectified = cosine_graph(units, zscore=True) / Z_LIMIT

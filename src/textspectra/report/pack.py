@@ -1,4 +1,4 @@
-"""Data as the page carries it: compressed, then in letters that mean nothing to HTML."""
+"""Pack data for the page: compressed, then in base64, which needs no escaping in HTML."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 
 def pack(data: bytes) -> str:
-    """Compress by zlib (`deflate` to a browser) and write in base64.
+    """Compress with zlib (`deflate` in a browser) and encode in base64.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def pack(data: bytes) -> str:
 
 
 def pack_json(value: Any) -> str:
-    r"""Pack any JSON value; half a surrogate pair, which is no character, becomes its escape.
+    r"""Pack any JSON value; half a surrogate pair, which is not a valid character, is escaped.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def pack_json(value: Any) -> str:
 
 
 def pack_array(array: NDArray[Any], kind: str) -> str:
-    r"""Pack an array as little-endian numbers of a kind such as ``"u2"``.
+    r"""Pack an array as little-endian numbers of a type such as ``"u2"``.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def shares_as_u2(values: NDArray[Any]) -> NDArray[np.uint16]:
 
 
 def none_if_nan(values: NDArray[Any] | list[float], digits: int = 5) -> list[float | None]:
-    """Return numbers for JSON, which knows no NaN.
+    """Return numbers for JSON, which has no NaN.
 
     Examples
     --------

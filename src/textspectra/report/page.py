@@ -12,7 +12,7 @@ from typing import Any
 from .pack import pack
 
 SCRIPTS = ("data", "tree", "state", "map", "slider", "groups", "charts", "takeaway", "main")
-"""The modules of the page's script, each after those that it imports."""
+"""The modules of the page's script; each comes after those that it imports."""
 
 IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=async function|function|const|let|class)", re.MULTILINE)
@@ -21,7 +21,8 @@ EXPORT = re.compile(r"^export (?=async function|function|const|let|class)", re.M
 def render_page(blocks: dict[str, str]) -> str:
     """Return the page that shows `blocks`.
 
-    Only scripts whose digest is in the policy run: ours and the plotting library. Nothing is fetched.
+    The security policy of the page allows two scripts, by their digests: ours and the plotting library. It forbids
+    all network requests.
 
     Examples
     --------
@@ -43,7 +44,7 @@ def render_page(blocks: dict[str, str]) -> str:
 
 @cache
 def page_script() -> str:
-    """Join the modules of the script into one, which needs neither `import` nor `export`."""
+    """Join the modules of the script into one, without `import` and `export`."""
     parts = [EXPORT.sub("", IMPORT.sub("", _asset(f"{name}.js"))) for name in SCRIPTS]
     return "\n" + "\n".join(parts)
 
@@ -61,6 +62,6 @@ def plotting_library() -> str:
 
 def _policy(*scripts: str) -> str:
     digests = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
-    # Plotly compiles its drawing code at run time (unsafe-eval), sets styles on elements, and makes pictures of itself
-    # from data: and blob: addresses. Markup that a text might smuggle in has no digest, so no script of it would run.
+    # Plotly compiles code at run time (unsafe-eval), sets styles on elements, and exports pictures through data: and
+    # blob: addresses. A script inside a text of the data has no digest here, so it could not run.
     return f"default-src 'none'; script-src {digests} 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"

@@ -1,4 +1,4 @@
-"""Colours for hundreds of clusters that people with any colour vision can tell apart, on white and on black."""
+"""Colours for hundreds of clusters, distinct also for colour-blind readers, on white and on black."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FIRST = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7")
-"""The colours of Okabe and Ito that are neither black nor too pale for white; the others are chosen to differ."""
+"""The colours of Okabe and Ito, without black and without yellow, which is too pale on white."""
 
 LIGHTNESS = (0.5, 0.8)
 """Range of the OKLab lightness of the colours: visible on white and on black."""
@@ -31,15 +31,15 @@ DICHROMACY = {
     "protan": np.array([[0.11238, 0.88762, 0.0], [0.11238, 0.88762, 0.0], [0.00401, -0.00401, 1.0]]),
     "deutan": np.array([[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]]),
 }
-"""Linear RGB as people see it who lack one kind of cone (Viénot, Brettel and Mollon 1999)."""
+"""Linear RGB as seen by people who lack one kind of cone cells (Viénot, Brettel and Mollon 1999)."""
 
 
 @cache
 def palette(n: int) -> tuple[str, ...]:
-    """Return `n` colours, of which any first few differ as much as they can.
+    """Return `n` colours, each as different as possible from those before it.
 
-    Each colour after the first six is the candidate farthest from all before it, where the distance of two colours
-    is the least of that for common vision and, halved in weight, for the two frequent kinds of colour blindness.
+    After the first six, each colour is the candidate that is farthest from all colours before it. The distance of two
+    colours is the smallest over normal vision and, with half the weight, the two frequent kinds of colour blindness.
 
     Examples
     --------
@@ -63,21 +63,21 @@ def palette(n: int) -> tuple[str, ...]:
 
 
 def oklab(linear: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn linear RGB into OKLab, in which distances are about as large as they look."""
+    """Convert linear RGB to OKLab, where equal distances look about equally large."""
     lab: NDArray[np.float64] = np.cbrt(np.maximum(linear, 0) @ TO_LMS.T) @ TO_LAB.T
     return lab
 
 
 def appearances(colors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return RGB colours (0 to 255) in OKLab as three kinds of eyes see them, shape (3, n, 3)."""
+    """Return RGB colours (0 to 255) in OKLab for three kinds of colour vision, shape (3, n, 3)."""
     linear = _linear(colors)
     return np.stack([oklab(linear), *(oklab(linear @ view.T) for view in DICHROMACY.values())])
 
 
 def color_distances(seen: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how well colours can be told from another one by the eyes that do so worst."""
+    """Return the distance of colours to another one, for the kind of colour vision that separates them worst."""
     gaps = np.linalg.norm(seen - other[:, None], axis=2)
-    # Two hues fewer leave little room for hundreds of colours: half as far apart is as good as it gets.
+    # Colour blindness leaves less room for hundreds of colours, so half the distance has to be enough.
     distances: NDArray[np.float64] = np.minimum(gaps[0], 2 * gaps[1:].min(axis=0))
     return distances
 

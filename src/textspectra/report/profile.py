@@ -1,4 +1,4 @@
-"""Metrics of every cut of the levels: the paper's metric profiles."""
+"""Metrics at every cut of the tree: the metric profiles of the paper."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..arrays.rows import take_units
 from .levels import Levels
 
 SILHOUETTE_ROWS = 2000
-"""Texts, drawn at random, on which the silhouette is computed."""
+"""Number of random texts on which the silhouette is computed."""
 
 
 def silhouettes(X: NDArray[Any], levels: Levels, finest: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the mean silhouette of the cuts into 1, 2, ... clusters, on a sample; NaN where it is not defined.
+    """Return the mean silhouette of a sample, for the cuts into 1, 2, ... clusters; NaN where it is not defined.
 
     Distances between unit vectors are Euclidean, as in :func:`textspectra.evaluate`.
 
@@ -62,14 +62,14 @@ def _silhouette(sums: NDArray[np.float32], sizes: NDArray[np.intp], own: NDArray
 
 
 def agreement(levels: Levels, finest: NDArray[np.intp], truth: NDArray[np.intp]) -> dict[str, list[float]]:
-    """Return ARI, homogeneity, completeness and Fowlkes-Mallows of the cuts into 1, 2, ... clusters.
+    """Return ARI, homogeneity, completeness and Fowlkes-Mallows index of the cuts into 1, 2, ... clusters.
 
     Parameters
     ----------
     levels : Levels
         The cuts.
     finest, truth : arrays of int
-        Finest cluster and true class of each row of the data.
+        The finest cluster and the ground truth of each row of the data.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def agreement(levels: Levels, finest: NDArray[np.intp], truth: NDArray[np.intp])
 
 
 def _tables(levels: Levels, table: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-    """Yield the table of clusters and classes at every level, from the finest up."""
+    """Yield the contingency table of clusters and classes at every cut, from the finest to one cluster."""
     found = dict(enumerate(table))
     yield table
     for step, (one, other) in enumerate(levels.merges.tolist()):

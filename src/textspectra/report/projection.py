@@ -1,4 +1,4 @@
-"""Texts as points of a map: t-SNE of a sample, with the rest placed among it."""
+"""Place the texts on a map: t-SNE of a sample; the other texts are placed among the sample."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from threadpoolctl import threadpool_limits
 from ..arrays.rows import map_unit_rows, take_units
 
 LANDMARKS = 4000
-"""Rows that t-SNE arranges; the others are placed among them."""
+"""Number of rows that t-SNE arranges; the other rows are placed among them."""
 
 DIMENSIONS = 50
-"""Principal components in which neighbours are sought."""
+"""Number of principal components in which neighbours are searched."""
 
 PERPLEXITY = 30
 
@@ -23,27 +23,29 @@ PHASES = ((100, 12.0, 0.5), (250, 1.0, 0.8))
 """Iterations, exaggeration and momentum of the two phases of t-SNE."""
 
 PLACING = 30
-"""Iterations that settle the points placed among the landmarks."""
+"""Iterations for the points that are placed among the landmarks."""
 
 REPORT_EVERY = 10
 """Iterations between two calls of the progress function."""
 
-Tell = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 
-def project(X: NDArray[Any], rows: NDArray[np.intp], *, tell: Tell = lambda done, total: None) -> NDArray[np.float32]:
-    """Return a point of the plane for each of the `rows` of `X`; alike rows are close to each other.
+def project(
+    X: NDArray[Any], rows: NDArray[np.intp], *, progress: Progress = lambda done, total: None
+) -> NDArray[np.float32]:
+    """Return a point in the plane for each of the `rows` of `X`; similar rows are close to each other.
 
-    The same input gives the same map. It is centred, and 1 is the largest distance along an axis from the centre.
+    The same input gives the same map. The map is centred, and its coordinates are between -1 and 1.
 
     Parameters
     ----------
     X : array of shape (n, d)
         Embeddings.
     rows : array of m int
-        The rows to place; none is all zeros.
-    tell : callable, optional
-        Called as ``tell(done, total)``.
+        The rows to place; none of them may be all zeros.
+    progress : callable, optional
+        Called as ``progress(done, total)``.
 
     Examples
     --------
@@ -52,13 +54,13 @@ def project(X: NDArray[Any], rows: NDArray[np.intp], *, tell: Tell = lambda done
     (2, 2)
     """
     reduced = _principal_components(X, rows)
-    if len(rows) <= 8:  # too few for neighbourhoods to mean anything
+    if len(rows) <= 8:  # too few to have neighbourhoods
         return _centred(reduced[:, :2])
     rng = np.random.default_rng(0)
     landmarks = np.sort(rng.choice(len(rows), min(LANDMARKS, len(rows)), replace=False))
     others = np.setdiff1d(np.arange(len(rows)), landmarks)
     total = sum(iterations for iterations, _, _ in PHASES) + (PLACING if len(others) else 0)
-    arranged = _arrange(reduced[landmarks], tell, total)
+    arranged = _arrange(reduced[landmarks], progress, total)
     points = np.empty((len(rows), 2))
     points[landmarks] = arranged
     if len(others):
@@ -68,7 +70,7 @@ def project(X: NDArray[Any], rows: NDArray[np.intp], *, tell: Tell = lambda done
             negative_gradient_method="fft",
         )  # fmt: skip
         points[others] = placed
-        tell(total, total)
+        progress(total, total)
     return _centred(points)
 
 
@@ -78,7 +80,7 @@ def _principal_components(X: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np
     sample = rows if len(rows) <= LANDMARKS else np.random.default_rng(1).choice(rows, LANDMARKS, replace=False)
     units = take_units(X, sample)
     n_components = min(DIMENSIONS, *units.shape)
-    with threadpool_limits(1):  # BLAS threads gain little here, and lose much on a busy machine
+    with threadpool_limits(1):  # more threads gain little here, and slow down on a busy machine
         mean = units.mean(axis=0)
         _, _, axes = randomized_svd(units - mean, n_components, random_state=0)
         along = map_unit_rows(lambda block, scale: (block * scale[:, None] - mean) @ axes.T, X[rows], dtype=np.float32)
@@ -86,26 +88,28 @@ def _principal_components(X: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np
     return np.pad(reduced, ((0, 0), (0, max(0, 2 - n_components))))
 
 
-def _arrange(reduced: NDArray[np.float32], tell: Tell, total: int) -> Any:
+def _arrange(reduced: NDArray[np.float32], progress: Progress, total: int) -> Any:
     import openTSNE
 
     affinities = openTSNE.affinity.PerplexityBasedNN(
         reduced, perplexity=min(PERPLEXITY, (len(reduced) - 1) / 3), method="exact", random_state=0
     )
-    # t-SNE starts small. Without some noise, texts that are equal or on a line would stay so for ever.
+    # Without some noise, points that start at the same place, or on a line, would stay there.
     start = reduced[:, :2].astype(np.float64) * (1e-4 / (float(reduced[:, 0].std()) or 1))
     start += np.random.default_rng(2).normal(scale=1e-6, size=start.shape)
-    # One thread: more gain little on so few points, and lose much where other processes want the cores.
+    # One thread: more gain little on so few points, and slow down on a busy machine.
     embedding = openTSNE.TSNEEmbedding(
         start, affinities, negative_gradient_method="bh", n_jobs=1, random_state=0, callbacks_every_iters=REPORT_EVERY
     )
     done = 0
     for iterations, exaggeration, momentum in PHASES:
 
-        def report(iteration: int, _error: float, _embedding: Any, before: int = done) -> None:
-            tell(before + iteration, total)
+        def on_iteration(iteration: int, _error: float, _embedding: Any, before: int = done) -> None:
+            progress(before + iteration, total)
 
-        embedding = embedding.optimize(iterations, exaggeration=exaggeration, momentum=momentum, callbacks=[report])
+        embedding = embedding.optimize(
+            iterations, exaggeration=exaggeration, momentum=momentum, callbacks=[on_iteration]
+        )
         done += iterations
     return embedding
 

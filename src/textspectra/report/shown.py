@@ -1,4 +1,4 @@
-"""Which texts a report shows, and in which order."""
+"""Choose the texts that a report shows, and their order."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..texts.result import TextClustering
 from .levels import Levels
 
 MAX_POINTS = 100_000
-"""Distinct texts on the map and in the lists; of more, so many are drawn at random."""
+"""Number of distinct texts on the map and in the lists; if there are more, a random sample is shown."""
 
 MAX_CHARACTERS = 16_000_000
-"""Characters of all texts together; where there are more, long texts are cut."""
+"""Number of characters of all texts together; if there are more, long texts are cut."""
 
 
 class Shown(NamedTuple):
@@ -37,7 +37,7 @@ class Shown(NamedTuple):
 
 
 def choose_shown(result: TextClustering, levels: Levels, finest: NDArray[np.intp]) -> Shown:
-    """Choose and sort; `finest` is the finest cluster of each distinct text, -1 for none."""
+    """Choose and sort the texts; `finest` is the finest cluster of each distinct text, -1 for none."""
     usable = np.flatnonzero(finest >= 0)
     kept = usable
     if len(usable) > MAX_POINTS:
@@ -52,16 +52,16 @@ def choose_shown(result: TextClustering, levels: Levels, finest: NDArray[np.intp
 
 
 class Rows(NamedTuple):
-    """The rows of the data that a report can export.
+    """The rows of the data that the page exports.
 
     Attributes
     ----------
     numbers : ndarray of int
-        Their numbers in the data.
+        Their row numbers in the data.
     positions : ndarray of int
-        Where the text of each is: a position of the shown texts or, counted on from their end, of the others.
+        The position of the text of each row, first in the shown texts, then in `others`.
     others : list of str
-        Texts without a group, each once: blank ones, and those that the model could not represent.
+        Each distinct text without a group: blank texts, and texts that the model could not represent.
     """
 
     numbers: NDArray[np.intp]
@@ -70,7 +70,7 @@ class Rows(NamedTuple):
 
 
 def exported_rows(corpus: Corpus, shown: Shown, grouped: NDArray[np.bool_]) -> Rows:
-    """Find the rows that have a shown text or no group.
+    """Find the rows whose text is shown, and those without a group.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def exported_rows(corpus: Corpus, shown: Shown, grouped: NDArray[np.bool_]) -> R
 
 
 def longest_text(lengths: NDArray[np.intp]) -> int:
-    """Return the number of characters to which texts of these lengths have to be cut to fit into the report.
+    """Return the number of characters to which long texts must be cut, so that all texts fit into the report.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def longest_text(lengths: NDArray[np.intp]) -> int:
     """
     lengths = np.sort(lengths)
     fewer = np.cumsum(np.append(0, lengths[:-1]))
-    # Cut to the length of the i-th, the texts before it would stay whole, and all from it on have that length.
+    # total[i] is the sum of the lengths if all texts are cut to the length of the i-th shortest.
     total = fewer + lengths * np.arange(len(lengths), 0, -1)
     fits = int(np.searchsorted(total, MAX_CHARACTERS, side="right"))
     if fits == len(lengths):

@@ -1,4 +1,4 @@
-"""From a result to the page: gather, pack, write."""
+"""Write the report of a result: collect the data, pack it, write the page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from ..io.writing import output_paths_free
 from ..texts.corpus import Corpus
 from ..texts.result import TextClustering
 from ..validation import check_labels, is_missing
-from .evidence import k_evidence
 from .levels import Levels, top_levels
 from .matrix import Z_LIMIT, similarity_matrix
 from .nodes import Nodes, describe_nodes
@@ -26,10 +25,12 @@ from .page import render_page
 from .palette import palette
 from .profile import SILHOUETTE_ROWS, agreement, silhouettes
 from .projection import project
+from .sentences import LOOSE, estimate_in_words, worth_in_words
 from .shown import Rows, Shown, choose_shown, exported_rows, longest_text
+from .why_k import why_this_k
 
 MAX_CLUSTERS = 300
-"""Clusters at the fine end of the slider; more where the result has more."""
+"""Highest number of clusters on the slider; higher if the result has more."""
 
 Progress = Callable[[str, int, int], None]
 
@@ -85,8 +86,8 @@ def report_blocks(
     truth: ArrayLike | Sequence[Hashable] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, str]:
-    """Return what the page carries, by name, packed."""
-    tell: Progress = progress or (lambda stage, done, total: None)
+    """Return the packed data blocks of the page, by name."""
+    report_progress: Progress = progress or (lambda stage, done, total: None)
     classes = _classes(truth, len(result.corpus.rows))
     X = result.embedded().X
     hierarchy = result.with_hierarchy().hierarchy
@@ -94,9 +95,9 @@ def report_blocks(
     levels = top_levels(hierarchy.tree, max(MAX_CLUSTERS, result.n_clusters))
     finest = np.append(levels.codes, -1)[hierarchy.leaves]
     shown = choose_shown(result, levels, finest)
-    tell("mapping", 0, 1)
-    points = project(X, shown.order, tell=lambda done, total: tell("mapping", done, total))
-    tell("reporting", 0, 1)
+    report_progress("mapping", 0, 1)
+    points = project(X, shown.order, progress=lambda done, total: report_progress("mapping", done, total))
+    report_progress("reporting", 0, 1)
     nodes = describe_nodes(result, X, levels, finest, shown)
     rows = exported_rows(result.corpus, shown, finest >= 0)
     texts, cut_at = _texts(result.corpus, shown, rows)
@@ -107,7 +108,7 @@ def report_blocks(
         "base": {"k": result.n_clusters, "nodes": nodes.base},
         "nodes": _node_table(nodes, points, shown),
         "profile": _profile(result, X, levels, finest, nodes, classes),
-        "evidence": None if result.k_estimate is None else k_evidence(result.k_estimate, _counted(result, X)),
+        "evidence": None if result.k_estimate is None else why_this_k(result.k_estimate, _counted(result, X)),
         "palette": palette(levels.k),
         "matrix": {"positions": matrix.positions.tolist(), "low": matrix.low, "high": matrix.high, "z": Z_LIMIT},
     }
@@ -130,7 +131,7 @@ def _counted(result: TextClustering, X: NDArray[Any]) -> CountedRows:
 
 
 def fingerprint(corpus: Corpus) -> str:
-    """Return what tells the texts of one model from those of another.
+    """Return a digest of the texts, which tells one model from another.
 
     Examples
     --------
@@ -139,13 +140,13 @@ def fingerprint(corpus: Corpus) -> str:
     """
     digest = hashlib.sha256()
     for row in corpus.rows:
-        # As a model folder stores it, where half a surrogate pair becomes its escape.
+        # A model folder stores half a surrogate pair as its escape, so the digest must do the same.
         digest.update(row.encode("utf-8", "backslashreplace") + b"\0")
     return digest.hexdigest()[:16]
 
 
 def _classes(truth: ArrayLike | Sequence[Hashable] | None, n_texts: int) -> list[Any] | None:
-    """Return the true classes; texts without one are a class of their own."""
+    """Return the ground truth of each text; texts without a class form a class of their own."""
     if truth is None:
         return None
     values: list[Any] = list(truth)  # type: ignore[arg-type]
@@ -169,7 +170,9 @@ def _about(result: TextClustering, shown: Shown, cut_at: int | None) -> dict[str
         "cut_at": cut_at,
         "model": result.source.model or "given embeddings",
         "algorithm": result.algorithm,
-        "standard_error": result.cohesion.standard_error if result.cohesion else 0,
+        "range": estimate_in_words(result.k_estimate),
+        "worth": worth_in_words(result.cohesion),
+        "loose": LOOSE,
         "recipe": result.recipe,
         "fingerprint": fingerprint(result.corpus),
     }

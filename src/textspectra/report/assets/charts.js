@@ -1,4 +1,4 @@
-// Why this number of groups, and the similarity matrices: drawn when they come into sight.
+// The charts of "Why this number of groups", and the similarity matrices. Each is drawn when it is scrolled into view.
 import { count, element, number, shorten } from "./data.js";
 
 const CURVES = {
@@ -39,7 +39,7 @@ export class Charts {
       if (!this.drawn.has(id)) continue;
       this.drawn.delete(id);
       clearTimeout(this[id]);
-      this[id] = setTimeout(() => this.draw(id), 200); // after the slider has come to rest
+      this[id] = setTimeout(() => this.draw(id), 200); // once the slider has stopped
     }
   }
 
@@ -47,7 +47,7 @@ export class Charts {
     const figure = element(id);
     if (this.drawn.has(id) || figure.closest("figure").hidden) return;
     this.drawn.add(id);
-    figure.style.setProperty("--width", figure.clientWidth); // for paper, as in the map
+    figure.style.setProperty("--width", figure.clientWidth); // for printing, as in the map
     const { data, layout } = this.makers[id]();
     const style = getComputedStyle(document.body);
     const [ink, line] = ["--ink", "--line"].map((name) => style.getPropertyValue(name).trim());
@@ -77,29 +77,29 @@ export class Charts {
     if (evidence) {
       const { spectrum } = evidence;
       element("agreement-text").textContent =
-        "The texts are split in two random halves, each half is grouped by itself, and the two groupings are compared; what a cloud without groups would give is taken off. The answer is the finest number of groups on which the halves agree as well as on any.";
+        "The texts are split into two random halves. Each half is grouped separately, and the two groupings are compared. The score is how well they agree, corrected for the agreement of data without groups. The estimate is the largest number of groups whose score is close to the best.";
       const jump = spectrum.fallback < 1
-        ? `The last normalized difference above the threshold comes after eigenvalue ${this.#jump()}: the number of groups that this sample suggests.`
-        : "No normalized difference exceeds the threshold, so the number of groups is a default, not a finding.";
+        ? `The last normalized difference above the threshold follows eigenvalue ${this.#jump()}, so this sample suggests ${this.#jump()} groups.`
+        : "No normalized difference is above the threshold, so the number of groups is a default, not a finding.";
       element("spectrum-text").textContent = `Eigenvalues of the normalized Laplacian of ${
         number.format(spectrum.sample)
-      } texts, and how much each differs from those before it. ${jump}`;
+      } texts, and the normalized difference of each from those before it. ${jump}`;
       const [low, high] = spectrum.interval;
       const samples = spectrum.replicates.count.reduce((a, b) => a + b, 0);
       element("replicates-text").textContent = `The estimates of ${
         count(samples, "random sample")
-      }. 95 % of them are between ${low} and ${high}; the spectrum's answer is ${spectrum.k}.`;
+      }. 95 % of them are between ${low} and ${high}; the estimate is ${spectrum.k}.`;
     }
     const truth = profile.classes
-      ? ` With the ${profile.classes} true classes also how well the groups agree with them.`
+      ? ` The other curves compare the groups with the ${profile.classes} classes of the ground truth.`
       : "";
     element("profile-text").textContent =
-      `Along the merge tree. The Cohesion Ratio tends to grow with the number of groups, whatever the data; the silhouette is that of ${
+      `At every cut of the merge tree. The Cohesion Ratio usually grows with the number of groups, for any data. The silhouette is computed on ${
         number.format(profile.silhouette_rows)
       } texts.${truth}`;
     element("matrix-text").textContent = `${
       count(this.meta.matrix.positions.length, "text")
-    }, drawn at random and ordered by group; the lines part the groups. Blocks along the diagonal are groups that hold together, blocks beside it are groups that are close. Z-scoring and rectifying takes away what is common to all texts.`;
+    }, drawn at random and sorted by group; lines separate the groups. A bright block on the diagonal is a group of similar texts; a bright block off the diagonal is a pair of similar groups. Z-scoring and rectifying removes what all texts have in common.`;
   }
 
   #agreement() {
@@ -108,9 +108,9 @@ export class Charts {
     const curve = (y, name, style) => ({ x: agreement.k, y, name, mode: "lines", line: style });
     return {
       data: [
-        curve(agreement.score, "score: what a cloud does not explain", line(COLORS[0])),
+        curve(agreement.score, "score", line(COLORS[0])),
         curve(agreement.halves, "two halves of the texts", line(COLORS[1], "dash")),
-        curve(agreement.null, "two halves of a cloud without groups", line(COLORS[1], "dot")),
+        curve(agreement.null, "two halves of data without groups", line(COLORS[1], "dot")),
       ],
       layout: {
         xaxis: { title: { text: "number of groups" }, type: "log" },
@@ -119,7 +119,7 @@ export class Charts {
           band(...interval),
           ...suggestions.map(({ k }) => mark(k)),
         ],
-        // Plotly wants the logarithm of an annotation's place on a logarithmic axis.
+        // On a logarithmic axis, Plotly takes the logarithm of the position of an annotation.
         annotations: suggestions.map(({ name, k }) => ({ ...note(k, `${name}: ${k}`), x: Math.log10(k) })),
       },
     };
@@ -218,7 +218,7 @@ export class Charts {
         annotations: [
           note(Math.log10(k), `shown: ${k}`),
           ...(estimate === k ? [] : [note(Math.log10(estimate), `estimated: ${estimate}`, 0.9)]),
-          ...(classes ? [note(Math.log10(classes), `true: ${classes}`, 0.8)] : []),
+          ...(classes ? [note(Math.log10(classes), `ground truth: ${classes}`, 0.8)] : []),
         ],
       },
     };

@@ -1,4 +1,4 @@
-// What Python packed into the page: zlib, then base64.
+// Unpacks the data of the page (base64, then zlib), and makes elements.
 
 function bytesOf(letters) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(letters);
@@ -11,7 +11,7 @@ function bytesOf(letters) {
 export function unpack(name) {
   const block = document.getElementById(`block-${name}`);
   const bytes = bytesOf(block.textContent);
-  block.remove(); // the letters would stay in memory beside what they stand for
+  block.remove(); // otherwise the packed data would stay in memory too
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Response(stream);
 }
@@ -35,7 +35,7 @@ export function element(id) {
   return document.getElementById(id);
 }
 
-// The only way in which this script makes elements: text is always text, never markup.
+// The only function that makes elements. Text stays text: it is never read as markup.
 export function make(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {

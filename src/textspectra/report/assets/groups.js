@@ -1,7 +1,7 @@
 // The groups as a list, and one group with its texts.
 import { count, element, make, number, percent, shorten } from "./data.js";
 
-const ROW = 46; // height of a text in the list of all texts, as in the style sheet
+const ROW = 46; // height of a row in the list of all texts, in pixels, as in the style sheet
 const NEAREST = 5;
 const EXTREMES = 5;
 
@@ -22,7 +22,7 @@ export class Groups {
     this.show();
   }
 
-  // Texts arrive after the map.
+  // The texts are unpacked after the map is drawn.
   addTexts(texts) {
     this.texts = texts;
     this.cards.clear();
@@ -120,14 +120,16 @@ export class Groups {
     return swatch;
   }
 
-  // Cohesion as a bar that is full at twice that of the whole clustering.
+  // A bar for the cohesion; it is full at twice the Cohesion Ratio of the whole clustering.
   #bar(node) {
     const value = this.tree.nodes.cohesion[node];
     if (value === null) return "";
     const ratio = this.meta.profile.curves.cohesion[this.state.k - 1] ?? 1;
-    const fill = make("span", { class: value < 1.1 ? "fill loose" : "fill" });
+    const fill = make("span", { class: value < this.meta.about.loose ? "fill loose" : "fill" });
     fill.style.width = `${Math.max(2, Math.min(100, 50 * value / Math.max(ratio, 1)))}%`;
-    const title = `cohesion ${value.toFixed(2)}: two of its texts are so many times as alike as any two texts`;
+    const title = `cohesion ${value.toFixed(2)}: two texts of this group are ${
+      value.toFixed(2)
+    } times as alike as any two texts`;
     return make("span", { class: "bar", title }, make("span", { class: "rail" }, fill), ` ${value.toFixed(2)}`);
   }
 
@@ -251,7 +253,7 @@ export class Groups {
     element("reader").showModal();
   }
 
-  // Only the rows in sight exist; the box is as high as all of them would be.
+  // Only the visible rows are elements; the box is as high as all rows together.
   #virtual(node, rows) {
     const inner = make("ul", { class: "texts" });
     const box = make("div", {

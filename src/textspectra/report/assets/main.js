@@ -1,4 +1,4 @@
-// Brings the page to life: first the map, then everything that can wait for it.
+// Starts the page: first the map, then everything else.
 import { count, element, loadLibrary, make, number, unpackArray, unpackJson } from "./data.js";
 import { Tree } from "./tree.js";
 import { State } from "./state.js";
@@ -8,19 +8,17 @@ import { Groups } from "./groups.js";
 import { Charts } from "./charts.js";
 import { TakeAway } from "./takeaway.js";
 
-const SEARCH_AFTER = 120; // milliseconds of rest after which a search starts
+const SEARCH_AFTER = 120; // milliseconds without a key press after which the search starts
 
-function answer({ about, base, profile, evidence }) {
+function answer({ about, base }) {
   const grouped = about.grouped === about.texts
     ? number.format(about.texts)
     : `${number.format(about.grouped)} of ${number.format(about.texts)}`;
   const texts = `${grouped} ${about.texts === 1 ? "text" : "texts"}`;
   element("headline").replaceChildren(make("b", {}, count(base.k, "group")), ` in ${texts}`);
   document.title = `${count(base.k, "group")} in ${texts} · textspectra`;
-  element("range").textContent = evidence
-    ? plausible(evidence, base.k)
-    : "The number of groups is the one that was asked for.";
-  element("worth").textContent = worth(profile.curves.cohesion[base.k - 1], about.standard_error, base.k);
+  element("range").textContent = about.range;
+  element("worth").textContent = about.worth;
   element("notes").replaceChildren(...notes(about).map((note) => make("li", {}, note)));
   const { command, ...recipe } = about.recipe;
   const facts = { model: about.model, algorithm: { kmeans: "K-Means", hac: "Ward (HAC)" }[about.algorithm], ...recipe };
@@ -31,52 +29,18 @@ function answer({ about, base, profile, evidence }) {
   );
   element("command").textContent = command ?? "not recorded";
   element("colophon").textContent =
-    `Made by textspectra ${about.version}. This page works without a network and sends nothing.`;
-}
-
-function plausible({ interval: [low, high], method, confidence, spectrum: { fallback, rows, sample } }, k) {
-  if (method === "reproducible") {
-    if (k === 1) return "There is no structure here: the texts lie like one cloud, with no groups to tell apart.";
-    const trust = confidence < 0.25 ? "hardly agree" : confidence < 0.55 ? "agree in part" : "agree well";
-    return `Plausible range ${low} to ${high} (95 %). Two halves of the texts ${trust} on these groups: score ${
-      confidence.toFixed(2)
-    } of 1.`;
-  }
-  if (fallback > 0.5 && k > 1) {
-    return "The spectrum shows no clear number of groups; the number is a default, not a finding.";
-  }
-  const source = sample === rows
-    ? `all ${number.format(rows)} texts`
-    : `random samples of ${number.format(sample)} texts`;
-  return `Plausible range ${low} to ${high}: 95 % of what the spectra of ${source} suggest.`;
-}
-
-function worth(ratio, error, k) {
-  if (ratio === null) return "No two of the texts are alike, so there is no Cohesion Ratio.";
-  if (k === 1) return "With one group there is nothing to compare: its Cohesion Ratio is 1.";
-  const value = `Cohesion Ratio ${ratio.toFixed(2)}${error > 0.005 ? ` ± ${(2 * error).toFixed(2)}` : ""}`;
-  if (ratio < 1.1) {
-    return `${value}: texts of one group are hardly more alike than any two texts here; do not lean on these groups.`;
-  }
-  const strength = ratio < 1.5
-    ? "The groups are loose"
-    : ratio < 2.5
-    ? "The groups hold together"
-    : "The groups hold together well";
-  return `${value}: two texts of one group are ${
-    ratio.toFixed(1)
-  } times as alike as any two texts of this data. ${strength}.`;
+    `Made by textspectra ${about.version}. This page needs no network and sends nothing.`;
 }
 
 function notes({ blank, unknown, shown, distinct, cut_at }) {
   return [
     blank && `${count(blank, "blank text")} without a group`,
-    unknown && `${count(unknown, "text")} without a word that the model knows: no group either`,
+    unknown && `${count(unknown, "text")} without a group, because the model knows none of their words`,
     shown < distinct &&
     `The map and the lists show a random sample of ${number.format(shown)} of ${
       number.format(distinct)
-    } different texts; sizes count all.`,
-    cut_at !== null && `Texts are cut after ${number.format(cut_at)} characters here.`,
+    } different texts; the sizes of groups count all texts.`,
+    cut_at !== null && `Texts are shown up to ${number.format(cut_at)} characters.`,
   ].filter(Boolean);
 }
 
@@ -141,7 +105,7 @@ async function start() {
   new Slider(meta, tree, state);
   element("map-note").textContent = `${
     count(report.x.length, "different text")
-  }. Near points are alike; far distances mean little.`;
+  }. Close points are similar texts; large distances mean little.`;
   const map = new TextMap(report, await library);
   await map.draw();
   performance.mark("map");
@@ -160,13 +124,13 @@ async function start() {
   const takeAway = new TakeAway(report, map);
   performance.mark("ready");
   document.documentElement.dataset.ready = "yes";
-  // For tests and for whoever opens the console.
+  // For tests, and for use in the console.
   globalThis.textspectra = { meta, tree, state, map, groups, takeAway };
 }
 
 start().catch((error) => {
   element("headline").textContent = "This report cannot be shown";
   element("range").textContent =
-    `${error.message}. A current version of Firefox, Chrome, Edge or Safari is needed, with WebGL.`;
+    `${error.message}. The report needs WebGL and a current version of Firefox, Chrome, Edge or Safari.`;
   throw error;
 });

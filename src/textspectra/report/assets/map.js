@@ -1,8 +1,8 @@
-// The map: every text a point, coloured by its group, with the names of the groups on top.
+// The map: one point per text, coloured by group, with the names of the groups.
 import { count, element, make, shorten } from "./data.js";
 
-const EDGE = 1.06; // the points reach from -1 to 1
-const FAR = { least: 0.004, most: 4 }; // how far one can zoom in and out
+const EDGE = 1.06; // the points lie between -1 and 1
+const FAR = { least: 0.004, most: 4 }; // limits of the zoom
 const LABEL = { height: 19, letter: 6.6, limit: 34 };
 
 export class TextMap {
@@ -47,7 +47,7 @@ export class TextMap {
     return this.#around(0, 0, EDGE);
   }
 
-  // A window with the given reach along its shorter side; one unit is as long in both directions.
+  // A window around (x, y), with the given half-length of its shorter side and equal scales on both axes.
   #around(x, y, reach) {
     const { clientWidth: width, clientHeight: height } = this.plot;
     const [across, down] = [reach * Math.max(1, width / height), reach * Math.max(1, height / width)];
@@ -160,7 +160,7 @@ export class TextMap {
     return colors;
   }
 
-  // Colouring is the slow part: while one is under way, only the last of those asked for meanwhile is done.
+  // Colouring is slow. Of the requests that come in during one, only the last is carried out.
   paint() {
     this.stale = true;
     this.painting ??= this.#repaint().finally(() => this.painting = null);
@@ -179,10 +179,10 @@ export class TextMap {
     return this.paint();
   }
 
-  // Names of the groups, the largest first, each where it covers no other.
+  // Place the names of the groups, the largest group first; a name that would cover another is left out.
   label(event = {}) {
     const { clientWidth: width, clientHeight: height } = this.plot;
-    // Paper is narrower than the screen; the style sheet scales the map as it is now to it.
+    // For printing, the style sheet scales the map from this size to that of the paper.
     Object.entries({ width, height }).forEach(([side, length]) => {
       this.plot.parentElement.style.setProperty(`--${side}`, length);
     });
@@ -217,7 +217,7 @@ export class TextMap {
     return [...this.tree.cut(k)].sort((a, b) => (b === selected) - (a === selected) || size[b] - size[a]);
   }
 
-  // The map as a picture, with the names on it.
+  // The map as a picture, with the names of the groups.
   picture(format) {
     const { clientWidth: width, clientHeight: height } = this.plot;
     const paper = getComputedStyle(document.body).getPropertyValue("--paper").trim();
@@ -250,7 +250,7 @@ function overlap(a, b) {
   return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 }
 
-// Plotly reads some markup in its labels.
+// Plotly interprets some markup in its labels.
 function escaped(text) {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

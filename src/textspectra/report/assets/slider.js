@@ -1,4 +1,4 @@
-// The number of groups: slider, buttons, and what follows from the number.
+// The number of groups: slider, buttons, suggestions, and the metrics at this number.
 import { count, element, make } from "./data.js";
 
 const SHARE = 1000; // positions of the slider
@@ -25,7 +25,7 @@ export class Slider {
     this.show();
   }
 
-  // A small number of groups deserves more room than a large one, so the scale is that of a logarithm.
+  // The scale is logarithmic: one group more matters most where there are few.
   #shareOf(k) {
     const { lowest, k: highest } = this.tree;
     return highest === lowest ? 0 : Math.log(k / lowest) / Math.log(highest / lowest);
@@ -54,14 +54,14 @@ export class Slider {
     }
     element("interval").hidden = !evidence;
     element("estimate").style.left = at(evidence?.k ?? this.meta.base.k);
-    element("estimate").title = evidence ? `estimated: ${evidence.k}` : `as asked: ${this.meta.base.k}`;
+    element("estimate").title = evidence ? `estimated: ${evidence.k}` : `given: ${this.meta.base.k}`;
     const ticks = [2, 5, 10, 20, 50, 100, 200, 500, 1000].filter((k) => k >= this.tree.lowest && k < 0.9 * this.tree.k);
     for (const k of [...ticks, this.tree.k]) {
       const tick = make("span", {}, String(k));
       tick.style.left = at(k);
       element("ticks").append(tick);
     }
-    const suggestions = evidence?.suggestions ?? [{ name: "as asked", k: this.meta.base.k }];
+    const suggestions = evidence?.suggestions ?? [{ name: "given", k: this.meta.base.k }];
     for (const { name, k } of suggestions) {
       const choose = () => this.state.set({ k });
       element("suggestions").append(
@@ -84,7 +84,10 @@ export class Slider {
 
   #metrics(k) {
     const { cohesion, silhouette, ari } = this.meta.profile.curves;
-    const values = [["Cohesion Ratio", cohesion], ["silhouette", silhouette], ["agreement with the truth (ARI)", ari]];
+    const values = [["Cohesion Ratio", cohesion], ["silhouette", silhouette], [
+      "agreement with the ground truth (ARI)",
+      ari,
+    ]];
     const known = values.filter(([, curve]) => curve && curve[k - 1] !== null);
     return known.flatMap((
       [name, curve],

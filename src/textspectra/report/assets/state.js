@@ -1,4 +1,4 @@
-// What the reader chose: kept here, shown in the address, told to whoever listens.
+// What the reader chose. It is kept here, written to the address, and passed to the listeners.
 import { shorten } from "./data.js";
 
 const WRITE_AFTER = 250; // browsers refuse an address that changes too often
@@ -52,10 +52,10 @@ export class State {
     return this.names.get(node) ?? this.tree.nodes.name[node];
   }
 
-  // Returns why a name cannot be used, or nothing.
+  // Returns the reason if a name cannot be used.
   rename(node, name) {
     const clean = name.trim();
-    if (!clean) return "A name is needed.";
+    if (!clean) return "Enter a name.";
     const other = this.tree.cut(this.k).find((one) => one !== node && this.nameOf(one) === clean);
     if (other !== undefined) return "Another group has this name.";
     if (clean === this.tree.nodes.name[node]) this.names.delete(node);
@@ -77,7 +77,7 @@ export class State {
     return `#${parts}`;
   }
 
-  // An address can come from anywhere: what does not fit is ignored.
+  // The address may be edited or cut short: whatever is not valid is ignored.
   read() {
     const parts = new URLSearchParams(location.hash.slice(1));
     const isNode = (node) => Number.isInteger(node) && node >= 0 && node < this.tree.ranges.length;

@@ -1,4 +1,4 @@
-// What the reader takes away: the labelling, the map, the view.
+// Downloads: the labels, the map, and a link to this view.
 import { count, element } from "./data.js";
 
 const FORMAT = "textspectra-state-2";
@@ -9,12 +9,12 @@ export class TakeAway {
     this.map = map;
     const about = this.meta.about;
     const part = about.shown < about.distinct
-      ? ` The report holds a sample of ${
+      ? ` The files have only the ${
         count(about.shown, "different text")
-      }; textspectra apply gives all of them their group.`
+      } of this report; textspectra apply labels all texts.`
       : "";
     element("takeaway-text").textContent =
-      `With the number of groups and the names as you have set them. A model takes them over with textspectra apply FILE.json MODEL.${part}`;
+      `The files have the number of groups and the names that you set here. To use them in the model, download the JSON file and run: textspectra apply FILE.json MODEL.${part}`;
     const actions = {
       csv: () => this.#save("clusters.csv", "text/csv", this.csv()),
       json: () => this.#save("clusters.json", "application/json", this.json()),
@@ -25,7 +25,7 @@ export class TakeAway {
     for (const [id, act] of Object.entries(actions)) element(id).addEventListener("click", act);
   }
 
-  // The rows of the data with their labels, as `to_frame` has them.
+  // The rows of the data with their labels, as in `to_frame`.
   rows() {
     const { tree, state } = this;
     const cut = tree.cut(state.k);
@@ -92,7 +92,7 @@ export class TakeAway {
       await navigator.clipboard.writeText(location.href);
       element("done").textContent = "Copied.";
     } catch {
-      element("done").textContent = "The address bar has the link to this view.";
+      element("done").textContent = "The link to this view is in the address bar.";
     }
   }
 }

@@ -1,4 +1,4 @@
-// The merge tree: which nodes are the groups at a number of groups, and what is known about each.
+// The merge tree: which nodes are the groups at each number of groups.
 
 export class Tree {
   constructor(meta) {
@@ -16,7 +16,7 @@ export class Tree {
     this.offsets = this.#offsets();
   }
 
-  // The larger part of a group that splits keeps its colour, so that little changes from one cut to the next.
+  // When a group is split, its larger part keeps the colour, so that few colours change from one cut to the next.
   #colors(palette) {
     const colors = new Array(2 * this.k - 1).fill(palette[0]);
     for (let step = this.k - 2; step >= 0; step--) {
@@ -63,7 +63,7 @@ export class Tree {
     return this.cuts.get(k);
   }
 
-  // The group at k that stands for a node of another cut: what it was merged into, or its largest part.
+  // The group at k that replaces a node of another cut: the group it was merged into, or its largest part.
   standIn(node, k) {
     const merged = this.k - k;
     while (node >= this.k && node - this.k + 1 > merged) node = this.children(node)[0];

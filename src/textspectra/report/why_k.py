@@ -1,4 +1,4 @@
-"""What a report shows of a :class:`KEstimate`; the only place of the report that looks into one."""
+"""The chapter "Why this number of groups": the curves and numbers behind a :class:`KEstimate`, ready for the page."""
 
 from __future__ import annotations
 
@@ -11,24 +11,22 @@ from ..granularity.estimate import KEstimate, estimate_from_rows
 from ..granularity.reproducible import Agreement
 
 
-def k_evidence(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
+def why_this_k(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
     """Return the estimate, its interval, the suggestions and the curves behind them, ready for JSON.
 
-    The spectrum is shown whatever the estimate rests on.
+    The page always shows a spectrum; it is computed here if the estimate was made without one.
 
     Examples
     --------
     >>> import numpy as np, textspectra as ts
     >>> X = np.repeat(np.eye(8), 20, axis=0)
-    >>> evidence = k_evidence(ts.estimate_k(X, random_state=0), CountedRows(X))
-    >>> evidence["k"], evidence["suggestions"][-1], evidence["spectrum"]["k"]
+    >>> why = why_this_k(ts.estimate_k(X, random_state=0), CountedRows(X))
+    >>> why["k"], why["suggestions"][-1], why["spectrum"]["k"]
     (8, {'name': 'suggested', 'k': 8, 'score': 1.0}, 8)
     """
     return {
         "k": estimate.k,
         "interval": list(estimate.interval),
-        "method": estimate.method,
-        "confidence": round(estimate.confidence, 4),
         "suggestions": [{**one._asdict(), "score": round(one.score, 4)} for one in estimate.suggestions],
         "agreement": None if estimate.agreement is None else _curves(estimate.agreement),
         "spectrum": _spectrum(estimate, rows),
@@ -50,7 +48,6 @@ def _spectrum(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
         "interval": list(estimate.interval),
         "fallback": spectrum.fallback_fraction,
         "sample": len(spectrum.eigenvalues),
-        "rows": estimate.n_samples,
         "eigenvalues": spectrum.eigenvalues[: len(spectrum.eigenvalues) // 2].astype(float).round(6).tolist(),
         "deltas": spectrum.deltas.astype(float).round(6).tolist(),
         "threshold": spectrum.threshold,

@@ -1,0 +1,70 @@
+"""What is said about a result, for each kind of outcome."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import textspectra as ts
+from textspectra.report.sentences import cohesion_in_words, doubt_about_k, estimate_in_words, worth_in_words
+
+
+@pytest.mark.parametrize(
+    ("ratio", "end"),
+    [(1.09, "Do not rely on these groups."), (1.1, "The groups are loose."), (1.5, "The groups hold together."),
+     (2.5, "The groups hold together well.")],
+)  # fmt: skip
+def test_a_ratio_is_judged(ratio, end):
+    assert cohesion_in_words(ratio).endswith(end)
+
+
+def test_the_worth_of_groups():
+    report = ts.cohesion_report([[1, 0], [1, 0.2], [0, 1], [0.2, 1]], [0, 0, 1, 1])
+    assert worth_in_words(report).startswith(f"Cohesion Ratio {report.ratio:.2f}: two texts of one group are ")
+    assert worth_in_words(replace(report, ratio=2.0, standard_error=0.02)).startswith("Cohesion Ratio 2.00 ± 0.04: two")
+    assert worth_in_words(None) == "No two texts are alike, so there is no Cohesion Ratio."
+    one = ts.cohesion_report([[1, 0], [1, 0.2]], [0, 0])
+    assert worth_in_words(one) == "There is only one group, so its Cohesion Ratio is 1."
+
+
+NO_STRUCTURE = "There is no structure: the texts form one cloud, without groups that could be told apart."
+FAINT = "Two halves of the texts hardly agree on any groups (score 0.20 of 1): take the groups as a rough sketch."
+DEFAULT = "The spectrum shows no clear number of groups; the number is a default, not a finding."
+
+
+@pytest.mark.parametrize(
+    ("method", "k", "confidence", "message"),
+    [
+        ("reproducible", 1, 0.9, NO_STRUCTURE),
+        ("reproducible", 2, 0.2, FAINT),
+        ("reproducible", 2, 0.25, ""),
+        ("spectral", 5, 0.49, DEFAULT),
+        ("spectral", 5, 0.5, ""),
+        ("spectral", 1, 0.0, ""),
+        (None, 5, None, ""),
+    ],
+)
+def test_doubt(method, k, confidence, message):
+    assert doubt_about_k(method, k, confidence) == message
+
+
+def test_the_estimate_by_halves():
+    estimate = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0)
+    good = "Plausible range 8 to 8 (95 %). Two halves of the texts agree well on 8 groups: score 1.00 of 1."
+    assert estimate_in_words(estimate) == good
+    part = replace(estimate, confidence=0.5, interval=(4, 12))
+    expected = "Plausible range 4 to 12 (95 %). Two halves of the texts agree in part on 8 groups: score 0.50 of 1."
+    assert estimate_in_words(part) == expected
+    assert estimate_in_words(replace(part, confidence=0.2)) == f"Plausible range 4 to 12 (95 %). {FAINT}"
+    assert estimate_in_words(replace(part, k=1)) == NO_STRUCTURE
+
+
+def test_the_estimate_by_spectra(planted):
+    X, _ = planted(4, 60, noise=0.1)
+    estimate = replace(ts.estimate_k(X, method="spectral", random_state=0), interval=(3, 5), confidence=1.0)
+    expected = "Plausible range 3 to 5: 95 % of the estimates from the spectra of all 60 texts."
+    assert estimate_in_words(estimate) == expected
+    assert estimate_in_words(replace(estimate, n_samples=900)).endswith(
+        "from the spectra of random samples of 60 texts."
+    )
+    assert estimate_in_words(replace(estimate, confidence=0.1)) == DEFAULT

@@ -1,0 +1,38 @@
+"""Which texts are shown, when not all of them fit."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from report_data import contents, unpack
+
+import textspectra as ts
+from textspectra.report import shown
+from textspectra.report.shown import MAX_CHARACTERS, longest_text
+
+
+def test_of_many_texts_a_sample_is_shown_and_all_are_counted(result, monkeypatch):
+    monkeypatch.setattr(shown, "MAX_POINTS", 200)
+    meta, texts, blocks = contents(result)
+    assert meta["about"]["shown"] == 200 < meta["about"]["distinct"] == len(result.corpus.distinct)
+    for node, topic in zip(meta["base"]["nodes"], result.topics, strict=True):
+        assert meta["nodes"]["size"][node] == topic.size
+        assert [texts[i] for i in meta["nodes"]["typical"][node]] == [
+            result.corpus.rows[row] for row in topic.representatives
+        ]
+    numbers, positions = np.frombuffer(unpack(blocks["rows"]), "<u4").reshape(2, -1)
+    assert [texts[i] for i in positions] == [result.corpus.rows[row] for row in numbers]
+
+
+@given(st.lists(st.integers(0, 3 * MAX_CHARACTERS), min_size=1, max_size=8))
+def test_the_longest_text_is_as_long_as_fits(lengths):
+    limit = longest_text(np.array(lengths))
+    assert np.minimum(lengths, limit).sum() <= MAX_CHARACTERS
+    assert sum(lengths) <= MAX_CHARACTERS or np.minimum(lengths, limit + 1).sum() > MAX_CHARACTERS
+
+
+def test_long_texts_are_cut(monkeypatch):
+    monkeypatch.setattr(shown, "MAX_CHARACTERS", 1000)
+    result = ts.cluster_texts(["a" * 5000, "b", "c"], embeddings=np.eye(3), n_clusters=2)
+    meta, texts, _ = contents(result)
+    assert meta["about"]["cut_at"] == 998
+    assert sorted(texts) == ["a" * 998 + "…", "b", "c"]
