@@ -33,6 +33,11 @@ class Totals(NamedTuple):
         Rows without text.
     unknown : int
         Rows with a text that the model could not represent.
+
+    Examples
+    --------
+    >>> Totals(rows=10, distinct=6, blank=1, unknown=2).grouped
+    7
     """
 
     rows: int

@@ -20,7 +20,13 @@ from .corpus import Corpus
 
 
 class EmbeddingSource(NamedTuple):
-    """The model that made the embeddings, and its settings; `model` is None where the user gave the embeddings."""
+    """The model that made the embeddings, and its settings; `model` is None if the user gave the embeddings.
+
+    Examples
+    --------
+    >>> EmbeddingSource("wordllama", {"dimension": 256}).model
+    'wordllama'
+    """
 
     model: str | None
     settings: dict[str, Any]

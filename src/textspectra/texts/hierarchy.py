@@ -21,7 +21,15 @@ MICRO_CLUSTERS = 1000
 
 
 class Hierarchy(NamedTuple):
-    """A merge tree, and the leaf of each distinct text (-1: none)."""
+    """A merge tree, and the leaf of each distinct text (-1: none).
+
+    Examples
+    --------
+    >>> import textspectra as ts
+    >>> X = [[1, 0], [0.9, 0.1], [0, 1]]
+    >>> ts.cluster_texts(["a", "b", "c"], embeddings=X, algorithm="hac", n_clusters=2).hierarchy.leaves
+    array([0, 1, 2])
+    """
 
     tree: MergeTree
     leaves: NDArray[np.intp]
