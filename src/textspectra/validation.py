@@ -73,7 +73,7 @@ def _holds_text(X: Any) -> bool:
 
 
 def _check_dask(X: Any, minimum: int, estimator: BaseEstimator | None, reset: bool) -> Any:
-    from .arrays.engine.distributed import with_known_chunks
+    from .arrays.engine.chunks import with_known_chunks
     from .arrays.engine.supervision import check_workers
 
     if X.dtype.kind not in "iufb":
@@ -111,7 +111,7 @@ def check_labels(labels: ArrayLike | Sequence[Hashable], X: Any) -> tuple[Any, l
 
 
 def _check_dask_labels(labels: Any, n_rows: int) -> tuple[Any, list[Hashable]]:
-    from .arrays.engine.distributed import with_known_chunks
+    from .arrays.engine.chunks import with_known_chunks
 
     if labels.ndim != 1:
         raise UserError(f"labels must be one-dimensional, one label a row, but its shape is {labels.shape}.")
@@ -213,7 +213,7 @@ def check_weights(sample_weight: Any, X: Any) -> tuple[Any, float]:
         return None, 1.0
     n_rows = len(X)
     if is_dask(sample_weight) and is_dask(X):
-        from .arrays.engine.distributed import with_known_chunks
+        from .arrays.engine.chunks import with_known_chunks
 
         weights = with_known_chunks(sample_weight.astype(np.float64))
     else:

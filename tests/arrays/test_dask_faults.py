@@ -202,7 +202,7 @@ class Finder:
 sys.meta_path.insert(0, Finder)
 """
 FOREIGN = {
-    BROKEN: r"cannot import textspectra \(NumPy is too old\); mend its installation",
+    BROKEN: r"cannot import textspectra \(NumPy is too old\); fix its installation",
     "import textspectra; textspectra.__version__ = '0.0.1'": "has textspectra 0.0.1, but .* is running here",
     "import sys; sys.modules['textspectra'] = None": "does not have textspectra; install version .* on every worker",
 }
