@@ -232,7 +232,7 @@ def _number_of_clusters(clusters: str) -> Any:
 def _named_by(model: str, result: TextClustering) -> TextClustering:
     from dataclasses import replace
 
-    from ..embedding.openai_http import OpenAIServer
+    from ..embedding.openai import OpenAIServer
     from ..topics.chat_names import name_topics
 
     return replace(
