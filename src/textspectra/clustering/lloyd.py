@@ -45,6 +45,18 @@ def nearest_centers(
     return labels, np.maximum(1 - 2 * best, 0)
 
 
+def nearest_labels(X: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Any:
+    """Return the number of the nearest centre of each row; on Dask it is computed when it is needed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> nearest_labels(np.array([[9.0, 1.0], [1.0, 2.0]]), np.eye(2, dtype=np.float32))
+    array([0, 1])
+    """
+    return map_unit_rows(lambda rows, scale: nearest_centers(rows, scale, centers)[0], X, n_jobs=n_jobs)
+
+
 def center_distances(X: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Any:
     """Return the distance of each row, scaled to length 1, to each centre; on Dask it is computed when it is needed.
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from ..arrays.rows import sum_by_code
 from ..validation import check_whole_number
 
 
@@ -74,6 +75,23 @@ def ward_tree(points: NDArray[np.float32], weights: NDArray[np.float64]) -> Merg
     return MergeTree(_to_linkage(_ward_merges(points, weights), weights))
 
 
+def weighted_means(
+    points: NDArray[np.float32], weights: NDArray[np.float64], codes: NDArray[np.intp], n_codes: int
+) -> NDArray[np.float32]:
+    """Return the weighted mean of the points of each code.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weighted_means(np.array([[0.0], [4.0], [7.0]], np.float32), np.array([1.0, 3.0, 1.0]), np.array([0, 0, 1]), 2)
+    array([[3.],
+           [7.]], dtype=float32)
+    """
+    sums = sum_by_code(points, codes, n_codes, weights.astype(np.float32))
+    means: NDArray[np.float32] = (sums / np.bincount(codes, weights)[:, None]).astype(np.float32)
+    return means
+
+
 def nested_tree(points: NDArray[np.float32], weights: NDArray[np.float64], groups: NDArray[np.intp]) -> MergeTree:
     """Build a tree that completes every group (numbered from 0) before it merges any two, by Ward's rule in both parts.
 
@@ -93,8 +111,8 @@ def nested_tree(points: NDArray[np.float32], weights: NDArray[np.float64], group
         for low, high, cost in _ward_merges(points[rows], weights[rows])
     ]
     tallest = max((cost for _, _, cost in merges), default=0.0)
-    mass = np.array([weights[rows].sum() for rows in members])
-    means = np.array([np.average(points[rows], axis=0, weights=weights[rows]) for rows in members], np.float32)
+    mass = np.bincount(groups, weights).astype(np.float64)
+    means = weighted_means(points, weights, groups, len(members))
     merges += [
         (int(members[low][0]), int(members[high][0]), max(cost, tallest))
         for low, high, cost in _ward_merges(means, mass)

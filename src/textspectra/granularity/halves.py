@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ..arrays.rows import sum_by_code
 from ..clustering.tree import ward_tree
+from ..metrics.contingency import entropy
 
 SEED_ROWS = 1000
 """Rows of a half whose Ward tree gives the first centres."""
@@ -82,12 +83,7 @@ def _agreement(ours: NDArray[np.intp], theirs: NDArray[np.intp], k: int, order: 
     sizes = [np.bincount(labels, minlength=k) for labels in (ours, theirs)]
     if min(np.count_nonzero(size) for size in sizes) < USED_SHARE * k:
         return float("nan")
-    apart = [_entropy(size) for size in sizes]
-    shared = sum(apart) - _entropy(np.bincount(ours * k + theirs))
-    by_chance = sum(apart) - _entropy(np.bincount(ours * k + theirs[order]))
+    apart = [entropy(size) for size in sizes]
+    shared = sum(apart) - entropy(np.bincount(ours * k + theirs))
+    by_chance = sum(apart) - entropy(np.bincount(ours * k + theirs[order]))
     return float((shared - by_chance) / max(sum(apart) / 2 - by_chance, 1e-9))
-
-
-def _entropy(counts: NDArray[np.intp]) -> float:
-    share = counts[counts > 0] / counts.sum()
-    return float(-(share @ np.log(share)))

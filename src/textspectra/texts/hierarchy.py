@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays.rows import cluster_sums, take_units
+from ..clustering.leaves import gather_leaves, split_leaves
 from ..clustering.tree import nested_tree
-from ..estimators.base import nearest_labels
-from ..estimators.kmeans import sample_centers
 from .result import Hierarchy, TextClustering
 
 EXACT_TEXTS = 2000
@@ -38,18 +36,15 @@ def hierarchy_of(result: TextClustering) -> Hierarchy:
     labels = result.distinct_labels[usable]
     weights = result.corpus.counts[usable].astype(float)
     X = result.embeddings()
-    if len(usable) <= EXACT_TEXTS:
-        of_text, means = np.arange(len(usable)), take_units(X, usable)
-        groups, mass = labels, weights
-    else:
-        points = X if len(usable) == len(X) else X[usable]
-        centers = sample_centers(points, weights, MICRO_CLUSTERS, np.random.default_rng(0), max_passes=2)
-        pairs, of_text = np.unique(labels * len(centers) + nearest_labels(points, centers), return_inverse=True)
-        groups, mass = pairs // len(centers), np.bincount(of_text, weights)
-        means = (cluster_sums(points, of_text, len(pairs), weights=weights) / mass[:, None]).astype(np.float32)
+    points = X if len(usable) == len(X) else X[usable]
+    rng = np.random.default_rng(0)
+    found = gather_leaves(points, weights, rng, exact_rows=EXACT_TEXTS, n_leaves=MICRO_CLUSTERS)
+    found = split_leaves(found, points, weights, labels)
+    groups = np.empty(len(found.mass), np.intp)
+    groups[found.of_row] = labels
     leaves = np.full(len(result.distinct_labels), -1)
-    leaves[usable] = of_text
-    return Hierarchy(nested_tree(means, mass, groups), leaves)
+    leaves[usable] = found.of_row
+    return Hierarchy(nested_tree(found.means, found.mass, groups), leaves)
 
 
 def _has_cut(hierarchy: Hierarchy, labels: NDArray[np.intp], n_clusters: int) -> bool:

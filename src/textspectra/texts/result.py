@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import cluster_sums, nonzero_rows
+from ..clustering.lloyd import nearest_labels
+from ..clustering.numbering import largest_first
 from ..clustering.tree import MergeTree
 from ..embedding import EmbeddingCache
 from ..errors import UserError
-from ..estimators.base import largest_first, nearest_labels
 from ..granularity.estimate import KEstimate
 from ..metrics.cohesion import CohesionReport, report_if_defined
 from ..topics.describe import Topic

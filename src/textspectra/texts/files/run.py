@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import __version__
+from ...clustering.numbering import label_sizes
 from ...embedding import DEFAULT_MODEL, load_backend
 from ...errors import NoRowsError, UserError
 from ...estimators import AutoAgglomerative, AutoKMeans
-from ...estimators.base import AutoClusterer, label_sizes
+from ...estimators.base import AutoClusterer
 from ...io import TextTable, read_table
 from ...topics.describe import Topic, describe_clusters
 from .partition import (
