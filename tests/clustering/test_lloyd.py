@@ -1,11 +1,18 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 from sklearn.metrics.pairwise import euclidean_distances
 
-from textspectra.clustering.lloyd import center_distances, lloyd_pass, moved_centers, nearest_labels, train_centers
+from textspectra.clustering.lloyd import (
+    center_distances,
+    lloyd_pass,
+    moved_centers,
+    nearest_labels,
+    train_centers,
+    train_directions,
+)
 
 
 def unit(X):
@@ -46,3 +53,17 @@ def test_a_centre_that_loses_its_rows_moves_to_the_row_that_fits_worst():
     assert sorted(map(tuple, trained.round(2))) == sorted(
         map(tuple, np.array([X[:2].mean(0), X[2:4].mean(0), X[4]]).round(2))
     )
+
+
+@given(st.integers(0, 10**6), st.integers(1, 40), st.integers(1, 6), st.integers(0, 3))
+def test_training_of_directions_is_the_plain_definition(seed, n, k, n_passes):
+    X, _, centers = problem(seed, n, k)
+    found = train_directions(unit(X), centers, n_passes)
+    expected = centers.astype(float)
+    for _ in range(n_passes):
+        labels = (unit(X) @ expected.T).argmax(axis=1)
+        sums = np.array([unit(X)[labels == code].sum(axis=0) for code in range(k)])
+        lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+        assume(not ((lengths > 0) & (lengths < 1e-3)).any())
+        expected = np.where(lengths > 0, sums / np.maximum(lengths, 1e-9), expected)
+    assert found == pytest.approx(expected, abs=1e-4)

@@ -20,8 +20,8 @@ class MergeTree:
     Attributes
     ----------
     linkage : ndarray of shape (n - 1, 4)
-        In SciPy's format (the two clusters merged, the height, the weight of the new cluster, which
-        is its number of points where each weighs 1), so that ``scipy.cluster.hierarchy.dendrogram`` draws it.
+        SciPy's format, which ``scipy.cluster.hierarchy.dendrogram`` draws: the two clusters merged, the height, and
+        the weight of the new cluster.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class MergeTree:
 def ward_tree(points: NDArray[np.float32], weights: NDArray[np.float64]) -> MergeTree:
     """Build Ward's tree by the nearest-neighbour chain; a point of weight w counts as w equal points.
 
-    Time and memory grow with n²: 8 bytes a pair.
+    Time and memory grow with n²: 8 bytes per pair.
 
     Examples
     --------
@@ -93,9 +93,9 @@ def weighted_means(
 
 
 def nested_tree(points: NDArray[np.float32], weights: NDArray[np.float64], groups: NDArray[np.intp]) -> MergeTree:
-    """Build a tree that completes every group (numbered from 0) before it merges any two, by Ward's rule in both parts.
+    """Build a tree by Ward's rule that completes each group (numbered from 0) before it merges any two.
 
-    So the groups are one of its cuts, whatever clustering they come from.
+    So the groups are one of its cuts, whichever clustering they come from.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def nested_tree(points: NDArray[np.float32], weights: NDArray[np.float64], group
 
 
 def _ward_merges(points: NDArray[np.float32], weights: NDArray[np.float64]) -> list[tuple[int, int, float]]:
-    """Return the merges of Ward's tree in the order of the chain: two points that stand for clusters, and the cost."""
+    """Return the merges of Ward's tree in the order of the chain: a point of each of two clusters, and the cost."""
     costs = _merge_costs(points, weights)
     weight = weights.astype(np.float64)
     merges: list[tuple[int, int, float]] = []
@@ -145,7 +145,7 @@ def _ward_merges(points: NDArray[np.float32], weights: NDArray[np.float64]) -> l
 
 
 def _merge_costs(points: NDArray[np.float32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each pair how much merging it adds to the sum of squares, times 2 as in SciPy's heights."""
+    """Return how much merging each pair adds to the sum of squares, times 2 as in SciPy's heights."""
     wide = points.astype(np.float64)
     squares = np.einsum("ij,ij->i", wide, wide)
     costs = wide @ wide.T
@@ -160,7 +160,7 @@ def _merge_costs(points: NDArray[np.float32], weights: NDArray[np.float64]) -> N
 
 
 def _merge(costs: NDArray[np.float64], weight: NDArray[np.float64], low: int, high: int) -> None:
-    """Let `low` stand for both clusters, by the Lance-Williams formula, and take `high` out."""
+    """Merge cluster `high` into `low`, by the Lance-Williams formula."""
     a, b = weight[low], weight[high]
     merged = (a + weight) * costs[low] + (b + weight) * costs[high]
     merged -= weight * costs[low, high]
