@@ -171,11 +171,11 @@ def test_bad_cut():
     ("labels", "message"),
     [
         ([0, 1, 2], "labels has 3 entries but X has 40 rows; they must be equally many."),
-        (np.zeros((40, 2)), "labels must be one-dimensional, one label a row, but its shape is (40, 2)."),
+        (np.zeros((40, 2)), "labels must be one-dimensional, one label per row, but its shape is (40, 2)."),
         ([0.0, np.nan] * 20, "labels has a missing value at row 1 (and 19 more); give such rows a label of their own"),
         (["a", None] * 20, "labels has a missing value at row 1 (and 19 more)"),
         (["a", pd.NA] * 20, "labels has a missing value at row 1 (and 19 more)"),
-        ([["a"], ["b"]] * 20, "labels must be hashable values, one a row: unhashable type: 'list'."),
+        ([["a"], ["b"]] * 20, "labels must be hashable values, one per row: unhashable type: 'list'."),
     ],
 )
 @pytest.mark.parametrize("call", [ts.cohesion_ratio, ts.cohesion_report, ts.evaluate])
@@ -185,7 +185,7 @@ def test_bad_labels(call, labels, message):
 
 
 def test_a_background_that_is_not_positive_is_explained():
-    with pytest.raises(ValueError, match=r"The mean similarity over all pairs is .*Use rectify=True"):
+    with pytest.raises(ValueError, match=r"The mean similarity of all pairs is .*Use rectify=True"):
         ts.cohesion_ratio([[1, 0], [-1, 0]], [0, 0], rectify=False)
     with pytest.raises(ValueError, match=r"all pairs is 0, .*No two rows of X point the same way"):
         ts.cohesion_ratio(np.eye(3), [0, 0, 1])

@@ -1,8 +1,18 @@
 from .clustering.tree import MergeTree
-from .embedding import Backend, EmbeddingCache, embed_texts, known_models, load_backend
+from .embedding import (
+    Backend,
+    EmbeddingCache,
+    Encoder,
+    Model,
+    ModelInfo,
+    as_backend,
+    embed_texts,
+    known_models,
+    load_backend,
+)
 from .errors import UserError
 from .estimators import AutoAgglomerative, AutoKMeans
-from .granularity.estimate import KEstimate, Suggestion, estimate_k
+from .granularity.estimate import KEstimate, Method, Suggestion, SuggestionName, estimate_k
 from .granularity.laplacian import laplacian_eigenvalues
 from .granularity.reproducible import Agreement
 from .granularity.spectral import Spectrum, k_from_spectrum
@@ -16,6 +26,7 @@ from .texts.hierarchy import Hierarchy
 from .texts.pipeline import cluster_texts
 from .texts.result import TextClustering
 from .topics.describe import Topic
+from .validation import RandomState
 
 __all__ = [
     "Agreement",
@@ -28,17 +39,24 @@ __all__ = [
     "EmbeddedTexts",
     "EmbeddingCache",
     "EmbeddingSource",
+    "Encoder",
     "Hierarchy",
     "KEstimate",
     "MergeTree",
+    "Method",
+    "Model",
+    "ModelInfo",
+    "RandomState",
     "Spectrum",
     "Suggestion",
+    "SuggestionName",
     "TableFormat",
     "TextClustering",
     "TextTable",
     "Topic",
     "Totals",
     "UserError",
+    "as_backend",
     "cluster_texts",
     "cohesion_ratio",
     "cohesion_report",

@@ -1,4 +1,4 @@
-"""What every public function asks of its input, and the sentence a person gets when it is not met."""
+"""Checks of what is passed to public functions, and the messages if a check fails."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .arrays.engine import Folded, align, fold_blocks, is_dask, map_rows
 from .errors import UserError
 
 MAX_TOTAL_WEIGHT = 1e15
-"""Beyond this, rows that count once would be lost in the rounding of the sum."""
+"""In a larger sum, rows of weight 1 would be lost by rounding."""
 
 IF_TEXTS = "For texts, call textspectra.cluster_texts(texts), or get their vectors from textspectra.embed_texts(texts)."
 TEXTS_GIVEN = f"X holds texts, but this function takes vectors: one row of numbers for each text. {IF_TEXTS}"
@@ -29,12 +29,11 @@ RandomState = int | np.random.RandomState | np.random.Generator | None
 def check_embeddings(
     X: ArrayLike, *, minimum: int = 2, estimator: BaseEstimator | None = None, reset: bool = True
 ) -> NDArray[Any]:
-    """Return `X` as a two-dimensional array of numbers without copying or reading its values.
+    """Return `X` as a two-dimensional array of numbers, without copying or reading its values.
 
-    The values themselves are checked where rows are read, in :mod:`textspectra.arrays.rows`, so
-    that a memory map of any size passes through here at no cost. With an `estimator`, the number
-    and names of the features are recorded on it (or compared, when ``reset=False``), as
-    scikit-learn wants it. A Dask array stays one, and the sizes of its chunks are known afterwards.
+    Values are checked where rows are read, in :mod:`textspectra.arrays.rows`, so that a memory map of any size costs
+    nothing here. With an `estimator`, the number and names of the features are stored on it, or compared with those
+    stored if ``reset=False``, as scikit-learn demands. A Dask array stays one; the sizes of its chunks get known.
     """
     if is_dask(X):
         checked: NDArray[Any] = _check_dask(X, minimum, estimator, reset)
@@ -99,10 +98,10 @@ def _check_dask(X: Any, minimum: int, estimator: BaseEstimator | None, reset: bo
 
 
 def check_labels(labels: ArrayLike | Sequence[Hashable], X: Any) -> tuple[Any, list[Hashable]]:
-    """Return an integer code for each row of `X`, and the label that each code stands for.
+    """Return an integer code for each row of `X`, and the label of each code.
 
-    Labels are any hashable values. Numbers are coded in ascending order, anything else in the
-    order of first appearance. Where `X` is a Dask array, so are the codes.
+    Labels are any hashable values. Numbers get codes in ascending order, other values in the order of their first
+    appearance. If `X` is a Dask array, so are the codes.
     """
     if is_dask(labels) and is_dask(X):
         return _check_dask_labels(labels, len(X))
@@ -114,7 +113,7 @@ def _check_dask_labels(labels: Any, n_rows: int) -> tuple[Any, list[Hashable]]:
     from .arrays.engine.chunks import with_known_chunks
 
     if labels.ndim != 1:
-        raise UserError(f"labels must be one-dimensional, one label a row, but its shape is {labels.shape}.")
+        raise UserError(f"labels must be one-dimensional, one label per row, but its shape is {labels.shape}.")
     labels = with_known_chunks(labels)
     if len(labels) != n_rows:
         raise UserError(f"labels has {len(labels):,} entries but X has {n_rows:,} rows; they must be equally many.")
@@ -147,7 +146,7 @@ def _which_missing(values: Any) -> NDArray[np.bool_]:
 def _check_local_labels(labels: Any, n_rows: int) -> tuple[NDArray[np.intp], list[Hashable]]:
     values = np.asarray(labels) if not isinstance(labels, list) or not labels else _as_array(labels)
     if values.ndim != 1 and not isinstance(labels, list | tuple):
-        raise UserError(f"labels must be one-dimensional, one label a row, but its shape is {values.shape}.")
+        raise UserError(f"labels must be one-dimensional, one label per row, but its shape is {values.shape}.")
     n_labels = len(values)
     if n_labels != n_rows:
         raise UserError(f"labels has {n_labels:,} entries but X has {n_rows:,} rows; they must be equally many.")
@@ -160,12 +159,12 @@ def _check_local_labels(labels: Any, n_rows: int) -> tuple[NDArray[np.intp], lis
     try:
         codes = np.array([codes_by_label.setdefault(value, len(codes_by_label)) for value in sequence], np.intp)
     except TypeError as error:
-        raise UserError(f"labels must be hashable values, one a row: {error}.") from None
+        raise UserError(f"labels must be hashable values, one per row: {error}.") from None
     return codes, list(codes_by_label)
 
 
 def is_missing(value: Any) -> bool:
-    """Say whether a value stands for a missing one: None, NaN, or what pandas has for it.
+    """Return whether a value is missing: None, NaN, or a missing value of pandas.
 
     Examples
     --------
@@ -178,7 +177,7 @@ def is_missing(value: Any) -> bool:
 def _code_numbers(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Hashable]]:
     if values.dtype.kind == "i" and len(values):
         low, high = int(values.min()), int(values.max())
-        if high - low < 4 * len(values):  # no need to sort: a look-up table is ten times as fast
+        if high - low < 4 * len(values):  # a table of all numbers is ten times as fast as sorting
             shifted = values.astype(np.intp) - low
             present = np.bincount(shifted) > 0
             names = (np.flatnonzero(present) + low).tolist()
@@ -208,7 +207,7 @@ def _missing_label(row: int, n_missing: int) -> UserError:
 
 
 def check_weights(sample_weight: Any, X: Any) -> tuple[Any, float]:
-    """Return a non-negative weight for each row of `X`, and the largest; None (which stands for ones) and 1 without."""
+    """Return the weight of each row of `X` and the largest weight; without weights, None and 1."""
     if sample_weight is None:
         return None, 1.0
     n_rows = len(X)
@@ -244,7 +243,7 @@ def check_weights(sample_weight: Any, X: Any) -> tuple[Any, float]:
 
 
 def check_whole_number(name: str, value: Any, *, low: int, high: int | None = None, hint: str = "") -> int:
-    """Return `value` as an int within ``low .. high``, or say what is allowed."""
+    """Return `value` as an int from `low` to `high`, or raise an error that names this range."""
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if is_whole and value >= low and (high is None or value <= high):
         return int(value)
@@ -253,7 +252,7 @@ def check_whole_number(name: str, value: Any, *, low: int, high: int | None = No
 
 
 def check_n_clusters(value: Any, n_rows: int) -> int | None:
-    """Return the number of clusters asked for, or None for ``"auto"``."""
+    """Return the number of clusters that was asked for, or None for ``"auto"``."""
     if isinstance(value, str) and value == "auto":
         return None
     if isinstance(value, str):
@@ -300,7 +299,7 @@ def make_generator(random_state: RandomState) -> np.random.Generator:
 
 
 def require(module: str, *, extra: str) -> ModuleType:
-    """Import an optional dependency, or name the line that installs it."""
+    """Import an optional dependency; if it is missing, the error has the command that installs it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -9,7 +9,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import textspectra as ts
-from textspectra.estimators import agglomerative, kmeans
+from textspectra.clustering import centers
+from textspectra.estimators import agglomerative
 from textspectra.metrics import cohesion
 
 dask = pytest.importorskip("dask")
@@ -27,7 +28,7 @@ ANY_CHUNKS = pytest.mark.parametrize("sizes", CHUNKS.values(), ids=CHUNKS)
 @pytest.fixture(autouse=True)
 def small_limits(monkeypatch):
     """Let the paths for many rows be taken by few."""
-    monkeypatch.setattr(kmeans, "TRAINING_ROWS", 1500)
+    monkeypatch.setattr(centers, "TRAINING_ROWS", 1500)
     monkeypatch.setattr(agglomerative, "EXACT_ROWS", 2000)
     monkeypatch.setattr(agglomerative, "MICRO_CLUSTERS", 150)
     monkeypatch.setattr(cohesion, "EXACT_ROWS", 300)

@@ -1,9 +1,14 @@
 import inspect
+import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import textspectra as ts
+from textspectra.granularity.estimate import NAMES, interval_around, suggest
+from textspectra.granularity.reproducible import Agreement
 
 MODELS = pytest.mark.parametrize("model", [ts.AutoKMeans, ts.AutoAgglomerative])
 
@@ -61,3 +66,32 @@ def test_the_seed_is_0_unless_another_one_is_given(vague):
 def test_no_seed_is_a_random_one(vague):
     drawn = [ts.estimate_k(vague, method="spectral", max_sample=50, random_state=None) for _ in range(2)]
     assert answer(drawn[0]) != answer(drawn[1])
+
+
+def test_few_rows_are_read_off_the_spectrum(planted):
+    X, _ = planted(4, 64, noise=0.05)
+    assert ts.estimate_k(X[:63], random_state=0).method == "spectral"
+    assert ts.estimate_k(X, random_state=0).method == "reproducible"
+
+
+curves = st.lists(st.floats(-0.5, 1), min_size=3, max_size=30).map(np.array)
+
+
+@given(curves.filter(lambda score: score.max() > 0), st.data())
+@settings(max_examples=50)
+def test_suggestions_are_ordered_and_apart(score, data):
+    ks = np.arange(2, 2 + len(score))
+    k = data.draw(st.sampled_from(ks.tolist()))
+    found = suggest(Agreement(ks, score, score, score, 0.5), k)
+    names = [one.name for one in found]
+    assert names == [name for name in NAMES if name in names]
+    assert all(2 * low.k <= high.k for low, high in itertools.pairwise(found))
+    assert len({one.k for one in found}) == len(found)
+    assert next(one for one in found if one.name == "suggested").k == k
+
+
+@given(st.integers(2, 500), st.floats(0, 1), st.floats(0, 1))
+def test_the_interval_shrinks_with_confidence(k, one, other):
+    low, high = interval_around(k, min(one, other), 10_000)
+    inner_low, inner_high = interval_around(k, max(one, other), 10_000)
+    assert low <= inner_low <= k <= inner_high <= high

@@ -1,4 +1,4 @@
-"""What the two clusterers share: input, the choice of k, prediction."""
+"""The base of both estimators: checks, the choice of k, the score, prediction."""
 
 from __future__ import annotations
 
@@ -13,19 +13,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays.engine import Folded, as_given, fold_blocks, keep, map_rows
-from ..arrays.rows import SumsAndSizes, check_rows, map_unit_rows
-from ..clustering.lloyd import center_distances, lloyd_pass, nearest_centers
+from ..arrays.engine import as_given
+from ..arrays.rows import SumsAndSizes, check_rows
+from ..clustering.lloyd import center_distances, lloyd_pass, nearest_labels
 from ..granularity.estimate import KEstimate, count_rows, estimate_from_rows
 from ..metrics.cohesion import CohesionReport, report_if_defined
 from ..validation import RandomState, check_embeddings, check_n_clusters, check_weights, make_seed
 
-NOWHERE = np.iinfo(np.intp).max
-"""In place of the number of a row, where there is none."""
-
 
 class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, ABC):
-    """Base class of the two clusterers: input, the choice of k, the score, prediction."""
+    """Base class of :class:`AutoKMeans` and :class:`AutoAgglomerative`."""
 
     labels_: Any
     n_clusters_: int
@@ -43,16 +40,16 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the number of clusters, unless it is given, and the clusters.
+        """Estimate the number of clusters, unless it is given, and find the clusters.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-            Embeddings. Neither copied as a whole nor changed. With a Dask array, rows stay where they are, and
-            what has an entry a row (`labels_`) is a Dask array too.
+            Embeddings. They are not changed, and never copied as a whole. The rows of a Dask array stay on the
+            workers, and `labels_` is a Dask array too.
         y : ignored
         sample_weight : array-like of shape (n,), optional
-            How often each row counts. For the estimate of k a row counts as so many rows, rounded up.
+            How often each row counts. The estimate of k rounds it up.
 
         Returns
         -------
@@ -87,16 +84,17 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     @abstractmethod
     def _cluster(self, X: Any, weights: Any, k: int, rng: np.random.Generator) -> SumsAndSizes | None:
-        """Find k clusters, set `labels_` and `cluster_centers_`, and return what is known of the clusters by then.
+        """Find k clusters and set `labels_` and `cluster_centers_`.
 
-        Weights of None are ones.
+        Weights of None stand for ones. The return value saves a pass over the rows: the sums and sizes of the
+        clusters, if they are known.
         """
 
     def predict(self, X: ArrayLike) -> Any:
         """Return the cluster whose centre is nearest to each row.
 
-        For K-Means that gives the training rows their own labels. For Ward's method it is an
-        approximation, because a cluster of the tree need not hold all rows that are nearest to its centre.
+        For K-Means, the rows seen in :meth:`fit` get their own labels. For Ward's method, some may get
+        another label, because a cluster of the tree need not hold all rows that are nearest to its centre.
 
         Parameters
         ----------
@@ -106,7 +104,7 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         Returns
         -------
         ndarray of int, shape (n,)
-            For a Dask array another one, which is worked out when it is needed.
+            For a Dask array, a Dask array, which is computed when it is needed.
         """
         X = self._check_new(X)
         return as_given(nearest_labels(X, self.cluster_centers_, n_jobs=self.n_jobs), X)
@@ -122,7 +120,7 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         Returns
         -------
         ndarray of float32, shape (n, n_clusters_)
-            For a Dask array another one, which is computed when it is needed.
+            For a Dask array, a Dask array, which is computed when it is needed.
 
         Examples
         --------
@@ -171,77 +169,3 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []  # distances are float32, whatever comes in
         return tags
-
-
-def nearest_labels(X: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Any:
-    """Return the nearest centre of each row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> nearest_labels(np.array([[9.0, 1.0], [1.0, 2.0]]), np.eye(2, dtype=np.float32))
-    array([0, 1])
-    """
-    return map_unit_rows(lambda rows, scale: nearest_centers(rows, scale, centers)[0], X, n_jobs=n_jobs)
-
-
-def label_sizes(labels: Any, n_labels: int) -> NDArray[np.float64]:
-    """Return how many rows have each label.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> label_sizes(np.array([2, 0, 2]), 3)
-    array([1., 0., 2.])
-    """
-    return np.asarray(
-        fold_blocks(lambda first_row, part: Folded((np.bincount(part, minlength=n_labels),)), labels).statistics[0],
-        np.float64,
-    )
-
-
-def largest_first(labels: Any, mass: NDArray[Any]) -> tuple[Any, NDArray[np.intp]]:
-    """Renumber clusters by falling mass, ties by first appearance.
-
-    Parameters
-    ----------
-    labels : array of int
-        From 0 to ``len(mass) - 1``.
-    mass : ndarray of numbers
-        The size or the weight of each cluster.
-
-    Returns
-    -------
-    labels : array of int
-        The new numbers.
-    order : ndarray of int
-        The old number of each new one; numbers that no row has are left out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> labels = np.array([4, 2, 2, 0, 2, 0])
-    >>> largest_first(labels, label_sizes(labels, 5))
-    (array([2, 0, 0, 1, 0, 1]), array([2, 0, 4]))
-    """
-    # Rounded, because sums of fractions depend on the blocks, and a tie must be one whatever they are.
-    rank = -(mass / max(mass.max(), np.finfo(float).tiny)).round(9)
-    in_doubt = len(np.unique(rank)) < len(rank) or not mass.all()
-    first = _first_rows(labels, len(mass)) if in_doubt else np.zeros(len(mass), np.intp)
-    order = np.lexsort((first, rank))
-    order = order[first[order] < NOWHERE]
-    new_number = np.empty(len(mass), np.intp)
-    new_number[order] = np.arange(len(order))
-    return keep(map_rows(lambda first_row, label: new_number[label], labels)), order
-
-
-def _first_rows(labels: Any, n_labels: int) -> NDArray[np.intp]:
-    """Return the first row with each label, or NOWHERE."""
-
-    def on_block(first_row: int, label: NDArray[np.intp]) -> Folded:
-        first = np.full(n_labels, NOWHERE)
-        first[label[::-1]] = np.arange(first_row + len(label) - 1, first_row - 1, -1)
-        return Folded(first)
-
-    found: NDArray[np.intp] = fold_blocks(on_block, labels, combine=np.minimum).statistics
-    return found

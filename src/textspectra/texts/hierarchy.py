@@ -7,10 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays.rows import cluster_sums, unit_rows
+from ..clustering.leaves import gather_leaves, split_leaves
 from ..clustering.tree import MergeTree, nested_tree
-from ..estimators.base import nearest_labels
-from ..estimators.kmeans import sample_centers
 from .embedded import EmbeddedTexts
 
 EXACT_TEXTS = 2000
@@ -64,13 +62,10 @@ def build_hierarchy(texts: EmbeddedTexts, labels: NDArray[np.intp]) -> Hierarchy
     >>> build_hierarchy(EmbeddedTexts(Corpus.from_texts(["a", "b", "c", "d"]), X), np.array([0, 0, 1, 1])).tree.cut(2)
     array([0, 0, 1, 1])
     """
-    usable, points, weights = texts.counting, texts.vectors, texts.weights
-    groups = labels[usable]
-    if len(usable) <= EXACT_TEXTS:
-        leaf_of_text, means, mass = np.arange(len(usable)), unit_rows(points, first_row=usable), weights
-    else:
-        centers = sample_centers(points, weights, MICRO_CLUSTERS, np.random.default_rng(0), max_passes=2)
-        pairs, leaf_of_text = np.unique(groups * len(centers) + nearest_labels(points, centers), return_inverse=True)
-        groups, mass = pairs // len(centers), np.bincount(leaf_of_text, weights).astype(float)
-        means = (cluster_sums(points, leaf_of_text, len(pairs), weights=weights) / mass[:, None]).astype(np.float32)
-    return Hierarchy(nested_tree(means, mass, groups), texts.scatter(leaf_of_text, -1))
+    vectors, weights, groups = texts.vectors, texts.weights, labels[texts.counting]
+    rng = np.random.default_rng(0)
+    found = gather_leaves(vectors, weights, rng, exact_rows=EXACT_TEXTS, n_leaves=MICRO_CLUSTERS)
+    found = split_leaves(found, vectors, weights, groups)
+    group_of_leaf = np.empty(len(found.mass), np.intp)
+    group_of_leaf[found.of_row] = groups
+    return Hierarchy(nested_tree(found.means, found.mass, group_of_leaf), texts.scatter(found.of_row, -1))

@@ -20,7 +20,7 @@ from .hierarchy import Hierarchy
 from .result import TextClustering, describe_groups
 
 if TYPE_CHECKING:
-    from ..embedding import Encoder
+    from ..embedding import Model
     from .corpus import Texts
 
 Algorithm = Literal["kmeans", "hac"]
@@ -32,7 +32,7 @@ def cluster_texts(
     texts: Texts,
     *,
     text_column: str | None = None,
-    model: Encoder = DEFAULT_MODEL,
+    model: Model = DEFAULT_MODEL,
     embeddings: ArrayLike | None = None,
     algorithm: Algorithm = "kmeans",
     n_clusters: int | Literal["auto"] = "auto",

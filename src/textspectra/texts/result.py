@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import cluster_sums, cosines_to_centers
-from ..clustering.numbering import relabel_like, same_clusters
+from ..clustering.lloyd import nearest_labels
+from ..clustering.numbering import largest_first, relabel_like, same_clusters
 from ..embedding import EmbeddingCache, as_backend
 from ..errors import UserError
-from ..estimators.base import largest_first, nearest_labels
 from ..io import free_name
 from ..metrics.cohesion import report_if_defined
 from ..topics.describe import Topic, describe_clusters
@@ -26,7 +26,7 @@ from .hierarchy import build_hierarchy
 from .storage import load_fields, save_clustering
 
 if TYPE_CHECKING:
-    from ..embedding import Encoder
+    from ..embedding import Model
     from .corpus import Texts
 
 
@@ -289,7 +289,7 @@ class TextClustering(ClusteredTexts):
 
     @classmethod
     def load(
-        cls, folder: str | Path, *, model: Encoder | None = None, embeddings: ArrayLike | None = None
+        cls, folder: str | Path, *, model: Model | None = None, embeddings: ArrayLike | None = None
     ) -> TextClustering:
         """Read what :meth:`save` wrote; an error names files that are missing, cut short or changed.
 

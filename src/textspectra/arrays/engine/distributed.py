@@ -7,7 +7,6 @@ from functools import partial, reduce
 from typing import Any
 
 import dask.array as da
-import numpy as np
 from dask import delayed
 from dask.delayed import Delayed
 
