@@ -1,6 +1,7 @@
 from .clustering.tree import MergeTree
 from .embedding import (
     Backend,
+    CacheSize,
     EmbeddingCache,
     Encoder,
     Model,
@@ -33,6 +34,7 @@ __all__ = [
     "AutoAgglomerative",
     "AutoKMeans",
     "Backend",
+    "CacheSize",
     "ClusterCohesion",
     "CohesionReport",
     "Corpus",

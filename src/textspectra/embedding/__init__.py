@@ -1,7 +1,7 @@
 """Texts into vectors: one file per back end, a registry that picks one by name, and the cache."""
 
 from .base import Backend
-from .cache import EmbeddingCache
+from .cache import CacheSize, EmbeddingCache
 from .embed import embed_texts
 from .encoder import Encoder
 from .registry import DEFAULT_MODEL, Model, ModelInfo, as_backend, known_models, load_backend
@@ -9,6 +9,7 @@ from .registry import DEFAULT_MODEL, Model, ModelInfo, as_backend, known_models,
 __all__ = [
     "DEFAULT_MODEL",
     "Backend",
+    "CacheSize",
     "EmbeddingCache",
     "Encoder",
     "Model",

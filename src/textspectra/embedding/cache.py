@@ -51,7 +51,13 @@ Found = tuple[NDArray[np.intp], NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class CacheSize:
-    """Size of a cache: vectors, bytes on disk, and the names of the models."""
+    """Size of a cache: vectors, bytes on disk, and the names of the models.
+
+    Examples
+    --------
+    >>> CacheSize(entries=2, bytes=4096, models=("wordllama",)).entries
+    2
+    """
 
     entries: int
     bytes: int

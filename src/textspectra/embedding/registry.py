@@ -58,6 +58,11 @@ class ModelInfo:
         "download" means that the first use downloads it; "missing", that a package or a key is missing.
     needs : str
         The size of the download, the line that installs the package, or the key to set; empty if it is ready.
+
+    Examples
+    --------
+    >>> known_models()[0].name
+    'wordllama'
     """
 
     name: str
