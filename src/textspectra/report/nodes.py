@@ -213,7 +213,8 @@ def _words(
     base: list[int],
 ) -> tuple[list[list[str]], list[str]]:
     texts = result.corpus.distinct
-    keywords = rank_keywords(texts, members, N_KEYWORDS, levels.merges.tolist())
+    ranked = rank_keywords(texts, members, N_KEYWORDS, levels.merges.tolist())
+    keywords = [[keyword.text for keyword in words] for words in ranked]
     given = {node: topic.name for node, topic in zip(base, result.topics, strict=True)}
     for node, topic in zip(base, result.topics, strict=True):
         keywords[node] = list(topic.keywords)
@@ -225,6 +226,6 @@ def _words(
         # A name has to differ from those it is seen beside; the result's own names may be seen beside any.
         taken = [*(names[other] for other in alive), *given.values()]
         example = clean_text(texts[shown.order[typical[node][0]]], limit=MAX_NAME) if typical[node] else ""
-        names.append(given.get(node) or choose_name(keywords[node], example or f"group {node}", taken))
+        names.append(given.get(node) or choose_name(ranked[node], example or f"group {node}", taken))
         alive.add(node)
     return keywords, names

@@ -18,8 +18,8 @@ from ..arrays.engine import row_blocks
 from ..arrays.rows import scaled_rows, sum_by_code, take_units
 from ..parallel import run_tasks
 from ..validation import check_embeddings, check_whole_number
-from .keywords import rank_keywords, same_word
-from .words import clean_text, term_parts
+from .keywords import Keyword, rank_keywords
+from .words import clean_text
 
 CENTRAL = 50
 """Most central distinct texts among which the representatives are chosen."""
@@ -119,7 +119,7 @@ def describe_clusters(
     typical = _representatives(texts, X, codes, members, n_representatives)
     names = _names(keywords, [clean_text(texts[rows[0]], limit=MAX_NAME) for rows in typical], list(members))
     return [
-        Topic(label, len(rows), tuple(words[:n_keywords]), tuple(chosen), name)
+        Topic(label, len(rows), tuple(word.text for word in words[:n_keywords]), tuple(chosen), name)
         for (label, rows), words, chosen, name in zip(members.items(), keywords, typical, names, strict=True)
     ]
 
@@ -175,7 +175,7 @@ def _members(codes: NDArray[np.intp]) -> dict[int, NDArray[np.intp]]:
     return {int(label): rows for label, rows in zip(labels, parts, strict=True) if label >= 0}
 
 
-def _names(keywords: list[list[str]], examples: list[str], labels: list[int]) -> list[str]:
+def _names(keywords: list[list[Keyword]], examples: list[str], labels: list[int]) -> list[str]:
     """Return a name for each cluster: its best keywords, else the beginning of its most typical text."""
     names: list[str] = []
     for words, example, label in zip(keywords, examples, labels, strict=True):
@@ -183,33 +183,32 @@ def _names(keywords: list[list[str]], examples: list[str], labels: list[int]) ->
     return names
 
 
-def choose_name(words: list[str], example: str, taken: Iterable[str]) -> str:
-    """Return a name that is not taken: the best keywords, else the example.
+def choose_name(keywords: Sequence[Keyword], example: str, taken: Iterable[str]) -> str:
+    """Return a name that is not taken: the best keywords, or the example if there are none.
 
     Examples
     --------
-    >>> choose_name(["refund", "card"], "", []), choose_name(["refund"], "", ["refund / card", "Refund"])
+    >>> refund, card = (Keyword(word, frozenset([word])) for word in ("refund", "card"))
+    >>> choose_name([refund, card], "", []), choose_name([refund], "", ["refund / card", "Refund"])
     ('refund / card', 'refund (2)')
     """
     taken = list(taken)
     used = {name.casefold() for name in taken}
-    short = _readable(words)
-    more = [word for word in words if word not in short]
+    short = _readable(keywords)
+    more = [keyword.text for keyword in keywords if keyword.text not in short]
     options = [SEPARATOR.join([*short, *more[:n]]) for n in range(len(more) + 1)] if short else []
     free = (name for name in options if name.casefold() not in used)
     return next(free, "") or unique_name(options[0] if options else example, taken)
 
 
-def _readable(words: list[str]) -> list[str]:
+def _readable(keywords: Sequence[Keyword]) -> list[str]:
     """Return the first keywords that have no word in common and are short enough together."""
     chosen: list[str] = []
     seen: set[str] = set()
-    for word in words:
-        parts = term_parts(word.lower())
-        fits = not chosen or len(SEPARATOR.join([*chosen, word])) <= MAX_NAME
-        if fits and not any(same_word(part, other) for part in parts for other in seen):
-            chosen.append(word)
-            seen |= parts
+    for text, stems in keywords:
+        if seen.isdisjoint(stems) and (not chosen or len(SEPARATOR.join([*chosen, text])) <= MAX_NAME):
+            chosen.append(text)
+            seen |= stems
         if len(chosen) == KEYWORDS_IN_NAME:
             break
     return chosen
