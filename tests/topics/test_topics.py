@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from labelled_sets import DATA, needs_data
 
+from textspectra.errors import UserError
 from textspectra.topics import keywords as keywords_module
 from textspectra.topics.describe import Topic, describe_clusters
 from textspectra.topics.words import count_terms
@@ -207,6 +208,12 @@ def test_rows_without_a_cluster_are_ignored_and_not_read():
     topics = describe_clusters(texts, X, np.array([0, 0, -1, 2]))
     assert [(topic.label, topic.size, topic.name) for topic in topics] == [(0, 2, "refund"), (2, 1, "app")]
     assert describe_clusters(texts, X, np.full(4, -1)) == []
+
+
+def test_the_row_of_a_bad_vector_is_named_although_others_are_left_out():
+    X = np.array([[0.0, 0], [1, 0], [np.nan, 1]])
+    with pytest.raises(UserError, match=r"X has a NaN or an infinite value in row 2 \(counting from 0\)"):
+        describe_clusters(["noise", "a", "b"], X, np.array([-1, 0, 0]))
 
 
 def test_representatives_are_typical_distinct_and_different():

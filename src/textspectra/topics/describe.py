@@ -7,16 +7,15 @@ everywhere in the data are stop words too, which is what covers the languages th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays.engine import row_blocks
+from ..arrays.engine import Folded, fold_blocks, map_rows
 from ..arrays.rows import scaled_rows, sum_by_code, take_units
-from ..parallel import run_tasks
 from ..validation import check_embeddings, check_whole_number
 from .keywords import Keyword, rank_keywords
 from .words import clean_text
@@ -220,32 +219,29 @@ def _representatives(
     if not members:
         return []
     n_codes = max(members) + 1
-    sums = np.zeros((n_codes, X.shape[1]))
-    for part in _map_clustered(X, codes, lambda rows, scale, code: sum_by_code(rows, code, n_codes, scale)):
-        sums += part
+
+    def clustered(first_row: int, part: NDArray[Any], code: NDArray[np.intp]) -> tuple[NDArray[Any], ...]:
+        kept = np.flatnonzero(code >= 0)  # the others may be zero
+        return kept, *scaled_rows(part[kept], first_row=first_row + kept), code[kept]
+
+    def sums(*block: Any) -> Folded:
+        _, rows, scale, code = clustered(*block)
+        return Folded((sum_by_code(rows, code, n_codes, scale).astype(np.float64),))
+
+    (centers,) = fold_blocks(sums, X, codes).statistics
     # Opposite rows can cancel out to zero; any direction will do then.
-    norms = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    means = (sums / norms).astype(np.float32)
-    parts = _map_clustered(X, codes, lambda rows, scale, code: np.einsum("ij,ij->i", rows, means[code]) * scale)
-    cosines = np.full(len(codes), -2, np.float32)
-    cosines[codes >= 0] = np.concatenate(parts)
-    return [
-        typical_rows(texts, X, rows[np.argsort(-cosines[rows], kind="stable")], cosines, n) for rows in members.values()
-    ]
+    centers /= np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    directions = centers.astype(np.float32)
 
+    def cosines(*block: Any) -> NDArray[np.float32]:
+        kept, rows, scale, code = clustered(*block)
+        found = np.full(len(block[-1]), -2, np.float32)
+        found[kept] = np.einsum("ij,ij->i", rows, directions[code]) * scale
+        return found
 
-def _map_clustered(
-    X: NDArray[Any], codes: NDArray[np.intp], function: Callable[..., NDArray[np.float32]]
-) -> list[NDArray[np.float32]]:
-    """Call ``function(rows, scale, codes)`` for each block, without the rows of no cluster: they may be zero."""
-
-    def on_block(block: slice) -> NDArray[np.float32]:
-        kept = np.flatnonzero(codes[block] >= 0) + block.start
-        whole = len(kept) == block.stop - block.start
-        rows, scale = scaled_rows(X[block] if whole else X[kept], first_row=kept)
-        return function(rows, scale, codes[kept])
-
-    return run_tasks(on_block, ((block,) for block in row_blocks(*X.shape)), n_jobs=None, shared_memory=True)
+    typicality = map_rows(cosines, X, codes, dtype=np.float32)
+    ordered = (rows[np.argsort(-typicality[rows], kind="stable")] for rows in members.values())
+    return [typical_rows(texts, X, rows, typicality, n) for rows in ordered]
 
 
 def typical_rows(
