@@ -5,6 +5,7 @@ from sklearn.metrics import adjusted_rand_score
 import textspectra as ts
 from textspectra.clustering import centers
 from textspectra.estimators import agglomerative
+from textspectra.metrics import cohesion
 
 BOTH = pytest.mark.parametrize("model", [ts.AutoKMeans, ts.AutoAgglomerative])
 
@@ -99,3 +100,15 @@ def test_clusters_at_a_given_k_do_not_depend_on_where_k_came_from(planted, model
     X, _ = planted(9, 2500, noise=0.5)
     estimated = model(random_state=0).fit(X)
     assert (model(estimated.n_clusters_, random_state=0).fit(X).labels_ == estimated.labels_).all()
+
+
+@BOTH
+def test_the_sampled_cohesion_is_that_of_the_function_with_the_same_seed(planted, model, monkeypatch):
+    monkeypatch.setattr(cohesion, "EXACT_ROWS", 200)
+    X, _ = planted(3, 1500, noise=0.6)
+    fitted = model(3, random_state=4).fit(X)
+    report = ts.cohesion_report(X, fitted.labels_, random_state=4)
+    assert report.standard_error > 0
+    assert fitted.cohesion_ratio_ == pytest.approx(report.ratio, rel=1e-6)
+    assert fitted.cohesion_ratio_ == pytest.approx(ts.evaluate(X, fitted.labels_, random_state=4)["cohesion_ratio"])
+    assert abs(fitted.cohesion_ratio_ / ts.cohesion_ratio(X, fitted.labels_, random_state=5) - 1) > 1e-6

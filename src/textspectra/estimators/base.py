@@ -64,8 +64,8 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         if k is None:
             self.k_estimate_ = estimate_from_rows(count_rows(X, weights), random_state=seed, n_jobs=self.n_jobs)
             k = self.k_estimate_.k
-        # Streams of their own, so that the clusters at a given k do not depend on whether k was estimated.
-        _, for_clusters, for_score = np.random.default_rng(seed).spawn(3)
+        # A stream of its own, so that the clusters at a given k do not depend on whether k was estimated.
+        _, for_clusters = np.random.default_rng(seed).spawn(2)
         known = self._cluster(X, None if weights is None else weights / largest, k, for_clusters)
         self.n_clusters_ = len(self.cluster_centers_)
         if self.n_clusters_ < k:
@@ -75,9 +75,7 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.cohesion_report_ = report_if_defined(
-            X, self.labels_, self.n_clusters_, random_state=for_score, known=known
-        )
+        self.cohesion_report_ = report_if_defined(X, self.labels_, self.n_clusters_, random_state=seed, known=known)
         self.cohesion_ratio_ = self.cohesion_report_.ratio if self.cohesion_report_ else float("nan")
         self.labels_ = as_given(self.labels_, X)
         return self
