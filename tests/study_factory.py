@@ -3,6 +3,7 @@
 import csv
 import math
 from dataclasses import replace
+from itertools import cycle, islice
 from pathlib import Path
 
 import numpy as np
@@ -39,12 +40,12 @@ def make_results(seed=0, titles=tuple(NAMES), models=("wordllama", "minilm")):
     return Results(manifest, cells, len(cells))
 
 
-def write_messages(path, *, rows=0):
-    """Write a labelled dataset: messages with two intents of the example, repeated up to at least `rows`."""
+def write_messages(path, *, rows=60):
+    """Write a labelled dataset of `rows` messages with two intents, taken from the example and repeated if need be."""
     with EXAMPLE.open(newline="", encoding="utf-8") as file:
         found = [row for row in csv.DictReader(file) if row["intent"] in ("reset_password", "subscription_cancel")]
     found = [row for row in found if row["message"].strip()]
-    found *= max(1, math.ceil(rows / len(found)))
+    found = list(islice(cycle(found), rows))
     path.parent.mkdir(exist_ok=True)
     table = {"text": [row["message"] for row in found], "label": [row["intent"] for row in found]}
     pq.write_table(pa.table(table), path)

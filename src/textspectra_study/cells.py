@@ -72,7 +72,7 @@ class CellProcess:
         self.connection, theirs = context.Pipe()
         self._limits = limits
         self._process = context.Process(target=_serve, args=(theirs, work, limits), daemon=True)
-        with _ctrl_c_held_back():
+        with _ctrl_c_delayed():
             self._process.start()
         theirs.close()
         self.deadline = time.monotonic() + limits.seconds
@@ -121,20 +121,26 @@ def _context() -> Any:
 
 
 @contextmanager
-def _ctrl_c_held_back() -> Iterator[None]:
-    """Let processes that start here ignore Ctrl-C, which reaches the whole group: the study stops its cells itself.
+def _ctrl_c_delayed() -> Iterator[None]:
+    """Delay Ctrl-C in this process, and let processes that start here ignore it: the study stops its cells itself.
 
-    In this process, Ctrl-C is only delayed.
+    A signal mask is inherited by new processes, but other threads of this process still receive Ctrl-C and pass it on
+    to the main thread. So a handler is needed too.
     """
-    if not hasattr(signal, "pthread_sigmask"):
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
         yield
         return
     resource_tracker.ensure_running()  # its first start would unblock Ctrl-C
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    received: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, frame: received.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, handler)
+        if received:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _serve(connection: Connection, work: Work, limits: Limits) -> None:

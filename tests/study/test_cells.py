@@ -5,12 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
 import pytest
 
-from textspectra_study.cells import CellProcess, Limits, Work
+from textspectra_study.cells import CellProcess, Limits, Work, _ctrl_c_delayed
 from textspectra_study.results import OK
 
 GENEROUS = Limits(seconds=600, gigabytes=8)
@@ -97,3 +98,31 @@ def test_a_cell_ends_with_a_study_that_is_killed(tmp_path):
     assert process.stdout.readline() == b"begun\n"
     process.kill()
     assert process.communicate(timeout=60) == (b"", None)  # the output is at its end when the last holder is gone
+
+
+@pytest.fixture
+def other_thread():
+    """Have a second thread, which receives signals that the main thread blocks, and Python's handler of Ctrl-C."""
+    end = threading.Event()
+    thread = threading.Thread(target=end.wait)
+    thread.start()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+    end.set()
+    thread.join()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_does_not_interrupt_the_start_of_a_process(other_thread):
+    steps = []
+
+    def start():
+        with _ctrl_c_delayed():
+            os.kill(os.getpid(), signal.SIGINT)
+            steps.extend(range(100_000))  # Python would handle the signal somewhere here
+            steps.append("started")
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert steps[-1] == "started"

@@ -4,7 +4,6 @@ import subprocess
 import sys
 from contextlib import suppress
 
-import numpy as np
 import pytest
 from study_factory import write_messages
 
@@ -111,16 +110,13 @@ def test_a_study_that_is_killed_and_continued_has_the_same_results(data, tmp_pat
     assert sum(cell.ok for cell in expected.cells) == len(FEW)
     cells = tmp_path / "killed" / "cells"
     skipped = len(expected.cells) - len(FEW)  # these are stored at once
-    targets = np.random.default_rng(0).choice(len(FEW), 2, replace=False)
-    for target in sorted(targets.tolist()):
-        process = subprocess.Popen([sys.executable, "-c", FEW_TASKS, tmp_path / "killed", data])  # noqa: S603
-        while process.poll() is None and len(list(cells.glob("*.json"))) < skipped + target:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(0.02)
-        process.kill()
-        process.wait()
-    finished = len(Store(tmp_path / "killed").read().cells)
-    assert skipped <= finished < len(expected.cells)
+    process = subprocess.Popen([sys.executable, "-c", FEW_TASKS, tmp_path / "killed", data])  # noqa: S603
+    while process.poll() is None and len(list(cells.glob("*.json"))) < skipped + 2:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(0.02)
+    process.kill()
+    process.wait()
+    assert skipped + 2 <= len(Store(tmp_path / "killed").read().cells) < len(expected.cells)
     found = run_study(tmp_path / "killed", data=data)
     assert results_csv(found) == results_csv(expected)
     assert [(cell.task, cell.values) for cell in found.cells] == [(cell.task, cell.values) for cell in expected.cells]
