@@ -9,7 +9,7 @@ ASSETS := src/textspectra/report/assets
 STYLES := $(ASSETS)/*.css src/textspectra_study/page/assets/*.css
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock
 
-.PHONY: demo test test-slow lint format picture bench bench-k bench-scale study lock clean venv-package
+.PHONY: demo test test-slow coverage lint format picture bench bench-k bench-scale study lock clean venv-package
 
 demo: $(VENV)/.demo
 	$(BIN)/textspectra demo
@@ -20,10 +20,15 @@ test: lint $(VENV)/.browser
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow
 
+# How much of the code the tests run, by module; also what subprocesses run.
+coverage: $(VENV)/.browser
+	$(BIN)/python -m pytest -n auto --dist loadgroup --max-worker-restart 0 -m "not slow" --cov --cov-report=term
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	$(BIN)/deno lint --quiet $(ASSETS)/*.js
 	$(BIN)/deno fmt --quiet --check --line-width 120 $(ASSETS)/*.js $(STYLES)
 
