@@ -1,4 +1,4 @@
-"""The page of a study: what its cells say together, beside what the paper printed."""
+"""The page of a study: statistics of its cells beside the numbers that the paper prints."""
 
 from .write import OUTPUTS, write_page
 

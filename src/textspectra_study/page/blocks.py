@@ -1,4 +1,4 @@
-"""What a page consists of, without saying how it looks."""
+"""The content of a page: headings, paragraphs, tables and figures, independent of their format."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Code:
-    """Lines to type."""
+    """Commands to type."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table; one from the paper stands back behind ours."""
+    """A row of a table; rows from the paper look less prominent than ours."""
 
     cells: Sequence[Text]
     from_paper: bool = False
@@ -82,7 +82,7 @@ class Table:
     columns : sequence of str
     rows : sequence of Row
     wordy : bool
-        Whether it holds sentences; numbers are aligned to the right otherwise.
+        Whether it holds sentences. Otherwise it holds numbers, which are aligned to the right.
     """
 
     caption: str
@@ -93,7 +93,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figures:
-    """One or several pictures under one caption."""
+    """One or several pictures with one caption."""
 
     pictures: Sequence[Picture]
     caption: str

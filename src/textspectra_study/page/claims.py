@@ -1,4 +1,4 @@
-"""The paper's claims, each with the rule by which it is judged and what this study says of it."""
+"""Judge the paper's claims: the rule for each, in words and as a function."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .verdicts import Outcome
 
 
 class Rule(NamedTuple):
-    """When a claim holds, in words and as a function."""
+    """When a claim holds: in words, and as a function."""
 
     holds_if: str
     judge: Callable[[Findings], Outcome]
@@ -24,26 +24,26 @@ class Rule(NamedTuple):
 HAC_FIRST = "HAC beats each rival and ties with K-Means (Nemenyi)"
 
 RULES = {
-    "eigengap": Rule("k < 5 in every cell with 10 classes or more", estimate.eigengap),
-    "negative_cosines": Rule("below 5 % of the pairs, on every set with every model", estimate.negative_cosines),
+    "eigengap": Rule("k < 5 in every cell with at least 10 classes", estimate.eigengap),
+    "negative_cosines": Rule("below 5 % of the pairs, on every dataset with every model", estimate.negative_cosines),
     "window_error": Rule("Spearman of w and mean error ≥ 0.5; error higher at 15 than at 3", estimate.window_error),
-    "window_fallback": Rule("Spearman of w and that share ≥ 0.5; higher at 15 than at 3", estimate.window_fallback),
-    "window_moderate": Rule("error lower up to 7 than above; share without an answer too", estimate.window_moderate),
+    "window_fallback": Rule("Spearman of w and share ≥ 0.5; share higher at 15 than at 3", estimate.window_fallback),
+    "window_moderate": Rule("error and share without an answer lower up to 7 than above", estimate.window_moderate),
     "window_default": Rule(
-        "error within 10 % of the best window’s; share without an answer within 0.01", estimate.window_default
+        "error within 10 % of the lowest; share without an answer within 0.01 of the lowest", estimate.window_default
     ),
-    "tau_time": Rule("mean time rises at every step of τ", estimate.tau_time),
-    "tau_larger": Rule("on no set does the error fall at every step", estimate.tau_larger),
-    "tau_range": Rule("500 or 1,000 within 10 % of the lowest error, on most sets", estimate.tau_range),
+    "tau_time": Rule("mean time rises with every step of τ", estimate.tau_time),
+    "tau_larger": Rule("no dataset on which the error falls with every step of τ", estimate.tau_larger),
+    "tau_range": Rule("error at 500 or 1,000 within 10 % of the lowest, on most datasets", estimate.tau_range),
     "tau_default": Rule("mean error within 10 % of the lowest; faster than the largest τ", estimate.tau_default),
     "tau_small": Rule(
-        "error at 200 at least 10 % above that at 1,000, on every set with 50 classes or more", estimate.tau_small
+        "error at 200 at least 10 % above that at 1,000, on every dataset with at least 50 classes", estimate.tau_small
     ),
     "zscore_overall": Rule("lower mean error; Wilcoxon p < 0.05", estimate.zscore_overall),
     "zscore_better": Rule("lower mean error with p < 0.05 on each of the four", estimate.zscore_better),
     "zscore_worse": Rule("higher mean error on both", estimate.zscore_worse),
     "zscore_blocks": Rule(
-        "contrast of classes (difference of means within and between, over the deviation) rises in some case",
+        "contrast (mean within classes minus mean between, over the standard deviation) rises in some case",
         estimate.zscore_blocks,
     ),
     "friedman": Rule("p < 0.001 on every metric", scores.friedman),
@@ -57,29 +57,29 @@ RULES = {
     "nmi_leiden": Rule("Leiden beats each of the five (Nemenyi)", ranking("nmi", scores.leiden_beats_all)),
     "nmi_ties": Rule("no two of the three differ (Nemenyi)", ranking("nmi", scores.three_tie)),
     "homogeneity": Rule(
-        "Affinity Propagation beats each of the five (Nemenyi); Leiden second; the two next, and tie",
+        "Affinity Propagation beats each of the five (Nemenyi); Leiden has rank 2; K-Means and HAC follow and tie",
         ranking("homogeneity", scores.affinity_then_leiden),
     ),
     "completeness_top": Rule(
-        "mean ranks: each of the three before Affinity Propagation, that before OPTICS and HDBSCAN",
+        "mean ranks: each of the three before Affinity Propagation, and this before OPTICS and HDBSCAN",
         ranking("completeness", scores.three_then_affinity),
     ),
     "completeness_hac": Rule(
-        "HAC beats each of the five, Affinity Propagation the two only (Nemenyi)",
+        "HAC beats each of the five; Affinity Propagation beats only the two (Nemenyi)",
         ranking("completeness", scores.hac_leads),
     ),
     "cohesion_homogeneity": Rule(
-        "Nemenyi says the same of every pair of algorithms by both", scores.cohesion_homogeneity
+        "Nemenyi gives the same result for every pair of algorithms by both metrics", scores.cohesion_homogeneity
     ),
     "cohesion_completeness": Rule(
-        "Kendall’s τ of the mean ranks from 0.2 to 0.8; in part from 0.05 to 0.95", scores.cohesion_completeness
+        "Kendall’s τ of the mean ranks 0.2 to 0.8; in part 0.05 to 0.95", scores.cohesion_completeness
     ),
-    "silhouette": Rule("each win and each tie is there (Nemenyi)", ranking("silhouette", scores.silhouette_order)),
+    "silhouette": Rule("all these wins and ties are found (Nemenyi)", ranking("silhouette", scores.silhouette_order)),
     "calinski_harabasz": Rule(
-        "K-Means beats each of the five (Nemenyi); HAC has the second mean rank",
+        "K-Means beats each of the five (Nemenyi); HAC has the second-best mean rank",
         ranking("calinski_harabasz", scores.kmeans_then_hac),
     ),
-    "affinity_k": Rule("k at least 3 times the classes in most cells", estimate.affinity_k),
+    "affinity_k": Rule("k at least 3 times the number of classes in most cells", estimate.affinity_k),
     "cohesion_above_one": Rule(
         "ρ > 1 in most cells with ARI ≥ 0.2; within 0.1 of 1 in most with ARI < 0.05", scores.cohesion_above_one
     ),
@@ -89,27 +89,27 @@ RULES = {
     "silhouette_strong": Rule("Spearman ≥ 0.5 with most", scores.silhouette_strong),
     "davies_bouldin": Rule("Spearman < 0 with most", scores.davies_bouldin),
     "closest_k": Rule(
-        "median factor between k and the truth lowest of the five ways to k, on most sets (stratified and whole)",
+        "median factor between k and the true number lowest of the five, on most datasets (without random samples)",
         estimate.closest_k,
     ),
     "stackexchange_flat": Rule(
-        "highest value and range over k of both below the mean of the other sets", scores.stackexchange_flat
+        "highest value and range over k of both below the mean of the other datasets", scores.stackexchange_flat
     ),
     "stackexchange_peak": Rule("within a factor of 1.5 in every profile", scores.stackexchange_peak),
     "cohesion_profile": Rule("Spearman of the two curves ≥ 0.9 in every profile", scores.cohesion_profile),
-    "sizes": Rule("Kruskal-Wallis p ≥ 0.05 on every sampled set", estimate.sizes),
+    "sizes": Rule("Kruskal-Wallis p ≥ 0.05 on every sampled dataset", estimate.sizes),
 }
-"""How each claim of the paper is judged, by its short name."""
+"""The rule for each claim, by its short name."""
 
 
 class JudgedClaim(NamedTuple):
-    """A claim of the paper beside what was measured.
+    """A claim of the paper and its verdict.
 
     Attributes
     ----------
     name : str
     sentence, where : str
-        The claim, and where the paper makes it.
+        The claim, and its place in the paper.
     holds_if : str
         The rule, in words.
     outcome : Outcome
@@ -123,7 +123,7 @@ class JudgedClaim(NamedTuple):
 
 
 def judge_claims(results: Results) -> list[JudgedClaim]:
-    """Judge every claim of the paper by the cells that are finished.
+    """Judge every claim of the paper by the finished cells.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def judge_claims(results: Results) -> list[JudgedClaim]:
 
 
 def judge_by(findings: Findings) -> list[JudgedClaim]:
-    """Judge every claim by statistics that were worked out already."""
+    """Judge every claim of the paper by these statistics."""
     return [
         JudgedClaim(name, claim.sentence, claim.where, RULES[name].holds_if, RULES[name].judge(findings))
         for name, claim in CLAIMS.items()

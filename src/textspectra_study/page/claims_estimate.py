@@ -1,4 +1,4 @@
-"""How the paper's claims about the estimate of k are judged."""
+"""Judge the paper's claims about the estimate of k."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from .wording import listing, number, p_value, share, span
 
 MANY_CLASSES = 50
 NEAR = 1.1
-"""An error of at most so many times the lowest counts as about as good."""
+"""Errors up to so many times the lowest count as equally good."""
 
 RIVALS = ("hdbscan", "optics", "affinity_propagation", "leiden")
 
 
 def eigengap(findings: Findings) -> Outcome:
-    """Judge by every cell of a variant with at least 10 classes."""
+    """Judge by all cells with at least 10 classes."""
     cells = [cell for cell in findings.ok("kmeans_eigengap") if cell.variant.classes >= 10]
     parts = [cell.values["k"] < 5 for cell in cells]
     if not parts:
@@ -35,7 +35,7 @@ def eigengap(findings: Findings) -> Outcome:
 
 
 def negative_cosines(findings: Findings) -> Outcome:
-    """Judge by the share of negative cosines on each set with each model."""
+    """Judge by the share of negative cosines on each dataset with each model."""
     cells = findings.ok("similarity")
     shares = [cell.values["negative"] for cell in cells]
     if not shares:
@@ -77,7 +77,7 @@ def _window_trend(findings: Findings, what: Callable[[Sequence[SweepPoint]], flo
 
 
 def window_moderate(findings: Findings) -> Outcome:
-    """Judge windows up to 7 against larger ones."""
+    """Compare windows up to 7 with larger ones."""
     points = findings.window_sweep
     small = [point for point in points if point.window in MODERATE_WINDOWS]
     large = [point for point in points if point.window not in MODERATE_WINDOWS]
@@ -93,7 +93,7 @@ def window_moderate(findings: Findings) -> Outcome:
 
 
 def window_default(findings: Findings) -> Outcome:
-    """Judge w = 3 against the best window."""
+    """Compare w = 3 with the best window."""
     points = findings.window_sweep
     groups = grouped(points, lambda point: point.window)
     if DEFAULT_WINDOW not in groups or len(groups) < 2:
@@ -119,21 +119,21 @@ def tau_time(findings: Findings) -> Outcome:
     if len(groups) < 2:
         return unknown()
     seconds = [fmean(point.seconds for point in group) for group in groups]
-    told = ", ".join(f"{number(s, 1)} s at {g[0].tau:,}" for s, g in zip(seconds, groups, strict=True))
+    measured = ", ".join(f"{number(s, 1)} s at {g[0].tau:,}" for s, g in zip(seconds, groups, strict=True))
     rises = [after > before for before, after in pairwise(seconds)]
-    return Outcome(all_of(rises), told, _sweep_basis(findings, points))
+    return Outcome(all_of(rises), measured, _sweep_basis(findings, points))
 
 
 def tau_larger(findings: Findings) -> Outcome:
-    """Judge by whether the error falls at every step on a set."""
+    """Judge by whether the error of a dataset falls with every step."""
     errors = _tau_errors(findings)
     parts = [not all(np.diff(list(row.values())) < 0) for row in errors.values()]
-    measured = f"error falls at every step on {share(len(parts) - sum(parts), len(parts))} sets"
+    measured = f"error falls with every step on {share(len(parts) - sum(parts), len(parts))} datasets"
     return _tau_outcome(findings, parts, measured, all_of)
 
 
 def tau_range(findings: Findings) -> Outcome:
-    """Judge by whether 500 or 1,000 is about as good as the best cap on a set."""
+    """Judge by whether 500 or 1,000 is about as good as the best cap of a dataset."""
     errors = _tau_errors(findings)
     parts = [min(row[500], row[1000]) <= NEAR * min(row.values()) for row in errors.values() if {500, 1000} <= {*row}]
     measured = f"500 or 1,000 within 10 % of the lowest error on {share(sum(parts), len(parts))} sets"
@@ -141,7 +141,7 @@ def tau_range(findings: Findings) -> Outcome:
 
 
 def tau_default(findings: Findings) -> Outcome:
-    """Judge the error at 1,000 against the best cap, and its time against the next."""
+    """Compare the error at 1,000 with the lowest, and its time with that of the largest cap."""
     groups = grouped(findings.tau_sweep, lambda point: point.tau)
     errors = {group[0].tau: mean_error(group) for group in groups.values()}
     seconds = {group[0].tau: fmean(point.seconds for point in group) for group in groups.values()}
@@ -158,20 +158,20 @@ def tau_default(findings: Findings) -> Outcome:
 
 
 def tau_small(findings: Findings) -> Outcome:
-    """Judge the smallest cap on the sets with at least 50 classes."""
+    """Compare the caps 200 and 1,000 on datasets with at least 50 classes."""
     many = {point.dataset for point in findings.tau_sweep if point.classes >= MANY_CLASSES}
     rows = {name: row for name, row in _tau_errors(findings).items() if name in many and {200, 1000} <= {*row}}
     parts = [row[200] >= NEAR * row[1000] for row in rows.values()]
-    told = "; ".join(
+    measured = "; ".join(
         f"{findings.title(name)}: error {number(row[200])} at 200, {number(row[1000])} at 1,000"
         for name, row in rows.items()
     )
     used = [point for point in findings.tau_sweep if point.dataset in rows]
-    return Outcome(all_of(parts), told, _sweep_basis(findings, used)) if parts else unknown()
+    return Outcome(all_of(parts), measured, _sweep_basis(findings, used)) if parts else unknown()
 
 
 def _tau_errors(findings: Findings) -> dict[str, dict[int, float]]:
-    """Return the mean error of each set at each cap; only sets with all of the study's caps."""
+    """Return the mean error of each dataset at each cap, for datasets with all caps of the study."""
     rows: dict[str, dict[int, float]] = {}
     for group in grouped(findings.tau_sweep, lambda point: (point.dataset, point.tau)).values():
         rows.setdefault(group[0].dataset, {})[group[0].tau] = mean_error(group)
@@ -196,7 +196,7 @@ def zscore_overall(findings: Findings) -> Outcome:
 
 
 def zscore_better(findings: Findings) -> Outcome:
-    """Judge the four sets by their means and Wilcoxon's tests."""
+    """Judge four datasets by their means and Wilcoxon's tests."""
     return _zscore_on(
         findings,
         ("DBpedia Title", "DBpedia Text", "20 Newsgroups", "BLESS"),
@@ -205,7 +205,7 @@ def zscore_better(findings: Findings) -> Outcome:
 
 
 def zscore_worse(findings: Findings) -> Outcome:
-    """Judge the two sets by their means."""
+    """Judge two datasets by their means."""
     return _zscore_on(findings, ("Reddit", "StackExchange"), lambda raw, zscored, p: zscored > raw)
 
 
@@ -216,16 +216,16 @@ def _zscore_on(
     if 2 * len(tests) < len(titles):
         return unknown()
     parts = [expected(test.raw, test.zscored, test.p) for test in tests.values()]
-    told = "; ".join(
+    measured = "; ".join(
         f"{findings.title(name)} {number(test.raw)} → {number(test.zscored)} ({p_value(test.p)})"
         for name, test in tests.items()
     )
     used = [point for point in findings.sweep if point.dataset in tests]
-    return Outcome(all_of(parts), told, _sweep_basis(findings, used))
+    return Outcome(all_of(parts), measured, _sweep_basis(findings, used))
 
 
 def zscore_blocks(findings: Findings) -> Outcome:
-    """Judge by how far classes stand out from the rest in the matrices."""
+    """Judge by the contrast of the classes in the matrices."""
     cells = [cell for cell in findings.ok("similarity") if cell.values["edges"]]
     contrasts = [
         (contrast(cell.values["raw"], cell.values["edges"]), contrast(cell.values["zscored"], cell.values["edges"]))
@@ -236,13 +236,13 @@ def zscore_blocks(findings: Findings) -> Outcome:
     parts = [after > before for before, after in contrasts]
     before, after = (fmean(values) for values in zip(*contrasts, strict=True))
     measured = (
-        f"contrast rises in {share(sum(parts), len(parts))} cases; mean {number(before)} raw, {number(after)} then"
+        f"contrast rises in {share(sum(parts), len(parts))} cases; mean {number(before)} raw, {number(after)} z-scored"
     )
     return Outcome(some_of(parts), measured, _basis(findings, cells))
 
 
 def contrast(matrix: Sequence[Sequence[float]], edges: Sequence[int]) -> float:
-    """Return how many standard deviations similarities within classes are above those between them.
+    """Return the mean similarity within classes minus that between classes, in standard deviations.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def contrast(matrix: Sequence[Sequence[float]], edges: Sequence[int]) -> float:
 
 
 def closest_k(findings: Findings) -> Outcome:
-    """Judge by the median factor between found and true k on each set."""
+    """Judge by the median factor between found and true k on each dataset."""
     factors: dict[str, dict[str, list[float]]] = {}
     used = [cell for cell in findings.ok("kmeans_kest", *RIVALS) if cell.variant.kind != "random"]
     for cell in used:
@@ -274,37 +274,35 @@ def closest_k(findings: Findings) -> Outcome:
     used = [cell for cell in used if cell.variant.dataset in won]
     return Outcome(
         most_of(list(won.values())),
-        f"nearest on {share(sum(won.values()), len(won))} sets: {where}",
+        f"closest on {share(sum(won.values()), len(won))} datasets: {where}",
         _basis(findings, used),
     )
 
 
 def sizes(findings: Findings) -> Outcome:
-    """Judge by Kruskal-Wallis on each sampled set."""
+    """Judge by Kruskal-Wallis on each sampled dataset."""
     tests = [test for test in findings.size_tests if test.p is not None]
     parts = [test.p is not None and test.p >= ALPHA for test in tests]
     if not parts:
-        return unknown("not enough data: a single estimate at each size tells nothing")
+        return unknown("not enough data: the test needs several estimates per size")
     means = [span([fmean(ks) for ks in test.by_size.values()], 0) for test in tests]
-    told = "; ".join(
+    measured = "; ".join(
         f"{findings.title(test.dataset)} {p_value(test.p)}, mean k {k}" for test, k in zip(tests, means, strict=True)
     )
     names = {test.dataset for test in tests}
     cells = [c for c in findings.ok("kmeans_kest") if c.variant.dataset in names and c.variant.kind != "whole"]
-    return Outcome(all_of(parts), told, _basis(findings, cells))
+    return Outcome(all_of(parts), measured, _basis(findings, cells))
 
 
 def affinity_k(findings: Findings) -> Outcome:
-    """Judge by every cell of Affinity Propagation."""
+    """Judge by all cells of Affinity Propagation."""
     cells = findings.ok("affinity_propagation")
     factors = [cell.values["k"] / cell.variant.classes for cell in cells]
     if not factors:
         return unknown()
     parts = [factor >= 3 for factor in factors]
     often = share(sum(parts), len(parts))
-    measured = (
-        f"k is at least 3 times the classes in {often} cells; median {number(float(np.median(factors)), 1)} times"
-    )
+    measured = f"k at least 3 times the classes in {often} cells; median factor {number(float(np.median(factors)), 1)}"
     return Outcome(most_of(parts), measured, _basis(findings, cells))
 
 
@@ -314,4 +312,4 @@ def _basis(findings: Findings, cells: Sequence[Cell]) -> str:
 
 def _sweep_basis(findings: Findings, points: Sequence[SweepPoint]) -> str:
     pairs = {(point.dataset, point.model) for point in points}
-    return findings.basis(pairs, len(pairs), "pair of set and model", "pairs of set and model")
+    return findings.basis(pairs, len(pairs), "pair of dataset and model", "pairs of dataset and model")

@@ -1,10 +1,12 @@
-"""How the paper's claims about the algorithms and the metrics are judged."""
+"""Judge the paper's claims about algorithms and metrics."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from statistics import fmean
+
+from scipy import stats
 
 from ..algorithms import PAPERS_SIX, TITLES
 from ..results import METRICS, Cell
@@ -17,7 +19,7 @@ from .wording import METRIC_TITLES, number, p_value, share, signed_title, span
 KMEANS, HAC, LEIDEN, AFFINITY = "kmeans_kest", "hac_kest", "leiden", "affinity_propagation"
 RIVALS = ("hdbscan", "optics", AFFINITY, LEIDEN)
 STRONG = 0.5
-"""A correlation from here on is called strong."""
+"""From here on a correlation is called strong."""
 
 
 def friedman(findings: Findings) -> Outcome:
@@ -56,14 +58,14 @@ def outperform(findings: Findings) -> Outcome:
         for ours in (KMEANS, HAC)
         for rival in ("hdbscan", "optics", LEIDEN)
     }
-    told = ", ".join(f"{TITLES[ours]} over {TITLES[rival]} {n}" for (ours, rival), n in wins.items())
+    counts = ", ".join(f"{TITLES[ours]} over {TITLES[rival]} {n}" for (ours, rival), n in wins.items())
     parts = [2 * n > len(tests) for n in wins.values()]
-    measured = f"metrics of {len(tests)} with a significant win: {told}"
+    measured = f"significant wins on {len(tests)} metrics: {counts}"
     return Outcome(all_of(parts), measured, _blocks_basis(findings, tests[0].blocks))
 
 
 def ranking(metric: str, parts: Callable[[Comparison], list[bool]]) -> Callable[[Findings], Outcome]:
-    """Return the judge of a claim about the ranks by one metric, which consists of `parts`."""
+    """Return a function that judges a claim about ranks by one metric; `parts` says which of its parts hold."""
 
     def judge(findings: Findings) -> Outcome:
         test = findings.comparisons[metric]
@@ -71,15 +73,15 @@ def ranking(metric: str, parts: Callable[[Comparison], list[bool]]) -> Callable[
             return unknown()
         found = parts(test)
         ranks = ", ".join(f"{TITLES[task]} {number(test.ranks[task])}" for task in test.order)
-        there = share(sum(found), len(found))
-        measured = f"{there} parts; mean ranks {ranks}; critical difference {number(test.critical_difference)}"
+        true = share(sum(found), len(found))
+        measured = f"{true} parts hold; mean ranks {ranks}; critical difference {number(test.critical_difference)}"
         return Outcome(all_of(found), measured, _blocks_basis(findings, test.blocks))
 
     return judge
 
 
 def beats_all(test: Comparison, winner: str, *, but: Sequence[str] = ()) -> list[bool]:
-    """Say for each other algorithm whether `winner` is significantly better."""
+    """Return for each other algorithm whether `winner` is significantly better."""
     return [test.beats(winner, task) for task in PAPERS_SIX if task != winner and task not in but]
 
 
@@ -104,7 +106,7 @@ def three_tie(test: Comparison) -> list[bool]:
 
 
 def affinity_then_leiden(test: Comparison) -> list[bool]:
-    """Return whether Affinity Propagation beats each other, Leiden is second, K-Means and HAC tie for third."""
+    """Return whether Affinity Propagation beats all others, Leiden is second, K-Means and HAC tie for third."""
     order = test.order
     return [
         *beats_all(test, AFFINITY),
@@ -115,35 +117,35 @@ def affinity_then_leiden(test: Comparison) -> list[bool]:
 
 
 def three_then_affinity(test: Comparison) -> list[bool]:
-    """Return whether K-Means, HAC and Leiden rank before Affinity Propagation, and that before the two others."""
+    """Return whether K-Means, HAC and Leiden rank before Affinity Propagation, and this before the two others."""
     before = [test.ranks[task] < test.ranks[AFFINITY] for task in (KMEANS, HAC, LEIDEN)]
     return [*before, *(test.ranks[AFFINITY] < test.ranks[task] for task in ("hdbscan", "optics"))]
 
 
 def hac_leads(test: Comparison) -> list[bool]:
-    """Return whether HAC beats each other, and Affinity Propagation OPTICS and HDBSCAN only."""
+    """Return whether HAC beats all others, and Affinity Propagation beats only OPTICS and HDBSCAN."""
     low = [test.beats(AFFINITY, task) for task in ("optics", "hdbscan")]
     return [*beats_all(test, HAC), *low, *(not test.beats(AFFINITY, task) for task in (KMEANS, HAC, LEIDEN))]
 
 
 def silhouette_order(test: Comparison) -> list[bool]:
-    """Return whether K-Means and HAC tie and beat the others, where HAC ties with Affinity Propagation."""
+    """Return whether K-Means and HAC tie and beat the others, except that HAC ties with Affinity Propagation."""
     ties = [not test.differ(KMEANS, HAC), not test.differ(HAC, AFFINITY)]
     return [*ties, *beats_all(test, KMEANS, but=[HAC]), *beats_all(test, HAC, but=[KMEANS, AFFINITY])]
 
 
 def kmeans_then_hac(test: Comparison) -> list[bool]:
-    """Return whether K-Means beats each other and HAC is second."""
+    """Return whether K-Means beats all others and HAC is second."""
     return [*beats_all(test, KMEANS), test.order[1] == HAC]
 
 
 def cohesion_homogeneity(findings: Findings) -> Outcome:
-    """Judge by whether both metrics say the same of each pair: better, worse or a tie."""
+    """Judge by whether both metrics give the same result for each pair: better, worse or a tie."""
     rho, other = (findings.comparisons[metric] for metric in ("cohesion_ratio", "homogeneity"))
     if rho.p is None or other.p is None:
         return unknown()
     same = [rho.beats(a, b) == other.beats(a, b) and rho.beats(b, a) == other.beats(b, a) for a, b in _pairs()]
-    measured = f"the same result for {share(sum(same), len(same))} pairs of algorithms"
+    measured = f"same result for {share(sum(same), len(same))} pairs of algorithms"
     return Outcome(all_of(same), measured, _blocks_basis(findings, rho.blocks))
 
 
@@ -152,9 +154,9 @@ def cohesion_completeness(findings: Findings) -> Outcome:
     rho, other = (findings.comparisons[metric] for metric in ("cohesion_ratio", "completeness"))
     if rho.p is None or other.p is None:
         return unknown()
-    signs = [_order(rho, a, b) * _order(other, a, b) for a, b in _pairs()]
-    tau = sum(signs) / len(signs)
-    verdict: Verdict = within(abs(tau - 0.5), 0.3, 0.45)
+    ranks = [[test.ranks[task] for task in PAPERS_SIX] for test in (rho, other)]
+    tau = round(float(stats.kendalltau(*ranks).statistic), 12)
+    verdict = within(round(abs(tau - 0.5), 12), 0.3, 0.45)
     return Outcome(verdict, f"Kendall’s τ of the mean ranks {number(tau)}", _blocks_basis(findings, rho.blocks))
 
 
@@ -162,12 +164,8 @@ def _pairs() -> list[tuple[str, str]]:
     return list(combinations(PAPERS_SIX, 2))
 
 
-def _order(test: Comparison, a: str, b: str) -> int:
-    return (test.ranks[a] > test.ranks[b]) - (test.ranks[a] < test.ranks[b])
-
-
 def cohesion_above_one(findings: Findings) -> Outcome:
-    """Judge by clusterings that agree with the labels and by those that do not."""
+    """Judge by clusterings that agree with the classes and by those that do not."""
     cells = [c for c in findings.ok(*TITLES) if score(c, "cohesion_ratio") is not None and score(c, "ari") is not None]
     good = [c.values["cohesion_ratio"] > 1 for c in cells if c.values["ari"] >= 0.2]
     poor = [abs(c.values["cohesion_ratio"] - 1) <= 0.1 for c in cells if c.values["ari"] < 0.05]
@@ -183,7 +181,7 @@ def cohesion_above_one(findings: Findings) -> Outcome:
 
 def cohesion_best(findings: Findings) -> Outcome:
     """Judge by which intrinsic metric correlates most with NMI and with homogeneity."""
-    parts, told = [], []
+    parts, measured = [], []
     for outer in ("nmi", "homogeneity"):
         row = {inner: value for (inner, other), (value, _) in findings.correlations_of_six.items() if other == outer}
         known = {inner: value for inner, value in row.items() if value is not None}
@@ -192,8 +190,8 @@ def cohesion_best(findings: Findings) -> Outcome:
         order = sorted(known, key=lambda inner: -known[inner])
         parts.append(order[0] == "cohesion_ratio")
         values = ", ".join(f"{signed_title(inner)} {number(known[inner], 3)}" for inner in order)
-        told.append(f"{METRIC_TITLES[outer]}: {values}")
-    return Outcome(all_of(parts), "; ".join(told), _six_basis(findings))
+        measured.append(f"{METRIC_TITLES[outer]}: {values}")
+    return Outcome(all_of(parts), "; ".join(measured), _six_basis(findings))
 
 
 def cohesion_strong(findings: Findings) -> Outcome:
@@ -202,7 +200,7 @@ def cohesion_strong(findings: Findings) -> Outcome:
 
 
 def silhouette_strong(findings: Findings) -> Outcome:
-    """Judge by the correlations with all metrics that need labels."""
+    """Judge by the correlations with all metrics that need the classes."""
     return _strong(findings, "silhouette", AGREEMENT, most_of)
 
 
@@ -213,8 +211,8 @@ def _strong(
     known = {outer: value for outer, value in found.items() if value is not None}
     if len(known) < len(found):
         return unknown()
-    told = ", ".join(f"{signed_title(outer)} {number(value, 3)}" for outer, value in known.items())
-    return Outcome(rule([value >= STRONG for value in known.values()]), f"Spearman with {told}", _six_basis(findings))
+    values = ", ".join(f"{signed_title(outer)} {number(value, 3)}" for outer, value in known.items())
+    return Outcome(rule([value >= STRONG for value in known.values()]), f"Spearman with {values}", _six_basis(findings))
 
 
 def cohesion_ari(findings: Findings) -> Outcome:
@@ -232,28 +230,28 @@ def davies_bouldin(findings: Findings) -> Outcome:
     known = {outer: value for outer, value in found.items() if value is not None}
     if len(known) < len(found):
         return unknown()
-    told = ", ".join(f"{signed_title(outer)} {number(value, 3)}" for outer, value in known.items())
-    return Outcome(most_of([value < 0 for value in known.values()]), f"Spearman with {told}", _six_basis(findings))
+    values = ", ".join(f"{signed_title(outer)} {number(value, 3)}" for outer, value in known.items())
+    return Outcome(most_of([value < 0 for value in known.values()]), f"Spearman with {values}", _six_basis(findings))
 
 
 def stackexchange_flat(findings: Findings) -> Outcome:
-    """Judge the height and the range of the curves against the mean of the other sets."""
+    """Compare the height and the range of the curves with the mean of the other datasets."""
     ours = [cell for cell in findings.profiles if findings.title(cell.variant.dataset) == "StackExchange"]
     others = [cell for cell in findings.profiles if cell not in ours]
     if not ours or not others:
         return unknown()
-    parts, told = [], []
+    parts, measured = [], []
     for metric in ("ari", "fowlkes_mallows"):
         for noun, measure in (("highest", max), ("range", lambda values: max(values) - min(values))):
             here, there = (fmean(measure(_curve(cell, metric)) for cell in cells) for cells in (ours, others))
             parts.append(here < there)
-            told.append(f"{METRIC_TITLES[metric]} {noun} {number(here)}, elsewhere {number(there)}")
-    return Outcome(all_of(parts), "; ".join(told), _cells_basis(findings, findings.profiles))
+            measured.append(f"{METRIC_TITLES[metric]} {noun} {number(here)}, elsewhere {number(there)}")
+    return Outcome(all_of(parts), "; ".join(measured), _cells_basis(findings, findings.profiles))
 
 
 def stackexchange_peak(findings: Findings) -> Outcome:
-    """Judge the factor between the estimate and the k with the best silhouette."""
-    parts, told, used = [], [], []
+    """Judge by the factor between the estimate and the k with the best silhouette."""
+    parts, measured, used = [], [], []
     for cell in findings.profiles:
         points = [point for point in cell.values["points"] if point["silhouette"] is not None]
         found = findings.estimated_k(cell)
@@ -261,9 +259,9 @@ def stackexchange_peak(findings: Findings) -> Outcome:
             continue
         peak = max(points, key=lambda point: point["silhouette"])["k"]
         parts.append(max(peak, found) <= 1.5 * min(peak, found))
-        told.append(f"{cell.model} {'HAC' if cell.task == 'profile-hac' else 'K-Means'}: k {found}, peak at {peak}")
+        measured.append(f"{cell.model} {'HAC' if cell.task == 'profile-hac' else 'K-Means'}: k {found}, peak at {peak}")
         used.append(cell)
-    return Outcome(all_of(parts), "; ".join(told), _cells_basis(findings, used)) if parts else unknown()
+    return Outcome(all_of(parts), "; ".join(measured), _cells_basis(findings, used)) if parts else unknown()
 
 
 def cohesion_profile(findings: Findings) -> Outcome:

@@ -1,4 +1,4 @@
-"""The figures of the paper, drawn from the cells of a study; None where there is nothing to draw."""
+"""The paper's figures, drawn from the cells of a study; None if there is nothing to draw."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WAYS_TO_K = (
     "evoc",
     "umap_hdbscan",
 )
-"""One algorithm for each way to find k."""
+"""One algorithm for each way to choose k."""
 
 CURVES = {
     "ari": (BLUE, "-"),
@@ -58,7 +58,7 @@ def spectrum_figure(findings: Findings) -> Picture | None:
         figure.legend(handles=[*handles, *right], loc="outside lower center", ncols=5)
 
     found = listing(f"k = {cell.values['k']} with {cell.model}" for cell in cells)
-    alt = f"Eigenvalues, their normalized differences and the threshold of one set: {found}."
+    alt = f"Eigenvalues, their normalized differences and the threshold of one dataset: {found}."
     return draw("spectrum", alt, (WIDTH, 3.2), paint)
 
 
@@ -156,7 +156,7 @@ def grid_figure(findings: Findings) -> Picture | None:
 
 
 def similarity_figure(findings: Findings) -> Picture | None:
-    """Draw similarity matrices, raw beside z-scored and rectified: the paper's Appendix B."""
+    """Draw raw similarity matrices beside z-scored and rectified ones: the paper's Appendix B."""
     cells = findings.ok("similarity")
     if not cells:
         return None
@@ -193,7 +193,7 @@ def _paint_matrices(pair: Sequence[Any], cell: Cell | None) -> None:
 
 
 def critical_difference_figure(test: Comparison) -> Picture | None:
-    """Draw the mean ranks on a line, and bars that join algorithms which do not differ significantly."""
+    """Draw the mean ranks on a line; bars join algorithms that do not differ significantly."""
     if test.p is None:
         return None
     title = METRIC_TITLES[test.metric]
@@ -231,7 +231,7 @@ def _paint_ranks(figure: Any, test: Comparison) -> None:
 
 
 def indistinct_groups(test: Comparison) -> list[list[str]]:
-    """Return the longest runs of neighbours in rank of which no two differ significantly."""
+    """Return the longest runs of adjacent ranks in which no two algorithms differ significantly."""
     order = test.order
     runs: list[list[str]] = []
     for start in range(len(order)):
@@ -268,7 +268,7 @@ def _paint_correlations(axes: Any, title: str, table: dict[tuple[str, str], Corr
 
 
 def k_figure(findings: Findings) -> Picture | None:
-    """Draw the k that each algorithm found on each set, with the truth: the paper's Figure 4."""
+    """Draw the k of each algorithm on each dataset, with the true number: the paper's Figure 4."""
     cells = [cell for cell in findings.ok(*WAYS_TO_K) if cell.variant.kind != "random"]
     sets = [name for name in findings.titles if any(cell.variant.dataset == name for cell in cells)]
     if not sets:
@@ -285,7 +285,7 @@ def k_figure(findings: Findings) -> Picture | None:
         panels[0].set_yticks(range(len(WAYS_TO_K)), [TITLES[task] for task in WAYS_TO_K])
         panels[0].set_ylim(len(WAYS_TO_K) - 0.4, -0.6)
 
-    alt = "The number of clusters that each algorithm found on each set, on a log axis, beside the number of classes."
+    alt = "The number of clusters found by each algorithm on each dataset, on a log axis, with the number of classes."
     return draw("k", alt, (WIDTH, 2.35 * rows + 0.2), paint)
 
 
@@ -307,7 +307,7 @@ def _paint_boxes(axes: Any, cells: list[Cell]) -> None:
 
 
 def profile_figures(findings: Findings) -> list[tuple[Picture, str]]:
-    """Draw the metrics over k, a figure for each model, which is returned with it: the paper's Appendix D."""
+    """Draw the metrics over k, one figure per model, and return each with its model: the paper's Appendix D."""
     pictures = []
     for place, model in enumerate(findings.results.manifest.models, 1):
         cells = [cell for cell in findings.profiles if cell.model == model]
@@ -357,7 +357,7 @@ def _paint_profile(axes: Any, cell: Cell, k: int | None) -> list[Any]:
 
 
 def _count_in_powers(axes: Any) -> None:
-    """Give the axis of k a log scale with whole numbers."""
+    """Give the axis of k a log scale with integer labels."""
     axes.set_xscale("log", subs=[])
     axes.xaxis.get_major_locator().set_params(subs=(1, 3))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}" if value >= 1 else "")

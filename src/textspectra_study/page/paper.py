@@ -1,4 +1,4 @@
-"""What the paper (arXiv 2511.19350) prints: its tables, the numbers in its text, and its claims in our words."""
+"""The paper (arXiv 2511.19350): its tables, the numbers in its text, and its claims in our words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DATASETS = {
     "Reddit": PaperDataset(420_464, 50, 11.07, 0.179),
     "StackExchange": PaperDataset(373_850, 121, 9.67, 0.4),
 }
-"""Table 1, by the title of the set."""
+"""Table 1, by the title of the dataset."""
 
 MODELS = ("multilingual-e5-large-instruct", "Qwen3-Embedding-0.6B", "Qwen3-Embedding-8B", "Linq-Embed-Mistral")
 """Table 2."""
@@ -73,14 +73,14 @@ SIZES_P = 0.429
 
 
 class PaperClaim(NamedTuple):
-    """A claim in one sentence, and where the paper makes it."""
+    """A claim in one sentence, and its place in the paper."""
 
     sentence: str
     where: str
 
 
 CLAIMS = {
-    "eigengap": PaperClaim("The plain eigengap finds fewer than 5 clusters, however many classes there are.", "3.5"),
+    "eigengap": PaperClaim("The plain eigengap finds fewer than 5 clusters for any number of classes.", "3.5"),
     "negative_cosines": PaperClaim("Negative cosines between text embeddings are rare.", "3.5"),
     "window_error": PaperClaim("The error of k tends to grow with the window w.", "3.5, Fig. 2"),
     "window_fallback": PaperClaim("The share of samples without an answer rises with the window.", "3.5, Fig. 2"),
@@ -154,10 +154,10 @@ CLAIMS = {
     "cohesion_profile": PaperClaim("Over k, the Cohesion Ratio follows homogeneity.", "4.3, App. D"),
     "sizes": PaperClaim("The estimated k does not depend on the size of the sample.", "4.3"),
 }
-"""Every claim that the experiments can test, by a short name, in the paper's order of sections."""
+"""All claims that the experiments can test, by a short name, in the order of the paper's sections."""
 
 UNTESTED = (
     "that the Cohesion Ratio is faster to compute than the silhouette (App. C)",
     "that HDBSCAN, OPTICS and Leiden do best in the configurations chosen for them (App. A)",
 )
-"""What the paper says besides and this study does not test."""
+"""Claims that this study does not test."""

@@ -1,4 +1,4 @@
-"""Blocks as Markdown and as one HTML file that needs nothing else."""
+"""Render blocks as Markdown, and as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .blocks import Block, Bullets, Code, Figures, Heading, Paragraph, Span, Tab
 from .drawing import INK, LINE, MUTED, PAPER, Picture, inline
 
 FIGURES = "figures"
-"""The folder of the pictures, beside the Markdown file."""
+"""The folder of the figures, beside the Markdown file."""
 
 THEME = {INK: "var(--ink)", MUTED: "var(--muted)", LINE: "var(--line)", PAPER: "var(--paper)"}
 MARKS = {"holds": "✓ ", "part": "◐ ", "fails": "✗ ", "unknown": "– "}
-"""Verdicts have a sign, for those who do not see the colours."""
+"""Verdicts have a sign as well as a colour, for colour-blind readers."""
 
 
 def to_markdown(blocks: Sequence[Block]) -> str:
@@ -78,14 +78,14 @@ def _markdown_span(span: Span) -> str:
 
 
 def _escape(text: str) -> str:
-    """Make every sign of a text stand for itself."""
+    """Escape all characters that Markdown or HTML would interpret."""
     text = " ".join(text.split()) if "\n" in text or "\r" in text else text
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|~#$])", r"\\\1", text)
 
 
 def to_html(title: str, blocks: Sequence[Block]) -> str:
-    """Return the blocks as one HTML file: pictures inside, no script, no request.
+    """Return the blocks as one HTML file with embedded pictures and without scripts or requests.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def _of(kind: type) -> Callable[[object], bool]:
 
 
 def anchor(text: str) -> str:
-    """Return what a link to a heading is called.
+    """Return the id of a heading, for links.
 
     Examples
     --------

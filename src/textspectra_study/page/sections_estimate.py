@@ -1,4 +1,4 @@
-"""The first half of the page: the sets, and what the paper's estimate of k depends on."""
+"""The first half of the page: the datasets, and the settings of the paper's estimate of k."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from .wording import NOT_ENOUGH, NOTHING, count, listing, number, p_value
 
 
 def pictured(picture: Picture | None, caption: str) -> list[Block]:
-    """Return a figure, or a sentence where there is none."""
+    """Return a figure, or a sentence if there is none."""
     if picture is None:
         return [Paragraph(Span(f"There is {NOT_ENOUGH} for this figure.", "muted"))]
     return [Figures([picture], caption)]
 
 
 def best(values: list[float | None], *, lowest: bool) -> float | None:
-    """Return the best of the values that are there."""
+    """Return the best of some values; None does not count."""
     known = [value for value in values if value is not None]
     return (min if lowest else max)(known, default=None)
 
 
 def datasets(findings: Findings) -> list[Block]:
-    """Return the paper's Table 1 and the samples."""
+    """Return the paper's Table 1, and the samples."""
     manifest = findings.results.manifest
     rows = [row for facts in manifest.datasets for row in _dataset_rows(facts)]
     n_blocks = len({(cell.variant, cell.model) for cell in findings.results.cells if cell.ok})
@@ -40,9 +40,9 @@ def datasets(findings: Findings) -> list[Block]:
     return [
         Heading(2, "Datasets"),
         Table(
-            "Counted in the sets of this study, with the paper’s Table 1 under each. Imbalance is the coefficient of "
+            "The datasets of this study, each with the paper’s Table 1 below. Imbalance is the coefficient of "
             "variation of the class sizes.",
-            ("Set", "Instances", "Classes", "Mean words", "Imbalance", "Read from"),
+            ("Dataset", "Instances", "Classes", "Mean words", "Imbalance", "Source"),
             rows,
         ),
         Paragraph(
@@ -50,16 +50,16 @@ def datasets(findings: Findings) -> list[Block]:
         ),
         Bullets(sampled),
         Paragraph(
-            f"Embeddings by {listing(manifest.models)}; the paper used {listing(paper.MODELS)}. A variant with a model "
-            f"is a block: {n_blocks:,} with results here, {paper.N_BLOCKS} in the paper.{_left_out(manifest)}",
+            f"Embeddings by {listing(manifest.models)}; the paper used {listing(paper.MODELS)}. A block is a variant "
+            f"with a model: {n_blocks:,} have results here, {paper.N_BLOCKS} in the paper.{_left_out(manifest)}",
         ),
     ]
 
 
 def _left_out(manifest: Manifest) -> str:
-    told = [] if manifest.max_size is None else [f"of more than {manifest.max_size:,} rows"]
-    told += [f"of more than {size:,} rows with {model}" for model, size in manifest.max_size_of.items()]
-    return f" Samples {listing(told)} were left out." if told else ""
+    limits = [] if manifest.max_size is None else [f"of more than {manifest.max_size:,} rows"]
+    limits += [f"of more than {size:,} rows with {model}" for model, size in manifest.max_size_of.items()]
+    return f" Samples {listing(limits)} were left out." if limits else ""
 
 
 def _dataset_rows(facts: DatasetFacts) -> list[Row]:
@@ -93,8 +93,7 @@ def _samples(findings: Findings, facts: DatasetFacts) -> str:
     }
     if by_kind["random"] == by_kind["stratified"] != []:
         return f"random and stratified samples of {listing(by_kind['random'])} rows"
-    told = [f"{kind}, {listing(sizes)} rows" for kind, sizes in by_kind.items() if sizes]
-    return "; ".join(told)
+    return "; ".join(f"{kind}, {listing(sizes)} rows" for kind, sizes in by_kind.items() if sizes)
 
 
 def spectrum(findings: Findings) -> list[Block]:
@@ -102,14 +101,14 @@ def spectrum(findings: Findings) -> list[Block]:
     return [
         Heading(2, "The spectrum"),
         Paragraph(
-            "k is the number of eigenvalues before the last jump that is larger than the threshold. The text of the "
-            "paper looks for it in the upper half of the spectrum, its figure shows the first half; the first half "
-            "gives its numbers, and is used here."
+            "k is the number of eigenvalues before the last jump above the threshold. The paper’s text searches the "
+            "upper half of the spectrum, but its figure shows the first half. Only the first half reproduces the "
+            "paper’s numbers, so it is used here."
         ),
         *pictured(
             figures.spectrum_figure(findings),
-            "The first half of the Laplacian spectrum of the smallest set, the normalized differences and the adaptive "
-            "threshold (the paper’s Figure 1).",
+            "The first half of the Laplacian spectrum of the smallest dataset, the normalized differences and the "
+            "adaptive threshold (the paper’s Figure 1).",
         ),
     ]
 
@@ -120,8 +119,8 @@ def window(findings: Findings) -> list[Block]:
     return [
         Heading(2, "The window"),
         Paragraph(
-            "Raw similarities, τ = 1,000, one sample of each set with each model. A sample without a jump above the "
-            "threshold has no answer, and k = 5 is used."
+            "Raw similarities, τ = 1,000, one sample of each dataset with each model. If no jump is above the "
+            "threshold, a sample has no answer and k = 5 is used."
         ),
         *pictured(figures.window_figure(findings), "Error of k over the window (the paper’s Figure 2)."),
         *_by_setting(findings, points, "window", "w"),
@@ -133,8 +132,8 @@ def tau(findings: Findings) -> list[Block]:
     return [
         Heading(2, "The sample cap"),
         Paragraph(
-            "Raw similarities, w = 3, sets with more rows than the smallest cap. The paper prints no numbers for this "
-            "ablation. Run times are of one core and of all windows together, whose spectra are the same."
+            "Raw similarities, w = 3, datasets with more rows than the smallest cap. The paper prints no numbers for "
+            "this ablation. Times are for one core and for all windows together, because they share the spectra."
         ),
         *pictured(figures.tau_figure(findings), "Error of k and run time over the sample cap τ."),
         *_by_setting(findings, findings.tau_sweep, "tau", "τ", seconds=True),
@@ -163,37 +162,37 @@ def _by_setting(
         rows.append(Row([*cells, *(number(mean_error(some)) if some else NOTHING for some in of_sets)]))
     time = ("Seconds",) if seconds else ()
     columns = (sign, "Mean RE of k", "Without an answer", *time, *map(findings.title, sets))
-    return [Table("Relative error of k (RE), overall and for each set; the lowest mean is bold.", columns, rows)]
+    return [Table("Relative error of k (RE), overall and for each dataset; the lowest mean is bold.", columns, rows)]
 
 
 def zscore(findings: Findings) -> list[Block]:
-    """Return z-scored against raw similarities, and the matrices."""
+    """Return the comparison of z-scored with raw similarities, and the matrices."""
     overall = findings.zscore_overall
     rows = [Row((findings.title(name), *_pair(test))) for name, test in findings.zscore_by_dataset.items()]
     if overall is not None:
         printed = (number(paper.RAW_ERROR, 3), number(paper.ZSCORED_ERROR, 3), NOTHING, f"p < {ALPHA}", "z-scored")
-        rows += [Row(("All sets", *_pair(overall))), Row(("in the paper", *printed), from_paper=True)]
+        rows += [Row(("All datasets", *_pair(overall))), Row(("in the paper", *printed), from_paper=True)]
     windows = f"{MODERATE_WINDOWS[0]} to {MODERATE_WINDOWS[-1]}"
     table: list[Block] = [
         Table(
             f"Mean relative error of k over windows {windows} and all caps, and Wilcoxon’s signed-rank test over "
-            "pairs. The paper finds z-scores significantly better on four sets and worse on Reddit and StackExchange.",
-            ("Set", "Raw", "Z-scored", "Pairs", "Wilcoxon", "Better"),
+            "pairs. The paper finds z-scores significantly better on four datasets, worse on Reddit and StackExchange.",
+            ("Dataset", "Raw", "Z-scored", "Pairs", "Wilcoxon", "Better"),
             rows,
         )
     ]
     return [
         Heading(2, "Z-scored similarities"),
         Paragraph(
-            "Pairs share their data: windows and caps of one set are not independent, so that p is smaller than it "
-            "should be, in the paper as here. Caps above the number of rows give the same sample and count once."
+            "Windows and caps of one dataset share their data. The pairs are therefore not independent, and p is too "
+            "small, here and in the paper. Caps above the number of rows give the same sample and count once."
         ),
         *(table if rows else [Paragraph(Span(NOT_ENOUGH, "muted"))]),
         *pictured(figures.grid_figure(findings), "Mean relative error of k for every window and cap."),
         *pictured(
             figures.similarity_figure(findings),
-            "Cosine similarities with rows sorted by class, raw, and z-scored and rectified (the paper’s Appendix B). "
-            "Bright is similar.",
+            "Cosine similarities of rows sorted by class: raw, and z-scored and rectified (the paper’s Appendix B). "
+            "Bright means similar.",
         ),
     ]
 

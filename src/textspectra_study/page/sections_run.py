@@ -1,4 +1,4 @@
-"""The top and the end of the page: the claims, and how the study ran."""
+"""The first and last sections of the page: the claims, and how the study ran."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STYLES: dict[Verdict, Style] = {
 
 
 def summary(findings: Findings, claims: Sequence[JudgedClaim]) -> list[Block]:
-    """Return what the study is, how far it is, and what came out."""
+    """Return what the study covers, whether it is complete, and the main results."""
     results = findings.results
     manifest = results.manifest
     sets = listing(facts.title for facts in manifest.datasets)
@@ -38,7 +38,7 @@ def summary(findings: Findings, claims: Sequence[JudgedClaim]) -> list[Block]:
                 Span(paper.TITLE, link=paper.ADDRESS),
                 f" on {sets}, with embeddings by {listing(manifest.models)}: "
                 f"{count(len(manifest.variants), 'variant')} and {count(results.n_planned, 'cell')}. A cell is one "
-                "algorithm, or the material of one figure, on one variant with one model.",
+                "algorithm, or the data of one figure, on one variant with one model.",
             )
         ),
     ]
@@ -46,18 +46,18 @@ def summary(findings: Findings, claims: Sequence[JudgedClaim]) -> list[Block]:
         blocks.append(
             Paragraph(
                 Span(
-                    f"This study is not complete: {len(results.cells):,} of {results.n_planned:,} cells are finished, "
-                    "and the numbers will change.",
+                    f"This study is not complete: {len(results.cells):,} of {results.n_planned:,} cells are finished. "
+                    "The numbers will change.",
                     "strong",
                 )
             )
         )
     tally = Counter(claim.outcome.verdict for claim in claims)
-    told: list[str | Span] = [f"Of {len(claims)} claims of the paper: "]
+    sentence: list[str | Span] = [f"Of {len(claims)} claims of the paper: "]
     for verdict, style in STYLES.items():
         if tally[verdict]:
-            told += [Span(f"{tally[verdict]} {_many(verdict, tally[verdict])}", style), ", "]
-    return [*blocks, Paragraph((*told[:-1], ".")), Bullets(_headlines(findings))]
+            sentence += [Span(f"{tally[verdict]} {_many(verdict, tally[verdict])}", style), ", "]
+    return [*blocks, Paragraph((*sentence[:-1], ".")), Bullets(_headlines(findings))]
 
 
 def _many(verdict: Verdict, n: int) -> str:
@@ -66,11 +66,11 @@ def _many(verdict: Verdict, n: int) -> str:
 
 
 def _headlines(findings: Findings) -> list[Text]:
-    """Say the few numbers that most readers come for."""
+    """Return the few numbers that most readers look for."""
     blocks = findings.complete_blocks
     if not blocks:
-        return ["No block has a result of all of the paper’s six yet."]
-    told: list[Text] = []
+        return ["No block has results of all six algorithms of the paper yet."]
+    lines: list[Text] = []
     for metric, name, best in (
         ("k_relative_error", "relative error of k", min),
         ("ari", "ARI", max),
@@ -82,11 +82,11 @@ def _headlines(findings: Findings) -> list[Text]:
         if means:
             winner = best(means, key=lambda task: means[task])
             theirs = best(PAPERS_SIX, key=lambda task: paper.OVERALL[task][metric])
-            told.append(
-                f"Best {name} of the paper’s six: {TITLES[winner]}, {number(means[winner])}; in the paper "
+            lines.append(
+                f"Best {name} of the paper’s six algorithms: {TITLES[winner]}, {number(means[winner])}; in the paper "
                 f"{TITLES[theirs]}, {number(paper.OVERALL[theirs][metric])}."
             )
-    return told
+    return lines
 
 
 def claims_table(claims: Sequence[JudgedClaim]) -> list[Block]:
@@ -118,7 +118,7 @@ def _where(where: str) -> str:
 
 
 def without_numbers(findings: Findings) -> list[Block]:
-    """Return what was not run, or did not come to its end, and why."""
+    """Return the cells without numbers, and why they have none."""
     missing: dict[str, Counter[str]] = {}
     for cell in findings.results.cells:
         if not cell.ok:
@@ -132,7 +132,7 @@ def without_numbers(findings: Findings) -> list[Block]:
     return [
         Heading(2, "What was not run, and why"),
         Paragraph(
-            f"{count(n_missing, 'cell')} of {len(findings.results.cells):,} came to no numbers, and "
+            f"{count(n_missing, 'cell')} of {len(findings.results.cells):,} without numbers; "
             f"{unfinished:,} of {findings.results.n_planned:,} are not finished."
         ),
         *([Table("Cells without numbers.", ("Reason", "Cells", "Of which"), rows, wordy=True)] if rows else []),
@@ -146,9 +146,9 @@ def resources(findings: Findings) -> list[Block]:
     return [
         Heading(2, "Run time and memory"),
         Table(
-            "Over the cells that came to their end. Seconds of one core, without embedding and scoring; memory is the "
-            "most that the process of a cell had.",
-            ("Task", "Cells", "Median seconds", "Longest", "on", "Median MB", "Most MB"),
+            "Over cells with numbers. Seconds of CPU time, without embedding and scoring; memory is the peak of the "
+            "cell’s process.",
+            ("Task", "Cells", "Median seconds", "Longest", "on", "Median MB", "Highest MB"),
             rows,
         ),
     ]
@@ -186,11 +186,11 @@ def again(findings: Findings) -> list[Block]:
         ),
         Paragraph(
             (
-                "The same seed gives the same rows and the same table of results: ",
+                "The same seed gives the same samples and the same results. ",
                 Span("results.csv", link="results.csv"),
-                " has every cell of an algorithm with its status and all metrics, ",
+                " has the status and all metrics of each algorithm in each block; ",
                 Span("resources.csv", link="resources.csv"),
-                " run time and memory of every cell.",
+                " has run time and memory of all cells.",
             )
         ),
         Paragraph(f"Computed with {listing(installed)}."),

@@ -1,4 +1,4 @@
-"""The second half of the page: the algorithms, the metrics, and the k that was found."""
+"""The second half of the page: algorithms, metrics, and the number of clusters."""
 
 from __future__ import annotations
 
@@ -31,22 +31,21 @@ def overall(findings: Findings) -> list[Block]:
         Heading(2, "Overall scores"),
         Paragraph(
             (
-                "Mean ± standard deviation. Of the paper’s six, the best of a column is ",
+                "Mean ± standard deviation. Among the paper’s six algorithms, the best value of a column is ",
                 Span("bold", "strong"),
-                " and the worst ",
+                " and the worst is ",
                 Span("italic", "em"),
-                ", in the paper’s rows too (it prints HAC’s error of k as the best; K-Means’ is lower). RE of k, the "
-                "relative error, and DBI are better when lower. The algorithms after the six are references; “true k” "
-                "knows the number of classes. Rows that an algorithm leaves out as noise are scored as a cluster of "
-                "their own.",
+                ", also in the paper’s rows (the paper marks HAC’s error of k as the best, but K-Means’ is lower). RE "
+                "of k (relative error) and DBI are better when lower. The algorithms after the six are references; "
+                "“true k” knows the number of classes. Noise is scored as one more cluster.",
             )
         ),
         _scores_table(
-            f"Over the {n_blocks} (variant and model) in which all of the paper’s six came to their end, so that all "
-            "of them are judged by the same data.",
+            f"Over the {n_blocks} (variant and model) in which all of the paper’s six algorithms have numbers, so that "
+            "all of them are judged by the same data.",
             in_blocks,
         ),
-        _scores_table("Over all cells that came to their end.", everywhere),
+        _scores_table("Over all cells with numbers.", everywhere),
     ]
 
 
@@ -67,7 +66,7 @@ def _scores_table(caption: str, cells: Mapping[str, Sequence[Cell]]) -> Table:
 
 
 def _extremes(table: Mapping[str, Mapping[str, float | None]]) -> dict[str, tuple[float | None, float | None]]:
-    """Return the best and the worst of the paper's six by each metric."""
+    """Return the best and the worst value of the paper's six algorithms by each metric."""
     found = {}
     for metric in ORDER:
         column = [table[task][metric] for task in PAPERS_SIX]
@@ -113,10 +112,10 @@ def ranks(findings: Findings) -> list[Block]:
     return [
         Heading(2, "Do the algorithms differ?"),
         Paragraph(
-            f"Friedman’s test over blocks in which all six have a value, at least {MIN_BLOCKS} of them; the paper had "
-            f"{paper.N_BLOCKS} and found p far below 0.05 for all metrics. {_left_out(findings)} Samples of one set "
-            "are not independent, in the paper as here. A tie is no proof of equality: with fewer blocks, fewer "
-            "differences are significant."
+            f"Friedman’s test over blocks in which all six have a value; it needs at least {MIN_BLOCKS}. The paper had "
+            f"{paper.N_BLOCKS} blocks and found p far below 0.05 for all metrics. {_left_out(findings)} Samples of one "
+            "dataset are not independent, here and in the paper. A tie does not prove equality: with fewer blocks, "
+            "fewer differences are significant."
         ),
         Table(
             "Friedman’s test, and the mean rank of each algorithm; the best is bold.",
@@ -130,12 +129,12 @@ def ranks(findings: Findings) -> list[Block]:
 def _left_out(findings: Findings) -> str:
     without = len(findings.blocks) - len(findings.complete_blocks)
     undefined = [test for test in findings.comparisons.values() if "the metric is not defined" in test.left_out]
-    told = f"{count(without, 'block')} of {len(findings.blocks):,} left out because an algorithm has no result"
+    reason = f"{count(without, 'block')} of {len(findings.blocks):,} left out because an algorithm has no result"
     more = "".join(
         f"; {test.left_out['the metric is not defined']} more where {METRIC_TITLES[test.metric]} is not defined"
         for test in undefined
     )
-    return f"{told}{more}."
+    return f"{reason}{more}."
 
 
 def correlation(findings: Findings) -> list[Block]:
@@ -143,9 +142,9 @@ def correlation(findings: Findings) -> list[Block]:
     return [
         Heading(2, "Intrinsic and extrinsic metrics"),
         Paragraph(
-            "Spearman’s correlation over the cells of all sets and models, of the paper’s six as in the paper, and of "
-            "all algorithms. What is better when lower is negated (−DBI, −RE of k), so that a positive number always "
-            "means agreement. The paper prints a picture without numbers."
+            "Spearman’s correlation over the cells of all datasets and models: of the paper’s six algorithms, and of "
+            "all. Metrics that are better when lower are negated (−DBI, −RE of k), so a positive number always means "
+            "agreement. The paper prints a picture without numbers."
         ),
         *pictured(figures.correlation_figure(findings), "Spearman correlations (the paper’s Figure 3)."),
     ]
@@ -164,11 +163,11 @@ def found_k(findings: Findings) -> list[Block]:
         Heading(2, "The number of clusters"),
         *pictured(
             figures.k_figure(findings),
-            "Predicted number of clusters on stratified samples and whole sets, over sizes and models, log axis: "
-            "range, middle half and median; diamonds mark the true number (the paper’s Figure 4).",
+            "Number of clusters on stratified samples and whole datasets, over sizes and models, on a log axis: range, "
+            "interquartile range and median; diamonds mark the true number (the paper’s Figure 4).",
         ),
         Table(
-            "Median number of clusters; the number of classes is in the first row.",
+            "Median number of clusters; the first row is the number of classes.",
             ("Algorithm", *map(findings.title, sets)),
             [Row(["Classes", *(Span(f"{classes[name]:,}", "strong") for name in sets)]), *rows],
         ),
@@ -189,17 +188,17 @@ def sizes(findings: Findings) -> list[Block]:
         Table(
             "Mean estimated k at each sample size, over models, random and stratified samples; Kruskal-Wallis over "
             "sizes, and Spearman’s correlation of size and k.",
-            ("Set", *(f"n = {size:,}" for size in columns), "Estimates a size", "Kruskal-Wallis", "Trend"),
+            ("Dataset", *(f"n = {size:,}" for size in columns), "Estimates per size", "Kruskal-Wallis", "Trend"),
             [*rows, paper_row],
         )
     ]
     return [
         Heading(2, "Sample size"),
         Paragraph(
-            f"The paper reports p = {paper.SIZES_P} for each of four sets. That is what the test gives for eight sizes "
-            "with a single estimate each, whatever the estimates are (χ² = 7 with 7 degrees of freedom); computed so, "
-            "it says nothing about the estimator. Here each size has an estimate for every model and kind of sample. "
-            "Models differ among themselves, which makes the test a weak one: look at the means and the trend too."
+            f"The paper reports p = {paper.SIZES_P} for each of four datasets. With eight sizes and one estimate each, "
+            "the test gives this p for any estimates (χ² = 7 with 7 degrees of freedom), so it says nothing about the "
+            "estimator. Here each size has an estimate for every model and kind of sample. Models differ from each "
+            "other, which makes the test weak: look at the means and the trend too."
         ),
         *(table if rows else [Paragraph(Span(NOT_ENOUGH, "muted"))]),
     ]
@@ -211,8 +210,8 @@ def profiles(findings: Findings) -> list[Block]:
     blocks: list[Block] = [
         Figures(
             [picture],
-            f"Metrics over k with {model} (the paper’s Appendix D). Dashed lines: the true k, and in grey the "
-            "paper’s estimate.",
+            f"Metrics over k with {model} (the paper’s Appendix D). Dashed lines: the true k (black) and the paper’s "
+            "estimate (grey).",
         )
         for picture, model in pictures
     ]

@@ -1,4 +1,4 @@
-"""From what was measured to a verdict, by three rules that are the same for all claims."""
+"""Turn measurements into verdicts, by the same few rules for all claims."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from .wording import NOT_ENOUGH
 Verdict = Literal["holds", "holds in part", "does not hold", "not enough data"]
 
 RULES = (
-    "A claim that consists of several parts, or is made for several cases, holds if all of them do, and in part if at "
-    "least half do. A claim about most cases holds if more than half do, and in part if at least a third do. A claim "
-    "about some cases holds if one does. What counts as “strong”, “close” or “rare” is written beside the claim. The "
-    "rules were fixed before there were numbers."
+    "A claim with several parts, or about several cases, holds if all of them are true, and in part if at least half "
+    "are. A claim about most cases holds if more than half are true, and in part if at least a third are. A claim "
+    "about some cases holds if one is true. The column “Holds if” defines words such as “strong”, “close” or “rare”. "
+    "The rules were fixed before the numbers were known."
 )
 
 
 class Outcome(NamedTuple):
-    """What was measured for a claim.
+    """The verdict on a claim.
 
     Attributes
     ----------
     verdict : str
     measured : str
-        In one line.
+        The numbers behind it, in one line.
     basis : str
-        On what data and models.
+        The datasets and models behind it.
     """
 
     verdict: Verdict
@@ -35,12 +35,12 @@ class Outcome(NamedTuple):
 
 
 def unknown(why: str = NOT_ENOUGH) -> Outcome:
-    """Return the outcome of a claim for which there is not enough data."""
+    """Return the outcome of a claim without enough data."""
     return Outcome("not enough data", why, "")
 
 
 def all_of(parts: Sequence[bool]) -> Verdict:
-    """Judge a claim of which every part should hold.
+    """Judge a claim of which all parts should be true.
 
     Examples
     --------

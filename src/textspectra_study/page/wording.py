@@ -1,4 +1,4 @@
-"""Numbers and lists as people read them."""
+"""Numbers and lists as readable text."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ METRIC_TITLES = {
     "calinski_harabasz": "CHI",
     "cohesion_ratio": "ρ",
 }
-"""Metrics as columns are headed."""
+"""Column headings of the metrics."""
 
 NOTHING = "–"
 NOT_ENOUGH = "not enough data"
 
 
 def signed_title(metric: str) -> str:
-    """Return the title of a metric, with a minus where lower is better and it is negated.
+    """Return the title of a metric, with a minus if it is negated because lower is better.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def signed_title(metric: str) -> str:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """Write a number with fixed decimals and a dash for none.
+    """Format a number with fixed decimals; None is a dash.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def number(value: float | None, digits: int = 2) -> str:
 
 
 def count(n: int, noun: str, plural: str | None = None) -> str:
-    """Write how many of something there are.
+    """Format a count with its noun.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def count(n: int, noun: str, plural: str | None = None) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """Write a p-value.
+    """Format a p-value.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def listing(names: Iterable[str]) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """Write a part of a whole.
+    """Format a share of a total.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def share(part: int, whole: int) -> str:
 
 
 def span(values: Sequence[float], digits: int = 2) -> str:
-    """Write the least and the greatest value.
+    """Format the range of some values.
 
     Examples
     --------

@@ -112,7 +112,10 @@ def test_nothing_that_is_not_a_number_is_printed(markdown):
 
 
 def test_a_second_page_has_the_same_bytes_and_no_stale_figure(tmp_path):
-    few_figures = make_results(titles=("BLESS",), models=("m",))
+    few_figures = changed(
+        make_results(titles=("BLESS",), models=("m",)),
+        lambda cell: cell if cell.task in ("spectrum", "similarity", "optics") else None,
+    )
     write_page(few_figures, tmp_path / "first")
     foreign = tmp_path / "second" / "figures" / "mine.svg"
     foreign.parent.mkdir(parents=True)
