@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .common import overwrite_option, quiet_option, write_labelled
+from .common import overwrite_option, quiet_option
 from .report import embeddings_option, load_model, model_argument
 from .summary import count_of
 
@@ -34,6 +34,7 @@ def command(state: str, model: str, embeddings: str | None, overwrite: bool, qui
     of the model in the same order. If its groups are not those of the model, it needs --overwrite.
     """
     from ..atomic import replacing_file
+    from ..io import write_labelled
     from ..report.state import apply_state, count_changes, read_state
 
     settled = read_state(Path(state))

@@ -26,7 +26,6 @@ from .common import (
     read_input,
     seed_option,
     stages,
-    write_labelled,
 )
 
 if TYPE_CHECKING:
@@ -121,7 +120,7 @@ def _run_on_one(
     embeddings: str | None, truth: str | None, *, spreadsheet_safe: bool, **options: Any,
 ) -> Done:  # fmt: skip
     from ..atomic import replacing_file
-    from ..io import cluster_columns, column_values, name_parts, output_paths_free
+    from ..io import cluster_columns, column_values, name_parts, output_paths_free, write_labelled
     from ..texts.pipeline import cluster_texts
 
     finish.tell("reading")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -47,7 +47,7 @@ def options(*decorators: Callable[[Function], Function]) -> Callable[[Function],
 
 source_argument = click.argument("source", metavar="FILE")
 input_options = options(
-    click.option("--text-column", metavar="NAME", help="The column that holds the texts; found by itself if obvious."),
+    click.option("--text-column", metavar="NAME", help="The column that holds the texts, if it is not obvious."),
     click.option("--encoding", metavar="NAME", help="Character encoding of a text file, if it is not UTF-8."),
 )
 model_options = options(
@@ -68,7 +68,7 @@ overwrite_option = click.option("--overwrite", is_flag=True, help="Replace outpu
 
 
 class Stages:
-    """Shows which stage is under way, how far it is, and remembers how long each took."""
+    """Show the current stage and its progress, and remember how long each stage took."""
 
     def __init__(self, console: Console | None) -> None:
         self.seconds: dict[str, float] = {}
@@ -117,7 +117,7 @@ class Stages:
 
 @contextmanager
 def stages(*, quiet: bool) -> Iterator[Stages]:
-    """Show progress on standard error, unless asked not to or nobody is there to see it."""
+    """Show progress on standard error, if that is a terminal and `quiet` is false."""
     console = None
     if not quiet and sys.stderr.isatty():
         from rich.console import Console
@@ -162,25 +162,6 @@ def embed_source(table: TextTable, model: str, embeddings: str | None, *, cache:
     tell("embedding")
     encoder = load_backend(model) if given is None else None
     return embed_corpus(corpus, encoder, given, cache=cache, progress=lambda *step: tell("embedding", *step))
-
-
-def write_labelled(
-    table: TextTable, columns: Mapping[str, Any], path: Path, *, spreadsheet_safe: bool, overwrite: bool
-) -> None:
-    """Write the table with further columns, in the format of the path's name, or the one it came in."""
-    from ..io import format_from_name, with_columns, write_table
-
-    labelled, _ = with_columns(table.table, columns)
-    form, compression = format_from_name(path)
-    write_table(
-        labelled,
-        path,
-        format=form or table.format,
-        compression=compression,
-        overwrite=overwrite,
-        spreadsheet_safe=spreadsheet_safe,
-        delimiter=table.delimiter,
-    )
 
 
 def check_folder(folder: Path) -> None:

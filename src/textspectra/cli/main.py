@@ -1,4 +1,4 @@
-"""The `textspectra` command: finds the sub-command, and turns what goes wrong into one line and an exit code."""
+"""The `textspectra` command: find the sub-command, and turn errors into one line and an exit code."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .. import __version__
 
 COMMANDS = {
     "cluster": "Group the texts of a file: how many groups, what they are, which text is in which.",
-    "estimate": "Tell how many groups there are, and nothing else.",
+    "estimate": "Estimate how many groups there are, and nothing else.",
     "embed": "Turn texts into embeddings (.npy or .parquet).",
-    "score": "Score a clustering that is there already, by its labels.",
+    "score": "Score a clustering that you have, by its labels.",
     "predict": "Put new texts into the groups of a saved model.",
     "report": "Make the page to explore a saved model in a browser.",
-    "apply": "Take over the number of groups and the names that were set in a report.",
+    "apply": "Give a model the number of groups and the names that you set in its report.",
     "study": "Compare clusterings on labelled sets, as the paper does.",
     "models": "List the embedding models that can be used, and what each needs.",
     "cache": "Show or clear the cache of embeddings.",
@@ -59,7 +59,7 @@ def group() -> None:
 def run() -> None:
     """Parse the command line and carry it out.
 
-    Exit codes: 0 done, 2 a mistake the user can mend, 130 interrupted, 1 a bug (with its traceback).
+    Exit codes: 0 done, 2 a mistake that the user can fix, 130 interrupted, 1 a bug (with its traceback).
     """
     from ..errors import UserError
 
@@ -78,7 +78,7 @@ def run() -> None:
             raise
         _stop(f"error: {error}", 2)
     except BrokenPipeError:
-        # The reader of our output has gone (such as `head`); not to flush again at exit is the documented way.
+        # The reader of the output is gone (such as `head`). Python documents this way to avoid a second error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:

@@ -13,7 +13,6 @@ from .common import (
     quiet_option,
     read_input,
     stages,
-    write_labelled,
 )
 
 
@@ -34,7 +33,7 @@ def command(
     no_cache: bool, spreadsheet_safe: bool, overwrite: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Add the columns cluster, cluster_name and similarity to the texts of FILE, by the saved MODEL folder."""
-    from ..io import cluster_columns, name_parts, output_paths_free
+    from ..io import cluster_columns, name_parts, output_paths_free, write_labelled
     from ..texts.result import TextClustering
 
     with stages(quiet=quiet) as tell:

@@ -1,4 +1,4 @@
-"""`textspectra score`: judge somebody else's clustering."""
+"""`textspectra score`: score a clustering that comes from anywhere."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def command(
         click.echo(json.dumps({**values, "rows_left_out": left_out}))
         return
     if left_out:
-        click.echo(f"left out, for want of a label or of a text that can be embedded: {left_out:,}")
+        click.echo(f"left out, without a label or a text that can be embedded: {left_out:,}")
     for name, value in scores.items():
         digits = 0 if float(value).is_integer() else 4
         figure = "not defined" if math.isnan(value) else f"{value:,.{digits}f}"

@@ -9,7 +9,7 @@ from .columns import choose_text_column, column_values
 from .embeddings import list_column, read_embeddings, write_embeddings
 from .formats import TableFormat, format_from_name
 from .frames import as_table, free_name, is_data_frame, with_columns
-from .output_names import name_parts
+from .labelled import name_parts, write_labelled
 from .patterns import is_pattern, matching_files
 from .reading import read_table
 from .table import TextTable, cluster_columns
@@ -34,5 +34,6 @@ __all__ = [
     "read_table",
     "with_columns",
     "write_embeddings",
+    "write_labelled",
     "write_table",
 ]

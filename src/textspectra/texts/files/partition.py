@@ -23,12 +23,10 @@ from ...io import (
     TextTable,
     cluster_columns,
     column_values,
-    format_from_name,
     list_column,
     name_parts,
     read_table,
-    with_columns,
-    write_table,
+    write_labelled,
 )
 from ...io.source import open_file
 from ..corpus import Corpus
@@ -201,17 +199,9 @@ def write_partition(job: Job, file: File, name: str, *, names: list[str]) -> Non
     labels, similarity = np.full(len(grouped), -1), np.zeros(len(grouped))
     labels[grouped] = np.load(job.grouped("labels"), mmap_mode="r")[rows_of_texts[grouped]]
     similarity[grouped] = np.load(job.grouped("similarity"), mmap_mode="r")[rows_of_texts[grouped]]
-    labelled, _ = with_columns(table.table, cluster_columns(labels, names, similarity))
     target.parent.mkdir(parents=True, exist_ok=True)
-    form, compression = format_from_name(target)
-    write_table(
-        labelled,
-        target,
-        format=form or table.format,
-        compression=compression,
-        spreadsheet_safe=job.spreadsheet_safe,
-        delimiter=table.delimiter,
-    )
+    columns = cluster_columns(labels, names, similarity)
+    write_labelled(table, columns, target, spreadsheet_safe=job.spreadsheet_safe)
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:
