@@ -14,9 +14,9 @@ from textspectra.cli.summary import print_summary, summarize
 EXAMPLE = Path(__file__).parents[1] / "examples" / "customer_messages.csv"
 
 with tempfile.TemporaryDirectory() as folder:
-    result, table, outputs = run(str(EXAMPLE), folder, Stages(None))
-    shown = {name: Path(path.name) for name, path in outputs.items()}
-    summary = summarize(result, EXAMPLE.name, table.text_column, shown, {})
+    done = run([str(EXAMPLE)], Stages(None), out=folder)
+    shown = {name: Path(path.name) for name, path in done.outputs.items()}
+    summary = summarize(done.result, EXAMPLE.name, done.text_column, shown, {})
 
 console = Console(record=True, width=118, file=io.StringIO(), highlight=False, force_terminal=True)
 console.print("$ textspectra cluster customer_messages.csv", style="bold green")

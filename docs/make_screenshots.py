@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "customer_messages.csv"
 
 with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-    _, _, outputs = run(str(EXAMPLE), folder, Stages(None))
+    outputs = run([str(EXAMPLE)], Stages(None), out=folder).outputs
     browser = launch(playwright)
     for name, scheme in (("report", "light"), ("report-dark", "dark")):
         page = browser.new_page(viewport={"width": 1440, "height": 960}, color_scheme=scheme)

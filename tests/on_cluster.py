@@ -73,7 +73,7 @@ def crew_of(*prefaces):
 
 
 def read_all(folder):
-    return pa.concat_tables([pq.read_table(path) for path in sorted(folder.iterdir())])
+    return pa.concat_tables([pq.read_table(path) for path in sorted(folder.glob("*.parquet"))])
 
 
 def group_files(texts, out, **options):

@@ -1,9 +1,14 @@
-"""A study as a run would leave it, made of seeded numbers, for tests of what is done with finished cells."""
+"""Studies for tests: finished cells made of seeded numbers, and a small labelled dataset to run one on."""
 
+import csv
 import math
 from dataclasses import replace
+from itertools import cycle, islice
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from textspectra_study.algorithms import TITLES
 from textspectra_study.page.paper import DATASETS, OVERALL
@@ -17,12 +22,13 @@ NAMES = {
     "Reddit": "reddit",
     "StackExchange": "stackexchange",
 }
+EXAMPLE = Path(__file__).parents[1] / "examples" / "customer_messages.csv"
 SIZES = (500, 1000, 2000)
 TAUS = (200, 500, 1000, 2000)
 
 
 def make_results(seed=0, titles=tuple(NAMES), models=("wordllama", "minilm")):
-    """Build a complete study whose numbers are about those of the paper."""
+    """Build a complete study whose numbers are close to the paper's."""
     rng = np.random.default_rng(seed)
     datasets = tuple(
         DatasetFacts(NAMES.get(title, title), title, *_facts(title), f"{NAMES.get(title, title)}.parquet", "0" * 16)
@@ -34,8 +40,19 @@ def make_results(seed=0, titles=tuple(NAMES), models=("wordllama", "minilm")):
     return Results(manifest, cells, len(cells))
 
 
+def write_messages(path, *, rows=60):
+    """Write a labelled dataset of `rows` messages with two intents, taken from the example and repeated if need be."""
+    with EXAMPLE.open(newline="", encoding="utf-8") as file:
+        found = [row for row in csv.DictReader(file) if row["intent"] in ("reset_password", "subscription_cancel")]
+    found = [row for row in found if row["message"].strip()]
+    found = list(islice(cycle(found), rows))
+    path.parent.mkdir(exist_ok=True)
+    table = {"text": [row["message"] for row in found], "label": [row["intent"] for row in found]}
+    pq.write_table(pa.table(table), path)
+
+
 def changed(results, change):
-    """Replace each cell by what `change` makes of it; None drops it."""
+    """Replace each cell by the result of `change`; None drops it."""
     cells = [new for cell in results.cells if (new := change(cell)) is not None]
     return replace(results, cells=cells)
 

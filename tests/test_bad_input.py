@@ -4,6 +4,8 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -24,8 +26,8 @@ EVERY_CALL = pytest.mark.parametrize(
     [
         ts.estimate_k,
         ts.laplacian_eigenvalues,
-        lambda X: ts.cohesion_ratio(X, LABELS[: np.shape(X)[0]]),
-        lambda X: ts.evaluate(X, LABELS[: np.shape(X)[0]]),
+        lambda X: ts.cohesion_ratio(X, LABELS),
+        lambda X: ts.evaluate(X, LABELS),
         lambda X: ts.AutoKMeans().fit(X),
         lambda X: ts.AutoAgglomerative().fit(X),
         lambda X: ts.AutoKMeans(2).fit(GOOD).predict(X),
@@ -58,14 +60,57 @@ EVERY_CALL = pytest.mark.parametrize(
         (GOOD[:, :, None], ValueError, "dim 3"),
         (sparse.csr_array(GOOD), TypeError, "X is a sparse matrix; textspectra works on dense embeddings"),
         (GOOD + 1j, ValueError, "Complex data not supported"),
-        (["a text", "another"] * 20, ValueError, "X holds texts, but this function takes their embeddings"),
         (GOOD[:, :0], ValueError, "0 feature(s)"),
     ],
-    ids=["nan", "inf", "zero row", "zero rows", "1-D", "3-D", "sparse", "complex", "texts", "no columns"],
+    ids=["nan", "inf", "zero row", "zero rows", "1-D", "3-D", "sparse", "complex", "no columns"],
 )
 def test_bad_embeddings(call, X, error, message):
     with pytest.raises(error, match=re.escape(message)):
         call(X)
+
+
+TEXTS = ["a text", "another"] * 20
+FRAME = {"text": TEXTS, "number": range(40)}
+FORMS = {
+    "list": TEXTS,
+    "tuple": tuple(TEXTS),
+    "array": np.array(TEXTS),
+    "array of objects": np.array([*TEXTS[1:], None], object),
+    "array of bytes": np.array(TEXTS, "S"),
+    "one text in each row": [[text] for text in TEXTS],
+    "pandas series": pd.Series(TEXTS),
+    "pandas series of strings": pd.Series(TEXTS, dtype="string"),
+    "pandas frame": pd.DataFrame(FRAME),
+    "column of a frame": pd.DataFrame(FRAME)[["text"]],
+    "polars series": pl.Series(TEXTS),
+    "polars frame": pl.DataFrame(FRAME),
+    "arrow array": pa.array(TEXTS),
+    "arrow chunks": pa.chunked_array([TEXTS]),
+    "arrow table": pa.table(FRAME),
+}
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+@EVERY_CALL
+@pytest.mark.parametrize("texts", FORMS.values(), ids=FORMS)
+def test_texts_in_place_of_vectors_name_the_function_to_call(call, texts):
+    with pytest.raises(ts.UserError) as caught:
+        call(texts)
+    assert str(caught.value) == (
+        "X holds texts, but this function takes vectors: one row of numbers for each text. For texts, call "
+        "textspectra.cluster_texts(texts), or get their vectors from textspectra.embed_texts(texts)."
+    )
+
+
+def test_texts_in_a_dask_array_name_the_function_to_call():
+    da = pytest.importorskip("dask.array")
+    for texts in (np.array(TEXTS), np.array(TEXTS)[:, None]):
+        with pytest.raises(ts.UserError) as caught:
+            ts.estimate_k(da.from_array(texts, chunks=10))
+        assert str(caught.value) == (
+            "X must hold numbers, but the type of the Dask array is <U7. For texts, call "
+            "textspectra.cluster_texts(texts), or get their vectors from textspectra.embed_texts(texts)."
+        )
 
 
 @EVERY_CALL
@@ -126,11 +171,11 @@ def test_bad_cut():
     ("labels", "message"),
     [
         ([0, 1, 2], "labels has 3 entries but X has 40 rows; they must be equally many."),
-        (np.zeros((40, 2)), "labels must be one-dimensional, one label a row, but its shape is (40, 2)."),
+        (np.zeros((40, 2)), "labels must be one-dimensional, one label per row, but its shape is (40, 2)."),
         ([0.0, np.nan] * 20, "labels has a missing value at row 1 (and 19 more); give such rows a label of their own"),
         (["a", None] * 20, "labels has a missing value at row 1 (and 19 more)"),
         (["a", pd.NA] * 20, "labels has a missing value at row 1 (and 19 more)"),
-        ([["a"], ["b"]] * 20, "labels must be hashable values, one a row: unhashable type: 'list'."),
+        ([["a"], ["b"]] * 20, "labels must be hashable values, one per row: unhashable type: 'list'."),
     ],
 )
 @pytest.mark.parametrize("call", [ts.cohesion_ratio, ts.cohesion_report, ts.evaluate])
@@ -140,7 +185,7 @@ def test_bad_labels(call, labels, message):
 
 
 def test_a_background_that_is_not_positive_is_explained():
-    with pytest.raises(ValueError, match=r"The mean similarity over all pairs is .*Use rectify=True"):
+    with pytest.raises(ValueError, match=r"The mean similarity of all pairs is .*Use rectify=True"):
         ts.cohesion_ratio([[1, 0], [-1, 0]], [0, 0], rectify=False)
     with pytest.raises(ValueError, match=r"all pairs is 0, .*No two rows of X point the same way"):
         ts.cohesion_ratio(np.eye(3), [0, 0, 1])

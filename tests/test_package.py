@@ -1,3 +1,5 @@
+import inspect
+import re
 import subprocess
 import sys
 
@@ -18,7 +20,27 @@ def test_import_loads_nothing_heavy():
 
 def test_everything_public_is_there_and_documented():
     for name in ts.__all__:
-        assert ">>>" in getattr(ts, name).__doc__ or issubclass(getattr(ts, name), Exception), f"{name} has no example"
+        value = getattr(ts, name)
+        is_example_due = inspect.isfunction(value) or (inspect.isclass(value) and not issubclass(value, Exception))
+        assert not is_example_due or ">>>" in value.__doc__, f"{name} has no example"
+
+
+def test_every_type_in_a_public_signature_is_public():
+    def annotations(thing):
+        functions = [thing] if inspect.isfunction(thing) else [m for _, m in inspect.getmembers(thing)]
+        for function in functions:
+            function = getattr(function, "fget", None) or getattr(function, "__func__", function)
+            if inspect.isfunction(function) and not function.__name__.startswith("_"):
+                for annotation in inspect.get_annotations(function).values():
+                    yield from ((word, function) for word in re.findall(r"\w+", str(annotation)))
+
+    missing = set()
+    for name in ts.__all__:
+        for word, function in annotations(getattr(ts, name)):
+            found = function.__globals__.get(word)
+            if inspect.isclass(found) and found.__module__.startswith("textspectra") and word not in ts.__all__:
+                missing.add(f"{word} of {function.__qualname__}")
+    assert not missing
 
 
 @pytest.mark.parametrize("name", ["estimate_k", "AutoKMeans", "evaluate"])

@@ -1,9 +1,9 @@
-"""Errors that are no bugs: something the user can put right."""
+"""Errors that the user can fix."""
 
 
 class UserError(ValueError):
-    """A mistake that the user can mend; the message says how."""
+    """A mistake in the input or the options; the message says what is wrong and how to fix it."""
 
 
 class NoRowsError(UserError):
-    """A table without a single row; one of many tables may be like that."""
+    """A table has no rows; among many tables, such a one is skipped."""

@@ -1,8 +1,9 @@
-"""What every public function asks of its input, and the sentence a person gets when it is not met."""
+"""Checks of what is passed to public functions, and the messages if a check fails."""
 
 from __future__ import annotations
 
 import importlib
+import secrets
 from collections.abc import Hashable, Sequence
 from types import ModuleType
 from typing import Any
@@ -17,7 +18,10 @@ from .arrays.engine import Folded, align, fold_blocks, is_dask, map_rows
 from .errors import UserError
 
 MAX_TOTAL_WEIGHT = 1e15
-"""Beyond this, rows that count once would be lost in the rounding of the sum."""
+"""In a larger sum, rows of weight 1 would be lost by rounding."""
+
+IF_TEXTS = "For texts, call textspectra.cluster_texts(texts), or get their vectors from textspectra.embed_texts(texts)."
+TEXTS_GIVEN = f"X holds texts, but this function takes vectors: one row of numbers for each text. {IF_TEXTS}"
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
@@ -25,12 +29,11 @@ RandomState = int | np.random.RandomState | np.random.Generator | None
 def check_embeddings(
     X: ArrayLike, *, minimum: int = 2, estimator: BaseEstimator | None = None, reset: bool = True
 ) -> NDArray[Any]:
-    """Return `X` as a two-dimensional array of numbers without copying or reading its values.
+    """Return `X` as a two-dimensional array of numbers, without copying or reading its values.
 
-    The values themselves are checked where rows are read, in :mod:`textspectra.arrays.rows`, so
-    that a memory map of any size passes through here at no cost. With an `estimator`, the number
-    and names of the features are recorded on it (or compared, when ``reset=False``), as
-    scikit-learn wants it. A Dask array stays one, and the sizes of its chunks are known afterwards.
+    Values are checked where rows are read, in :mod:`textspectra.arrays.rows`, so that a memory map of any size costs
+    nothing here. With an `estimator`, the number and names of the features are stored on it, or compared with those
+    stored if ``reset=False``, as scikit-learn demands. A Dask array stays one; the sizes of its chunks get known.
     """
     if is_dask(X):
         checked: NDArray[Any] = _check_dask(X, minimum, estimator, reset)
@@ -42,8 +45,6 @@ def check_embeddings(
             "X is a sparse matrix; textspectra works on dense embeddings. Reduce it first, for example with "
             "sklearn.decomposition.TruncatedSVD(256), or pass X.toarray() if it is small."
         )
-    if isinstance(X, Sequence) and len(X) and isinstance(X[0], str):
-        raise UserError("X holds texts, but this function takes their embeddings: one row of numbers for each text.")
     options: dict[str, Any] = {
         "accept_sparse": False,
         "dtype": "numeric",
@@ -52,20 +53,32 @@ def check_embeddings(
     }
     try:
         if estimator is None:
-            return np.asarray(check_array(X, input_name="X", **options))
-        return np.asarray(validate_data(estimator, X, reset=reset, **options))
+            numbers = np.asarray(check_array(X, input_name="X", **options))
+        else:
+            numbers = np.asarray(validate_data(estimator, X, reset=reset, **options))
+        # scikit-learn lets some data frames with text pass as objects.
+        return numbers if numbers.dtype != object else numbers.astype(np.float64)
     except ValueError as error:
-        raise UserError(str(error)) from None
+        raise UserError(TEXTS_GIVEN if _holds_text(X) else str(error)) from None
+
+
+def _holds_text(X: Any) -> bool:
+    """Look for a text in something that could not be read as numbers."""
+    try:
+        values = np.asarray(X, object)
+    except ValueError:  # rows of different lengths
+        return False
+    return any(isinstance(value, str | bytes) for value in values.flat)
 
 
 def _check_dask(X: Any, minimum: int, estimator: BaseEstimator | None, reset: bool) -> Any:
-    from .arrays.engine.distributed import with_known_chunks
+    from .arrays.engine.chunks import with_known_chunks
     from .arrays.engine.supervision import check_workers
 
+    if X.dtype.kind not in "iufb":
+        raise UserError(f"X must hold numbers, but the type of the Dask array is {X.dtype}. {IF_TEXTS}")
     if X.ndim != 2:
         raise UserError(f"Expected 2D array, got {X.ndim}D array instead: X must have a row of numbers for each text.")
-    if X.dtype.kind not in "iufb":
-        raise UserError(f"X must hold numbers, but the type of the Dask array is {X.dtype}.")
     check_workers()
     X = with_known_chunks(X)
     if len(X) < minimum:
@@ -85,10 +98,10 @@ def _check_dask(X: Any, minimum: int, estimator: BaseEstimator | None, reset: bo
 
 
 def check_labels(labels: ArrayLike | Sequence[Hashable], X: Any) -> tuple[Any, list[Hashable]]:
-    """Return an integer code for each row of `X`, and the label that each code stands for.
+    """Return an integer code for each row of `X`, and the label of each code.
 
-    Labels are any hashable values. Numbers are coded in ascending order, anything else in the
-    order of first appearance. Where `X` is a Dask array, so are the codes.
+    Labels are any hashable values. Numbers get codes in ascending order, other values in the order of their first
+    appearance. If `X` is a Dask array, so are the codes.
     """
     if is_dask(labels) and is_dask(X):
         return _check_dask_labels(labels, len(X))
@@ -97,10 +110,10 @@ def check_labels(labels: ArrayLike | Sequence[Hashable], X: Any) -> tuple[Any, l
 
 
 def _check_dask_labels(labels: Any, n_rows: int) -> tuple[Any, list[Hashable]]:
-    from .arrays.engine.distributed import with_known_chunks
+    from .arrays.engine.chunks import with_known_chunks
 
     if labels.ndim != 1:
-        raise UserError(f"labels must be one-dimensional, one label a row, but its shape is {labels.shape}.")
+        raise UserError(f"labels must be one-dimensional, one label per row, but its shape is {labels.shape}.")
     labels = with_known_chunks(labels)
     if len(labels) != n_rows:
         raise UserError(f"labels has {len(labels):,} entries but X has {n_rows:,} rows; they must be equally many.")
@@ -133,7 +146,7 @@ def _which_missing(values: Any) -> NDArray[np.bool_]:
 def _check_local_labels(labels: Any, n_rows: int) -> tuple[NDArray[np.intp], list[Hashable]]:
     values = np.asarray(labels) if not isinstance(labels, list) or not labels else _as_array(labels)
     if values.ndim != 1 and not isinstance(labels, list | tuple):
-        raise UserError(f"labels must be one-dimensional, one label a row, but its shape is {values.shape}.")
+        raise UserError(f"labels must be one-dimensional, one label per row, but its shape is {values.shape}.")
     n_labels = len(values)
     if n_labels != n_rows:
         raise UserError(f"labels has {n_labels:,} entries but X has {n_rows:,} rows; they must be equally many.")
@@ -146,12 +159,12 @@ def _check_local_labels(labels: Any, n_rows: int) -> tuple[NDArray[np.intp], lis
     try:
         codes = np.array([codes_by_label.setdefault(value, len(codes_by_label)) for value in sequence], np.intp)
     except TypeError as error:
-        raise UserError(f"labels must be hashable values, one a row: {error}.") from None
+        raise UserError(f"labels must be hashable values, one per row: {error}.") from None
     return codes, list(codes_by_label)
 
 
 def is_missing(value: Any) -> bool:
-    """Say whether a value stands for a missing one: None, NaN, or what pandas has for it.
+    """Return whether a value is missing: None, NaN, or a missing value of pandas.
 
     Examples
     --------
@@ -164,7 +177,7 @@ def is_missing(value: Any) -> bool:
 def _code_numbers(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Hashable]]:
     if values.dtype.kind == "i" and len(values):
         low, high = int(values.min()), int(values.max())
-        if high - low < 4 * len(values):  # no need to sort: a look-up table is ten times as fast
+        if high - low < 4 * len(values):  # a table of all numbers is ten times as fast as sorting
             shifted = values.astype(np.intp) - low
             present = np.bincount(shifted) > 0
             names = (np.flatnonzero(present) + low).tolist()
@@ -194,12 +207,12 @@ def _missing_label(row: int, n_missing: int) -> UserError:
 
 
 def check_weights(sample_weight: Any, X: Any) -> tuple[Any, float]:
-    """Return a non-negative weight for each row of `X`, and the largest; None (which stands for ones) and 1 without."""
+    """Return the weight of each row of `X` and the largest weight; without weights, None and 1."""
     if sample_weight is None:
         return None, 1.0
     n_rows = len(X)
     if is_dask(sample_weight) and is_dask(X):
-        from .arrays.engine.distributed import with_known_chunks
+        from .arrays.engine.chunks import with_known_chunks
 
         weights = with_known_chunks(sample_weight.astype(np.float64))
     else:
@@ -230,7 +243,7 @@ def check_weights(sample_weight: Any, X: Any) -> tuple[Any, float]:
 
 
 def check_whole_number(name: str, value: Any, *, low: int, high: int | None = None, hint: str = "") -> int:
-    """Return `value` as an int within ``low .. high``, or say what is allowed."""
+    """Return `value` as an int from `low` to `high`, or raise an error that names this range."""
     is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
     if is_whole and value >= low and (high is None or value <= high):
         return int(value)
@@ -239,7 +252,7 @@ def check_whole_number(name: str, value: Any, *, low: int, high: int | None = No
 
 
 def check_n_clusters(value: Any, n_rows: int) -> int | None:
-    """Return the number of clusters asked for, or None for ``"auto"``."""
+    """Return the number of clusters that was asked for, or None for ``"auto"``."""
     if isinstance(value, str) and value == "auto":
         return None
     if isinstance(value, str):
@@ -247,22 +260,46 @@ def check_n_clusters(value: Any, n_rows: int) -> int | None:
     return check_whole_number("n_clusters", value, low=1, high=n_rows, hint=f"X has {n_rows:,} rows.")
 
 
+def make_seed(random_state: RandomState) -> int:
+    """Return the seed that `random_state` stands for: an int itself, otherwise a random one.
+
+    A function that starts several streams of random numbers takes the seed once, so that each stream depends on
+    the seed alone and not on what the others have drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> make_seed(7), make_seed(np.random.RandomState(7)) == make_seed(np.random.RandomState(7))
+    (7, True)
+    """
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if random_state is None:
+        return secrets.randbits(128)
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return int(random_state)
+    raise UserError(
+        f"random_state (the seed) must be a whole number from 0 up, a generator or None; it is {random_state!r}."
+    )
+
+
 def make_generator(random_state: RandomState) -> np.random.Generator:
-    """Return a generator; the same int always starts the same stream."""
+    """Return a generator; the same int always starts the same stream.
+
+    Examples
+    --------
+    >>> float(make_generator(0).random()) == float(make_generator(0).random())
+    True
+    """
     if isinstance(random_state, np.random.Generator):
         return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise UserError(
-            f"random_state (the seed) must be a whole number from 0 up, a generator or None; it is {random_state!r}."
-        ) from None
+    return np.random.default_rng(make_seed(random_state))
 
 
 def require(module: str, *, extra: str) -> ModuleType:
-    """Import an optional dependency, or name the line that installs it."""
+    """Import an optional dependency; if it is missing, the error has the command that installs it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -1,1 +1,1 @@
-"""The study: the paper's experiments on the data and models at hand, compared with what the paper printed."""
+"""The study: the paper's experiments on our data and models, compared with the numbers that the paper prints."""

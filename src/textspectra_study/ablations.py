@@ -1,24 +1,31 @@
-"""The material of the figures: the paper's ablations, and what is drawn of one sample."""
+"""The data behind the figures: the paper's ablations, metrics over k, one spectrum, similarity matrices."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from textspectra.arrays.rows import CountedRows, take_units
-from textspectra.estimators import AutoAgglomerative, AutoKMeans
-from textspectra.granularity.estimate import estimate_k
-from textspectra.granularity.laplacian import cosine_graph, graph_spectrum
-from textspectra.granularity.spectral import Rule, read_spectrum, samples_behind_mean
-from textspectra.metrics.evaluation import evaluate
+from textspectra import (
+    AutoAgglomerative,
+    AutoKMeans,
+    estimate_k,
+    evaluate,
+    k_from_spectrum,
+    laplacian_eigenvalues,
+)
 
 from .results import rounded
+from .similarities import unit_rows, zscored_graph
 
 TAUS = (200, 500, 1000, 2000)
 WINDOWS = range(3, 16)
+FALLBACK = 5
+"""The paper's k where a spectrum has no jump."""
 
 PROFILE_STEPS, PROFILE_HIGHEST = 14, 300
 PROFILE_METRICS = (
@@ -32,38 +39,45 @@ Values = dict[str, Any]
 
 
 def sweep(X: Array, truth: NDArray[np.intp], seed: int, *, zscore: bool, tau: int) -> Values:
-    """Read k off the same spectra with every window: the samples of the paper's estimator at one τ."""
-    rule, rows, rng = Rule(max_sample=tau), CountedRows(X), np.random.default_rng(seed)
-    size, repeats = samples_behind_mean(len(X), rule)
+    """Estimate k as the paper does, with one sample cap τ and every window; all windows share the spectra."""
+    n, rng = len(X), np.random.default_rng(seed)
     found: list[list[int | None]] = []
-    for _ in range(repeats):
-        eigenvalues = graph_spectrum(rows.draw(size, rng), zscore=zscore)
-        found.append([read_spectrum(eigenvalues, window).jump for window in WINDOWS])
+    for _ in range(1 if n <= tau else round(10 * math.log2(n))):
+        sample = X if n <= tau else X[rng.choice(n, tau, replace=False, shuffle=False)]
+        eigenvalues = laplacian_eigenvalues(sample, zscore=zscore)
+        found.append([_jump(eigenvalues, window) for window in WINDOWS])
     windows = [
         {
             "window": window,
-            "k": rounded(float(np.mean([rule.fallback if k is None else k for k in jumps]))),
-            "fallback": rounded(float(np.mean([k is None for k in jumps]))),
+            "k": rounded(fmean(FALLBACK if k is None else k for k in jumps)),
+            "fallback": rounded(fmean(k is None for k in jumps)),
         }
         for window, jumps in zip(WINDOWS, zip(*found, strict=True), strict=True)
     ]
     return {"zscore": zscore, "tau": tau, "windows": windows}
 
 
+def _jump(eigenvalues: Array, window: int) -> int | None:
+    """Return the k at the jump of a spectrum, or None if it has none."""
+    # A jump lies in the first half of the spectrum, so k = n can only be the fallback.
+    k = k_from_spectrum(eigenvalues, window=window, fallback=len(eigenvalues))
+    return None if k == len(eigenvalues) else k
+
+
 def kmeans_cuts(X: Array, seed: int) -> Callable[[int], NDArray[np.intp]]:
-    """Return K-Means as a function of k."""
+    """Return a function from k to the labels of K-Means."""
     return lambda k: AutoKMeans(k, random_state=seed, n_jobs=1).fit_predict(X)
 
 
 def hac_cuts(X: Array, seed: int) -> Callable[[int], NDArray[np.intp]]:
-    """Return the cuts of one Ward tree as a function of k."""
+    """Return a function from k to the labels of one Ward tree cut at k."""
     return AutoAgglomerative(2, random_state=seed, n_jobs=1).fit(X).cut
 
 
 def profile(
     X: Array, truth: NDArray[np.intp], seed: int, *, cuts: Callable[[Array, int], Callable[[int], NDArray[np.intp]]]
 ) -> Values:
-    """Score one way to cluster at many k."""
+    """Score one clustering algorithm at many k."""
     highest = min(PROFILE_HIGHEST, len(X) // 4)
     labels_at = cuts(X, seed)
     points = []
@@ -74,7 +88,7 @@ def profile(
 
 
 def spectrum(X: Array, truth: NDArray[np.intp], seed: int) -> Values:
-    """Return what the paper's rule sees in the sample: its Figure 1."""
+    """Return eigenvalues, differences and threshold behind the paper's estimate: its Figure 1."""
     estimate = estimate_k(X, method="spectral", random_state=seed, n_jobs=1)
     seen = estimate.spectrum
     if seen is None:
@@ -90,10 +104,10 @@ def spectrum(X: Array, truth: NDArray[np.intp], seed: int) -> Values:
 
 
 def similarity(X: Array, truth: NDArray[np.intp], seed: int) -> Values:
-    """Average the similarities of rows sorted by class over a grid of at most 100 x 100 tiles; count negative ones."""
+    """Sort rows by class, average their similarities over at most 100 x 100 tiles, and count the negative ones."""
     rows = np.arange(min(len(X), MATRIX_ROWS))
     rows = rows[np.argsort(truth[rows], kind="stable")]
-    units = take_units(X, rows)
+    units = unit_rows(X[rows])
     tiles = np.unique(np.linspace(0, len(rows), min(len(rows), MATRIX_SIZE), endpoint=False).astype(int))
     members = np.diff([*tiles, len(rows)])
 
@@ -106,6 +120,6 @@ def similarity(X: Array, truth: NDArray[np.intp], seed: int) -> Values:
     return {
         "negative": rounded(float(np.mean(cosines < 0) * len(rows) / (len(rows) - 1))),
         "raw": averaged(cosines),
-        "zscored": averaged(cosine_graph(units, zscore=True)),
+        "zscored": averaged(zscored_graph(units)),
         "edges": np.searchsorted(tiles, edges).tolist(),
     }

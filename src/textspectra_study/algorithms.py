@@ -9,20 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import silhouette_score
 
-from textspectra.arrays.rows import take_units, unit_rows
-from textspectra.estimators import AutoAgglomerative, AutoKMeans
-from textspectra.granularity.estimate import estimate_k
-from textspectra.granularity.laplacian import graph_spectrum
-from textspectra.metrics.evaluation import evaluate
+from textspectra import AutoAgglomerative, AutoKMeans, estimate_k, evaluate, laplacian_eigenvalues
 
 from .baselines import BASELINES, NOISE, Clustering, run_baseline
 from .results import METRICS, rounded
+from .similarities import unit_rows
 
 PAPERS_SIX = ("hdbscan", "optics", "affinity_propagation", "leiden", "kmeans_kest", "hac_kest")
 """The algorithms of the paper's tables."""
 
 CONSTANT = 12
-"""The k of somebody who never looks at the data."""
+"""A k that does not depend on the data."""
 
 EIGENGAP_SAMPLES, EIGENGAP_ROWS = 10, 1000
 
@@ -32,7 +29,7 @@ Array = NDArray[np.float32]
 
 
 class Algorithm(NamedTuple):
-    """A clustering of rows that may not look at more of the truth than its title says.
+    """A clustering algorithm that may know the number of classes, but not the classes.
 
     Attributes
     ----------
@@ -42,13 +39,17 @@ class Algorithm(NamedTuple):
     packages : tuple of str
         Other packages whose versions decide the outcome.
     max_rows : int or None
-        More rows are not tried.
+        Larger samples are skipped.
     """
 
     title: str
     cluster: Callable[[Array, int, int], Clustering]
     packages: tuple[str, ...] = ()
     max_rows: int | None = None
+
+    def compute(self, X: Array, truth: NDArray[np.intp], seed: int) -> Clustering:
+        """Cluster the rows of a variant."""
+        return self.cluster(X, len(np.unique(truth)), seed)
 
 
 def paper_k(X: Array, n_classes: int, seed: int) -> int:
@@ -57,17 +58,17 @@ def paper_k(X: Array, n_classes: int, seed: int) -> int:
 
 
 def auto_k(X: Array, n_classes: int, seed: int) -> int:
-    """Return the k that this package uses by default."""
+    """Return the k that textspectra uses by default."""
     return estimate_k(X, random_state=seed, n_jobs=1).k
 
 
 def true_k(X: Array, n_classes: int, seed: int) -> int:
-    """Return the number of classes; the only reference that knows the labels."""
+    """Return the number of classes; no other reference knows it."""
     return n_classes
 
 
 def eigengap_k(X: Array, n_classes: int, seed: int) -> int:
-    """Return where the gap between neighbouring eigenvalues is widest, from 2 on; the mean over random samples.
+    """Return the k ≥ 2 with the widest gap between eigenvalues k and k + 1; the mean over random samples.
 
     Examples
     --------
@@ -78,13 +79,13 @@ def eigengap_k(X: Array, n_classes: int, seed: int) -> int:
     size, repeats = (EIGENGAP_ROWS, EIGENGAP_SAMPLES) if len(X) > EIGENGAP_ROWS else (len(X), 1)
     found = []
     for _ in range(repeats):
-        spectrum = graph_spectrum(take_units(X, rng.choice(len(X), size, replace=False)))
+        spectrum = laplacian_eigenvalues(X[rng.choice(len(X), size, replace=False)])
         found.append(int(np.diff(spectrum[: max(3, size // 2)])[1:].argmax()) + 2)
     return round(float(np.mean(found)))
 
 
 def silhouette_k(X: Array, n_classes: int, seed: int) -> int:
-    """Return the k, on a logarithmic grid, whose K-Means has the best silhouette; on 2,000 rows at most.
+    """Return the k on a logarithmic grid at which K-Means has the best silhouette; on at most 2,000 rows.
 
     Examples
     --------
@@ -93,7 +94,7 @@ def silhouette_k(X: Array, n_classes: int, seed: int) -> int:
     4
     """
     rng = np.random.default_rng(seed)
-    units = unit_rows(X) if len(X) <= SILHOUETTE_ROWS else take_units(X, rng.choice(len(X), SILHOUETTE_ROWS, False))
+    units = unit_rows(X if len(X) <= SILHOUETTE_ROWS else X[rng.choice(len(X), SILHOUETTE_ROWS, False)])
     highest = min(SILHOUETTE_HIGHEST, len(units) // 4)
     grid = np.unique(np.geomspace(2, max(2, highest), SILHOUETTE_STEPS).round().astype(int)).tolist()
 
@@ -104,7 +105,7 @@ def silhouette_k(X: Array, n_classes: int, seed: int) -> int:
 
 
 def constant_k(X: Array, n_classes: int, seed: int) -> int:
-    """Return the same k whatever the data."""
+    """Return the same k for all data."""
     return CONSTANT
 
 
@@ -112,7 +113,7 @@ def scores(found: Clustering, X: Array, truth: NDArray[np.intp], seed: int) -> d
     """Return k, the share of noise and every metric of a clustering."""
     row = evaluate(X, found.labels, truth, random_state=seed)
     n_classes = int(row["n_classes"])
-    # Rows left out as noise are scored like a cluster of their own, but are not counted as one.
+    # Noise is scored as one more cluster, but not counted as one.
     row["k_relative_error"] = abs(found.k - n_classes) / n_classes
     metrics = {metric: rounded(row[metric]) for metric in METRICS}
     return {"k": found.k, "noise": rounded(float(np.mean(found.labels == NOISE))), **metrics}
@@ -155,6 +156,6 @@ ALGORITHMS = {
     "evoc": _rival("evoc"),
     "umap_hdbscan": _rival("umap_hdbscan"),
 }
-"""In the order of the tables: the paper's six, then the references."""
+"""In the order of the tables: the paper's six algorithms, then the references."""
 
 TITLES = {name: algorithm.title for name, algorithm in ALGORITHMS.items()}

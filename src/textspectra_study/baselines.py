@@ -1,4 +1,4 @@
-"""Other people's clusterings that need no k: one call signature, the configurations of the paper's Appendix A."""
+"""The paper's rivals, which need no k, with one call signature and the settings of the paper's Appendix A."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from textspectra.arrays.rows import unit_rows
-from textspectra.errors import UserError
-from textspectra.granularity.laplacian import cosine_graph
-from textspectra.validation import check_embeddings, require
+from textspectra import UserError
+
+from .extra import require
+from .similarities import unit_rows, zscored_graph
 
 NOISE = -1
-"""The label of rows that an algorithm puts into no cluster."""
+"""The label of noise: rows that belong to no cluster."""
 
 
 class Baseline(NamedTuple):
@@ -25,13 +25,13 @@ class Baseline(NamedTuple):
     Attributes
     ----------
     title : str
-        Its name for people.
+        Its name in tables.
     cluster : callable
-        ``cluster(units, seed)`` returns one label a row.
+        ``cluster(units, seed)`` returns one label per row.
     packages : tuple of str
-        What it is made with; their versions decide its outcome.
+        The packages that implement it; their versions decide the outcome.
     max_rows : int or None
-        Where time or memory grow with the square of the rows: how many are still reasonable.
+        A limit for algorithms whose time or memory grows with the square of the rows.
     """
 
     title: str
@@ -41,16 +41,16 @@ class Baseline(NamedTuple):
 
 
 class Clustering(NamedTuple):
-    """What a baseline found: a label for each row, -1 for noise, and the number of clusters without the noise."""
+    """One label per row, -1 for noise, and the number of clusters without the noise."""
 
     labels: NDArray[np.intp]
     k: int
 
 
 def run_baseline(name: str, X: ArrayLike, *, random_state: int = 0) -> Clustering:
-    """Cluster embeddings by one of the algorithms with which the paper compares.
+    """Cluster embeddings with one of the paper's rivals, or one of two later ones.
 
-    Rows are scaled to unit length first, so that Euclidean and cosine neighbours are the same.
+    Rows are scaled to unit length first, so that Euclidean and cosine distances give the same neighbours.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def run_baseline(name: str, X: ArrayLike, *, random_state: int = 0) -> Clusterin
         (default preference), ``"leiden"`` (CPM at resolution 1 on the z-scored, rectified cosine graph); and, beyond
         the paper, ``"evoc"`` and ``"umap_hdbscan"`` (what BERTopic runs by default).
     X : array-like of shape (n, d)
-        Embeddings.
+        Embeddings, without rows of zeros.
     random_state : int, default=0
 
     Returns
@@ -69,8 +69,10 @@ def run_baseline(name: str, X: ArrayLike, *, random_state: int = 0) -> Clusterin
 
     Raises
     ------
+    UserError
+        If there is no such rival, or a row is all zeros.
     ModuleNotFoundError
-        Where a package is missing; the message is the line that installs it.
+        If a package is missing; the message says how to install it.
 
     Examples
     --------
@@ -80,7 +82,7 @@ def run_baseline(name: str, X: ArrayLike, *, random_state: int = 0) -> Clusterin
     """
     if name not in BASELINES:
         raise UserError(f"There is no baseline {name!r}; there are {', '.join(BASELINES)}.")
-    labels = BASELINES[name].cluster(unit_rows(check_embeddings(X)), random_state)
+    labels = BASELINES[name].cluster(unit_rows(X), random_state)
     return Clustering(labels, len(np.unique(labels[labels != NOISE])))
 
 
@@ -94,7 +96,7 @@ def _optics(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
     from sklearn.cluster import OPTICS
 
     with warnings.catch_warnings(), np.errstate(divide="ignore"):
-        # Equal rows have a reachability of zero, and the ratio of two of them is not needed.
+        # Equal rows have a reachability of zero, and OPTICS divides by it.
         warnings.simplefilter("ignore", RuntimeWarning)
         return _codes(OPTICS(min_samples=2, cluster_method="xi").fit_predict(units))
 
@@ -103,15 +105,15 @@ def _affinity_propagation(units: NDArray[np.float32], seed: int) -> NDArray[np.i
     from sklearn.cluster import AffinityPropagation
 
     with warnings.catch_warnings():
-        # Where it does not converge it says so by labelling every row as noise, and that is what is scored.
+        # Without convergence all rows are labelled as noise, and scored as such.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return _codes(AffinityPropagation(random_state=seed).fit_predict(units))
 
 
 def _leiden(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
-    igraph = require("igraph", extra="study")
-    leidenalg = require("leidenalg", extra="study")
-    weights = np.triu(cosine_graph(units, zscore=True), 1)
+    igraph = require("igraph")
+    leidenalg = require("leidenalg")
+    weights = np.triu(zscored_graph(units), 1)
     edges = np.argwhere(weights)
     graph = igraph.Graph(len(units), edges)
     partition = leidenalg.find_partition(
@@ -125,16 +127,16 @@ def _leiden(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
 
 
 def _evoc(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
-    evoc = require("evoc", extra="study")
+    evoc = require("evoc")
     return _codes(evoc.EVoC(random_state=seed).fit_predict(units))
 
 
 def _umap_hdbscan(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
-    umap = require("umap", extra="study")
+    umap = require("umap")
     from sklearn.cluster import HDBSCAN
 
     with warnings.catch_warnings():
-        # A seed means one thread, which umap-learn warns about.
+        # umap-learn warns that a seed means a single thread.
         warnings.simplefilter("ignore", UserWarning)
         flat = umap.UMAP(
             n_neighbors=15, n_components=5, min_dist=0.0, metric="cosine", random_state=seed

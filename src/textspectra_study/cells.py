@@ -1,4 +1,4 @@
-"""One cell in a process of its own, with limits on time and memory, so that what goes wrong there stays there."""
+"""One cell in a process of its own, with limits on time and memory; a crash ends only that cell."""
 
 from __future__ import annotations
 
@@ -19,29 +19,28 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from textspectra.arrays.rows import nonzero_rows
-
 from .results import OK
 from .tasks import TASKS
+from .variants import with_direction
 
 MEGABYTE = 2**20
 
 GRACE_SECONDS = 5
-"""How long a process that has told its outcome may take to tidy up."""
+"""How long a process may take to exit after it has sent its outcome."""
 
 
 class Work(NamedTuple):
-    """What a process needs for one cell.
+    """The input of one cell.
 
     Attributes
     ----------
     task : str
     vectors : Path
-        A file of vectors ...
+        A file of vectors.
     positions : ndarray of int
-        ... and the rows of it that are the variant.
+        Its rows that belong to the variant.
     truth : ndarray of int
-        Their classes.
+        The classes of these rows.
     seed : int
     """
 
@@ -53,14 +52,14 @@ class Work(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What one cell may use: seconds, and gigabytes of memory."""
+    """The most that one cell may use: seconds, and gigabytes of memory."""
 
     seconds: float
     gigabytes: float
 
 
 class CellProcess:
-    """A cell under way.
+    """A cell that is being computed.
 
     Parameters
     ----------
@@ -73,13 +72,13 @@ class CellProcess:
         self.connection, theirs = context.Pipe()
         self._limits = limits
         self._process = context.Process(target=_serve, args=(theirs, work, limits), daemon=True)
-        with _ctrl_c_held_back():
+        with _ctrl_c_delayed():
             self._process.start()
         theirs.close()
         self.deadline = time.monotonic() + limits.seconds
 
     def outcome(self) -> Mapping[str, Any]:
-        """Return what came out; to be called when the connection has something to say, or has ended."""
+        """Return the outcome; call it when the connection is ready to be read."""
         try:
             received: Mapping[str, Any] = self.connection.recv()
         except (EOFError, ConnectionError):
@@ -90,7 +89,7 @@ class CellProcess:
         return received
 
     def stop(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         self._process.kill()
         self._process.join()
         self.connection.close()
@@ -113,7 +112,7 @@ def failure(status: str) -> dict[str, Any]:
 
 
 def _context() -> Any:
-    """Return how processes are started: from a server that has imported everything, where the system has that."""
+    """Return how processes start: forked from a server that has imported everything, if the system has that."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -122,40 +121,46 @@ def _context() -> Any:
 
 
 @contextmanager
-def _ctrl_c_held_back() -> Iterator[None]:
-    """Let processes that begin here inherit a deaf ear: Ctrl-C reaches the whole group; the study stops its cells.
+def _ctrl_c_delayed() -> Iterator[None]:
+    """Delay Ctrl-C in this process, and let processes that start here ignore it: the study stops its cells itself.
 
-    This process hears what was held back a moment later.
+    A signal mask is inherited by new processes, but other threads of this process still receive Ctrl-C and pass it on
+    to the main thread. So a handler is needed too.
     """
-    if not hasattr(signal, "pthread_sigmask"):
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
         yield
         return
-    resource_tracker.ensure_running()  # its first start would let Ctrl-C through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    resource_tracker.ensure_running()  # its first start would unblock Ctrl-C
+    received: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, frame: received.append(number))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, handler)
+        if received:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _serve(connection: Connection, work: Work, limits: Limits) -> None:
     threading.Thread(target=_end_with_parent, args=(connection,), daemon=True).start()
-    for variable in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):  # read by what is imported from here on
+    for variable in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):  # read by packages that are imported later
         os.environ[variable] = "1"
     _limit_memory(limits.gigabytes)
     try:
         outcome = _compute(work)
     except MemoryError:
         outcome = failure(f"out of memory (limit {limits.gigabytes:g} GB)")
-    except Exception as error:  # whatever it is, it belongs into the row of this cell
-        said = " ".join(str(error).split())
-        lacking = "memory" in said.lower()
-        outcome = failure(f"{'out of memory' if lacking else 'failed'}: {type(error).__name__}: {said}"[:300])
+    except Exception as error:  # any error is the outcome of this cell
+        message = " ".join(str(error).split())
+        kind = "out of memory" if "memory" in message.lower() else "failed"
+        outcome = failure(f"{kind}: {type(error).__name__}: {message}"[:300])
     connection.send(outcome)
 
 
 def _end_with_parent(connection: Connection) -> None:
-    """Wait for the other end to close, which it does when the study is killed, and go too."""
+    """Exit when the other end of the connection closes, as it does when the study is killed."""
     try:
         connection.poll(None)
     finally:
@@ -166,25 +171,23 @@ def _compute(work: Work) -> dict[str, Any]:
     from threadpoolctl import threadpool_limits
 
     warnings.simplefilter("ignore")
-    X = np.load(work.vectors, mmap_mode="r")[work.positions]
-    usable = nonzero_rows(X)
-    X, truth = X[usable], work.truth[usable]
+    X, truth = with_direction(np.load(work.vectors, mmap_mode="r")[work.positions], work.truth)
     task = TASKS[work.task]
     with threadpool_limits(1):
-        start = time.process_time()  # of this process alone, however busy the machine is
+        start = time.process_time()  # does not depend on how busy the machine is
         found = task.compute(X, truth, work.seed)
         seconds = time.process_time() - start
         peak = _peak_memory()
-        values = task.tell(found, X, truth, work.seed)
+        values = found if task.score is None else task.score(found, X, truth, work.seed)
     return {"status": OK, "values": values, "seconds": round(seconds, 3), "peak_mb": round(peak, 1)}
 
 
 def _limit_memory(gigabytes: float) -> None:
     try:
         import resource
-    except ModuleNotFoundError:  # Windows knows no such limits
+    except ModuleNotFoundError:  # Windows has no such limits
         return
-    # Address space is reserved generously by threads and memory maps; data is what is really asked for.
+    # Threads and memory maps reserve much more address space than they use, so limit the data where possible.
     kind = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
     limit = int(gigabytes * 2**30)
     _, highest = resource.getrlimit(kind)

@@ -1,4 +1,4 @@
-"""`textspectra study`: the paper's experiments on the data and models at hand."""
+"""`textspectra study`: run the paper's experiments, and write the page about them."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from typing import Any
 
 import click
 
-from textspectra.cli.common import check_folder, overwrite_option, quiet_option, seed_option
+from textspectra import UserError
+
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors and warnings.")
 
 
 @click.group("study")
 def command() -> None:
-    """Compare clusterings on labelled sets as the paper does, and put the numbers beside the paper's.
+    """Compare clustering algorithms on labelled datasets as the paper does.
 
-    `run` computes, and can be stopped and taken up at any time; `report` writes the page.
+    `run` computes the numbers; it can be stopped and continued at any time. `report` writes a page with the numbers
+    beside the paper's.
     """
 
 
-@command.command("run", short_help="Compute what is missing of a study.")
+@command.command("run", short_help="Compute the missing cells of a study.")
 @click.argument("folder", metavar="STUDY", type=click.Path(path_type=Path))
 @click.option(
     "--data",
@@ -31,7 +34,7 @@ def command() -> None:
 @click.option(
     "--sets",
     metavar="NAME,...",
-    help="Some of the paper's sets, or of the files. [default: the paper's six, or every file if none is there]",
+    help="Names of the paper's datasets or of files. [default: the paper's six, or all files if none of them is there]",
 )
 @click.option("--models", metavar="NAME,...", default="wordllama", show_default=True, help="See `textspectra models`.")
 @click.option(
@@ -40,26 +43,25 @@ def command() -> None:
     multiple=True,
     help="Leave out samples with more rows, for all models or for one. May be given several times.",
 )
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Cells at a time. [default: one a core]")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Cells in parallel. [default: one per core]")
 @click.option("--timeout", type=click.FloatRange(min=1), default=1800, show_default=True, help="Seconds for one cell.")
 @click.option("--memory", type=click.FloatRange(min=0.5), default=8, show_default=True, help="Gigabytes for one cell.")
-@click.option("--retry", is_flag=True, help="Compute cells again that failed or ran into a limit.")
-@seed_option
+@click.option("--retry", is_flag=True, help="Compute cells again that failed or hit a limit.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same numbers.")
 @quiet_option
 def run_command(
     folder: Path, data: Path | None, sets: str | None, models: str, max_size: tuple[str, ...], jobs: int | None,
     timeout: float, memory: float, retry: bool, seed: int, quiet: bool,
 ) -> None:  # fmt: skip
-    """Compute every cell of a study, or those that are missing, and keep them in the folder STUDY.
+    """Compute the missing cells of a study, and store them in the folder STUDY.
 
-    It can be stopped at any time; the same command goes on where it stopped.
+    It can be stopped at any time; the same command continues.
     """
     from .cells import Limits
     from .run import run_study
 
-    check_folder(folder)
     for_all, for_some = _sizes(max_size)
-    with _Shown(quiet=quiet) as progress:
+    with _ProgressBar(quiet=quiet) as progress:
         results = run_study(
             folder,
             data=data,
@@ -75,37 +77,37 @@ def run_command(
         )
     if not quiet:
         without = sum(not cell.ok for cell in results.cells)
-        which = f"{without:,} of them without numbers, each with the reason" if without else "all with numbers"
+        which = f"{without:,} of them without numbers (the report says why)" if without else "all with numbers"
         click.echo(f"{len(results.cells):,} cells in {folder}, {which}.")
-        click.echo(f"Now: textspectra study report {folder}")
+        click.echo(f"Next: textspectra study report {folder}")
 
 
 @command.command("report", short_help="Write the page of a study.")
 @click.argument("folder", metavar="STUDY", type=click.Path(path_type=Path))
 @click.option(
-    "--out", metavar="FOLDER", type=click.Path(path_type=Path), help="Where the page goes. [default: STUDY/report]"
+    "--out", metavar="FOLDER", type=click.Path(path_type=Path), help="The folder of the page. [default: STUDY/report]"
 )
-@overwrite_option
+@click.option("--overwrite", is_flag=True, help="Replace an existing page.")
 @quiet_option
 def report_command(folder: Path, out: Path | None, overwrite: bool, quiet: bool) -> None:
-    """Write the page of a study: every table and figure of the paper, ours beside the paper's, claim by claim."""
-    from textspectra.io import output_paths_free
-
+    """Write the page of a study: the paper's claims, tables and figures, each beside our numbers."""
     from .page import OUTPUTS, write_page
     from .store import Store
 
     target = out or folder / "report"
     results = Store(folder).read()
-    output_paths_free([target / name for name in OUTPUTS], overwrite=overwrite)
+    existing = [str(target / name) for name in OUTPUTS if (target / name).exists()]
+    if existing and not overwrite:
+        raise UserError(f"Use --overwrite or another --out; there is already {', '.join(existing)}.")
     written = write_page(results, target)
     if not quiet:
-        click.echo(f"{len(results.cells):,} of {results.n_planned:,} cells; look at {written[0]}")
+        click.echo(f"{len(results.cells):,} of {results.n_planned:,} cells; open {written[0]}")
 
 
 def _names(listed: str) -> list[str]:
     names = [name.strip() for name in listed.split(",") if name.strip()]
     if not names:
-        raise click.UsageError("A list of names is empty; separate names by commas.")
+        raise click.UsageError("A list of names is empty. Separate names by commas.")
     return names
 
 
@@ -123,8 +125,8 @@ def _sizes(given: tuple[str, ...]) -> tuple[int | None, dict[str, int]]:
     return for_all, for_some
 
 
-class _Shown:
-    """Shows on standard error how far a study is: a bar for people, a line a minute for log files."""
+class _ProgressBar:
+    """Shows progress on standard error: a bar in a terminal, one line per minute in a log file."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -132,7 +134,7 @@ class _Shown:
         self._task: Any = None
         self._last_line = time.monotonic()
 
-    def __enter__(self) -> _Shown:
+    def __enter__(self) -> _ProgressBar:
         if not self._quiet and sys.stderr.isatty():
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -140,7 +142,7 @@ class _Shown:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
             self._bars = Progress(*columns, console=Console(stderr=True), transient=True)
             self._bars.start()
-            self._task = self._bars.add_task("reading the sets", total=None)
+            self._task = self._bars.add_task("reading the datasets", total=None)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -148,11 +150,11 @@ class _Shown:
             self._bars.stop()
 
     def embedding(self, what: str, done: int, total: int) -> None:
-        """Show how many texts have their vectors."""
+        """Show how many texts are embedded."""
         self._show(f"embedding {what}", done, total)
 
     def computing(self, done: int, total: int, seconds_left: float | None) -> None:
-        """Show how many cells are finished, and about how long the others take."""
+        """Show how many cells are finished, and the time left."""
         left = "" if seconds_left is None else f", about {_duration(seconds_left)} left"
         self._show(f"computing{left}", done, total)
 

@@ -1,4 +1,4 @@
-"""Labelled sets: the paper's six, from a local folder or the hub, and any other folder of texts and labels."""
+"""Labelled datasets: the paper's six, from a folder or the Hugging Face hub, or any files of texts and labels."""
 
 from __future__ import annotations
 
@@ -16,23 +16,22 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from textspectra.errors import UserError
-from textspectra.io import read_table
-from textspectra.validation import require
+from textspectra import UserError, read_table
 
+from .extra import require
 from .results import DatasetFacts
 
 DATA_VARIABLE = "TEXTSPECTRA_DATA"
-"""The environment variable that names the folder of the sets."""
+"""The environment variable with the folder of the datasets."""
 
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".csv.gz", ".tsv.gz", ".jsonl.gz")
 
 SIZES = (500, 1_000, 2_000, 5_000, 10_000, 50_000, 100_000, 300_000)
-"""Sizes of the samples of a large set."""
+"""Sample sizes of a large dataset."""
 
 
 class HubSource(NamedTuple):
-    """Where a set is on the Hugging Face hub: its repository, the folder of Parquet files, and their columns."""
+    """A dataset on the Hugging Face hub: its repository, the folder of its Parquet files, and their columns."""
 
     repository: str
     folder: str
@@ -41,7 +40,7 @@ class HubSource(NamedTuple):
 
 
 class PaperSet(NamedTuple):
-    """One of the paper's sets: the names of its files, largest first, its place on the hub, its sample sizes."""
+    """One of the paper's datasets: possible file names, largest first; its place on the hub; its sample sizes."""
 
     name: str
     title: str
@@ -82,18 +81,18 @@ class Dataset(NamedTuple):
     Attributes
     ----------
     name, title : str
-        How it is called in files, and for people.
+        Its name in files, and on the page.
     texts : list of str
     labels : ndarray of int
         The class of each text.
     sizes : tuple of int
-        The sizes at which it is sampled; none to take it whole.
+        The sizes of its samples; empty for a dataset without subsampling.
     source : str
-        The file, or the name on the hub.
+        The name of its file, or of its repository on the hub.
     file : Path or None
-        Where the file is.
+        The file.
     file_rows : ndarray of int
-        The row of the source that each text stood in.
+        The row of each text in the source.
     """
 
     name: str
@@ -107,16 +106,16 @@ class Dataset(NamedTuple):
 
 
 def load_datasets(names: Sequence[str] | None = None, folder: Path | None = None) -> list[Dataset]:
-    r"""Read the sets of a study.
+    r"""Read the datasets of a study.
 
     Parameters
     ----------
     names : sequence of str, optional
-        Names of the paper's sets, or of files in the folder without their endings. By default the paper's six,
-        or, in a folder that has none of them, every file.
+        Names of the paper's datasets, or of files in the folder without their suffixes. The default is the paper's
+        six, or every file of a folder that has none of them.
     folder : Path, optional
-        Where to look first; the environment variable TEXTSPECTRA_DATA by default. The paper's sets that are not
-        there are fetched from the Hugging Face hub.
+        The folder of the files; by default the environment variable TEXTSPECTRA_DATA. If a dataset of the paper is
+        not there, it is downloaded from the Hugging Face hub.
 
     Returns
     -------
@@ -139,7 +138,7 @@ def load_datasets(names: Sequence[str] | None = None, folder: Path | None = None
 
 
 def describe(dataset: Dataset) -> DatasetFacts:
-    """Count what the paper's Table 1 shows of a set.
+    """Count what the paper's Table 1 shows.
 
     Examples
     --------
@@ -165,18 +164,18 @@ def describe(dataset: Dataset) -> DatasetFacts:
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    """Return the tables in a folder by their names without the ending."""
+    """Return the tables in a folder by their names without suffixes."""
     if not folder.is_dir():
-        raise UserError(f"There is no folder {folder}. Give the folder of the labelled sets with --data.")
+        raise UserError(f"There is no folder {folder}. Give the folder of the labelled datasets with --data.")
     found: dict[str, Path] = {}
     for suffix in SUFFIXES:
         for path in sorted(folder.glob(f"[!.]*{suffix}")):
             other = found.setdefault(path.name.removesuffix(suffix), path)
             if other != path:
-                raise UserError(f"{other} and {path.name} would be sets of the same name; rename one of them.")
+                raise UserError(f"{other} and {path.name} would be datasets of the same name; rename one of them.")
     if not found:
         raise UserError(
-            f"The folder {folder} has no data: put files with the columns text and label there "
+            f"The folder {folder} has no data. Put files with the columns text and label there "
             f"({', '.join(SUFFIXES[:4])})."
         )
     return found
@@ -187,15 +186,15 @@ def _find(name: str, files: dict[str, Path], folder: Path | None) -> Dataset:
     if paper_set is None:
         if name not in files:
             known = ", ".join([*(one.name for one in PAPER_SETS), *files])
-            raise UserError(f"There is no set {name!r}. Known are: {known}.")
+            raise UserError(f"There is no dataset {name!r}; there are {known}.")
         return _dataset(name, name, _local_table(files[name]), SIZES, files[name])
     there = next((stem for stem in paper_set.files if stem in files), None)
     if there is not None:
         return _dataset(name, paper_set.title, _local_table(files[there]), paper_set.sizes, files[there])
     if paper_set.hub is None:
         raise UserError(
-            f"{paper_set.title} is not on the Hugging Face hub: put {paper_set.files[0]}.parquet, with the columns "
-            f"text and label, into {folder or 'a folder that --data names'}, or choose other sets with --sets."
+            f"{paper_set.title} is not on the Hugging Face hub. Put {paper_set.files[0]}.parquet, with the columns "
+            f"text and label, into {folder or 'a folder and name it with --data'}, or choose others with --sets."
         )
     return _dataset(name, paper_set.title, _hub_table(paper_set.hub), paper_set.sizes, paper_set.hub.repository)
 
@@ -214,8 +213,8 @@ def _local_table(path: Path) -> pa.Table:
 
 
 def _hub_table(hub: HubSource) -> pa.Table:
-    """Fetch a set, or find it in the hub's own cache, as the Parquet files that the hub makes of every set."""
-    snapshot_download = require("huggingface_hub", extra="study").snapshot_download
+    """Download a dataset, or find it in the local cache of the hub; the hub has every dataset as Parquet files."""
+    snapshot_download = require("huggingface_hub").snapshot_download
     try:
         snapshot = snapshot_download(
             hub.repository,
@@ -225,15 +224,15 @@ def _hub_table(hub: HubSource) -> pa.Table:
         )
     except (OSError, ValueError, RuntimeError) as error:
         raise UserError(
-            f"{hub.repository} could not be fetched from the Hugging Face hub ({type(error).__name__}). Put the set "
-            "into a folder that --data names, or choose other sets with --sets."
+            f"{hub.repository} could not be downloaded from the Hugging Face hub ({type(error).__name__}). Put the "
+            "dataset into a folder and name it with --data, or choose other datasets with --sets."
         ) from error
     parts = sorted(Path(snapshot, hub.folder).glob("*.parquet"))
     if not parts:
         raise UserError(f"{hub.repository} has no folder {hub.folder} on the Hugging Face hub any more.")
     table = pa.concat_tables(pq.read_table(part, columns=[hub.text, hub.label]) for part in parts)
     columns = [table.column(name).combine_chunks() for name in (hub.text, hub.label)]
-    if pa.types.is_list(columns[0].type):  # the benchmark's clustering sets hold many texts a row
+    if pa.types.is_list(columns[0].type):  # MTEB's clustering datasets hold many texts per row
         columns = [pc.list_flatten(column) for column in columns]
     return pa.table(dict(zip(("text", "label"), columns, strict=True)))
 
@@ -253,11 +252,11 @@ def _dataset(name: str, title: str, table: pa.Table, sizes: tuple[int, ...], ori
     if alone is not None:
         row = next(row for row in used if labels[row] == alone)
         raise UserError(
-            f"{source}: the label {alone!r} has one member (row {row + 1:,}); a class needs at least 2. Remove that "
-            "row, or give it another label."
+            f"{source}: only row {row + 1:,} has the label {alone!r}; a class needs at least 2 rows. Remove that row, "
+            "or give it another label."
         )
     if len(members) < 2:
-        raise UserError(f"{source}: at least 2 different labels are needed, and it has {', '.join(members) or 'none'}.")
+        raise UserError(f"{source}: at least 2 different labels are needed; it has {', '.join(members) or 'none'}.")
     codes = {label: code for code, label in enumerate(sorted(members))}
     return Dataset(
         name=name,

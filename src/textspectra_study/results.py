@@ -1,4 +1,4 @@
-"""What a study knows: the sets, their samples, and the outcome of every cell."""
+"""The results of a study: its datasets, their samples, and the outcome of every cell."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 OK = "ok"
-"""The status of a cell that came to its end; any other status is the reason why there are no numbers."""
+"""The status of a cell with numbers; any other status is the reason why it has none."""
 
 EXTRINSIC = ("ari", "nmi", "homogeneity", "completeness", "fowlkes_mallows")
 INTRINSIC = ("silhouette", "davies_bouldin", "calinski_harabasz", "cohesion_ratio")
@@ -18,7 +18,7 @@ LOWER_IS_BETTER = frozenset({"k_relative_error", "davies_bouldin"})
 
 
 def rounded(value: float) -> float | None:
-    """Cut off what differs between machines; JSON has no NaN.
+    """Round to 6 digits, which all machines agree on; NaN becomes None, because JSON has no NaN.
 
     Examples
     --------
@@ -29,20 +29,20 @@ def rounded(value: float) -> float | None:
 
 
 class DatasetFacts(NamedTuple):
-    """A row of the paper's Table 1: what can be counted in a labelled set.
+    """A row of the paper's Table 1: counts of a labelled dataset.
 
     Attributes
     ----------
     name, title : str
-        How it is called in files, and for people.
+        Its name in files, and on the page.
     instances, classes : int
     mean_words : float
     imbalance : float
         The coefficient of variation of the class sizes.
     source : str
-        The file, or the name on the hub, that it was read from.
+        The name of its file, or of its repository on the hub.
     digest : str
-        Stands for its texts and labels, in order.
+        A digest of its texts and labels, in order.
     """
 
     name: str
@@ -56,17 +56,17 @@ class DatasetFacts(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """One sample of a set: the rows follow from the set's digest, the kind, the size and the seed.
+    """One sample of a dataset; dataset, kind, size and seed determine its rows.
 
     Attributes
     ----------
     dataset : str
-        The name of the set.
+        The name of the dataset.
     kind : {"random", "stratified", "whole"}
     size : int
         Number of rows.
     classes : int
-        Classes that occur among them.
+        Number of classes among them.
     seed : int
     """
 
@@ -78,7 +78,7 @@ class Variant(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What the variant is called in tables.
+        """The name of the variant in tables.
 
         Examples
         --------
@@ -90,7 +90,7 @@ class Variant(NamedTuple):
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a study consists of, written before anything runs.
+    """The plan of a study, written before anything runs.
 
     Attributes
     ----------
@@ -101,9 +101,9 @@ class Manifest:
     max_size : int or None
         Larger samples were left out.
     max_size_of : mapping of str to int
-        The same for some models.
+        The same for single models.
     versions : mapping of str to str
-        The packages with which the cells were computed.
+        Versions of the packages that computed the cells.
     """
 
     datasets: tuple[DatasetFacts, ...]
@@ -128,11 +128,11 @@ class Cell:
     status : str
         ``"ok"``, or why there are no values.
     values : dict
-        What came out, as plain JSON values; the same for the same seed.
+        The outcome as plain JSON values; the same for the same seed.
     seconds : float
-        How long the task took, as time of one core.
+        CPU time of the task.
     peak_mb : float
-        The most memory that its process had.
+        Peak memory of its process.
     """
 
     variant: Variant
@@ -145,20 +145,20 @@ class Cell:
 
     @property
     def ok(self) -> bool:
-        """Whether there are values."""
+        """Whether the cell has values."""
         return self.status == OK
 
 
 @dataclass(frozen=True)
 class Results:
-    """A manifest and the cells that are finished, in the order of the manifest.
+    """The manifest and the finished cells, in the order of the manifest.
 
     Attributes
     ----------
     manifest : Manifest
     cells : sequence of Cell
     n_planned : int
-        How many cells there will be when the study is complete.
+        How many cells the complete study has.
     """
 
     manifest: Manifest
@@ -166,5 +166,5 @@ class Results:
     n_planned: int
 
     def of(self, *tasks: str) -> Iterator[Cell]:
-        """Yield the cells of some tasks, whatever their status."""
+        """Yield the cells of some tasks, with any status."""
         return (cell for cell in self.cells if cell.task in tasks)

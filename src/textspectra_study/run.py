@@ -1,4 +1,4 @@
-"""A study from its beginning to its end: plan, embed, and compute every cell that is not there yet."""
+"""Run a study: plan it, embed the texts, and compute every cell that is missing."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from textspectra.embedding import load_backend
-from textspectra.embedding.base import Backend
-from textspectra.errors import UserError
+from textspectra import Backend, UserError, load_backend
 
 from .cells import CellProcess, Limits, Work, failure
 from .datasets import Dataset, describe, load_datasets
@@ -31,17 +29,17 @@ PACKAGES = (
     "textspectra", "numpy", "scipy", "scikit-learn", "igraph", "leidenalg", "evoc", "umap-learn", "wordllama",
     "sentence-transformers",
 )  # fmt: skip
-"""What the numbers come from; their versions are written down."""
+"""The packages behind the numbers; the manifest records their versions."""
 
 
 class Progress(Protocol):
-    """What is told while a study runs."""
+    """Receives the progress of a study."""
 
     def embedding(self, what: str, done: int, total: int) -> None:
-        """So many texts of a set have their vectors."""
+        """Report how many texts of a dataset are embedded."""
 
     def computing(self, done: int, total: int, seconds_left: float | None) -> None:
-        """So many cells are finished."""
+        """Report how many cells are finished."""
 
 
 class _Quiet:
@@ -64,28 +62,28 @@ def run_study(
     retry: bool = False,
     progress: Progress | None = None,
 ) -> Results:
-    """Compare the algorithms on labelled sets, or go on where an earlier run stopped.
+    """Compare the algorithms on labelled datasets, or continue an earlier run.
 
     Parameters
     ----------
     folder : Path
-        Where the study is, or will be.
+        The folder of the study; it need not exist yet.
     data, sets
-        Which labelled sets; see :func:`~textspectra_study.datasets.load_datasets`.
+        The labelled datasets; see :func:`~textspectra_study.datasets.load_datasets`.
     models : sequence of str, default=("wordllama",)
         Embedding models.
     max_size : int, optional
-        Leave out samples with more rows; a set that is taken whole is none.
+        Leave out samples with more rows. Datasets without subsampling are always included.
     max_size_of : mapping of str to int, optional
-        The same for some models: their cells say that they were not run.
+        The same for single models; the cells of larger samples are stored as not run.
     seed : int, default=0
         The same seed gives the same numbers.
     jobs : int, optional
-        Cells at a time, a core each; as many as there are cores by default.
+        How many cells run in parallel, one core each; by default one per core.
     limits : Limits
-        What one cell may use.
+        Time and memory of one cell.
     retry : bool, default=False
-        Compute cells again that failed, crashed or ran into a limit.
+        Compute cells again that failed, crashed or hit a limit.
     progress : Progress, optional
 
     Returns
@@ -95,35 +93,35 @@ def run_study(
     store = Store(folder)
     store.check()
     backends = {name: load_backend(name) for name in models}
-    strangers = set(max_size_of or {}) - set(backends)
-    if strangers:
+    unknown = set(max_size_of or {}) - set(backends)
+    if unknown:
         raise UserError(
-            f"There is a size for {', '.join(sorted(strangers))}, but the models are {', '.join(backends)}."
+            f"--max-size names {', '.join(sorted(unknown))}, which is not among the models: {', '.join(backends)}."
         )
     study = _Study(load_datasets(sets, data), backends, seed, max_size, max_size_of or {})
     store.begin(study.manifest, study.plan)
-    telling = progress or _Quiet()
+    progress = progress or _Quiet()
     waiting = []
     for planned in study.plan:
         cell = store.get(planned)
-        if cell is not None and not (retry and _went_wrong(cell.status)):
+        if cell is not None and not (retry and _failed(cell.status)):
             continue
         reason = study.why_not(planned)
         if reason is None:
             waiting.append(planned)
         else:
             store.put(planned, failure(reason))
-    works = study.works(waiting, store.vectors, telling)
-    _Pool(store, works, jobs or os.cpu_count() or 1, limits, telling).run(waiting)
+    works = study.works(waiting, store.vectors, progress)
+    _Pool(store, works, jobs or os.cpu_count() or 1, limits, progress).run(waiting)
     return store.read()
 
 
-def _went_wrong(status: str) -> bool:
+def _failed(status: str) -> bool:
     return status != OK and not status.startswith("not run")
 
 
 class _Study:
-    """What there is to do, and where its rows come from."""
+    """The plan of a study, and the rows of every cell."""
 
     def __init__(
         self,
@@ -139,8 +137,7 @@ class _Study:
         if not variants:
             smallest = min(variant.size for variant in plan_variants(datasets, seed=seed))
             raise UserError(
-                f"There is no sample with at most {max_size:,} rows; the smallest has {smallest:,}. Give a larger "
-                "--max-size."
+                f"No sample has at most {max_size:,} rows; the smallest has {smallest:,}. Use a larger --max-size."
             )
         self.manifest = Manifest(
             datasets=tuple(facts.values()),
@@ -164,7 +161,7 @@ class _Study:
         ]
 
     def why_not(self, planned: Planned) -> str | None:
-        """Return the reason why a cell is not to be computed, if there is one."""
+        """Return the reason why a cell is skipped, or None."""
         if self._too_large(planned.variant, planned.model):
             return f"not run: n > {self.manifest.max_size_of[planned.model]:,} for {planned.model}"
         limit = TASKS[planned.task].max_rows
@@ -175,14 +172,14 @@ class _Study:
         return limit is not None and variant.size > limit and variant.kind != "whole"
 
     def works(self, waiting: Sequence[Planned], folder: Path, progress: Progress) -> dict[Planned, Work]:
-        """Embed the rows of all waiting cells, a set and a model at a time, and say which rows each cell has."""
+        """Embed the rows of all waiting cells, one dataset and model at a time, and return the input of each cell."""
         groups: dict[tuple[str, str], list[Planned]] = defaultdict(list)
         for planned in waiting:
             groups[planned.variant.dataset, planned.model].append(planned)
         works = {}
         for (name, model), cells in groups.items():
             dataset = self._datasets[name]
-            # Of finished variants too, so that a study that goes on finds the file of its beginning.
+            # Finished variants count too, so that a continued study finds the file of its first run.
             rows_of = {
                 variant: variant_rows(variant, dataset.labels)
                 for variant in self.manifest.variants
@@ -190,10 +187,10 @@ class _Study:
             }
             rows = np.unique(np.concatenate(list(rows_of.values())))
 
-            def tell(done: int, total: int, what: str = f"{dataset.title} with {model}") -> None:
+            def report(done: int, total: int, what: str = f"{dataset.title} with {model}") -> None:
                 progress.embedding(what, done, total)
 
-            file = make_vectors(dataset, self._sources[name, model], rows, folder, progress=tell)
+            file = make_vectors(dataset, self._sources[name, model], rows, folder, progress=report)
             for cell in cells:
                 mine = rows_of[cell.variant]
                 positions = np.searchsorted(rows, mine)
@@ -208,7 +205,7 @@ class _Running(NamedTuple):
 
 
 class _Pool:
-    """Keeps some processes busy with cells, small ones first, and stores what comes back."""
+    """Computes cells in parallel processes, small ones first, and stores the outcomes."""
 
     def __init__(
         self, store: Store, works: Mapping[Planned, Work], jobs: int, limits: Limits, progress: Progress
@@ -228,12 +225,12 @@ class _Pool:
                 self._collect()
                 unfinished = len(queue) + len(self._running)
                 self._progress.computing(len(waiting) - unfinished, len(waiting), self._seconds_left(queue))
-        finally:  # an error or Ctrl-C must leave no process behind
+        finally:  # leave no process behind after an error or Ctrl-C
             for running in self._running:
                 running.process.stop()
 
     def _collect(self) -> None:
-        """Wait until a cell has ended or has had its time."""
+        """Wait until a cell ends or its time is over."""
         next_deadline = min(running.process.deadline for running in self._running)
         ready = wait(
             [running.process.connection for running in self._running], max(0, next_deadline - time.monotonic())
@@ -252,7 +249,7 @@ class _Pool:
         self._taken[running.planned.task].append((running.planned.variant.size, took))
 
     def _seconds_left(self, queue: Sequence[Planned]) -> float | None:
-        """Guess from the finished cells how long the others take."""
+        """Estimate from the finished cells how long the others take."""
         if not self._taken:
             return None
         finished = [cell for cells in self._taken.values() for cell in cells]
@@ -266,9 +263,9 @@ class _Pool:
 
 
 def _time_at(size: int, finished: Sequence[tuple[int, float]]) -> float:
-    """Guess the time of a cell by a power of its size, fitted to those that are finished; linear with a single size.
+    """Estimate the time of a cell from finished ones, as a power of the size; linear if they all have one size.
 
-    Above 1.5 the power would be that of small samples, which grows faster than the larger ones that are still to come.
+    The power is at most 1.5: a fit to small samples overestimates how fast the time grows.
 
     Examples
     --------

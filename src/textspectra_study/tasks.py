@@ -1,4 +1,4 @@
-"""What can be computed in one cell of a study: an algorithm with its scores, or the material of a figure."""
+"""The tasks of a study: each algorithm with its scores, and the data behind each figure."""
 
 from __future__ import annotations
 
@@ -10,43 +10,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import ablations
-from .algorithms import ALGORITHMS, Algorithm, scores
-from .baselines import Clustering
+from .algorithms import ALGORITHMS, scores
 from .results import Variant
 
 REPRESENTATIVE_SIZE = 5000
-"""Ablations and profiles are made on the largest stratified sample up to this size, or the whole set."""
+"""Figures show the largest stratified sample up to this size, or the whole dataset."""
 
 Array = NDArray[np.float32]
 Values = dict[str, Any]
 
 
 class Task(NamedTuple):
-    """Something to compute for the rows of one variant.
+    """A computation on the rows of one variant.
 
     Attributes
     ----------
     compute : callable
         ``compute(X, truth, seed)``; its time and memory are measured.
-    tell : callable
-        ``tell(outcome, X, truth, seed)`` turns what was computed into plain JSON values; not measured.
-    code : tuple of str
-        The modules of its own whose code decides the outcome.
+    score : callable or None
+        ``score(outcome, X, truth, seed)`` turns the outcome into plain JSON values, and is not measured; None if the
+        outcome is plain already.
     packages : tuple of str
         Other packages whose versions decide the outcome.
     max_rows : int or None
-        More rows are not tried.
+        Larger samples are skipped.
     """
 
     compute: Callable[[Array, NDArray[np.intp], int], Any]
-    tell: Callable[[Any, Array, NDArray[np.intp], int], Values]
-    code: tuple[str, ...]
+    score: Callable[[Any, Array, NDArray[np.intp], int], Values] | None = None
     packages: tuple[str, ...] = ()
     max_rows: int | None = None
 
+    @property
+    def modules(self) -> list[str]:
+        """The modules that define its functions."""
+        functions = [getattr(self.compute, "func", self.compute), self.score]  # `func` is that of a partial
+        return sorted({function.__module__ for function in functions if function is not None})
+
 
 def representative(variants: Sequence[Variant]) -> list[Variant]:
-    """Return one sample of each set: the largest stratified one of at most 5,000 rows, or the whole set.
+    """Return one sample of each dataset: the largest stratified one of at most 5,000 rows, or the whole dataset.
 
     Examples
     --------
@@ -62,7 +65,7 @@ def representative(variants: Sequence[Variant]) -> list[Variant]:
 
 
 def tasks_of(variant: Variant, variants: Sequence[Variant]) -> list[str]:
-    """Return the names of the tasks for one of the variants of a study.
+    """Return the names of the tasks for one variant of a study.
 
     Examples
     --------
@@ -79,27 +82,18 @@ def tasks_of(variant: Variant, variants: Sequence[Variant]) -> list[str]:
     return names
 
 
-def _of(algorithm: Algorithm) -> Task:
-    def compute(X: Array, truth: NDArray[np.intp], seed: int) -> Clustering:
-        return algorithm.cluster(X, len(np.unique(truth)), seed)
-
-    code = ("textspectra_study/baselines.py", "textspectra_study/algorithms.py")
-    return Task(compute, scores, code, algorithm.packages, algorithm.max_rows)
-
-
-def _material(compute: Callable[[Array, NDArray[np.intp], int], Values]) -> Task:
-    return Task(compute, lambda outcome, X, truth, seed: outcome, ("textspectra_study/ablations.py",))
-
-
 TASKS = {
-    **{name: _of(algorithm) for name, algorithm in ALGORITHMS.items()},
     **{
-        f"sweep-{'zscore' if zscore else 'raw'}-{tau}": _material(partial(ablations.sweep, zscore=zscore, tau=tau))
+        name: Task(algorithm.compute, scores, algorithm.packages, algorithm.max_rows)
+        for name, algorithm in ALGORITHMS.items()
+    },
+    **{
+        f"sweep-{'zscore' if zscore else 'raw'}-{tau}": Task(partial(ablations.sweep, zscore=zscore, tau=tau))
         for zscore in (False, True)
         for tau in ablations.TAUS
     },
-    "profile-kmeans": _material(partial(ablations.profile, cuts=ablations.kmeans_cuts)),
-    "profile-hac": _material(partial(ablations.profile, cuts=ablations.hac_cuts)),
-    "similarity": _material(ablations.similarity),
-    "spectrum": _material(ablations.spectrum),
+    "profile-kmeans": Task(partial(ablations.profile, cuts=ablations.kmeans_cuts)),
+    "profile-hac": Task(partial(ablations.profile, cuts=ablations.hac_cuts)),
+    "similarity": Task(ablations.similarity),
+    "spectrum": Task(ablations.spectrum),
 }

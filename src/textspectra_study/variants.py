@@ -1,28 +1,32 @@
-"""Samples of the sets: which there are, and which rows each has."""
+"""Variants: the samples of each dataset, and the rows of each sample."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .datasets import Dataset
 from .results import Variant
+
+if TYPE_CHECKING:
+    from .datasets import Dataset
 
 
 def plan_variants(datasets: Sequence[Dataset], *, seed: int = 0, max_size: int | None = None) -> list[Variant]:
-    """List the samples of some sets: a random and a stratified one at each size, or the whole set where it is small.
+    """List the samples of some datasets: a random and a stratified one at each size, or all rows if it is small.
 
     Parameters
     ----------
     datasets : sequence of Dataset
     seed : int, default=0
     max_size : int, optional
-        Leave out larger samples; a set that is taken whole is none.
+        Leave out larger samples. Datasets without subsampling are always included.
 
     Examples
     --------
+    >>> from textspectra_study.datasets import Dataset
     >>> labels = np.arange(1200) % 3
     >>> large = Dataset("large", "Large", [""] * 1200, labels, (500, 1000, 2000), "a.csv", None, np.arange(1200))
     >>> [variant.name for variant in plan_variants([large], max_size=600)]
@@ -34,7 +38,7 @@ def plan_variants(datasets: Sequence[Dataset], *, seed: int = 0, max_size: int |
 
 
 def variant_rows(variant: Variant, labels: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the rows of a sample, in random order; the same on every machine.
+    """Return the rows of a sample, in random order. They are the same on every machine.
 
     Examples
     --------
@@ -43,7 +47,7 @@ def variant_rows(variant: Variant, labels: NDArray[np.intp]) -> NDArray[np.intp]
     >>> np.bincount(labels[rows])
     array([9, 3])
     """
-    # NumPy promises that the numbers of this generator never change; for its successors it does not.
+    # NumPy guarantees that this generator never changes; it does not for the newer ones.
     order = np.random.RandomState(variant.seed).permutation(len(labels))
     if variant.kind != "stratified":
         return order[: variant.size]
@@ -53,6 +57,18 @@ def variant_rows(variant: Variant, labels: NDArray[np.intp]) -> NDArray[np.intp]
     rank = np.empty(len(labels), np.intp)
     rank[by_class] = np.arange(len(labels)) - first[labels[order][by_class]]
     return order[rank < quota[labels[order]]]
+
+
+def with_direction(X: NDArray[np.float32], truth: NDArray[np.intp]) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
+    """Drop rows of zeros, which have no direction, and their classes.
+
+    Examples
+    --------
+    >>> with_direction(np.array([[0.0, 0.0], [0.0, 1.0]]), np.array([3, 4]))
+    (array([[0., 1.]]), array([4]))
+    """
+    usable = X.any(axis=1)
+    return X[usable], truth[usable]
 
 
 def _variants_of(dataset: Dataset, seed: int, max_size: int) -> Iterator[Variant]:
@@ -69,7 +85,7 @@ def _variants_of(dataset: Dataset, seed: int, max_size: int) -> Iterator[Variant
 
 
 def _quotas(members: NDArray[np.intp], size: int) -> NDArray[np.intp]:
-    """Share `size` rows among classes by their members: at least one each, the remainders to the largest fractions."""
+    """Divide `size` rows among classes in proportion, at least one each; largest fractions are rounded up."""
     shares = members * size / members.sum()
     quota: NDArray[np.intp] = np.maximum(1, np.floor(shares)).astype(np.intp)
     short = size - int(quota.sum())

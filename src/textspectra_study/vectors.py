@@ -1,36 +1,35 @@
-"""The embeddings of a study's rows: made once for each set and model, kept in the store as memory maps."""
+"""The embeddings of a study: made once for each dataset and model, kept in the store, read as memory maps."""
 
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from textspectra.embedding import embed_texts
-from textspectra.embedding.base import Backend, identity
-from textspectra.embedding.embed import Progress
-from textspectra.errors import UserError
-from textspectra.io.writing import replacing
+from textspectra import Backend, UserError, embed_texts
 
 from .datasets import Dataset
+from .files import make_folder, whole_file
 from .results import DatasetFacts
 
 
 class Source(NamedTuple):
-    """Where the vectors of one set come from: a model, and vectors of some rows that came with the set.
+    """Where the vectors of a dataset come from: a model, and vectors of some rows that came with the dataset.
 
     Attributes
     ----------
     backend : Backend
     ready : ndarray
-        Vectors that lie beside the set's file, as ``MODEL/FILE.npz`` with ``embedding`` and ``row``.
+        Vectors from ``MODEL/FILE.npz`` beside the dataset's file, which holds ``embedding`` and ``row``.
     ready_rows : ndarray of int
-        The rows of the set that they belong to.
+        The rows of the dataset that they belong to.
     key : str
-        Stands for the texts, the model and the ready vectors.
+        A digest of the texts, the model and the ready vectors.
     """
 
     backend: Backend
@@ -40,8 +39,9 @@ class Source(NamedTuple):
 
 
 def vector_source(dataset: Dataset, facts: DatasetFacts, model: str, backend: Backend) -> Source:
-    """Find out where the vectors of a set come from."""
-    digest = hashlib.sha256(facts.digest.encode() + identity(backend))
+    """Find the vectors that came with a dataset, and compute the key of its source."""
+    described = [facts.digest, backend.name, dict(backend.settings)]
+    digest = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
     shipped = dataset.file.parent / model / f"{dataset.file.name.partition('.')[0]}.npz" if dataset.file else None
     if shipped is None or not shipped.is_file():
         return Source(backend, np.zeros((0, 0), np.float32), np.zeros(0, np.intp), digest.hexdigest()[:32])
@@ -52,8 +52,8 @@ def vector_source(dataset: Dataset, facts: DatasetFacts, model: str, backend: Ba
         positions = np.full(max(int(dataset.file_rows.max()), int(file_rows.max())) + 1, -1)
     except (KeyError, ValueError, OSError) as error:
         raise UserError(
-            f"{shipped} cannot be used: it must hold `embedding` and `row`, as NumPy's savez writes them. Remove it "
-            "to embed the texts anew."
+            f"{shipped} cannot be used: it must hold `embedding` and `row`, written by numpy.savez. Remove the file to "
+            "embed the texts again."
         ) from error
     positions[dataset.file_rows] = np.arange(len(dataset.texts))
     rows = positions[file_rows]
@@ -61,9 +61,14 @@ def vector_source(dataset: Dataset, facts: DatasetFacts, model: str, backend: Ba
 
 
 def make_vectors(
-    dataset: Dataset, source: Source, rows: NDArray[np.intp], folder: Path, *, progress: Progress | None = None
+    dataset: Dataset,
+    source: Source,
+    rows: NDArray[np.intp],
+    folder: Path,
+    *,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Path:
-    """Return a file with the vectors of some rows of a set, in the order of the rows; made unless it is there.
+    """Return a file with the vectors of some rows of a dataset, in the order of the rows; make it if necessary.
 
     Parameters
     ----------
@@ -71,7 +76,7 @@ def make_vectors(
     source : Source
     rows : ndarray of int
     folder : Path
-        Where the file is, or will be.
+        The folder of the file.
     progress : callable, optional
         Called as ``progress(done, total)``.
     """
@@ -88,7 +93,7 @@ def make_vectors(
     vectors[~ready] = made
     if ready.any():
         vectors[ready] = source.ready[known[rows[ready]]]
-    folder.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as stream:
+    make_folder(folder)
+    with whole_file(path) as stream:
         np.save(stream, vectors)
     return path

@@ -9,7 +9,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import textspectra as ts
-from textspectra.estimators import agglomerative, kmeans
+from textspectra.clustering import centers
+from textspectra.estimators import agglomerative
 from textspectra.metrics import cohesion
 
 dask = pytest.importorskip("dask")
@@ -27,7 +28,7 @@ ANY_CHUNKS = pytest.mark.parametrize("sizes", CHUNKS.values(), ids=CHUNKS)
 @pytest.fixture(autouse=True)
 def small_limits(monkeypatch):
     """Let the paths for many rows be taken by few."""
-    monkeypatch.setattr(kmeans, "TRAINING_ROWS", 1500)
+    monkeypatch.setattr(centers, "TRAINING_ROWS", 1500)
     monkeypatch.setattr(agglomerative, "EXACT_ROWS", 2000)
     monkeypatch.setattr(agglomerative, "MICRO_CLUSTERS", 150)
     monkeypatch.setattr(cohesion, "EXACT_ROWS", 300)
@@ -179,8 +180,8 @@ def test_only_chunks_with_sampled_rows_are_read(planted):
     assert len(read) < 20
 
 
-def test_chunks_that_were_read_together_are_let_go():
-    from textspectra.arrays.engine.recipes import Neighbours, Recipe
+def test_chunks_that_are_read_together_are_released_with_their_task():
+    from textspectra.arrays.engine.chunks import ChunkReader
 
     made = []
 
@@ -189,10 +190,9 @@ def test_chunks_that_were_read_together_are_let_go():
         made.append(weakref.ref(chunk))
         return chunk
 
-    both = Neighbours([Recipe({"chunk": (read, n)}, "chunk") for n in (3, 2)], (3, 2), np.empty(0, int))
-    assert both().tolist() == [0, 1, 2, 0, 1]
-    assert both.opened()[1:4].tolist() == [1, 2, 0]
-    assert [one() for one in made] == [None] * 4
+    reader = ChunkReader([({"chunk": (read, n)}, "chunk") for n in (3, 2)], (3, 2), np.empty(0, int))
+    assert reader.open()[1:4].tolist() == [1, 2, 0]
+    assert [one() for one in made] == [None] * 2
 
 
 @pytest.mark.parametrize("call", [lambda X: ts.AutoKMeans(2, random_state=0).fit(X), lambda X: ts.estimate_k(X)])

@@ -94,7 +94,7 @@ KMEANS_STAGES = ["training rows", "first pass", "second pass", "pairs"]
 
 @pytest.mark.parametrize("stage", range(len(KMEANS_STAGES)), ids=KMEANS_STAGES)
 def test_kmeans_survives_the_death_of_a_worker_in_any_stage(client, blobs, executioner, stage, monkeypatch):
-    monkeypatch.setattr("textspectra.estimators.kmeans.TRAINING_ROWS", 900)
+    monkeypatch.setattr("textspectra.clustering.centers.TRAINING_ROWS", 900)
     X, _ = blobs
     expected = ts.AutoKMeans(6, random_state=0).fit(X)
     folder, killed = executioner
@@ -202,7 +202,7 @@ class Finder:
 sys.meta_path.insert(0, Finder)
 """
 FOREIGN = {
-    BROKEN: r"cannot import textspectra \(NumPy is too old\); mend its installation",
+    BROKEN: r"cannot import textspectra \(NumPy is too old\); fix its installation",
     "import textspectra; textspectra.__version__ = '0.0.1'": "has textspectra 0.0.1, but .* is running here",
     "import sys; sys.modules['textspectra'] = None": "does not have textspectra; install version .* on every worker",
 }

@@ -45,7 +45,7 @@ def folder(clustered, tmp_path, monkeypatch):
 
 def cluster(folder, name):
     vectors = str(folder / "x.npy")
-    run(str(folder / name), None, Stages(None), embeddings=vectors, clusters="6", no_report=True, overwrite=True)
+    run([str(folder / name)], Stages(None), embeddings=vectors, clusters="6", no_report=True, overwrite=True)
 
 
 def apply(*options, model="x.model"):

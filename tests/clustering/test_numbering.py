@@ -1,11 +1,21 @@
-"""Clusters keep their numbers where their rows stay the same."""
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from textspectra.clustering.numbering import relabel_like, same_clusters
+from textspectra.clustering.numbering import label_sizes, largest_first, relabel_like, same_clusters
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=60).map(np.array), st.permutations(range(10)))
+def test_clusters_are_numbered_by_size_and_ties_by_first_appearance(labels, names):
+    sizes = label_sizes(labels, 12)
+    assert sizes.tolist() == np.bincount(labels, minlength=12).tolist()
+    found, order = largest_first(labels, sizes)
+    listed = labels.tolist()
+    assert order.tolist() == sorted(set(listed), key=lambda label: (-listed.count(label), listed.index(label)))
+    assert (order[found] == labels).all()
+    renamed = np.array(names)[labels]
+    assert (largest_first(renamed, label_sizes(renamed, 12))[0] == found).all()
 
 
 @st.composite

@@ -28,7 +28,6 @@ from textspectra.io import (
     output_paths_free,
     read_embeddings,
     read_table,
-    with_columns,
     write_embeddings,
     write_table,
 )
@@ -617,17 +616,6 @@ class TestWriting:
 
 
 class TestColumns:
-    def test_taken_names(self):
-        table = pa.table({"cluster": ["x"], "cluster_2": ["y"]})
-        wider, names = with_columns(table, {"cluster": np.array([0]), "name": pa.array(["n"]), "cluster_3": [1]})
-        assert wider.column_names == ["cluster", "cluster_2", "cluster_3", "name", "cluster_3_2"]
-        assert names == {"cluster": "cluster_3", "name": "name", "cluster_3": "cluster_3_2"}
-        assert table.column_names == ["cluster", "cluster_2"]
-
-    def test_wrong_length(self):
-        with pytest.raises(ValueError, match="the column 'c' has 2 values but the table has 1 rows"):
-            with_columns(pa.table({"a": [1]}), {"c": [1, 2]})
-
     @pytest.mark.parametrize(
         "kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())]
     )

@@ -7,12 +7,11 @@ from sklearn import metrics
 
 from textspectra.report.levels import top_levels
 from textspectra.report.profile import agreement, silhouettes
-from textspectra.texts.hierarchy import hierarchy_of
 
 
 def test_metric_profiles_are_those_of_scikit_learn(result, data):
     _, X, truth = data
-    hierarchy = hierarchy_of(result)
+    hierarchy = result.with_hierarchy().hierarchy
     levels = top_levels(hierarchy.tree, 60)
     finest = levels.codes[hierarchy.leaves]
     first = result.corpus.first_rows

@@ -65,6 +65,57 @@ def test_zero_vectors_have_no_cluster(vectors):
         assert set(result.labels[:-1]) == {0, 1, 2}
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_the_text_column_of_a_data_frame_is_grouped_and_the_others_are_kept(vectors, library):
+    module = pytest.importorskip(library)
+    columns = {"id": [f"a-{i}" for i in range(12)], "message": TEXTS_IN, "cluster": list(range(12))}
+    frame = module.table(columns) if library == "pyarrow" else module.DataFrame(columns)
+    if library == "pandas":
+        frame.index = range(50, 62)
+    result = ts.cluster_texts(frame, embeddings=vectors, n_clusters=3)
+    assert result.corpus.rows == TEXTS_IN
+    found = result.to_frame()
+    assert type(found) is type(frame)
+    names = found.column_names if library == "pyarrow" else list(found.columns)
+    assert names == ["id", "message", "cluster", "cluster_2", "cluster_name", "similarity"]
+    assert (
+        list(found["cluster_2"].to_pylist() if library == "pyarrow" else found["cluster_2"]) == result.labels.tolist()
+    )
+    if library == "pandas":
+        assert found.index.tolist() == list(range(50, 62))
+    assert ts.cluster_texts(frame, text_column="id", embeddings=vectors, n_clusters=3).corpus.rows == columns["id"]
+    with pytest.raises(UserError, match=r"there is no column 'mesage'; did you mean 'message'\?"):
+        ts.cluster_texts(frame, text_column="mesage", embeddings=vectors)
+    assert (result.predict(frame, embeddings=vectors) == result.labels).all()
+
+
+def test_arrays_of_texts_are_taken(vectors):
+    import pyarrow as pa
+
+    for make in (np.array, tuple, iter, pa.array, lambda texts: pa.chunked_array([texts[:5], texts[5:]])):
+        result = ts.cluster_texts(make(TEXTS_IN), embeddings=vectors, n_clusters=3)
+        assert result.corpus.rows == TEXTS_IN
+        assert len(result) == 12
+
+
+def test_what_a_result_says_of_each_row(vectors):
+    texts = [*TEXTS_IN, "", TEXTS_IN[0]]
+    X = np.vstack([vectors, np.zeros((1, 3), np.float32), vectors[:1]])
+    result = ts.cluster_texts(texts, embeddings=X, n_clusters=3)
+    assert len(result) == len(result.labels) == len(result.names) == len(result.similarity) == 14
+    np.testing.assert_array_equal(result.embeddings(), X)
+    assert result.totals == (14, 12, 1, 0)
+
+
+def test_the_table_of_topics(result):
+    frame = result.topics_frame()
+    columns = ["cluster", "name", "size", "share", "cohesion", "keywords", "typical_texts"]
+    assert list(frame.columns) == columns
+    assert frame["share"].sum() == pytest.approx(1)
+    assert frame["name"].tolist() == [topic.name for topic in result.topics]
+    assert all(set(texts) <= set(TEXTS_IN) for texts in frame["typical_texts"])
+
+
 def test_frames_come_back_in_the_library_they_came_in(vectors):
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     for make, kind in ((pandas.Series, pandas.DataFrame), (polars.Series, polars.DataFrame)):
@@ -85,6 +136,9 @@ def test_one_distinct_text_is_one_cluster(texts):
         ([], {}, "None of the 0 texts holds anything but white space."),
         (["", " "], {}, "None of the 2 texts holds anything but white space."),
         ("a single text", {}, "texts must be a sequence of texts, not a single text."),
+        ({"text": ["a"]}, {}, "texts is a mapping; give a list of texts, or a data frame with a column of texts."),
+        (np.array([["a"], ["b"]]), {}, "texts must be one-dimensional, but its shape is (2, 1)."),
+        (["a"], {"text_column": "t"}, "text_column='t' names a column of a data frame, but texts is none."),
         (["a", 7], {}, "The text of row 1 is 7, a int; every text must be a str."),
         (["a", "b"], {"embeddings": [[1, 2]]}, "There are 2 texts but 1 rows of embeddings."),
         (["a", "b"], {"embeddings": [[0, 0], [0, 0]]}, "could represent none of the texts"),
@@ -101,6 +155,10 @@ def test_predict_puts_texts_into_the_nearest_cluster(result, vectors):
     assert again.tolist() == [result.labels[0], -1, result.labels[5], -1]
     with pytest.raises(UserError, match="given embeddings, which are not saved with it: give embeddings= to predict"):
         result.predict(["x"])
+    labels, similarity = result.predict(["x", ""], embeddings=[vectors[5], [0, 0, 0]], return_similarity=True)
+    assert labels.tolist() == [result.labels[5], -1]
+    assert similarity[0] == pytest.approx(result.similarity[5])
+    assert np.isnan(similarity[1])
     with pytest.raises(UserError, match="have 2 dimensions, but the clusters were found in 3"):
         result.predict(["x"], embeddings=[[1, 2]])
 
@@ -122,16 +180,30 @@ def test_rename_and_merge_return_new_results(result):
     assert result.topics[1].name != "passwords"
     merged = renamed.merge(1, 2)
     assert merged.n_clusters == 2
-    assert merged.topics[1].name == "passwords"
+    assert [topic.name for topic in merged.topics] == [result.topics[0].name, "passwords"]
     assert [topic.size for topic in merged.topics] == [4, 8]
-    assert (merged.labels[result.labels == 0] == 0).all()
     assert merged.cohesion.ratio < result.cohesion.ratio
     with pytest.raises(UserError, match="Cluster 1 cannot be merged with itself"):
         result.merge(1, 1)
     with pytest.raises(ValueError, match="label must be a whole number from 0 to 2, but it is 3"):
         result.rename(3, "x")
-    with pytest.raises(UserError, match="is called 'passwords' already"):
+    with pytest.raises(UserError, match="Clusters 0 and 1 would both be called 'passwords'; merge them"):
         renamed.rename(0, "passwords")
+    with pytest.raises(UserError, match="merge needs two clusters or more"):
+        result.merge(1)
+    with pytest.raises(UserError, match="must be a text that is not blank, but it is None"):
+        result.rename(1)
+
+
+def test_several_clusters_are_renamed_or_merged_at_once(result, vectors):
+    swapped = result.rename({0: result.topics[1].name, 1: result.topics[0].name})
+    assert [topic.name for topic in swapped.topics] == [result.topics[i].name for i in (1, 0, 2)]
+    assert result.merge([2, 0, 1]).topics[0].name == result.topics[2].name
+    ten = ts.cluster_texts(TEXTS_IN, embeddings=vectors, n_clusters=10)
+    merged = ten.merge([3, 7])
+    assert merged.n_clusters == 9
+    expected = np.array([0, 1, 2, 3, 4, 5, 6, 3, 8, 7])[ten.labels]  # 9 takes the number that is free
+    assert (merged.labels == expected).all()
 
 
 @pytest.mark.parametrize("algorithm", ["kmeans", "hac"])
@@ -234,6 +306,9 @@ def test_damaged_folders_are_named(result, tmp_path):
     assert load_after(lambda folder: (folder / SUMMARY).write_text("{")) == (
         f"MODEL/{SUMMARY} is damaged: it is not what textspectra wrote."
     )
-    assert "in format 99, and this version reads up to format 1; upgrade with" in load_after(
+    assert "in format 1, which this version does not read; cluster the texts again." in load_after(
+        lambda folder: edit(folder, format=1)
+    )
+    assert "in format 99, and this version reads up to format 2; upgrade with" in load_after(
         lambda folder: edit(folder, format=99)
     )

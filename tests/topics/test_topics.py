@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from labelled_sets import DATA, needs_data
 
+from textspectra.errors import UserError
 from textspectra.topics import keywords as keywords_module
 from textspectra.topics.describe import Topic, describe_clusters
-from textspectra.topics.keywords import same_word
 from textspectra.topics.words import count_terms
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "customer_messages.csv"
@@ -94,7 +94,7 @@ def test_words_that_are_everywhere_are_no_keywords_in_a_language_without_a_list(
     ],
 )
 def test_terms(text, terms):
-    assert set(count_terms([text]).texts) == terms
+    assert {term for counts in count_terms([text]).values() for term in counts.texts} == terms
 
 
 def test_keywords_keep_the_usual_spelling():
@@ -112,24 +112,49 @@ def test_a_list_of_keywords_does_not_repeat_itself():
     assert not {"refunds", "refunded"} & set(found)
 
 
+@pytest.mark.parametrize("pair", ["star start", "part party", "count country", "car card", "password passport"])
+def test_words_that_only_look_alike_are_two_keywords(pair):
+    one, other = pair.split()
+    texts = [f"the {one}", f"my {other}", f"a {one} again", f"this {other} again"]
+    assert {one, other} <= set(describe([texts, ["lamp", "the lamp"]])[0].keywords)
+
+
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("frames", "forms"),
     [
-        ("fee", "fees", True),
-        ("tax", "taxes", True),
-        ("battery", "batteries", True),
-        ("charge", "charging", True),
-        ("cancel", "cancelling", True),
-        ("charged", "charges", True),
-        ("car", "card", False),
-        ("interest", "internet", False),
-        ("password", "passport", False),
-        ("返金", "返品", False),
+        (["where is my {}", "the {} again", "I have a {} here"], "refund refunds refunded"),
+        (["where is my {}", "the {} again", "I have a {} here"], "battery batteries"),
+        (["where is my {}", "the {} again", "I have a {} here"], "charge charged charges charging"),
+        (["Wo ist die {} bitte", "Ich habe eine {} und es geht nicht"], "Bestellung Bestellungen"),
+        (["où est ma {} et les autres", "je ne trouve pas les {} dans le colis"], "commande commandes"),
+        (["где моя {} и что это", "мне нужна эта {} и не только"], "посылка посылки посылку"),
     ],
 )
-def test_inflections(one, other, same):
-    assert same_word(one, other) is same
-    assert same_word(other, one) is same
+def test_the_forms_of_a_word_are_one_keyword_in_its_most_frequent_form(frames, forms):
+    usual, *others = forms.split()
+    texts = [frame.format(word) for word in (usual, usual, *others) for frame in frames]
+    found = describe([texts, ["lamp", "the lamp"]])[0].keywords
+    assert found[0] == usual
+    assert not set(others) & set(found)
+
+
+def test_forms_are_counted_together():
+    texts = [*["my refund", "two refunds", "it was refunded"] * 2, *["lamp"] * 3]
+    assert describe([texts, ["car", "the car"]])[0].keywords[:2] == ("refund", "lamp")
+
+
+def test_each_text_is_read_in_its_own_language():
+    english = ["where is my order", "the orders of this shop", "I have an order"]
+    german = ["Wo ist die Bestellung", "Ich habe die Bestellungen nicht", "Das ist die Bestellung"]
+    found = describe([english + german, ["lamp", "the lamp"]])[0].keywords
+    assert {"order", "Bestellung"} <= set(found)
+    assert not {"orders", "Bestellungen"} & set(found)
+
+
+def test_a_name_has_no_word_in_two_forms():
+    texts = ["refund"] * 4 + ["refunds status"] * 2 + ["card"] * 2
+    (topic, _) = describe([texts, ["lamp", "the lamp"]])
+    assert topic.name == "refund / card"
 
 
 def test_phrases_replace_the_words_that_hardly_occur_without_them():
@@ -183,6 +208,12 @@ def test_rows_without_a_cluster_are_ignored_and_not_read():
     topics = describe_clusters(texts, X, np.array([0, 0, -1, 2]))
     assert [(topic.label, topic.size, topic.name) for topic in topics] == [(0, 2, "refund"), (2, 1, "app")]
     assert describe_clusters(texts, X, np.full(4, -1)) == []
+
+
+def test_the_row_of_a_bad_vector_is_named_although_others_are_left_out():
+    X = np.array([[0.0, 0], [1, 0], [np.nan, 1]])
+    with pytest.raises(UserError, match=r"X has a NaN or an infinite value in row 2 \(counting from 0\)"):
+        describe_clusters(["noise", "a", "b"], X, np.array([-1, 0, 0]))
 
 
 def test_representatives_are_typical_distinct_and_different():

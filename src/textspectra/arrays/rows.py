@@ -278,7 +278,7 @@ def nonzero_rows(X: NDArray[Any]) -> NDArray[np.bool_]:
     array([False,  True])
     """
     step = max(1, 2**20 // max(1, X.shape[1]))
-    return np.concatenate([X[start : start + step].any(axis=1) for start in range(0, len(X), step)])
+    return np.concatenate([X[start : start + step].any(axis=1) for start in range(0, max(len(X), 1), step)])
 
 
 def cluster_sums(

@@ -33,8 +33,8 @@ def command(state: str, model: str, embeddings: str | None, overwrite: bool, qui
     number. The new groups also go into the table NAME.clusters.* next to the folder NAME.model, if it has the texts
     of the model in the same order. If its groups are not those of the model, it needs --overwrite.
     """
+    from ..atomic import replacing_file
     from ..report.state import apply_state, count_changes, read_state
-    from .cluster import put_in_place_together
 
     settled = read_state(Path(state))
     before = load_model(model, embeddings)
@@ -48,8 +48,8 @@ def command(state: str, model: str, embeddings: str | None, overwrite: bool, qui
         after.save(model, overwrite=True)
     else:
         told = f"every text with its group: {found.path}"
-        with put_in_place_together({"table": found.path}) as waiting:
-            write_labelled(found.bare, _columns(after), waiting["table"], spreadsheet_safe=False, overwrite=False)
+        with replacing_file(found.path) as waiting:
+            write_labelled(found.bare, _columns(after), waiting, spreadsheet_safe=False, overwrite=True)
             after.save(model, overwrite=True)
     if not quiet:
         click.echo(f"{model}: {changes_in_words(count_changes(before, after))}")

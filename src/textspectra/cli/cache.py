@@ -1,4 +1,4 @@
-"""`textspectra cache`: what is kept on disk."""
+"""`textspectra cache`: size of the embedding cache, and how to empty it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 @click.command("cache")
 @click.option("--clear", is_flag=True, help="Delete every cached embedding.")
 def command(clear: bool) -> None:
-    """Show where the cache of embeddings is and how large; --clear empties it."""
+    """Show the folder and the size of the embedding cache; --clear empties it."""
     from ..embedding import EmbeddingCache
 
     cache = EmbeddingCache()

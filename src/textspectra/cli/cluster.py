@@ -5,12 +5,12 @@ from __future__ import annotations
 import glob
 import itertools
 import json
-import secrets
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -21,23 +21,20 @@ from .common import (
     input_options,
     json_option,
     model_options,
-    name_parts,
     overwrite_option,
     quiet_option,
     read_input,
     seed_option,
-    source_argument,
     stages,
     write_labelled,
 )
 
 if TYPE_CHECKING:
-    from ..io import TextTable
     from ..texts.result import TextClustering
 
 
 @click.command("cluster")
-@source_argument
+@click.argument("sources", metavar="FILE...", nargs=-1, required=True)
 @click.option("--out", metavar="FOLDER", help="Where outputs go; next to the input by default.")
 @input_options
 @click.option("--algorithm", type=click.Choice(["kmeans", "hac"]), default="kmeans", show_default=True)
@@ -56,136 +53,172 @@ if TYPE_CHECKING:
 @overwrite_option
 @quiet_option
 @json_option
-def command(source: str, out: str | None, as_json: bool, quiet: bool, **chosen: Any) -> None:
+def command(sources: tuple[str, ...], as_json: bool, quiet: bool, **chosen: Any) -> None:
     """Group the texts of FILE (CSV, TSV, JSON Lines, Parquet, text; compressed too; - for standard input).
 
     Writes FILE.clusters.* (every column of the input, and cluster, cluster_name and similarity),
     FILE.report.html (a page to explore the groups in a browser) and the folder FILE.model, and
     prints what was found.
 
-    FILE may be a pattern in quotes, such as 'folder/*.parquet': the texts of all files, which need not fit into
-    memory, are grouped together, and the folder folder.clusters gets a Parquet file for each. A run that was stopped
-    goes on where it was. With --scheduler the files are shared out to workers that see the same folders.
+    Several files, or a pattern in quotes such as 'folder/*.csv', are grouped together and need not fit into
+    memory. The folder NAME.clusters gets a table for each of them. A run that was stopped goes on where it was.
+    With --scheduler, Dask workers that see the same folders share the work.
     """
-    from ..io import is_pattern
     from .summary import print_summary, summarize
 
-    scheduler = chosen.pop("scheduler")
     with stages(quiet=quiet or as_json) as tell:
-        if is_pattern(source):
-            summary = run_on_many(source, out, tell, scheduler=scheduler, **chosen)
-        elif scheduler is not None:
-            raise click.UsageError(
-                "--scheduler is for many files: give a pattern in quotes, such as 'folder/*.parquet'."
-            )
-        else:
-            result, table, outputs = run(source, out, tell, **chosen)
-            tell.finish()
-            summary = summarize(result, source, table.text_column, outputs, tell.seconds)
+        done = run(sources, tell, **chosen)
+        tell.finish()
+        summary = summarize(done.result, " ".join(sources), done.text_column, done.outputs, tell.seconds)
+    if done.reused is not None:
+        summary["files_embedded_before"] = done.reused
     if as_json:
         click.echo(json.dumps(summary, ensure_ascii=False, indent=1))
     elif not quiet:
         print_summary(summary)
 
 
+class Done(NamedTuple):
+    """What a run produced, the text column, the outputs, and how many of many files were embedded before."""
+
+    result: TextClustering
+    text_column: str
+    outputs: dict[str, Path]
+    reused: int | None = None
+
+
 def run(
-    source: str, out: str | None, tell: Stages, *, text_column: str | None = None, encoding: str | None = None,
-    algorithm: Any = "kmeans", clusters: str = "auto", model: str = "wordllama", embeddings: str | None = None,
-    no_cache: bool = False, name_with: str | None = None, seed: int = 0, spreadsheet_safe: bool = False,
-    truth: str | None = None, no_report: bool = False, overwrite: bool = False,
-) -> tuple[TextClustering, TextTable, dict[str, Path]]:  # fmt: skip
+    sources: Sequence[str], tell: Stages, *, out: str | None = None, scheduler: str | None = None,
+    text_column: str | None = None, encoding: str | None = None, algorithm: Any = "kmeans", clusters: str = "auto",
+    model: str = "wordllama", embeddings: str | None = None, no_cache: bool = False, name_with: str | None = None,
+    seed: int = 0, spreadsheet_safe: bool = False, truth: str | None = None, no_report: bool = False,
+    overwrite: bool = False,
+) -> Done:  # fmt: skip
     """Do what the command does, but print nothing."""
-    from dataclasses import replace
+    from ..io import is_pattern
 
-    from ..io import cluster_columns, column_values, output_paths_free
-    from ..report import write_report
-    from ..texts.hierarchy import hierarchy_of
-    from ..texts.pipeline import cluster_texts
-    from ..texts.storage import model_folder_free
-
-    n_clusters = _number_of_clusters(clusters)
-    tell("reading")
-    table = read_input(source, text_column, encoding)
-    classes = column_values(table.table, truth) if truth else None
-    outputs = output_paths(source, out, table)
-    if no_report:
-        del outputs["report"]
-    check_folder(outputs["table"].parent)
-    output_paths_free([path for name, path in outputs.items() if name != "model"], overwrite=overwrite)
-    model_folder_free(outputs["model"], overwrite=overwrite)
-    result = cluster_texts(
-        table.texts(),
-        model=model,
-        embeddings=given_embeddings(embeddings, table),
-        algorithm=algorithm,
-        n_clusters=n_clusters,
-        random_state=seed,
-        cache=not no_cache,
-        progress=tell,
-    )
-    if name_with:
-        result = _named_by(name_with, result)
     options = {
-        "--text-column": table.text_column, "--encoding": encoding, "--algorithm": algorithm, "--clusters": clusters,
+        "--text-column": text_column, "--encoding": encoding, "--algorithm": algorithm, "--clusters": clusters,
         "--model": None if embeddings else model, "--embeddings": embeddings, "--name-with": name_with,
         "--seed": str(seed), "--truth": truth,
     }  # fmt: skip
-    result = replace(result, recipe={**result.recipe, "command": _command_line(source, options)})
-    with put_in_place_together(outputs) as waiting:
-        if not no_report:
-            result = replace(result, hierarchy=hierarchy_of(result))
-            write_report(result, waiting["report"], truth=classes, progress=tell)
-        tell("writing")
+    finish = _Finish(_command_line(sources, options), name_with, tell, with_report=not no_report, overwrite=overwrite)
+    common = {"algorithm": algorithm, "n_clusters": _number_of_clusters(clusters), "cache": not no_cache}
+    if len(sources) > 1 or is_pattern(sources[0]):
+        reading = {"text_column": text_column, "encoding": encoding, "model": model, "embeddings": embeddings}
+        writing = {"truth": truth, "spreadsheet_safe": spreadsheet_safe, "overwrite": overwrite}
+        return _run_on_many(sources, out, finish, scheduler=scheduler, seed=seed, **common, **reading, **writing)
+    if scheduler is not None:
+        raise click.UsageError("--scheduler is for many files: give a pattern in quotes, such as 'folder/*.parquet'.")
+    return _run_on_one(
+        sources[0], out, finish, text_column, encoding, embeddings, truth, model=model, random_state=seed,
+        spreadsheet_safe=spreadsheet_safe, **common,
+    )  # fmt: skip
+
+
+def _run_on_one(
+    source: str, out: str | None, finish: _Finish, text_column: str | None, encoding: str | None,
+    embeddings: str | None, truth: str | None, *, spreadsheet_safe: bool, **options: Any,
+) -> Done:  # fmt: skip
+    from ..atomic import replacing_file
+    from ..io import cluster_columns, column_values, name_parts, output_paths_free
+    from ..texts.pipeline import cluster_texts
+
+    finish.tell("reading")
+    table = read_input(source, text_column, encoding)
+    classes = column_values(table.table, truth) if truth else None
+    stem, suffix = name_parts(source, table)
+    outputs = finish.outputs(Path(out) if out else Path(source).parent, stem, f".clusters{suffix}")
+    output_paths_free([outputs["table"]], overwrite=finish.overwrite)
+    given = given_embeddings(embeddings, table)
+    result = cluster_texts(table.texts(), embeddings=given, progress=finish.tell, **options)
+    with ExitStack() as together:
+        result = finish.describe(result, classes, outputs, together)
+        finish.tell("writing")
         columns = cluster_columns(result.labels, [topic.name for topic in result.topics], result.similarity)
-        write_labelled(table, columns, waiting["table"], spreadsheet_safe=spreadsheet_safe, overwrite=False)
-        result.save(outputs["model"], overwrite=overwrite)
-    return result, table, outputs
+        waiting = together.enter_context(replacing_file(outputs["table"]))
+        write_labelled(table, columns, waiting, spreadsheet_safe=spreadsheet_safe, overwrite=True)
+        result.save(outputs["model"], overwrite=finish.overwrite)
+    return Done(result, table.text_column, outputs)
 
 
-def run_on_many(
-    pattern: str, out: str | None, tell: Stages, *, clusters: str, model: str, embeddings: str | None, no_cache: bool,
-    name_with: str | None, spreadsheet_safe: bool, truth: str | None, no_report: bool, **chosen: Any,
-) -> dict[str, Any]:  # fmt: skip
-    """Group the texts of all files that a pattern stands for, and return what to print."""
-    from ..io import matching_files
+def _run_on_many(sources: Sequence[str], out: str | None, finish: _Finish, **options: Any) -> Done:
     from ..texts.files import cluster_files
-    from .summary import summarize_dataset
+    from ..texts.files.run import folder_free
 
-    for option, value in (("--name-with", name_with), ("--truth", truth), ("--spreadsheet-safe", spreadsheet_safe)):
-        if value:
-            raise click.UsageError(f"{option} is for a single file, but {pattern!r} stands for many.")
+    embeddings = options["embeddings"]
     if embeddings and Path(embeddings).suffix in (".npy", ".parquet"):
         raise click.UsageError(f"--embeddings must be a column of each file, but {embeddings!r} looks like a file.")
-    n_clusters = _number_of_clusters(clusters)
-    files = matching_files(pattern)
-    # The folder of the files is the part of the pattern before its first sign.
-    fixed = Path(*itertools.takewhile(lambda part: not glob.has_magic(part), Path(pattern).parts))
-    place = (Path(out) if out else fixed.parent) / f"{fixed.name or 'texts'}.clusters"
-    check_folder(place.parent)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    found = cluster_files(
-        files,
-        place,
-        model=model,
-        embeddings=embeddings,
-        n_clusters=n_clusters,
-        cache=not no_cache,
-        progress=tell,
-        **chosen,
-    )
-    tell.finish()
-    return summarize_dataset(found, pattern, None if embeddings else model, chosen["algorithm"], tell.seconds)
+    files, place = _files(sources)
+    outputs = finish.outputs(Path(out) if out else place.parent, place.name, ".clusters")
+    folder_free(outputs["table"], overwrite=finish.overwrite)
+    with ExitStack() as together:
+        done = cluster_files(
+            files,
+            outputs["table"],
+            progress=finish.tell,
+            refine=lambda result, classes: finish.describe(result, classes, outputs, together),
+            **options,
+        )
+        done.result.save(outputs["model"], overwrite=finish.overwrite)
+    return Done(done.result, done.text_column, outputs, done.reused)
 
 
-def output_paths(source: str, out: str | None, table: TextTable) -> dict[str, Path]:
-    """Return where the table, the report and the model go."""
-    stem, suffix = name_parts(source, table)
-    folder = Path(out) if out else Path(source).parent
-    return {
-        "table": folder / f"{stem}.clusters{suffix}",
-        "report": folder / f"{stem}.report.html",
-        "model": folder / f"{stem}.model",
-    }
+def _files(sources: Sequence[str]) -> tuple[list[str], Path]:
+    """Return the files that the sources name, each once, and the path from which the outputs get their names."""
+    from ..io import is_pattern, matching_files
+
+    if "-" in sources:
+        raise click.UsageError("Standard input (-) cannot be combined with other files.")
+    matched = [matching_files(source) if is_pattern(source) else [source] for source in sources]
+    files = list({Path(name).resolve(): name for name in itertools.chain.from_iterable(matched)}.values())
+    if len(sources) == 1:
+        # The folder of the files is the part of the pattern before its first wildcard.
+        fixed = Path(*itertools.takewhile(lambda part: not glob.has_magic(part), Path(sources[0]).parts))
+        return files, fixed.parent / (fixed.name or "texts")
+    stems = [Path(name).name.partition(".")[0] for name in files]
+    return files, Path(files[0]).with_name("+".join(stems) if len(stems) < 4 else f"{stems[0]}+{len(stems) - 1}")
+
+
+class _Finish:
+    """What follows the grouping, for one file and for many: names by a chat model, the report, the model folder."""
+
+    def __init__(
+        self, command_line: str, name_with: str | None, tell: Stages, *, with_report: bool, overwrite: bool
+    ) -> None:
+        self.tell, self.overwrite = tell, overwrite
+        self._command_line, self._name_with, self._with_report = command_line, name_with, with_report
+
+    def outputs(self, folder: Path, name: str, table_suffix: str) -> dict[str, Path]:
+        """Return where the outputs go, once it is clear that they can be written."""
+        from ..io import output_paths_free
+        from ..texts.storage import model_folder_free
+
+        check_folder(folder)
+        outputs = {"table": folder / f"{name}{table_suffix}", "model": folder / f"{name}.model"}
+        if self._with_report:
+            outputs["report"] = folder / f"{name}.report.html"
+            output_paths_free([outputs["report"]], overwrite=self.overwrite)
+        model_folder_free(outputs["model"], overwrite=self.overwrite)
+        return outputs
+
+    def describe(
+        self, result: TextClustering, classes: list[Any] | None, outputs: dict[str, Path], together: ExitStack
+    ) -> TextClustering:
+        """Name the groups and make the report; it takes its place when all outputs are complete."""
+        from ..atomic import replacing_file
+        from ..report import write_report
+
+        if self._name_with:
+            result = _named_by(self._name_with, result)
+        result = replace(result, recipe={**result.recipe, "command": self._command_line})
+        outputs["table"].parent.mkdir(parents=True, exist_ok=True)
+        if not self._with_report:
+            return result
+        result = result.with_hierarchy()
+        waiting = together.enter_context(replacing_file(outputs["report"]))
+        write_report(result, waiting, truth=classes, overwrite=True, progress=self.tell)
+        return result
 
 
 def _number_of_clusters(clusters: str) -> Any:
@@ -199,7 +232,7 @@ def _number_of_clusters(clusters: str) -> Any:
 def _named_by(model: str, result: TextClustering) -> TextClustering:
     from dataclasses import replace
 
-    from ..embedding.openai_http import OpenAIServer
+    from ..embedding.openai import OpenAIServer
     from ..topics.chat_names import name_topics
 
     return replace(
@@ -207,21 +240,6 @@ def _named_by(model: str, result: TextClustering) -> TextClustering:
     )
 
 
-def _command_line(source: str, options: dict[str, str | None]) -> str:
+def _command_line(sources: Sequence[str], options: dict[str, str | None]) -> str:
     given = [part for name, value in options.items() if value is not None for part in (name, value)]
-    return f"textspectra cluster {shlex.join([source, *given])}"
-
-
-@contextmanager
-def put_in_place_together(outputs: dict[str, Path]) -> Iterator[dict[str, Path]]:
-    """Yield other names for the files among the outputs; they get their own once all of them are there."""
-    files = {name: path for name, path in outputs.items() if name != "model"}
-    outputs["table"].parent.mkdir(parents=True, exist_ok=True)
-    waiting = {name: path.with_name(f".{secrets.token_hex(8)}.{path.name}") for name, path in files.items()}
-    try:
-        yield waiting
-        for name, path in files.items():
-            waiting[name].replace(path)
-    finally:
-        for path in waiting.values():
-            path.unlink(missing_ok=True)
+    return f"textspectra cluster {shlex.join([*sources, *given])}"

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..io import TextTable
+    from ..texts.embedded import EmbeddedTexts
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -53,7 +54,7 @@ model_options = options(
     click.option("--model", default="wordllama", show_default=True, metavar="NAME", help="See `textspectra models`."),
     click.option(
         "--embeddings", metavar="FILE_OR_COLUMN",
-        help="Skip the model: a .npy or .parquet file with a row a text, or a list column of the input.",
+        help="Skip the model: a .npy or .parquet file with one row per text, or a list column of the input.",
     ),
     click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of embeddings."),
 )  # fmt: skip
@@ -147,33 +148,20 @@ def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[Any] |
     return read_embeddings(Path(embeddings))
 
 
-def embed_source(table: TextTable, model: str, embeddings: str | None, *, cache: bool, tell: Stages) -> NDArray[Any]:
-    """Return one embedding for each row of the table."""
-    from ..embedding import embed_texts
+def embed_source(table: TextTable, model: str, embeddings: str | None, *, cache: bool, tell: Stages) -> EmbeddedTexts:
+    """Give the distinct texts of a table their vectors."""
+    from ..embedding import load_backend
     from ..errors import UserError
+    from ..texts.corpus import Corpus
+    from ..texts.embedded import embed_corpus
 
+    corpus = Corpus.from_texts(table.texts())
+    if not corpus.distinct:
+        raise UserError(f"None of the {len(corpus.rows):,} texts holds anything but white space.")
     given = given_embeddings(embeddings, table)
-    if given is None:
-        tell("embedding")
-        return embed_texts(table.texts(), model, cache=cache, progress=lambda *step: tell("embedding", *step))
-    if len(given) != len(table.table):
-        raise UserError(f"{embeddings} has {len(given):,} rows, but there are {len(table.table):,} texts.")
-    return given
-
-
-def name_parts(source: str, table: TextTable) -> tuple[str, str]:
-    """Return the stem of the output's name and its suffix: the input's own, but CSV for plain text.
-
-    Plain text has no place for further columns.
-    """
-    from ..io import TableFormat
-
-    origin = Path("texts" if source == "-" else source)
-    suffixes = origin.suffixes[-2:] if table.compression else origin.suffixes[-1:]
-    stem = origin.name.removesuffix("".join(suffixes)) or origin.name
-    if table.format is TableFormat.TEXT:
-        return stem, ".csv"
-    return stem, "".join(suffixes) or f".{table.format}"
+    tell("embedding")
+    encoder = load_backend(model) if given is None else None
+    return embed_corpus(corpus, encoder, given, cache=cache, progress=lambda *step: tell("embedding", *step))
 
 
 def write_labelled(

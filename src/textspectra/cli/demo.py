@@ -17,5 +17,5 @@ def command(out: str) -> None:
     """Group 1,019 customer messages that come with the package, and say what to open."""
     with as_file(files("textspectra") / "data" / "customer_messages.csv") as example:
         with stages(quiet=False) as tell:
-            result, table, outputs = run(str(example), out, tell, overwrite=True)
-        print_summary(summarize(result, str(example), table.text_column, outputs, tell.seconds))
+            done = run([str(example)], tell, out=out, overwrite=True)
+        print_summary(summarize(done.result, str(example), done.text_column, done.outputs, tell.seconds))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .common import input_options, overwrite_option, quiet_option, read_input, source_argument, stages
+from .common import embed_source, input_options, overwrite_option, quiet_option, read_input, source_argument, stages
 
 
 @click.command("embed")
@@ -21,8 +21,10 @@ def command(
     source: str, target: str, text_column: str | None, encoding: str | None, model: str, no_cache: bool,
     overwrite: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Write the embeddings of the texts of FILE to OUT: .npy, or .parquet with the texts beside them."""
-    from ..embedding import embed_texts
+    """Write the embeddings of the texts of FILE to OUT: .npy, or .parquet with the texts beside them.
+
+    There is one row per text. Blank texts get a row of zeros, which no other command counts.
+    """
     from ..io import output_paths_free, write_embeddings
 
     path = Path(target)
@@ -30,9 +32,8 @@ def command(
     with stages(quiet=quiet) as tell:
         tell("reading")
         table = read_input(source, text_column, encoding)
-        texts = table.texts()
-        X = embed_texts(texts, model, cache=not no_cache, progress=lambda *step: tell("embedding", *step))
+        X = embed_source(table, model, None, cache=not no_cache, tell=tell).vectors_of_rows()
         tell("writing")
-        write_embeddings(X, path, texts=texts, overwrite=overwrite)
+        write_embeddings(X, path, texts=table.texts(), overwrite=overwrite)
     if not quiet:
         click.echo(f"{X.shape[0]:,} embeddings of {X.shape[1]} dimensions in {path}")

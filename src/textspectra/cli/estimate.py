@@ -39,28 +39,26 @@ def command(
     source: str, text_column: str | None, encoding: str | None, model: str, embeddings: str | None, no_cache: bool,
     method: Literal["auto", "reproducible", "spectral"], seed: int, quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Tell how many groups the texts of FILE have, with the interval of the estimate."""
-    from ..arrays.rows import nonzero_rows
+    """Estimate how many groups the texts of FILE have, with the interval of the estimate."""
     from ..errors import UserError
     from ..granularity.estimate import estimate_k
 
     with stages(quiet=quiet or as_json) as tell:
         tell("reading")
         table = read_input(source, text_column, encoding)
-        X = embed_source(table, model, embeddings, cache=not no_cache, tell=tell)
+        texts = embed_source(table, model, embeddings, cache=not no_cache, tell=tell)
         tell("estimating")
-        usable = nonzero_rows(X)
-        if usable.sum() < 2:
-            raise UserError(f"Only {usable.sum()} of the texts could be embedded; at least 2 are needed.")
-        estimate = estimate_k(X if usable.all() else X[usable], method=method, random_state=seed)
+        if len(texts.vectors) < 2:
+            raise UserError(f"There are {len(texts.vectors)} different texts that the model knows; 2 are needed.")
+        estimate = estimate_k(texts.vectors, method=method, sample_weight=texts.weights, random_state=seed)
     summary: dict[str, Any] = {
         "k": estimate.k,
         "interval": list(estimate.interval),
         "confidence": estimate.confidence,
         "suggestions": [suggestion._asdict() for suggestion in estimate.suggestions],
         "method": estimate.method,
-        "texts": len(X),
-        "texts_used": int(usable.sum()),
+        "texts": len(texts.corpus.rows),
+        "texts_used": int(texts.weights.sum()),
     }
     if as_json or quiet:
         click.echo(json.dumps(summary) if as_json else str(estimate.k))

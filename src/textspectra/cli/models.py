@@ -1,4 +1,4 @@
-"""`textspectra models`: what can embed texts here."""
+"""`textspectra models`: the embedding models that can be used here."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import asdict
 import click
 
 from .common import json_option
+
+LABELS = {"ready": "ready", "download": "download of ", "missing": "needs: "}
 
 
 @click.command("models")
@@ -23,5 +25,5 @@ def command(as_json: bool) -> None:
     for model in models:
         dimension = f", {model.dimension:,} dimensions" if model.dimension else ""
         click.secho(model.name, bold=True, nl=False)
-        click.echo(f" ({'ready' if model.installed else 'needs: ' + model.needs}{dimension})")
+        click.echo(f" ({LABELS[model.status]}{model.needs}{dimension})")
         click.echo(f"    {model.summary}")

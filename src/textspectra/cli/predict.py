@@ -9,7 +9,6 @@ import click
 from .common import (
     given_embeddings,
     input_options,
-    name_parts,
     overwrite_option,
     quiet_option,
     read_input,
@@ -34,8 +33,8 @@ def command(
     model: str, source: str, out: str | None, text_column: str | None, encoding: str | None, embeddings: str | None,
     no_cache: bool, spreadsheet_safe: bool, overwrite: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Add the columns cluster and cluster_name to the texts of FILE, by the saved MODEL folder."""
-    from ..io import cluster_columns, output_paths_free
+    """Add the columns cluster, cluster_name and similarity to the texts of FILE, by the saved MODEL folder."""
+    from ..io import cluster_columns, name_parts, output_paths_free
     from ..texts.result import TextClustering
 
     with stages(quiet=quiet) as tell:
@@ -46,9 +45,14 @@ def command(
         path = Path(out) if out else Path(source).with_name(f"{stem}.predicted{suffix}")
         output_paths_free([path], overwrite=overwrite)
         tell("embedding")
-        labels = clustering.predict(table.texts(), embeddings=given_embeddings(embeddings, table), cache=not no_cache)
+        labels, similarity = clustering.predict(
+            table.texts(),
+            embeddings=given_embeddings(embeddings, table),
+            return_similarity=True,
+            cache=not no_cache,
+        )
         tell("writing")
-        columns = cluster_columns(labels, [topic.name for topic in clustering.topics])
+        columns = cluster_columns(labels, [topic.name for topic in clustering.topics], similarity)
         write_labelled(table, columns, path, spreadsheet_safe=spreadsheet_safe, overwrite=overwrite)
     if not quiet:
         missing = int((labels < 0).sum())

@@ -34,7 +34,8 @@ def command(
     embeddings: str | None, no_cache: bool, seed: int, quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Score the clustering in a column of FILE: the Cohesion Ratio and every other metric."""
-    from ..arrays.rows import nonzero_rows
+    import numpy as np
+
     from ..errors import UserError
     from ..io import column_values
     from ..metrics.evaluation import evaluate
@@ -45,15 +46,13 @@ def command(
         table = read_input(source, text_column, encoding)
         found = column_values(table.table, labels)
         true = column_values(table.table, truth) if truth else None
-        X = embed_source(table, model, embeddings, cache=not no_cache, tell=tell)
+        texts = embed_source(table, model, embeddings, cache=not no_cache, tell=tell)
         tell("scoring")
-        usable = nonzero_rows(X)
-        keep = [row for row, has_vector in enumerate(usable) if has_vector and found[row] not in (None, "")]
+        keep = [row for row in np.flatnonzero(texts.rows_that_count) if found[row] not in (None, "")]
         if len(keep) < 2:
             raise UserError(f"Only {len(keep)} rows have both a text that can be embedded and a value in {labels!r}.")
-        everything = len(keep) == len(found)
         scores = evaluate(
-            X if everything else X[keep],
+            texts.X[texts.corpus.codes[keep]],
             [found[row] for row in keep],
             None if true is None else [true[row] if true[row] is not None else "" for row in keep],
             random_state=seed,

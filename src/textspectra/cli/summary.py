@@ -10,9 +10,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..granularity.estimate import KEstimate
-    from ..texts.files import DatasetClustering
     from ..texts.result import TextClustering
-    from ..topics.describe import Topic
 
 OUTPUTS = {
     "report": "to explore the groups, open this in a browser",
@@ -28,63 +26,34 @@ def summarize(
     result: TextClustering, source: str, text_column: str, outputs: Mapping[str, Path], seconds: Mapping[str, float]
 ) -> dict[str, Any]:
     """Return the summary that --json prints."""
-    corpus, estimate, cohesion = result.corpus, result.k_estimate, result.cohesion
-    n_blank = int((corpus.codes < 0).sum())
-    n_without = int((result.labels < 0).sum())
+    totals, cohesion = result.totals, result.cohesion
     ratios = {part.label: part.ratio for part in cohesion.per_cluster} if cohesion else {}
     return {
         "input": source,
         "text_column": text_column,
-        "texts": len(corpus.rows),
-        "distinct_texts": len(corpus.distinct),
-        "blank_texts": n_blank,
-        "unknown_to_the_model": n_without - n_blank,
+        "texts": totals.rows,
+        "distinct_texts": totals.distinct,
+        "blank_texts": totals.blank,
+        "unknown_to_the_model": totals.unknown,
         "model": result.source.model,
         "algorithm": result.algorithm,
         "k": result.n_clusters,
-        **_estimate(estimate),
+        **_estimate(result.k_estimate),
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
         "clusters": [
-            _cluster(
-                topic,
-                len(corpus.rows) - n_without,
-                ratios.get(topic.label),
-                [corpus.rows[row] for row in topic.representatives],
-            )
+            {
+                "cluster": topic.label,
+                "name": topic.name,
+                "size": topic.size,
+                "share": topic.size / totals.grouped,
+                "keywords": list(topic.keywords),
+                "cohesion": ratios.get(topic.label),
+                "representatives": result.typical_texts(topic),
+            }
             for topic in sorted(result.topics, key=lambda topic: -topic.size)
         ],
         "outputs": {name: str(path) for name, path in outputs.items()},
-        "seconds": {stage: round(value, 3) for stage, value in seconds.items()},
-    }
-
-
-def summarize_dataset(
-    found: DatasetClustering, pattern: str, model: str | None, algorithm: str, seconds: Mapping[str, float]
-) -> dict[str, Any]:
-    """Return the same summary for many files. Equal texts are not joined: each counts as often as it occurs."""
-    estimate, cohesion = found.model.k_estimate_, found.model.cohesion_report_
-    grouped = found.rows - found.blank - found.unknown
-    ratios = {part.label: part.ratio for part in cohesion.per_cluster} if cohesion else {}
-    return {
-        "input": pattern,
-        "text_column": found.text_column,
-        "texts": found.rows,
-        "distinct_texts": grouped,
-        "blank_texts": found.blank,
-        "unknown_to_the_model": found.unknown,
-        "files_embedded_before": found.reused,
-        "model": model,
-        "algorithm": algorithm,
-        "k": found.model.n_clusters_,
-        **_estimate(estimate),
-        "cohesion_ratio": cohesion.ratio if cohesion else None,
-        "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
-        "clusters": [
-            _cluster(topic, grouped, ratios.get(topic.label), [found.texts[i] for i in topic.representatives])
-            for topic in sorted(found.topics, key=lambda topic: -topic.size)
-        ],
-        "outputs": {"table": str(found.folder)},
         "seconds": {stage: round(value, 3) for stage, value in seconds.items()},
     }
 
@@ -95,18 +64,6 @@ def _estimate(estimate: KEstimate | None) -> dict[str, Any]:
         "k_confidence": estimate.confidence if estimate else None,
         "k_suggestions": [suggestion._asdict() for suggestion in estimate.suggestions] if estimate else [],
         "k_found_by": estimate.method if estimate else None,
-    }
-
-
-def _cluster(topic: Topic, grouped: int, cohesion: float | None, representatives: list[str]) -> dict[str, Any]:
-    return {
-        "cluster": topic.label,
-        "name": topic.name,
-        "size": topic.size,
-        "share": topic.size / grouped,
-        "keywords": list(topic.keywords),
-        "cohesion": cohesion,
-        "representatives": representatives,
     }
 
 

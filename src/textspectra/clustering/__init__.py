@@ -1,1 +1,1 @@
-"""Which row is in which of k groups: Lloyd's passes and Ward's merge tree."""
+"""Clusters for a given k: K-Means and Ward's tree, as functions."""

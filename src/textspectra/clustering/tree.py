@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from ..arrays.rows import sum_by_code
 from ..validation import check_whole_number
 
 
@@ -19,8 +20,8 @@ class MergeTree:
     Attributes
     ----------
     linkage : ndarray of shape (n - 1, 4)
-        In SciPy's format (the two clusters merged, the height, the weight of the new cluster, which
-        is its number of points where each weighs 1), so that ``scipy.cluster.hierarchy.dendrogram`` draws it.
+        SciPy's format, which ``scipy.cluster.hierarchy.dendrogram`` draws: the two clusters merged, the height, and
+        the weight of the new cluster.
 
     Examples
     --------
@@ -62,7 +63,7 @@ class MergeTree:
 def ward_tree(points: NDArray[np.float32], weights: NDArray[np.float64]) -> MergeTree:
     """Build Ward's tree by the nearest-neighbour chain; a point of weight w counts as w equal points.
 
-    Time and memory grow with n²: 8 bytes a pair.
+    Time and memory grow with n²: 8 bytes per pair.
 
     Examples
     --------
@@ -74,10 +75,27 @@ def ward_tree(points: NDArray[np.float32], weights: NDArray[np.float64]) -> Merg
     return MergeTree(_to_linkage(_ward_merges(points, weights), weights))
 
 
-def nested_tree(points: NDArray[np.float32], weights: NDArray[np.float64], groups: NDArray[np.intp]) -> MergeTree:
-    """Build a tree that completes every group (numbered from 0) before it merges any two, by Ward's rule in both parts.
+def weighted_means(
+    points: NDArray[np.float32], weights: NDArray[np.float64], codes: NDArray[np.intp], n_codes: int
+) -> NDArray[np.float32]:
+    """Return the weighted mean of the points of each code.
 
-    So the groups are one of its cuts, whatever clustering they come from.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> weighted_means(np.array([[0.0], [4.0], [7.0]], np.float32), np.array([1.0, 3.0, 1.0]), np.array([0, 0, 1]), 2)
+    array([[3.],
+           [7.]], dtype=float32)
+    """
+    sums = sum_by_code(points, codes, n_codes, weights.astype(np.float32))
+    means: NDArray[np.float32] = (sums / np.bincount(codes, weights)[:, None]).astype(np.float32)
+    return means
+
+
+def nested_tree(points: NDArray[np.float32], weights: NDArray[np.float64], groups: NDArray[np.intp]) -> MergeTree:
+    """Build a tree by Ward's rule that completes each group (numbered from 0) before it merges any two.
+
+    So the groups are one of its cuts, whichever clustering they come from.
 
     Examples
     --------
@@ -93,8 +111,8 @@ def nested_tree(points: NDArray[np.float32], weights: NDArray[np.float64], group
         for low, high, cost in _ward_merges(points[rows], weights[rows])
     ]
     tallest = max((cost for _, _, cost in merges), default=0.0)
-    mass = np.array([weights[rows].sum() for rows in members])
-    means = np.array([np.average(points[rows], axis=0, weights=weights[rows]) for rows in members], np.float32)
+    mass = np.bincount(groups, weights).astype(np.float64)
+    means = weighted_means(points, weights, groups, len(members))
     merges += [
         (int(members[low][0]), int(members[high][0]), max(cost, tallest))
         for low, high, cost in _ward_merges(means, mass)
@@ -103,7 +121,7 @@ def nested_tree(points: NDArray[np.float32], weights: NDArray[np.float64], group
 
 
 def _ward_merges(points: NDArray[np.float32], weights: NDArray[np.float64]) -> list[tuple[int, int, float]]:
-    """Return the merges of Ward's tree in the order of the chain: two points that stand for clusters, and the cost."""
+    """Return the merges of Ward's tree in the order of the chain: a point of each of two clusters, and the cost."""
     costs = _merge_costs(points, weights)
     weight = weights.astype(np.float64)
     merges: list[tuple[int, int, float]] = []
@@ -127,7 +145,7 @@ def _ward_merges(points: NDArray[np.float32], weights: NDArray[np.float64]) -> l
 
 
 def _merge_costs(points: NDArray[np.float32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each pair how much merging it adds to the sum of squares, times 2 as in SciPy's heights."""
+    """Return how much merging each pair adds to the sum of squares, times 2 as in SciPy's heights."""
     wide = points.astype(np.float64)
     squares = np.einsum("ij,ij->i", wide, wide)
     costs = wide @ wide.T
@@ -142,7 +160,7 @@ def _merge_costs(points: NDArray[np.float32], weights: NDArray[np.float64]) -> N
 
 
 def _merge(costs: NDArray[np.float64], weight: NDArray[np.float64], low: int, high: int) -> None:
-    """Let `low` stand for both clusters, by the Lance-Williams formula, and take `high` out."""
+    """Merge cluster `high` into `low`, by the Lance-Williams formula."""
     a, b = weight[low], weight[high]
     merged = (a + weight) * costs[low] + (b + weight) * costs[high]
     merged -= weight * costs[low, high]

@@ -1,15 +1,20 @@
-"""Texts into vectors: one file a back end, a registry that picks one by name, and the cache."""
+"""Texts into vectors: one file per back end, a registry that picks one by name, and the cache."""
 
 from .base import Backend
-from .cache import EmbeddingCache
+from .cache import CacheSize, EmbeddingCache
 from .embed import embed_texts
-from .registry import DEFAULT_MODEL, ModelInfo, known_models, load_backend
+from .encoder import Encoder
+from .registry import DEFAULT_MODEL, Model, ModelInfo, as_backend, known_models, load_backend
 
 __all__ = [
     "DEFAULT_MODEL",
     "Backend",
+    "CacheSize",
     "EmbeddingCache",
+    "Encoder",
+    "Model",
     "ModelInfo",
+    "as_backend",
     "embed_texts",
     "known_models",
     "load_backend",

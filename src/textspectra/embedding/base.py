@@ -1,4 +1,4 @@
-"""What a back end is, and the keys under which its vectors are cached."""
+"""The interface of a back end, and the keys under which its vectors are cached."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Backend(Protocol):
     Attributes
     ----------
     name : str
-        What :func:`~textspectra.embedding.load_backend` takes to build this back end again.
+        The name with which :func:`~textspectra.embedding.load_backend` builds this back end again.
     settings : mapping
         Everything else that changes the vectors, as plain JSON values. Name and settings together
-        identify the cached vectors, so whatever is missing here makes the cache give stale ones.
+        identify the cached vectors, so a setting that is missing here makes the cache return wrong ones.
     batch_size : int
-        How many texts one call of :meth:`embed` is given at a time.
+        How many texts one call of :meth:`embed` gets.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Backend(Protocol):
 
 
 def identity(backend: Backend) -> bytes:
-    """Return 16 bytes that stand for the name and the settings of a back end.
+    """Return a hash of the name and the settings of a back end, 16 bytes long.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def identity(backend: Backend) -> bytes:
 
 
 def text_keys(backend: Backend, texts: Sequence[str]) -> NDArray[np.uint64]:
-    """Return the cache key of each text under this back end, as two words a text.
+    """Return the cache key of each text under this back end: two 64-bit words per text.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def text_keys(backend: Backend, texts: Sequence[str]) -> NDArray[np.uint64]:
 
     def digest(text: str) -> bytes:
         hashed = model.copy()
-        # Half a surrogate pair is no valid text, but it is found in scraped data and must not stop the run.
+        # Half a surrogate pair is not valid text, but it occurs in scraped data and must not stop the run.
         hashed.update(text.encode("utf-8", "surrogatepass"))
         return hashed.digest()
 

@@ -1,14 +1,15 @@
-"""Vectors that were computed once, kept on disk under a hash of what they were computed from."""
+"""Vectors that were computed once, kept in one SQLite database per model."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import time
+import sqlite3
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,30 +17,47 @@ import numpy as np
 import platformdirs
 from numpy.typing import NDArray
 
-from .base import Backend, identity, text_keys
-from .segments import TEMPORARY, KeyIndex, Segment, count_rows, discard, open_segments, segment_paths, write_segment
+from .base import Backend, identity
 
-READ_ROWS = 4096
-"""Vectors that are read at a time: a few MB, so that a look-up of millions needs no memory of its own."""
+SUFFIX = ".sqlite"
 
-MERGE_ABOVE = 64
-"""Small segments that a model may have before they are merged into one."""
+BLOCK_ROWS = 128
+"""Vectors per row of the database. More make large look-ups faster and look-ups of a few texts slower."""
 
-SMALL_BYTES = 2**27
-"""A segment of this size is never merged again, so that no vector is copied more than a few times."""
+PAGE_BYTES = 16384
+"""Page size of the database. SQLite's default of 4 KB reads a block of vectors in many small steps."""
 
-STALE_SECONDS = 3600
-"""After this long a temporary file or a lock belongs to a process that is dead."""
+WAIT_SECONDS = 60.0
+"""How long one process waits for another one that writes."""
 
-LOOK_AGAIN = 3
-"""How often a look-up starts again when another process merges segments under its hands."""
+KEY_BYTES = 16
 
-DESCRIPTION = "model.json"
+# NORMAL waits for the disk at checkpoints only: a power cut can cost the last groups, but never the database.
+SCHEMA = f"""
+    PRAGMA page_size = {PAGE_BYTES};
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = NORMAL;
+    CREATE TABLE IF NOT EXISTS model (name TEXT PRIMARY KEY, settings TEXT NOT NULL);
+    CREATE TABLE IF NOT EXISTS block (
+        id INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, keys BLOB NOT NULL, vectors BLOB NOT NULL);
+"""
+
+DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+"""SQLite's codes for a damaged file; the last one says that its tables are not ours."""
+
+Found = tuple[NDArray[np.intp], NDArray[np.float32]]
+"""Positions among the keys that were asked for, and their vectors."""
 
 
 @dataclass(frozen=True)
 class CacheSize:
-    """What a cache holds: vectors, bytes on disk, and the names of the models they are from."""
+    """Size of a cache: vectors, bytes on disk, and the names of the models.
+
+    Examples
+    --------
+    >>> CacheSize(entries=2, bytes=4096, models=("wordllama",)).entries
+    2
+    """
 
     entries: int
     bytes: int
@@ -49,25 +67,27 @@ class CacheSize:
 class EmbeddingCache:
     """Vectors on disk, found again by model, settings and text.
 
-    Any number of processes may use one folder at the same time, and any of them may be killed at any
-    moment. A damaged vector is noticed and not returned. A disk that is full, or a folder that
-    cannot be written, costs a warning and the caching, never the run.
+    All processes of one machine may use the same folder at the same time, and each may be killed at any
+    moment. Damaged vectors are noticed and never returned. A full disk or a folder without write
+    permission disables the caching with a warning, and the run goes on.
 
     Parameters
     ----------
     folder : path, optional
-        Where to keep it. By default the environment variable ``TEXTSPECTRA_CACHE`` says so, or else
-        it is the folder that the platform has for such things.
+        Where to keep the vectors. The default is the environment variable ``TEXTSPECTRA_CACHE``, or else
+        the user's cache folder of the platform.
 
     Examples
     --------
     >>> import tempfile, numpy as np
     >>> from types import SimpleNamespace
+    >>> from textspectra.embedding.base import text_keys
     >>> backend = SimpleNamespace(name="lengths", settings={})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     cache = EmbeddingCache(folder)
-    ...     cache.store(backend, ["one", "three"], np.array([[3], [5]], np.float32))
-    ...     list(cache.lookup(backend, ["two", "three"]))
+    ...     with cache.open(backend) as stored:
+    ...         stored.add(text_keys(backend, ["one", "three"]), np.array([[3], [5]], np.float32))
+    ...         list(stored.find(text_keys(backend, ["two", "three"])))
     ...     cache.size().entries
     [(array([1]), array([[5.]], dtype=float32))]
     2
@@ -76,186 +96,201 @@ class EmbeddingCache:
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         chosen = folder or os.environ.get("TEXTSPECTRA_CACHE")
         self.folder = Path(chosen) if chosen else platformdirs.user_cache_path("textspectra", appauthor=False)
-        self._writable = True
-        self._prepared: set[Path] = set()
-        self._indexes: dict[Path, tuple[list[Path], KeyIndex]] = {}
 
-    def lookup(
-        self, backend: Backend, texts: Sequence[str], *, keys: NDArray[np.uint64] | None = None
-    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Yield what is known about `texts`, block by block: positions in `texts`, and their vectors.
-
-        The `keys` of the texts, where they are known already, save computing them.
-        """
-        folder = self._model_folder(backend)
-        keys = text_keys(backend, texts) if keys is None else keys
-        wanted = np.arange(len(keys))
-        for _ in range(LOOK_AGAIN):
-            vanished: list[NDArray[np.intp]] = []
-            for segment, positions, rows in _places(self._index(folder), keys, wanted):
-                try:
-                    vectors, sound = segment.read(rows)
-                except FileNotFoundError:
-                    vanished.append(positions)
-                    continue
-                yield (positions, vectors) if sound.all() else (positions[sound], vectors[sound])
-            if not vanished:
-                return
-            wanted = np.concatenate(vanished)
-
-    def store(
-        self,
-        backend: Backend,
-        texts: Sequence[str],
-        vectors: NDArray[np.float32],
-        *,
-        keys: NDArray[np.uint64] | None = None,
-    ) -> None:
-        """Keep the vectors of `texts`; when this returns, a killed process does not lose them."""
-        if not self._writable or not len(texts):
-            return
-        folder = self._model_folder(backend)
-        try:
-            self._write(folder, backend, text_keys(backend, texts) if keys is None else keys, vectors)
-        except OSError as error:
-            self._writable = False
-            warnings.warn(
-                f"The embedding cache in {self.folder} cannot be written ({error.strerror or error}), so this run goes "
-                "on without it. Mend that, or let TEXTSPECTRA_CACHE name another folder.",
-                RuntimeWarning,
-                stacklevel=2,
-            )
+    @contextmanager
+    def open(self, backend: Backend) -> Iterator[CachedVectors]:
+        """Open the vectors of one model for the time of one run."""
+        readable = re.sub(r"[^A-Za-z0-9.]+", "-", backend.name)[-40:].strip("-.")
+        path = self.folder / "embeddings" / f"{readable}-{identity(backend).hex()}{SUFFIX}"
+        with closing(CachedVectors(path, backend)) as vectors:
+            yield vectors
 
     def size(self) -> CacheSize:
-        """Return how much there is."""
-        entries, n_bytes, models = 0, 0, set()
-        for folder in self._model_folders():
-            counts = [count_rows(path) for path in segment_paths(folder)]
-            n_bytes += sum(size for _, size in _sizes(folder.iterdir()))
-            entries += sum(counts)
-            if counts:
-                models.add(_model_name(folder))
+        """Return how much is stored."""
+        entries, models = 0, set()
+        for path in self._databases():
+            with suppress(sqlite3.Error), closing(_connect(path)) as database:
+                [[key_bytes]] = database.execute("SELECT total(length(keys)) FROM block")
+                entries += int(key_bytes) // KEY_BYTES
+                models |= {str(name) for [name] in database.execute("SELECT name FROM model")}
+        n_bytes = sum(file.stat().st_size for path in self._databases() for file in _files(path) if file.exists())
         return CacheSize(entries, n_bytes, tuple(sorted(models)))
 
     def clear(self) -> None:
         """Delete every cached vector; other files in the folder stay."""
-        for folder in self._model_folders():
-            for path in folder.iterdir():
-                discard(path)
-            with suppress(OSError):  # another process may have written there just now
-                folder.rmdir()
+        for path in self._databases():
+            _delete(path)
 
-    def _model_folders(self) -> list[Path]:
-        return sorted(path.parent for path in (self.folder / "embeddings").glob("*/" + DESCRIPTION))
+    def _databases(self) -> list[Path]:
+        return sorted((self.folder / "embeddings").glob("*" + SUFFIX))
 
-    def _model_folder(self, backend: Backend) -> Path:
-        readable = re.sub(r"[^A-Za-z0-9.]+", "-", backend.name)[-40:].strip("-.")
-        return self.folder / "embeddings" / f"{readable}-{identity(backend).hex()}"
 
-    def _write(self, folder: Path, backend: Backend, keys: NDArray[np.uint64], vectors: NDArray[np.float32]) -> None:
-        try:
-            self._prepare(folder, backend)
-            write_segment(folder, [(keys, vectors)])
-        except FileNotFoundError:  # another process has just cleared the cache
-            self._prepare(folder, backend)
-            write_segment(folder, [(keys, vectors)])
-        with suppress(FileNotFoundError):
-            _merge_if_many(folder)
+class CachedVectors:
+    """The cached vectors of one model, as :meth:`EmbeddingCache.open` gives them.
 
-    def _prepare(self, folder: Path, backend: Backend) -> None:
-        """Make the folder of a model and sweep it, once for each cache object."""
-        description = folder / DESCRIPTION
-        if folder in self._prepared and description.exists():
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> from types import SimpleNamespace
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     vectors = CachedVectors(Path(folder, "m.sqlite"), SimpleNamespace(name="m", settings={}))
+    ...     vectors.add(np.array([[1, 2]], np.uint64), np.ones((1, 3), np.float32))
+    ...     list(vectors.find(np.array([[1, 3], [1, 2]], np.uint64)))
+    ...     vectors.close()
+    [(array([1]), array([[1., 1., 1.]], dtype=float32))]
+    """
+
+    def __init__(self, path: Path, backend: Backend) -> None:
+        self._path, self._backend = path, backend
+        self._connection: sqlite3.Connection | None = None
+        self._usable = True
+
+    def find(self, keys: NDArray[np.uint64]) -> Iterator[Found]:
+        """Yield the positions in `keys` whose vectors are known, and these vectors, block by block."""
+        if not (self._usable and self._path.exists()):
             return
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in folder.glob("*" + TEMPORARY):
-            if _is_stale(path):
-                discard(path)
-        if not description.exists():
-            temporary = folder / f"{os.getpid()}-{DESCRIPTION}{TEMPORARY}"
-            temporary.write_text(json.dumps({"name": backend.name, "settings": dict(backend.settings)}, indent=1))
-            temporary.replace(description)
-        self._prepared.add(folder)
+        try:
+            database = self._database()
+            damaged: list[int] = []
+            for block, positions, rows in _places(_index(database), keys):
+                vectors = _read_block(database, block)
+                if vectors is None:
+                    damaged.append(block)
+                else:
+                    yield positions, vectors[rows]
+            if damaged:
+                self._forget(damaged)
+        except (sqlite3.Error, OSError) as error:
+            self._give_up(error)
 
-    def _index(self, folder: Path) -> KeyIndex:
-        paths = segment_paths(folder)
-        known = self._indexes.get(folder)
-        if known is None or known[0] != paths:
-            known = self._indexes[folder] = (paths, KeyIndex(open_segments(folder)))
-        return known[1]
+    def add(self, keys: NDArray[np.uint64], vectors: NDArray[np.float32]) -> None:
+        """Store vectors under their keys; when this returns, a killed process does not lose them."""
+        if not (self._usable and len(keys)):
+            return
+        blocks = []
+        for start in range(0, len(keys), BLOCK_ROWS):
+            some = slice(start, start + BLOCK_ROWS)
+            content = keys[some].astype("<u8").tobytes(), vectors[some].astype("<f4").tobytes()
+            blocks.append((_checksum(*content), *content))
+        description = self._backend.name, json.dumps(dict(self._backend.settings), sort_keys=True)
+        try:
+            with self._database() as database:
+                database.execute("INSERT OR IGNORE INTO model VALUES (?, ?)", description)
+                database.executemany("INSERT INTO block (checksum, keys, vectors) VALUES (?, ?, ?)", blocks)
+        except (sqlite3.Error, OSError) as error:
+            self._give_up(error)
+
+    def close(self) -> None:
+        """Close the database."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _database(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = _connect(self._path)
+        return self._connection
+
+    def _forget(self, damaged: list[int]) -> None:
+        warnings.warn(
+            f"{len(damaged):,} blocks of the embedding cache {self._path} are damaged, so their vectors are computed "
+            "again.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        with self._database() as database:
+            database.executemany("DELETE FROM block WHERE id = ?", [(block,) for block in damaged])
+
+    def _give_up(self, error: sqlite3.Error | OSError) -> None:
+        """Start a damaged database again; after any other error, go on without the cache."""
+        self.close()
+        reason = getattr(error, "strerror", None) or error
+        if _is_error(error, DAMAGE):
+            _delete(self._path)
+            message = f"is damaged ({reason}), so it is deleted and its vectors are computed again."
+        else:
+            self._usable = False
+            message = (
+                f"cannot be used ({reason}), so this run goes on without it. Fix that, or set TEXTSPECTRA_CACHE to "
+                "another folder."
+            )
+        warnings.warn(f"The embedding cache {self._path} {message}", RuntimeWarning, stacklevel=3)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    try:
+        return _prepared(sqlite3.connect(path, timeout=WAIT_SECONDS))
+    except sqlite3.OperationalError as error:
+        if not (_is_error(error, (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)) and path.exists()):
+            raise
+        # Write-ahead logging needs a writable folder; a database that this user cannot write is read without it.
+        return sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)
+
+
+def _is_error(error: Exception, codes: Sequence[int]) -> bool:
+    return getattr(error, "sqlite_errorcode", -1) & 0xFF in codes
+
+
+def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
+    try:
+        connection.executescript(SCHEMA)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _index(database: sqlite3.Connection) -> tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.intp]]:
+    """Return the block, the key and the row in its block of every stored vector, the oldest first."""
+    sound = f"typeof(keys) = 'blob' AND length(keys) % {KEY_BYTES} = 0"  # what is not, is damaged
+    found = database.execute(f"SELECT id, keys FROM block WHERE {sound} ORDER BY id").fetchall()  # noqa: S608
+    counts = np.array([len(keys) // KEY_BYTES for _, keys in found], np.intp)
+    blocks = np.repeat(np.array([block for block, _ in found], np.intp), counts)
+    keys = np.frombuffer(b"".join(keys for _, keys in found), "<u8").reshape(-1, 2)
+    return blocks, keys, np.arange(len(keys)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def _places(
-    index: KeyIndex, keys: NDArray[np.uint64], wanted: NDArray[np.intp]
-) -> Iterator[tuple[Segment, NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield segments with the wanted positions that they know and the rows that these are in, in the order on disk."""
-    places = index.find(keys[wanted])
-    order = np.argsort(places, kind="stable")[np.count_nonzero(places < 0) :]
-    bounds = np.searchsorted(places[order], index.starts)
-    for segment, start, low, high in zip(index.segments, index.starts, bounds, bounds[1:], strict=False):
-        for block in range(low, high, READ_ROWS):
-            chosen = order[block : min(block + READ_ROWS, high)]
-            yield segment, wanted[chosen], places[chosen] - start
+    index: tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.intp]], wanted: NDArray[np.uint64]
+) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.intp]]]:
+    """Yield each block that holds wanted keys, with the positions of these keys and their rows in the block.
 
-
-def _merge_if_many(folder: Path) -> None:
-    """Replace the small segments of a folder by one, when there are many.
-
-    Readers that still want a segment that is gone look again and find the merged one. Two processes
-    that merged the same segments would do no harm but waste work and space; the lock only avoids that.
+    Only the first word of a key is sorted; the second is compared. Two texts that share the first
+    word (one set of a million texts in 37 million has such a pair) cost no more than embedding one of them again.
     """
-    small = [path for path, size in _sizes(segment_paths(folder)) if size < SMALL_BYTES]
-    if len(small) <= MERGE_ABOVE:
+    blocks, keys, rows = index
+    if not len(keys):
         return
-    lock = folder / "merge.lock"
-    if _is_stale(lock):
-        discard(lock)
-    try:
-        lock.open("x").close()
-    except FileExistsError:
-        return
-    try:
-        chosen = set(small)
-        sources = [segment for segment in open_segments(folder) if segment.path in chosen]
-        if len({segment.dimension for segment in sources}) == 1:
-            write_segment(folder, _sound_blocks(sources))
-            for segment in sources:
-                discard(segment.path)
-    finally:
-        discard(lock)
+    order = np.argsort(keys[:, 0], kind="stable")
+    # The sort is stable, so the last of equal keys is the newest.
+    last = order[np.maximum(np.searchsorted(keys[order, 0], wanted[:, 0], side="right") - 1, 0)]
+    positions = np.flatnonzero((keys[last] == wanted).all(axis=1))
+    positions = positions[np.argsort(last[positions])]
+    bounds = np.flatnonzero(np.diff(blocks[last[positions]])) + 1
+    for some in np.split(positions, bounds) if len(positions) else ():
+        yield int(blocks[last[some[0]]]), some, rows[last[some]]
 
 
-def _sound_blocks(sources: Sequence[Segment]) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.float32]]]:
-    """Yield every undamaged vector of the segments once, the newest where a text has several."""
-    newest_first = sources[::-1]
-    _, first_seen = np.unique(np.concatenate([segment.keys[:, 0] for segment in newest_first]), return_index=True)
-    starts = np.cumsum([0, *(len(segment.keys) for segment in newest_first)])
-    places = np.sort(first_seen)
-    for segment, low, high in zip(newest_first, starts, starts[1:], strict=False):
-        rows = places[(places >= low) & (places < high)] - low
-        for block in range(0, len(rows), READ_ROWS):
-            some = rows[block : block + READ_ROWS]
-            vectors, sound = segment.read(some)
-            yield segment.keys[some[sound]], vectors[sound]
+def _read_block(database: sqlite3.Connection, block: int) -> NDArray[np.float32] | None:
+    """Return the vectors of a block, or None if they are not what was written."""
+    wanted = "SELECT checksum, keys, vectors FROM block WHERE id = ? AND typeof(vectors) = 'blob'"
+    found = database.execute(wanted, (block,)).fetchone()
+    if found is None or _checksum(found[1], found[2]) != found[0]:
+        return None
+    return np.frombuffer(found[2], "<f4").reshape(len(found[1]) // KEY_BYTES, -1)
 
 
-def _sizes(paths: Iterable[Path]) -> list[tuple[Path, int]]:
-    sizes = []
-    for path in paths:
-        with suppress(OSError):  # deleted since the folder was listed
-            sizes.append((path, path.stat().st_size))
-    return sizes
+def _checksum(keys: bytes, vectors: bytes) -> int:
+    return zlib.crc32(vectors, zlib.crc32(keys))
 
 
-def _is_stale(path: Path) -> bool:
-    try:
-        return time.time() - path.stat().st_mtime > STALE_SECONDS
-    except OSError:
-        return False
+def _files(path: Path) -> list[Path]:
+    """Return the files of a database: its log first, which would outlive it otherwise."""
+    return [path.with_name(path.name + ending) for ending in ("-wal", "-shm", "")]
 
 
-def _model_name(folder: Path) -> str:
-    try:
-        return str(json.loads((folder / DESCRIPTION).read_text())["name"])
-    except (OSError, ValueError, KeyError):
-        return folder.name
+def _delete(path: Path) -> None:
+    for file in _files(path):
+        with suppress(OSError):  # in use, or not ours to delete
+            file.unlink(missing_ok=True)

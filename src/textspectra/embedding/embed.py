@@ -1,4 +1,4 @@
-"""Texts into vectors, each distinct text once, and only those that the cache does not know."""
+"""Embed texts: each distinct text once, and only those that are not in the cache."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from .base import Backend, text_keys
-from .cache import EmbeddingCache
-from .registry import DEFAULT_MODEL, load_backend
+from .cache import CachedVectors, EmbeddingCache, Found
+from .encoder import EncoderBackend
+from .registry import DEFAULT_MODEL, Model, as_backend
 
 STORE_TEXTS = 4096
-"""Finished texts that are written to the cache together ..."""
+"""Texts that are written to the cache together ..."""
 
 STORE_SECONDS = 5.0
-"""... or fewer, when they took this long: what a killed run can lose."""
+"""... or fewer, when they took this long. A killed run loses no more than that."""
 
 COPY_ROWS = 4096
 """Rows of repeated texts that are copied at a time."""
@@ -27,25 +28,26 @@ Progress = Callable[[int, int], None]
 
 def embed_texts(
     texts: Sequence[str],
-    model: str | Backend = DEFAULT_MODEL,
+    model: Model = DEFAULT_MODEL,
     *,
     cache: EmbeddingCache | bool = True,
     progress: Progress | None = None,
 ) -> NDArray[np.float32]:
     """Return one vector for each text, in order.
 
-    Identical texts are embedded once. Texts whose vectors are in the cache are not embedded at all,
-    and finished ones are written to it as the work goes on, so a run that was killed continues
-    where it stopped.
+    Identical texts are embedded once. Texts whose vectors are in the cache are not embedded again. New
+    vectors are written to the cache during the run, so a run that was killed continues where it stopped.
 
     Parameters
     ----------
     texts : sequence of str
         The texts. An empty one is allowed; most models give it a row of zeros.
-    model : str or Backend
-        A name for :func:`load_backend`, or anything that is a :class:`Backend`.
+    model : str, Backend, encoder or callable
+        Anything that :func:`as_backend` takes: a name, an object with ``encode(texts)``, or a function from
+        a list of texts to an array.
     cache : EmbeddingCache or bool
-        Where to keep the vectors; True for the user's own cache, False for none.
+        Where to keep the vectors: True for the user's own cache, False for none. The vectors of encoders and
+        functions are not cached, because nothing tells whether they are still the same the next time.
     progress : callable, optional
         Called as ``progress(done, total)`` while the work goes on; both count distinct texts.
 
@@ -56,8 +58,8 @@ def embed_texts(
     Raises
     ------
     UserError
-        If `texts` is not a sequence of strings, the model is unknown, or what it gives back is
-        not one finite vector a text.
+        If `texts` is not a sequence of strings, the model is unknown, or it does not give one finite
+        vector per text.
 
     Examples
     --------
@@ -68,21 +70,22 @@ def embed_texts(
     True
     """
     distinct, codes = _distinct(texts)
-    backend = load_backend(model) if isinstance(model, str) else model
-    if not isinstance(backend, Backend):
-        raise TypeError(f"model must be a name or have name, settings, batch_size and embed, but it is {model!r}.")
+    backend = as_backend(model)
     if not distinct:
         return np.zeros((0, 0), np.float32)
-    store = EmbeddingCache() if cache is True else cache or None
+    cache = EmbeddingCache() if cache is True else cache
     run = _Run(backend, distinct, _first_rows(codes, len(distinct)), len(codes), progress)
-    if store is not None:
-        run.take_known(store)
-    run.embed_missing(store)
+    if cache and not isinstance(backend, EncoderBackend):
+        with cache.open(backend) as stored:
+            run.take_known(stored)
+            run.embed_missing(stored)
+    else:
+        run.embed_missing(None)
     return _repeat_rows(run.result, run.rows, codes)
 
 
 class _Run:
-    """The state of one call: the rows that are filled already, and those that are not."""
+    """The state of one call: which distinct texts have a vector already, and the vectors."""
 
     def __init__(
         self, backend: Backend, texts: list[str], rows: NDArray[np.intp], n_rows: int, progress: Progress | None
@@ -93,20 +96,20 @@ class _Run:
         self.keys = np.zeros((0, 2), np.uint64)
         self._progress = progress
 
-    def take_known(self, cache: EmbeddingCache) -> None:
+    def take_known(self, stored: CachedVectors) -> None:
         self.keys = text_keys(self.backend, self.texts)
-        for positions, vectors in cache.lookup(self.backend, self.texts, keys=self.keys):
+        for positions, vectors in stored.find(self.keys):
             self._fill(positions, vectors)
         self._report()
 
-    def embed_missing(self, cache: EmbeddingCache | None) -> None:
-        """Embed what is missing, the longest texts first, and store each group as soon as it is done."""
-        # Texts of like length waste no padding, and what runs out of memory does so at the start.
+    def embed_missing(self, stored: CachedVectors | None) -> None:
+        """Embed the missing texts, the longest first, and store each group as soon as it is done."""
+        # Texts of similar length need little padding, and a run that needs too much memory fails at the start.
         missing = np.flatnonzero(~self.known)
         lengths = np.fromiter(map(len, self.texts), np.intp, len(self.texts))[missing]
         missing = missing[np.argsort(-lengths, kind="stable")]
         size = max(1, int(self.backend.batch_size))
-        finished: list[tuple[NDArray[np.intp], NDArray[np.float32]]] = []
+        finished: list[Found] = []
         since = time.monotonic()
         try:
             for start in range(0, len(missing), size):
@@ -117,19 +120,16 @@ class _Run:
                 finished.append((positions, vectors))
                 self._report()
                 if len(finished) * size >= STORE_TEXTS or time.monotonic() - since > STORE_SECONDS:
-                    self._store(cache, finished)
+                    self._store(stored, finished)
                     since = time.monotonic()
-        finally:  # an error or Ctrl-C in a later batch must not cost the earlier ones
-            self._store(cache, finished)
+        finally:  # an error or Ctrl-C in a later batch must not lose the earlier ones
+            self._store(stored, finished)
 
-    def _store(
-        self, cache: EmbeddingCache | None, finished: list[tuple[NDArray[np.intp], NDArray[np.float32]]]
-    ) -> None:
-        if cache is not None and finished:
+    def _store(self, stored: CachedVectors | None, finished: list[Found]) -> None:
+        if stored is not None and finished:
             positions = np.concatenate([one for one, _ in finished])
             vectors = np.concatenate([one for _, one in finished]) if len(finished) > 1 else finished[0][1]
-            texts = [self.texts[position] for position in positions]
-            cache.store(self.backend, texts, vectors, keys=self.keys[positions])
+            stored.add(self.keys[positions], vectors)
         finished.clear()
 
     def _fill(self, positions: NDArray[np.intp], vectors: NDArray[np.float32]) -> None:
@@ -138,8 +138,8 @@ class _Run:
         if vectors.shape[1] != self.result.shape[1]:
             raise UserError(
                 f"{self.backend.name} gave vectors of length {self.result.shape[1]} and of length {vectors.shape[1]}; "
-                "it is not the model that it was. If the old ones are from the cache, empty it with "
-                "EmbeddingCache().clear(), or run once with cache=False."
+                "the model has changed. If the old vectors are from the cache, delete them with "
+                "`textspectra cache --clear`, or run once with cache=False."
             )
         self.result[self.rows[positions]] = vectors
         self.known[positions] = True
@@ -150,15 +150,15 @@ class _Run:
 
 
 def _distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the distinct texts in order of appearance, and which of them each row is."""
+    """Return the distinct texts in order of appearance, and for each row its position among them."""
     if isinstance(texts, str | bytes):
-        raise UserError("texts is a single string; give a list of them, even if it holds only this one.")
+        raise UserError("texts is a single string; give a list of strings, even for one text.")
     strange = {kind for kind in set(map(type, texts)) if not issubclass(kind, str)}
     if strange:
         row, text = next((row, text) for row, text in enumerate(texts) if type(text) in strange)
         raise UserError(
             f"texts has {text!r} at row {row}, which is not a string ({type(text).__name__}); "
-            "remove such rows, or turn them into strings."
+            "remove such rows, or convert them to strings."
         )
     positions = {text: position for position, text in enumerate(dict.fromkeys(texts))}
     return list(positions), np.fromiter(map(positions.__getitem__, texts), np.intp, len(texts))
@@ -186,7 +186,7 @@ def _check_vectors(vectors: NDArray[np.float32], batch: list[str], name: str) ->
     checked = np.asarray(vectors, np.float32)
     if checked.ndim != 2 or len(checked) != len(batch):
         raise UserError(
-            f"{name} gave an array of shape {checked.shape} for {len(batch):,} texts; one row each is needed."
+            f"{name} gave an array of shape {checked.shape} for {len(batch):,} texts; it must have one row per text."
         )
     finite = np.isfinite(checked).all(axis=1)
     if not finite.all():

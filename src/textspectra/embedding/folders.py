@@ -1,4 +1,4 @@
-"""Models in folders and on the Hugging Face hub: what they are, and which version."""
+"""Models in folders and on the Hugging Face hub: their kind and their version."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError, safe_open
+
 from ..errors import UserError
 from ..validation import require
 
@@ -16,11 +18,11 @@ MODEL_SUFFIXES = {".bin", ".json", ".model", ".safetensors", ".txt"}
 """Files that decide what a model computes: weights, configuration, vocabulary."""
 
 SAMPLE_BYTES = 2**20
-"""Bytes at the start and the end of a file that the fingerprint covers; whole models would take minutes."""
+"""Bytes at the start and at the end of a file that the fingerprint covers. Reading whole models takes minutes."""
 
 
 def check_installed(module: str, *, extra: str) -> None:
-    """Raise the error that names the install line, without importing a module that is there.
+    """Raise the error that names the install line if a module is missing, without importing it.
 
     Examples
     --------
@@ -31,7 +33,7 @@ def check_installed(module: str, *, extra: str) -> None:
 
 
 def fingerprint(files: Iterable[Path]) -> str:
-    """Return a hash of names, sizes, starts and ends of files, in any order and wherever they are.
+    """Return a hash of the names, sizes, starts and ends of files, whatever their order and folder.
 
     Examples
     --------
@@ -62,12 +64,12 @@ def folder_fingerprint(folder: Path) -> str:
 
 
 def is_model_folder(folder: Path) -> bool:
-    """Tell whether a folder holds a model of sentence-transformers, transformers or model2vec."""
+    """Return whether a folder holds a model of sentence-transformers, transformers or model2vec."""
     return (folder / "modules.json").is_file() or (folder / "config.json").is_file()
 
 
 def is_static_model(folder: Path) -> bool:
-    """Tell whether a folder holds a model of model2vec: a table of vectors and no network."""
+    """Return whether a folder holds a model of model2vec: a table of vectors and no network."""
     configured = _read_json(folder / "config.json").get("model_type")
     return configured == "model2vec" or (configured is None and "embeddings" in _tensor_names(folder))
 
@@ -81,32 +83,31 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _tensor_names(folder: Path) -> set[str]:
-    """Return the names in the header of a safetensors file: its length in 8 bytes, then JSON."""
     try:
-        with (folder / "model.safetensors").open("rb") as file:
-            return set(json.loads(file.read(int.from_bytes(file.read(8), "little"))))
-    except (OSError, ValueError, OverflowError, MemoryError):
+        with safe_open(folder / "model.safetensors", "numpy") as file:
+            return set(file.keys())
+    except (OSError, SafetensorError):
         return set()
 
 
 def hub_revision(name: str, *, file: str) -> str | None:
-    """Return which revision of a hub model is on this machine with that file, or None."""
+    """Return the revision of a hub model on this machine that has the file, or None."""
     check_installed("huggingface_hub", extra="transformers")
     found = require("huggingface_hub", extra="transformers").try_to_load_from_cache(name, file)
     return Path(found).parent.name if isinstance(found, str) else None
 
 
 def check_on_hub(name: str) -> None:
-    """Ask the hub for a model, so that a wrong name or a missing connection is an error at once.
+    """Raise an error at once if the hub has no such model or cannot be reached.
 
-    The loaders themselves try again for more than a minute, file by file.
+    The loaders themselves retry for more than a minute, file by file.
     """
     hub = require("huggingface_hub", extra="transformers")
     try:
         hub.HfApi().model_info(name, timeout=10)
     except (hub.errors.RepositoryNotFoundError, hub.errors.HFValidationError) as error:
         raise UserError(
-            f"{name!r} is no folder here and no public model on the Hugging Face hub. Check the spelling; for a "
+            f"{name!r} is neither a folder nor a public model on the Hugging Face hub. Check the spelling; for a "
             "private model log in with `hf auth login`; `textspectra models` lists names that work."
         ) from error
     except Exception as error:  # the connection can fail in the ways of several HTTP libraries
@@ -114,10 +115,10 @@ def check_on_hub(name: str) -> None:
 
 
 def cannot_load(name: str, error: Exception) -> UserError:
-    """Return the error for a hub model that is not here and cannot be fetched."""
+    """Return the error for a hub model that is not here and cannot be downloaded."""
     reason = str(error).strip().splitlines() or [type(error).__name__]
     return UserError(
-        f"The model {name!r} is not on this machine and could not be fetched from the Hugging Face hub ({reason[0]}). "
-        "Connect to the internet, or fetch it elsewhere with `hf download "
-        f"{name} --local-dir FOLDER`, copy that folder here and give its path as the model."
+        f"The model {name!r} is not on this machine and could not be downloaded from the Hugging Face hub "
+        f"({reason[0]}). Connect to the internet, or download it elsewhere with `hf download {name} --local-dir "
+        "FOLDER`, copy that folder here and give its path as the model."
     )

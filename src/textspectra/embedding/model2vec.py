@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from ..validation import require
 from .folders import cannot_load, check_installed, folder_fingerprint, hub_revision
 
+COMPLETE_FILE = "config.json"
+
 
 class Model2VecBackend:
     """A model of model2vec, chosen as ``model2vec:NAME_OR_FOLDER``.
 
-    A folder is loaded when the first text is embedded. A hub model that is not on this machine is fetched at once.
+    A folder is loaded when the first text is embedded. A hub model that is not on this machine is downloaded at once.
 
     Parameters
     ----------
@@ -35,16 +37,16 @@ class Model2VecBackend:
             version: dict[str, str | None] = {"fingerprint": folder_fingerprint(folder)}
         else:
             self._source = source
-            version = {"revision": hub_revision(source, file="config.json") or self._fetch()}
+            version = {"revision": hub_revision(source, file=COMPLETE_FILE) or self._fetch()}
         self.name = f"model2vec:{self._source}"
         self.settings: Mapping[str, Any] = version
 
     def _fetch(self) -> str | None:
         try:
-            self._model  # noqa: B018  loading it is what fetches it
+            self._model  # noqa: B018  loading downloads it
         except Exception as error:  # the connection can fail in the ways of several HTTP libraries
             raise cannot_load(self._source, error) from error
-        return hub_revision(self._source, file="config.json")
+        return hub_revision(self._source, file=COMPLETE_FILE)
 
     @cached_property
     def _model(self) -> Any:

@@ -1,35 +1,150 @@
-"""Models behind any server that speaks the OpenAI embeddings API."""
+"""Models behind any server that speaks the OpenAI API, through the `openai` package."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import os
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from .openai_http import OpenAIServer
+from ..validation import require
 
+DEFAULT_URL = "https://api.openai.com/v1"
+
+NO_KEY = "none"
+"""What is sent to a server that needs no key: the package insists on one."""
+
+PARALLEL_REQUESTS = 8
+"""Requests that are under way at the same time."""
+
+REQUEST_TEXTS = 128
 REQUEST_CHARACTERS = 400_000
-"""Characters sent at once, to stay below the 300,000 tokens that OpenAI takes in one request."""
+"""Texts and characters per request, to stay below the 300,000 tokens that OpenAI accepts in one request."""
+
+RETRIES = 5
+"""How often the package sends a request again: after 0.5 s, then twice as long each time, or when the server says."""
+
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
+
+
+class OpenAIServer:
+    """The server of ``OPENAI_BASE_URL`` (by default OpenAI's own), with the key of ``OPENAI_API_KEY``.
+
+    The package `openai` sends the requests and retries them where that can help. This class turns its errors
+    into messages for users.
+
+    Parameters
+    ----------
+    timeout : float
+        Seconds to wait for an answer.
+    retries : int
+        How often a request is sent again before giving up.
+
+    Examples
+    --------
+    >>> import os
+    >>> os.environ["OPENAI_BASE_URL"] = "http://name:secret@127.0.0.1:8080/v1/"  # doctest: +SKIP
+    >>> OpenAIServer().public_url  # doctest: +SKIP
+    'http://127.0.0.1:8080/v1'
+    """
+
+    def __init__(self, *, timeout: float = 60.0, retries: int = RETRIES) -> None:
+        self._openai = require("openai", extra="openai")
+        url = (os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https"):
+            raise UserError(f"OPENAI_BASE_URL is {url!r}, but it must start with https:// or http://.")
+        key = os.environ.get("OPENAI_API_KEY")
+        if not key and url == DEFAULT_URL:
+            raise UserError(
+                "The OpenAI API needs a key: set OPENAI_API_KEY, or set OPENAI_BASE_URL to a server that needs none."
+            )
+        # The address is stored with the vectors and shown in messages, so it must not hold a password.
+        self.public_url = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+        self._tries = retries + 1
+        self._client = self._openai.OpenAI(api_key=key or NO_KEY, base_url=url, timeout=timeout, max_retries=retries)
+        weakref.finalize(self, self._client.close)
+
+    def embed(self, model: str, texts: list[str]) -> Any:
+        """Return the server's answer to a request for embeddings."""
+        # Not every server knows the base64 format that the package asks for by default.
+        return self._ask(lambda: self._client.embeddings.create(model=model, input=texts, encoding_format="float"))
+
+    def chat(self, model: str, messages: list[dict[str, str]]) -> Any:
+        """Return the server's answer to a chat."""
+        return self._ask(lambda: self._client.chat.completions.create(model=model, messages=messages))
+
+    def _ask(self, request: Callable[[], Answer]) -> Answer:
+        try:
+            return request()
+        except self._openai.APIStatusError as error:
+            raise UserError(
+                f"{self.public_url} refused: {error.status_code} {_explanation(error)}. {_advice(error.status_code)}"
+            ) from error
+        except self._openai.APIConnectionError as error:
+            raise UserError(
+                f"{self.public_url} did not answer in {self._tries} tries ({error.__cause__ or error}). Is the "
+                "address right (OPENAI_BASE_URL), and is the server up? Run this again to continue: finished work is "
+                "kept."
+            ) from error
+        except ValueError as error:
+            raise UserError(f"{self.public_url} did not answer with JSON ({error}). {NO_API}") from error
+
+
+NO_API = "Does OPENAI_BASE_URL name an OpenAI-compatible server, with /v1 at its end?"
+
+
+def _explanation(error: Any) -> str:
+    """Return what the server says about an error: {"error": {"message": ...}}, or less structured."""
+    body = error.body
+    if isinstance(body, dict):
+        body = body.get("message", body.get("detail", body))
+    return " ".join(str(body or error.response.text or error.response.reason_phrase).split())[:300].rstrip(".")
+
+
+def _advice(status: int) -> str:
+    if status in (401, 403):
+        return "Check the key in OPENAI_API_KEY: it is missing, wrong, or not allowed to use this model."
+    if status == 404:
+        return "Check the name of the model, and the end of OPENAI_BASE_URL, which is /v1 for most servers."
+    if status == 429:
+        return "The quota is used up, or requests come too fast. Run this again later: finished work is kept."
+    return "Finished work is kept."
+
+
+def in_parallel(ask: Callable[[Question], Answer], questions: Iterable[Question]) -> Iterator[Answer]:
+    """Yield the answer to each question, in order, with several requests at a time.
+
+    Examples
+    --------
+    >>> list(in_parallel(str.upper, ["a", "b"]))
+    ['A', 'B']
+    """
+    with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
+        yield from pool.map(ask, questions)
 
 
 class OpenAIBackend:
     """A model of an OpenAI-compatible server, chosen as ``openai:MODEL``.
 
-    The address comes from ``OPENAI_BASE_URL`` (by default OpenAI's own), the key from ``OPENAI_API_KEY``.
     Blank texts are not sent, since OpenAI refuses them; they get a row of zeros.
 
     Parameters
     ----------
     model : str
-        The name under which the server knows the model.
+        The server's name of the model.
     server : OpenAIServer, optional
-        The server, where it is not the one that the environment names.
+        The server, if it is not the default one.
     """
 
-    batch_size = 128
+    batch_size = REQUEST_TEXTS * PARALLEL_REQUESTS
 
     def __init__(self, model: str, *, server: OpenAIServer | None = None) -> None:
         self.name = f"openai:{model}"
@@ -40,40 +155,53 @@ class OpenAIBackend:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row for each text; a blank text gives zeros."""
-        if len(texts) > 1 and sum(map(len, texts)) > REQUEST_CHARACTERS:
-            middle = len(texts) // 2
-            return np.concatenate([self.embed(texts[:middle]), self.embed(texts[middle:])])
         filled = [row for row, text in enumerate(texts) if text.strip()]
-        # Where all texts are blank, something must still tell how long a vector is.
-        vectors = self._request([texts[row] for row in filled] or ["text"])
+        # If all texts are blank, one word is sent to learn the length of a vector.
+        sent = [texts[row] for row in filled] or ["text"]
+        vectors = self._stack([vector for some in in_parallel(self._request, _requests(sent)) for vector in some])
         result = np.zeros((len(texts), vectors.shape[1]), np.float32)
         result[filled] = vectors[: len(filled)]
         return result
 
-    def _request(self, texts: list[str]) -> NDArray[np.float32]:
-        answer = self._server.post("embeddings", {"model": self._model, "input": texts})
+    def _request(self, texts: list[str]) -> list[NDArray[np.float32]]:
+        answer = self._server.embed(self._model, texts)
         try:
-            rows = {int(entry["index"]): entry["embedding"] for entry in answer["data"]}
-            vectors = [np.asarray(rows[index], np.float32) for index in sorted(rows)]
-        except (KeyError, TypeError, ValueError) as error:
-            raise UserError(
-                f"{self._server.public_url} gave an answer without vectors for {self.name} ({error!r}); "
-                "it does not speak the OpenAI embeddings API."
-            ) from error
+            rows = {int(entry.index): np.asarray(list(entry.embedding), np.float32) for entry in answer.data}
+        except (AttributeError, TypeError, ValueError) as error:
+            raise UserError(f"{self._server.public_url} gave no vectors for {self.name} ({error}). {NO_API}") from error
         if sorted(rows) != list(range(len(texts))):
             raise UserError(
                 f"{self._server.public_url} gave {len(rows):,} vectors for {len(texts):,} texts, so it is not clear "
-                "which belongs to which. The server or its model does not handle lists of texts; use another one."
+                "which vector belongs to which text. The server or its model does not support lists of texts."
             )
-        return self._check_dimension(vectors)
+        return [rows[row] for row in range(len(texts))]
 
-    def _check_dimension(self, vectors: list[NDArray[np.float32]]) -> NDArray[np.float32]:
+    def _stack(self, vectors: list[NDArray[np.float32]]) -> NDArray[np.float32]:
         lengths = {vector.shape for vector in vectors} | ({(self._dimension,)} if self._dimension else set())
         if len(lengths) > 1 or vectors[0].ndim != 1:
             found = ", ".join(str(shape).strip("(,)") for shape in sorted(lengths))
             raise UserError(
-                f"{self._server.public_url} gave vectors of different lengths ({found}) for {self.name}: its model was "
-                "changed while this ran. Run it again when the server keeps to one model."
+                f"{self._server.public_url} gave vectors of different lengths ({found}) for {self.name}: its model "
+                "changed during this run. Run this again when the server keeps to one model."
             )
         self._dimension = len(vectors[0])
         return np.stack(vectors)
+
+
+def _requests(texts: list[str]) -> list[list[str]]:
+    """Split texts into requests that are not too long.
+
+    Examples
+    --------
+    >>> [len(request) for request in _requests(["short"] * 200 + ["x" * 300_000] * 2)]
+    [128, 73, 1]
+    """
+    requests: list[list[str]] = []
+    characters = 0
+    for text in texts:
+        characters += len(text)
+        if not requests or len(requests[-1]) == REQUEST_TEXTS or characters > REQUEST_CHARACTERS:
+            requests.append([])
+            characters = len(text)
+        requests[-1].append(text)
+    return requests

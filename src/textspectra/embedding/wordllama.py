@@ -23,9 +23,9 @@ FILES = ("weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenize
 class WordLlamaBackend:
     """Mean of the vectors of a text's tokens, 256 dimensions; the weights come with the package.
 
-    The vectors are those of ``WordLlama.embed(texts, norm=False)``, bit for bit, at almost twice its speed:
-    a sparse product sums the tokens of each text, where WordLlama pads all texts of a
-    batch to the longest one (and needs gigabytes when that is a long one).
+    The vectors equal those of ``WordLlama.embed(texts, norm=False)`` bit for bit, at almost twice its speed: a
+    sparse product sums the tokens of each text, whereas WordLlama pads all texts of a batch to the
+    longest one, which needs gigabytes if that one is long.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class WordLlamaBackend:
 
     @cached_property
     def _model(self) -> Any:
-        # Importing wordllama sets up logging for the whole program; that is not a library's business.
+        # Importing wordllama configures logging for the whole program, which a library must not do.
         root = logging.getLogger()
         level, handlers = root.level, root.handlers[:]
         wordllama = require("wordllama", extra="wordllama")
@@ -63,7 +63,7 @@ class WordLlamaBackend:
         ]
         counts = np.fromiter(map(len, tokens), np.int32, len(tokens))
         columns = np.fromiter(chain.from_iterable(tokens), np.int32, int(counts.sum()))
-        np.minimum(columns, len(vectors) - 1, out=columns)  # as WordLlama does with tokens it has no vector for
+        np.minimum(columns, len(vectors) - 1, out=columns)  # as WordLlama does for tokens without a vector
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
         chosen = sparse.csr_array((np.ones(len(columns), np.float32), columns, ends), shape=(len(tokens), len(vectors)))
         sums: NDArray[np.float32] = chosen @ vectors

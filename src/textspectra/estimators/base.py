@@ -1,4 +1,4 @@
-"""What the two clusterers share: input, the choice of k, prediction."""
+"""The base of both estimators: checks, the choice of k, the score, prediction."""
 
 from __future__ import annotations
 
@@ -8,23 +8,21 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays.engine import Folded, as_given, fold_blocks, keep, map_rows
-from ..arrays.rows import CountedRows, SumsAndSizes, check_rows, map_unit_rows
-from ..clustering.lloyd import nearest_centers
-from ..granularity.estimate import KEstimate, estimate_from_rows
+from ..arrays.engine import as_given
+from ..arrays.rows import SumsAndSizes, check_rows
+from ..clustering.lloyd import center_distances, lloyd_pass, nearest_labels
+from ..granularity.estimate import KEstimate, count_rows, estimate_from_rows
 from ..metrics.cohesion import CohesionReport, report_if_defined
-from ..validation import RandomState, check_embeddings, check_n_clusters, check_weights, make_generator
-
-NOWHERE = np.iinfo(np.intp).max
-"""In place of the number of a row, where there is none."""
+from ..validation import RandomState, check_embeddings, check_n_clusters, check_weights, make_seed
 
 
-class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
-    """Base class of the two clusterers: input, the choice of k, the score, prediction."""
+class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, ABC):
+    """Base class of :class:`AutoKMeans` and :class:`AutoAgglomerative`."""
 
     labels_: Any
     n_clusters_: int
@@ -35,23 +33,23 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
     n_features_in_: int
 
     def __init__(
-        self, n_clusters: int | Literal["auto"] = "auto", *, random_state: RandomState = None, n_jobs: int | None = None
+        self, n_clusters: int | Literal["auto"] = "auto", *, random_state: RandomState = 0, n_jobs: int | None = None
     ) -> None:
         self.n_clusters = n_clusters
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Find the number of clusters, unless it is given, and the clusters.
+        """Estimate the number of clusters, unless it is given, and find the clusters.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-            Embeddings. Neither copied as a whole nor changed. With a Dask array, rows stay where they are, and
-            what has an entry a row (`labels_`) is a Dask array too.
+            Embeddings. They are not changed, and never copied as a whole. The rows of a Dask array stay on the
+            workers, and `labels_` is a Dask array too.
         y : ignored
         sample_weight : array-like of shape (n,), optional
-            How often each row counts. For the estimate of k a row counts as so many rows, rounded up.
+            How often each row counts. The estimate of k rounds it up.
 
         Returns
         -------
@@ -61,13 +59,13 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
         weights, largest = check_weights(sample_weight, X)
         k = check_n_clusters(self.n_clusters, len(X))
         check_rows(X, n_jobs=self.n_jobs)
-        # A stream each, so that the clusters at a given k do not depend on whether k was estimated.
-        for_k, for_clusters, for_score = make_generator(self.random_state).spawn(3)
+        seed = make_seed(self.random_state)
         self.k_estimate_ = None
         if k is None:
-            counts = None if weights is None else np.ceil(weights).astype(np.intp)
-            self.k_estimate_ = estimate_from_rows(CountedRows(X, counts), random_state=for_k, n_jobs=self.n_jobs)
+            self.k_estimate_ = estimate_from_rows(count_rows(X, weights), random_state=seed, n_jobs=self.n_jobs)
             k = self.k_estimate_.k
+        # A stream of its own, so that the clusters at a given k do not depend on whether k was estimated.
+        _, for_clusters = np.random.default_rng(seed).spawn(2)
         known = self._cluster(X, None if weights is None else weights / largest, k, for_clusters)
         self.n_clusters_ = len(self.cluster_centers_)
         if self.n_clusters_ < k:
@@ -77,25 +75,24 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.cohesion_report_ = report_if_defined(
-            X, self.labels_, self.n_clusters_, random_state=for_score, known=known
-        )
+        self.cohesion_report_ = report_if_defined(X, self.labels_, self.n_clusters_, random_state=seed, known=known)
         self.cohesion_ratio_ = self.cohesion_report_.ratio if self.cohesion_report_ else float("nan")
         self.labels_ = as_given(self.labels_, X)
         return self
 
     @abstractmethod
     def _cluster(self, X: Any, weights: Any, k: int, rng: np.random.Generator) -> SumsAndSizes | None:
-        """Find k clusters, set `labels_` and `cluster_centers_`, and return what is known of the clusters by then.
+        """Find k clusters and set `labels_` and `cluster_centers_`.
 
-        Weights of None are ones.
+        Weights of None stand for ones. The return value saves a pass over the rows: the sums and sizes of the
+        clusters, if they are known.
         """
 
     def predict(self, X: ArrayLike) -> Any:
         """Return the cluster whose centre is nearest to each row.
 
-        For K-Means that gives the training rows their own labels. For Ward's method it is an
-        approximation, because a cluster of the tree need not hold all rows that are nearest to its centre.
+        For K-Means, the rows seen in :meth:`fit` get their own labels. For Ward's method, some may get
+        another label, because a cluster of the tree need not hold all rows that are nearest to its centre.
 
         Parameters
         ----------
@@ -105,82 +102,68 @@ class AutoClusterer(ClusterMixin, BaseEstimator, ABC):
         Returns
         -------
         ndarray of int, shape (n,)
-            For a Dask array another one, which is worked out when it is needed.
+            For a Dask array, a Dask array, which is computed when it is needed.
         """
-        check_is_fitted(self)
-        X = check_embeddings(X, minimum=1, estimator=self, reset=False)
+        X = self._check_new(X)
         return as_given(nearest_labels(X, self.cluster_centers_, n_jobs=self.n_jobs), X)
 
+    def transform(self, X: ArrayLike) -> Any:
+        """Return the distance of each row, scaled to length 1, to the centre of each cluster.
 
-def nearest_labels(X: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Any:
-    """Return the nearest centre of each row.
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Embeddings.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> nearest_labels(np.array([[9.0, 1.0], [1.0, 2.0]]), np.eye(2, dtype=np.float32))
-    array([0, 1])
-    """
-    return map_unit_rows(lambda rows, scale: nearest_centers(rows, scale, centers)[0], X, n_jobs=n_jobs)
+        Returns
+        -------
+        ndarray of float32, shape (n, n_clusters_)
+            For a Dask array, a Dask array, which is computed when it is needed.
 
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> ts.AutoKMeans(2).fit([[2, 0], [2, 0], [0, 3]]).transform([[5, 0]]).round(2)
+        array([[0.  , 1.41]], dtype=float32)
+        """
+        X = self._check_new(X)
+        return as_given(center_distances(X, self.cluster_centers_, n_jobs=self.n_jobs), X)
 
-def label_sizes(labels: Any, n_labels: int) -> NDArray[np.float64]:
-    """Return how many rows have each label.
+    def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+        """Return minus the inertia of `X`: the larger, the nearer its rows are to the centres.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> label_sizes(np.array([2, 0, 2]), 3)
-    array([1., 0., 2.])
-    """
-    return np.asarray(
-        fold_blocks(lambda first_row, part: Folded((np.bincount(part, minlength=n_labels),)), labels).statistics[0],
-        np.float64,
-    )
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Embeddings.
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+            How often each row counts.
 
+        Returns
+        -------
+        float
+            Minus the sum of the squared distances of the rows, scaled to length 1, to their nearest centres.
 
-def largest_first(labels: Any, mass: NDArray[Any]) -> tuple[Any, NDArray[np.intp]]:
-    """Renumber clusters by falling mass, ties by first appearance.
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> ts.AutoKMeans(2).fit([[2, 0], [2, 0], [0, 3]]).score([[5, 0], [0, 1], [-1, 0]])
+        -2.0
+        """
+        X = self._check_new(X)
+        weights, _ = check_weights(sample_weight, X)
+        return -lloyd_pass(X, weights, self.cluster_centers_, labelled=False, n_jobs=self.n_jobs).inertia
 
-    Parameters
-    ----------
-    labels : array of int
-        From 0 to ``len(mass) - 1``.
-    mass : ndarray of numbers
-        The size or the weight of each cluster.
+    def _check_new(self, X: ArrayLike) -> Any:
+        check_is_fitted(self)
+        return check_embeddings(X, minimum=1, estimator=self, reset=False)
 
-    Returns
-    -------
-    labels : array of int
-        The new numbers.
-    order : ndarray of int
-        The old number of each new one; numbers that no row has are left out.
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> labels = np.array([4, 2, 2, 0, 2, 0])
-    >>> largest_first(labels, label_sizes(labels, 5))
-    (array([2, 0, 0, 1, 0, 1]), array([2, 0, 4]))
-    """
-    # Rounded, because sums of fractions depend on the blocks, and a tie must be one whatever they are.
-    rank = -(mass / max(mass.max(), np.finfo(float).tiny)).round(9)
-    in_doubt = len(np.unique(rank)) < len(rank) or not mass.all()
-    first = _first_rows(labels, len(mass)) if in_doubt else np.zeros(len(mass), np.intp)
-    order = np.lexsort((first, rank))
-    order = order[first[order] < NOWHERE]
-    new_number = np.empty(len(mass), np.intp)
-    new_number[order] = np.arange(len(order))
-    return keep(map_rows(lambda first_row, label: new_number[label], labels)), order
-
-
-def _first_rows(labels: Any, n_labels: int) -> NDArray[np.intp]:
-    """Return the first row with each label, or NOWHERE."""
-
-    def on_block(first_row: int, label: NDArray[np.intp]) -> Folded:
-        first = np.full(n_labels, NOWHERE)
-        first[label[::-1]] = np.arange(first_row + len(label) - 1, first_row - 1, -1)
-        return Folded(first)
-
-    found: NDArray[np.intp] = fold_blocks(on_block, labels, combine=np.minimum).statistics
-    return found
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # distances are float32, whatever comes in
+        return tags

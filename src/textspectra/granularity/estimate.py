@@ -1,17 +1,17 @@
-"""How many groups: the estimate, what it rests on, and the ways to get it."""
+"""`estimate_k`: the number of groups, its interval, and other granularities worth a look."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import CountedRows, check_rows
 from ..errors import UserError
-from ..validation import RandomState, check_embeddings, check_whole_number, make_generator
+from ..validation import RandomState, check_embeddings, check_weights, check_whole_number, make_seed
 from .reproducible import Agreement, reproducible_k, smooth
 from .spectral import Rule, Spectrum, spectral_k
 
@@ -21,21 +21,22 @@ if TYPE_CHECKING:
 Method = Literal["auto", "reproducible", "spectral"]
 
 FEWEST_ROWS = 64
-"""Below this, halves of the data are too small to be compared, and "auto" reads the spectrum instead."""
+"""Below this many rows, halves of the data are too small to compare, and "auto" means "spectral"."""
 
 WIDTH = 2.1
-"""Half the width of the interval in ln k, where the halves have nothing in common; see `interval_around`."""
+"""Half the width of the interval in ln k if the halves do not agree at all; see `interval_around`."""
 
 APART = 2.0
-"""Factor between any two suggestions, at least."""
+"""Any two suggestions differ by at least this factor."""
 
+NO_STRUCTURE = "no structure here; the rows lie like one cloud, with no groups that could be told apart"
 
-Name = Literal["coarser", "coarse", "suggested", "fine", "finer"]
-NAMES: tuple[Name, ...] = get_args(Name)
+SuggestionName = Literal["coarser", "coarse", "suggested", "fine", "finer"]
+NAMES: tuple[SuggestionName, ...] = get_args(SuggestionName)
 
 
 class Suggestion(NamedTuple):
-    """One way to cut the data: its name, its number of groups, and how well two halves of the data agree on it.
+    """One granularity: its name, its number of groups, and how well two halves of the data agree on it.
 
     Examples
     --------
@@ -44,7 +45,7 @@ class Suggestion(NamedTuple):
     Suggestion(name='suggested', k=8, score=1.0)
     """
 
-    name: Name
+    name: SuggestionName
     k: int
     score: float
 
@@ -58,24 +59,24 @@ class KEstimate:
     k : int
         The estimate; 1 means that the data shows no groups.
     interval : tuple of int
-        A range that includes `k`. By reproducibility: where the number of groups that people mean should
-        lie, calibrated to hold it for 95 % of labelled text sets (it held 86 to 93 % of sets it was not calibrated
-        on). By the spectrum: what 95 % of other random samples of this data would have said.
+        A range that includes `k`. Method "reproducible": the range in which the number of groups that people see
+        should lie. It was calibrated to include that number for 95 % of labelled text sets, and included it for 86
+        to 93 % of other sets. Method "spectral": the range of 95 % of the estimates from single samples.
     confidence : float
-        From 0 to 1. By reproducibility: the score of k, which is how far two halves of the data agree on k groups
-        beyond what a structureless cloud explains. By the spectrum: the share of samples in which a jump was found.
+        From 0 to 1. Method "reproducible": the score of k, which is how far two halves of the data agree on k groups
+        beyond what a cloud without structure explains. Method "spectral": the share of samples with a jump.
     suggestions : tuple of Suggestion
         Up to three granularities, from coarse to fine, each with its score.
     method : {"reproducible", "spectral"}
-        What the estimate comes from.
+        The method that was used.
     n_samples : int
-        Rows of the data.
+        Number of rows, each as often as it counts.
     replicates : ndarray of int
-        The estimate from other random halvings, or from each sample behind the interval.
+        Repeated estimates, from resampled halves or from single samples.
     agreement : Agreement or None
-        The score over k, where the method is "reproducible".
+        The score over k, for method "reproducible".
     spectrum : Spectrum or None
-        Eigenvalues and jumps, where the method is "spectral".
+        Eigenvalues and jumps, for method "spectral".
 
     Examples
     --------
@@ -115,7 +116,7 @@ class KEstimate:
         return f"from random samples of {size:,} out of {self.n_samples:,} rows{doubt}"
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the evidence: the score over k with its suggestions, or the spectrum (Figure 1 of the paper).
+        """Draw the score over k with the suggestions, or the spectrum (Figure 1 of the paper).
 
         Parameters
         ----------
@@ -139,46 +140,46 @@ class KEstimate:
         return plot_agreement(self, ax) if self.spectrum is None else plot_spectrum(self, ax)
 
 
-NO_STRUCTURE = "no structure here; the rows lie like one cloud, with no groups that could be told apart"
-
-
 def estimate_k(
     X: ArrayLike,
     *,
+    sample_weight: ArrayLike | None = None,
     method: Method = "auto",
     window: int = 3,
     max_sample: int = 1000,
     n_replicates: int | None = None,
     zscore: bool = False,
     fallback: int = 5,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> KEstimate:
-    """Estimate how many groups there are, with the granularities next to it and a measure of trust.
+    """Estimate the number of groups, with an interval, a confidence, and other granularities worth a look.
 
-    Every method works on random samples, so the time hardly grows with the number of rows.
+    All methods work on random samples, so the time hardly grows with the number of rows.
 
     Parameters
     ----------
     X : array-like of shape (n, d)
-        Embeddings: an array or memory map of any numeric type, or a data frame of numbers. It
-        is neither copied nor changed. Of a Dask array, only the chunks with sampled rows are read, and the
-        samples are worked on by Dask's workers.
+        Embeddings: an array or memory map of any numeric type, or a data frame of numbers. They are neither copied
+        nor changed. Of a Dask array, only chunks with sampled rows are read, and the workers do the computing.
+    sample_weight : array-like of shape (n,), optional
+        How often each row counts, rounded up; once by default.
     method : {"auto", "reproducible", "spectral"}
-        "reproducible" splits the rows in random halves, groups each half by itself at every k and compares the
-        two; k is the finest grouping on which they agree as well as on any, once what a structureless cloud of
-        the same spectrum would give is taken off. It answers 1 where there is no structure. "spectral"
-        is the paper's rule, the last jump in the Laplacian spectrum (:func:`k_from_spectrum`), averaged over samples.
-        "auto" is "reproducible" from 64 rows on and "spectral" below.
+        "reproducible" splits the rows into random halves, clusters each half at every k and compares the two. The
+        agreement of a cloud without structure is subtracted; k is the finest granularity whose score is as good as
+        the best. If there is no structure, k is 1. "spectral" is the paper's rule: the last jump in the spectrum of
+        the Laplacian (:func:`k_from_spectrum`), averaged over samples. "auto" is "reproducible" from 64 rows on and
+        "spectral" below.
     window, max_sample, n_replicates, zscore, fallback
-        Options of the spectral method: the length of the moving average, rows in a sample, number of samples (by
-        default ``round(10 · log2 n)``, and 40 for samples that serve the interval alone), whether to standardize
-        similarities before rectifying them, and the answer of a sample that shows no jump.
-    random_state : int, RandomState, Generator or None
-        The same int gives the same result for any `n_jobs`.
+        Options of the spectral method: the length of the moving average, the rows per sample, the number of samples
+        (by default ``round(10 · log2 n)``, and 40 if they serve the interval alone), whether to standardize
+        similarities before negative ones become 0, and the answer of a sample without a jump.
+    random_state : int, RandomState, Generator or None, default=0
+        The seed. The same int gives the same result for any `n_jobs`, here and in :class:`AutoKMeans` and
+        :class:`AutoAgglomerative`. None is a random seed.
     n_jobs : int, optional
-        Samples worked on at a time; all cores by default. An active ``joblib.parallel_config``
-        chooses the back end: "threading", "loky", "dask", or one that another package registers.
+        Number of samples computed at a time; all cores by default. An active ``joblib.parallel_config``
+        chooses the back end.
 
     Returns
     -------
@@ -199,6 +200,7 @@ def estimate_k(
     if method not in get_args(Method):
         raise UserError(f"method must be one of {', '.join(get_args(Method))}, but it is {method!r}.")
     X = check_embeddings(X)
+    weights, _ = check_weights(sample_weight, X)
     rule = Rule(
         check_whole_number("window", window, low=1),
         check_whole_number("max_sample", max_sample, low=2 * window + 2, hint="Twice the window and 2 are needed."),
@@ -210,7 +212,19 @@ def estimate_k(
         changed = next(name for name, value in rule._asdict().items() if value != Rule._field_defaults[name])
         raise UserError(f"{changed} is an option of method='spectral', but the method is {method!r}.")
     check_rows(X, n_jobs=n_jobs)
-    return estimate_from_rows(CountedRows(X), method, rule, random_state=random_state, n_jobs=n_jobs)
+    return estimate_from_rows(count_rows(X, weights), method, rule, random_state=random_state, n_jobs=n_jobs)
+
+
+def count_rows(X: Any, weights: Any) -> CountedRows:
+    """Return checked rows, each as often as its weight says, rounded up; once where there are no weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> len(count_rows(np.eye(3), np.array([2.0, 0.5, 0.0])))
+    3
+    """
+    return CountedRows(X, None if weights is None else np.ceil(weights).astype(np.intp))
 
 
 def estimate_from_rows(
@@ -218,11 +232,11 @@ def estimate_from_rows(
     method: Method = "auto",
     rule: Rule = Rule(),  # noqa: B008 - a NamedTuple is immutable
     *,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> KEstimate:
-    """Estimate k of rows that are already checked."""
-    rng = make_generator(random_state)
+    """Estimate k from rows and options that are already checked."""
+    rng = np.random.default_rng(make_seed(random_state))
     if method == "reproducible" and len(rows) < FEWEST_ROWS:
         raise UserError(f"method='reproducible' needs at least {FEWEST_ROWS} rows, but X has {len(rows)}.")
     if method == "spectral" or len(rows) < FEWEST_ROWS:
@@ -263,7 +277,7 @@ def _by_reproducibility(rows: CountedRows, rng: np.random.Generator, n_jobs: int
 
 
 def suggest(agreement: Agreement, k: int) -> tuple[Suggestion, ...]:
-    """Return k and the two best-scoring granularities that are at least a factor of 2 from it and from each other.
+    """Return k and the two best granularities that differ from it, and from each other, by a factor of 2 or more.
 
     Examples
     --------
@@ -288,10 +302,10 @@ def suggest(agreement: Agreement, k: int) -> tuple[Suggestion, ...]:
 
 
 def interval_around(k: int, confidence: float, n: int, width: float = WIDTH) -> tuple[int, int]:
-    """Return the 95 % interval of k: the wider, the less the halves agree, and none where they agree perfectly.
+    """Return the 95 % interval of k: the less the halves agree, the wider it is.
 
-    The width was calibrated on labelled text sets (``benchmarks/k_recovery.md``), so it speaks of the number of
-    groups that people mean.
+    The width was calibrated on labelled text sets (``benchmarks/k_recovery.md``), so the interval is about the
+    number of groups that people see.
 
     Examples
     --------

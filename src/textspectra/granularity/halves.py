@@ -1,32 +1,33 @@
-"""Whether two halves of the data, grouped apart, find the same groups."""
+"""How well two halves of the data, clustered separately, agree on k groups."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays.rows import sum_by_code
+from ..clustering.lloyd import directions_of, train_directions
 from ..clustering.tree import ward_tree
+from ..metrics.contingency import entropy
 
 SEED_ROWS = 1000
-"""Rows of a half whose Ward tree gives the first centres."""
+"""The Ward tree of this many rows of a half gives the first centres."""
 
 PASSES = 5
-"""Passes of Lloyd's algorithm over a half; more of them change the agreement by less than its error."""
+"""Passes of Lloyd's algorithm over a half; more passes change the agreement by less than its standard error."""
 
 JUDGED_ROWS = 2000
-"""Rows of each half that are labelled by both halves' centres."""
+"""So many rows of each half are labelled by the centres of both."""
 
 USED_SHARE = 0.9
-"""A grouping counts only if this share of its centres is the nearest one of some row."""
+"""A grouping is used only if at least this share of its centres has rows."""
 
 
 def half_agreement(points: NDArray[np.float32], ks: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return for each k how well the two halves of `points` (unit rows, in random order) agree on k groups.
+    """Return for each k how well the two halves of `points` (unit rows in random order) agree on k groups.
 
-    Each half is grouped by itself: K-Means, started from its Ward tree. The centres of both halves then
-    label the same rows, and the two labellings are compared by their mutual information, adjusted for chance:
-    1 means the same groups, 0 no more in common than random ones. NaN where k groups cannot be told apart.
+    Each half is clustered by K-Means, which starts from the Ward tree of that half. Then the centres of both halves
+    label the same rows. The agreement is the adjusted mutual information of the two labellings: 1 for the same
+    groups, 0 for no more than chance. It is NaN if k groups cannot be told apart.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def half_agreement(points: NDArray[np.float32], ks: NDArray[np.intp], rng: np.ra
 
 
 def _half_centers(half: NDArray[np.float32], ks: NDArray[np.intp]) -> list[NDArray[np.float32]]:
-    """Return k centres of unit length for each k, from one Ward tree."""
+    """Return k centres of length 1 for each k; all of them start from one Ward tree."""
     seeds = half[:SEED_ROWS]
     merged = ward_tree(seeds, np.ones(len(seeds))).linkage[:, :2].astype(np.intp)
     n = len(seeds)
@@ -59,35 +60,16 @@ def _half_centers(half: NDArray[np.float32], ks: NDArray[np.intp]) -> list[NDArr
     found = []
     for k in ks:
         nodes = np.flatnonzero(parent[: 2 * n - k] >= 2 * n - k)
-        found.append(_lloyd(half, _unit_centers(sums[nodes], sums[nodes])))
+        found.append(train_directions(half, directions_of(sums[nodes], sums[nodes]), PASSES))
     return found
 
 
-def _lloyd(half: NDArray[np.float32], centers: NDArray[np.float32]) -> NDArray[np.float32]:
-    ones = np.ones(len(half), np.float32)
-    for _ in range(PASSES):
-        nearest = (half @ centers.T).argmax(axis=1)
-        centers = _unit_centers(sum_by_code(half, nearest, len(centers), ones), centers)
-    return centers
-
-
-def _unit_centers(sums: NDArray[np.float32], otherwise: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scale sums to length 1; a sum without direction leaves the centre as it was."""
-    length = np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None]
-    return np.where(length > 1e-6, sums / np.maximum(length, 1e-6), otherwise).astype(np.float32)
-
-
 def _agreement(ours: NDArray[np.intp], theirs: NDArray[np.intp], k: int, order: NDArray[np.intp]) -> float:
-    """Return the adjusted mutual information; what chance gives is measured on one random permutation."""
+    """Return the adjusted mutual information; one random permutation measures what chance gives."""
     sizes = [np.bincount(labels, minlength=k) for labels in (ours, theirs)]
     if min(np.count_nonzero(size) for size in sizes) < USED_SHARE * k:
         return float("nan")
-    apart = [_entropy(size) for size in sizes]
-    shared = sum(apart) - _entropy(np.bincount(ours * k + theirs))
-    by_chance = sum(apart) - _entropy(np.bincount(ours * k + theirs[order]))
+    apart = [entropy(size) for size in sizes]
+    shared = sum(apart) - entropy(np.bincount(ours * k + theirs))
+    by_chance = sum(apart) - entropy(np.bincount(ours * k + theirs[order]))
     return float((shared - by_chance) / max(sum(apart) / 2 - by_chance, 1e-9))
-
-
-def _entropy(counts: NDArray[np.intp]) -> float:
-    share = counts[counts > 0] / counts.sum()
-    return float(-(share @ np.log(share)))

@@ -1,4 +1,4 @@
-"""The cosine graph of a sample, and the eigenvalues of its normalized Laplacian."""
+"""The graph of cosine similarities of some rows, and the eigenvalues of its normalized Laplacian."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..validation import check_embeddings
 
 
 def laplacian_eigenvalues(X: ArrayLike, *, zscore: bool = False) -> NDArray[np.float32]:
-    """Eigenvalues of the normalized Laplacian of the rectified cosine graph, ascending.
+    """Return the eigenvalues of the normalized Laplacian of the rectified cosine graph, ascending.
 
     Rows are scaled to unit length; ``S = max(X Xᵀ, 0)`` with its diagonal; ``d = S 1``; the
     Laplacian is ``L = I - D^-1/2 S D^-1/2``. This is the paper's ``ComputeEigenvalues``.
@@ -23,7 +23,7 @@ def laplacian_eigenvalues(X: ArrayLike, *, zscore: bool = False) -> NDArray[np.f
     Parameters
     ----------
     X : array-like of shape (n, d)
-        Embeddings, n ≥ 2. The work grows with n³ and the memory with n²: above a few thousand
+        Embeddings, n ≥ 2. The time grows with n³ and the memory with n². Above a few thousand
         rows, pass a sample, as :func:`estimate_k` does.
     zscore : bool, default=False
         Standardize the similarities over the whole matrix before they are rectified.
@@ -47,8 +47,8 @@ def laplacian_eigenvalues(X: ArrayLike, *, zscore: bool = False) -> NDArray[np.f
 def cosine_graph(units: NDArray[np.float32], *, zscore: bool = False) -> NDArray[np.float32]:
     """Return the rectified cosine similarities of unit rows, diagonal included.
 
-    With `zscore`, the similarities are first centred and scaled by their mean and standard
-    deviation over the whole matrix, which removes weak links.
+    With `zscore`, the similarities are first standardized by the mean and standard deviation of the whole matrix,
+    which removes weak links.
 
     Examples
     --------
@@ -69,12 +69,12 @@ def cosine_graph(units: NDArray[np.float32], *, zscore: bool = False) -> NDArray
 
 
 def graph_spectrum(units: NDArray[np.float32], *, zscore: bool = False) -> NDArray[np.float32]:
-    """Do the work of :func:`laplacian_eigenvalues` for rows that are known to have unit length."""
+    """Compute :func:`laplacian_eigenvalues` of rows that have length 1."""
     graph = cosine_graph(units, zscore=zscore)
     scale = 1 / np.sqrt(graph.sum(axis=1))
     graph *= scale[:, None]
     graph *= scale
-    # The Laplacian is positive semi-definite: what rounding puts below zero is zero.
+    # The Laplacian is positive semi-definite: negative eigenvalues are rounding.
     return np.maximum(1 - _symmetric_eigenvalues(graph)[::-1], 0)
 
 
@@ -82,9 +82,9 @@ def graph_spectrum(units: NDArray[np.float32], *, zscore: bool = False) -> NDArr
 def _lapack_ssyevd() -> Any:
     """Return LAPACK's single-precision symmetric eigenvalue routine as a C function.
 
-    ``scipy.linalg.eigvalsh`` holds the GIL and ``numpy.linalg.eigvalsh`` computes float32 in double
-    precision. SciPy exports the same routine to compiled callers; called through ctypes it
-    runs without the GIL, so replicates run side by side in threads.
+    ``scipy.linalg.eigvalsh`` holds the GIL, and ``numpy.linalg.eigvalsh`` computes float32 in double precision.
+    SciPy exports the same routine to compiled code. Called through ctypes it releases the GIL, so several samples are
+    computed in parallel threads.
     """
     from scipy.linalg import cython_lapack
 

@@ -1,4 +1,4 @@
-"""Static figures, drawn with matplotlib."""
+"""Figures of an estimate, drawn with matplotlib."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def plot_spectrum(estimate: KEstimate, ax: Axes | None = None) -> Axes:
-    """Draw the evidence behind a :class:`KEstimate`: the paper's Figure 1."""
+    """Draw the spectrum, its normalized differences and the jump: Figure 1 of the paper."""
     pyplot = require("matplotlib.pyplot", extra="plot")
     if ax is None:
         ax = pyplot.figure(figsize=(8, 4), layout="constrained").add_subplot()
@@ -47,7 +47,7 @@ def plot_spectrum(estimate: KEstimate, ax: Axes | None = None) -> Axes:
 
 
 def plot_agreement(estimate: KEstimate, ax: Axes | None = None) -> Axes:
-    """Draw how well two halves of the data agree over k, what a structureless cloud gives, and the suggestions."""
+    """Draw over k how well halves of the data agree, how well halves of a cloud do, the score and the suggestions."""
     pyplot = require("matplotlib.pyplot", extra="plot")
     if ax is None:
         ax = pyplot.figure(figsize=(8, 4), layout="constrained").add_subplot()

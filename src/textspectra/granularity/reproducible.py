@@ -1,4 +1,4 @@
-"""Reproducible granularity: the finest grouping that two halves of the data still agree on."""
+"""The finest granularity that two halves of the data agree on, compared with clouds without groups."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from ..arrays.rows import CountedRows
 from .halves import half_agreement
 
 AXES = (12, 24, 48, 96)
-"""Numbers of principal axes that the rows are seen on: coarse groups show on few, fine ones on many."""
+"""Rows are projected on these numbers of principal axes: coarse groups show on few axes, fine ones on many."""
 
 SPLITS, NULL_SPLITS = 16, 12
-"""Random halvings of the data, and of structureless clouds with its spectrum; shared out over AXES."""
+"""Number of times the data, and a cloud without groups, is split into random halves; divided among AXES."""
 
 MAX_ROWS = 6000
-"""Rows in a halving; more would change little and cost much."""
+"""Rows that are split into halves; more rows would change little and cost much."""
 
 TOLERANCE = 0.03
-"""Share of the best score that a finer grouping may lack and still be as good."""
+"""A finer granularity may fall short of the best score by this share and still count as good as the best."""
 
 CLOUD_ROWS = 4000
-"""Rows of the Gaussian cloud on which the spread of its axes is fitted."""
+"""Rows of the Gaussian cloud whose variances are fitted to the data."""
 
 NEAREST_ROWS, NEAREST_AXES, NEAREST_CLOUDS = 2000, 12, 4
-"""How the test for any structure at all is made: rows, principal axes, and structureless clouds to compare with."""
+"""The test for structure: number of rows, of principal axes, and of clouds to compare with."""
 
 STRUCTURE = 0.09
-"""Data has groups if its nearest rows are nearer than those of a structureless cloud by more than this share.
-Clouds of every kind that was tried stay below it, labelled text sets of 200 rows and more above."""
+"""The data has groups if its nearest rows are nearer than those of a cloud by more than this share.
+All kinds of clouds that were tried stay below it, labelled text sets of 200 rows and more above."""
 
 PAIR = 0.95
-"""Agreement of the halves from which two groups are considered: any long cloud is cut in two much the same way."""
+"""Two groups are considered only from this agreement on: halves of any long cloud agree on where to cut it in two."""
 
 CLEAR = 0.6
-"""Data has groups as well if halves agree on some k better than this: few wide groups have no near rows."""
+"""The data also has groups if the score of some k is above this: few, wide groups have no near rows."""
 
 ROUNDING = 1e-5
-"""A row nearer to the mean than this has no direction: what is left of it is rounding in float32."""
+"""A row nearer to the mean than this has no direction: the difference is rounding in float32."""
 
 RESAMPLES = 200
-"""Times the halvings are drawn again, with replacement, to see how much k depends on them."""
+"""Number of bootstrap samples of the splits, which show how much k depends on them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,17 +54,24 @@ class Agreement:
     Attributes
     ----------
     k : ndarray of int
-        Numbers of groups: 2 where it is clear, every one up to 32, then steps of a fifth.
+        Numbers of groups: 2 if it is clear, each from 3 to 32, then steps of 20 %.
     halves : ndarray of float
-        Agreement of the two halves of the data: adjusted mutual information, 1 is perfect.
+        Agreement of two halves of the data: the adjusted mutual information, 1 is perfect.
     null : ndarray of float
-        The same for clouds without groups that have the size and the spectrum of the data.
+        The same for Gaussian clouds of the size and the spectrum of the data.
     score : ndarray of float
-        The agreement that the null does not explain, ``(halves - null) / (1 - null)``, averaged over the
-        principal axes used. It is comparable within one data set.
+        The agreement that the null does not explain: ``(halves - null) / (1 - null)``, averaged over the numbers of
+        principal axes. Scores of different data sets cannot be compared.
     nearness : float
         How much nearer the nearest rows are to each other than in such a cloud, as a share of what is possible.
-        Near 0 or below, the data has no groups, unless there are few and wide ones that halves agree on.
+        Near 0 or below, the data has no groups, unless there are few, wide ones.
+
+    Examples
+    --------
+    >>> import numpy as np, textspectra as ts
+    >>> agreement = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0)).agreement
+    >>> [(int(k), round(float(score), 2)) for k, score in zip(agreement.k, agreement.score)][-1]
+    (8, 1.0)
     """
 
     k: NDArray[np.intp]
@@ -75,7 +82,7 @@ class Agreement:
 
 
 class ReproducibleEstimate(NamedTuple):
-    """The finest reproducible k, the same from resampled halvings, the evidence."""
+    """The finest reproducible k, the same from bootstrap samples of the splits, and the evidence."""
 
     k: int
     replicates: NDArray[np.intp]
@@ -85,31 +92,31 @@ class ReproducibleEstimate(NamedTuple):
 def reproducible_k(
     rows: CountedRows, rng: np.random.Generator, *, n_jobs: int | None = None
 ) -> ReproducibleEstimate | None:
-    """Find the finest granularity that two halves of the data agree on; None where no two groups can be told apart.
+    """Find the finest granularity that two halves of the data agree on; None if no two groups can be told apart.
 
-    The rows are seen as directions from their mean, on 12 to 96 principal axes. At each k, both halves are grouped and
-    compared (:func:`half_agreement`), and so are halves of Gaussian clouds of the same size and spectrum.
+    The rows are taken as directions from their mean, on 12 to 96 principal axes. At each k, two halves of them are
+    clustered and compared (:func:`half_agreement`), and so are halves of Gaussian clouds of the same size and spectrum.
     """
     n = min(len(rows), MAX_ROWS)
-    # As a task, for its one BLAS thread: more of them would make the result depend on the machine.
-    seen = rows.map(_principal_axes, [(rows.positions(n, rng),)], n_jobs=1)[0]
-    if seen is None:
+    # As a task, which has one BLAS thread: with more, the result would depend on the machine.
+    basis = rows.map(_principal_axes, [(rows.positions(n, rng),)], n_jobs=1)[0]
+    if basis is None:
         return None
     ks = _granularities(n)
-    n_axes = sorted({min(n_axes, seen.axes.shape[1]) for n_axes in AXES})
+    n_axes = sorted({min(n_axes, basis.axes.shape[1]) for n_axes in AXES})
     splits, nulls = (
         np.array(found).reshape(len(n_axes), -1, len(ks))
         for found in (
-            rows.map(_halving, _halvings(rows, n, seen, n_axes, ks, rng), n_jobs=n_jobs),
-            rows.run(_null_halving, _null_halvings(rows, n, seen, n_axes, ks, rng), n_jobs=n_jobs),
+            rows.map(_split_agreement, _split_requests(rows, n, basis, n_axes, ks, rng), n_jobs=n_jobs),
+            rows.run(_cloud_agreement, _cloud_tasks(rows, n, basis, n_axes, ks, rng), n_jobs=n_jobs),
         )
     )
-    told_apart = ~np.isnan(splits).any(axis=(0, 1)) & ~np.isnan(nulls).any(axis=(0, 1))
-    told_apart &= (ks > 2) | (splits.mean(axis=(0, 1)) >= PAIR)
-    if not told_apart.any():
+    distinct = ~np.isnan(splits).any(axis=(0, 1)) & ~np.isnan(nulls).any(axis=(0, 1))
+    distinct &= (ks > 2) | (splits.mean(axis=(0, 1)) >= PAIR)
+    if not distinct.any():
         return None
-    ks, splits, nulls = ks[told_apart], splits[..., told_apart], nulls[..., told_apart]
-    nearness = _nearness(rows, seen, rng)
+    ks, splits, nulls = ks[distinct], splits[..., distinct], nulls[..., distinct]
+    nearness = _nearness(rows, basis, rng)
     score = _score(splits, nulls)
     k = finest(ks, score) if nearness > STRUCTURE or score.max() > CLEAR else 1
     again = [
@@ -123,20 +130,20 @@ def reproducible_k(
 
 
 def _granularities(n: int) -> NDArray[np.intp]:
-    """Return the k to look at: every one up to 32, then steps of a fifth, with some 16 rows a group at the end."""
+    """Return the k to look at: each up to 32, then steps of 20 %, down to about 16 rows per group."""
     highest = max(n // 16, min(16, n // 4))
     fine = 32 * 1.2 ** np.arange(1, 20)
     ks = np.concatenate([np.arange(2, 33), fine.round().astype(np.intp)])
     return ks[ks <= highest]
 
 
-class _Axes(NamedTuple):
+class _Basis(NamedTuple):
     mean: NDArray[np.float32]
     axes: NDArray[np.float32]
 
 
-def _principal_axes(units: NDArray[np.float32]) -> _Axes | None:
-    """Return the mean and the leading principal axes of the centred rows, seen as directions."""
+def _principal_axes(units: NDArray[np.float32]) -> _Basis | None:
+    """Return the mean of the rows, and the leading principal axes of their directions from it."""
     mean = units.mean(axis=0)
     centred = units - mean
     if np.abs(centred).max() < ROUNDING:
@@ -144,11 +151,11 @@ def _principal_axes(units: NDArray[np.float32]) -> _Axes | None:
     directions = _directions(centred)
     variance, axes = np.linalg.eigh((directions.T @ directions).astype(np.float64))
     leading = axes[:, ::-1][:, : min(max(AXES), int((variance > 1e-6 * variance[-1]).sum()))]
-    return _Axes(mean, np.ascontiguousarray(leading, np.float32))
+    return _Basis(mean, np.ascontiguousarray(leading, np.float32))
 
 
-def _seen_on(units: NDArray[np.float32], seen: _Axes, n_axes: int) -> NDArray[np.float32]:
-    return _directions((units - seen.mean) @ seen.axes[:, :n_axes])
+def _projected(units: NDArray[np.float32], basis: _Basis, n_axes: int) -> NDArray[np.float32]:
+    return _directions((units - basis.mean) @ basis.axes[:, :n_axes])
 
 
 def _directions(points: NDArray[Any]) -> NDArray[np.float32]:
@@ -157,25 +164,25 @@ def _directions(points: NDArray[Any]) -> NDArray[np.float32]:
     return directions
 
 
-def _halvings(
-    rows: CountedRows, n: int, seen: _Axes, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
+def _split_requests(
+    rows: CountedRows, n: int, basis: _Basis, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
 ) -> Iterator[tuple[Any, ...]]:
     for axes in n_axes:
         for own in rng.spawn(SPLITS // len(n_axes)):
-            yield rows.positions(n, own), seen, axes, ks, own
+            yield rows.positions(n, own), basis, axes, ks, own
 
 
-def _halving(
-    units: NDArray[np.float32], seen: _Axes, n_axes: int, ks: NDArray[np.intp], rng: np.random.Generator
+def _split_agreement(
+    units: NDArray[np.float32], basis: _Basis, n_axes: int, ks: NDArray[np.intp], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    points = _seen_on(units, seen, n_axes)
+    points = _projected(units, basis, n_axes)
     return half_agreement(points[rng.permutation(len(points))], ks, rng)
 
 
-def _null_halvings(
-    rows: CountedRows, n: int, seen: _Axes, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
+def _cloud_tasks(
+    rows: CountedRows, n: int, basis: _Basis, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
 ) -> Iterator[tuple[Any, ...]]:
-    drawn = [(rows.positions(n, rng), seen, axes, rng.standard_normal((CLOUD_ROWS, axes))) for axes in n_axes]
+    drawn = [(rows.positions(n, rng), basis, axes, rng.standard_normal((CLOUD_ROWS, axes))) for axes in n_axes]
     spectra = rows.map(_spectrum, (request[:3] for request in drawn), n_jobs=1)
     for (*_, cloud), target in zip(drawn, spectra, strict=True):
         scale = _matching_scale(target, cloud)
@@ -183,14 +190,14 @@ def _null_halvings(
             yield n, scale, ks, own
 
 
-def _null_halving(
+def _cloud_agreement(
     n: int, scale: NDArray[np.float64], ks: NDArray[np.intp], rng: np.random.Generator
 ) -> NDArray[np.float64]:
     return half_agreement(_directions(rng.standard_normal((n, len(scale))) * scale), ks, rng)
 
 
-def _spectrum(units: NDArray[np.float32], seen: _Axes, n_axes: int) -> NDArray[np.float64]:
-    return _mean_squares(_seen_on(units, seen, n_axes))
+def _spectrum(units: NDArray[np.float32], basis: _Basis, n_axes: int) -> NDArray[np.float64]:
+    return _mean_squares(_projected(units, basis, n_axes))
 
 
 def _mean_squares(points: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -199,11 +206,11 @@ def _mean_squares(points: NDArray[np.float32]) -> NDArray[np.float64]:
 
 
 def _matching_scale(target: NDArray[np.float64], cloud: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the factors for the axes of a Gaussian cloud which give its directions the mean squares `target`."""
+    """Return the standard deviations of a Gaussian cloud whose directions have the mean squares `target`."""
     variance = target.copy()
     for _ in range(6):
         directions = _directions(cloud * np.sqrt(variance))
-        variance *= target / np.maximum(np.square(directions, dtype=np.float64).mean(axis=0), 1e-12)
+        variance *= target / np.maximum(_mean_squares(directions), 1e-12)
         variance /= variance.sum()
     scale: NDArray[np.float64] = np.sqrt(variance)
     return scale
@@ -214,18 +221,18 @@ def _resample(splits: NDArray[np.float64], rng: np.random.Generator) -> NDArray[
     return np.take_along_axis(splits, chosen[:, :, None], axis=1)
 
 
-def _nearness(rows: CountedRows, seen: _Axes, rng: np.random.Generator) -> float:
-    """Return by how much the nearest rows are nearer than in clouds of the same spectrum, 1 being the most possible."""
-    n, n_axes = min(len(rows), NEAREST_ROWS), min(NEAREST_AXES, seen.axes.shape[1])
-    (target, near), *_ = rows.map(_spectrum_and_nearest, [(rows.positions(n, rng), seen, n_axes)], n_jobs=1)
+def _nearness(rows: CountedRows, basis: _Basis, rng: np.random.Generator) -> float:
+    """Return by how much the nearest rows are nearer than in clouds of the same spectrum; 1 is the maximum."""
+    n, n_axes = min(len(rows), NEAREST_ROWS), min(NEAREST_AXES, basis.axes.shape[1])
+    (target, near), *_ = rows.map(_spectrum_and_nearest, [(rows.positions(n, rng), basis, n_axes)], n_jobs=1)
     scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
     clouds = ((_directions(rng.standard_normal((n, n_axes)) * scale),) for _ in range(NEAREST_CLOUDS))
     null = min(float(np.mean(rows.run(_nearest_cosine, clouds, n_jobs=1))), 1 - 1e-6)
     return (near - null) / (1 - null)
 
 
-def _spectrum_and_nearest(units: NDArray[np.float32], seen: _Axes, n_axes: int) -> tuple[NDArray[np.float64], float]:
-    points = _seen_on(units, seen, n_axes)
+def _spectrum_and_nearest(units: NDArray[np.float32], basis: _Basis, n_axes: int) -> tuple[NDArray[np.float64], float]:
+    points = _projected(units, basis, n_axes)
     return _mean_squares(points), _nearest_cosine(points)
 
 
@@ -242,7 +249,7 @@ def _score(splits: NDArray[np.float64], nulls: NDArray[np.float64]) -> NDArray[n
 
 
 def smooth(score: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Average each score with its neighbours along k, itself counting twice; one group, before the first, scores 0.
+    """Average each score, with weight 2, with its neighbours along k; k = 1, before the first, has score 0.
 
     Examples
     --------
@@ -258,8 +265,8 @@ def smooth(score: NDArray[np.float64]) -> NDArray[np.float64]:
 def finest(ks: NDArray[np.intp], score: NDArray[np.float64], tolerance: float = TOLERANCE) -> int:
     """Return the largest k whose score is as good as the best.
 
-    "As good" allows a tolerance that closes as the best score nears 1. It is read off twice, from the scores as they
-    are, where a single sharp k stands out, and from the smoothed ones, where a broad plateau does; the finer k counts.
+    The tolerance goes to 0 as the best score goes to 1. Both the scores (where a single sharp k stands out) and the
+    smoothed scores (where a broad plateau does) give a k; the finer one is returned.
 
     Examples
     --------

@@ -1,9 +1,10 @@
-"""The paper's estimate: k from one spectrum, and k over the spectra of random samples."""
+"""The paper's rule: k from one spectrum, averaged over random samples."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,37 +16,43 @@ from ..validation import check_whole_number
 from .laplacian import graph_spectrum
 
 EPSILON = 1e-6
-"""Keeps the quotients of the rule finite where eigenvalues are zero."""
+"""Keeps quotients finite if eigenvalues are zero."""
 
 FLAT = 1e-5
-"""A spectrum whose differences are all below this is flat: what is left is rounding in float32."""
+"""If all differences of a spectrum are below this, they are rounding in float32, and the spectrum is flat."""
 
 SPREAD_SHARE = 0.8
-"""Largest share of the rows in a sample behind the interval: samples that nearly coincide cannot disagree."""
+"""A sample for the interval has at most this share of the rows: samples that nearly coincide cannot disagree."""
 
 SPREAD_REPLICATES = 40
-"""Samples drawn for the interval alone, where those behind the estimate are larger than that."""
+"""Number of samples drawn for the interval alone, if those for the estimate are larger than that share."""
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """What the paper's rule saw: one representative spectrum, and how often it found a jump.
+    """The evidence of the paper's rule: a typical spectrum, and how often a jump was found.
 
     Attributes
     ----------
     eigenvalues, deltas : ndarray
-        The spectrum of one representative sample (its own estimate is the closest to `mean`),
-        and the normalized differences, ``deltas[j]`` standing for the eigenvalue number
-        ``window + 1 + j``.
+        The spectrum of a typical sample (the one whose estimate is closest to `mean`) and its normalized
+        differences; ``deltas[j]`` belongs to the eigenvalue number ``window + 1 + j``.
     threshold : float
-        What a difference must exceed in that sample.
+        A difference above this is a jump.
     window : int
         Length of the moving average.
     mean : float
-        k before rounding: the mean over the samples, or k itself where one sample held all rows.
+        k before rounding: the mean over the samples.
     fallback_fraction : float
-        The share of samples in which no jump was found, so that the default took its place. Near 1
-        the spectrum has nothing to say about this data.
+        The share of samples without a jump, for which the fallback was used. Near 1, the spectrum says nothing about
+        this data.
+
+    Examples
+    --------
+    >>> import numpy as np, textspectra as ts
+    >>> spectrum = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), method="spectral").spectrum
+    >>> spectrum.mean, spectrum.fallback_fraction, len(spectrum.eigenvalues)
+    (8.0, 0.0, 160)
     """
 
     eigenvalues: NDArray[np.float32] = field(compare=False)
@@ -57,7 +64,7 @@ class Spectrum:
 
 
 class Reading(NamedTuple):
-    """What the rule sees in one spectrum; `jump` is None where no difference exceeds the threshold."""
+    """The rule applied to one spectrum; `jump` is None if no difference exceeds the threshold."""
 
     jump: int | None
     deltas: NDArray[np.float64]
@@ -87,15 +94,14 @@ def read_spectrum(eigenvalues: NDArray[np.floating[Any]], window: int) -> Readin
 
 
 def k_from_spectrum(eigenvalues: ArrayLike, *, window: int = 3, fallback: int = 5) -> int:
-    """Read the number of clusters off the eigenvalues of a normalized Laplacian.
+    """Return the number of clusters that the eigenvalues of a normalized Laplacian show.
 
-    The normalized differences ``δ_i = |λ_i - λ_(i-1)| / mean(λ_(i-w) … λ_(i-1))`` are taken over
-    ``i = w+1 … ⌊n/2⌋``, the first half of the ascending spectrum. Walking down from the largest
-    index, the first one above ``mean(δ) + std(δ)`` is the jump; k is the number of eigenvalues
-    before it. This is the paper's ``EstimateKFromSpectrum``.
+    The normalized differences are ``δ_i = |λ_i - λ_(i-1)| / mean(λ_(i-w) … λ_(i-1))`` for ``i = w+1 … ⌊n/2⌋``, the
+    first half of the ascending spectrum. The last one above ``mean(δ) + std(δ)`` is the jump, and k is the number of
+    eigenvalues before it. This is the paper's ``EstimateKFromSpectrum``.
 
-    The paper's text says "upper half (i > n/2)", while its figure shows the first half. Only the
-    first half reproduces the paper's numbers (the other one gives k near n/2), so it is used here.
+    The paper's text says "upper half (i > n/2)", while its figure shows the first half. Only the first half
+    reproduces the paper's numbers (the other one gives k near n/2), so it is used here.
 
     Parameters
     ----------
@@ -104,7 +110,7 @@ def k_from_spectrum(eigenvalues: ArrayLike, *, window: int = 3, fallback: int = 
     window : int, default=3
         Length of the moving average.
     fallback : int, default=5
-        The answer where no difference exceeds the threshold.
+        The answer if no difference exceeds the threshold.
 
     Returns
     -------
@@ -131,7 +137,7 @@ def k_from_spectrum(eigenvalues: ArrayLike, *, window: int = 3, fallback: int = 
 
 
 class Rule(NamedTuple):
-    """The settings of the spectral rule, with the paper's defaults."""
+    """The options of the spectral method, with the paper's defaults."""
 
     window: int = 3
     max_sample: int = 1000
@@ -141,7 +147,7 @@ class Rule(NamedTuple):
 
 
 class SpectralEstimate(NamedTuple):
-    """The paper's estimate: k, the range of the single-sample estimates, those estimates, the evidence."""
+    """k, the range of the estimates from single samples, these estimates, and the evidence."""
 
     k: int
     interval: tuple[int, int]
@@ -150,7 +156,7 @@ class SpectralEstimate(NamedTuple):
 
 
 def samples_behind_mean(n: int, rule: Rule) -> tuple[int, int]:
-    """Return the size and the number of the samples of n rows over which the paper takes the mean.
+    """Return the size and the number of the samples of n rows whose mean the paper takes.
 
     Examples
     --------
@@ -164,7 +170,7 @@ def samples_behind_mean(n: int, rule: Rule) -> tuple[int, int]:
 def spectral_k(
     rows: CountedRows, rule: Rule, rng: np.random.Generator, *, n_jobs: int | None = None
 ) -> SpectralEstimate:
-    """Estimate k by the paper's algorithm: the mean over the spectra of random samples."""
+    """Estimate k by the paper's algorithm: the mean over random samples."""
     n = len(rows)
     size, n_behind_mean = samples_behind_mean(n, rule)
     spread_size = min(size, max(2, round(SPREAD_SHARE * n)))
@@ -174,7 +180,7 @@ def spectral_k(
     samples = ((rows.positions(sample_size, rng), rule) for sample_size in sizes)
     results = rows.map(_estimate_sample, samples, n_jobs=n_jobs)
     behind_mean, behind_interval = results[:n_behind_mean], results[n_behind_mean:] or results
-    mean = float(np.mean([result.k for result in behind_mean]))
+    mean = fmean(result.k for result in behind_mean)
     k = max(1, round(mean))
     replicates = np.array([result.k for result in behind_interval], np.intp)
     low, high = np.quantile(replicates, [0.025, 0.975])
@@ -185,7 +191,7 @@ def spectral_k(
         threshold=typical.reading.threshold,
         window=rule.window,
         mean=mean,
-        fallback_fraction=float(np.mean([result.reading.jump is None for result in behind_mean])),
+        fallback_fraction=fmean(result.reading.jump is None for result in behind_mean),
     )
     return SpectralEstimate(k, (min(k, math.floor(low)), max(k, math.ceil(high))), replicates, spectrum)
 
@@ -199,6 +205,6 @@ class _SampleEstimate(NamedTuple):
 def _estimate_sample(units: NDArray[np.float32], rule: Rule) -> _SampleEstimate:
     eigenvalues = graph_spectrum(units, zscore=rule.zscore)
     reading = read_spectrum(eigenvalues, rule.window)
-    # Rounding can tell equal rows apart once they are scaled, hence the tolerance.
+    # Equal rows may differ by rounding once they are scaled, hence the tolerance.
     k = min(rule.fallback, len(np.unique(units.round(6), axis=0))) if reading.jump is None else reading.jump
     return _SampleEstimate(k, eigenvalues, reading)

@@ -8,21 +8,27 @@ says what is wrong, where, and what to do.
 from .columns import choose_text_column, column_values
 from .embeddings import list_column, read_embeddings, write_embeddings
 from .formats import TableFormat, format_from_name
+from .frames import as_table, free_name, is_data_frame, with_columns
+from .output_names import name_parts
 from .patterns import is_pattern, matching_files
 from .reading import read_table
-from .table import TextTable, cluster_columns, with_columns
+from .table import TextTable, cluster_columns
 from .writing import output_paths_free, write_table
 
 __all__ = [
     "TableFormat",
     "TextTable",
+    "as_table",
     "choose_text_column",
     "cluster_columns",
     "column_values",
     "format_from_name",
+    "free_name",
+    "is_data_frame",
     "is_pattern",
     "list_column",
     "matching_files",
+    "name_parts",
     "output_paths_free",
     "read_embeddings",
     "read_table",

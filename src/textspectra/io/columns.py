@@ -32,7 +32,7 @@ CODE_SIGNS = re.compile(r"[\d_/@:\\]")
 """A word with one of these is an identifier, an address or a path."""
 
 
-def choose_text_column(table: pa.Table) -> str:
+def choose_text_column(table: pa.Table, *, option: str = "--text-column") -> str:
     """Return the name of the column that holds the texts, where that is obvious.
 
     The rule, in this order:
@@ -54,6 +54,8 @@ def choose_text_column(table: pa.Table) -> str:
     ----------
     table : pyarrow.Table
         With unique column names.
+    option : str
+        How the message tells the user to name the column.
 
     Returns
     -------
@@ -78,16 +80,16 @@ def choose_text_column(table: pa.Table) -> str:
     for group in TEXT_NAMES:
         named = [name for name in possible if name.strip().lower() in group]
         if named:
-            return _only(named, table)
+            return _only(named, table, option)
     if len(strings) == 1:
-        return _only(possible, table)
+        return _only(possible, table, option)
     prose = sorted((name for name in possible if looks[name].prose), key=lambda name: looks[name].length)
     if len(prose) > 1 and looks[prose[-1]].length >= 2 * looks[prose[-2]].length:
         return prose[-1]
-    return _only(prose, table)
+    return _only(prose, table, option)
 
 
-def check_text_column(table: pa.Table, name: str) -> str:
+def check_text_column(table: pa.Table, name: str, *, option: str = "--text-column") -> str:
     """Return `name` if it is a column of strings, or say what it is instead.
 
     Examples
@@ -101,8 +103,8 @@ def check_text_column(table: pa.Table, name: str) -> str:
     field = find_column(table, name)
     if not holds_text(field):
         raise UserError(
-            f"the column {name!r} holds {describe_values(field)}, not text. Choose another with --text-column; the "
-            f"columns are: {_listed(table.column_names)}"
+            f"the column {name!r} holds {describe_values(field)}, not text. Choose another with {option}; the columns "
+            f"are: {_listed(table.column_names)}"
         )
     return name
 
@@ -182,11 +184,11 @@ def _count_words(value: str) -> float:
     return max(len(value.split()), unspaced / 2)
 
 
-def _only(candidates: list[str], table: pa.Table) -> str:
+def _only(candidates: list[str], table: pa.Table, option: str) -> str:
     if len(candidates) == 1:
         return candidates[0]
     raise UserError(
-        f"which column holds the texts? Choose with --text-column; the columns are: {_listed(table.column_names)}"
+        f"which column holds the texts? Choose with {option}; the columns are: {_listed(table.column_names)}"
     )
 
 

@@ -16,7 +16,7 @@ from ..errors import UserError
 from . import source
 from .formats import DELIMITERS
 from .jsonlines import as_string, to_json
-from .table import holds_json, holds_text
+from .table import holds_json, holds_text, refuse_duplicates
 
 BATCH_ROWS = 10_000
 """Rows that become one chunk of the table, and are written at a time."""
@@ -86,23 +86,6 @@ def read_delimited(lines: Iterable[str], *, name: str, delimiter: str) -> pa.Tab
     if rows or not parts:
         parts.append(_as_table(rows, header))
     return pa.concat_tables(parts)
-
-
-def refuse_duplicates(names: list[str], where: str) -> None:
-    """Raise where two columns have the same name.
-
-    Examples
-    --------
-    >>> refuse_duplicates(["id", "text", "id"], "'a.csv'")
-    Traceback (most recent call last):
-        ...
-    textspectra.errors.UserError: 'a.csv' has more than one column called 'id'. Give each column a name of its own.
-    """
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise UserError(f"{where} has more than one column called {name!r}. Give each column a name of its own.")
-        seen.add(name)
 
 
 def _refuse_open_quote(name: str, line: int) -> NoReturn:

@@ -75,7 +75,7 @@ def read_jsonlines(lines: Iterable[str], *, name: str) -> pa.Table:
         raise UserError(f"{name}: the objects have no keys, so there are no columns")
     for column in columns.values():
         column.extend([None] * (count - len(column)))
-    built = [_build(_mended(key), columns[key]) for key in columns]
+    built = [build_column(_fixed(key), columns[key]) for key in columns]
     return pa.Table.from_arrays([array for _, array in built], schema=pa.schema([field for field, _ in built]))
 
 
@@ -102,16 +102,23 @@ def _parse(line: str, name: str, number: int) -> dict[str, Any]:
     )
 
 
-def _build(name: str, values: list[Any]) -> tuple[pa.Field, pa.Array]:
+def build_column(name: str, values: list[Any]) -> tuple[pa.Field, pa.Array]:
+    """Return a column of the Arrow type that keeps the values as they are, or of JSON where there is none.
+
+    Examples
+    --------
+    >>> build_column("n", [1, "one"])[1].to_pylist()
+    ['1', '"one"']
+    """
     try:
         array = pa.array(values)
         if not _has_struct(array.type) or all(map(_identical, array.to_pylist(), values)):
             return pa.field(name, array.type), array
     except UnicodeEncodeError:
-        return _build(name, _mended(values))
+        return build_column(name, _fixed(values))
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         pass  # no single type fits: JSON does
-    dumped = [None if value is None else to_json(_mended(value)) for value in values]
+    dumped = [None if value is None else to_json(_fixed(value)) for value in values]
     return pa.field(name, pa.string(), metadata=JSON_MARK), pa.array(dumped, pa.string())
 
 
@@ -130,13 +137,13 @@ def _identical(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def _mended(value: Any) -> Any:
+def _fixed(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, list):
-        return [_mended(item) for item in value]
+        return [_fixed(item) for item in value]
     if isinstance(value, dict):
-        return {_mended(key): _mended(item) for key, item in value.items()}
+        return {str(_fixed(key)): _fixed(item) for key, item in value.items()}
     return value
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from ..errors import NoRowsError, UserError
 from .columns import check_text_column, choose_text_column
-from .delimited import read_delimited, refuse_duplicates
+from .delimited import read_delimited
 from .formats import (
     SAMPLE_BYTES,
     TableFormat,
@@ -22,7 +22,7 @@ from .formats import (
 )
 from .jsonlines import read_jsonlines
 from .source import Source, check_encoding, open_source, read_lines
-from .table import TextTable
+from .table import TextTable, refuse_duplicates
 
 
 def read_table(

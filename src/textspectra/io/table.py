@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..errors import UserError
 from .formats import TableFormat
 
 JSON_MARK = {b"textspectra.values": b"json"}
@@ -65,46 +66,6 @@ class TextTable:
         return texts
 
 
-def with_columns(table: pa.Table, columns: Mapping[str, Any]) -> tuple[pa.Table, dict[str, str]]:
-    """Append columns; a name that is taken gets ``_2``, ``_3`` and so on.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        It is not changed.
-    columns : mapping of str to array-like
-        The values of each new column, one a row.
-
-    Returns
-    -------
-    table : pyarrow.Table
-        With the new columns at the end.
-    names : dict of str to str
-        The name that each column got.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> table, names = with_columns(pa.table({"text": ["a", "b"], "cluster": ["x", "y"]}), {"cluster": [0, 1]})
-    >>> table.column_names, names
-    (['text', 'cluster', 'cluster_2'], {'cluster': 'cluster_2'})
-    """
-    taken = set(table.column_names)
-    names: dict[str, str] = {}
-    for wanted, values in columns.items():
-        array = values if isinstance(values, pa.Array | pa.ChunkedArray) else pa.array(values)
-        if len(array) != table.num_rows:
-            raise ValueError(
-                f"the column {wanted!r} has {len(array):,} values but the table has {table.num_rows:,} rows; they must "
-                "be equally many."
-            )
-        name = _free_name(wanted, taken)
-        taken.add(name)
-        names[wanted] = name
-        table = table.append_column(name, array)
-    return table, names
-
-
 def cluster_columns(
     labels: NDArray[np.intp], names: Sequence[str], similarity: NDArray[np.floating[Any]] | None = None
 ) -> dict[str, pa.Array]:
@@ -134,11 +95,21 @@ def cluster_columns(
     return columns
 
 
-def _free_name(wanted: str, taken: set[str]) -> str:
-    name, number = wanted, 2
-    while name in taken:
-        name, number = f"{wanted}_{number}", number + 1
-    return name
+def refuse_duplicates(names: list[str], where: str) -> None:
+    """Raise where two columns have the same name.
+
+    Examples
+    --------
+    >>> refuse_duplicates(["id", "text", "id"], "'a.csv'")
+    Traceback (most recent call last):
+        ...
+    textspectra.errors.UserError: 'a.csv' has more than one column called 'id'. Give each column a name of its own.
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise UserError(f"{where} has more than one column called {name!r}. Give each column a name of its own.")
+        seen.add(name)
 
 
 def holds_json(field: pa.Field) -> bool:

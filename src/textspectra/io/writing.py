@@ -6,10 +6,8 @@ import bz2
 import gzip
 import lzma
 import os
-import secrets
-import shutil
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ..atomic import replacing_file
 from ..errors import UserError
 from .delimited import write_delimited
 from .formats import TableFormat
@@ -105,7 +104,7 @@ def output_paths_free(paths: Iterable[Path], *, overwrite: bool) -> None:
 
 @contextmanager
 def replacing(path: Path, compression: str | None = None) -> Iterator[IO[bytes]]:
-    """Give a stream to a temporary neighbour of `path` that takes its place once it is complete and on the disk.
+    """Yield a stream to a file that takes the place of `path` at the end, as in :func:`replacing_file`.
 
     Examples
     --------
@@ -114,29 +113,16 @@ def replacing(path: Path, compression: str | None = None) -> Iterator[IO[bytes]]
     ...     path = Path(folder, "a.bin")
     ...     with replacing(path) as stream:
     ...         written = stream.write(b"half")
-    ...         there = path.exists()
-    ...     there, path.read_bytes()
+    ...         too_early = path.exists()
+    ...     too_early, path.read_bytes()
     (False, b'half')
     """
-    target = path.resolve()  # a symbolic link stays one
-    temporary = target.with_name(f".textspectra-{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            if compression is None:
-                yield file
-            else:
-                with COMPRESSORS[compression](file) as stream:
-                    yield stream
-        with temporary.open("rb+") as written:  # the compressor may have closed the first one
-            os.fsync(written.fileno())
-        if target.exists():
-            shutil.copymode(target, temporary)
-        temporary.replace(target)
-    except OSError as error:
-        raise UserError(f"'{path}' cannot be written: {error.strerror or 'the disk may be full'}") from error
-    finally:
-        with suppress(OSError):  # where the folder does not exist there is nothing to remove
-            temporary.unlink(missing_ok=True)
+    with replacing_file(path) as temporary, temporary.open("wb") as file:
+        if compression is None:
+            yield file
+        else:
+            with COMPRESSORS[compression](file) as stream:
+                yield stream
 
 
 def _plain_text(table: pa.Table) -> bytes:

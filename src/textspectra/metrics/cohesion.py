@@ -1,4 +1,4 @@
-"""The Cohesion Ratio: how much more alike texts are inside clusters than anywhere."""
+"""The Cohesion Ratio: how much more alike rows are inside clusters than overall."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from ..validation import RandomState, check_embeddings, check_labels, make_gener
 
 
 class NoBackgroundError(UserError):
-    """No two rows are alike, so there is no background that clusters could be compared with."""
+    """No two rows are alike, so the Cohesion Ratio is not defined."""
 
 
 ROUNDING = 1e-6
-"""A mean similarity below this is rounding in float32."""
+"""A mean similarity below this is taken for rounding in float32."""
 
 EXACT_ROWS = 4096
-"""Largest set of rows whose pairs are all visited to rectify them; larger sets are sampled."""
+"""Up to this many rows, the negative cosines of all pairs are summed; in larger sets, pairs are sampled."""
 
 BATCHES = 256
-"""Batches of pairs drawn from all rows, and in total from the clusters that are too large to be exact."""
+"""Number of batches of pairs drawn from all rows, and from all clusters above EXACT_ROWS together."""
 
 CLUSTER_BATCHES = 16
-"""Least number of batches drawn from each such cluster."""
+"""Each such cluster gets at least this many batches."""
 
 BATCH_SIDE = 64
-"""A batch is the pairs between this many random rows and as many others."""
+"""A batch has all pairs between this many random rows and as many others."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class ClusterCohesion:
     Attributes
     ----------
     label : hashable
-        As it was passed in.
+        The label of the cluster.
     size : int
         Number of rows.
     similarity : float
-        Mean similarity over its pairs; that of all pairs for a single row, which has none.
+        Mean similarity of its pairs of rows; for a single row, that of all pairs of the data.
     ratio : float
-        The same, divided by the mean similarity over all pairs.
+        `similarity`, divided by the mean similarity of all pairs of the data.
 
     Examples
     --------
@@ -71,20 +71,19 @@ class CohesionReport:
     Attributes
     ----------
     mu_global : float
-        Mean similarity over all unordered pairs of rows.
+        Mean similarity of all unordered pairs of rows.
     mu_intra : float
-        Mean similarity over unordered pairs inside clusters; a cluster of one row counts as one
+        Mean similarity of all unordered pairs inside clusters; a cluster of one row counts as one
         pair of value `mu_global`.
     ratio : float
-        ``mu_intra / mu_global``. 1 is what random groups have; above 1, groups are more
-        alike inside than the data as a whole.
+        ``mu_intra / mu_global``. Random groups have 1; above 1, rows of one cluster are more alike than others.
     log_ratio : float
-        Its natural logarithm, which the paper reads as the pointwise mutual information of "two
+        Its natural logarithm. The paper reads it as the pointwise mutual information of "two
         texts are alike" and "they share a cluster".
     standard_error : float
-        Of `ratio`, from the sampling of pairs; 0 where every pair was visited.
+        Standard error of `ratio`, from sampling pairs; 0 if all pairs were used.
     n_singletons : int
-        Clusters of one row.
+        Number of clusters of one row.
     per_cluster : tuple of ClusterCohesion
         In ascending order of numeric labels, otherwise in order of first appearance.
 
@@ -110,9 +109,9 @@ def cohesion_ratio(
     labels: ArrayLike | Sequence[Hashable],
     *,
     rectify: bool = True,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
 ) -> float:
-    """Score a clustering without labels of truth: mean similarity inside clusters over that of all pairs.
+    """Score a clustering without ground truth: mean similarity inside clusters, divided by that of all pairs.
 
     Parameters
     ----------
@@ -121,9 +120,9 @@ def cohesion_ratio(
     labels : sequence or Dask array of n hashable values
         The cluster of each row. -1 is a label like any other.
     rectify : bool, default=True
-        Count negative cosines as 0, as the paper does. Without it the result is exact at any n.
-    random_state : int, RandomState, Generator or None
-        For the pairs that are sampled, see :func:`cohesion_report`.
+        Count negative cosines as 0, as the paper does. Without it, the result is exact at any n.
+    random_state : int, RandomState, Generator or None, default=0
+        The seed for the pairs that are sampled, see :func:`cohesion_report`. None is a random seed.
 
     Returns
     -------
@@ -146,14 +145,14 @@ def cohesion_report(
     labels: ArrayLike | Sequence[Hashable],
     *,
     rectify: bool = True,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
 ) -> CohesionReport:
     """Compute the Cohesion Ratio with its parts, overall and for each cluster.
 
-    The sum of cosines over the pairs of a set of m unit rows is ``(‖Σx‖² - m) / 2``, so one pass
-    over `X` is enough for all clusters at once. What rectifying adds is the negative part. In
-    sets of up to 4,096 rows it is exact; in larger sets it is estimated from a million
-    random pairs of all rows, and as many inside clusters, and `standard_error` says how well.
+    The sum of the cosines of all pairs of m unit rows is ``(‖Σx‖² - m) / 2``, so one pass over `X` is enough for all
+    clusters. With `rectify`, the sum of the negative cosines is subtracted. It is exact in sets of up to 4,096 rows.
+    In larger sets it is estimated from a million random pairs of all rows and as many inside clusters, with a
+    `standard_error`.
 
     Parameters
     ----------
@@ -162,9 +161,9 @@ def cohesion_report(
     labels : sequence or Dask array of n hashable values
         The cluster of each row. -1 is a label like any other.
     rectify : bool, default=True
-        Count negative cosines as 0, as the paper does. Without it the result is exact at any n.
-    random_state : int, RandomState, Generator or None
-        For the pairs that are sampled.
+        Count negative cosines as 0, as the paper does. Without it, the result is exact at any n.
+    random_state : int, RandomState, Generator or None, default=0
+        The seed for the pairs that are sampled. None is a random seed.
 
     Returns
     -------
@@ -199,7 +198,7 @@ def _report(
     mu_global = float(means[0])
     if mu_global < ROUNDING:
         raise NoBackgroundError(
-            f"The mean similarity over all pairs is {mu_global:.3g}, so a ratio to it means nothing. "
+            f"The mean similarity of all pairs is {mu_global:.3g}, so a ratio to it means nothing. "
             + ("No two rows of X point the same way." if rectify else "Use rectify=True, which counts negatives as 0.")
         )
     similarity = np.where(sizes > 1, means[1:], mu_global)
@@ -225,9 +224,9 @@ def _report(
 def report_if_defined(
     X: Any, codes: Any, n_codes: int, *, random_state: RandomState, known: SumsAndSizes | None = None
 ) -> CohesionReport | None:
-    """Return the report for the clusters 0 to `n_codes` - 1, or None where there is one row only or no two are alike.
+    """Return the report for the clusters 0 to `n_codes` - 1, or None if there is one row only or no two are alike.
 
-    Where the sums and sizes of the clusters are `known`, a pass over `X` is spared.
+    If the sums and sizes of the clusters are `known`, a pass over `X` is saved.
 
     Examples
     --------
@@ -256,7 +255,7 @@ def n_pairs(sizes: NDArray[np.intp]) -> NDArray[np.float64]:
 
 
 def linear_means(sums: NDArray[np.float64], sizes: NDArray[np.intp] | int) -> NDArray[np.float64]:
-    """Return the mean cosine over the pairs of each set, from the sum of its unit rows; 0 for a single row.
+    """Return the mean cosine of the pairs of each set, from the sum of its unit rows; 0 for a single row.
 
     Examples
     --------
@@ -272,12 +271,12 @@ def linear_means(sums: NDArray[np.float64], sizes: NDArray[np.intp] | int) -> ND
 def _negative_means(
     X: Any, codes: Any, sizes: NDArray[np.intp], linear_means: NDArray[np.float64], rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean of ``min(cosine, 0)`` over the pairs of all rows and of each cluster, and standard errors."""
+    """Return the mean of ``min(cosine, 0)`` of the pairs of all rows and of each cluster, and standard errors."""
     pairs = n_pairs(sizes)
     share = pairs / max(pairs[sizes > EXACT_ROWS].sum(), 1)
     n_batches = np.maximum(CLUSTER_BATCHES, np.ceil(BATCHES * share)).astype(int)
     sets = [(ALL_ROWS, len(X), BATCHES)]
-    if len(sizes) > 1:  # one cluster is all rows, so its sample must not differ from theirs
+    if len(sizes) > 1:  # a single cluster has all rows, so it must get the same sample
         sets += zip(range(len(sizes)), sizes.tolist(), n_batches.tolist(), strict=True)
     draws = [_pair_draws(size, n, rng) for _, size, n in sets]
     requests = [(code, *draw) for (code, _, _), own in zip(sets, draws, strict=True) for draw in own]
@@ -292,7 +291,7 @@ def _negative_means(
 def negative_mean(
     X: NDArray[Any], rows: NDArray[np.intp], linear_mean: float, n_batches: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Return the mean of ``min(cosine, 0)`` over the pairs of some rows, and its standard error.
+    """Return the mean of ``min(cosine, 0)`` of the pairs of some rows, and its standard error.
 
     Examples
     --------
@@ -306,7 +305,7 @@ def negative_mean(
 
 
 def _pair_draws(m: int, n_batches: int, rng: np.random.Generator) -> list[tuple[NDArray[np.intp], int]]:
-    """Return positions among `m` rows whose pairs are visited, and how many batches they are; 0 for all their pairs."""
+    """Return positions among `m` rows, and how many batches of pairs they form; 0 stands for all pairs."""
     if m < 2:
         return []
     if m <= EXACT_ROWS:
@@ -318,7 +317,7 @@ def _pair_draws(m: int, n_batches: int, rng: np.random.Generator) -> list[tuple[
 
 
 def _pair_means(units: NDArray[np.float32], n_batches: int) -> NDArray[np.float64]:
-    """Return the mean cosine and the mean of ``min(cosine, 0)`` of each batch; the latter alone of all pairs."""
+    """Return the means of the cosine and of ``min(cosine, 0)`` of each batch; of all pairs, only the latter."""
     if not n_batches:
         return np.array([[_negative_sum(units) / (len(units) * (len(units) - 1) / 2)]])
     means = np.empty((n_batches, 2))
@@ -329,13 +328,13 @@ def _pair_means(units: NDArray[np.float32], n_batches: int) -> NDArray[np.float6
 
 
 def _summary(parts: list[NDArray[np.float64]], linear_mean: float) -> tuple[float, float]:
-    """Return the mean of ``min(cosine, 0)`` and its standard error, from what was visited of a set of rows."""
+    """Return the mean of ``min(cosine, 0)`` of a set of rows and its standard error, from its batches."""
     if not parts:
         return 0.0, 0.0
     if parts[0].shape[1] == 1:
         return float(parts[0][0, 0]), 0.0
     cosine, negative = np.concatenate(parts).T
-    # The mean cosine is known exactly; regressing on it takes out the part of the error that it explains.
+    # The mean cosine is known exactly. A regression on it removes the part of the error that it explains.
     centred = cosine - cosine.mean()
     slope = float(centred @ negative) / max(float(centred @ centred), np.finfo(float).tiny)
     residuals = negative - slope * (cosine - linear_mean)
@@ -343,7 +342,7 @@ def _summary(parts: list[NDArray[np.float64]], linear_mean: float) -> tuple[floa
 
 
 def _negative_sum(units: NDArray[np.float32]) -> float:
-    """Return the sum of ``min(cosine, 0)`` over all unordered pairs of rows."""
+    """Return the sum of ``min(cosine, 0)`` of all unordered pairs of rows."""
     total = 0.0
     step = 512
     for start in range(0, len(units), step):

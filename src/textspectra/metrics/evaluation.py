@@ -1,4 +1,4 @@
-"""Every metric of the paper for one clustering, as one row."""
+"""All metrics of one clustering, as one row of a table."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn import metrics
 
-from ..arrays.engine import Folded, count_draws, fold_blocks
+from ..arrays.engine import Folded, count_draws
 from ..arrays.rows import fold_rows, sums_and_sizes, unit_rows
 from ..validation import RandomState, check_embeddings, check_labels, make_generator
 from .cohesion import report_if_defined
+from .contingency import agreements, contingency
 
 SILHOUETTE_ROWS = 10_000
-"""Above this many rows the silhouette is computed on a random sample of so many."""
+"""Above this many rows, the silhouette is computed on a random sample of this size."""
 
 
 def evaluate(
@@ -24,13 +24,13 @@ def evaluate(
     labels: ArrayLike | Sequence[Hashable],
     truth: ArrayLike | Sequence[Hashable] | None = None,
     *,
-    random_state: RandomState = None,
+    random_state: RandomState = 0,
 ) -> dict[str, float]:
     """Compute every metric that can be computed for a clustering.
 
-    Geometry is that of unit rows with Euclidean distance. Above 10,000 rows the silhouette is
-    taken on a random sample of 10,000, and above 4,096 the rectified Cohesion Ratio is partly
-    sampled; ``silhouette_rows`` and ``cohesion_ratio_se`` say so. All others are exact at any n.
+    Distances are Euclidean, between rows scaled to length 1. Above 10,000 rows, the silhouette is computed on a
+    random sample of 10,000 (see ``silhouette_rows``). Above 4,096 rows, the Cohesion Ratio is partly sampled (see
+    ``cohesion_ratio_se``). All other metrics are exact at any n.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ def evaluate(
     labels : sequence or Dask array of n hashable values
         The cluster of each row. -1 is a label like any other.
     truth : sequence or Dask array of n hashable values, optional
-        The true class of each row; adds the metrics that need it.
-    random_state : int, RandomState, Generator or None
-        For what is sampled.
+        The true class of each row. It adds the metrics that need the ground truth.
+    random_state : int, RandomState, Generator or None, default=0
+        The seed for what is sampled. None is a random seed.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def evaluate(
         ``n_samples``, ``n_clusters``, ``cohesion_ratio``, ``cohesion_ratio_se``, ``silhouette``,
         ``silhouette_rows``, ``davies_bouldin``, ``calinski_harabasz``, and with `truth` ``n_classes``,
         ``k_relative_error``, ``ari``, ``nmi``, ``homogeneity``, ``completeness``,
-        ``fowlkes_mallows``. A metric that is not defined (the silhouette of one cluster) is NaN.
+        ``fowlkes_mallows``. A metric that is not defined, such as the silhouette of one cluster, is NaN.
 
     Examples
     --------
@@ -71,7 +71,9 @@ def evaluate(
     row |= _silhouette(X, codes, rng)
     row |= _dispersion(X, codes, len(names))
     if truth is not None:
-        row |= _agreement(codes, len(names), *check_labels(truth, X))
+        true, classes = check_labels(truth, X)
+        row |= {"n_classes": len(classes), "k_relative_error": abs(len(names) - len(classes)) / len(classes)}
+        row |= agreements(contingency(true, len(classes), codes, len(names)))._asdict()
     return row
 
 
@@ -89,7 +91,7 @@ def _silhouette_of(rows: NDArray[np.intp], part: NDArray[Any], codes: NDArray[np
 
 
 def _dispersion(X: Any, codes: Any, k: int) -> dict[str, float]:
-    """Davies-Bouldin and Calinski-Harabasz from two passes over the rows, nothing of size n in memory."""
+    """Return the Davies-Bouldin and the Calinski-Harabasz index, from two passes over the rows."""
     n = len(X)
     if not 2 <= k < n:
         return {"davies_bouldin": float("nan"), "calinski_harabasz": float("nan")}
@@ -117,56 +119,3 @@ def _davies_bouldin(centers: NDArray[np.float64], spread: NDArray[np.float64]) -
         gaps[gaps == 0] = np.inf
         worst[i] = ((spread + spread[i]) / gaps).max()
     return float(worst.mean())
-
-
-def _agreement(codes: Any, n_clusters: int, truth: Any, classes: list[Hashable]) -> dict[str, float]:
-    """Compare two labellings by their table of counts, which one pass over both gives."""
-    shape = len(classes), n_clusters
-
-    def count(first_row: int, code: NDArray[np.intp], true: NDArray[np.intp]) -> Folded:
-        return Folded((sparse.csr_array((np.ones(len(code), np.int64), (true, code)), shape=shape),))
-
-    table = fold_blocks(count, codes, truth).statistics[0]
-    together, by_class, by_cluster = (
-        np.asarray(counts, np.float64) for counts in (table.data, table.sum(1), table.sum(0))
-    )
-    homogeneity, completeness, nmi = _shared_information(together, by_class, by_cluster)
-    ari, fowlkes_mallows = _shared_pairs(together, by_class, by_cluster)
-    return {
-        "n_classes": len(classes),
-        "k_relative_error": abs(n_clusters - len(classes)) / len(classes),
-        "ari": ari,
-        "nmi": nmi,
-        "homogeneity": homogeneity,
-        "completeness": completeness,
-        "fowlkes_mallows": fowlkes_mallows,
-    }
-
-
-def _shared_information(
-    together: NDArray[np.float64], by_class: NDArray[np.float64], by_cluster: NDArray[np.float64]
-) -> tuple[float, float, float]:
-    joint, of_class, of_cluster = (_entropy(counts) for counts in (together, by_class, by_cluster))
-    shared = max(0.0, of_class + of_cluster - joint)
-    homogeneity = shared / of_class if of_class > 0 else 1.0
-    completeness = shared / of_cluster if of_cluster > 0 else 1.0
-    total = homogeneity + completeness
-    return homogeneity, completeness, 2 * homogeneity * completeness / total if total > 0 else 0.0
-
-
-def _entropy(counts: NDArray[np.float64]) -> float:
-    share = counts[counts > 0] / counts.sum()
-    return max(0.0, float(-(share @ np.log(share))))
-
-
-def _shared_pairs(
-    together: NDArray[np.float64], by_class: NDArray[np.float64], by_cluster: NDArray[np.float64]
-) -> tuple[float, float]:
-    """Return the adjusted Rand and the Fowlkes-Mallows index, from the pairs that share class, cluster or both."""
-    both, in_class, in_cluster, every = (
-        float((counts * (counts - 1)).sum()) for counts in (together, by_class, by_cluster, by_class.sum(keepdims=True))
-    )
-    by_chance = in_class * in_cluster / every if every else 0.0
-    most = (in_class + in_cluster) / 2
-    ari = (both - by_chance) / (most - by_chance) if most != by_chance else 1.0
-    return ari, float(np.sqrt(both / in_class) * np.sqrt(both / in_cluster)) if both else 0.0

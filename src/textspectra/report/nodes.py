@@ -234,7 +234,8 @@ def _words(tree: ShownTree, typical: list[list[int]]) -> tuple[list[list[str]], 
     topics = {node: tree.result.topics[label] for node, label in tree.label_of.items()}
     given = [topic.name for topic in topics.values()]
     members = [np.flatnonzero(tree.finest == code) for code in range(levels.k)]
-    keywords = rank_keywords(texts, members, N_KEYWORDS, levels.merges.tolist())
+    ranked = rank_keywords(texts, members, N_KEYWORDS, levels.merges.tolist())
+    keywords = [[keyword.text for keyword in words] for words in ranked]
     names: list[str] = []
     alive: set[int] = set()
     for node in range(len(levels.spans)):
@@ -248,5 +249,5 @@ def _words(tree: ShownTree, typical: list[list[int]]) -> tuple[list[list[str]], 
         # A name must differ from those it is seen beside; the result's own names can be seen beside any.
         taken = [*(names[other] for other in alive - {node}), *given]
         example = clean_text(texts[tree.shown.order[typical[node][0]]], limit=MAX_NAME) if typical[node] else ""
-        names.append(choose_name(keywords[node], example or f"group {node}", taken))
+        names.append(choose_name(ranked[node], example or f"group {node}", taken))
     return keywords, names

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays.rows import take_units
+from ..metrics.contingency import agreements
 from .levels import Levels
 
 SILHOUETTE_ROWS = 2000
@@ -81,8 +81,9 @@ def agreement(levels: Levels, finest: NDArray[np.intp], truth: NDArray[np.intp])
     classes, codes = np.unique(truth, return_inverse=True)
     table = np.zeros((levels.k, len(classes)))
     np.add.at(table, (finest, codes), 1)
-    rows = [_agreement(table) for table in _tables(levels, table)]
-    return {name: [row[name] for row in reversed(rows)] for name in rows[0]}
+    rows = [agreements(table.T) for table in _tables(levels, table)][::-1]
+    names = ("ari", "homogeneity", "completeness", "fowlkes_mallows")
+    return {name: [getattr(row, name) for row in rows] for name in names}
 
 
 def _tables(levels: Levels, table: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
@@ -92,24 +93,3 @@ def _tables(levels: Levels, table: NDArray[np.float64]) -> Iterator[NDArray[np.f
     for step, (one, other) in enumerate(levels.merges.tolist()):
         found[levels.k + step] = found.pop(one) + found.pop(other)
         yield np.array(list(found.values()))
-
-
-def _agreement(table: NDArray[np.float64]) -> dict[str, float]:
-    n = float(table.sum())
-    clusters, classes = table.sum(axis=1), table.sum(axis=0)
-    both, in_cluster, in_class = (float((x * (x - 1)).sum()) for x in (table, clusters, classes))
-    expected = in_cluster * in_class / max(n * (n - 1), 1)
-    highest = (in_cluster + in_class) / 2
-    joint, of_clusters, of_classes = (_entropy(x / n) for x in (table, clusters, classes))
-    shared = of_clusters + of_classes - joint
-    return {
-        "ari": 1.0 if highest == expected else float((both - expected) / (highest - expected)),
-        "homogeneity": shared / of_classes if of_classes else 1.0,
-        "completeness": shared / of_clusters if of_clusters else 1.0,
-        "fowlkes_mallows": both / math.sqrt(in_cluster * in_class) if both else 0.0,
-    }
-
-
-def _entropy(shares: NDArray[np.float64]) -> float:
-    positive = shares[shares > 0]
-    return float(-(positive * np.log(positive)).sum())

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import CountedRows
+from ..atomic import replacing_file
 from ..errors import UserError
-from ..io.writing import output_paths_free, replacing
+from ..io.writing import output_paths_free
 from ..texts.corpus import Corpus
-from ..texts.hierarchy import hierarchy_of
 from ..texts.result import TextClustering
 from ..validation import check_labels, is_missing
 from .levels import Levels, top_levels
@@ -76,8 +76,8 @@ def write_report(
     if not path.absolute().parent.is_dir():
         raise UserError(f"There is no folder {path.absolute().parent} to write the report to.")
     page = render_page(report_blocks(result, truth=truth, progress=progress))
-    with replacing(path) as stream:
-        stream.write(page.encode("utf-8"))
+    with replacing_file(path) as temporary:
+        temporary.write_bytes(page.encode())
 
 
 def report_blocks(
@@ -89,8 +89,9 @@ def report_blocks(
     """Return the packed data blocks of the page, by name."""
     report_progress: Progress = progress or (lambda stage, done, total: None)
     classes = _classes(truth, len(result.corpus.rows))
-    X = result.embeddings()
-    hierarchy = hierarchy_of(result)
+    X = result.embedded().X
+    hierarchy = result.with_hierarchy().hierarchy
+    assert hierarchy is not None  # noqa: S101 - for the type checker
     levels = top_levels(hierarchy.tree, max(MAX_CLUSTERS, result.n_clusters))
     finest = np.append(levels.codes, -1)[hierarchy.leaves]
     shown = choose_shown(result, levels, finest)
@@ -157,16 +158,14 @@ def _classes(truth: ArrayLike | Sequence[Hashable] | None, n_texts: int) -> list
 def _about(result: TextClustering, shown: Shown, cut_at: int | None) -> dict[str, Any]:
     from .. import __version__
 
-    corpus = result.corpus
-    n_blank = int((corpus.codes < 0).sum())
-    n_ungrouped = int((result.labels < 0).sum())
+    totals = result.totals
     return {
         "version": __version__,
-        "texts": len(corpus.rows),
-        "grouped": len(corpus.rows) - n_ungrouped,
-        "blank": n_blank,
-        "unknown": n_ungrouped - n_blank,
-        "distinct": len(shown.order) + shown.n_left_out,
+        "texts": totals.rows,
+        "grouped": totals.grouped,
+        "blank": totals.blank,
+        "unknown": totals.unknown,
+        "distinct": totals.distinct,
         "shown": len(shown.order),
         "cut_at": cut_at,
         "model": result.source.model or "given embeddings",
@@ -175,7 +174,7 @@ def _about(result: TextClustering, shown: Shown, cut_at: int | None) -> dict[str
         "worth": worth_in_words(result.cohesion),
         "loose": LOOSE,
         "recipe": result.recipe,
-        "fingerprint": fingerprint(corpus),
+        "fingerprint": fingerprint(result.corpus),
     }
 
 

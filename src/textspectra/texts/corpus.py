@@ -1,19 +1,54 @@
-"""The texts of one run: every row as it came, and each distinct text once."""
+"""The texts of a run: every row as it came, and each distinct text once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
+from ..io import as_table, is_data_frame
 from ..validation import is_missing
 
 if TYPE_CHECKING:
-    from narwhals.typing import IntoSeries
+    from narwhals.typing import IntoDataFrame, IntoSeries
+
+Texts: TypeAlias = "Iterable[str | None] | IntoSeries | IntoDataFrame"
+"""What :func:`cluster_texts` takes: texts, or a data frame with a column of texts."""
+
+
+class Totals(NamedTuple):
+    """How many rows the input has.
+
+    Attributes
+    ----------
+    rows : int
+        All rows.
+    distinct : int
+        Different texts among those that are in a group.
+    blank : int
+        Rows without text.
+    unknown : int
+        Rows with a text that the model could not represent.
+
+    Examples
+    --------
+    >>> Totals(rows=10, distinct=6, blank=1, unknown=2).grouped
+    7
+    """
+
+    rows: int
+    distinct: int
+    blank: int
+    unknown: int
+
+    @property
+    def grouped(self) -> int:
+        """Rows that are in a group."""
+        return self.rows - self.blank - self.unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,44 +58,63 @@ class Corpus:
     Attributes
     ----------
     rows : list of str
-        The texts, in order; a missing one is empty.
+        The texts, in order; a missing text is empty.
     distinct : list of str
-        Each different text once, in order of appearance, without those that are blank.
+        Each different text once, in order of appearance, without blank ones.
     codes : ndarray of int, shape (n_rows,)
-        Where in `distinct` the text of each row is; -1 for a blank one.
+        The position in `distinct` of the text of each row; -1 for a blank one.
+    counts : ndarray of int
+        How many rows of the input have each distinct text. Of many files, `rows` are only the distinct texts, or a
+        sample of them.
 
     Examples
     --------
     >>> corpus = Corpus.from_texts(["hello", " ", "bye", "hello", None])
-    >>> corpus.distinct, corpus.codes
-    (['hello', 'bye'], array([ 0, -1,  1,  0, -1]))
+    >>> corpus.distinct, corpus.codes, corpus.counts
+    (['hello', 'bye'], array([ 0, -1,  1,  0, -1]), array([2, 1]))
     """
 
     rows: list[str]
     distinct: list[str]
     codes: NDArray[np.intp]
+    counts: NDArray[np.intp]
 
     @classmethod
-    def from_texts(cls, texts: Sequence[str | None] | IntoSeries) -> Corpus:
-        """Take in a sequence or a pandas or polars series of texts.
+    def from_texts(cls, texts: Texts, text_column: str | None = None) -> Corpus:
+        """Take in a sequence or a series of texts, or a data frame with a column of texts.
+
+        Parameters
+        ----------
+        texts : iterable of str, or a series, array, data frame or table of pandas, polars, NumPy or pyarrow
+            None and missing values are blank texts.
+        text_column : str, optional
+            The column of a data frame that holds the texts. It is found by the rules of the command line otherwise.
 
         Examples
         --------
         >>> Corpus.from_texts(["b", "a", "b"]).counts
         array([2, 1])
         """
-        if isinstance(texts, str):
-            raise UserError("texts must be a sequence of texts, not a single text.")
-        values: list[Any] = texts.to_list() if hasattr(texts, "to_list") else list(texts)
-        rows = [_as_text(value, row) for row, value in enumerate(values)]
+        rows = [_as_text(value, row) for row, value in enumerate(_values(texts, text_column))]
         code_of: dict[str, int] = {}
         codes = np.array([code_of.setdefault(row, len(code_of)) if row.strip() else -1 for row in rows], np.intp)
-        return cls(rows, list(code_of), codes)
+        return cls(rows, list(code_of), codes, np.bincount(codes[codes >= 0], minlength=len(code_of)))
+
+    @classmethod
+    def from_counts(cls, texts: list[str], counts: NDArray[np.intp]) -> Corpus:
+        """Take in distinct texts and how many rows of the input each of them stands for.
+
+        Examples
+        --------
+        >>> Corpus.from_counts(["a", "b"], np.array([70, 30])).counts
+        array([70, 30])
+        """
+        return cls(texts, texts, np.arange(len(texts)), counts)
 
     @property
-    def counts(self) -> NDArray[np.intp]:
-        """How many rows have each distinct text."""
-        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.distinct))
+    def has_all_rows(self) -> bool:
+        """Whether `rows` are the rows that `counts` counts."""
+        return int(self.counts.sum()) == int((self.codes >= 0).sum())
 
     @property
     def first_rows(self) -> NDArray[np.intp]:
@@ -71,15 +125,32 @@ class Corpus:
         return first
 
     def spread(self, values: NDArray[Any], blank: Any) -> NDArray[Any]:
-        """Give each row the value of its text, and `blank` to rows without one.
+        """Give each row the value of its text; rows without text get `blank`.
 
         Examples
         --------
-        >>> import numpy as np
         >>> Corpus.from_texts(["b", "", "a", "b"]).spread(np.array([7, 8]), blank=-1)
         array([ 7, -1,  8,  7])
         """
-        return np.append(values, np.asarray(blank, values.dtype))[self.codes]
+        return np.concatenate([values, np.full((1, *values.shape[1:]), blank, values.dtype)])[self.codes]
+
+
+def _values(texts: Any, text_column: str | None) -> Iterable[Any]:
+    if isinstance(texts, str | bytes):
+        raise UserError("texts must be a sequence of texts, not a single text.")
+    if is_data_frame(texts):
+        return as_table(texts, text_column).texts()
+    if text_column is not None:
+        raise UserError(f"text_column={text_column!r} names a column of a data frame, but texts is none.")
+    if isinstance(texts, Mapping):
+        raise UserError("texts is a mapping; give a list of texts, or a data frame with a column of texts.")
+    if isinstance(texts, np.ndarray) and texts.ndim != 1:
+        raise UserError(f"texts must be one-dimensional, but its shape is {texts.shape}.")
+    for convert in ("to_pylist", "to_list", "tolist"):  # pyarrow; pandas and polars; NumPy
+        if hasattr(texts, convert):
+            values: Iterable[Any] = getattr(texts, convert)()
+            return values
+    return list(texts)
 
 
 def _as_text(value: Any, row: int) -> str:

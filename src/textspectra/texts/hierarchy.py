@@ -1,59 +1,71 @@
-"""A merge tree for any result, so that it can be cut at every number of clusters."""
+"""A merge tree for any grouping of texts, so that it can be cut at every number of clusters."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays.rows import cluster_sums, take_units
-from ..clustering.tree import nested_tree
-from ..estimators.base import nearest_labels
-from ..estimators.kmeans import sample_centers
-from .result import Hierarchy, TextClustering
+from ..clustering.leaves import gather_leaves, split_leaves
+from ..clustering.tree import MergeTree, nested_tree
+from .embedded import EmbeddedTexts
 
 EXACT_TEXTS = 2000
 """Up to this many distinct texts, each is a leaf of the tree."""
 
 MICRO_CLUSTERS = 1000
-"""Above, texts that share a group and one of so many micro-clusters are a leaf together."""
+"""Above, the texts of one group that share one of so many micro-clusters are a leaf."""
 
 
-def hierarchy_of(result: TextClustering) -> Hierarchy:
-    """Return a merge tree one of whose cuts is the grouping of `result`.
-
-    A tree that is there and has the grouping among its cuts stays. Otherwise, as after K-Means, one is built
-    that completes each group before it merges any two (:func:`~textspectra.clustering.tree.nested_tree`): with
-    fewer clusters, groups are merged; with more, they are split. The same result gives the same tree.
+class Hierarchy(NamedTuple):
+    """A merge tree, and the leaf of each distinct text (-1: none).
 
     Examples
     --------
     >>> import textspectra as ts
-    >>> X = [[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]]
-    >>> hierarchy_of(ts.cluster_texts(["a", "b", "c", "d"], embeddings=X, n_clusters=2)).tree.cut(2)
+    >>> X = [[1, 0], [0.9, 0.1], [0, 1]]
+    >>> ts.cluster_texts(["a", "b", "c"], embeddings=X, algorithm="hac", n_clusters=2).hierarchy.leaves
+    array([0, 1, 2])
+    """
+
+    tree: MergeTree
+    leaves: NDArray[np.intp]
+
+    def has_cut(self, labels: NDArray[np.intp]) -> bool:
+        """Say whether a labelling of the distinct texts is one of the cuts of the tree.
+
+        Examples
+        --------
+        >>> from textspectra.clustering.tree import ward_tree
+        >>> tree = ward_tree(np.array([[0.0], [1.0], [9.0]], np.float32), np.ones(3))
+        >>> [Hierarchy(tree, np.arange(3)).has_cut(np.array(labels)) for labels in ([0, 0, 1], [0, 1, 1])]
+        [True, False]
+        """
+        n_clusters = int(labels.max()) + 1
+        if n_clusters > self.tree.n_leaves:
+            return False
+        codes = np.append(self.tree.cut(n_clusters), -1)[self.leaves]
+        return len(np.unique(np.column_stack([codes, labels]), axis=0)) == len(np.unique(labels))
+
+
+def build_hierarchy(texts: EmbeddedTexts, labels: NDArray[np.intp]) -> Hierarchy:
+    """Build a merge tree one of whose cuts is the grouping `labels` of the distinct texts (-1: none).
+
+    Each group is completed before any two are merged (:func:`~textspectra.clustering.tree.nested_tree`): with fewer
+    clusters, groups are merged; with more, they are split. The same grouping gives the same tree.
+
+    Examples
+    --------
+    >>> from textspectra.texts.corpus import Corpus
+    >>> X = np.array([[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]])
+    >>> build_hierarchy(EmbeddedTexts(Corpus.from_texts(["a", "b", "c", "d"]), X), np.array([0, 0, 1, 1])).tree.cut(2)
     array([0, 0, 1, 1])
     """
-    if result.hierarchy is not None and _has_cut(result.hierarchy, result.distinct_labels, result.n_clusters):
-        return result.hierarchy
-    usable = np.flatnonzero(result.distinct_labels >= 0)
-    labels = result.distinct_labels[usable]
-    weights = result.corpus.counts[usable].astype(float)
-    X = result.embeddings()
-    if len(usable) <= EXACT_TEXTS:
-        of_text, means = np.arange(len(usable)), take_units(X, usable)
-        groups, mass = labels, weights
-    else:
-        points = X if len(usable) == len(X) else X[usable]
-        centers = sample_centers(points, weights, MICRO_CLUSTERS, np.random.default_rng(0), max_passes=2)
-        pairs, of_text = np.unique(labels * len(centers) + nearest_labels(points, centers), return_inverse=True)
-        groups, mass = pairs // len(centers), np.bincount(of_text, weights)
-        means = (cluster_sums(points, of_text, len(pairs), weights=weights) / mass[:, None]).astype(np.float32)
-    leaves = np.full(len(result.distinct_labels), -1)
-    leaves[usable] = of_text
-    return Hierarchy(nested_tree(means, mass, groups), leaves)
-
-
-def _has_cut(hierarchy: Hierarchy, labels: NDArray[np.intp], n_clusters: int) -> bool:
-    if n_clusters > hierarchy.tree.n_leaves:
-        return False
-    codes = np.append(hierarchy.tree.cut(n_clusters), -1)[hierarchy.leaves]
-    return len(np.unique(np.column_stack([codes, labels]), axis=0)) == len(np.unique(labels))
+    vectors, weights, groups = texts.vectors, texts.weights, labels[texts.counting]
+    rng = np.random.default_rng(0)
+    found = gather_leaves(vectors, weights, rng, exact_rows=EXACT_TEXTS, n_leaves=MICRO_CLUSTERS)
+    found = split_leaves(found, vectors, weights, groups)
+    group_of_leaf = np.empty(len(found.mass), np.intp)
+    group_of_leaf[found.of_row] = groups
+    return Hierarchy(nested_tree(found.means, found.mass, group_of_leaf), texts.scatter(found.of_row, -1))

@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays.rows import nonzero_rows
-from ..embedding import DEFAULT_MODEL, Backend, EmbeddingCache, embed_texts, load_backend
+from ..embedding import DEFAULT_MODEL, Backend, EmbeddingCache, as_backend
 from ..errors import UserError
 from ..estimators import AutoAgglomerative, AutoKMeans
 from ..validation import RandomState
-from .corpus import Corpus
-from .grouping import EmbeddingSource, embed_corpus, group_texts
-from .result import Hierarchy, TextClustering
+from .corpus import Corpus, Totals
+from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
+from .frames import library_of
+from .hierarchy import Hierarchy
+from .result import TextClustering, describe_groups
 
 if TYPE_CHECKING:
-    from narwhals.typing import IntoSeries
+    from ..embedding import Model
+    from .corpus import Texts
 
-ALGORITHMS = {"kmeans": AutoKMeans, "hac": AutoAgglomerative}
-FRAME_LIBRARIES = ("pandas", "polars", "pyarrow")
-
+Algorithm = Literal["kmeans", "hac"]
 Stage = Literal["embedding", "grouping", "describing"]
 Progress = Callable[[Stage, int, int], None]
 
 
 def cluster_texts(
-    texts: Sequence[str | None] | IntoSeries,
+    texts: Texts,
     *,
-    model: str | Backend = DEFAULT_MODEL,
+    text_column: str | None = None,
+    model: Model = DEFAULT_MODEL,
     embeddings: ArrayLike | None = None,
-    algorithm: Literal["kmeans", "hac"] = "kmeans",
+    algorithm: Algorithm = "kmeans",
     n_clusters: int | Literal["auto"] = "auto",
     random_state: RandomState = 0,
     cache: EmbeddingCache | bool = True,
     progress: Progress | None = None,
 ) -> TextClustering:
-    """Find out how many groups a pile of texts has, what they are, and which text is in which.
+    """Find how many groups a pile of texts has, what they are, and which text is in which.
 
     Identical texts are embedded once, count as often as they occur, and share a cluster. Blank
     texts, and texts that the model cannot represent (a zero vector), stay in the result with
@@ -47,18 +48,22 @@ def cluster_texts(
 
     Parameters
     ----------
-    texts : sequence of str, or a pandas or polars series
-        None and missing values count as blank.
-    model : str or Backend, default="wordllama"
-        What embeds the texts; ``textspectra models`` lists what can be used.
+    texts : sequence or series of str, or data frame
+        A list, a pandas or polars series, a NumPy or pyarrow array, or a data frame or pyarrow table with a column
+        of texts. None and missing values count as blank.
+    text_column : str, optional
+        The column of a data frame that holds the texts. It is found by the rules of the command line otherwise.
+    model : str, Backend, object with ``encode``, or callable, default="wordllama"
+        What embeds the texts: a name (``textspectra models`` lists them), an encoder such as a SentenceTransformer,
+        or a function from a list of texts to an array.
     embeddings : array-like of shape (n, d), optional
-        Used in place of a model: one row a text.
+        Used instead of a model: one row per text.
     algorithm : {"kmeans", "hac"}, default="kmeans"
         "hac" is Ward's method, whose result can be cut anywhere.
     n_clusters : "auto" or int, default="auto"
         An int overrules the estimate.
     random_state : int, RandomState, Generator or None, default=0
-        The same int gives the same result.
+        The seed. The same int gives the same result.
     cache : bool or EmbeddingCache, default=True
         Whether embeddings are kept on disk for the next time.
     progress : callable, optional
@@ -76,72 +81,121 @@ def cluster_texts(
     >>> ts.cluster_texts(texts, embeddings=X, n_clusters=2).labels
     array([ 0,  0,  1,  1, -1])
     """
-    if algorithm not in ALGORITHMS:
-        raise UserError(f'algorithm must be "kmeans" or "hac", but it is {algorithm!r}.')
+    check_algorithm(algorithm)
     tell: Progress = progress or (lambda stage, done, total: None)
-    corpus = Corpus.from_texts(texts)
+    corpus = Corpus.from_texts(texts, text_column)
     if not corpus.distinct:
         raise UserError(f"None of the {len(corpus.rows):,} texts holds anything but white space.")
-    if embeddings is not None:
-        source = EmbeddingSource(None, {})
-        X = embed_corpus(corpus, source, embeddings)
-    else:
-        backend = load_backend(model) if isinstance(model, str) else model
-        source = EmbeddingSource(backend.name, dict(backend.settings))
-        tell("embedding", 0, len(corpus.distinct))
-        X = embed_texts(corpus.distinct, backend, cache=cache, progress=lambda *step: tell("embedding", *step))
-    usable = np.flatnonzero(nonzero_rows(X))
-    if not len(usable):
-        raise UserError("The model could represent none of the texts (all vectors are zero); try another model.")
-    if n_clusters != "auto" and isinstance(n_clusters, int) and n_clusters > len(usable):
-        raise UserError(f"{n_clusters:,} clusters were asked for, but there are {len(usable):,} different texts.")
+    encoder = as_backend(model) if embeddings is None else None
+    tell("embedding", 0, len(corpus.distinct))
+    embedded = embed_corpus(corpus, encoder, embeddings, cache=cache, progress=lambda *step: tell("embedding", *step))
     tell("grouping", 0, 1)
-    fitted = _fit(ALGORITHMS[algorithm](n_clusters, random_state=random_state), X, usable, corpus.counts)
-    labels = _scatter(fitted.labels_, usable, len(X))
+    fitted = fit_groups(embedded.vectors, embedded.weights, algorithm, n_clusters, random_state)
     tell("describing", 0, 1)
-    grouped = group_texts(corpus, X, labels, fitted.cluster_centers_)
+    result = describe_clustering(
+        embedded,
+        embedded.scatter(fitted.labels_, -1),
+        fitted,
+        leaves=getattr(fitted, "leaves_", None),
+        totals=_totals(embedded),
+        encoder=encoder,
+        recipe=recipe_of(encoder, algorithm, n_clusters, random_state),
+        frame=texts if library_of(texts) else None,
+    )
     tell("describing", 1, 1)
-    library = type(texts).__module__.partition(".")[0]
+    return result
+
+
+def check_algorithm(algorithm: str) -> None:
+    """Raise if there is no such algorithm.
+
+    Examples
+    --------
+    >>> check_algorithm("kmeans")
+    """
+    if algorithm not in get_args(Algorithm):
+        raise UserError(f'algorithm must be "kmeans" or "hac", but it is {algorithm!r}.')
+
+
+def fit_groups(
+    X: Any,
+    weights: NDArray[np.float64],
+    algorithm: Algorithm,
+    n_clusters: int | Literal["auto"],
+    random_state: RandomState,
+) -> AutoKMeans | AutoAgglomerative:
+    """Group distinct texts by their vectors, in memory or on Dask; `weights` are their numbers of rows.
+
+    Examples
+    --------
+    >>> fit_groups(np.eye(2), np.ones(2), "kmeans", 2, 0).labels_
+    array([0, 1])
+    """
+    if not len(X):
+        raise UserError("The model could represent none of the texts (all vectors are zero); try another model.")
+    if isinstance(n_clusters, int) and n_clusters > len(X):
+        raise UserError(f"{n_clusters:,} clusters were asked for, but there are {len(X):,} different texts.")
+    if len(X) == 1:
+        # A single text is one cluster; the estimators need two rows to compare.
+        X, weights = np.repeat(X, 2, axis=0), np.append(weights, 0)
+    kind = {"kmeans": AutoKMeans, "hac": AutoAgglomerative}[algorithm]
+    return kind(n_clusters, random_state=random_state).fit(X, sample_weight=weights)
+
+
+def describe_clustering(
+    texts: EmbeddedTexts,
+    labels: NDArray[np.intp],
+    fitted: AutoKMeans | AutoAgglomerative,
+    *,
+    leaves: Any,
+    totals: Totals,
+    encoder: Backend | None,
+    recipe: dict[str, str],
+    frame: Any = None,
+) -> TextClustering:
+    """Turn fitted groups into a result.
+
+    `labels` are those of the distinct texts (-1: none), and `leaves` the leaves in a merge tree of those that count.
+    """
+    similarity, topics = describe_groups(texts, labels, fitted.cluster_centers_)
     return TextClustering(
-        corpus=corpus,
+        corpus=texts.corpus,
+        totals=totals,
         distinct_labels=labels,
-        distinct_similarity=grouped.similarity,
+        distinct_similarity=similarity,
         centers=fitted.cluster_centers_,
-        topics=grouped.topics,
-        cohesion=fitted.cohesion_report_ if len(usable) > 1 else None,
+        topics=topics,
+        cohesion=fitted.cohesion_report_ if len(texts.counting) > 1 else None,
         k_estimate=fitted.k_estimate_,
-        algorithm=algorithm,
-        source=source,
-        hierarchy=Hierarchy(fitted.merge_tree_, _scatter(fitted.leaves_, usable, len(X)))
-        if isinstance(fitted, AutoAgglomerative)
-        else None,
-        frame_backend=library if library in FRAME_LIBRARIES else "",
-        frame_index=getattr(texts, "index", None) if library == "pandas" else None,
-        recipe=_recipe(source.model, algorithm, n_clusters, random_state),
-        known_embeddings=X,
+        algorithm="kmeans" if isinstance(fitted, AutoKMeans) else "hac",
+        source=EmbeddingSource.of(encoder),
+        hierarchy=None if leaves is None else Hierarchy(fitted.merge_tree_, texts.scatter(np.asarray(leaves), -1)),
+        recipe=recipe,
+        encoder=encoder,
+        known_embeddings=texts.X,
+        frame=frame,
     )
 
 
-def _recipe(model: str | None, algorithm: str, n_clusters: int | str, random_state: RandomState) -> dict[str, str]:
+def _totals(texts: EmbeddedTexts) -> Totals:
+    corpus = texts.corpus
+    blank = int((corpus.codes < 0).sum())
+    unknown = len(corpus.rows) - blank - int(texts.weights.sum())
+    return Totals(len(corpus.rows), len(texts.counting), blank, unknown)
+
+
+def recipe_of(
+    encoder: Backend | None, algorithm: str, n_clusters: int | str, random_state: RandomState
+) -> dict[str, str]:
+    """Return how a result is made: the call, the seed, the date.
+
+    Examples
+    --------
+    >>> recipe_of(None, "kmeans", 5, 0)["seed"]
+    '0'
+    """
     seed = str(random_state) if isinstance(random_state, int | np.integer) else "not fixed"
-    vectors = "embeddings=X" if model is None else f"model={model!r}"
+    vectors = "embeddings=X" if encoder is None else f"model={encoder.name!r}"
     options = f"algorithm={algorithm!r}, n_clusters={n_clusters!r}, random_state={seed}"
     call = f"textspectra.cluster_texts(texts, {vectors}, {options})"
     return {"command": call, "seed": seed, "date": datetime.now(UTC).date().isoformat()}
-
-
-def _fit(
-    estimator: AutoKMeans | AutoAgglomerative, X: NDArray[Any], usable: NDArray[np.intp], counts: NDArray[np.intp]
-) -> AutoKMeans | AutoAgglomerative:
-    points = X if len(usable) == len(X) else X[usable]
-    weights = counts[usable].astype(float)
-    if len(points) == 1:
-        # A single text is one cluster; the estimators want two rows to compare.
-        points, weights = np.repeat(points, 2, axis=0), np.append(weights, 0)
-    return estimator.fit(points, sample_weight=weights)
-
-
-def _scatter(values: NDArray[np.intp], positions: NDArray[np.intp], length: int) -> NDArray[np.intp]:
-    spread = np.full(length, -1)
-    spread[positions] = values[: len(positions)]
-    return spread

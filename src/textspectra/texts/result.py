@@ -1,43 +1,37 @@
-"""What a run produced, and what can be done with it."""
+"""What can be done with a result: predict, rename, merge, cut, save, load."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from importlib.util import find_spec
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays.rows import cluster_sums, nonzero_rows
-from ..clustering.numbering import relabel_like
-from ..clustering.tree import MergeTree
-from ..embedding import EmbeddingCache
+from ..arrays.rows import cluster_sums, cosines_to_centers
+from ..clustering.lloyd import nearest_labels
+from ..clustering.numbering import largest_first, relabel_like, same_clusters
+from ..embedding import EmbeddingCache, as_backend
 from ..errors import UserError
-from ..estimators.base import largest_first, nearest_labels
-from ..granularity.estimate import KEstimate
-from ..metrics.cohesion import CohesionReport, report_if_defined
-from ..topics.describe import Topic
+from ..io import free_name
+from ..metrics.cohesion import report_if_defined
+from ..topics.describe import Topic, describe_clusters
 from ..validation import check_whole_number
+from .clustered import ClusteredTexts
 from .corpus import Corpus
-from .grouping import EmbeddingSource, embed_corpus, group_texts
+from .embedded import EmbeddedTexts, embed_corpus
+from .hierarchy import build_hierarchy
+from .storage import load_fields, save_clustering
 
 if TYPE_CHECKING:
-    from narwhals.typing import IntoSeries
+    from ..embedding import Model
+    from .corpus import Texts
 
 
-class Hierarchy(NamedTuple):
-    """A merge tree that has the result among its cuts, and the leaf of each distinct text (-1: none)."""
-
-    tree: MergeTree
-    leaves: NDArray[np.intp]
-
-
-@dataclass(frozen=True, eq=False)
-class TextClustering:
-    """Texts, their groups, and how good the grouping is.
+class TextClustering(ClusteredTexts):
+    """Texts, their groups, and what can be done with them.
 
     It is made by :func:`cluster_texts` and never changes: :meth:`rename`, :meth:`merge` and
     :meth:`cut` return a new one.
@@ -45,29 +39,33 @@ class TextClustering:
     Attributes
     ----------
     corpus : Corpus
-        The texts.
+        The texts. For many files it may be a sample of them.
+    totals : Totals
+        How many rows the input has, and how many of them are blank or unknown to the model.
     distinct_labels, distinct_similarity : ndarray
-        Cluster and similarity of each distinct text; see `labels` and `similarity` for the rows.
+        Cluster and similarity of each distinct text; `labels` and `similarity` have those of the rows.
     centers : ndarray of shape (n_clusters, d)
         Mean of the unit vectors of each cluster.
     topics : tuple of Topic
-        Name, size, keywords and representative rows of each cluster.
+        Name, size, keywords and typical rows of each cluster.
     cohesion : CohesionReport or None
-        Of the distinct texts; None where no two of them are alike, or there is one only.
+        Of the distinct texts; None if there is only one, or if no two of them are alike.
     k_estimate : KEstimate or None
-        What the data says about the number of clusters; None where the number was given.
+        What the data says about the number of clusters; None if the number was given.
     algorithm : str
         "kmeans" or "hac".
     source : EmbeddingSource
         What made the embeddings.
     hierarchy : Hierarchy or None
-        The merge tree of "hac", or the one that :meth:`cut` or a report built.
-    frame_backend, frame_index : str, object
-        The data frame library of :meth:`to_frame`, and the index of the pandas series that the texts came in.
+        The merge tree of "hac", or the one of :meth:`with_hierarchy`.
     recipe : dict
         How the result was made: the command or call, the seed, the date.
+    encoder : Backend or None
+        The model, if it is in memory.
     known_embeddings : ndarray or None
-        The vectors of the distinct texts, where they are in memory; see :meth:`embeddings`.
+        The vectors of the distinct texts, if they are in memory.
+    frame : data frame, series or None
+        What the texts came in.
 
     Examples
     --------
@@ -79,92 +77,57 @@ class TextClustering:
     4 texts in 2 groups, Cohesion Ratio 2.46
     """
 
-    corpus: Corpus
-    distinct_labels: NDArray[np.intp]
-    distinct_similarity: NDArray[np.float32]
-    centers: NDArray[np.float32]
-    topics: tuple[Topic, ...]
-    cohesion: CohesionReport | None
-    k_estimate: KEstimate | None
-    algorithm: str
-    source: EmbeddingSource
-    hierarchy: Hierarchy | None = None
-    frame_backend: str = ""
-    frame_index: Any = None
-    recipe: dict[str, str] = field(default_factory=dict)
-    known_embeddings: NDArray[Any] | None = None
+    @overload
+    def predict(
+        self,
+        texts: Texts,
+        *,
+        text_column: str | None = ...,
+        embeddings: ArrayLike | None = ...,
+        return_similarity: Literal[False] = ...,
+        cache: EmbeddingCache | bool = ...,
+    ) -> NDArray[np.intp]: ...
 
-    def __repr__(self) -> str:
-        score = f", Cohesion Ratio {self.cohesion.ratio:.2f}" if self.cohesion else ""
-        groups = "group" if self.n_clusters == 1 else "groups"
-        return f"{len(self.corpus.rows):,} texts in {self.n_clusters} {groups}{score}"
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters."""
-        return len(self.topics)
-
-    @property
-    def labels(self) -> NDArray[np.intp]:
-        """The cluster of each row; -1 for a blank text or one that the model could not represent."""
-        return self.corpus.spread(self.distinct_labels, -1)
-
-    @property
-    def similarity(self) -> NDArray[np.float32]:
-        """Cosine of each row with the centre of its cluster; NaN where it has none."""
-        return self.corpus.spread(self.distinct_similarity, np.nan)
-
-    @property
-    def names(self) -> list[str | None]:
-        """The name of the cluster of each row; None where it has none."""
-        names = [*(topic.name for topic in self.topics), None]
-        return [names[label] for label in self.labels]
-
-    def to_frame(self) -> Any:
-        """Return a data frame with a row a text: text, cluster, cluster_name, similarity.
-
-        It is of the library whose series the texts came in; otherwise pandas, polars or pyarrow,
-        the first of them that is installed.
-
-        Examples
-        --------
-        >>> import pandas, textspectra as ts
-        >>> texts = pandas.Series(["a b", "a c", "x y", "x z"])
-        >>> result = ts.cluster_texts(texts, embeddings=[[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]], n_clusters=2)
-        >>> result.to_frame()["cluster"].tolist()
-        [0, 0, 1, 1]
-        """
-        import narwhals
-
-        backend: Any = self.frame_backend or next(name for name in ("pandas", "polars", "pyarrow") if find_spec(name))
-        columns = {
-            "text": self.corpus.rows,
-            "cluster": self.labels,
-            "cluster_name": self.names,
-            "similarity": self.similarity,
-        }
-        frame = narwhals.from_dict(columns, backend=backend).to_native()
-        if self.frame_index is not None:
-            frame.index = self.frame_index
-        return frame
+    @overload
+    def predict(
+        self,
+        texts: Texts,
+        *,
+        text_column: str | None = ...,
+        embeddings: ArrayLike | None = ...,
+        return_similarity: Literal[True],
+        cache: EmbeddingCache | bool = ...,
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]: ...
 
     def predict(
         self,
-        texts: Sequence[str | None] | IntoSeries,
+        texts: Texts,
         *,
+        text_column: str | None = None,
         embeddings: ArrayLike | None = None,
+        return_similarity: bool = False,
         cache: EmbeddingCache | bool = True,
-    ) -> NDArray[np.intp]:
-        """Return the nearest cluster of new texts; -1 for a blank one or one the model cannot represent.
+    ) -> NDArray[np.intp] | tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Return the nearest cluster of new texts; -1 for a blank text or one that the model cannot represent.
 
         Parameters
         ----------
-        texts : sequence of str
-            New texts.
-        embeddings : array-like, optional
-            Their embeddings; needed where the clustering was made from given ones.
+        texts : sequence or series of str, or data frame
+            New texts, as in :func:`cluster_texts`.
+        text_column : str, optional
+            The column of a data frame that holds the texts.
+        embeddings : array-like of shape (n, d), optional
+            Their embeddings; needed if the clustering was made from given ones.
+        return_similarity : bool, default=False
+            Return the cosine of each text with the centre of its cluster too; NaN if it has no cluster.
         cache : bool or EmbeddingCache, default=True
             Whether embeddings are kept on disk.
+
+        Returns
+        -------
+        labels : ndarray of int, shape (n,)
+        similarity : ndarray of float32, shape (n,)
+            Only with ``return_similarity=True``.
 
         Examples
         --------
@@ -173,43 +136,51 @@ class TextClustering:
         >>> result.predict(["x z", ""], embeddings=[[0.2, 1], [0, 0]]).tolist() == [result.labels[1], -1]
         True
         """
-        corpus = Corpus.from_texts(texts)
-        if not corpus.distinct:
-            return np.full(len(corpus.rows), -1)
-        X = embed_corpus(corpus, self.source, embeddings, cache=cache)
-        if X.shape[1] != self.centers.shape[1]:
-            raise UserError(
-                f"These embeddings have {X.shape[1]} dimensions, but the clusters were found in "
-                f"{self.centers.shape[1]}; use the same model."
-            )
-        usable = nonzero_rows(X)
-        labels = np.full(len(X), -1)
-        labels[usable] = nearest_labels(X if usable.all() else X[usable], self.centers)
-        return corpus.spread(labels, -1)
+        corpus = Corpus.from_texts(texts, text_column)
+        labels, similarity = np.full(len(corpus.distinct), -1), np.full(len(corpus.distinct), np.nan, np.float32)
+        if corpus.distinct:
+            new = embed_corpus(corpus, self.load_encoder() if embeddings is None else None, embeddings, cache=cache)
+            if new.X.shape[1] != self.centers.shape[1]:
+                raise UserError(
+                    f"These embeddings have {new.X.shape[1]} dimensions, but the clusters were found in "
+                    f"{self.centers.shape[1]}; use the same model."
+                )
+            nearest = nearest_labels(new.vectors, self.centers)
+            labels = new.scatter(nearest, -1)
+            similarity = new.scatter(cosines_to_centers(new.vectors, nearest, self.centers), np.nan)
+        of_rows = corpus.spread(labels, -1)
+        return (of_rows, corpus.spread(similarity, np.nan)) if return_similarity else of_rows
 
-    def rename(self, label: int, name: str) -> TextClustering:
-        """Give a cluster another name.
+    def rename(self, label: int | Mapping[int, str], name: str | None = None) -> TextClustering:
+        """Give a cluster another name, or several: ``rename(3, "refunds")``, ``rename({3: "refunds", 5: "login"})``.
 
         Examples
         --------
         >>> import textspectra as ts
         >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-        >>> result.rename(0, "first").topics[0].name
-        'first'
+        >>> [topic.name for topic in result.rename({0: "first", 1: "second"}).topics]
+        ['first', 'second']
         """
-        self._check_label(label)
-        if not isinstance(name, str) or not name.strip():
-            raise UserError(f"A cluster's name must be a text that is not blank, but it is {name!r}.")
-        taken = [topic.label for topic in self.topics if topic.name == name and topic.label != label]
+        given: Mapping[int, Any] = label if isinstance(label, Mapping) else {label: name}
+        for one, new in given.items():
+            self._check_label(one)
+            if not isinstance(new, str) or not new.strip():
+                raise UserError(f"A cluster's name must be a text that is not blank, but it is {new!r}.")
+        names = [given.get(topic.label, topic.name) for topic in self.topics]
+        taken = [new for new in given.values() if names.count(new) > 1]
         if taken:
-            raise UserError(f"Cluster {taken[0]} is called {name!r} already; merge them, or choose another name.")
-        topics = [replace(topic, name=name) if topic.label == label else topic for topic in self.topics]
+            first, second = [number for number, other in enumerate(names) if other == taken[0]][:2]
+            raise UserError(
+                f"Clusters {first} and {second} would both be called {taken[0]!r}; merge them, or choose another name."
+            )
+        topics = [replace(topic, name=new) for topic, new in zip(self.topics, names, strict=True)]
         return replace(self, topics=tuple(topics))
 
-    def merge(self, first: int, second: int) -> TextClustering:
-        """Make one cluster of two; it keeps the name of the first.
+    def merge(self, *labels: int | Iterable[int]) -> TextClustering:
+        """Make one cluster of two or more: ``merge(3, 7)`` or ``merge([3, 7, 9])``.
 
-        Other clusters keep their numbers, except that the highest one takes the number that becomes free.
+        It keeps the name of the first one. The other clusters keep their numbers; only those whose number is too high
+        now take one that has become free.
 
         Examples
         --------
@@ -219,21 +190,25 @@ class TextClustering:
         >>> result.merge(0, 1).n_clusters
         2
         """
-        self._check_label(first)
-        self._check_label(second)
-        if first == second:
-            raise UserError(f"Cluster {first} cannot be merged with itself.")
-        merged = np.where(self.distinct_labels == second, first, self.distinct_labels)
-        labels = self._numbered(merged)
-        kept = {int(new): self.topics[old].name for old, new in zip(merged, labels, strict=True) if old >= 0}
-        return regroup(self, labels, names=kept)
+        chosen = [one for some in labels for one in (some if isinstance(some, Iterable) else [some])]
+        for one in chosen:
+            self._check_label(one)
+        if len(set(chosen)) < len(chosen):
+            twice = next(one for one in chosen if chosen.count(one) > 1)
+            raise UserError(f"Cluster {twice} cannot be merged with itself.")
+        if len(chosen) < 2:
+            raise UserError("merge needs two clusters or more.")
+        merged = np.where(np.isin(self.distinct_labels, chosen), min(chosen), self.distinct_labels)
+        new_labels = self._numbered(merged)
+        together = int(new_labels[np.flatnonzero(merged == min(chosen))[0]])
+        return self.regroup(new_labels, names={together: self.topics[chosen[0]].name})
 
     def cut(self, n_clusters: int) -> TextClustering:
         """Cut the merge tree at another number of clusters.
 
         After "hac" it is Ward's tree. After "kmeans" it is built from the groups: fewer clusters are groups
-        merged, more are groups split. A cluster whose texts stay the same keeps its number, if that is below
-        `n_clusters`; the others take the numbers that are left, the largest cluster first.
+        merged, more are groups split. A cluster whose texts stay the same keeps its name, and its number if that is
+        below `n_clusters`; the others take the numbers that are left, the largest cluster first.
 
         Examples
         --------
@@ -243,26 +218,53 @@ class TextClustering:
         >>> result.cut(3).n_clusters
         3
         """
-        from .hierarchy import hierarchy_of
+        base = self.with_hierarchy()
+        assert base.hierarchy is not None  # noqa: S101 - for the type checker
+        labels = np.append(base.hierarchy.tree.cut(n_clusters), -1)[base.hierarchy.leaves]
+        return base.regroup(self._numbered(labels))
 
-        hierarchy = hierarchy_of(self)
-        leaf_labels = hierarchy.tree.cut(n_clusters)
-        labels = self._numbered(np.append(leaf_labels, -1)[hierarchy.leaves])
-        return regroup(replace(self, hierarchy=hierarchy), labels, names={})
-
-    def embeddings(self) -> NDArray[Any]:
-        """Return the embeddings of the distinct texts, from memory, the cache or the model.
+    def with_hierarchy(self) -> TextClustering:
+        """Return the same result with a merge tree that has its grouping among its cuts.
 
         Examples
         --------
         >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a", "b", "a"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2)
-        >>> result.embeddings().shape
-        (2, 2)
+        >>> X = [[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]]
+        >>> result = ts.cluster_texts(["a", "b", "c", "d"], embeddings=X, n_clusters=2).with_hierarchy()
+        >>> result.hierarchy.tree.cut(2)
+        array([0, 0, 1, 1])
         """
-        if self.known_embeddings is not None:
-            return self.known_embeddings
-        return embed_corpus(self.corpus, self.source, None)
+        if self.hierarchy is not None and self.hierarchy.has_cut(self.distinct_labels):
+            return self
+        return replace(self, hierarchy=build_hierarchy(self.embedded(), self.distinct_labels))
+
+    def regroup(self, labels: NDArray[np.intp], names: Mapping[int, str] | None = None) -> TextClustering:
+        """Describe the same texts under other labels of the distinct texts (-1: none).
+
+        A group that has one of the `names`, or the same texts as before, keeps its name.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(["a", "b", "c"], embeddings=[[1, 0], [1, 1], [0, 1]], n_clusters=3)
+        >>> result.regroup(np.array([0, 0, 1]), {0: "both"}).topics[0].name
+        'both'
+        """
+        texts = self.embedded()
+        codes, k = labels[texts.counting], int(labels.max()) + 1
+        sums = cluster_sums(texts.vectors, codes, k, weights=texts.weights)
+        centers = (sums / np.bincount(codes, texts.weights, k)[:, None]).astype(np.float32)
+        similarity, topics = describe_groups(texts, labels, centers)
+        same = same_clusters(self.distinct_labels, labels)
+        kept = {new: self.topics[old].name for new, old in same.items()} | dict(names or {})
+        return replace(
+            self,
+            distinct_labels=labels,
+            distinct_similarity=similarity,
+            centers=centers,
+            topics=_with_names(topics, kept),
+            cohesion=report_if_defined(texts.vectors, codes, k, random_state=0),
+        )
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write everything but the embeddings to a folder: safetensors, Parquet and JSON.
@@ -270,9 +272,9 @@ class TextClustering:
         Parameters
         ----------
         folder : path
-            Is made. The write is atomic: the folder is complete or not there.
+            It is created. The write is atomic: the folder is complete or not there.
         overwrite : bool, default=False
-            Replace a folder that is there already.
+            Replace a model folder that exists.
 
         Examples
         --------
@@ -283,20 +285,22 @@ class TextClustering:
         ...     ts.TextClustering.load(f"{folder}/model")
         2 texts in 2 groups
         """
-        from .storage import save_clustering
-
         save_clustering(self, Path(folder), overwrite=overwrite)
 
     @classmethod
-    def load(cls, folder: str | Path, *, embeddings: ArrayLike | None = None) -> TextClustering:
-        """Read what :meth:`save` wrote; files that are missing, cut short or changed are named.
+    def load(
+        cls, folder: str | Path, *, model: Model | None = None, embeddings: ArrayLike | None = None
+    ) -> TextClustering:
+        """Read what :meth:`save` wrote; an error names files that are missing, cut short or changed.
 
         Parameters
         ----------
         folder : path
             The model folder.
+        model : str, Backend, object with ``encode``, or callable, optional
+            What embeds new texts, if the clustering was made with an encoder that cannot be loaded by name.
         embeddings : array-like of shape (n, d), optional
-            The embeddings that the clustering was made from, where it was made from given ones: :meth:`cut`
+            The embeddings that the clustering was made from, if it was made from given ones: :meth:`cut`
             and :meth:`merge` need them.
 
         Examples
@@ -307,42 +311,44 @@ class TextClustering:
             ...
         textspectra.errors.UserError: There is no model folder at no/such/folder.
         """
-        from .storage import load_clustering
-
-        loaded = load_clustering(Path(folder))
+        loaded = cls(**load_fields(Path(folder)))
+        if model is not None:
+            loaded = replace(loaded, encoder=as_backend(model))
         if embeddings is None:
             return loaded
-        return replace(loaded, known_embeddings=embed_corpus(loaded.corpus, loaded.source, embeddings))
+        return replace(loaded, known_embeddings=embed_corpus(loaded.corpus, None, embeddings).X)
 
     def _numbered(self, labels: NDArray[np.intp]) -> NDArray[np.intp]:
-        return relabel_like(self.distinct_labels, _numbered_by_size(labels, self.corpus.counts))
+        """Renumber groups of the distinct texts by size, but let those that stay the same keep their number."""
+        numbered, usable = labels.copy(), labels >= 0
+        sizes = np.bincount(labels[usable], self.corpus.counts[usable])
+        numbered[usable] = largest_first(labels[usable], sizes)[0]
+        return relabel_like(self.distinct_labels, numbered)
 
     def _check_label(self, label: int) -> None:
         check_whole_number("label", label, low=0, high=self.n_clusters - 1)
 
 
-def regroup(base: TextClustering, labels: NDArray[np.intp], *, names: dict[int, str]) -> TextClustering:
-    """Describe the texts of `base` anew under other labels of the distinct texts (-1: none)."""
-    X = base.embeddings()
-    usable = np.flatnonzero(labels >= 0)
-    points, codes = (X, labels) if len(usable) == len(X) else (X[usable], labels[usable])
-    k = int(codes.max()) + 1
-    centers = cluster_sums(points, codes, k, weights=base.corpus.counts[usable].astype(float))
-    centers /= np.bincount(codes, base.corpus.counts[usable], k)[:, None]
-    grouped = group_texts(base.corpus, X, labels, centers.astype(np.float32))
-    topics = [replace(topic, name=names.get(topic.label, topic.name)) for topic in grouped.topics]
-    return replace(
-        base,
-        distinct_labels=labels,
-        distinct_similarity=grouped.similarity,
-        centers=centers.astype(np.float32),
-        topics=tuple(topics),
-        cohesion=report_if_defined(points, codes, k, random_state=0),
+def _with_names(topics: tuple[Topic, ...], kept: Mapping[int, str]) -> tuple[Topic, ...]:
+    """Give some topics the names that they had; a new name that equals one of these gets a number."""
+    taken = set(kept.values())
+    return tuple(replace(topic, name=kept.get(topic.label) or free_name(topic.name, taken)) for topic in topics)
+
+
+def describe_groups(
+    texts: EmbeddedTexts, labels: NDArray[np.intp], centers: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], tuple[Topic, ...]]:
+    """Return the similarity of each distinct text to its centre, and the topic of each group."""
+    corpus, usable = texts.corpus, texts.counting
+    similarity = texts.scatter(cosines_to_centers(texts.vectors, labels[usable], centers), np.nan)
+    sizes = np.bincount(labels[usable], corpus.counts[usable]).astype(int)
+    first_rows = corpus.first_rows
+    topics = tuple(
+        replace(
+            topic,
+            size=int(sizes[topic.label]),
+            representatives=tuple(int(first_rows[i]) for i in topic.representatives),
+        )
+        for topic in describe_clusters(corpus.distinct, texts.X, labels)
     )
-
-
-def _numbered_by_size(labels: NDArray[np.intp], counts: NDArray[np.intp]) -> NDArray[np.intp]:
-    usable = labels >= 0
-    numbered = np.full(len(labels), -1)
-    numbered[usable] = largest_first(labels[usable], np.bincount(labels[usable], counts[usable]))[0]
-    return numbered
+    return similarity, topics

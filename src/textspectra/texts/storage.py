@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import secrets
-import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from ..atomic import replacing_folder
 from ..clustering.tree import MergeTree
 from ..errors import UserError
 from ..granularity.estimate import KEstimate, Suggestion
@@ -25,43 +24,31 @@ from ..granularity.reproducible import Agreement
 from ..granularity.spectral import Spectrum
 from ..metrics.cohesion import ClusterCohesion, CohesionReport
 from ..topics.describe import Topic
-from .corpus import Corpus
-from .grouping import EmbeddingSource
-from .result import Hierarchy, TextClustering
+from .clustered import ClusteredTexts
+from .corpus import Corpus, Totals
+from .embedded import EmbeddingSource
+from .hierarchy import Hierarchy
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 EVIDENCE = {"agreement": ("k", "halves", "null", "score"), "spectrum": ("eigenvalues", "deltas")}
 """The arrays in what an estimate of k rests on; the rest of it is plain numbers."""
 
 SUMMARY, ARRAYS, TEXTS = "clustering.json", "arrays.safetensors", "texts.parquet"
 
 
-def save_clustering(result: TextClustering, folder: Path, *, overwrite: bool) -> None:
-    """Write `result` to a temporary folder beside `folder`, then give it its name."""
+def save_clustering(result: ClusteredTexts, folder: Path, *, overwrite: bool) -> None:
+    """Write `result` to a folder, which is complete or not there."""
     model_folder_free(folder, overwrite=overwrite)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = folder.with_name(f".{folder.name}-{secrets.token_hex(6)}")
-        temporary.mkdir()
-    except OSError as error:
-        raise UserError(f"'{folder}' cannot be written: {error.strerror}") from error
-    try:
-        save_file(_arrays(result), temporary / ARRAYS)
-        # Half a surrogate pair is no valid text, but it is found in scraped data and must not stop the save.
-        rows = [row.encode("utf-8", "backslashreplace").decode() for row in result.corpus.rows]
-        texts = pa.table({"text": pa.array(rows, pa.large_string())})
-        pq.write_table(texts, temporary / TEXTS, compression="zstd")
-        summary = _summary(result)
-        summary["sha256"] = {name: _digest(temporary / name) for name in (ARRAYS, TEXTS)}
-        summary["sha256"][SUMMARY] = _digest_of_summary(summary)
-        (temporary / SUMMARY).write_text(json.dumps(summary, ensure_ascii=False, indent=1), encoding="utf-8")
-        # safetensors makes files that only their owner may read.
-        shutil.copymode(temporary / SUMMARY, temporary / ARRAYS)
-        _put_in_place(temporary, folder)
-    except (OSError, SafetensorError) as error:
+        with replacing_folder(folder) as temporary:
+            save_file(_arrays(result), temporary / ARRAYS)
+            pq.write_table(_texts(result.corpus), temporary / TEXTS, compression="zstd")
+            summary = _summary(result)
+            summary["sha256"] = {name: _digest(temporary / name) for name in (ARRAYS, TEXTS)}
+            summary["sha256"][SUMMARY] = _digest_of_summary(summary)
+            (temporary / SUMMARY).write_text(json.dumps(summary, ensure_ascii=False, indent=1), encoding="utf-8")
+    except SafetensorError as error:
         raise UserError(f"'{folder}' cannot be written: {error}") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def model_folder_free(folder: Path, *, overwrite: bool) -> None:
@@ -79,34 +66,60 @@ def model_folder_free(folder: Path, *, overwrite: bool) -> None:
         raise UserError(f"'{folder}' holds something else than a model; it is not overwritten.")
 
 
-def load_clustering(folder: Path) -> TextClustering:
-    """Read a folder that :func:`save_clustering` wrote, after checking every file of it."""
+def load_fields(folder: Path) -> dict[str, Any]:
+    """Read a folder that :func:`save_clustering` wrote, after checking every file of it.
+
+    Returns
+    -------
+    dict
+        The fields of the :class:`TextClustering`.
+
+    Examples
+    --------
+    >>> load_fields(Path("no/such/folder"))
+    Traceback (most recent call last):
+        ...
+    textspectra.errors.UserError: There is no model folder at no/such/folder.
+    """
     if not folder.is_dir():
         raise UserError(f"There is no model folder at {folder}.")
     summary = _checked_summary(folder)
     arrays: dict[str, NDArray[Any]] = load_file(folder / ARRAYS)
-    rows = pq.read_table(folder / TEXTS)["text"].to_pylist()
     estimate, tree = summary["k_estimate"], arrays.get("linkage")
-    return TextClustering(
-        corpus=Corpus.from_texts(rows),
-        distinct_labels=arrays["labels"],
-        distinct_similarity=arrays["similarity"],
-        centers=arrays["centers"],
-        topics=tuple(
+    return {
+        "corpus": _corpus_from(pq.read_table(folder / TEXTS)),
+        "totals": Totals(**summary["totals"]),
+        "distinct_labels": arrays["labels"],
+        "distinct_similarity": arrays["similarity"],
+        "centers": arrays["centers"],
+        "topics": tuple(
             Topic(**{**topic, "keywords": tuple(topic["keywords"]), "representatives": tuple(topic["representatives"])})
             for topic in summary["topics"]
         ),
-        cohesion=_cohesion_from(summary["cohesion"]),
-        k_estimate=None if estimate is None else _estimate_from(estimate, arrays),
-        algorithm=summary["algorithm"],
-        source=EmbeddingSource(**summary["embedding"]),
-        hierarchy=None if tree is None else Hierarchy(MergeTree(tree), arrays["leaves"]),
-        frame_backend=summary["frame_backend"],
-        recipe=summary.get("recipe", {}),
-    )
+        "cohesion": _cohesion_from(summary["cohesion"]),
+        "k_estimate": None if estimate is None else _estimate_from(estimate, arrays),
+        "algorithm": summary["algorithm"],
+        "source": EmbeddingSource(**summary["embedding"]),
+        "hierarchy": None if tree is None else Hierarchy(MergeTree(tree), arrays["leaves"]),
+        "recipe": summary["recipe"],
+    }
 
 
-def _arrays(result: TextClustering) -> dict[str, NDArray[Any]]:
+def _texts(corpus: Corpus) -> pa.Table:
+    # Half a surrogate pair is not valid text, but scraped data has some, and it must not stop the save.
+    rows = [row.encode("utf-8", "backslashreplace").decode() for row in corpus.rows]
+    columns = {"text": pa.array(rows, pa.large_string())}
+    return pa.table(columns if corpus.has_all_rows else {**columns, "count": corpus.counts})
+
+
+def _corpus_from(table: pa.Table) -> Corpus:
+    rows = table["text"].to_pylist()
+    if "count" in table.column_names:
+        return Corpus.from_counts(rows, table["count"].to_numpy())
+    return Corpus.from_texts(rows)
+
+
+def _arrays(result: ClusteredTexts) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {
         "labels": result.distinct_labels,
         "similarity": result.distinct_similarity,
@@ -119,7 +132,7 @@ def _arrays(result: TextClustering) -> dict[str, NDArray[Any]]:
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
 
-def _summary(result: TextClustering) -> dict[str, Any]:
+def _summary(result: ClusteredTexts) -> dict[str, Any]:
     from .. import __version__
 
     estimate = result.k_estimate
@@ -127,7 +140,7 @@ def _summary(result: TextClustering) -> dict[str, Any]:
         "format": FORMAT_VERSION,
         "written_by": f"textspectra {__version__}",
         "algorithm": result.algorithm,
-        "frame_backend": result.frame_backend,
+        "totals": result.totals._asdict(),
         "recipe": result.recipe,
         "embedding": result.source._asdict(),
         "topics": [asdict(topic) for topic in result.topics],
@@ -190,6 +203,11 @@ def _checked_summary(folder: Path) -> dict[str, Any]:
         raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.") from None
     if not isinstance(version, int) or version < 1:
         raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.")
+    if version < FORMAT_VERSION:
+        raise UserError(
+            f"{folder} was written by {summary.get('written_by', 'an earlier textspectra')} in format {version}, which "
+            "this version does not read; cluster the texts again."
+        )
     if version > FORMAT_VERSION:
         raise UserError(
             f"{folder} was written by {summary.get('written_by', 'a newer textspectra')} in format {version}, and "
@@ -211,19 +229,3 @@ def _digest_of_summary(summary: dict[str, Any]) -> str:
     digests = {name: digest for name, digest in summary["sha256"].items() if name != SUMMARY}
     canonical = json.dumps({**summary, "sha256": digests}, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _put_in_place(temporary: Path, folder: Path) -> None:
-    if not folder.exists():
-        temporary.rename(folder)
-        return
-    # A folder cannot be replaced in one step: the old one steps aside, and comes back if the new one fails.
-    aside = folder.with_name(f".{folder.name}-{secrets.token_hex(6)}")
-    folder.rename(aside)
-    try:
-        temporary.rename(folder)
-    except OSError:
-        aside.rename(folder)
-        raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Names of topics from a language model behind any server that speaks OpenAI's chat protocol."""
+"""Names of topics by a chat model behind any server that speaks the OpenAI API."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from ..embedding.openai import PARALLEL_REQUESTS, in_parallel
 from .describe import Topic, unique_name
 from .words import clean_text
 
 MAX_NAME = 60
-"""Characters of a name; a longer answer is not a name."""
+"""Characters of a name. A longer answer is not taken for a name."""
 
 MAX_EXAMPLE = 200
 """Characters of a text that the model sees."""
-
-MAX_FAILURES = 2
-"""Requests in a row that may fail before no more are sent: each has been tried many times, and costs a minute."""
 
 INSTRUCTIONS = (
     "You name groups of short texts. The user sends one group as JSON: its keywords and some typical texts. "
@@ -29,61 +27,48 @@ INSTRUCTIONS = (
 """The fixed system prompt."""
 
 THOUGHT_END = "</think>"
-"""Some servers leave what a model thought in its answer, up to this mark."""
+"""Some servers leave the reasoning of a model in its answer, up to this mark."""
 
 QUOTES = "\"'`*_“”„‘’‚«»‹›「」『』 \t"
-"""Around a name they are decoration."""
+"""Characters that are removed around a name."""
 
 
 class ChatServer(Protocol):
-    """What :func:`name_topics` asks of a server; :class:`textspectra.embedding.openai_http.OpenAIServer` is one.
+    """A server with chat models; :class:`textspectra.embedding.openai.OpenAIServer` is one."""
 
-    Examples
-    --------
-    >>> class Parrot:
-    ...     def post(self, path, payload):
-    ...         return {"choices": [{"message": {"content": "Polly"}}]}
-    >>> server: ChatServer = Parrot()
-    """
-
-    def post(self, path: str, payload: dict[str, Any]) -> dict[str, Any]:
-        """Send `payload` as JSON to `path` below the server's base address and return its answer.
-
-        Examples
-        --------
-        >>> ChatServer.post.__name__
-        'post'
-        """
+    def chat(self, model: str, messages: list[dict[str, str]]) -> Any:
+        """Return the answer to a chat, with ``choices[0].message.content``."""
 
 
 def name_topics(topics: Sequence[Topic], texts: Sequence[str], *, model: str, server: ChatServer) -> list[Topic]:
-    """Give topics names written by a language model.
+    """Give topics names that a chat model has written.
 
-    Each topic is one request with its keywords and the beginning of its representative texts. Where the
-    server fails or answers with something that is not a name, the topic keeps the name it has, and one
-    warning says for how many and why.
+    Each topic is one request, with its keywords and the beginning of its representative texts. If the server
+    fails or its answer is not a name, the topic keeps its name, and one warning says for how many
+    topics and why.
 
     Parameters
     ----------
     topics : sequence of Topic
         From :func:`textspectra.topics.describe_clusters`.
     texts : sequence of str
-        The texts that it was given.
+        The texts that were clustered.
     model : str
-        As the server calls it.
+        The server's name of the model.
     server : ChatServer
-        Where to ask.
+        The server to ask.
 
     Returns
     -------
     list of Topic
-        The same topics with other names, unique among them.
+        The same topics with other, unique names.
 
     Examples
     --------
+    >>> from types import SimpleNamespace
     >>> class Parrot:
-    ...     def post(self, path, payload):
-    ...         return {"choices": [{"message": {"content": '"Refund requests"'}}]}
+    ...     def chat(self, model, messages):
+    ...         return SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content='"Refund requests"'))])
     >>> topics = [Topic(0, 1, ("refund",), (0,), "refund")]
     >>> name_topics(topics, ["Where is my refund?"], model="any", server=Parrot())[0].name
     'Refund requests'
@@ -95,7 +80,7 @@ def name_topics(topics: Sequence[Topic], texts: Sequence[str], *, model: str, se
             f"{model!r} gave them none: {reasons[0]}",
             stacklevel=2,
         )
-    # Names that stay are taken from the start, so that no answer can push them aside.
+    # Topics without an answer keep their names, so no answer may take one of these.
     taken = [topic.name for place, topic in enumerate(topics) if place not in answers]
     named = []
     for place, topic in enumerate(topics):
@@ -110,41 +95,38 @@ def name_topics(topics: Sequence[Topic], texts: Sequence[str], *, model: str, se
 def _ask(
     topics: Sequence[Topic], texts: Sequence[str], model: str, server: ChatServer
 ) -> tuple[dict[int, str], list[str]]:
-    """Return the names by place of the topic, and the reasons why some have none."""
+    """Return the names by position of the topic, and the reasons why some topics have none."""
+
+    def name_or_error(topic: Topic) -> str | Exception:
+        try:
+            return _name(server.chat(model, _messages(topic, texts)))
+        except Exception as error:  # names are optional: no problem with them may cost the user the result
+            return error
+
     answers: dict[int, str] = {}
     reasons: list[str] = []
-    failures = 0
-    for place, topic in enumerate(topics):
-        try:
-            answer = server.post("chat/completions", _request(topic, texts, model))
-        except Exception as error:  # a name is a nicety: nothing that goes wrong here may cost the user the result
-            reasons.append(str(error) or type(error).__name__)
-            failures += 1
-            if failures == MAX_FAILURES:
-                break
-            continue
-        failures = 0
-        try:
-            answers[place] = _name(answer)
-        except ValueError as error:
-            reasons.append(str(error))
+    for start in range(0, len(topics), PARALLEL_REQUESTS):
+        group = list(in_parallel(name_or_error, topics[start : start + PARALLEL_REQUESTS]))
+        answers |= {start + place: answer for place, answer in enumerate(group) if isinstance(answer, str)}
+        failures = [answer for answer in group if not isinstance(answer, str)]
+        reasons += [str(error) or type(error).__name__ for error in failures]
+        if len(failures) == len(group):  # the server is down, and each further request would take a minute
+            break
     return answers, reasons
 
 
-def _request(topic: Topic, texts: Sequence[str], model: str) -> dict[str, Any]:
+def _messages(topic: Topic, texts: Sequence[str]) -> list[dict[str, str]]:
     examples = [clean_text(texts[row], limit=MAX_EXAMPLE) for row in topic.representatives]
-    # JSON quotes whatever is in the texts, so that none of them can pass for the end of the data.
+    # JSON quotes the texts, so that none of them can end the data.
     group = json.dumps({"keywords": topic.keywords, "texts": examples}, ensure_ascii=False, indent=1)
-    # No temperature and no limit of length: some models refuse either, and every server has defaults.
-    messages = [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": group}]
-    return {"model": model, "messages": messages}
+    return [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": group}]
 
 
-def _name(answer: dict[str, Any]) -> str:
-    """Return the name in a server's answer, or raise ValueError with what is wrong with it."""
+def _name(answer: Any) -> str:
+    """Return the name in a server's answer, or raise ValueError that says what is wrong with it."""
     try:
-        content = answer["choices"][0]["message"]["content"]
-    except (KeyError, IndexError, TypeError):
+        content = answer.choices[0].message.content
+    except (AttributeError, IndexError, TypeError):
         raise ValueError("the answer has no choices[0].message.content.") from None
     if not isinstance(content, str):
         raise ValueError("the answer is empty.")

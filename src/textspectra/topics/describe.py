@@ -7,19 +7,18 @@ everywhere in the data are stop words too, which is what covers the languages th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays.engine import row_blocks
+from ..arrays.engine import Folded, fold_blocks, map_rows
 from ..arrays.rows import scaled_rows, sum_by_code, take_units
-from ..parallel import run_tasks
 from ..validation import check_embeddings, check_whole_number
-from .keywords import rank_keywords, same_word
-from .words import clean_text, term_parts
+from .keywords import Keyword, rank_keywords
+from .words import clean_text
 
 CENTRAL = 50
 """Most central distinct texts among which the representatives are chosen."""
@@ -119,7 +118,7 @@ def describe_clusters(
     typical = _representatives(texts, X, codes, members, n_representatives)
     names = _names(keywords, [clean_text(texts[rows[0]], limit=MAX_NAME) for rows in typical], list(members))
     return [
-        Topic(label, len(rows), tuple(words[:n_keywords]), tuple(chosen), name)
+        Topic(label, len(rows), tuple(word.text for word in words[:n_keywords]), tuple(chosen), name)
         for (label, rows), words, chosen, name in zip(members.items(), keywords, typical, names, strict=True)
     ]
 
@@ -175,7 +174,7 @@ def _members(codes: NDArray[np.intp]) -> dict[int, NDArray[np.intp]]:
     return {int(label): rows for label, rows in zip(labels, parts, strict=True) if label >= 0}
 
 
-def _names(keywords: list[list[str]], examples: list[str], labels: list[int]) -> list[str]:
+def _names(keywords: list[list[Keyword]], examples: list[str], labels: list[int]) -> list[str]:
     """Return a name for each cluster: its best keywords, else the beginning of its most typical text."""
     names: list[str] = []
     for words, example, label in zip(keywords, examples, labels, strict=True):
@@ -183,33 +182,32 @@ def _names(keywords: list[list[str]], examples: list[str], labels: list[int]) ->
     return names
 
 
-def choose_name(words: list[str], example: str, taken: Iterable[str]) -> str:
-    """Return a name that is not taken: the best keywords, else the example.
+def choose_name(keywords: Sequence[Keyword], example: str, taken: Iterable[str]) -> str:
+    """Return a name that is not taken: the best keywords, or the example if there are none.
 
     Examples
     --------
-    >>> choose_name(["refund", "card"], "", []), choose_name(["refund"], "", ["refund / card", "Refund"])
+    >>> refund, card = (Keyword(word, frozenset([word])) for word in ("refund", "card"))
+    >>> choose_name([refund, card], "", []), choose_name([refund], "", ["refund / card", "Refund"])
     ('refund / card', 'refund (2)')
     """
     taken = list(taken)
     used = {name.casefold() for name in taken}
-    short = _readable(words)
-    more = [word for word in words if word not in short]
+    short = _readable(keywords)
+    more = [keyword.text for keyword in keywords if keyword.text not in short]
     options = [SEPARATOR.join([*short, *more[:n]]) for n in range(len(more) + 1)] if short else []
     free = (name for name in options if name.casefold() not in used)
     return next(free, "") or unique_name(options[0] if options else example, taken)
 
 
-def _readable(words: list[str]) -> list[str]:
+def _readable(keywords: Sequence[Keyword]) -> list[str]:
     """Return the first keywords that have no word in common and are short enough together."""
     chosen: list[str] = []
     seen: set[str] = set()
-    for word in words:
-        parts = term_parts(word.lower())
-        fits = not chosen or len(SEPARATOR.join([*chosen, word])) <= MAX_NAME
-        if fits and not any(same_word(part, other) for part in parts for other in seen):
-            chosen.append(word)
-            seen |= parts
+    for text, stems in keywords:
+        if seen.isdisjoint(stems) and (not chosen or len(SEPARATOR.join([*chosen, text])) <= MAX_NAME):
+            chosen.append(text)
+            seen |= stems
         if len(chosen) == KEYWORDS_IN_NAME:
             break
     return chosen
@@ -221,32 +219,29 @@ def _representatives(
     if not members:
         return []
     n_codes = max(members) + 1
-    sums = np.zeros((n_codes, X.shape[1]))
-    for part in _map_clustered(X, codes, lambda rows, scale, code: sum_by_code(rows, code, n_codes, scale)):
-        sums += part
+
+    def clustered(first_row: int, part: NDArray[Any], code: NDArray[np.intp]) -> tuple[NDArray[Any], ...]:
+        kept = np.flatnonzero(code >= 0)  # the others may be zero
+        return kept, *scaled_rows(part[kept], first_row=first_row + kept), code[kept]
+
+    def sums(*block: Any) -> Folded:
+        _, rows, scale, code = clustered(*block)
+        return Folded((sum_by_code(rows, code, n_codes, scale).astype(np.float64),))
+
+    (centers,) = fold_blocks(sums, X, codes).statistics
     # Opposite rows can cancel out to zero; any direction will do then.
-    norms = np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    means = (sums / norms).astype(np.float32)
-    parts = _map_clustered(X, codes, lambda rows, scale, code: np.einsum("ij,ij->i", rows, means[code]) * scale)
-    cosines = np.full(len(codes), -2, np.float32)
-    cosines[codes >= 0] = np.concatenate(parts)
-    return [
-        typical_rows(texts, X, rows[np.argsort(-cosines[rows], kind="stable")], cosines, n) for rows in members.values()
-    ]
+    centers /= np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    directions = centers.astype(np.float32)
 
+    def cosines(*block: Any) -> NDArray[np.float32]:
+        kept, rows, scale, code = clustered(*block)
+        found = np.full(len(block[-1]), -2, np.float32)
+        found[kept] = np.einsum("ij,ij->i", rows, directions[code]) * scale
+        return found
 
-def _map_clustered(
-    X: NDArray[Any], codes: NDArray[np.intp], function: Callable[..., NDArray[np.float32]]
-) -> list[NDArray[np.float32]]:
-    """Call ``function(rows, scale, codes)`` for each block, without the rows of no cluster: they may be zero."""
-
-    def on_block(block: slice) -> NDArray[np.float32]:
-        kept = np.flatnonzero(codes[block] >= 0) + block.start
-        whole = len(kept) == block.stop - block.start
-        rows, scale = scaled_rows(X[block] if whole else X[kept], first_row=kept)
-        return function(rows, scale, codes[kept])
-
-    return run_tasks(on_block, ((block,) for block in row_blocks(*X.shape)), n_jobs=None, shared_memory=True)
+    typicality = map_rows(cosines, X, codes, dtype=np.float32)
+    ordered = (rows[np.argsort(-typicality[rows], kind="stable")] for rows in members.values())
+    return [typical_rows(texts, X, rows, typicality, n) for rows in ordered]
 
 
 def typical_rows(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .stems import Stems
 from .words import TermCounts, count_terms, term_parts
 
 MAX_TEXTS = 2_000
@@ -29,13 +32,41 @@ SWALLOWED = 0.5
 """A word that is in a phrase more often than this is shown as the phrase: "machine learning", not "machine"."""
 
 
+class Keyword(NamedTuple):
+    """A word or two-word phrase.
+
+    Attributes
+    ----------
+    text : str
+        The form in which the texts of the cluster have it most often.
+    stems : frozenset of str
+        The stems of its words, which tell whether two keywords have a word in common.
+
+    Examples
+    --------
+    >>> Keyword("refunds", frozenset(["refund"])).text
+    'refunds'
+    """
+
+    text: str
+    stems: frozenset[str]
+
+
+class _Terms(NamedTuple):
+    """The terms of a cluster by their stems: in how many texts each is, and its most frequent form."""
+
+    texts: Counter[str]
+    forms: dict[str, str]
+    n_texts: int
+
+
 def rank_keywords(
     texts: Sequence[str],
     members: Sequence[NDArray[np.intp]],
     n_keywords: int,
     merges: Sequence[tuple[int, int]] = (),
-) -> list[list[str]]:
-    """Return the keywords of each cluster, the most telling first, in the form in which they are usually written.
+) -> list[list[Keyword]]:
+    """Return the keywords of each cluster, the most telling first.
 
     Parameters
     ----------
@@ -44,136 +75,143 @@ def rank_keywords(
     members : sequence of k arrays of int
         The rows of each cluster, numbered 0 to k - 1.
     n_keywords : int
-        At most so many for each cluster.
+        The maximum for each cluster.
     merges : sequence of pairs of int
-        The two clusters that merge number j makes cluster k + j of. These get keywords too, against the
-        clusters that exist beside them.
+        Merge number j joins two clusters into cluster k + j. These get keywords too, in comparison with the clusters
+        that exist at the same time.
 
     Examples
     --------
     >>> import numpy as np
-    >>> texts = ["no WiFi", "my WiFi is slow", "slow refund", "a refund"]
-    >>> members = [np.array([0, 1]), np.array([2, 3])]
-    >>> rank_keywords(texts, members, 2)
-    [['WiFi', 'slow'], ['refund', 'slow refund']]
-    >>> rank_keywords(texts, members, 2, merges=[(0, 1)])[2]
-    ['refund', 'slow']
+    >>> texts = ["no WiFi", "my WiFi is slow", "slow refund", "the refunds", "a refund"]
+    >>> members = [np.array([0, 1]), np.array([2, 3, 4])]
+    >>> ranked = rank_keywords(texts, members, 2, merges=[(0, 1)])
+    >>> [[keyword.text for keyword in keywords] for keywords in ranked]
+    [['WiFi', 'slow'], ['refund', 'slow refund'], ['refund', 'slow']]
     """
     counts, sizes = _count(texts, members)
-    forms = _usual_forms(counts)
+    stems = {language: Stems(language) for language in {language for count in counts for language in count}}
+    clusters = [_by_stem(count, size, stems) for count, size in zip(counts, sizes, strict=True)]
     total_share: dict[str, float] = {}
-    for count, size in zip(counts, sizes, strict=True):
-        _add_shares(total_share, count.texts, size)
-    boring = _spread_evenly(counts, sizes, total_share)
+    for cluster in clusters:
+        _add_shares(total_share, cluster)
+    boring = _spread_evenly(clusters, total_share)
     k = len(members)
-    terms = [count.texts for count in counts]
-    scored = [_scores(found, size, total_share, k, boring) for found, size in zip(terms, sizes, strict=True)]
+    scored = [_scores(cluster, total_share, k, boring) for cluster in clusters]
     for step, (one, other) in enumerate(merges):
-        _add_shares(total_share, terms[one], sizes[one], sign=-1)
-        _add_shares(total_share, terms[other], sizes[other], sign=-1)
-        terms.append(terms[one] + terms[other])
-        sizes.append(sizes[one] + sizes[other])
-        _add_shares(total_share, terms[-1], sizes[-1])
-        scored.append(_scores(terms[-1], sizes[-1], total_share, k - step - 1, boring))
-    ranked = [_pick(scores, found, n_keywords) for scores, found in zip(scored, terms, strict=True)]
-    return [[forms.get(term, term) for term in words] for words in ranked]
+        _add_shares(total_share, clusters[one], sign=-1)
+        _add_shares(total_share, clusters[other], sign=-1)
+        clusters.append(_merged(clusters[one], clusters[other]))
+        _add_shares(total_share, clusters[-1])
+        scored.append(_scores(clusters[-1], total_share, k - step - 1, boring))
+    spelling = _usual_spelling(counts)
+    return [_pick(scores, cluster, n_keywords, spelling) for scores, cluster in zip(scored, clusters, strict=True)]
 
 
-def _count(texts: Sequence[str], members: Sequence[NDArray[np.intp]]) -> tuple[list[TermCounts], list[int]]:
-    """Count the terms of each cluster, in a sample of the large ones; with the number of texts that were counted."""
+def _count(texts: Sequence[str], members: Sequence[NDArray[np.intp]]) -> tuple[list[dict[str, TermCounts]], list[int]]:
+    """Count the terms of each cluster by language, in a sample of the large ones; with the number of texts counted."""
     limit = min(MAX_TEXTS, max(MIN_TEXTS, TOTAL_TEXTS // max(1, len(members))))
     samples = [_sample(rows, limit) for rows in members]
     counts = [_frequent(count_terms(texts[row] for row in rows), len(rows)) for rows in samples]
     return counts, [len(rows) for rows in samples]
 
 
-def _add_shares(total: dict[str, float], texts: Counter[str], n_texts: int, *, sign: int = 1) -> None:
-    for term, n in texts.items():
-        total[term] = total.get(term, 0.0) + sign * n / n_texts
+def _by_stem(counts: dict[str, TermCounts], n_texts: int, stems: dict[str, Stems]) -> _Terms:
+    texts: Counter[str] = Counter()
+    best: dict[str, tuple[int, int, str]] = {}
+    for language, found in counts.items():
+        stem_of = stems[language]
+        for term, n in found.texts.items():
+            stem = " ".join([stem_of[word] for word in term.split(" ")])
+            texts[stem] = min(n_texts, texts[stem] + n)  # a text may have two forms of a word
+            rank = (-n, len(term), term)
+            best[stem] = min(best.get(stem, rank), rank)
+    return _Terms(texts, {stem: term for stem, (_, _, term) in best.items()}, n_texts)
+
+
+def _merged(one: _Terms, other: _Terms) -> _Terms:
+    """Join two clusters; the larger one decides the form of the terms that both have."""
+    small, large = sorted((one, other), key=lambda terms: terms.n_texts)
+    return _Terms(one.texts + other.texts, small.forms | large.forms, one.n_texts + other.n_texts)
+
+
+def _add_shares(total: dict[str, float], cluster: _Terms, *, sign: int = 1) -> None:
+    for stem, n in cluster.texts.items():
+        total[stem] = total.get(stem, 0.0) + sign * n / cluster.n_texts
 
 
 def _sample(rows: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
     return rows if len(rows) <= limit else np.sort(np.random.default_rng(0).choice(rows, limit, replace=False))
 
 
-def _frequent(counts: TermCounts, n_texts: int) -> TermCounts:
-    """Leave out the terms that are too rare to be keywords, which are most of them, before they fill the memory."""
+def _frequent(counts: dict[str, TermCounts], n_texts: int) -> dict[str, TermCounts]:
+    """Drop the terms that are too rare for a keyword, which are most of them: neither memory nor stemmer sees them."""
     least = 1 if n_texts < 5 else 2 if n_texts < 500 else 3
-    texts = Counter({term: n for term, n in counts.texts.items() if n >= least}) or counts.texts
-    return TermCounts(texts, Counter({pair: n for pair, n in counts.forms.items() if pair[0] in texts}))
+    total: Counter[str] = Counter()
+    for found in counts.values():
+        total.update(found.texts)
+    if max(total.values(), default=0) < least:
+        return counts
+    return {
+        language: TermCounts(
+            Counter({term: n for term, n in found.texts.items() if total[term] >= least}),
+            Counter({pair: n for pair, n in found.forms.items() if total[pair[0]] >= least}),
+        )
+        for language, found in counts.items()
+    }
 
 
-def _spread_evenly(counts: list[TermCounts], sizes: list[int], total_share: dict[str, float]) -> frozenset[str]:
-    k = len(counts)
+def _spread_evenly(clusters: list[_Terms], total_share: dict[str, float]) -> frozenset[str]:
+    k = len(clusters)
     if k < MIN_CLUSTERS:
         return frozenset()
-    frequent = [term for term, share in total_share.items() if share > EVERYWHERE * k and " " not in term]
-    shares = np.array(
-        [[count.texts[term] / size for term in frequent] for count, size in zip(counts, sizes, strict=True)]
-    )
+    frequent = [stem for stem, share in total_share.items() if share > EVERYWHERE * k and " " not in stem]
+    shares = np.array([[cluster.texts[stem] / cluster.n_texts for stem in frequent] for cluster in clusters])
     even = np.median(shares, axis=0) > shares.mean(axis=0) / 2
-    return frozenset(term for term, is_even in zip(frequent, even, strict=True) if is_even)
+    return frozenset(stem for stem, is_even in zip(frequent, even, strict=True) if is_even)
 
 
-def _usual_forms(counts: list[TermCounts]) -> dict[str, str]:
-    """Return the most frequent written form of each term that is not usually in lower case."""
+def _usual_spelling(counts: list[dict[str, TermCounts]]) -> dict[str, str]:
+    """Return the most frequent spelling of each term that is not usually in lower case."""
     plain: Counter[str] = Counter()
-    forms: dict[str, Counter[str]] = {}
-    for count in counts:
-        plain.update(count.texts)
-        for (term, form), n in count.forms.items():
+    spellings: dict[str, Counter[str]] = {}
+    for found in chain.from_iterable(count.values() for count in counts):
+        plain.update(found.texts)
+        for (term, spelling), n in found.forms.items():
             plain[term] -= n
-            if form:
-                forms.setdefault(term, Counter())[form] += n
-    best = {term: min(found, key=lambda form: (-found[form], form)) for term, found in forms.items()}
-    return {term: form for term, form in best.items() if forms[term][form] > plain[term]}
+            if spelling:
+                spellings.setdefault(term, Counter())[spelling] += n
+    best = {term: min(found, key=lambda spelling: (-found[spelling], spelling)) for term, found in spellings.items()}
+    return {term: spelling for term, spelling in best.items() if spellings[term][spelling] > plain[term]}
 
 
-def _scores(
-    texts: Counter[str], n_texts: int, total_share: dict[str, float], k: int, boring: frozenset[str]
-) -> list[tuple[str, float]]:
-    """Return the terms of a cluster with their class-based TF-IDF, the highest first."""
-    terms = [term for term in texts if boring.isdisjoint(term.split())]
-    share = np.array([texts[term] for term in terms]) / n_texts
-    total = np.array([total_share[term] for term in terms])
-    # As if there were one more cluster that has none of the terms: a single cluster has keywords as well.
+def _scores(cluster: _Terms, total_share: dict[str, float], k: int, boring: frozenset[str]) -> list[tuple[str, float]]:
+    """Return the stems of a cluster with their class-based TF-IDF, the highest first."""
+    stems = [stem for stem in cluster.texts if boring.isdisjoint(stem.split())]
+    share = np.array([cluster.texts[stem] for stem in stems]) / cluster.n_texts
+    total = np.array([total_share[stem] for stem in stems])
+    # As if there were one more cluster without any of the terms: so a single cluster has keywords as well.
     scores = share * np.log(share * (k + 1) / total)
-    return sorted(zip(terms, scores.tolist(), strict=True), key=lambda pair: (-pair[1], pair[0]))
+    return sorted(zip(stems, scores.tolist(), strict=True), key=lambda pair: (-pair[1], pair[0]))
 
 
-def _pick(scored: list[tuple[str, float]], texts: Counter[str], n_keywords: int) -> list[str]:
-    """Return the best terms of which each says something that those before it do not."""
+def _pick(scored: list[tuple[str, float]], cluster: _Terms, n_keywords: int, spelling: dict[str, str]) -> list[Keyword]:
+    """Return the best terms, each of which has a word that those before it do not have."""
+    texts = cluster.texts
     swallowed = {
         part
-        for term, score in scored
-        for part in term_parts(term)
-        if score > 0 and part != term and texts[term] > SWALLOWED * texts[part]
+        for stem, score in scored
+        for part in term_parts(stem)
+        if score > 0 and part != stem and texts[stem] > SWALLOWED * texts[part]
     }
-    picked: list[str] = []
+    picked: list[Keyword] = []
     seen: set[str] = set()
-    for term, score in scored:
+    for stem, score in scored:
         if len(picked) == n_keywords or score <= 0:
             break
-        parts = term_parts(term)
-        if term in swallowed or all(any(same_word(part, other) for other in seen) for part in parts):
-            continue
-        picked.append(term)
-        seen |= parts
+        parts = term_parts(stem)
+        if stem not in swallowed and not parts <= seen:
+            form = cluster.forms[stem]
+            picked.append(Keyword(spelling.get(form, form), parts))
+            seen |= parts
     return picked
-
-
-def same_word(one: str, other: str) -> bool:
-    """Tell whether two words look like inflections of one.
-
-    Examples
-    --------
-    >>> same_word("refund", "refunds"), same_word("battery", "batteries"), same_word("password", "passport")
-    (True, True, False)
-    """
-    short, long = sorted((one, other), key=len)
-    extra = len(long) - len(short)
-    if not long.startswith(short[:-1]) or extra > 4:
-        return False
-    if long.startswith(short):
-        return extra == 0 or long in (f"{short}s", f"{short}es") or (len(short) >= 4 and extra <= 3) or len(short) >= 6
-    return (len(short) >= 5 and extra in (2, 3)) or (len(short) >= 7 and extra == 0)

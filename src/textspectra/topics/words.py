@@ -13,7 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 MAX_CHARACTERS = 1_000
@@ -145,10 +145,12 @@ _UNSPACED = re.compile(f"[{_HAN}]+|[{_HIRAGANA}]+|[{_KATAKANA}]+|[{_SOUTHEAST}]+
 _IS_KANA = re.compile(f"[{_HIRAGANA}{_KATAKANA}]")
 _IS_HIRAGANA = re.compile(f"[{_HIRAGANA}]")
 _IN_GRAMS = re.compile(f"[{_HAN}{_SOUTHEAST}]")
+_LANGUAGES = list(FUNCTION_WORDS)
 _STOP_SETS = [frozenset(words.split()) for words in FUNCTION_WORDS.values()]
 _SPOKEN_BY: dict[str, tuple[int, ...]] = {
-    word: tuple(number for number, words in enumerate(_STOP_SETS) if word in words)
+    written: tuple(number for number, words in enumerate(_STOP_SETS) if word in words)
     for word in frozenset().union(*_STOP_SETS)
+    for written in (word, word.capitalize(), word.upper())
 }
 
 
@@ -165,7 +167,7 @@ class TermCounts(NamedTuple):
 
     Examples
     --------
-    >>> count_terms(["the WiFi of the lamp", "no WiFi"]).forms
+    >>> count_terms(["the WiFi of the lamp", "no WiFi"])["english"].forms
     Counter({('wifi', 'WiFi'): 2})
     """
 
@@ -173,8 +175,8 @@ class TermCounts(NamedTuple):
     forms: Counter[tuple[str, str]]
 
 
-def count_terms(texts: Iterable[str]) -> TermCounts:
-    """Count the words and two-word phrases of texts that belong together.
+def count_terms(texts: Iterable[str]) -> dict[str, TermCounts]:
+    """Count the words and two-word phrases of texts that belong together, by the language of the texts.
 
     A phrase has no stop word at its ends, and no punctuation within. Numbers and single characters
     count only in texts that have nothing else. Scripts without spaces give their short runs and all pairs of
@@ -183,18 +185,19 @@ def count_terms(texts: Iterable[str]) -> TermCounts:
 
     Examples
     --------
-    >>> sorted(count_terms(["Where is my credit card?", "the credit, a card"]).texts.items())
+    >>> sorted(count_terms(["Where is my credit card?", "the credit, a card"])["english"].texts.items())
     [('card', 2), ('credit', 2), ('credit card', 1)]
-    >>> sorted(count_terms(["返金はまだですか"]).texts)
+    >>> sorted(count_terms(["返金はまだですか"])["english"].texts)
     ['返金']
     """
     phrases = [_phrases(text) for text in texts]
-    votes = [_language_votes(parts) for parts in phrases]
-    counts = TermCounts(Counter(), Counter())
-    for parts, language in zip(phrases, _languages(votes), strict=True):
-        terms = _terms(parts, _STOP_SETS[language])
-        counts.texts.update(terms.keys())
-        counts.forms.update([(term, form) for term, form in terms.items() if form != term])
+    languages = _languages([_language_votes(parts) for parts in phrases])
+    counts = {}
+    for language in sorted(set(languages)):
+        stop_words = _STOP_SETS[language]
+        found = [_terms(parts, stop_words) for parts, own in zip(phrases, languages, strict=True) if own == language]
+        forms = [(term, form) for terms in found for term, form in terms.items() if form != term]
+        counts[_LANGUAGES[language]] = TermCounts(Counter(chain.from_iterable(found)), Counter(forms))
     return counts
 
 
@@ -245,7 +248,7 @@ def _marks() -> str:
 @cache
 def _word_pattern(marks: str) -> re.Pattern[str]:
     """Return what finds words and, as empty matches, what parts phrases: punctuation, addresses and ends of lines."""
-    word = rf"\w[\w{marks}]*"
+    word = rf"\w+(?:[{marks}]+\w*)*" if marks else r"\w+"
     return re.compile(rf"(?:https?://|www\.)\S+|({word}(?:[-‑'’]{word})*(?:\+\+|#(?!\w))?)|[^\w\s]|\n")
 
 
@@ -261,8 +264,8 @@ def _phrases(text: str) -> list[list[str]]:
         if not _IS_KANA.search(text):
             text = text.translate(dict.fromkeys(map(ord, CHINESE_FUNCTION_CHARACTERS), "\n"))
         text = _UNSPACED.sub("\n\\g<0>\n", text)
-    phrases: list[list[str]] = [[]]
     # Over plain English the short pattern takes half the time.
+    phrases: list[list[str]] = [[]]
     for word in _word_pattern("" if text.isascii() else _marks()).findall(text):
         if word:
             phrases[-1].append(word)
@@ -271,23 +274,31 @@ def _phrases(text: str) -> list[list[str]]:
     return phrases
 
 
-def _language_votes(phrases: list[list[str]]) -> Counter[int]:
-    return Counter([number for phrase in phrases for word in phrase for number in _SPOKEN_BY.get(word.lower(), ())])
+def _language_votes(phrases: list[list[str]]) -> dict[int, int]:
+    """Return how many function words of each language a text has."""
+    votes: dict[int, int] = {}
+    for phrase in phrases:
+        for word in phrase:
+            if word in _SPOKEN_BY:
+                for number in _SPOKEN_BY[word]:
+                    votes[number] = votes.get(number, 0) + 1
+    return votes
 
 
-def _languages(votes: list[Counter[int]]) -> list[int]:
+def _languages(votes: list[dict[int, int]]) -> list[int]:
     """Return the language of each text, by its function words and those of the other texts.
 
     One function word proves little: "die" is not German in "die casting". It counts where other texts
     beside it are clearly in that language.
     """
     best = [min(vote, key=lambda number: (-vote[number], number), default=0) for vote in votes]
-    clear = Counter(own for own, vote in zip(best, votes, strict=True) if vote[own] > 1)
+    most = [vote.get(own, 0) for own, vote in zip(best, votes, strict=True)]
+    clear = Counter(own for own, n in zip(best, most, strict=True) if n > 1)
     usual = min(clear, key=lambda number: (-clear[number], number), default=0)
     spoken = {number for number, n in clear.items() if n >= SPOKEN * len(votes)}
     return [
-        own if vote[own] > vote[usual] and (vote[own] > 1 or own in spoken) else usual
-        for own, vote in zip(best, votes, strict=True)
+        own if n > vote.get(usual, 0) and (n > 1 or own in spoken) else usual
+        for own, n, vote in zip(best, most, votes, strict=True)
     ]
 
 

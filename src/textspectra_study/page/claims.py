@@ -9,7 +9,7 @@ from ..results import Results
 from . import claims_estimate as estimate
 from . import claims_scores as scores
 from .claims_scores import ranking
-from .evidence import Evidence
+from .findings import Findings
 from .paper import CLAIMS
 from .verdicts import Outcome
 
@@ -18,7 +18,7 @@ class Rule(NamedTuple):
     """When a claim holds, in words and as a function."""
 
     holds_if: str
-    judge: Callable[[Evidence], Outcome]
+    judge: Callable[[Findings], Outcome]
 
 
 HAC_FIRST = "HAC beats each rival and ties with K-Means (Nemenyi)"
@@ -139,12 +139,12 @@ def judge_claims(results: Results) -> list[JudgedClaim]:
     >>> {claim.outcome.verdict for claim in judge_claims(Results(Manifest((), (), (), 0), [], 0))}
     {'not enough data'}
     """
-    return judge_by(Evidence(results))
+    return judge_by(Findings(results))
 
 
-def judge_by(evidence: Evidence) -> list[JudgedClaim]:
+def judge_by(findings: Findings) -> list[JudgedClaim]:
     """Judge every claim by statistics that were worked out already."""
     return [
-        JudgedClaim(name, claim.sentence, claim.where, RULES[name].holds_if, RULES[name].judge(evidence))
+        JudgedClaim(name, claim.sentence, claim.where, RULES[name].holds_if, RULES[name].judge(findings))
         for name, claim in CLAIMS.items()
     ]

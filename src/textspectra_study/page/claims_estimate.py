@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from statistics import fmean
 
 import numpy as np
 
 from ..results import Cell
-from .evidence import Evidence
-from .statistics import ALPHA, mean, spearman
+from .findings import Findings
+from .statistics import ALPHA, spearman
 from .sweeps import DEFAULT_TAU, DEFAULT_WINDOW, MODERATE_WINDOWS, SweepPoint, grouped, mean_error
 from .verdicts import Outcome, Verdict, all_of, most_of, some_of, unknown
 from .wording import listing, number, p_value, share, span
@@ -22,45 +23,45 @@ NEAR = 1.1
 RIVALS = ("hdbscan", "optics", "affinity_propagation", "leiden")
 
 
-def eigengap(evidence: Evidence) -> Outcome:
+def eigengap(findings: Findings) -> Outcome:
     """Judge by every cell of a variant with at least 10 classes."""
-    cells = [cell for cell in evidence.ok("kmeans_eigengap") if cell.variant.classes >= 10]
+    cells = [cell for cell in findings.ok("kmeans_eigengap") if cell.variant.classes >= 10]
     parts = [cell.values["k"] < 5 for cell in cells]
     if not parts:
         return unknown()
     found = span([cell.values["k"] for cell in cells], 0)
     measured = f"k < 5 in {share(sum(parts), len(parts))} cells; k is {found}"
-    return Outcome(all_of(parts), measured, _basis(evidence, cells))
+    return Outcome(all_of(parts), measured, _basis(findings, cells))
 
 
-def negative_cosines(evidence: Evidence) -> Outcome:
+def negative_cosines(findings: Findings) -> Outcome:
     """Judge by the share of negative cosines on each set with each model."""
-    cells = evidence.ok("similarity")
+    cells = findings.ok("similarity")
     shares = [cell.values["negative"] for cell in cells]
     if not shares:
         return unknown()
     parts = [value < 0.05 for value in shares]
     percent = span([100 * value for value in shares], 1)
     measured = f"{percent} % of the cosines are negative; below 5 % in {share(sum(parts), len(parts))} cases"
-    return Outcome(all_of(parts), measured, _basis(evidence, cells))
+    return Outcome(all_of(parts), measured, _basis(findings, cells))
 
 
-def window_error(evidence: Evidence) -> Outcome:
+def window_error(findings: Findings) -> Outcome:
     """Judge by the trend of the mean error over windows."""
-    return _window_trend(evidence, mean_error, "mean error")
+    return _window_trend(findings, mean_error, "mean error")
 
 
-def window_fallback(evidence: Evidence) -> Outcome:
+def window_fallback(findings: Findings) -> Outcome:
     """Judge by the trend of the share of samples without an answer."""
-    return _window_trend(evidence, _fallback, "share without an answer")
+    return _window_trend(findings, _fallback, "share without an answer")
 
 
 def _fallback(points: Sequence[SweepPoint]) -> float:
-    return mean(point.fallback for point in points)
+    return fmean(point.fallback for point in points)
 
 
-def _window_trend(evidence: Evidence, what: Callable[[Sequence[SweepPoint]], float], noun: str) -> Outcome:
-    points = evidence.window_sweep
+def _window_trend(findings: Findings, what: Callable[[Sequence[SweepPoint]], float], noun: str) -> Outcome:
+    points = findings.window_sweep
     groups = grouped(points, lambda point: point.window)
     if len(groups) < 5:
         return unknown()
@@ -72,12 +73,12 @@ def _window_trend(evidence: Evidence, what: Callable[[Sequence[SweepPoint]], flo
         f"Spearman {number(trend)}"
     )
     parts = [trend is not None and trend >= 0.5, values[-1] > values[0]]
-    return Outcome(all_of(parts), measured, _sweep_basis(evidence, points))
+    return Outcome(all_of(parts), measured, _sweep_basis(findings, points))
 
 
-def window_moderate(evidence: Evidence) -> Outcome:
+def window_moderate(findings: Findings) -> Outcome:
     """Judge windows up to 7 against larger ones."""
-    points = evidence.window_sweep
+    points = findings.window_sweep
     small = [point for point in points if point.window in MODERATE_WINDOWS]
     large = [point for point in points if point.window not in MODERATE_WINDOWS]
     if not small or not large:
@@ -88,12 +89,12 @@ def window_moderate(evidence: Evidence) -> Outcome:
         f"without an answer {number(fallbacks[0])} and {number(fallbacks[1])}"
     )
     parts = [errors[0] < errors[1], fallbacks[0] < fallbacks[1]]
-    return Outcome(all_of(parts), measured, _sweep_basis(evidence, points))
+    return Outcome(all_of(parts), measured, _sweep_basis(findings, points))
 
 
-def window_default(evidence: Evidence) -> Outcome:
+def window_default(findings: Findings) -> Outcome:
     """Judge w = 3 against the best window."""
-    points = evidence.window_sweep
+    points = findings.window_sweep
     groups = grouped(points, lambda point: point.window)
     if DEFAULT_WINDOW not in groups or len(groups) < 2:
         return unknown()
@@ -108,42 +109,42 @@ def window_default(evidence: Evidence) -> Outcome:
         errors[DEFAULT_WINDOW] <= NEAR * errors[best],
         fallbacks[DEFAULT_WINDOW] <= min(fallbacks.values()) + 0.01,
     ]
-    return Outcome(all_of(parts), measured, _sweep_basis(evidence, points))
+    return Outcome(all_of(parts), measured, _sweep_basis(findings, points))
 
 
-def tau_time(evidence: Evidence) -> Outcome:
+def tau_time(findings: Findings) -> Outcome:
     """Judge by the mean run time at each cap."""
-    points = evidence.tau_sweep
+    points = findings.tau_sweep
     groups = list(grouped(points, lambda point: point.tau).values())
     if len(groups) < 2:
         return unknown()
-    seconds = [mean(point.seconds for point in group) for group in groups]
+    seconds = [fmean(point.seconds for point in group) for group in groups]
     told = ", ".join(f"{number(s, 1)} s at {g[0].tau:,}" for s, g in zip(seconds, groups, strict=True))
     rises = [after > before for before, after in pairwise(seconds)]
-    return Outcome(all_of(rises), told, _sweep_basis(evidence, points))
+    return Outcome(all_of(rises), told, _sweep_basis(findings, points))
 
 
-def tau_larger(evidence: Evidence) -> Outcome:
+def tau_larger(findings: Findings) -> Outcome:
     """Judge by whether the error falls at every step on a set."""
-    errors = _tau_errors(evidence)
+    errors = _tau_errors(findings)
     parts = [not all(np.diff(list(row.values())) < 0) for row in errors.values()]
     measured = f"error falls at every step on {share(len(parts) - sum(parts), len(parts))} sets"
-    return _tau_outcome(evidence, parts, measured, all_of)
+    return _tau_outcome(findings, parts, measured, all_of)
 
 
-def tau_range(evidence: Evidence) -> Outcome:
+def tau_range(findings: Findings) -> Outcome:
     """Judge by whether 500 or 1,000 is about as good as the best cap on a set."""
-    errors = _tau_errors(evidence)
+    errors = _tau_errors(findings)
     parts = [min(row[500], row[1000]) <= NEAR * min(row.values()) for row in errors.values() if {500, 1000} <= {*row}]
     measured = f"500 or 1,000 within 10 % of the lowest error on {share(sum(parts), len(parts))} sets"
-    return _tau_outcome(evidence, parts, measured, most_of)
+    return _tau_outcome(findings, parts, measured, most_of)
 
 
-def tau_default(evidence: Evidence) -> Outcome:
+def tau_default(findings: Findings) -> Outcome:
     """Judge the error at 1,000 against the best cap, and its time against the next."""
-    groups = grouped(evidence.tau_sweep, lambda point: point.tau)
+    groups = grouped(findings.tau_sweep, lambda point: point.tau)
     errors = {group[0].tau: mean_error(group) for group in groups.values()}
-    seconds = {group[0].tau: mean(point.seconds for point in group) for group in groups.values()}
+    seconds = {group[0].tau: fmean(point.seconds for point in group) for group in groups.values()}
     slowest = max(errors, default=0)
     if DEFAULT_TAU not in errors or slowest == DEFAULT_TAU:
         return unknown()
@@ -153,79 +154,79 @@ def tau_default(evidence: Evidence) -> Outcome:
         f"{number(seconds[DEFAULT_TAU], 1)} s against {number(seconds[slowest], 1)} s at {slowest:,}"
     )
     parts = [errors[DEFAULT_TAU] <= NEAR * errors[best], seconds[DEFAULT_TAU] < seconds[slowest]]
-    return _tau_outcome(evidence, parts, measured, all_of)
+    return _tau_outcome(findings, parts, measured, all_of)
 
 
-def tau_small(evidence: Evidence) -> Outcome:
+def tau_small(findings: Findings) -> Outcome:
     """Judge the smallest cap on the sets with at least 50 classes."""
-    many = {point.dataset for point in evidence.tau_sweep if point.classes >= MANY_CLASSES}
-    rows = {name: row for name, row in _tau_errors(evidence).items() if name in many and {200, 1000} <= {*row}}
+    many = {point.dataset for point in findings.tau_sweep if point.classes >= MANY_CLASSES}
+    rows = {name: row for name, row in _tau_errors(findings).items() if name in many and {200, 1000} <= {*row}}
     parts = [row[200] >= NEAR * row[1000] for row in rows.values()]
     told = "; ".join(
-        f"{evidence.title(name)}: error {number(row[200])} at 200, {number(row[1000])} at 1,000"
+        f"{findings.title(name)}: error {number(row[200])} at 200, {number(row[1000])} at 1,000"
         for name, row in rows.items()
     )
-    used = [point for point in evidence.tau_sweep if point.dataset in rows]
-    return Outcome(all_of(parts), told, _sweep_basis(evidence, used)) if parts else unknown()
+    used = [point for point in findings.tau_sweep if point.dataset in rows]
+    return Outcome(all_of(parts), told, _sweep_basis(findings, used)) if parts else unknown()
 
 
-def _tau_errors(evidence: Evidence) -> dict[str, dict[int, float]]:
+def _tau_errors(findings: Findings) -> dict[str, dict[int, float]]:
     """Return the mean error of each set at each cap; only sets with all of the study's caps."""
     rows: dict[str, dict[int, float]] = {}
-    for group in grouped(evidence.tau_sweep, lambda point: (point.dataset, point.tau)).values():
+    for group in grouped(findings.tau_sweep, lambda point: (point.dataset, point.tau)).values():
         rows.setdefault(group[0].dataset, {})[group[0].tau] = mean_error(group)
     most = max((len(row) for row in rows.values()), default=0)
     return {name: row for name, row in rows.items() if len(row) == most > 1}
 
 
 def _tau_outcome(
-    evidence: Evidence, parts: list[bool], measured: str, rule: Callable[[Sequence[bool]], Verdict]
+    findings: Findings, parts: list[bool], measured: str, rule: Callable[[Sequence[bool]], Verdict]
 ) -> Outcome:
-    return Outcome(rule(parts), measured, _sweep_basis(evidence, evidence.tau_sweep)) if parts else unknown()
+    return Outcome(rule(parts), measured, _sweep_basis(findings, findings.tau_sweep)) if parts else unknown()
 
 
-def zscore_overall(evidence: Evidence) -> Outcome:
+def zscore_overall(findings: Findings) -> Outcome:
     """Judge by the means and Wilcoxon's test over all settings."""
-    test = evidence.zscore_overall
+    test = findings.zscore_overall
     if test is None or test.p is None:
         return unknown()
     lower = test.zscored < test.raw
     measured = f"mean error {number(test.zscored, 3)} z-scored, {number(test.raw, 3)} raw; {p_value(test.p)}"
-    return Outcome(all_of([lower, lower and test.p < ALPHA]), measured, _sweep_basis(evidence, evidence.sweep))
+    return Outcome(all_of([lower, lower and test.p < ALPHA]), measured, _sweep_basis(findings, findings.sweep))
 
 
-def zscore_better(evidence: Evidence) -> Outcome:
+def zscore_better(findings: Findings) -> Outcome:
     """Judge the four sets by their means and Wilcoxon's tests."""
     return _zscore_on(
-        evidence,
+        findings,
         ("DBpedia Title", "DBpedia Text", "20 Newsgroups", "BLESS"),
         lambda raw, zscored, p: zscored < raw and p is not None and p < ALPHA,
     )
 
 
-def zscore_worse(evidence: Evidence) -> Outcome:
+def zscore_worse(findings: Findings) -> Outcome:
     """Judge the two sets by their means."""
-    return _zscore_on(evidence, ("Reddit", "StackExchange"), lambda raw, zscored, p: zscored > raw)
+    return _zscore_on(findings, ("Reddit", "StackExchange"), lambda raw, zscored, p: zscored > raw)
 
 
 def _zscore_on(
-    evidence: Evidence, titles: tuple[str, ...], expected: Callable[[float, float, float | None], bool]
+    findings: Findings, titles: tuple[str, ...], expected: Callable[[float, float, float | None], bool]
 ) -> Outcome:
-    tests = {name: t for name, t in evidence.zscore_by_dataset.items() if evidence.title(name) in titles}
+    tests = {name: t for name, t in findings.zscore_by_dataset.items() if findings.title(name) in titles}
     if 2 * len(tests) < len(titles):
         return unknown()
     parts = [expected(test.raw, test.zscored, test.p) for test in tests.values()]
     told = "; ".join(
-        f"{evidence.title(name)} {number(test.raw)} → {number(test.zscored)} ({p_value(test.p)})"
+        f"{findings.title(name)} {number(test.raw)} → {number(test.zscored)} ({p_value(test.p)})"
         for name, test in tests.items()
     )
-    used = [point for point in evidence.sweep if point.dataset in tests]
-    return Outcome(all_of(parts), told, _sweep_basis(evidence, used))
+    used = [point for point in findings.sweep if point.dataset in tests]
+    return Outcome(all_of(parts), told, _sweep_basis(findings, used))
 
 
-def zscore_blocks(evidence: Evidence) -> Outcome:
+def zscore_blocks(findings: Findings) -> Outcome:
     """Judge by how far classes stand out from the rest in the matrices."""
-    cells = [cell for cell in evidence.ok("similarity") if cell.values["edges"]]
+    cells = [cell for cell in findings.ok("similarity") if cell.values["edges"]]
     contrasts = [
         (contrast(cell.values["raw"], cell.values["edges"]), contrast(cell.values["zscored"], cell.values["edges"]))
         for cell in cells
@@ -233,11 +234,11 @@ def zscore_blocks(evidence: Evidence) -> Outcome:
     if not contrasts:
         return unknown()
     parts = [after > before for before, after in contrasts]
-    before, after = (mean(values) for values in zip(*contrasts, strict=True))
+    before, after = (fmean(values) for values in zip(*contrasts, strict=True))
     measured = (
         f"contrast rises in {share(sum(parts), len(parts))} cases; mean {number(before)} raw, {number(after)} then"
     )
-    return Outcome(some_of(parts), measured, _basis(evidence, cells))
+    return Outcome(some_of(parts), measured, _basis(findings, cells))
 
 
 def contrast(matrix: Sequence[Sequence[float]], edges: Sequence[int]) -> float:
@@ -255,10 +256,10 @@ def contrast(matrix: Sequence[Sequence[float]], edges: Sequence[int]) -> float:
     return float((values[same].mean() - values[~same].mean()) / spread) if spread > 0 else 0.0
 
 
-def closest_k(evidence: Evidence) -> Outcome:
+def closest_k(findings: Findings) -> Outcome:
     """Judge by the median factor between found and true k on each set."""
     factors: dict[str, dict[str, list[float]]] = {}
-    used = [cell for cell in evidence.ok("kmeans_kest", *RIVALS) if cell.variant.kind != "random"]
+    used = [cell for cell in findings.ok("kmeans_kest", *RIVALS) if cell.variant.kind != "random"]
     for cell in used:
         off = abs(math.log(max(cell.values["k"], 1) / cell.variant.classes))
         factors.setdefault(cell.variant.dataset, {}).setdefault(cell.task, []).append(off)
@@ -269,33 +270,33 @@ def closest_k(evidence: Evidence) -> Outcome:
     }
     if not won:
         return unknown()
-    where = listing(evidence.title(name) for name, first in won.items() if first)
+    where = listing(findings.title(name) for name, first in won.items() if first)
     used = [cell for cell in used if cell.variant.dataset in won]
     return Outcome(
         most_of(list(won.values())),
         f"nearest on {share(sum(won.values()), len(won))} sets: {where}",
-        _basis(evidence, used),
+        _basis(findings, used),
     )
 
 
-def sizes(evidence: Evidence) -> Outcome:
+def sizes(findings: Findings) -> Outcome:
     """Judge by Kruskal-Wallis on each sampled set."""
-    tests = [test for test in evidence.size_tests if test.p is not None]
+    tests = [test for test in findings.size_tests if test.p is not None]
     parts = [test.p is not None and test.p >= ALPHA for test in tests]
     if not parts:
         return unknown("not enough data: a single estimate at each size tells nothing")
-    means = [span([mean(ks) for ks in test.by_size.values()], 0) for test in tests]
+    means = [span([fmean(ks) for ks in test.by_size.values()], 0) for test in tests]
     told = "; ".join(
-        f"{evidence.title(test.dataset)} {p_value(test.p)}, mean k {k}" for test, k in zip(tests, means, strict=True)
+        f"{findings.title(test.dataset)} {p_value(test.p)}, mean k {k}" for test, k in zip(tests, means, strict=True)
     )
     names = {test.dataset for test in tests}
-    cells = [c for c in evidence.ok("kmeans_kest") if c.variant.dataset in names and c.variant.kind != "whole"]
-    return Outcome(all_of(parts), told, _basis(evidence, cells))
+    cells = [c for c in findings.ok("kmeans_kest") if c.variant.dataset in names and c.variant.kind != "whole"]
+    return Outcome(all_of(parts), told, _basis(findings, cells))
 
 
-def affinity_k(evidence: Evidence) -> Outcome:
+def affinity_k(findings: Findings) -> Outcome:
     """Judge by every cell of Affinity Propagation."""
-    cells = evidence.ok("affinity_propagation")
+    cells = findings.ok("affinity_propagation")
     factors = [cell.values["k"] / cell.variant.classes for cell in cells]
     if not factors:
         return unknown()
@@ -304,13 +305,13 @@ def affinity_k(evidence: Evidence) -> Outcome:
     measured = (
         f"k is at least 3 times the classes in {often} cells; median {number(float(np.median(factors)), 1)} times"
     )
-    return Outcome(most_of(parts), measured, _basis(evidence, cells))
+    return Outcome(most_of(parts), measured, _basis(findings, cells))
 
 
-def _basis(evidence: Evidence, cells: Sequence[Cell]) -> str:
-    return evidence.basis(((cell.variant.dataset, cell.model) for cell in cells), len(cells), "cell")
+def _basis(findings: Findings, cells: Sequence[Cell]) -> str:
+    return findings.basis(((cell.variant.dataset, cell.model) for cell in cells), len(cells), "cell")
 
 
-def _sweep_basis(evidence: Evidence, points: Sequence[SweepPoint]) -> str:
+def _sweep_basis(findings: Findings, points: Sequence[SweepPoint]) -> str:
     pairs = {(point.dataset, point.model) for point in points}
-    return evidence.basis(pairs, len(pairs), "pair of set and model", "pairs of set and model")
+    return findings.basis(pairs, len(pairs), "pair of set and model", "pairs of set and model")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
+from statistics import fmean
 
 from ..algorithms import PAPERS_SIX, TITLES
 from ..results import METRICS, Cell
-from .evidence import Evidence
+from .findings import Findings
 from .paper import SCORED
-from .statistics import AGREEMENT, Block, Comparison, mean, score, spearman, summarize
+from .statistics import AGREEMENT, Block, Comparison, score, spearman, summarize
 from .verdicts import Outcome, Verdict, all_of, most_of, unknown, within
 from .wording import METRIC_TITLES, number, p_value, share, signed_title, span
 
@@ -19,9 +20,9 @@ STRONG = 0.5
 """A correlation from here on is called strong."""
 
 
-def friedman(evidence: Evidence) -> Outcome:
+def friedman(findings: Findings) -> Outcome:
     """Judge by Friedman's test on every metric."""
-    tests = [test for test in evidence.comparisons.values() if test.p is not None]
+    tests = [test for test in findings.comparisons.values() if test.p is not None]
     if len(tests) < len(METRICS):
         return unknown()
     parts = [test.p is not None and test.p < 0.001 for test in tests]
@@ -30,24 +31,24 @@ def friedman(evidence: Evidence) -> Outcome:
         f"p < 0.001 on {share(sum(parts), len(parts))} metrics; largest for {METRIC_TITLES[weakest.metric]}, "
         f"{p_value(weakest.p)}"
     )
-    return Outcome(all_of(parts), measured, _blocks_basis(evidence, weakest.blocks))
+    return Outcome(all_of(parts), measured, _blocks_basis(findings, weakest.blocks))
 
 
-def error_of_k(evidence: Evidence) -> Outcome:
+def error_of_k(findings: Findings) -> Outcome:
     """Judge by the mean relative errors over complete blocks."""
-    blocks = evidence.complete_blocks
+    blocks = findings.complete_blocks
     means = {task: summarize((b.cells[task] for b in blocks), "k_relative_error") for task in PAPERS_SIX}
     known = {task: value.mean for task, value in means.items() if value is not None}
     if len(known) < len(PAPERS_SIX):
         return unknown()
     parts = [known[ours] < known[rival] for ours in (KMEANS, HAC) for rival in RIVALS]
     measured = ", ".join(f"{TITLES[task]} {number(value)}" for task, value in known.items())
-    return Outcome(all_of(parts), measured, _blocks_basis(evidence, blocks))
+    return Outcome(all_of(parts), measured, _blocks_basis(findings, blocks))
 
 
-def outperform(evidence: Evidence) -> Outcome:
+def outperform(findings: Findings) -> Outcome:
     """Judge by significant wins on the metrics of the paper's Table 3."""
-    tests = [evidence.comparisons[metric] for metric in SCORED]
+    tests = [findings.comparisons[metric] for metric in SCORED]
     if any(test.p is None for test in tests):
         return unknown()
     wins = {
@@ -58,21 +59,21 @@ def outperform(evidence: Evidence) -> Outcome:
     told = ", ".join(f"{TITLES[ours]} over {TITLES[rival]} {n}" for (ours, rival), n in wins.items())
     parts = [2 * n > len(tests) for n in wins.values()]
     measured = f"metrics of {len(tests)} with a significant win: {told}"
-    return Outcome(all_of(parts), measured, _blocks_basis(evidence, tests[0].blocks))
+    return Outcome(all_of(parts), measured, _blocks_basis(findings, tests[0].blocks))
 
 
-def ranking(metric: str, parts: Callable[[Comparison], list[bool]]) -> Callable[[Evidence], Outcome]:
+def ranking(metric: str, parts: Callable[[Comparison], list[bool]]) -> Callable[[Findings], Outcome]:
     """Return the judge of a claim about the ranks by one metric, which consists of `parts`."""
 
-    def judge(evidence: Evidence) -> Outcome:
-        test = evidence.comparisons[metric]
+    def judge(findings: Findings) -> Outcome:
+        test = findings.comparisons[metric]
         if test.p is None:
             return unknown()
         found = parts(test)
         ranks = ", ".join(f"{TITLES[task]} {number(test.ranks[task])}" for task in test.order)
         there = share(sum(found), len(found))
         measured = f"{there} parts; mean ranks {ranks}; critical difference {number(test.critical_difference)}"
-        return Outcome(all_of(found), measured, _blocks_basis(evidence, test.blocks))
+        return Outcome(all_of(found), measured, _blocks_basis(findings, test.blocks))
 
     return judge
 
@@ -136,25 +137,25 @@ def kmeans_then_hac(test: Comparison) -> list[bool]:
     return [*beats_all(test, KMEANS), test.order[1] == HAC]
 
 
-def cohesion_homogeneity(evidence: Evidence) -> Outcome:
+def cohesion_homogeneity(findings: Findings) -> Outcome:
     """Judge by whether both metrics say the same of each pair: better, worse or a tie."""
-    rho, other = (evidence.comparisons[metric] for metric in ("cohesion_ratio", "homogeneity"))
+    rho, other = (findings.comparisons[metric] for metric in ("cohesion_ratio", "homogeneity"))
     if rho.p is None or other.p is None:
         return unknown()
     same = [rho.beats(a, b) == other.beats(a, b) and rho.beats(b, a) == other.beats(b, a) for a, b in _pairs()]
     measured = f"the same result for {share(sum(same), len(same))} pairs of algorithms"
-    return Outcome(all_of(same), measured, _blocks_basis(evidence, rho.blocks))
+    return Outcome(all_of(same), measured, _blocks_basis(findings, rho.blocks))
 
 
-def cohesion_completeness(evidence: Evidence) -> Outcome:
+def cohesion_completeness(findings: Findings) -> Outcome:
     """Judge by Kendall's τ of the two orders of mean ranks."""
-    rho, other = (evidence.comparisons[metric] for metric in ("cohesion_ratio", "completeness"))
+    rho, other = (findings.comparisons[metric] for metric in ("cohesion_ratio", "completeness"))
     if rho.p is None or other.p is None:
         return unknown()
     signs = [_order(rho, a, b) * _order(other, a, b) for a, b in _pairs()]
     tau = sum(signs) / len(signs)
     verdict: Verdict = within(abs(tau - 0.5), 0.3, 0.45)
-    return Outcome(verdict, f"Kendall’s τ of the mean ranks {number(tau)}", _blocks_basis(evidence, rho.blocks))
+    return Outcome(verdict, f"Kendall’s τ of the mean ranks {number(tau)}", _blocks_basis(findings, rho.blocks))
 
 
 def _pairs() -> list[tuple[str, str]]:
@@ -165,9 +166,9 @@ def _order(test: Comparison, a: str, b: str) -> int:
     return (test.ranks[a] > test.ranks[b]) - (test.ranks[a] < test.ranks[b])
 
 
-def cohesion_above_one(evidence: Evidence) -> Outcome:
+def cohesion_above_one(findings: Findings) -> Outcome:
     """Judge by clusterings that agree with the labels and by those that do not."""
-    cells = [c for c in evidence.ok(*TITLES) if score(c, "cohesion_ratio") is not None and score(c, "ari") is not None]
+    cells = [c for c in findings.ok(*TITLES) if score(c, "cohesion_ratio") is not None and score(c, "ari") is not None]
     good = [c.values["cohesion_ratio"] > 1 for c in cells if c.values["ari"] >= 0.2]
     poor = [abs(c.values["cohesion_ratio"] - 1) <= 0.1 for c in cells if c.values["ari"] < 0.05]
     if not good or not poor:
@@ -177,14 +178,14 @@ def cohesion_above_one(evidence: Evidence) -> Outcome:
         f"{share(sum(poor), len(poor))} with ARI < 0.05"
     )
     parts = [2 * sum(good) > len(good), 2 * sum(poor) > len(poor)]
-    return Outcome(all_of(parts), measured, _cells_basis(evidence, cells))
+    return Outcome(all_of(parts), measured, _cells_basis(findings, cells))
 
 
-def cohesion_best(evidence: Evidence) -> Outcome:
+def cohesion_best(findings: Findings) -> Outcome:
     """Judge by which intrinsic metric correlates most with NMI and with homogeneity."""
     parts, told = [], []
     for outer in ("nmi", "homogeneity"):
-        row = {inner: value for (inner, other), (value, _) in evidence.correlations_of_six.items() if other == outer}
+        row = {inner: value for (inner, other), (value, _) in findings.correlations_of_six.items() if other == outer}
         known = {inner: value for inner, value in row.items() if value is not None}
         if len(known) < len(row):
             return unknown()
@@ -192,88 +193,88 @@ def cohesion_best(evidence: Evidence) -> Outcome:
         parts.append(order[0] == "cohesion_ratio")
         values = ", ".join(f"{signed_title(inner)} {number(known[inner], 3)}" for inner in order)
         told.append(f"{METRIC_TITLES[outer]}: {values}")
-    return Outcome(all_of(parts), "; ".join(told), _six_basis(evidence))
+    return Outcome(all_of(parts), "; ".join(told), _six_basis(findings))
 
 
-def cohesion_strong(evidence: Evidence) -> Outcome:
+def cohesion_strong(findings: Findings) -> Outcome:
     """Judge by the two correlations."""
-    return _strong(evidence, "cohesion_ratio", ("nmi", "homogeneity"), all_of)
+    return _strong(findings, "cohesion_ratio", ("nmi", "homogeneity"), all_of)
 
 
-def silhouette_strong(evidence: Evidence) -> Outcome:
+def silhouette_strong(findings: Findings) -> Outcome:
     """Judge by the correlations with all metrics that need labels."""
-    return _strong(evidence, "silhouette", AGREEMENT, most_of)
+    return _strong(findings, "silhouette", AGREEMENT, most_of)
 
 
 def _strong(
-    evidence: Evidence, inner: str, outers: Sequence[str], rule: Callable[[Sequence[bool]], Verdict]
+    findings: Findings, inner: str, outers: Sequence[str], rule: Callable[[Sequence[bool]], Verdict]
 ) -> Outcome:
-    found = {outer: evidence.correlations_of_six[inner, outer].value for outer in outers}
+    found = {outer: findings.correlations_of_six[inner, outer].value for outer in outers}
     known = {outer: value for outer, value in found.items() if value is not None}
     if len(known) < len(found):
         return unknown()
     told = ", ".join(f"{signed_title(outer)} {number(value, 3)}" for outer, value in known.items())
-    return Outcome(rule([value >= STRONG for value in known.values()]), f"Spearman with {told}", _six_basis(evidence))
+    return Outcome(rule([value >= STRONG for value in known.values()]), f"Spearman with {told}", _six_basis(findings))
 
 
-def cohesion_ari(evidence: Evidence) -> Outcome:
+def cohesion_ari(findings: Findings) -> Outcome:
     """Judge by the difference of the two correlations with ARI."""
-    rho, silhouette = (evidence.correlations_of_six[m, "ari"].value for m in ("cohesion_ratio", "silhouette"))
+    rho, silhouette = (findings.correlations_of_six[m, "ari"].value for m in ("cohesion_ratio", "silhouette"))
     if rho is None or silhouette is None:
         return unknown()
     measured = f"Spearman with ARI: ρ {number(rho, 3)}, silhouette {number(silhouette, 3)}"
-    return Outcome(within(abs(rho - silhouette), 0.1, 0.2), measured, _six_basis(evidence))
+    return Outcome(within(abs(rho - silhouette), 0.1, 0.2), measured, _six_basis(findings))
 
 
-def davies_bouldin(evidence: Evidence) -> Outcome:
+def davies_bouldin(findings: Findings) -> Outcome:
     """Judge by the signs of the correlations."""
-    found = {outer: evidence.correlations_of_six["davies_bouldin", outer].value for outer in AGREEMENT}
+    found = {outer: findings.correlations_of_six["davies_bouldin", outer].value for outer in AGREEMENT}
     known = {outer: value for outer, value in found.items() if value is not None}
     if len(known) < len(found):
         return unknown()
     told = ", ".join(f"{signed_title(outer)} {number(value, 3)}" for outer, value in known.items())
-    return Outcome(most_of([value < 0 for value in known.values()]), f"Spearman with {told}", _six_basis(evidence))
+    return Outcome(most_of([value < 0 for value in known.values()]), f"Spearman with {told}", _six_basis(findings))
 
 
-def stackexchange_flat(evidence: Evidence) -> Outcome:
+def stackexchange_flat(findings: Findings) -> Outcome:
     """Judge the height and the range of the curves against the mean of the other sets."""
-    ours = [cell for cell in evidence.profiles if evidence.title(cell.variant.dataset) == "StackExchange"]
-    others = [cell for cell in evidence.profiles if cell not in ours]
+    ours = [cell for cell in findings.profiles if findings.title(cell.variant.dataset) == "StackExchange"]
+    others = [cell for cell in findings.profiles if cell not in ours]
     if not ours or not others:
         return unknown()
     parts, told = [], []
     for metric in ("ari", "fowlkes_mallows"):
         for noun, measure in (("highest", max), ("range", lambda values: max(values) - min(values))):
-            here, there = (mean(measure(_curve(cell, metric)) for cell in cells) for cells in (ours, others))
+            here, there = (fmean(measure(_curve(cell, metric)) for cell in cells) for cells in (ours, others))
             parts.append(here < there)
             told.append(f"{METRIC_TITLES[metric]} {noun} {number(here)}, elsewhere {number(there)}")
-    return Outcome(all_of(parts), "; ".join(told), _cells_basis(evidence, evidence.profiles))
+    return Outcome(all_of(parts), "; ".join(told), _cells_basis(findings, findings.profiles))
 
 
-def stackexchange_peak(evidence: Evidence) -> Outcome:
+def stackexchange_peak(findings: Findings) -> Outcome:
     """Judge the factor between the estimate and the k with the best silhouette."""
     parts, told, used = [], [], []
-    for cell in evidence.profiles:
+    for cell in findings.profiles:
         points = [point for point in cell.values["points"] if point["silhouette"] is not None]
-        found = evidence.estimated_k(cell)
-        if evidence.title(cell.variant.dataset) != "StackExchange" or not points or found is None:
+        found = findings.estimated_k(cell)
+        if findings.title(cell.variant.dataset) != "StackExchange" or not points or found is None:
             continue
         peak = max(points, key=lambda point: point["silhouette"])["k"]
         parts.append(max(peak, found) <= 1.5 * min(peak, found))
         told.append(f"{cell.model} {'HAC' if cell.task == 'profile-hac' else 'K-Means'}: k {found}, peak at {peak}")
         used.append(cell)
-    return Outcome(all_of(parts), "; ".join(told), _cells_basis(evidence, used)) if parts else unknown()
+    return Outcome(all_of(parts), "; ".join(told), _cells_basis(findings, used)) if parts else unknown()
 
 
-def cohesion_profile(evidence: Evidence) -> Outcome:
+def cohesion_profile(findings: Findings) -> Outcome:
     """Judge by Spearman's correlation of the two curves."""
-    found = [spearman(*_curves(cell, "cohesion_ratio", "homogeneity")) for cell in evidence.profiles]
+    found = [spearman(*_curves(cell, "cohesion_ratio", "homogeneity")) for cell in findings.profiles]
     known = [value for value in found if value is not None]
     if not known:
         return unknown()
     parts = [value >= 0.9 for value in known]
     measured = f"Spearman of the curves {span(known)}; at least 0.9 in {share(sum(parts), len(parts))}"
-    return Outcome(all_of(parts), measured, _cells_basis(evidence, evidence.profiles))
+    return Outcome(all_of(parts), measured, _cells_basis(findings, findings.profiles))
 
 
 def _curve(cell: Cell, metric: str) -> list[float]:
@@ -285,13 +286,13 @@ def _curves(cell: Cell, first: str, second: str) -> tuple[list[float], list[floa
     return [p[first] for p in points], [p[second] for p in points]
 
 
-def _cells_basis(evidence: Evidence, cells: Sequence[Cell]) -> str:
-    return evidence.basis(((cell.variant.dataset, cell.model) for cell in cells), len(cells), "cell")
+def _cells_basis(findings: Findings, cells: Sequence[Cell]) -> str:
+    return findings.basis(((cell.variant.dataset, cell.model) for cell in cells), len(cells), "cell")
 
 
-def _six_basis(evidence: Evidence) -> str:
-    return _cells_basis(evidence, evidence.ok(*PAPERS_SIX))
+def _six_basis(findings: Findings) -> str:
+    return _cells_basis(findings, findings.ok(*PAPERS_SIX))
 
 
-def _blocks_basis(evidence: Evidence, blocks: Sequence[Block]) -> str:
-    return evidence.basis(((block.dataset, block.model) for block in blocks), len(blocks), "block")
+def _blocks_basis(findings: Findings, blocks: Sequence[Block]) -> str:
+    return findings.basis(((block.dataset, block.model) for block in blocks), len(blocks), "block")

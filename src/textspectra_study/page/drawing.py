@@ -1,4 +1,4 @@
-"""The one style of the study's figures, and figures as SVG that is the same for the same data."""
+"""The style of all figures, and SVG output that is reproducible byte by byte."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from textspectra.validation import require
+from ..extra import require
 
 INK, MUTED, LINE, PAPER = "#1d2129", "#5c6370", "#c9cdd2", "#ffffff"
-"""Colours that the page replaces by its own, so that figures follow its light or dark theme."""
+"""The page replaces these colours by those of its light or dark theme."""
 
 BLUE, ORANGE, GREEN, RED, SKY, PINK = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7"
 MARK = "figure of a textspectra study"
-"""Written in every file, by which a figure of an older page is known."""
+"""Every figure contains this mark, so that figures of an older page can be recognized."""
 
 SERIES = (BLUE, ORANGE, GREEN, RED, SKY, PINK)
-"""Okabe and Ito's colours, which people with any colour vision can tell apart."""
+"""The palette of Okabe and Ito, which is safe for colour-blind readers."""
 
 STYLE: dict[str, Any] = {
     "font.family": ["DejaVu Sans", "sans-serif"],
@@ -59,11 +59,11 @@ class Picture(NamedTuple):
     Attributes
     ----------
     name : str
-        Of its file, without the ending.
+        The name of its file without the suffix.
     svg : str
-        The file.
+        The content of the file.
     alt : str
-        What it shows, for people who do not see it.
+        A description for screen readers.
     """
 
     name: str
@@ -72,7 +72,7 @@ class Picture(NamedTuple):
 
 
 def draw(name: str, alt: str, size: tuple[float, float], paint: Callable[[Any], None]) -> Picture:
-    """Let `paint` draw on an empty figure of `size` inches, and return it as SVG.
+    """Call `paint` with an empty figure of `size` inches, and return the figure as SVG.
 
     Examples
     --------
@@ -82,9 +82,9 @@ def draw(name: str, alt: str, size: tuple[float, float], paint: Callable[[Any], 
     >>> first == second, first.svg.count("<svg")
     (True, 1)
     """
-    matplotlib = require("matplotlib", extra="study")
-    figures = require("matplotlib.figure", extra="study")
-    # The salt makes the names inside the file repeatable, and different from those of other figures on one page.
+    matplotlib = require("matplotlib")
+    figures = require("matplotlib.figure")
+    # The salt makes the ids in the file reproducible, and different from those of other figures on the page.
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
         figure = figures.Figure(figsize=size)
         paint(figure)
@@ -95,7 +95,7 @@ def draw(name: str, alt: str, size: tuple[float, float], paint: Callable[[Any], 
 
 
 def _compact(svg: str) -> str:
-    """Drop what a browser does not need, and decimals of coordinates that nobody sees."""
+    """Drop comments, metadata and invisible decimals of coordinates."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
     svg = re.sub(r'"[^"]*"', lambda value: re.sub(r"(\d\.\d{2})\d+", r"\1", value[0]), svg)
@@ -103,7 +103,7 @@ def _compact(svg: str) -> str:
 
 
 def inline(picture: Picture, colors: dict[str, str]) -> str:
-    """Return the SVG for a page that has colours of its own.
+    """Return the SVG with other colours.
 
     Examples
     --------
@@ -117,10 +117,10 @@ def inline(picture: Picture, colors: dict[str, str]) -> str:
 
 
 def shaded(axes: Any, table: list[list[float | None]], *, colors: str, low: float, high: float, digits: int) -> None:
-    """Fill the axes with a table of numbers, each on a patch of its colour."""
+    """Draw a table of numbers as a heat map."""
     import numpy as np
 
-    matplotlib = require("matplotlib", extra="study")
+    matplotlib = require("matplotlib")
     values = np.array([[np.nan if value is None else value for value in row] for row in table], float)
     scale = matplotlib.colors.Normalize(low, high, clip=True)
     palette = matplotlib.colormaps[colors]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ import numpy as np
 from ..algorithms import TITLES
 from ..results import INTRINSIC, Cell
 from .drawing import BLUE, GREEN, INK, LINE, MUTED, ORANGE, PINK, RED, SERIES, SKY, Picture, draw, shaded
-from .evidence import Evidence
-from .statistics import AGREEMENT, Comparison, Correlation, mean
+from .findings import Findings
+from .statistics import AGREEMENT, Comparison, Correlation
 from .sweeps import grouped, mean_error
 from .wording import METRIC_TITLES, listing, number, signed_title
 
@@ -43,15 +44,15 @@ CURVES = {
 """The metrics of the paper's profiles, each with its colour and line."""
 
 
-def spectrum_figure(evidence: Evidence) -> Picture | None:
+def spectrum_figure(findings: Findings) -> Picture | None:
     """Draw the first half of the spectrum, the differences and the threshold: the paper's Figure 1."""
-    cells = evidence.ok("spectrum")
+    cells = findings.ok("spectrum")
     if not cells:
         return None
 
     def paint(figure: Any) -> None:
         for axes, cell in zip(figure.subplots(1, len(cells), squeeze=False)[0], cells, strict=True):
-            _paint_spectrum(axes, cell, f"{evidence.title(cell.variant.dataset)}, {cell.model}")
+            _paint_spectrum(axes, cell, f"{findings.title(cell.variant.dataset)}, {cell.model}")
         handles = [handle for axes in figure.axes[:1] for handle in axes.get_legend_handles_labels()[0]]
         right = figure.axes[len(cells)].get_legend_handles_labels()[0]
         figure.legend(handles=[*handles, *right], loc="outside lower center", ncols=5)
@@ -75,9 +76,9 @@ def _paint_spectrum(axes: Any, cell: Cell, title: str) -> None:
     right.set_ylabel("normalized difference")
 
 
-def window_figure(evidence: Evidence) -> Picture | None:
+def window_figure(findings: Findings) -> Picture | None:
     """Draw error and fallback over the window: the paper's Figure 2."""
-    groups = list(grouped(evidence.window_sweep, lambda point: point.window).values())
+    groups = list(grouped(findings.window_sweep, lambda point: point.window).values())
     if len(groups) < 2:
         return None
     windows = [group[0].window for group in groups]
@@ -87,7 +88,7 @@ def window_figure(evidence: Evidence) -> Picture | None:
         errors = axes.plot(windows, [mean_error(g) for g in groups], "o-", color=BLUE, markersize=4)
         right = axes.twinx()
         right.spines["right"].set_visible(True)
-        shares = [mean(point.fallback for point in group) for group in groups]
+        shares = [fmean(point.fallback for point in group) for group in groups]
         fallbacks = right.plot(windows, shares, "s--", color=RED, markersize=4)
         axes.set(xlabel="window w", ylabel="mean relative error of k", xticks=windows)
         right.set_ylabel("share of samples without an answer")
@@ -101,23 +102,23 @@ def window_figure(evidence: Evidence) -> Picture | None:
     return draw("window", alt, (6.4, 3.2), paint)
 
 
-def tau_figure(evidence: Evidence) -> Picture | None:
+def tau_figure(findings: Findings) -> Picture | None:
     """Draw error and run time over the sample cap."""
-    groups = list(grouped(evidence.tau_sweep, lambda point: point.tau).values())
+    groups = list(grouped(findings.tau_sweep, lambda point: point.tau).values())
     if len(groups) < 2:
         return None
     taus = [group[0].tau for group in groups]
 
     def paint(figure: Any) -> None:
         left, right = figure.subplots(1, 2)
-        for color, name in zip(SERIES, evidence.titles, strict=False):
-            points = [point for point in evidence.tau_sweep if point.dataset == name]
+        for color, name in zip(SERIES, findings.titles, strict=False):
+            points = [point for point in findings.tau_sweep if point.dataset == name]
             by_tau = grouped(points, lambda point: point.tau).values()
             if by_tau:
                 line = ([group[0].tau for group in by_tau], [mean_error(group) for group in by_tau])
-                left.plot(*line, "o-", color=color, markersize=3, linewidth=1.1, label=evidence.title(name))
+                left.plot(*line, "o-", color=color, markersize=3, linewidth=1.1, label=findings.title(name))
         left.plot(taus, [mean_error(g) for g in groups], "D-", color=INK, markersize=4, linewidth=2, label="mean")
-        seconds = [mean(point.seconds for point in group) for group in groups]
+        seconds = [fmean(point.seconds for point in group) for group in groups]
         right.plot(taus, seconds, "o-", color=INK, markersize=4)
         for tau, value in zip(taus, seconds, strict=True):
             right.annotate(f"{value:.1f} s", (tau, value), (0, 7), textcoords="offset points", ha="center", fontsize=8)
@@ -135,10 +136,10 @@ def tau_figure(evidence: Evidence) -> Picture | None:
     return draw("tau", "Relative error of k and run time over the sample cap.", (WIDTH, 3.4), paint)
 
 
-def grid_figure(evidence: Evidence) -> Picture | None:
+def grid_figure(findings: Findings) -> Picture | None:
     """Draw the mean error for every window and cap, raw and z-scored."""
-    cells = grouped(evidence.sweep, lambda point: (point.zscore, point.window, point.tau))
-    taus, windows = ({getattr(p, name) for p in evidence.sweep} for name in ("tau", "window"))
+    cells = grouped(findings.sweep, lambda point: (point.zscore, point.window, point.tau))
+    taus, windows = ({getattr(p, name) for p in findings.sweep} for name in ("tau", "window"))
     errors = {key: mean_error(points) for key, points in cells.items()}
     if not errors:
         return None
@@ -154,14 +155,14 @@ def grid_figure(evidence: Evidence) -> Picture | None:
     return draw("grid", "Mean relative error of k for each window and cap, raw and z-scored.", (WIDTH, 4.2), paint)
 
 
-def similarity_figure(evidence: Evidence) -> Picture | None:
+def similarity_figure(findings: Findings) -> Picture | None:
     """Draw similarity matrices, raw beside z-scored and rectified: the paper's Appendix B."""
-    cells = evidence.ok("similarity")
+    cells = findings.ok("similarity")
     if not cells:
         return None
     found = {(cell.variant.dataset, cell.model): cell for cell in cells}
-    sets = [name for name in evidence.titles if any(name == dataset for dataset, _ in found)]
-    models = [model for model in evidence.results.manifest.models if any(model == name for _, name in found)]
+    sets = [name for name in findings.titles if any(name == dataset for dataset, _ in found)]
+    models = [model for model in findings.results.manifest.models if any(model == name for _, name in found)]
 
     def paint(figure: Any) -> None:
         panels = figure.subplots(len(sets), 2 * len(models), squeeze=False)
@@ -172,9 +173,9 @@ def similarity_figure(evidence: Evidence) -> Picture | None:
                 if row == 0:
                     pair[0].set_title(f"{model}, raw")
                     pair[1].set_title("z-scored")
-            panels[row][0].set_ylabel(evidence.title(dataset))
+            panels[row][0].set_ylabel(findings.title(dataset))
 
-    alt = f"Similarity matrices with rows sorted by class, raw and z-scored, of {listing(map(evidence.title, sets))}."
+    alt = f"Similarity matrices with rows sorted by class, raw and z-scored, of {listing(map(findings.title, sets))}."
     width = min(WIDTH, 4.4 * len(models))
     return draw("similarity", alt, (width, width / (2 * len(models)) * len(sets) + 0.3), paint)
 
@@ -242,9 +243,9 @@ def indistinct_groups(test: Comparison) -> list[list[str]]:
     return runs
 
 
-def correlation_figure(evidence: Evidence) -> Picture | None:
+def correlation_figure(findings: Findings) -> Picture | None:
     """Draw Spearman's correlations of intrinsic and extrinsic metrics: the paper's Figure 3."""
-    panels = {"the paper’s six": evidence.correlations_of_six, "all algorithms": evidence.correlations_of_all}
+    panels = {"the paper’s six": findings.correlations_of_six, "all algorithms": findings.correlations_of_all}
     if all(found.value is None for table in panels.values() for found in table.values()):
         return None
 
@@ -252,7 +253,7 @@ def correlation_figure(evidence: Evidence) -> Picture | None:
         for axes, (title, table) in zip(figure.subplots(1, 2, sharey=True), panels.items(), strict=True):
             _paint_correlations(axes, title, table)
 
-    rho = evidence.correlations_of_six["cohesion_ratio", "nmi"].value
+    rho = findings.correlations_of_six["cohesion_ratio", "nmi"].value
     alt = f"Spearman correlations of intrinsic with extrinsic metrics; of ρ with NMI {number(rho)}."
     return draw("correlation", alt, (WIDTH, 2.7), paint)
 
@@ -266,10 +267,10 @@ def _paint_correlations(axes: Any, title: str, table: dict[tuple[str, str], Corr
     axes.set_title(f"{title}, n = {max(found.n for found in table.values()):,}")
 
 
-def k_figure(evidence: Evidence) -> Picture | None:
+def k_figure(findings: Findings) -> Picture | None:
     """Draw the k that each algorithm found on each set, with the truth: the paper's Figure 4."""
-    cells = [cell for cell in evidence.ok(*WAYS_TO_K) if cell.variant.kind != "random"]
-    sets = [name for name in evidence.titles if any(cell.variant.dataset == name for cell in cells)]
+    cells = [cell for cell in findings.ok(*WAYS_TO_K) if cell.variant.kind != "random"]
+    sets = [name for name in findings.titles if any(cell.variant.dataset == name for cell in cells)]
     if not sets:
         return None
     rows = (len(sets) + 1) // 2
@@ -278,7 +279,7 @@ def k_figure(evidence: Evidence) -> Picture | None:
         panels = figure.subplots(rows, 2, sharey=True, squeeze=False).ravel()
         for axes, name in zip(panels, sets, strict=False):
             _paint_boxes(axes, [cell for cell in cells if cell.variant.dataset == name])
-            axes.set_title(evidence.title(name))
+            axes.set_title(findings.title(name))
         for axes in panels[len(sets) :]:
             axes.axis("off")
         panels[0].set_yticks(range(len(WAYS_TO_K)), [TITLES[task] for task in WAYS_TO_K])
@@ -305,21 +306,21 @@ def _paint_boxes(axes: Any, cells: list[Cell]) -> None:
     axes.grid(axis="x")
 
 
-def profile_figures(evidence: Evidence) -> list[tuple[Picture, str]]:
+def profile_figures(findings: Findings) -> list[tuple[Picture, str]]:
     """Draw the metrics over k, a figure for each model, which is returned with it: the paper's Appendix D."""
     pictures = []
-    for place, model in enumerate(evidence.results.manifest.models, 1):
-        cells = [cell for cell in evidence.profiles if cell.model == model]
+    for place, model in enumerate(findings.results.manifest.models, 1):
+        cells = [cell for cell in findings.profiles if cell.model == model]
         if cells:
             alt = f"Metrics over the number of clusters with {model}, with the true and the estimated k."
-            sets = [name for name in evidence.titles if any(cell.variant.dataset == name for cell in cells)]
+            sets = [name for name in findings.titles if any(cell.variant.dataset == name for cell in cells)]
             name = f"profiles-{place}-{re.sub('[^A-Za-z0-9]+', '-', model)}"
-            picture = draw(name, alt, (WIDTH, 1.9 * len(sets) + 0.6), _profile_painter(evidence, cells, sets))
+            picture = draw(name, alt, (WIDTH, 1.9 * len(sets) + 0.6), _profile_painter(findings, cells, sets))
             pictures.append((picture, model))
     return pictures
 
 
-def _profile_painter(evidence: Evidence, cells: list[Cell], sets: list[str]) -> Callable[[Any], None]:
+def _profile_painter(findings: Findings, cells: list[Cell], sets: list[str]) -> Callable[[Any], None]:
     found = {(cell.variant.dataset, cell.task): cell for cell in cells}
     columns = {"profile-hac": "HAC", "profile-kmeans": "K-Means"}
 
@@ -328,9 +329,9 @@ def _profile_painter(evidence: Evidence, cells: list[Cell], sets: list[str]) -> 
         handles: list[Any] = []
         for row, name in enumerate(sets):
             for axes, (task, title) in zip(panels[row], columns.items(), strict=True):
-                axes.set_title(f"{evidence.title(name)}, {title}")
+                axes.set_title(f"{findings.title(name)}, {title}")
                 if (name, task) in found:
-                    handles = _paint_profile(axes, found[name, task], evidence.estimated_k(found[name, task]))
+                    handles = _paint_profile(axes, found[name, task], findings.estimated_k(found[name, task]))
         for axes in panels[-1]:
             axes.set_xlabel("number of clusters k")
         figure.legend(handles=handles, loc="outside lower center", ncols=4)

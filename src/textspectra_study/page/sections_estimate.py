@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from statistics import fmean
+
 from ..results import DatasetFacts, Manifest
 from . import figures, paper
 from .blocks import Block, Bullets, Figures, Heading, Paragraph, Row, Span, Table, Text
 from .drawing import Picture
-from .evidence import Evidence
-from .statistics import ALPHA, mean
+from .findings import Findings
+from .statistics import ALPHA
 from .sweeps import MODERATE_WINDOWS, PairTest, SweepPoint, grouped, mean_error
 from .wording import NOT_ENOUGH, NOTHING, count, listing, number, p_value
 
@@ -25,13 +27,13 @@ def best(values: list[float | None], *, lowest: bool) -> float | None:
     return (min if lowest else max)(known, default=None)
 
 
-def datasets(evidence: Evidence) -> list[Block]:
+def datasets(findings: Findings) -> list[Block]:
     """Return the paper's Table 1 and the samples."""
-    manifest = evidence.results.manifest
+    manifest = findings.results.manifest
     rows = [row for facts in manifest.datasets for row in _dataset_rows(facts)]
-    n_blocks = len({(cell.variant, cell.model) for cell in evidence.results.cells if cell.ok})
+    n_blocks = len({(cell.variant, cell.model) for cell in findings.results.cells if cell.ok})
     sampled = [
-        f"{facts.title}: {_samples(evidence, facts)}"
+        f"{facts.title}: {_samples(findings, facts)}"
         for facts in manifest.datasets
         if any(variant.dataset == facts.name for variant in manifest.variants)
     ]
@@ -83,8 +85,8 @@ def _dataset_rows(facts: DatasetFacts) -> list[Row]:
     return [ours, Row(("in the paper", *printed, "Table 1"), from_paper=True)]
 
 
-def _samples(evidence: Evidence, facts: DatasetFacts) -> str:
-    variants = [variant for variant in evidence.results.manifest.variants if variant.dataset == facts.name]
+def _samples(findings: Findings, facts: DatasetFacts) -> str:
+    variants = [variant for variant in findings.results.manifest.variants if variant.dataset == facts.name]
     by_kind = {
         kind: [f"{variant.size:,}" for variant in variants if variant.kind == kind]
         for kind in ("whole", "random", "stratified")
@@ -95,7 +97,7 @@ def _samples(evidence: Evidence, facts: DatasetFacts) -> str:
     return "; ".join(told)
 
 
-def spectrum(evidence: Evidence) -> list[Block]:
+def spectrum(findings: Findings) -> list[Block]:
     """Return the paper's Figure 1."""
     return [
         Heading(2, "The spectrum"),
@@ -105,28 +107,28 @@ def spectrum(evidence: Evidence) -> list[Block]:
             "gives its numbers, and is used here."
         ),
         *pictured(
-            figures.spectrum_figure(evidence),
+            figures.spectrum_figure(findings),
             "The first half of the Laplacian spectrum of the smallest set, the normalized differences and the adaptive "
             "threshold (the paper’s Figure 1).",
         ),
     ]
 
 
-def window(evidence: Evidence) -> list[Block]:
+def window(findings: Findings) -> list[Block]:
     """Return the paper's Figure 2 and its numbers."""
-    points = evidence.window_sweep
+    points = findings.window_sweep
     return [
         Heading(2, "The window"),
         Paragraph(
             "Raw similarities, τ = 1,000, one sample of each set with each model. A sample without a jump above the "
             "threshold has no answer, and k = 5 is used."
         ),
-        *pictured(figures.window_figure(evidence), "Error of k over the window (the paper’s Figure 2)."),
-        *_by_setting(evidence, points, "window", "w"),
+        *pictured(figures.window_figure(findings), "Error of k over the window (the paper’s Figure 2)."),
+        *_by_setting(findings, points, "window", "w"),
     ]
 
 
-def tau(evidence: Evidence) -> list[Block]:
+def tau(findings: Findings) -> list[Block]:
     """Return the ablation of the sample cap."""
     return [
         Heading(2, "The sample cap"),
@@ -134,18 +136,18 @@ def tau(evidence: Evidence) -> list[Block]:
             "Raw similarities, w = 3, sets with more rows than the smallest cap. The paper prints no numbers for this "
             "ablation. Run times are of one core and of all windows together, whose spectra are the same."
         ),
-        *pictured(figures.tau_figure(evidence), "Error of k and run time over the sample cap τ."),
-        *_by_setting(evidence, evidence.tau_sweep, "tau", "τ", seconds=True),
+        *pictured(figures.tau_figure(findings), "Error of k and run time over the sample cap τ."),
+        *_by_setting(findings, findings.tau_sweep, "tau", "τ", seconds=True),
     ]
 
 
 def _by_setting(
-    evidence: Evidence, points: list[SweepPoint], setting: str, sign: str, *, seconds: bool = False
+    findings: Findings, points: list[SweepPoint], setting: str, sign: str, *, seconds: bool = False
 ) -> list[Block]:
     groups = list(grouped(points, lambda point: getattr(point, setting)).values())
     if not groups:
         return []
-    sets = [name for name in evidence.titles if any(point.dataset == name for point in points)]
+    sets = [name for name in findings.titles if any(point.dataset == name for point in points)]
     lowest = best([mean_error(group) for group in groups], lowest=True)
     rows = []
     for group in groups:
@@ -154,20 +156,20 @@ def _by_setting(
         cells: list[Text] = [
             f"{getattr(group[0], setting):,}",
             Span(number(error), "strong" if error == lowest else "plain"),
-            number(mean(point.fallback for point in group)),
+            number(fmean(point.fallback for point in group)),
         ]
         if seconds:
-            cells.append(number(mean(point.seconds for point in group), 1))
+            cells.append(number(fmean(point.seconds for point in group), 1))
         rows.append(Row([*cells, *(number(mean_error(some)) if some else NOTHING for some in of_sets)]))
     time = ("Seconds",) if seconds else ()
-    columns = (sign, "Mean RE of k", "Without an answer", *time, *map(evidence.title, sets))
+    columns = (sign, "Mean RE of k", "Without an answer", *time, *map(findings.title, sets))
     return [Table("Relative error of k (RE), overall and for each set; the lowest mean is bold.", columns, rows)]
 
 
-def zscore(evidence: Evidence) -> list[Block]:
+def zscore(findings: Findings) -> list[Block]:
     """Return z-scored against raw similarities, and the matrices."""
-    overall = evidence.zscore_overall
-    rows = [Row((evidence.title(name), *_pair(test))) for name, test in evidence.zscore_by_dataset.items()]
+    overall = findings.zscore_overall
+    rows = [Row((findings.title(name), *_pair(test))) for name, test in findings.zscore_by_dataset.items()]
     if overall is not None:
         printed = (number(paper.RAW_ERROR, 3), number(paper.ZSCORED_ERROR, 3), NOTHING, f"p < {ALPHA}", "z-scored")
         rows += [Row(("All sets", *_pair(overall))), Row(("in the paper", *printed), from_paper=True)]
@@ -187,9 +189,9 @@ def zscore(evidence: Evidence) -> list[Block]:
             "should be, in the paper as here. Caps above the number of rows give the same sample and count once."
         ),
         *(table if rows else [Paragraph(Span(NOT_ENOUGH, "muted"))]),
-        *pictured(figures.grid_figure(evidence), "Mean relative error of k for every window and cap."),
+        *pictured(figures.grid_figure(findings), "Mean relative error of k for every window and cap."),
         *pictured(
-            figures.similarity_figure(evidence),
+            figures.similarity_figure(findings),
             "Cosine similarities with rows sorted by class, raw, and z-scored and rectified (the paper’s Appendix B). "
             "Bright is similar.",
         ),

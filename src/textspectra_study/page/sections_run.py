@@ -12,7 +12,7 @@ from ..results import Cell, Manifest
 from . import paper
 from .blocks import Block, Bullets, Code, Heading, Paragraph, Row, Span, Style, Table, Text
 from .claims import JudgedClaim
-from .evidence import Evidence
+from .findings import Findings
 from .statistics import summarize
 from .verdicts import RULES, Verdict
 from .wording import NOTHING, count, listing, number
@@ -25,9 +25,9 @@ STYLES: dict[Verdict, Style] = {
 }
 
 
-def summary(evidence: Evidence, claims: Sequence[JudgedClaim]) -> list[Block]:
+def summary(findings: Findings, claims: Sequence[JudgedClaim]) -> list[Block]:
     """Return what the study is, how far it is, and what came out."""
-    results = evidence.results
+    results = findings.results
     manifest = results.manifest
     sets = listing(facts.title for facts in manifest.datasets)
     blocks: list[Block] = [
@@ -57,7 +57,7 @@ def summary(evidence: Evidence, claims: Sequence[JudgedClaim]) -> list[Block]:
     for verdict, style in STYLES.items():
         if tally[verdict]:
             told += [Span(f"{tally[verdict]} {_many(verdict, tally[verdict])}", style), ", "]
-    return [*blocks, Paragraph((*told[:-1], ".")), Bullets(_headlines(evidence))]
+    return [*blocks, Paragraph((*told[:-1], ".")), Bullets(_headlines(findings))]
 
 
 def _many(verdict: Verdict, n: int) -> str:
@@ -65,9 +65,9 @@ def _many(verdict: Verdict, n: int) -> str:
     return verdict if n == 1 or verdict not in words else words[verdict]
 
 
-def _headlines(evidence: Evidence) -> list[Text]:
+def _headlines(findings: Findings) -> list[Text]:
     """Say the few numbers that most readers come for."""
-    blocks = evidence.complete_blocks
+    blocks = findings.complete_blocks
     if not blocks:
         return ["No block has a result of all of the paper’s six yet."]
     told: list[Text] = []
@@ -117,10 +117,10 @@ def _where(where: str) -> str:
     return f"Section {where}" if where[0].isdigit() else where
 
 
-def without_numbers(evidence: Evidence) -> list[Block]:
+def without_numbers(findings: Findings) -> list[Block]:
     """Return what was not run, or did not come to its end, and why."""
     missing: dict[str, Counter[str]] = {}
-    for cell in evidence.results.cells:
+    for cell in findings.results.cells:
         if not cell.ok:
             missing.setdefault(cell.status, Counter())[TITLES.get(cell.task, cell.task)] += 1
     n_missing = sum(tally.total() for tally in missing.values())
@@ -128,21 +128,21 @@ def without_numbers(evidence: Evidence) -> list[Block]:
         Row((status, f"{tally.total():,}", ", ".join(f"{task} {n:,}" for task, n in tally.items())))
         for status, tally in sorted(missing.items())
     ]
-    unfinished = evidence.results.n_planned - len(evidence.results.cells)
+    unfinished = findings.results.n_planned - len(findings.results.cells)
     return [
         Heading(2, "What was not run, and why"),
         Paragraph(
-            f"{count(n_missing, 'cell')} of {len(evidence.results.cells):,} came to no numbers, and "
-            f"{unfinished:,} of {evidence.results.n_planned:,} are not finished."
+            f"{count(n_missing, 'cell')} of {len(findings.results.cells):,} came to no numbers, and "
+            f"{unfinished:,} of {findings.results.n_planned:,} are not finished."
         ),
         *([Table("Cells without numbers.", ("Reason", "Cells", "Of which"), rows, wordy=True)] if rows else []),
     ]
 
 
-def resources(evidence: Evidence) -> list[Block]:
+def resources(findings: Findings) -> list[Block]:
     """Return run times and memory."""
-    tasks = dict.fromkeys([*TITLES, *(cell.task for cell in evidence.results.cells)])
-    rows = [row for task in tasks if (row := _resources_row(task, evidence.ok(task))) is not None]
+    tasks = dict.fromkeys([*TITLES, *(cell.task for cell in findings.results.cells)])
+    rows = [row for task in tasks if (row := _resources_row(task, findings.ok(task))) is not None]
     return [
         Heading(2, "Run time and memory"),
         Table(
@@ -172,9 +172,9 @@ def _resources_row(task: str, cells: Sequence[Cell]) -> Row | None:
     )
 
 
-def again(evidence: Evidence) -> list[Block]:
+def again(findings: Findings) -> list[Block]:
     """Return versions, files and commands."""
-    manifest = evidence.results.manifest
+    manifest = findings.results.manifest
     sets = ",".join(facts.name for facts in manifest.datasets)
     installed = [f"{name} {found}" for name, found in manifest.versions.items() if found != "not installed"]
     return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 import numpy as np
 
@@ -10,22 +11,22 @@ from ..algorithms import PAPERS_SIX, TITLES
 from ..results import LOWER_IS_BETTER, METRICS, Cell
 from . import figures, paper
 from .blocks import Block, Figures, Heading, Paragraph, Row, Span, Table, Text
-from .evidence import Evidence
+from .findings import Findings
 from .sections_estimate import best, pictured
-from .statistics import MIN_BLOCKS, Score, mean, summarize
+from .statistics import MIN_BLOCKS, Score, summarize
 from .wording import METRIC_TITLES, NOT_ENOUGH, NOTHING, count, number, p_value, span
 
 ORDER = tuple(sorted(METRICS, key=lambda metric: list(METRIC_TITLES).index(metric)))
 COLUMNS = tuple(METRIC_TITLES[metric] for metric in ORDER)
 
 
-def overall(evidence: Evidence) -> list[Block]:
+def overall(findings: Findings) -> list[Block]:
     """Return the paper's Table 3: over complete blocks, and over all cells."""
     in_blocks = {
-        task: [block.cells[task] for block in evidence.complete_blocks if task in block.cells] for task in TITLES
+        task: [block.cells[task] for block in findings.complete_blocks if task in block.cells] for task in TITLES
     }
-    everywhere = {task: list(evidence.results.of(task)) for task in TITLES}
-    n_blocks = count(len(evidence.complete_blocks), "block")
+    everywhere = {task: list(findings.results.of(task)) for task in TITLES}
+    n_blocks = count(len(findings.complete_blocks), "block")
     return [
         Heading(2, "Overall scores"),
         Paragraph(
@@ -89,9 +90,9 @@ def _score(found: Score | None, n: int) -> str:
     return f"{number(found.mean, 3)}{spread}{of}"
 
 
-def ranks(evidence: Evidence) -> list[Block]:
+def ranks(findings: Findings) -> list[Block]:
     """Return Friedman, Nemenyi and the critical-difference diagrams."""
-    tests = [evidence.comparisons[metric] for metric in ORDER]
+    tests = [findings.comparisons[metric] for metric in ORDER]
     rows = []
     for test in tests:
         friedman = (number(test.statistic, 1), p_value(test.p))
@@ -113,7 +114,7 @@ def ranks(evidence: Evidence) -> list[Block]:
         Heading(2, "Do the algorithms differ?"),
         Paragraph(
             f"Friedman’s test over blocks in which all six have a value, at least {MIN_BLOCKS} of them; the paper had "
-            f"{paper.N_BLOCKS} and found p far below 0.05 for all metrics. {_left_out(evidence)} Samples of one set "
+            f"{paper.N_BLOCKS} and found p far below 0.05 for all metrics. {_left_out(findings)} Samples of one set "
             "are not independent, in the paper as here. A tie is no proof of equality: with fewer blocks, fewer "
             "differences are significant."
         ),
@@ -126,10 +127,10 @@ def ranks(evidence: Evidence) -> list[Block]:
     ]
 
 
-def _left_out(evidence: Evidence) -> str:
-    without = len(evidence.blocks) - len(evidence.complete_blocks)
-    undefined = [test for test in evidence.comparisons.values() if "the metric is not defined" in test.left_out]
-    told = f"{count(without, 'block')} of {len(evidence.blocks):,} left out because an algorithm has no result"
+def _left_out(findings: Findings) -> str:
+    without = len(findings.blocks) - len(findings.complete_blocks)
+    undefined = [test for test in findings.comparisons.values() if "the metric is not defined" in test.left_out]
+    told = f"{count(without, 'block')} of {len(findings.blocks):,} left out because an algorithm has no result"
     more = "".join(
         f"; {test.left_out['the metric is not defined']} more where {METRIC_TITLES[test.metric]} is not defined"
         for test in undefined
@@ -137,7 +138,7 @@ def _left_out(evidence: Evidence) -> str:
     return f"{told}{more}."
 
 
-def correlation(evidence: Evidence) -> list[Block]:
+def correlation(findings: Findings) -> list[Block]:
     """Return the paper's Figure 3."""
     return [
         Heading(2, "Intrinsic and extrinsic metrics"),
@@ -146,14 +147,14 @@ def correlation(evidence: Evidence) -> list[Block]:
             "all algorithms. What is better when lower is negated (−DBI, −RE of k), so that a positive number always "
             "means agreement. The paper prints a picture without numbers."
         ),
-        *pictured(figures.correlation_figure(evidence), "Spearman correlations (the paper’s Figure 3)."),
+        *pictured(figures.correlation_figure(findings), "Spearman correlations (the paper’s Figure 3)."),
     ]
 
 
-def found_k(evidence: Evidence) -> list[Block]:
+def found_k(findings: Findings) -> list[Block]:
     """Return the paper's Figure 4 and its numbers."""
-    cells = [cell for cell in evidence.ok(*TITLES) if cell.variant.kind != "random"]
-    sets = [name for name in evidence.titles if any(cell.variant.dataset == name for cell in cells)]
+    cells = [cell for cell in findings.ok(*TITLES) if cell.variant.kind != "random"]
+    sets = [name for name in findings.titles if any(cell.variant.dataset == name for cell in cells)]
     classes = {name: max(c.variant.classes for c in cells if c.variant.dataset == name) for name in sets}
     rows = []
     for task in figures.WAYS_TO_K:
@@ -162,27 +163,27 @@ def found_k(evidence: Evidence) -> list[Block]:
     return [
         Heading(2, "The number of clusters"),
         *pictured(
-            figures.k_figure(evidence),
+            figures.k_figure(findings),
             "Predicted number of clusters on stratified samples and whole sets, over sizes and models, log axis: "
             "range, middle half and median; diamonds mark the true number (the paper’s Figure 4).",
         ),
         Table(
             "Median number of clusters; the number of classes is in the first row.",
-            ("Algorithm", *map(evidence.title, sets)),
+            ("Algorithm", *map(findings.title, sets)),
             [Row(["Classes", *(Span(f"{classes[name]:,}", "strong") for name in sets)]), *rows],
         ),
     ]
 
 
-def sizes(evidence: Evidence) -> list[Block]:
+def sizes(findings: Findings) -> list[Block]:
     """Return Kruskal-Wallis over sizes."""
-    tests = evidence.size_tests
+    tests = findings.size_tests
     columns = sorted({size for test in tests for size in test.by_size})
     rows = []
     for test in tests:
-        means = [number(mean(test.by_size[size]), 1) if size in test.by_size else NOTHING for size in columns]
+        means = [number(fmean(test.by_size[size]), 1) if size in test.by_size else NOTHING for size in columns]
         counts = span([len(ks) for ks in test.by_size.values()], 0)
-        rows.append(Row([evidence.title(test.dataset), *means, counts, p_value(test.p), number(test.trend)]))
+        rows.append(Row([findings.title(test.dataset), *means, counts, p_value(test.p), number(test.trend)]))
     paper_row = Row(["in the paper", *[NOTHING] * (len(columns) + 1), f"p = {paper.SIZES_P}", NOTHING], from_paper=True)
     table: list[Block] = [
         Table(
@@ -204,9 +205,9 @@ def sizes(evidence: Evidence) -> list[Block]:
     ]
 
 
-def profiles(evidence: Evidence) -> list[Block]:
+def profiles(findings: Findings) -> list[Block]:
     """Return the paper's Appendix D."""
-    pictures = figures.profile_figures(evidence)
+    pictures = figures.profile_figures(findings)
     blocks: list[Block] = [
         Figures(
             [picture],

@@ -1,30 +1,30 @@
-"""What the cells of a study say together: scores, ranks, tests and correlations of the algorithms."""
+"""Statistics of the algorithms over cells: mean scores, ranks, tests and correlations."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
-from textspectra.validation import require
-
 from ..algorithms import PAPERS_SIX, TITLES
+from ..extra import require
 from ..results import EXTRINSIC, INTRINSIC, LOWER_IS_BETTER, Cell, Results
 
 ALPHA = 0.05
 MIN_BLOCKS = 5
-"""With fewer blocks or pairs a rank test cannot tell anything from chance."""
+"""A rank test needs at least so many blocks or pairs."""
 
 AGREEMENT = (*EXTRINSIC, "k_relative_error")
-"""What needs the labels: the columns of the table of correlations."""
+"""The metrics that need the classes."""
 
 
 def score(cell: Cell, metric: str) -> float | None:
-    """Return a metric of a cell, or None where there is none.
+    """Return a metric of a cell, or None if it is not defined.
 
     Examples
     --------
@@ -37,18 +37,6 @@ def score(cell: Cell, metric: str) -> float | None:
     return None if value is None or not math.isfinite(value) else float(value)
 
 
-def mean(values: Iterable[float]) -> float:
-    """Return the mean, which does not depend on the order of the values.
-
-    Examples
-    --------
-    >>> mean([0.1, 0.2, 0.6])
-    0.3
-    """
-    numbers = list(values)
-    return math.fsum(numbers) / len(numbers)
-
-
 class Block(NamedTuple):
     """The cells of one variant with one model, by task."""
 
@@ -58,7 +46,7 @@ class Block(NamedTuple):
 
 
 def blocks_of(results: Results) -> list[Block]:
-    """Return the cells of the algorithms, those of one variant and model together."""
+    """Group the cells of the algorithms by variant and model."""
     cells: dict[tuple[object, str], dict[str, Cell]] = defaultdict(dict)
     for cell in results.of(*TITLES):
         cells[cell.variant, cell.model][cell.task] = cell
@@ -66,7 +54,7 @@ def blocks_of(results: Results) -> list[Block]:
 
 
 def is_complete(block: Block, tasks: Sequence[str] = PAPERS_SIX) -> bool:
-    """Say whether every one of the tasks came to its end."""
+    """Return whether all of the tasks have numbers."""
     return all(task in block.cells and block.cells[task].ok for task in tasks)
 
 
@@ -77,9 +65,9 @@ class Score(NamedTuple):
     ----------
     mean : float
     deviation : float or None
-        The standard deviation over the cells; None of a single one.
+        The standard deviation over the cells; None for a single cell.
     n : int
-        How many cells.
+        The number of cells.
     """
 
     mean: float
@@ -88,31 +76,31 @@ class Score(NamedTuple):
 
 
 def summarize(cells: Iterable[Cell], metric: str) -> Score | None:
-    """Return mean, standard deviation and number of cells of a metric, or None where no cell has it."""
+    """Return mean, standard deviation and number of cells of a metric, or None if no cell has it."""
     values = [value for cell in cells if (value := score(cell, metric)) is not None]
     if not values:
         return None
-    return Score(mean(values), float(np.std(values, ddof=1)) if len(values) > 1 else None, len(values))
+    return Score(fmean(values), float(np.std(values, ddof=1)) if len(values) > 1 else None, len(values))
 
 
 class Comparison(NamedTuple):
-    """The paper's six, ranked by one metric within every block.
+    """The paper's six algorithms, ranked by one metric within each block.
 
     Attributes
     ----------
     metric : str
     blocks : list of Block
-        Variants and models with a value for all six.
+        The blocks in which all six have a value.
     left_out : dict
-        How many blocks were left out, by the reason.
+        The number of other blocks, by reason.
     ranks : dict
-        The mean rank of each algorithm, 1 for the best; empty where there are too few blocks.
+        The mean rank of each algorithm, 1 for the best; empty if there are too few blocks.
     statistic, p : float or None
-        Friedman's test; None where there are too few blocks.
+        Friedman's test; None if there are too few blocks.
     pairs : dict
         The p-value of Nemenyi's test for each ordered pair.
     critical_difference : float
-        Mean ranks that differ by more are significantly different.
+        Algorithms differ significantly if their mean ranks differ by more.
     """
 
     metric: str
@@ -130,16 +118,16 @@ class Comparison(NamedTuple):
         return sorted(self.ranks, key=lambda task: self.ranks[task])
 
     def differ(self, a: str, b: str) -> bool:
-        """Say whether two algorithms differ significantly."""
+        """Return whether two algorithms differ significantly."""
         return self.pairs[a, b] < ALPHA
 
     def beats(self, a: str, b: str) -> bool:
-        """Say whether `a` is significantly better than `b`."""
+        """Return whether `a` is significantly better than `b`."""
         return self.differ(a, b) and self.ranks[a] < self.ranks[b]
 
 
 def compare(blocks: Sequence[Block], metric: str) -> Comparison:
-    """Rank the paper's six by a metric and test whether they differ: Friedman, then Nemenyi."""
+    """Rank the paper's six algorithms by a metric, and test whether they differ: Friedman, then Nemenyi."""
     usable, rows = [], []
     left_out: Counter[str] = Counter()
     for block in blocks:
@@ -157,27 +145,26 @@ def compare(blocks: Sequence[Block], metric: str) -> Comparison:
         statistic, p = 0.0, 1.0
     else:
         statistic, p = stats.friedmanchisquare(*table.T)
-    posthocs = require("scikit_posthocs", extra="study")
-    nemenyi = np.asarray(posthocs.posthoc_nemenyi_friedman(table))
+    nemenyi = np.asarray(require("scikit_posthocs").posthoc_nemenyi_friedman(table))
     size = len(PAPERS_SIX)
     pairs = {(a, b): float(nemenyi[i, j]) for i, a in enumerate(PAPERS_SIX) for j, b in enumerate(PAPERS_SIX)}
     quantile = stats.studentized_range.ppf(1 - ALPHA, size, np.inf) / math.sqrt(2)
     width = float(quantile * math.sqrt(size * (size + 1) / (6 * len(rows))))
-    means = dict(zip(PAPERS_SIX, (mean(column) for column in ranks.T), strict=True))
+    means = dict(zip(PAPERS_SIX, (fmean(column) for column in ranks.T), strict=True))
     return Comparison(metric, usable, dict(left_out), means, float(statistic), float(p), pairs, width)
 
 
 class Correlation(NamedTuple):
-    """Spearman's correlation of two metrics over cells; None where it is not defined."""
+    """Spearman's correlation of two metrics over n cells; None if it is not defined."""
 
     value: float | None
     n: int
 
 
 def correlations(cells: Iterable[Cell]) -> dict[tuple[str, str], Correlation]:
-    """Correlate every intrinsic metric with every one that needs labels; higher is better for all.
+    """Correlate each intrinsic metric with each metric that needs the classes.
 
-    Metrics of which lower is better (Davies-Bouldin, the relative error of k) are negated.
+    Metrics that are better when lower (Davies-Bouldin, the relative error of k) are negated.
     """
     cells = list(cells)
     found = {}
@@ -191,7 +178,7 @@ def correlations(cells: Iterable[Cell]) -> dict[tuple[str, str], Correlation]:
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Return Spearman's correlation, or None where there are too few points or one side is constant.
+    """Return Spearman's correlation, or None if there are too few points or one variable is constant.
 
     Examples
     --------
@@ -204,7 +191,7 @@ def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 
 class SizeTest(NamedTuple):
-    """Whether k depends on how many rows were sampled (Kruskal-Wallis).
+    """A test of whether the estimated k depends on the sample size (Kruskal-Wallis).
 
     Attributes
     ----------
@@ -212,8 +199,7 @@ class SizeTest(NamedTuple):
     by_size : dict
         The estimates at each size.
     statistic, p : float or None
-        None where there are fewer than two sizes, or a single estimate at each: with groups of one the test gives the
-        same p whatever the estimates are.
+        None if there are fewer than two sizes, or only one estimate per size: p would be the same for any estimates.
     trend : float or None
         Spearman's correlation of size and k.
     """
@@ -226,7 +212,7 @@ class SizeTest(NamedTuple):
 
 
 def size_tests(results: Results, *, task: str = "kmeans_kest") -> list[SizeTest]:
-    """Test for every sampled set whether the estimated k varies with the size of the sample."""
+    """Test for each sampled dataset whether the estimated k depends on the sample size."""
     by_dataset: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for cell in results.of(task):
         if cell.ok and cell.variant.kind != "whole":
@@ -238,7 +224,7 @@ def _size_test(dataset: str, groups: dict[int, list[float]]) -> SizeTest:
     statistic = p = None
     values = [k for group in groups.values() for k in group]
     if len(groups) > 1 and len(values) > len(groups):
-        # scipy cannot rank values that are all equal; then the sizes surely do not differ
+        # scipy refuses values that are all equal
         statistic, p = (0.0, 1.0) if len(set(values)) == 1 else map(float, stats.kruskal(*groups.values()))
     sizes = [float(size) for size, group in groups.items() for _ in group]
     return SizeTest(dataset, groups, statistic, p, spearman(sizes, values))

@@ -1,16 +1,17 @@
-"""What the settings of the paper's estimate do: window, sample cap, z-scores."""
+"""The paper's estimate of k at other settings: window, sample cap, z-scores."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from ..results import Results
-from .statistics import MIN_BLOCKS, mean
+from .statistics import MIN_BLOCKS
 
 DEFAULT_WINDOW = 3
 DEFAULT_TAU = 1000
@@ -19,7 +20,7 @@ MODERATE_WINDOWS = range(3, 8)
 
 
 class SweepPoint(NamedTuple):
-    """The estimate of one set with one model at one setting.
+    """The estimate for one dataset and model at one setting.
 
     Attributes
     ----------
@@ -31,9 +32,9 @@ class SweepPoint(NamedTuple):
     error : float
         Relative error of k.
     fallback : float
-        Share of the samples in which no jump was found.
+        Share of the samples without a jump.
     seconds : float
-        What all windows at this cap took together: their spectra are the same.
+        Time of all windows at this cap together; they share their spectra.
     """
 
     dataset: str
@@ -49,7 +50,7 @@ class SweepPoint(NamedTuple):
 
 
 def sweep_points(results: Results) -> list[SweepPoint]:
-    """Return every finished setting of the sweeps."""
+    """Return the estimates of all sweeps."""
     return [
         SweepPoint(
             cell.variant.dataset,
@@ -70,12 +71,12 @@ def sweep_points(results: Results) -> list[SweepPoint]:
 
 
 def window_points(points: Iterable[SweepPoint]) -> list[SweepPoint]:
-    """Return the raw similarities at the default cap: what the window is judged by."""
+    """Return the points with raw similarities and the default cap, which differ in the window."""
     return [point for point in points if not point.zscore and point.tau == DEFAULT_TAU]
 
 
 def tau_points(points: Iterable[SweepPoint]) -> list[SweepPoint]:
-    """Return the raw similarities at the default window, on variants that have more rows than the smallest cap."""
+    """Return the points with raw similarities and the default window, on variants larger than the smallest cap."""
     points = list(points)
     smallest = min((point.tau for point in points), default=0)
     return [p for p in points if not p.zscore and p.window == DEFAULT_WINDOW and p.size > smallest]
@@ -85,7 +86,7 @@ Key = Callable[[SweepPoint], Hashable]
 
 
 def grouped(points: Iterable[SweepPoint], key: Key) -> dict[Hashable, list[SweepPoint]]:
-    """Return the points with the same key together, keys in order."""
+    """Group points by a key; the keys are sorted."""
     groups: dict[Hashable, list[SweepPoint]] = defaultdict(list)
     for point in points:
         groups[key(point)].append(point)
@@ -94,20 +95,20 @@ def grouped(points: Iterable[SweepPoint], key: Key) -> dict[Hashable, list[Sweep
 
 def mean_error(points: Iterable[SweepPoint]) -> float:
     """Return the mean relative error of k."""
-    return mean(point.error for point in points)
+    return fmean(point.error for point in points)
 
 
 class PairTest(NamedTuple):
-    """Raw against z-scored similarities, setting by setting (Wilcoxon's signed-rank test).
+    """Raw against z-scored similarities at the same settings (Wilcoxon's signed-rank test).
 
     Attributes
     ----------
     raw, zscored : float
         Mean relative error of k.
     n : int
-        Pairs in the test. Caps above the number of rows give one and the same sample, so that they count once.
+        Number of pairs. Caps above the number of rows give the same sample and count once.
     p : float or None
-        None where there are too few pairs.
+        None if there are too few pairs.
     """
 
     raw: float
@@ -117,7 +118,7 @@ class PairTest(NamedTuple):
 
 
 def zscore_test(points: Iterable[SweepPoint]) -> PairTest | None:
-    """Compare z-scored with raw similarities over windows 3 to 7 and all caps, or None without a pair."""
+    """Compare z-scored with raw similarities over windows 3 to 7 and all caps; None if there is no pair."""
     sides: dict[Hashable, dict[bool, SweepPoint]] = defaultdict(dict)
     for point in points:
         if point.window in MODERATE_WINDOWS:
@@ -134,7 +135,7 @@ def zscore_test(points: Iterable[SweepPoint]) -> PairTest | None:
 
 
 def paired_p(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Return the p-value of Wilcoxon's signed-rank test, or None for too few pairs.
+    """Return the p-value of Wilcoxon's signed-rank test, or None if there are too few pairs.
 
     Examples
     --------

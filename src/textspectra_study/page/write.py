@@ -1,4 +1,4 @@
-"""The page of a study: Markdown with figures, one HTML file, and the numbers as CSV."""
+"""Write the page of a study: Markdown with figures, one HTML file, and the numbers as CSV."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from textspectra.errors import UserError
-from textspectra.io.writing import replacing
+from textspectra import UserError
 
 from ..algorithms import TITLES
+from ..files import make_folder, whole_file
 from ..results import METRICS, Cell, Results
 from . import sections_estimate as estimate
 from . import sections_run as run
@@ -18,7 +18,7 @@ from . import sections_scores as scores
 from .blocks import Block, Figures, Heading
 from .claims import judge_by
 from .drawing import MARK
-from .evidence import Evidence
+from .findings import Findings
 from .render import FIGURES, to_html, to_markdown
 from .statistics import score
 
@@ -28,12 +28,12 @@ OUTPUTS = (INDEX, README, RESULTS, RESOURCES)
 
 
 def page_blocks(results: Results) -> list[Block]:
-    """Return what the page says, in the paper's order.
+    """Return the content of the page, in the paper's order.
 
     Parameters
     ----------
     results : Results
-        Complete or not.
+        They may be incomplete.
 
     Examples
     --------
@@ -41,48 +41,48 @@ def page_blocks(results: Results) -> list[Block]:
     >>> page_blocks(Results(Manifest((), (), (), 0), [], 0))[0]
     Heading(level=1, text='The paper’s experiments, run again')
     """
-    evidence = Evidence(results)
-    claims = judge_by(evidence)
+    findings = Findings(results)
+    claims = judge_by(findings)
     return [
-        *run.summary(evidence, claims),
+        *run.summary(findings, claims),
         *run.claims_table(claims),
-        *estimate.datasets(evidence),
-        *estimate.spectrum(evidence),
-        *estimate.window(evidence),
-        *estimate.tau(evidence),
-        *estimate.zscore(evidence),
-        *scores.overall(evidence),
-        *scores.ranks(evidence),
-        *scores.correlation(evidence),
-        *scores.found_k(evidence),
-        *scores.sizes(evidence),
-        *scores.profiles(evidence),
-        *run.without_numbers(evidence),
-        *run.resources(evidence),
-        *run.again(evidence),
+        *estimate.datasets(findings),
+        *estimate.spectrum(findings),
+        *estimate.window(findings),
+        *estimate.tau(findings),
+        *estimate.zscore(findings),
+        *scores.overall(findings),
+        *scores.ranks(findings),
+        *scores.correlation(findings),
+        *scores.found_k(findings),
+        *scores.sizes(findings),
+        *scores.profiles(findings),
+        *run.without_numbers(findings),
+        *run.resources(findings),
+        *run.again(findings),
     ]
 
 
 def write_page(results: Results, folder: Path) -> list[Path]:
     """Write the page of a study, which may be incomplete.
 
-    Each file appears complete or not at all, and an older one stays until then.
+    Each file appears complete or not at all; an older file stays until then.
 
     Parameters
     ----------
     results : Results
     folder : Path
-        Made where it does not exist.
+        It is made if it does not exist.
 
     Returns
     -------
     list of Path
-        What was written, the HTML page first.
+        The files, the HTML page first.
 
     Raises
     ------
     UserError
-        If the folder cannot be made or written to, or has other pictures under the names of ours.
+        If the folder cannot be made or written to, or holds other pictures with the names of ours.
 
     Examples
     --------
@@ -107,16 +107,13 @@ def write_page(results: Results, folder: Path) -> list[Path]:
         folder / RESOURCES: resources_csv(results),
         **pictures,
     }
-    try:
-        (folder / FIGURES).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"The folder {folder} cannot be made: {error.strerror}.") from error
+    make_folder(folder / FIGURES)
     there = {path: _is_ours(path) for path in (folder / FIGURES).glob("*.svg")}
     foreign = [path for path, ours in there.items() if path in pictures and not ours]
     if foreign:
-        raise UserError(f"{foreign[0]} is there already and is not a figure of a study; choose another folder.")
-    for path, content in reversed(contents.items()):  # the page comes last, when all that it links to is there
-        with replacing(path) as stream:
+        raise UserError(f"{foreign[0]} exists and is not a figure of a study; choose another folder.")
+    for path, content in reversed(contents.items()):  # the page comes last, when all files it links to exist
+        with whole_file(path) as stream:
             stream.write(content.encode("utf-8"))
     for path, ours in there.items():
         if ours and path not in pictures:
@@ -130,7 +127,7 @@ def _is_ours(path: Path) -> bool:
 
 
 def results_csv(results: Results) -> str:
-    """Return every cell of an algorithm as CSV; the same for the same seed.
+    """Return the cells of all algorithms as CSV; the same seed gives the same bytes.
 
     Examples
     --------
@@ -149,7 +146,7 @@ def _result_row(cell: Cell) -> list[object]:
 
 
 def resources_csv(results: Results) -> str:
-    """Return run time and peak memory of every cell as CSV."""
+    """Return run time and peak memory of all cells as CSV."""
     header = ("dataset", "kind", "size", "model", "task", "status", "seconds", "peak_mb")
     rows = (
         [*cell.variant[:3], cell.model, cell.task, cell.status, f"{cell.seconds:.3f}", f"{cell.peak_mb:.1f}"]

@@ -113,9 +113,7 @@ def map_rows(function: Callable[..., Any], *arrays: Any, dtype: type = np.intp, 
         from . import distributed
 
         return distributed.map_rows(function, arrays, dtype=dtype)
-    return local.fold_blocks(
-        lambda *block: Folded((), function(*block)), arrays, combine=lambda one, other: (), n_jobs=n_jobs
-    ).per_row
+    return local.map_rows(function, arrays, n_jobs=n_jobs)
 
 
 def align(values: Any, like: Any) -> Any:
@@ -144,9 +142,9 @@ def as_given(array: Any, like: Any) -> Any:
     """
     if not is_dask(array):
         return array
-    from . import distributed
+    from . import chunks
 
-    return distributed.as_given(array, like)
+    return chunks.as_given(array, like)
 
 
 def keep(array: Any) -> Any:

@@ -66,6 +66,20 @@ def fold_blocks(
     return Folded(total, None if per_row[0] is None else np.concatenate(per_row))
 
 
+def map_rows(
+    function: Callable[..., Any], arrays: Sequence[Any], *, n_jobs: int | None = None, first_row: int = 0
+) -> NDArray[Any]:
+    """Return ``function(first_row, *parts)`` of all blocks, joined: one entry per row."""
+
+    def on_block(*block: Any) -> Folded:
+        return Folded((), function(*block))
+
+    mapped: NDArray[Any] = fold_blocks(
+        on_block, arrays, combine=lambda one, other: (), n_jobs=n_jobs, first_row=first_row
+    ).per_row
+    return mapped
+
+
 def n_rows(arrays: Sequence[Any]) -> int:
     """Return the length that aligned arrays share; some of them may be None."""
     return next(len(array) for array in arrays if array is not None)

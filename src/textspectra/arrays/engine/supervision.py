@@ -1,93 +1,97 @@
-"""Work handed to Dask: whoever its scheduler is, and what to say when its workers are gone or not like us."""
+"""Run tasks on Dask, and report in plain words if workers are lost or run another version of textspectra."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for_any
 from contextlib import suppress
 from typing import Any
 
 import dask
-import dask.threaded
-from dask.base import get_scheduler
+from dask.delayed import Delayed
 from threadpoolctl import threadpool_limits
 
 from ...errors import UserError
 
 PATIENCE = 30.0
-"""Seconds without a single worker after which a run is given up."""
+"""A run is given up after this many seconds without a worker."""
 
 POLL = 0.5
-"""Seconds between two looks at the workers while a run waits."""
+"""Seconds between two checks of the workers during a run."""
 
 
 def active_client() -> Any:
-    """Return the distributed client that Dask would use now, or None where it would work in this process."""
+    """Return the distributed client that Dask would use now, or None if it would work in this process."""
     if "distributed" not in sys.modules:
         return None
     from distributed import Client
 
-    client = getattr(get_scheduler(), "__self__", None)
-    return client if isinstance(client, Client) else None
+    scheduler = dask.config.get("scheduler", None)
+    if isinstance(scheduler, Client):
+        return scheduler
+    if scheduler not in (None, "dask.distributed", "distributed"):
+        return None
+    try:
+        return Client.current()
+    except ValueError:  # there is no client
+        return None
 
 
-def compute(
-    graph: Mapping[Any, Any], keys: Sequence[Any], *, tell: Callable[[int, int], None] | None = None
-) -> list[Any]:
-    """Return the results of some tasks of a graph, from whatever scheduler Dask is set to.
+def compute(tasks: Sequence[Delayed], *, progress: Callable[[int, int], None] | None = None) -> list[Any]:
+    """Return the results of tasks, from whatever scheduler Dask is set to.
 
-    Where that is a cluster, `tell` is called with the number of tasks that are done, and of all.
+    On a cluster, `progress` is called with the number of finished tasks and of all tasks.
 
     Examples
     --------
-    >>> compute({"two": 2, "eight": (pow, "two", 3)}, ["eight"])
+    >>> compute([dask.delayed(pow)(2, 3)])
     [8]
     """
-    return compute_and_keep(graph, keys, [], tell=tell)[0]
+    return compute_and_keep(tasks, [], progress=progress)[0]
 
 
 def compute_and_keep(
-    graph: Mapping[Any, Any],
-    keys: Sequence[Any],
-    kept: Sequence[Any],
-    *,
-    tell: Callable[[int, int], None] | None = None,
-) -> tuple[list[Any], dict[Any, Any]]:
-    """Return the results of some tasks, and a graph of others whose results stay where the work is done.
+    tasks: Sequence[Delayed], kept: Sequence[Delayed], *, progress: Callable[[int, int], None] | None = None
+) -> tuple[list[Any], list[Delayed]]:
+    """Return the results of some tasks, and other tasks as delayed values whose results stay on the workers.
 
     Examples
     --------
-    >>> compute_and_keep({"two": 2, "eight": (pow, "two", 3)}, ["eight"], ["two"])
-    ([8], {'two': 2})
+    >>> results, kept = compute_and_keep([dask.delayed(pow)(2, 3)], [dask.delayed(pow)(2, 4)])
+    >>> results, kept[0].compute()
+    ([8], 16)
     """
     client = active_client()
     if client is None:
         with threadpool_limits(1, user_api="blas"):
-            results = list((get_scheduler() or dask.threaded.get)(graph, [*keys, *kept]))
-        return results[: len(keys)], dict(zip(kept, results[len(keys) :], strict=True))
+            started = dask.persist(*tasks, *kept)
+            return list(dask.compute(*started[: len(tasks)])), list(started[len(tasks) :])
+    from distributed import futures_of
+
     # Centres of some megabytes in a graph are sent once, and survive the loss of a worker: no reason to warn.
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
-        futures = client.get(dict(graph), [*keys, *kept], sync=False)
+        started = client.persist([*tasks, *kept])
+    futures = futures_of(started)
     with ThreadPoolExecutor(1) as waiter:
         try:
-            outcome = waiter.submit(_finished, client, futures[: len(keys)], futures[len(keys) :])
-            _watch(client, outcome, futures, tell)
-            return outcome.result(), dict(zip(kept, futures[len(keys) :], strict=True))
+            outcome = waiter.submit(_finished, client, futures[: len(tasks)], futures[len(tasks) :])
+            _watch(client, outcome, futures, progress)
+            return outcome.result(), list(started[len(tasks) :])
         except BaseException as error:
-            with suppress(Exception):  # a scheduler that is gone has nothing to cancel
+            with suppress(Exception):  # a lost scheduler has nothing to cancel
                 client.cancel(futures)
-            told = explained(error)
-            if told is None:
+            fault = cluster_fault(error)
+            if fault is None:
                 raise
-            raise told from error
+            raise fault from error
 
 
 def _finished(client: Any, wanted: list[Any], kept: list[Any]) -> list[Any]:
-    """Wait until all is done, and return the results that are wanted here."""
+    """Wait until all tasks are finished, and return the results that are needed here."""
     from distributed import wait
 
     results = list(client.gather(wanted))
@@ -99,15 +103,17 @@ def _finished(client: Any, wanted: list[Any], kept: list[Any]) -> list[Any]:
     return results
 
 
-def _watch(client: Any, outcome: Future[Any], futures: Sequence[Any], tell: Callable[[int, int], None] | None) -> None:
-    """Return once there is an outcome; give up where there has been no worker for a while.
+def _watch(
+    client: Any, outcome: Future[Any], futures: Sequence[Any], progress: Callable[[int, int], None] | None
+) -> None:
+    """Return once there is an outcome; give up if there is no worker for PATIENCE seconds.
 
-    Dask itself waits for ever, also for results that were there and were lost with their worker.
+    Dask itself waits for ever, also for results that were lost with their worker.
     """
     last_seen = time.monotonic()
     while not wait_for_any([outcome], timeout=POLL).done:
-        if tell is not None:
-            tell(sum(future.status == "finished" for future in futures), len(futures))
+        if progress is not None:
+            progress(sum(future.status == "finished" for future in futures), len(futures))
         now = time.monotonic()
         if client.scheduler_info()["workers"]:
             last_seen = now
@@ -119,13 +125,13 @@ def _watch(client: Any, outcome: Future[Any], futures: Sequence[Any], tell: Call
 
 
 def n_threads() -> int:
-    """Return how many tasks can run at a time; very many where that is not known yet."""
+    """Return how many tasks can run at a time; a large number if no worker has arrived yet."""
     client = active_client()
     return os.cpu_count() or 1 if client is None else sum(client.nthreads().values()) or 2**20
 
 
 def kept_by_workers(collection: Any) -> bool:
-    """Say whether a collection rests on results that workers of a cluster keep."""
+    """Return whether a collection depends on results that the workers of a cluster keep."""
     if "distributed" not in sys.modules:
         return False
     from distributed import futures_of
@@ -133,8 +139,8 @@ def kept_by_workers(collection: Any) -> bool:
     return bool(futures_of(collection))
 
 
-def explained(error: BaseException) -> UserError | None:
-    """Return what to tell a person about an error that comes from Dask itself; None for any other."""
+def cluster_fault(error: BaseException) -> UserError | None:
+    """Return the message for an error of the cluster itself, or None for any other error."""
     from distributed import KilledWorker
     from distributed.comm import CommClosedError
 
@@ -155,7 +161,7 @@ def explained(error: BaseException) -> UserError | None:
 
 
 def check_workers() -> None:
-    """Raise where a worker of the active cluster has no textspectra, or another version of it."""
+    """Raise an error if a worker of the active cluster has no textspectra, or another version of it."""
     client = active_client()
     if client is None:
         return
@@ -174,7 +180,7 @@ def check_workers() -> None:
         if isinstance(theirs, OSError):
             continue  # it has just died; Dask gives its work to others
         if isinstance(theirs, Exception):
-            raise UserError(f"The Dask worker {worker} cannot import textspectra ({theirs}); mend its installation.")
+            raise UserError(f"The Dask worker {worker} cannot import textspectra ({theirs}); fix its installation.")
         if not theirs:
             raise UserError(
                 f"The Dask worker {worker} does not have textspectra; install version {ours} on every worker."

@@ -1,5 +1,5 @@
 """Texts in many files: embedded, grouped and written file by file, here or on the workers of a Dask cluster."""
 
-from .run import DatasetClustering, cluster_files
+from .run import ClusteredFiles, cluster_files
 
-__all__ = ["DatasetClustering", "cluster_files"]
+__all__ = ["ClusteredFiles", "cluster_files"]

@@ -1,9 +1,10 @@
-"""What is done with one file of a data set, wherever that is; every step leaves a file, whole or not at all."""
+"""What is done with one file of many, by whichever process; every step leaves a complete file or none."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,15 +15,28 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays.rows import cosines_to_centers, nonzero_rows, scaled_rows
-from ...embedding import Backend, embed_texts, load_backend
+from ...arrays.rows import cosines_to_centers, scaled_rows
+from ...atomic import replacing_file
+from ...embedding import Backend, load_backend
 from ...errors import NoRowsError, UserError
-from ...io import TableFormat, TextTable, cluster_columns, list_column, read_table, with_columns, write_table
-from ...io.writing import replacing
+from ...io import (
+    TextTable,
+    cluster_columns,
+    column_values,
+    format_from_name,
+    list_column,
+    name_parts,
+    read_table,
+    with_columns,
+    write_table,
+)
+from ...io.source import open_file
+from ..corpus import Corpus
+from ..embedded import embed_corpus
 
 
 class File(NamedTuple):
-    """A file of the data set: its number among them, its path, and its size and time when the run began."""
+    """A file of the input: its position among them, its path, and its size and time when the run began."""
 
     number: int
     path: str
@@ -30,15 +44,15 @@ class File(NamedTuple):
 
     @staticmethod
     def at(number: int, path: str) -> File:
-        """Return what a file is now."""
+        """Describe a file as it is now."""
         return File(number, str(Path(path).absolute()), _state(path))
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a run does to every file, and where it keeps what is finished.
+    """What a run does to every file, and the folder where it keeps what is finished.
 
-    `settings` are those of the model, in letters; a worker that has another one under the same name must not go on.
+    `settings` are those of the model, as JSON; a worker that has another model under the same name must not go on.
     """
 
     work: Path
@@ -48,134 +62,161 @@ class Job:
     settings: str
     embeddings: str | None
     cache: bool
-    seed: int
+    truth: str | None
+    spreadsheet_safe: bool
 
     def embedded(self, what: str, file: File) -> Path:
         """Return where something about the vectors of a file is kept, as long as neither it nor the model changes."""
         decisive = [*file[1:], self.text_column, self.encoding, self.embeddings or [self.model, self.settings]]
         return self.work / f"{hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:24]}-{what}"
 
-    def labels(self, file: File) -> Path:
-        """Return where the clusters of a file are kept."""
-        return self.work / f"labels-{file.number:05d}.npy"
-
-    def output(self, file: File) -> Path:
-        """Return where a file is written with its new columns, until all of them are."""
-        return self.table / f"part-{file.number:05d}.parquet"
+    def grouped(self, what: str, file: File | None = None) -> Path:
+        """Return where something about the groups of a file, or of all files, is kept during a run."""
+        return self.work / (f"{what}.npy" if file is None else f"{what}-{file.number:05d}.npy")
 
     @property
-    def table(self) -> Path:
-        """Return the folder of the outputs."""
-        return self.work / "table"
+    def tables(self) -> Path:
+        """Return the folder in which the output tables wait until all of them are complete."""
+        return self.work / "tables"
 
 
 class Embedded(NamedTuple):
-    """What is known of a file once its texts have vectors."""
+    """What is known of a file once its texts have vectors.
+
+    Attributes
+    ----------
+    rows, blank : int
+        Rows of the file, and those without text.
+    usable : int
+        Distinct texts that the model could represent.
+    dimension : int
+        Length of a vector.
+    name : str
+        The name of the output table.
+    """
 
     rows: int
     blank: int
     usable: int
     dimension: int
-
-
-class Sampled(NamedTuple):
-    """Some rows of a file: where they stand in a random order of all, their clusters, texts and vectors."""
-
-    order: NDArray[np.float64]
-    labels: NDArray[np.intp]
-    texts: list[str]
-    vectors: NDArray[np.float32]
+    name: str
 
 
 @lru_cache(maxsize=1)
-def _backend(name: str, settings: str) -> Backend:
-    # Loading a model takes longer than most partitions do; a worker does it once.
-    backend = load_backend(name)
-    if settings_of(backend) != settings:
-        raise UserError(f"The model {name} of a worker is not the one of the process that it works for.")
-    return backend
+def _encoder(name: str, settings: str) -> Backend:
+    # Loading a model takes longer than most files do, so a worker does it once.
+    encoder = load_backend(name)
+    if settings_of(encoder) != settings:
+        raise UserError(f"The model {name} on a worker is not the one of the process that started the run.")
+    return encoder
 
 
-def settings_of(backend: Backend) -> str:
-    """Return what a model's vectors depend on, in letters."""
-    return json.dumps(dict(backend.settings), sort_keys=True)
+def settings_of(encoder: Backend) -> str:
+    """Return what the vectors of a model depend on, as JSON."""
+    return json.dumps(dict(encoder.settings), sort_keys=True)
 
 
 def embed_partition(job: Job, file: File) -> Embedded:
-    """Give the texts of a file vectors, unless that was done before."""
+    """Give the distinct texts of a file vectors, unless that was done before."""
     done = job.embedded("done.json", file)
     if done.exists():
         return Embedded(**json.loads(done.read_text()))
     try:
         found = _embed(job, file)
     except NoRowsError:
-        found = Embedded(0, 0, 0, 0)
-    with replacing(done) as stream:
-        stream.write(json.dumps(found._asdict()).encode())
+        found = Embedded(0, 0, 0, 0, "")
+    with replacing_file(done) as temporary:
+        temporary.write_text(json.dumps(found._asdict()))
     return found
 
 
 def _embed(job: Job, file: File) -> Embedded:
     with _named_in_errors(file):
         table = _read(job, file)
-        texts = table.texts()
-        if job.embeddings is None:
-            vectors: NDArray[Any] = embed_texts(texts, _backend(job.model, job.settings), cache=job.cache)
-        else:
-            vectors = list_column(table.table, job.embeddings)
-        written = np.array([bool(text.strip()) for text in texts])
-        usable = np.flatnonzero(written & nonzero_rows(vectors))
-        kept = np.asarray(vectors[usable], np.float32)
-        scaled_rows(kept, first_row=usable)  # a row that cannot be used is told while its file is known
-    save_array(job.embedded("usable.npy", file), usable)
-    save_array(job.embedded("vectors.npy", file), kept)
-    return Embedded(len(texts), int((~written).sum()), len(usable), vectors.shape[1])
+        corpus = Corpus.from_texts(table.texts())
+        given = None if job.embeddings is None else list_column(table.table, job.embeddings)
+        encoder = None if given is not None else _encoder(job.model, job.settings)
+        texts = embed_corpus(corpus, encoder, given, cache=job.cache)
+        vectors = np.asarray(texts.vectors, np.float32)
+        # A row that cannot be used is reported here, where its file is known.
+        scaled_rows(vectors, first_row=corpus.first_rows[texts.counting])
+    arrays: dict[str, NDArray[Any]] = {
+        "codes": corpus.codes, "counts": corpus.counts, "digests": _digests(corpus.distinct),
+        "usable": texts.counting, "vectors": vectors,
+    }  # fmt: skip
+    for name, array in arrays.items():
+        save_array(job.embedded(f"{name}.npy", file), array)
+    blank = int((corpus.codes < 0).sum())
+    return Embedded(len(corpus.rows), blank, len(vectors), vectors.shape[1], "".join(name_parts(file.path, table)))
 
 
-def load_vectors(job: Job, file: File) -> NDArray[np.float32]:
-    """Return the vectors of a file as a memory map."""
+def _digests(texts: list[str]) -> NDArray[np.uint8]:
+    digests = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts)
+    return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 16)
+
+
+def load_own_vectors(job: Job, file: File) -> NDArray[np.float32]:
+    """Return the vectors of the texts that occur in this file first; a memory map if that is all of them."""
     vectors: NDArray[np.float32] = np.load(job.embedded("vectors.npy", file), mmap_mode="r")
-    return vectors
+    own = np.load(job.grouped("own", file))
+    return vectors if len(own) == len(vectors) else vectors[own]
 
 
-def save_labels(job: Job, file: File, labels: NDArray[np.intp]) -> None:
-    """Keep the clusters of the rows of a file that have one; what was written of others is no longer true."""
-    path = job.labels(file)
-    if path.exists() and np.array_equal(np.load(path), labels):
-        return
-    job.output(file).unlink(missing_ok=True)
-    save_array(path, labels)
+def save_groups(job: Job, file: File, labels: NDArray[np.intp], *, centers: NDArray[np.float32]) -> None:
+    """Keep the clusters of the texts that occur in this file first, and their similarity to the centre."""
+    save_array(job.grouped("labels", file), labels.astype(np.int32))
+    similarity = cosines_to_centers(load_own_vectors(job, file), labels, centers, n_jobs=1)
+    save_array(job.grouped("similarity", file), similarity)
 
 
-def sample_partition(job: Job, file: File, share: NDArray[np.float64]) -> Sampled:
-    """Draw a share of the rows of each cluster; which ones depends on the seed and the file's number alone."""
-    labels = np.load(job.labels(file))
-    order = np.random.default_rng([job.seed, file.number]).random(len(labels)) / share[labels]
-    chosen = np.flatnonzero(order < 1)
-    texts = _read(job, file).texts()
-    usable = np.load(job.embedded("usable.npy", file))
-    vectors = np.array(load_vectors(job, file)[chosen])
-    return Sampled(order[chosen], labels[chosen], [texts[row] for row in usable[chosen]], vectors)
+class Sampled(NamedTuple):
+    """Some texts of a file, with their vectors and their true classes (None without ground truth)."""
+
+    texts: list[str]
+    vectors: NDArray[np.float32]
+    truth: list[Any] | None
 
 
-def write_partition(job: Job, file: File, *, names: list[str], centers: NDArray[np.float32]) -> None:
-    """Write a file again, with the columns cluster, cluster_name and similarity."""
-    target = job.output(file)
+def sample_partition(job: Job, file: File, chosen: NDArray[np.intp]) -> Sampled:
+    """Return some of the texts that occur in this file first, by their positions among these."""
+    table = _read(job, file)
+    corpus = Corpus.from_texts(table.texts())
+    positions = np.load(job.embedded("usable.npy", file))[np.load(job.grouped("own", file))[chosen]]
+    truth = column_values(table.table, job.truth) if job.truth else None
+    return Sampled(
+        [corpus.distinct[position] for position in positions],
+        np.asarray(load_own_vectors(job, file)[chosen]),
+        None if truth is None else [truth[row] for row in corpus.first_rows[positions]],
+    )
+
+
+def write_partition(job: Job, file: File, name: str, *, names: list[str]) -> None:
+    """Write the table of a file again, with the columns cluster, cluster_name and similarity."""
+    target = job.tables / name
     if target.exists():
         return
     table = _read(job, file)
-    usable, labels = np.load(job.embedded("usable.npy", file)), np.load(job.labels(file))
-    cosines = cosines_to_centers(load_vectors(job, file), labels, centers, n_jobs=1)
-    n = len(table.table)
-    cluster, similarity = np.full(n, -1), np.zeros(n)
-    cluster[usable], similarity[usable] = labels, cosines
-    labelled, _ = with_columns(table.table, cluster_columns(cluster, names, similarity))
-    write_table(labelled, target, format=TableFormat.PARQUET, overwrite=True)
+    rows_of_texts = np.append(np.load(job.grouped("rows", file)), -1)[np.load(job.embedded("codes.npy", file))]
+    grouped = rows_of_texts >= 0
+    labels, similarity = np.full(len(grouped), -1), np.zeros(len(grouped))
+    labels[grouped] = np.load(job.grouped("labels"), mmap_mode="r")[rows_of_texts[grouped]]
+    similarity[grouped] = np.load(job.grouped("similarity"), mmap_mode="r")[rows_of_texts[grouped]]
+    labelled, _ = with_columns(table.table, cluster_columns(labels, names, similarity))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    form, compression = format_from_name(target)
+    write_table(
+        labelled,
+        target,
+        format=form or table.format,
+        compression=compression,
+        spreadsheet_safe=job.spreadsheet_safe,
+        delimiter=table.delimiter,
+    )
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:
     """Write an array; the file is complete or not there."""
-    with replacing(path) as stream:
+    with replacing_file(path) as temporary, temporary.open("wb") as stream:
         np.save(stream, array, allow_pickle=False)
 
 
@@ -188,7 +229,8 @@ def _read(job: Job, file: File) -> TextTable:
 
 
 def _state(path: str) -> tuple[int, int]:
-    found = Path(path).stat()
+    with open_file(Path(path)) as file:
+        found = os.fstat(file.fileno())
     return found.st_size, found.st_mtime_ns
 
 

@@ -1,84 +1,81 @@
-"""The walk through a data set: embed every file, group all rows, describe the groups, write every file."""
+"""Many files as one input: embed every file, group all texts, describe the groups, write every table."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ... import __version__
+from ...atomic import move_folder
 from ...embedding import DEFAULT_MODEL, load_backend
 from ...errors import NoRowsError, UserError
 from ...estimators import AutoAgglomerative, AutoKMeans
-from ...estimators.base import AutoClusterer, label_sizes
 from ...io import TextTable, read_table
-from ...topics.describe import Topic, describe_clusters
+from ..corpus import Corpus
+from ..embedded import EmbeddedTexts
+from ..pipeline import Algorithm, check_algorithm, describe_clustering, fit_groups, recipe_of
+from ..result import TextClustering
+from .distinct import DistinctTexts, find_distinct
 from .partition import (
     Embedded,
     File,
     Job,
-    Sampled,
     embed_partition,
-    load_vectors,
+    load_own_vectors,
     sample_partition,
-    save_labels,
+    save_array,
+    save_groups,
     settings_of,
     write_partition,
 )
 from .workers import Workers
 
-DESCRIBED_ROWS = 20_000
-"""Rows from which keywords and typical texts are taken, in all; at least DESCRIBED_LEAST for each cluster."""
+RESULT_TEXTS = 100_000
+"""Distinct texts in the result. If there are more, they are a random sample of about this size."""
 
-DESCRIBED_LEAST = 20
+RESULT_LEAST = 100
+"""Texts of each cluster in such a sample, or all that it has."""
+
+MANIFEST = ".textspectra.json"
+"""The file in an output folder that lists the tables, so that nothing else is ever overwritten."""
 
 Progress = Callable[[str, int, int], None]
+Refine = Callable[[TextClustering, "list[Any] | None"], TextClustering]
 
 
-@dataclass(frozen=True)
-class DatasetClustering:
-    """What came out for a data set.
+class ClusteredFiles(NamedTuple):
+    """What a run over many files produced.
 
     Attributes
     ----------
+    result : TextClustering
+        Over the distinct texts of all files, or a sample of them.
     folder : Path
-        The Parquet files, one for each file of the input that has rows, with its number in the order of their names.
+        The output tables.
     text_column : str
-        Where the texts were found.
-    rows, blank, unknown : int
-        Rows in all, rows without text, and rows that the model could not represent.
-    model : AutoClusterer
-        The clusterer, fitted; its labels are not kept.
-    topics : tuple of Topic
-        Name, size and keywords of each cluster; `representatives` are positions in `texts`.
-    texts : list of str
-        The sample of texts that the topics were taken from.
+        The column that holds the texts.
     reused : int
         Files that an earlier, interrupted run had embedded already.
     """
 
+    result: TextClustering
     folder: Path
     text_column: str
-    rows: int
-    blank: int
-    unknown: int
-    model: AutoClusterer
-    topics: tuple[Topic, ...]
-    texts: list[str]
     reused: int
 
 
 def cluster_files(
-    files: list[str],
+    files: Sequence[str],
     folder: Path,
     *,
     scheduler: str | None = None,
@@ -86,37 +83,44 @@ def cluster_files(
     encoding: str | None = None,
     model: str = DEFAULT_MODEL,
     embeddings: str | None = None,
-    algorithm: Literal["kmeans", "hac"] = "kmeans",
+    algorithm: Algorithm = "kmeans",
     n_clusters: int | Literal["auto"] = "auto",
     seed: int = 0,
     cache: bool = True,
+    truth: str | None = None,
+    spreadsheet_safe: bool = False,
     overwrite: bool = False,
+    refine: Refine | None = None,
     progress: Progress | None = None,
-) -> DatasetClustering:
+) -> ClusteredFiles:
     r"""Group the texts of many files together, which need not fit into memory.
 
-    Each file that has rows becomes one Parquet file with the columns cluster, cluster_name and similarity. What is
-    finished is kept beside `folder` until all is, so a run that was stopped goes on where it was.
+    It is the same job as :func:`cluster_texts` over the texts of all files, in their order, with the same answer.
+    Each file that has rows becomes a table of the same format with the columns cluster, cluster_name and similarity.
+    Finished steps are kept beside `folder` until all is done, so a run that was stopped goes on where it was.
 
     Parameters
     ----------
-    files : list of str
-        Tables of the same kind, at least one.
+    files : sequence of str
+        Tables with the same text column, at least one.
     folder : Path
-        Where the Parquet files go; it appears when it is complete.
+        Where the tables go; it appears when it is complete.
     scheduler : str, optional
         The address of a Dask scheduler whose workers do the work and see the same files, or "local" for workers on
         this machine. Without it, this process goes through the files and keeps vectors in memory maps.
-    text_column, encoding, model, embeddings, algorithm, n_clusters, seed, cache
+    text_column, encoding, model, embeddings, algorithm, n_clusters, seed, cache, truth, spreadsheet_safe
         As for ``textspectra cluster``; `embeddings` is a column of lists of numbers.
     overwrite : bool, default=False
         Replace a folder that an earlier run wrote.
+    refine : callable, optional
+        Called as ``refine(result, truth)`` before the tables are written, with the true class of each distinct text
+        or None. It returns the result to write, for example with other names.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
     Returns
     -------
-    DatasetClustering
+    ClusteredFiles
 
     Examples
     --------
@@ -126,49 +130,52 @@ def cluster_files(
     ...     for name, text in (("a", "my parcel is late"), ("b", "reset my password")):
     ...         written = Path(place, f"{name}.txt").write_text(f"{text}\n{text} please\n")
     ...     found = cluster_files(matching_files(f"{place}/*.txt"), Path(place, "out"), n_clusters=2)
-    ...     found.rows, sorted(path.name for path in found.folder.iterdir())
-    (4, ['part-00000.parquet', 'part-00001.parquet'])
+    ...     found.result.totals.rows, sorted(path.name for path in found.folder.glob("*"))
+    (4, ['.textspectra.json', 'a.csv', 'b.csv'])
     """
+    check_algorithm(algorithm)
     tell: Progress = progress or (lambda stage, done, total: None)
     folder_free(folder, overwrite=overwrite)
     given = _without_own(files, folder)
     first = _first_table(given, text_column, encoding)
-    if Path(model).is_dir():  # as seen from here, wherever a worker is
+    if Path(model).is_dir():  # relative to this process, not to a worker
         model = str(Path(model).absolute())
-    settings = "" if embeddings else settings_of(load_backend(model))
+    encoder = None if embeddings else load_backend(model)
     work = folder.with_name(f".{folder.name}-work").absolute()
-    job = Job(work, first.text_column, encoding, model, settings, embeddings, cache, seed)
-    job.table.mkdir(parents=True, exist_ok=True)
+    settings = settings_of(encoder) if encoder else ""
+    job = Job(work, first.text_column, encoding, model, settings, embeddings, cache, truth, spreadsheet_safe)
+    job.tables.mkdir(parents=True, exist_ok=True)
     every = [File.at(number, name) for number, name in enumerate(given)]
     reused = sum(job.embedded("done.json", file).exists() for file in every)
     with Workers.at(scheduler) as workers:
-        embedded = workers.each(
-            embed_partition, [(job, file) for file in every], lambda *done: tell("embedding", *done)
-        )
+        tasks = [(job, file) for file in every]
+        embedded = workers.each(embed_partition, tasks, lambda *done: tell("embedding", *done))
         found = {file: one for file, one in zip(every, embedded, strict=True) if one.rows}
         _check_same_length(found)
         tell("grouping", 0, 1)
-        fitted = _fit(
-            {"kmeans": AutoKMeans, "hac": AutoAgglomerative}[algorithm](n_clusters, random_state=seed),
-            job,
-            found,
-            workers,
-        )
+        texts = find_distinct(job, list(found), list(found.values()))
+        fitted, labels = _group(job, found, texts, workers, algorithm, n_clusters, seed)
         tell("describing", 0, 1)
-        topics, texts = _describe(job, found, fitted, workers)
-        names = [topic.name for topic in topics]
-        _forget_other_parts(job, list(found), names, fitted.cluster_centers_)
-        write = partial(write_partition, names=names, centers=fitted.cluster_centers_)
-        workers.each(write, [(job, file) for file in found], lambda *done: tell("writing", *done))
-    _put_in_place(job, folder, {job.output(file) for file in found})
-    rows, blank, usable = (sum(getattr(one, name) for one in found.values()) for name in ("rows", "blank", "usable"))
-    return DatasetClustering(
-        folder, first.text_column, rows, blank, rows - blank - usable, fitted, topics, texts, reused
-    )
+        sample, rows, classes = _sample(job, list(found), texts, labels, workers, seed)
+        recipe = recipe_of(encoder, algorithm, n_clusters, seed)
+        result = describe_clustering(
+            sample,
+            labels[rows].astype(np.intp),
+            fitted,
+            leaves=getattr(fitted, "leaves_", None) if len(rows) == len(labels) else None,
+            totals=texts.totals,
+            encoder=encoder,
+            recipe=recipe,
+        )
+        result = refine(result, classes) if refine else result
+        _write(job, found, result, workers, tell)
+    move_folder(job.tables, folder)
+    shutil.rmtree(job.work, ignore_errors=True)
+    return ClusteredFiles(result, folder, first.text_column, reused)
 
 
 def folder_free(folder: Path, *, overwrite: bool) -> None:
-    """Raise if the output cannot take its place because something is there already.
+    """Raise if the output folder holds something that must stay.
 
     Examples
     --------
@@ -178,11 +185,14 @@ def folder_free(folder: Path, *, overwrite: bool) -> None:
         return
     if not overwrite:
         raise UserError(f"'{folder}' exists already; use --overwrite or another --out")
-    if not folder.is_dir() or any(path.suffix != ".parquet" for path in folder.iterdir()):
-        raise UserError(f"'{folder}' holds something else than the files of an earlier run; it is not overwritten.")
+    there = {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
+    with suppress(OSError, ValueError, TypeError):
+        there -= {MANIFEST, *json.loads((folder / MANIFEST).read_text())}
+    if there or not folder.is_dir():
+        raise UserError(f"'{folder}' holds files that no earlier run wrote; it is not overwritten.")
 
 
-def _without_own(files: list[str], folder: Path) -> list[str]:
+def _without_own(files: Sequence[str], folder: Path) -> list[str]:
     """Leave out what an earlier run wrote to the same place, which a wide pattern matches too."""
     others = [name for name in files if folder.absolute() not in Path(name).absolute().parents]
     if not others:
@@ -190,7 +200,7 @@ def _without_own(files: list[str], folder: Path) -> list[str]:
     return others
 
 
-def _first_table(files: list[str], text_column: str | None, encoding: str | None) -> TextTable:
+def _first_table(files: Sequence[str], text_column: str | None, encoding: str | None) -> TextTable:
     for name in files:
         with suppress(NoRowsError):
             return read_table(name, text_column=text_column, encoding=encoding)
@@ -198,61 +208,104 @@ def _first_table(files: list[str], text_column: str | None, encoding: str | None
 
 
 def _check_same_length(found: Mapping[File, Embedded]) -> None:
-    first = min(found)
-    for file, one in found.items():
-        if one.dimension != found[first].dimension:
+    with_vectors = [(file, one) for file, one in found.items() if one.usable]
+    if not with_vectors:
+        raise UserError("None of the texts could be represented; all are blank or unknown to the model.")
+    first, expected = with_vectors[0]
+    for file, one in with_vectors:
+        if one.dimension != expected.dimension:
             raise UserError(
                 f"'{file.path}' has vectors of {one.dimension} numbers, but those of '{first.path}' have "
-                f"{found[first].dimension}; they must be equally long."
+                f"{expected.dimension}; they must be equally long."
             )
-    if not sum(one.usable for one in found.values()):
-        raise UserError("None of the texts could be represented; all are blank or unknown to the model.")
 
 
-def _fit(estimator: AutoClusterer, job: Job, found: Mapping[File, Embedded], workers: Workers) -> AutoClusterer:
-    """Group all rows, and keep the labels of each file."""
-    parts = [(load_vectors, (job, file), (one.usable, one.dimension)) for file, one in found.items()]
-    fitted = estimator.fit(workers.rows(parts, job.work))
-    workers.save_parts(save_labels, job, fitted.labels_, {file: one.usable for file, one in found.items()})
-    return fitted
+def _group(
+    job: Job, files: Mapping[File, Embedded], texts: DistinctTexts, workers: Workers, algorithm: Algorithm,
+    n_clusters: int | Literal["auto"], seed: int,
+) -> tuple[AutoKMeans | AutoAgglomerative, NDArray[np.int32]]:  # fmt: skip
+    """Group all texts that count, and keep the label and the similarity of each where every worker finds it."""
+    sizes = {file: int(size) for file, size in zip(files, np.diff(texts.starts), strict=True) if size}
+    dimension = next(files[file].dimension for file in sizes)
+    X = workers.rows([(load_own_vectors, (job, file), (size, dimension)) for file, size in sizes.items()], job.work)
+    fitted = fit_groups(X, texts.counts.astype(float), algorithm, n_clusters, seed)
+    workers.save_parts(partial(save_groups, centers=fitted.cluster_centers_), job, fitted.labels_[: len(X)], sizes)
+    for what in ("labels", "similarity"):
+        save_array(job.grouped(what), np.concatenate([np.load(job.grouped(what, file)) for file in sizes]))
+    return fitted, np.load(job.grouped("labels"))
 
 
-def _describe(
-    job: Job, files: Iterable[File], fitted: AutoClusterer, workers: Workers
-) -> tuple[tuple[Topic, ...], list[str]]:
-    """Name the clusters from a sample of their texts, and count all of their rows."""
-    sizes = label_sizes(fitted.labels_, fitted.n_clusters_)
-    wanted = max(DESCRIBED_LEAST, DESCRIBED_ROWS // len(sizes))
-    # Twice as many as wanted, so that there are enough by chance; of those, the first in the random order are taken.
-    share = np.minimum(1.0, 2 * wanted / sizes)
-    parts: list[Sampled] = workers.each(sample_partition, [(job, file, share) for file in files])
-    order, labels = (np.concatenate(column) for column in list(zip(*parts, strict=True))[:2])
-    vectors, texts = np.concatenate([part.vectors for part in parts]), [text for part in parts for text in part.texts]
-    kept = np.sort(np.concatenate([_first(np.flatnonzero(labels == k), order, wanted) for k in range(len(sizes))]))
-    some = [texts[row] for row in kept]
-    topics = describe_clusters(some, vectors[kept], labels[kept])
-    return tuple(replace(topic, size=int(sizes[topic.label])) for topic in topics), some
+def _sample(
+    job: Job, files: Sequence[File], texts: DistinctTexts, labels: NDArray[np.int32], workers: Workers, seed: int
+) -> tuple[EmbeddedTexts, NDArray[np.intp], list[Any] | None]:
+    """Bring the texts here, or a sample of them: with their vectors, their positions and their true classes."""
+    rows = np.arange(len(labels))
+    if len(labels) > RESULT_TEXTS:
+        sizes = np.bincount(labels)
+        share = np.maximum(RESULT_TEXTS / len(labels), RESULT_LEAST / sizes)
+        rows = np.flatnonzero(np.random.default_rng(seed).random(len(labels)) < share[labels])
+    cuts = np.searchsorted(rows, texts.starts)
+    tasks = [
+        (job, file, rows[low:high] - start)
+        for file, start, low, high in zip(files, texts.starts[:-1], cuts[:-1], cuts[1:], strict=True)
+        if high > low
+    ]
+    parts = workers.each(sample_partition, tasks)
+    counts = counts_of_sample(texts.counts, labels, rows)
+    corpus = Corpus.from_counts([text for part in parts for text in part.texts], counts)
+    classes = None if job.truth is None else [value for part in parts for value in part.truth]
+    return EmbeddedTexts(corpus, np.concatenate([part.vectors for part in parts])), rows, classes
 
 
-def _first(rows: NDArray[np.intp], order: NDArray[np.float64], n: int) -> NDArray[np.intp]:
-    return rows[np.argsort(order[rows], kind="stable")[:n]]
+def counts_of_sample(counts: NDArray[np.intp], labels: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return how many rows each sampled text stands for, so that every cluster keeps its number of rows.
+
+    Examples
+    --------
+    >>> counts_of_sample(np.array([3, 1, 1, 5]), np.array([0, 0, 0, 1]), np.array([1, 2, 3]))
+    array([3, 2, 5])
+    """
+    group = labels[rows]
+    scale = np.bincount(labels, counts) / np.maximum(np.bincount(group, counts[rows], labels.max() + 1), 1)
+    scaled: NDArray[np.intp] = np.floor(counts[rows] * scale[group]).astype(np.intp)
+    first = np.unique(group, return_index=True)[1]
+    scaled[first] += (np.bincount(labels, counts) - np.bincount(group, scaled)).round().astype(np.intp)
+    return scaled
 
 
-def _forget_other_parts(job: Job, files: list[File], names: list[str], centers: NDArray[np.float32]) -> None:
-    """Remove what an earlier run wrote, unless this one would write the same."""
-    decisive = json.dumps([__version__, files, job.text_column, job.encoding, names]).encode() + centers.tobytes()
-    digest = hashlib.sha256(decisive).hexdigest()
-    mark = job.work / "written.txt"
-    if not mark.exists() or mark.read_text() != digest:
-        for path in job.table.iterdir():
-            path.unlink()
-        mark.write_text(digest)
-
-
-def _put_in_place(job: Job, folder: Path, parts: Set[Path]) -> None:
-    for path in set(job.table.iterdir()) - parts:  # half-written by a process that was killed
+def _write(job: Job, files: Mapping[File, Embedded], result: TextClustering, workers: Workers, tell: Progress) -> None:
+    outputs = _output_names(files)
+    names = [topic.name for topic in result.topics]
+    _forget_other_tables(job, outputs, names)
+    tasks = [(job, file, name) for file, name in outputs.items()]
+    workers.each(partial(write_partition, names=names), tasks, lambda *done: tell("writing", *done))
+    for path in job.tables.rglob(".textspectra-*"):  # half-written by a process that was killed
         path.unlink()
-    if folder.exists():
-        folder.replace(job.work / "replaced")
-    job.table.replace(folder)
-    shutil.rmtree(job.work, ignore_errors=True)
+    (job.tables / MANIFEST).write_text(json.dumps(list(outputs.values())))
+
+
+def _output_names(files: Mapping[File, Embedded]) -> dict[File, str]:
+    """Return the name of each output, in folders as those of the input; two of the same name get numbers."""
+    parents = {file: Path(file.path).parent for file in files}
+    common = os.path.commonpath(parents.values())
+    names: dict[File, str] = {}
+    for file, one in files.items():
+        name = parents[file].relative_to(common) / one.name
+        number = 2
+        while str(name) in names.values():
+            name, number = name.with_name(f"{number}-{one.name}"), number + 1
+        names[file] = str(name)
+    return names
+
+
+def _forget_other_tables(job: Job, outputs: Mapping[File, str], names: list[str]) -> None:
+    """Remove what an earlier run wrote, unless this one would write the same."""
+    decisive = json.dumps([__version__, list(outputs.items()), names, vars(job)], default=str)
+    digest = hashlib.sha256(decisive.encode())
+    for what in ("labels", "similarity"):
+        digest.update(job.grouped(what).read_bytes())
+    mark = job.work / "written.txt"
+    if not mark.exists() or mark.read_text() != digest.hexdigest():
+        shutil.rmtree(job.tables)
+        job.tables.mkdir()
+        mark.write_text(digest.hexdigest())

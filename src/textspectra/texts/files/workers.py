@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ...atomic import replacing_file
 from ...errors import UserError
-from ...io.writing import replacing
 from ...validation import require
 
 CONNECT_SECONDS = 20
@@ -73,7 +73,8 @@ class Workers:
         """Return the rows of all parts, each given by a function that loads it, its arguments and its shape."""
         shape = sum(rows for _, _, (rows, _) in parts), parts[0][2][1]
         joined = work / "vectors.npy"
-        with replacing(joined) as stream:  # not through a memory map, which a full disk would end without a word
+        # Not through a memory map: a full disk would kill the process without a word.
+        with replacing_file(joined) as temporary, temporary.open("wb") as stream:
             header = {"descr": "<f4", "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_1_0(stream, header)
             for load, arguments, _ in parts:

@@ -1,4 +1,4 @@
-"""All statistics of a study, each worked out once, when it is first asked for."""
+"""All statistics of a study, each computed once, on first use."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from .sweeps import PairTest, SweepPoint, sweep_points, tau_points, window_point
 from .wording import count, listing
 
 
-class Evidence:
-    """What the claims are judged by and the page shows.
+class Findings:
+    """The statistics that the page shows and by which claims are judged.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Evidence:
     Examples
     --------
     >>> from textspectra_study.results import Manifest
-    >>> Evidence(Results(Manifest((), (), (), 0), [], 0)).comparisons["ari"].p is None
+    >>> Findings(Results(Manifest((), (), (), 0), [], 0)).comparisons["ari"].p is None
     True
     """
 
@@ -41,22 +41,23 @@ class Evidence:
         self.titles = {facts.name: facts.title for facts in results.manifest.datasets}
 
     def title(self, dataset: str) -> str:
-        """Return what a set is called for people."""
+        """Return the title of a dataset."""
         return self.titles.get(dataset, dataset)
 
     def ok(self, *tasks: str) -> list[Cell]:
-        """Return the cells of some tasks that have values."""
+        """Return the cells of some tasks, if they have values."""
         return [cell for cell in self.results.of(*tasks) if cell.ok]
 
     def basis(self, used: Iterable[tuple[str, str]], n: int, noun: str, plural: str | None = None) -> str:
-        """Say on what sets and models something rests.
+        """Name the datasets and models behind a number.
 
         Parameters
         ----------
         used : iterable of (dataset, model)
         n : int
-            How many of what `noun` names.
+            The number of cells, blocks or pairs.
         noun, plural : str
+            What `n` counts.
         """
         pairs = set(used)
         manifest = self.results.manifest
@@ -65,62 +66,62 @@ class Evidence:
         missing = [facts.title for facts in manifest.datasets if facts.title not in sets]
         which = listing(sets)
         if len(sets) > 2 and len(missing) < 2:
-            which = f"all sets but {missing[0]}" if missing else f"all {len(sets)} sets"
+            which = f"all datasets but {missing[0]}" if missing else f"all {len(sets)} datasets"
         return f"{which}; {listing(models)} ({count(n, noun, plural)})"
 
     @cached_property
     def blocks(self) -> list[Block]:
-        """Return the cells of the algorithms, one block for each variant and model."""
+        """Return the cells of the algorithms, one block per variant and model."""
         return blocks_of(self.results)
 
     @cached_property
     def complete_blocks(self) -> list[Block]:
-        """Return the blocks in which all of the paper's six came to their end."""
+        """Return the blocks in which all of the paper's six algorithms have numbers."""
         return [block for block in self.blocks if is_complete(block)]
 
     @cached_property
     def comparisons(self) -> dict[str, Comparison]:
-        """Return Friedman and Nemenyi for each metric."""
+        """Return the tests of Friedman and Nemenyi for each metric."""
         return {metric: compare(self.blocks, metric) for metric in METRICS}
 
     @cached_property
     def correlations_of_six(self) -> dict[tuple[str, str], Correlation]:
-        """Return Spearman over the cells of the paper's six."""
+        """Return Spearman correlations over the cells of the paper's six algorithms."""
         return correlations(self.results.of(*PAPERS_SIX))
 
     @cached_property
     def correlations_of_all(self) -> dict[tuple[str, str], Correlation]:
-        """Return Spearman over the cells of all algorithms."""
+        """Return Spearman correlations over the cells of all algorithms."""
         return correlations(self.results.of(*TITLES))
 
     @cached_property
     def size_tests(self) -> list[SizeTest]:
-        """Return Kruskal-Wallis of the estimated k over sizes."""
+        """Return Kruskal-Wallis tests of the estimated k over sample sizes."""
         return size_tests(self.results)
 
     @cached_property
     def sweep(self) -> list[SweepPoint]:
-        """Return all settings of the paper's estimate that were tried."""
+        """Return the paper's estimate at all settings."""
         return sweep_points(self.results)
 
     @cached_property
     def window_sweep(self) -> list[SweepPoint]:
-        """Return the settings that differ in the window."""
+        """Return the estimates that differ in the window only."""
         return window_points(self.sweep)
 
     @cached_property
     def tau_sweep(self) -> list[SweepPoint]:
-        """Return the settings that differ in the cap."""
+        """Return the estimates that differ in the sample cap only."""
         return tau_points(self.sweep)
 
     @cached_property
     def zscore_overall(self) -> PairTest | None:
-        """Return z-scored against raw similarities over all sets."""
+        """Return the test of z-scored against raw similarities on all datasets."""
         return zscore_test(self.sweep)
 
     @cached_property
     def zscore_by_dataset(self) -> dict[str, PairTest]:
-        """Return the same for each set."""
+        """Return the same test for each dataset."""
         found = {name: zscore_test(p for p in self.sweep if p.dataset == name) for name in self.titles}
         return {name: test for name, test in found.items() if test is not None}
 
@@ -130,7 +131,7 @@ class Evidence:
         return self.ok("profile-hac", "profile-kmeans")
 
     def estimated_k(self, profile: Cell) -> int | None:
-        """Return the paper's estimate for the variant and model of a profile, or None where it is not finished."""
+        """Return the paper's estimate for the variant and model of a profile, or None if that cell has no numbers."""
         found = [
             cell for cell in self.ok("kmeans_kest") if (cell.variant, cell.model) == (profile.variant, profile.model)
         ]

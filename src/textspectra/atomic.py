@@ -1,0 +1,160 @@
+"""Files and folders that appear complete or not at all: written under another name, then renamed."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from .errors import UserError
+
+
+@contextmanager
+def replacing_file(path: Path) -> Iterator[Path]:
+    """Yield an empty temporary file beside `path`, which is renamed to `path` at the end.
+
+    If the body of the ``with`` statement fails, the temporary file is removed, and an older file at `path` stays. The
+    new file gets the permissions of the older one, or those of any new file. A symbolic link stays a link. Several
+    files of an :class:`contextlib.ExitStack` are renamed together, after all of them have been written.
+
+    Parameters
+    ----------
+    path : Path
+        The folder that it lies in must exist.
+
+    Yields
+    ------
+    Path
+        Exists already, and has the same suffix as `path`.
+
+    Raises
+    ------
+    UserError
+        Instead of any OSError, also one in the body.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.txt")
+    ...     with replacing_file(path) as temporary:
+    ...         written = temporary.write_text("half")
+    ...         too_early = path.exists()
+    ...     too_early, path.read_text()
+    (False, 'half')
+    """
+    target = path.resolve()
+    temporary = _beside(target)
+    try:
+        with _user_errors(path):
+            temporary.touch(exist_ok=False)
+            mode = (target if target.exists() else temporary).stat().st_mode
+            yield temporary
+            with temporary.open("rb+") as written:
+                os.fsync(written.fileno())
+            temporary.chmod(mode)
+            temporary.replace(target)
+    finally:
+        with suppress(OSError):  # there is nothing to remove where the folder does not exist
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(folder: Path) -> Iterator[Path]:
+    """Yield an empty temporary folder beside `folder`, which is renamed to `folder` at the end.
+
+    If the body of the ``with`` statement fails, the temporary folder is removed, and an older one stays.
+    The files in it get the permissions of any new file.
+
+    Parameters
+    ----------
+    folder : Path
+        Missing parents are created. An older folder there is removed at the end, with all that it holds.
+
+    Yields
+    ------
+    Path
+
+    Raises
+    ------
+    UserError
+        Instead of any OSError, also one in the body.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as parent:
+    ...     folder = Path(parent, "model")
+    ...     with replacing_folder(folder) as temporary:
+    ...         written = (temporary / "a.txt").write_text("half")
+    ...         too_early = folder.exists()
+    ...     too_early, [path.name for path in folder.iterdir()]
+    (False, ['a.txt'])
+    """
+    temporary = _beside(folder.resolve())
+    try:
+        with _user_errors(folder):
+            temporary.mkdir(parents=True)
+            yield temporary
+            mode = temporary.stat().st_mode & 0o666
+            for path in temporary.rglob("*"):
+                if path.is_file():
+                    path.chmod(mode)
+        move_folder(temporary, folder)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def move_folder(source: Path, folder: Path) -> None:
+    """Rename `source` to `folder`; an older `folder` is removed, or put back if that fails.
+
+    Parameters
+    ----------
+    source : Path
+        On the same disk as `folder`.
+    folder : Path
+        A folder cannot be replaced in one step: an older one is first renamed to a hidden name beside it.
+
+    Raises
+    ------
+    UserError
+        Instead of any OSError.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as parent:
+    ...     Path(parent, "new").mkdir()
+    ...     Path(parent, "model").mkdir()
+    ...     move_folder(Path(parent, "new"), Path(parent, "model"))
+    ...     [path.name for path in Path(parent).iterdir()]
+    ['model']
+    """
+    target = folder.resolve()
+    aside = _beside(target)
+    with _user_errors(folder):
+        if not target.exists():
+            source.rename(target)
+            return
+        target.rename(aside)
+        try:
+            source.rename(target)
+        except BaseException:
+            aside.rename(target)
+            raise
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _beside(target: Path) -> Path:
+    return target.with_name(f".textspectra-{secrets.token_hex(8)}{target.suffix}")
+
+
+@contextmanager
+def _user_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"'{path}' cannot be written: {error.strerror or 'the disk may be full'}") from error

@@ -1,0 +1,79 @@
+"""K centres for K-Means, trained on a sample of the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arrays.engine import count_draws
+from ..arrays.rows import unit_rows
+from .lloyd import MAX_PASSES, train_centers
+from .tree import ward_tree, weighted_means
+
+SEED_ROWS = 2000
+"""The Ward tree of this many rows, cut at k, gives the first centres."""
+
+TRAINING_ROWS = 2**16
+"""Centres are trained on this many rows, or on ROWS_PER_CENTER for each centre if that is more."""
+
+ROWS_PER_CENTER = 16
+
+
+def training_size(k: int) -> int:
+    """Return the number of rows on which `k` centres are trained.
+
+    Examples
+    --------
+    >>> training_size(10), training_size(10_000)
+    (65536, 160000)
+    """
+    return max(TRAINING_ROWS, ROWS_PER_CENTER * k)
+
+
+def sample_centers(
+    X: Any,
+    weights: Any,
+    k: int,
+    rng: np.random.Generator,
+    *,
+    max_passes: int = MAX_PASSES,
+    n_jobs: int | None = None,
+) -> NDArray[np.float32]:
+    """Train `k` centres on a random sample of the rows that count, or on all of them if there are few.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sample_centers(np.eye(3), np.array([1.0, 0.0, 1.0]), 1, np.random.default_rng(0))
+    array([[0.5, 0. , 0.5]], dtype=float32)
+    """
+    draws = count_draws([X, weights], None if weights is None else weights > 0)
+    _, units, weight = training_rows(draws, _draw(int(draws.totals[0]), training_size(k), rng))
+    if k > SEED_ROWS // 2:
+        centers = units[_draw(len(units), k, rng)]
+    else:
+        seeds = _draw(len(units), SEED_ROWS, rng)
+        k = min(k, len(seeds))
+        centers = weighted_means(units[seeds], weight[seeds], ward_tree(units[seeds], weight[seeds]).cut(k), k)
+    return train_centers(units, weight, centers, max_passes=max_passes, n_jobs=n_jobs)
+
+
+def _draw(n: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    return np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False, shuffle=False))
+
+
+def training_rows(
+    draws: Any, positions: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.float32], NDArray[np.float64]]:
+    """Fetch rows by their positions: their numbers, the rows scaled to length 1, and their weights.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> training_rows(count_draws([np.array([[3.0, 0.0], [0.0, 2.0]]), None]), np.array([1]))
+    (array([1]), array([[0., 1.]], dtype=float32), array([1.]))
+    """
+    rows, part, weight = draws.take(0, positions)
+    return rows, unit_rows(part, first_row=rows), np.ones(len(rows)) if weight is None else weight

@@ -1,0 +1,156 @@
+"""Data frames of pandas, polars, pyarrow and others: the texts in them, and columns added to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pyarrow as pa
+
+from ..errors import NoRowsError
+from .columns import check_text_column, choose_text_column
+from .formats import TableFormat
+from .jsonlines import build_column
+from .table import TextTable, refuse_duplicates
+
+if TYPE_CHECKING:
+    from narwhals import Series
+    from narwhals.typing import IntoDataFrame
+
+Frame = TypeVar("Frame", bound="IntoDataFrame")
+
+
+def is_data_frame(data: object) -> bool:
+    """Tell data frames, and tables of pyarrow, from other data; one that is read later (lazy) is a data frame, too.
+
+    Examples
+    --------
+    >>> import polars
+    >>> is_data_frame(polars.DataFrame()), is_data_frame(polars.Series()), is_data_frame(["text"])
+    (True, False, False)
+    """
+    from narwhals import dependencies
+
+    tests = (dependencies.is_into_dataframe, dependencies.is_polars_lazyframe, dependencies.is_dask_dataframe)
+    return any(test(data) for test in tests)
+
+
+def as_table(data: IntoDataFrame, text_column: str | None = None) -> TextTable:
+    """Find the texts in a data frame.
+
+    Parameters
+    ----------
+    data : data frame
+        Of pandas, polars or any other library that narwhals reads without delay, or a pyarrow Table.
+    text_column : str, optional
+        The column that holds the texts; by default :func:`choose_text_column` decides.
+
+    Returns
+    -------
+    TextTable
+        With an Arrow copy of all columns, without the index of pandas. Columns whose values fit no Arrow type become
+        JSON. To add columns to `data` and leave its values as they are, use :func:`with_columns`.
+
+    Raises
+    ------
+    UserError
+        Where the column is not obvious or does not exist, two columns have the same name, or there are no rows.
+    TypeError
+        Where `data` is something else.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> found = as_table(pandas.DataFrame({"id": [7, 8], "message": ["hello", None]}))
+    >>> found.text_column, found.texts()
+    ('message', ['hello', ''])
+    """
+    table = data if isinstance(data, pa.Table) else _arrow_table(data)
+    refuse_duplicates(table.column_names, "the data frame")
+    if not table.num_rows:
+        raise NoRowsError("the data frame has no rows")
+    option = "text_column="
+    if text_column is None:
+        return TextTable(table, choose_text_column(table, option=option), TableFormat.PARQUET)
+    return TextTable(table, check_text_column(table, text_column, option=option), TableFormat.PARQUET)
+
+
+def with_columns(table: Frame, columns: Mapping[str, Any]) -> tuple[Frame, dict[str, str]]:
+    """Append columns; a name that is taken gets ``_2``, ``_3`` and so on.
+
+    Parameters
+    ----------
+    table : pyarrow.Table or another data frame
+        It is not changed.
+    columns : mapping of str to array-like
+        The values of each new column, one per row.
+
+    Returns
+    -------
+    table : data frame of the same library
+        The new columns are at the end. The others, and the index of pandas, are as they were.
+    names : dict of str to str
+        The name that each column got.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table, names = with_columns(pa.table({"text": ["a", "b"], "cluster": ["x", "y"]}), {"cluster": [0, 1]})
+    >>> table.column_names, names
+    (['text', 'cluster', 'cluster_2'], {'cluster': 'cluster_2'})
+    """
+    import narwhals
+
+    frame = narwhals.from_native(table, eager_only=True)
+    taken = set(frame.columns)
+    names: dict[str, str] = {}
+    added = []
+    for wanted, values in columns.items():
+        if len(values) != len(frame):
+            raise ValueError(
+                f"the column {wanted!r} has {len(values):,} values but the table has {len(frame):,} rows; they must "
+                "be equally many."
+            )
+        names[wanted] = free_name(wanted, taken)
+        taken.add(names[wanted])
+        added.append(narwhals.new_series(names[wanted], values, backend=frame.implementation))
+    return frame.with_columns(*added).to_native(), names
+
+
+def free_name(wanted: str, taken: set[str]) -> str:
+    """Return `wanted`, with a number behind it where it is taken.
+
+    Examples
+    --------
+    >>> free_name("cluster", {"text", "cluster", "cluster_2"})
+    'cluster_3'
+    """
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    return name
+
+
+def _arrow_table(data: Any) -> pa.Table:
+    import narwhals
+    from narwhals.dependencies import is_into_dataframe
+
+    if not is_into_dataframe(data):
+        raise TypeError(
+            f"a data frame of pandas, polars or pyarrow is needed, but this is a {type(data).__qualname__}."
+        )
+    names = [str(name) for name in data.columns]
+    refuse_duplicates(names, "the data frame")
+    frame = narwhals.from_native(data, eager_only=True)
+    built = [_arrow_column(name, series) for name, series in zip(names, frame.iter_columns(), strict=True)]
+    return pa.Table.from_arrays([array for _, array in built], schema=pa.schema([field for field, _ in built]))
+
+
+def _arrow_column(name: str, series: Series[Any]) -> tuple[pa.Field, pa.Array]:
+    try:
+        array = series.to_arrow()
+    except (pa.ArrowException, UnicodeEncodeError):
+        missing = series.is_null().to_list()
+        values = [None if gap else value for value, gap in zip(series.to_list(), missing, strict=True)]
+        return build_column(name, values)
+    return pa.field(name, array.type), array

@@ -1,0 +1,161 @@
+"""What a run produced: texts, their groups, and views of them by row and by group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..embedding import Backend
+from ..granularity.estimate import KEstimate
+from ..io import is_data_frame, with_columns
+from ..metrics.cohesion import CohesionReport
+from ..topics.describe import Topic
+from .corpus import Corpus, Totals
+from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
+from .frames import library_of, new_frame
+from .hierarchy import Hierarchy
+
+
+@dataclass(frozen=True, eq=False)
+class ClusteredTexts:
+    """Texts, their groups, and how good the grouping is: the data of a :class:`TextClustering`.
+
+    The attributes are described there.
+    """
+
+    corpus: Corpus
+    totals: Totals
+    distinct_labels: NDArray[np.intp]
+    distinct_similarity: NDArray[np.float32]
+    centers: NDArray[np.float32]
+    topics: tuple[Topic, ...]
+    cohesion: CohesionReport | None
+    k_estimate: KEstimate | None
+    algorithm: str
+    source: EmbeddingSource
+    hierarchy: Hierarchy | None = None
+    recipe: dict[str, str] = field(default_factory=dict)
+    encoder: Backend | None = None
+    known_embeddings: NDArray[Any] | None = None
+    frame: Any = None
+
+    def __repr__(self) -> str:
+        score = f", Cohesion Ratio {self.cohesion.ratio:.2f}" if self.cohesion else ""
+        groups = "group" if self.n_clusters == 1 else "groups"
+        return f"{self.totals.rows:,} texts in {self.n_clusters} {groups}{score}"
+
+    def __len__(self) -> int:
+        return len(self.corpus.rows)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.topics)
+
+    @property
+    def labels(self) -> NDArray[np.intp]:
+        """The cluster of each row; -1 for a blank text or one that the model could not represent."""
+        return self.corpus.spread(self.distinct_labels, -1)
+
+    @property
+    def similarity(self) -> NDArray[np.float32]:
+        """Cosine of each row with the centre of its cluster; NaN if it has no cluster."""
+        return self.corpus.spread(self.distinct_similarity, np.nan)
+
+    @property
+    def names(self) -> list[str | None]:
+        """The name of the cluster of each row; None if it has no cluster."""
+        names = [*(topic.name for topic in self.topics), None]
+        return [names[label] for label in self.labels]
+
+    def embeddings(self) -> NDArray[Any]:
+        """Return the embedding of each row, from memory, the cache or the model; zeros for a blank text.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(["a", "b", "a"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2)
+        >>> result.embeddings().shape
+        (3, 2)
+        """
+        return self.embedded().vectors_of_rows()
+
+    def embedded(self) -> EmbeddedTexts:
+        """Return the distinct texts with their vectors, from memory, the cache or the model.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(["a", "b", "a"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2)
+        >>> result.embedded().X.shape
+        (2, 2)
+        """
+        if self.known_embeddings is not None:
+            return EmbeddedTexts(self.corpus, self.known_embeddings)
+        return embed_corpus(self.corpus, self.load_encoder())
+
+    def to_frame(self) -> Any:
+        """Return a data frame with one row per text.
+
+        A data frame that was given comes back with the columns cluster, cluster_name and similarity. For other
+        texts it also has the column text, and is of the library of the series that was given; otherwise of
+        pandas, polars or pyarrow, the first of them that is installed.
+
+        Examples
+        --------
+        >>> import pandas, textspectra as ts
+        >>> tickets = pandas.DataFrame({"id": [7, 8, 9], "text": ["a b c", "a b d", "x y z"]})
+        >>> result = ts.cluster_texts(tickets, embeddings=[[1, 0], [0.9, 0.1], [0, 1]], n_clusters=2)
+        >>> result.to_frame()[["id", "cluster"]].values.tolist()
+        [[7, 0], [8, 0], [9, 1]]
+        """
+        columns = {"cluster": self.labels, "cluster_name": self.names, "similarity": self.similarity}
+        if is_data_frame(self.frame):
+            return with_columns(self.frame, columns)[0]
+        frame = new_frame({"text": self.corpus.rows, **columns}, like=self.frame)
+        if library_of(self.frame) == "pandas":
+            frame.index = self.frame.index
+        return frame
+
+    def topics_frame(self) -> Any:
+        """Return a data frame with one row per group.
+
+        Its columns are cluster, name, size, share (of all rows in a group), cohesion, keywords and typical_texts.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(["a b", "x y", "a b"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2)
+        >>> result.topics_frame()["typical_texts"].tolist()
+        [['a b'], ['x y']]
+        """
+        ratios = {part.label: part.ratio for part in self.cohesion.per_cluster} if self.cohesion else {}
+        columns: dict[str, list[Any]] = {
+            "cluster": [topic.label for topic in self.topics],
+            "name": [topic.name for topic in self.topics],
+            "size": [topic.size for topic in self.topics],
+            "share": [topic.size / self.totals.grouped for topic in self.topics],
+            "cohesion": [ratios.get(topic.label) for topic in self.topics],
+            "keywords": [list(topic.keywords) for topic in self.topics],
+            "typical_texts": [self.typical_texts(topic) for topic in self.topics],
+        }
+        return new_frame(columns, like=self.frame)
+
+    def typical_texts(self, topic: Topic) -> list[str]:
+        """Return the texts that are typical of a group, the most typical first.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
+        >>> result.typical_texts(result.topics[1])
+        ['x y']
+        """
+        return [self.corpus.rows[row] for row in topic.representatives]
+
+    def load_encoder(self) -> Backend:
+        """Return the model that made the embeddings; it is loaded if it is not in memory."""
+        return self.source.load() if self.encoder is None else self.encoder

@@ -1,0 +1,152 @@
+"""Texts with their vectors, and which of them count."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays.rows import nonzero_rows
+from ..embedding import Backend, EmbeddingCache, embed_texts, load_backend
+from ..errors import UserError
+from ..validation import check_embeddings
+from .corpus import Corpus
+
+
+class EmbeddingSource(NamedTuple):
+    """The model that made the embeddings, and its settings; `model` is None if the user gave the embeddings.
+
+    Examples
+    --------
+    >>> EmbeddingSource("wordllama", {"dimension": 256}).model
+    'wordllama'
+    """
+
+    model: str | None
+    settings: dict[str, Any]
+
+    @staticmethod
+    def of(encoder: Backend | None) -> EmbeddingSource:
+        """Describe a model.
+
+        Examples
+        --------
+        >>> EmbeddingSource.of(None)
+        EmbeddingSource(model=None, settings={})
+        """
+        return EmbeddingSource(None, {}) if encoder is None else EmbeddingSource(encoder.name, dict(encoder.settings))
+
+    def load(self) -> Backend:
+        """Load the model; warn if it is not exactly the one that made the embeddings."""
+        if self.model is None:
+            raise UserError(
+                "This clustering was made from given embeddings, which are not saved with it: give embeddings= to "
+                "predict, and to load before you cut or merge."
+            )
+        encoder = load_backend(self.model)
+        if json.dumps(dict(encoder.settings), sort_keys=True) != json.dumps(self.settings, sort_keys=True):
+            warnings.warn(
+                f"{self.model} is not exactly the model that made this clustering (its files or settings differ), so "
+                "texts may land in other clusters than they would have then.",
+                stacklevel=3,
+            )
+        return encoder
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddedTexts:
+    """Distinct texts with a vector each.
+
+    A text counts if the model could represent it: its vector has a value that is not zero. Blank texts are not among
+    the distinct ones, so they never count.
+
+    Attributes
+    ----------
+    corpus : Corpus
+        The texts.
+    X : ndarray of shape (n_distinct, d)
+        The vector of each distinct text.
+
+    Examples
+    --------
+    >>> texts = EmbeddedTexts(Corpus.from_texts(["a", "", "b", "a"]), np.array([[1.0, 2.0], [0.0, 0.0]]))
+    >>> texts.vectors, texts.weights, texts.rows_that_count
+    (array([[1., 2.]]), array([2.]), array([ True, False, False,  True]))
+    """
+
+    corpus: Corpus
+    X: NDArray[Any]
+
+    @cached_property
+    def counting(self) -> NDArray[np.intp]:
+        """Positions of the distinct texts that count."""
+        return np.flatnonzero(nonzero_rows(self.X))
+
+    @property
+    def vectors(self) -> NDArray[Any]:
+        """The vectors of the texts that count; not copied where all of them do."""
+        return self.X if len(self.counting) == len(self.X) else self.X[self.counting]
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """How many rows have each of the texts that count."""
+        return self.corpus.counts[self.counting].astype(float)
+
+    @property
+    def rows_that_count(self) -> NDArray[np.bool_]:
+        """Whether each row has a text that counts."""
+        return self.corpus.spread(self.scatter(np.ones(len(self.counting), bool), False), False)
+
+    def scatter(self, values: NDArray[Any], otherwise: Any) -> NDArray[Any]:
+        """Give each distinct text its value, given those of the texts that count; the others get `otherwise`.
+
+        Examples
+        --------
+        >>> texts = EmbeddedTexts(Corpus.from_texts(["a", "b"]), np.array([[0.0], [1.0]]))
+        >>> texts.scatter(np.array([7]), -1)
+        array([-1,  7])
+        """
+        scattered = np.full(len(self.X), otherwise, values.dtype)
+        scattered[self.counting] = values[: len(self.counting)]
+        return scattered
+
+    def vectors_of_rows(self) -> NDArray[Any]:
+        """Return the vector of each row; rows that do not count have zeros.
+
+        Examples
+        --------
+        >>> EmbeddedTexts(Corpus.from_texts(["a", "", "a"]), np.array([[2.0]])).vectors_of_rows().ravel()
+        array([2., 0., 2.])
+        """
+        return self.corpus.spread(self.X, 0)
+
+
+def embed_corpus(
+    corpus: Corpus,
+    encoder: Backend | None,
+    given: ArrayLike | None = None,
+    *,
+    cache: EmbeddingCache | bool = True,
+    progress: Callable[[int, int], None] | None = None,
+) -> EmbeddedTexts:
+    """Give each distinct text a vector: from `given`, which has one per row, or else from the model.
+
+    Examples
+    --------
+    >>> embed_corpus(Corpus.from_texts(["a", "b", "a"]), None, [[1, 0], [0, 1], [1, 0]]).X.tolist()
+    [[1, 0], [0, 1]]
+    """
+    if given is not None:
+        X = check_embeddings(given, minimum=1)
+        if len(X) != len(corpus.rows):
+            raise UserError(f"There are {len(corpus.rows):,} texts but {len(X):,} rows of embeddings.")
+        return EmbeddedTexts(corpus, X if len(corpus.distinct) == len(X) else X[corpus.first_rows])
+    if encoder is None:
+        raise ValueError("either a model or embeddings are needed")
+    return EmbeddedTexts(corpus, embed_texts(corpus.distinct, encoder, cache=cache, progress=progress))

@@ -1,0 +1,108 @@
+"""Which code decides a cell: the source files that a task's modules import, and a digest of them."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from importlib.util import resolve_name
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1]
+"""The folder that holds both packages."""
+
+PACKAGES = ("textspectra", "textspectra_study")
+"""Imports of other packages are not followed: their versions are part of a cell's key."""
+
+
+@cache
+def code_digest(*modules: str, source: Path = SOURCE) -> str:
+    """Return a digest of some modules and of everything of ours that they import.
+
+    Parameters
+    ----------
+    *modules : str
+    source : Path
+        The folder of the packages.
+
+    Examples
+    --------
+    >>> code_digest("textspectra_study.ablations") == code_digest("textspectra_study.algorithms")
+    False
+    """
+    digest = hashlib.sha256()
+    for name, path in sorted(reached_files(*modules, source=source).items()):
+        digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:32]
+
+
+def reached_files(*modules: str, source: Path = SOURCE) -> dict[str, Path]:
+    """Return the files of some modules, of what they import, and so on, by module name; nothing is executed.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If one of the modules, or one that they import, has no file.
+
+    Examples
+    --------
+    >>> sorted(reached_files("textspectra_study.variants"))
+    ['textspectra_study', 'textspectra_study.results', 'textspectra_study.variants']
+    """
+    found: dict[str, Path] = {}
+    waiting = list(modules)
+    while waiting:
+        name = waiting.pop()
+        if name.partition(".")[0] not in PACKAGES or name in found:
+            continue
+        path = _file(name, source)
+        if path is None:
+            raise ModuleNotFoundError(f"There is no source file of {name} below {source}.", name=name)
+        found[name] = path
+        waiting += [name.rpartition(".")[0], *_imports(name, path, source)]
+    return found
+
+
+def _imports(name: str, path: Path, source: Path) -> Iterator[str]:
+    """Yield the modules that a file imports, in functions too."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    for node in _executable(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name
+                yield from _lazy_names(alias.name, source).values()
+        elif isinstance(node, ast.ImportFrom):
+            base = resolve_name("." * node.level + (node.module or ""), package)
+            yield base
+            lazy = _lazy_names(base, source)
+            for alias in node.names:
+                member = lazy.get(alias.name, f"{base}.{alias.name}")
+                if _file(member, source) is not None:  # otherwise it is a name that the module itself defines
+                    yield member
+
+
+def _executable(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield all nodes below another except those that only type checkers read."""
+    for node in ast.iter_child_nodes(tree):
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not node.orelse):
+            yield node
+            yield from _executable(node)
+
+
+def _lazy_names(package: str, source: Path) -> dict[str, str]:
+    """Return the modules that define the names which a package loads on first use, as its ``__init__.pyi`` says."""
+    stub = source.joinpath(*package.split("."), "__init__.pyi")
+    if not stub.is_file():
+        return {}
+    return {
+        alias.asname or alias.name: resolve_name("." * node.level + (node.module or ""), package)
+        for node in ast.parse(stub.read_bytes()).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def _file(module: str, source: Path) -> Path | None:
+    place = source.joinpath(*module.split("."))
+    return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)

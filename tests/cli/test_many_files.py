@@ -1,0 +1,107 @@
+"""Several files at once, from the outside: the same outputs as for one file."""
+
+import csv
+import json
+
+import pytest
+
+pytest.importorskip("wordllama")
+
+WORDS = ["parcel", "password", "subscription", "refund"]
+
+
+@pytest.fixture
+def months(tmp_path):
+    """Write three CSV files, with a blank text and a text that two files have."""
+    for month, name in enumerate(["july", "august", "september"]):
+        lines = [f"{month}-{i},my {WORDS[i % 4]} has a problem with item {i // 4 + 5 * month}" for i in range(40)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["id,message", *lines, f"{month}-x, ", ""]))
+    return tmp_path
+
+
+def read_csv(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_several_files_have_the_outputs_of_one(run, months):
+    files = ["july.csv", "august.csv", "september.csv"]
+    summary = json.loads(run("cluster", *files, "--clusters", 4, "--json", "--truth", "id").out)
+    name = "july+august+september"
+    expected = {"table": f"{name}.clusters", "model": f"{name}.model", "report": f"{name}.report.html"}
+    assert summary["outputs"] == expected
+    assert summary["texts"] == 123
+    assert summary["blank_texts"] == 3
+    assert summary["distinct_texts"] == 4 * 20
+    tables = {file: read_csv(months / f"{name}.clusters" / file) for file in files}
+    for file, table in tables.items():
+        assert [row["id"] for row in table] == [row["id"] for row in read_csv(months / file)]
+        assert [row["cluster"] == "" for row in table] == [not row["message"].strip() for row in table]
+    labels = {row["message"]: row["cluster"] for table in tables.values() for row in table}
+    assert all(labels[row["message"]] == row["cluster"] for table in tables.values() for row in table)
+    assert (months / f"{name}.report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert (
+        "textspectra cluster july.csv august.csv september.csv"
+        in json.loads((months / f"{name}.model" / "clustering.json").read_text())["recipe"]["command"]
+    )
+    run("predict", f"{name}.model", "july.csv")
+    assert [row["cluster"] for row in read_csv(months / "july.predicted.csv")] == [
+        row["cluster"] for row in tables["july.csv"]
+    ]
+    run("report", f"{name}.model", "--overwrite", "-q")
+
+
+def test_a_pattern_gives_the_answer_of_the_joined_file(run, months):
+    lines = [
+        line
+        for name in ("august", "july", "september")
+        for line in (months / f"{name}.csv").read_text().split("\n")[1:]
+    ]
+    (months / "all.txt").write_text("id,message\n" + "\n".join(line for line in lines if line))
+    (months / "all.txt").rename(months / "all.tsv.csv")
+    one = json.loads(run("cluster", "all.tsv.csv", "--json", "--no-report", "--out", "one").out)
+    many = json.loads(run("cluster", "[ajs]*[yrt].csv", "--json", "--no-report", "--out", "many").out)
+    ours = ("texts", "distinct_texts", "blank_texts", "k", "k_interval", "k_confidence", "k_suggestions", "clusters")
+    assert {name: many[name] for name in ours} == {name: one[name] for name in ours}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["july.csv", "-"], "Standard input (-) cannot be combined with other files."),
+        (["july.csv", "june.csv"], "there is no file 'june.csv'"),
+        (
+            ["july.csv", "august.csv", "--embeddings", "v.npy"],
+            "--embeddings must be a column of each file, but 'v.npy'",
+        ),
+        (["july.csv", "--scheduler", "local"], "--scheduler is for many files"),
+        (["*.txt"], "no file matches '*.txt'"),
+    ],
+)
+def test_mistakes_with_several_files(run, months, arguments, message):
+    assert message in run("cluster", *arguments, code=2).err
+
+
+def test_all_commands_agree_on_the_rows_that_count(run, tmp_path):
+    """A blank text that has a vector counts nowhere."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(5), 40)
+    X = (np.eye(5)[groups] + 0.05 * rng.standard_normal((200, 5))).astype(np.float32)
+    texts = [" " if group == 4 else f"text {row}" for row, group in enumerate(groups)]
+    columns = {"text": texts, "v": X.tolist(), "class": [f"c{group}" for group in groups]}
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    given = ["x.parquet", "--embeddings", "v", "--json"]
+    estimate = json.loads(run("estimate", *given).out)
+    clustered = json.loads(run("cluster", *given, "--no-report").out)
+    scores = json.loads(run("score", *given, "--labels", "class").out)
+    assert estimate["k"] == clustered["k"] == scores["n_clusters"] == 4
+    assert estimate["texts_used"] == scores["n_samples"] == clustered["distinct_texts"] == 160
+    for ours, theirs in (("interval", "k_interval"), ("confidence", "k_confidence"), ("suggestions", "k_suggestions")):
+        assert estimate[ours] == clustered[theirs]
+    run("embed", "x.parquet", "x.npy", "--text-column", "text")
+    zero = ~np.load(tmp_path / "x.npy").any(axis=1)
+    assert zero.tolist() == [not text.strip() for text in texts]

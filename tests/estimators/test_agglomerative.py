@@ -1,0 +1,40 @@
+import numpy as np
+import pytest
+from scipy.cluster.hierarchy import linkage
+from sklearn.cluster import AgglomerativeClustering
+from sklearn.metrics import adjusted_rand_score
+
+import textspectra as ts
+from textspectra.estimators import agglomerative
+
+
+def unit(X):
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+def test_the_tree_is_scipys_and_its_cuts_are_scikit_learns(planted):
+    X, _ = planted(8, 500, noise=0.7)
+    fitted = ts.AutoAgglomerative(random_state=0).fit(X)
+    assert fitted.merge_tree_.linkage == pytest.approx(linkage(unit(X).astype(float), "ward"), abs=1e-5)
+    for k in (1, 2, 7, 30, 499, 500):
+        theirs = AgglomerativeClustering(k, linkage="ward").fit_predict(unit(X))
+        assert adjusted_rand_score(fitted.cut(k), theirs) == 1
+
+
+def test_micro_clusters_give_nearly_the_exact_tree(planted, monkeypatch):
+    X, truth = planted(8, 4000, noise=0.15)
+    monkeypatch.setattr(agglomerative, "EXACT_ROWS", 1000)
+    monkeypatch.setattr(agglomerative, "MICRO_CLUSTERS", 400)
+    fitted = ts.AutoAgglomerative(8, random_state=0).fit(X)
+    assert fitted.merge_tree_.n_leaves <= 400
+    assert adjusted_rand_score(truth, fitted.labels_) > 0.95
+    assert len(set(fitted.cut(100))) == 100
+
+
+def test_rows_without_weight_get_the_nearest_leaf(planted):
+    X, _ = planted(4, 100, noise=0.05)
+    weights = np.ones(100)
+    weights[:10] = 0
+    fitted = ts.AutoAgglomerative(4).fit(X, sample_weight=weights)
+    assert fitted.merge_tree_.n_leaves == 90
+    assert (fitted.labels_ == fitted.predict(X)).all()

@@ -1,0 +1,97 @@
+import inspect
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import textspectra as ts
+from textspectra.granularity.estimate import NAMES, interval_around, suggest
+from textspectra.granularity.reproducible import Agreement
+
+MODELS = pytest.mark.parametrize("model", [ts.AutoKMeans, ts.AutoAgglomerative])
+
+
+@pytest.fixture(scope="module")
+def vague(planted):
+    """Groups so vague that another seed gives another answer."""
+    return planted(6, 300, d=48, noise=0.25)[0]
+
+
+def answer(estimate):
+    return estimate, estimate.suggestions, estimate.replicates.tolist(), estimate.n_samples
+
+
+@MODELS
+@pytest.mark.parametrize(
+    "seed", [lambda: 3, lambda: np.random.RandomState(3), lambda: np.random.default_rng(3)], ids=["int", "old", "new"]
+)
+def test_one_seed_is_one_answer_wherever_it_is_asked(vague, model, seed):
+    expected = ts.estimate_k(vague, random_state=seed())
+    fitted = model(random_state=seed()).fit(vague)
+    assert answer(fitted.k_estimate_) == answer(expected)
+    assert (model(expected.k, random_state=seed()).fit(vague).labels_ == fitted.labels_).all()
+
+
+@MODELS
+def test_one_seed_is_one_answer_for_weighted_rows(vague, model):
+    weights = np.random.default_rng(0).choice([0, 0.4, 1, 2.5], len(vague))
+    expected = ts.estimate_k(vague, sample_weight=weights, random_state=1)
+    assert expected.n_samples == np.ceil(weights).sum()
+    fitted = model(random_state=1).fit(vague, sample_weight=weights)
+    assert answer(fitted.k_estimate_) == answer(expected)
+
+
+def test_a_weight_is_a_number_of_rows(vague):
+    counts = np.random.default_rng(1).integers(0, 4, len(vague))
+    weighted = ts.estimate_k(vague, sample_weight=counts)
+    repeated = ts.estimate_k(np.repeat(vague, counts, axis=0))
+    assert answer(weighted) == answer(repeated)
+
+
+def test_few_rows_that_count_often_are_many_rows(planted):
+    X, _ = planted(4, 20, noise=0.05)
+    assert ts.estimate_k(X).method == "spectral"
+    assert ts.estimate_k(X, sample_weight=np.full(20, 4)).method == "reproducible"
+
+
+def test_the_seed_is_0_unless_another_one_is_given(vague):
+    assert answer(ts.estimate_k(vague)) == answer(ts.estimate_k(vague, random_state=0))
+    assert ts.estimate_k(vague) != ts.estimate_k(vague, random_state=1)
+    for function in (ts.estimate_k, ts.AutoKMeans, ts.AutoAgglomerative, ts.evaluate, ts.cohesion_ratio):
+        assert inspect.signature(function).parameters["random_state"].default == 0
+
+
+def test_no_seed_is_a_random_one(vague):
+    drawn = [ts.estimate_k(vague, method="spectral", max_sample=50, random_state=None) for _ in range(2)]
+    assert answer(drawn[0]) != answer(drawn[1])
+
+
+def test_few_rows_are_read_off_the_spectrum(planted):
+    X, _ = planted(4, 64, noise=0.05)
+    assert ts.estimate_k(X[:63], random_state=0).method == "spectral"
+    assert ts.estimate_k(X, random_state=0).method == "reproducible"
+
+
+curves = st.lists(st.floats(-0.5, 1), min_size=3, max_size=30).map(np.array)
+
+
+@given(curves.filter(lambda score: score.max() > 0), st.data())
+@settings(max_examples=50)
+def test_suggestions_are_ordered_and_apart(score, data):
+    ks = np.arange(2, 2 + len(score))
+    k = data.draw(st.sampled_from(ks.tolist()))
+    found = suggest(Agreement(ks, score, score, score, 0.5), k)
+    names = [one.name for one in found]
+    assert names == [name for name in NAMES if name in names]
+    assert all(2 * low.k <= high.k for low, high in itertools.pairwise(found))
+    assert len({one.k for one in found}) == len(found)
+    assert next(one for one in found if one.name == "suggested").k == k
+
+
+@given(st.integers(2, 500), st.floats(0, 1), st.floats(0, 1))
+def test_the_interval_shrinks_with_confidence(k, one, other):
+    low, high = interval_around(k, min(one, other), 10_000)
+    inner_low, inner_high = interval_around(k, max(one, other), 10_000)
+    assert low <= inner_low <= k <= inner_high <= high

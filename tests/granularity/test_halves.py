@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_mutual_info_score
+
+from textspectra.clustering.tree import ward_tree
+from textspectra.granularity import halves
+from textspectra.granularity.halves import _agreement, _half_centers, half_agreement
+
+
+def groups(k, n, spread, d):
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((k, d))[rng.integers(k, size=n)] + spread * rng.standard_normal((n, d))
+    return (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_halves_agree_on_the_planted_groups_and_on_no_finer_ones():
+    at_5, at_20 = half_agreement(groups(5, 600, 0.1, d=16), np.array([5, 20]), np.random.default_rng(0))
+    assert at_5 == pytest.approx(1)
+    assert at_20 < 0.8
+
+
+def test_the_agreement_is_the_adjusted_mutual_information():
+    rng = np.random.default_rng(0)
+    ours = rng.integers(12, size=4000)
+    theirs = np.where(rng.random(4000) < 0.7, ours, rng.integers(12, size=4000))
+    expected = adjusted_mutual_info_score(ours, theirs)
+    assert _agreement(ours, theirs, 12, rng.permutation(4000)) == pytest.approx(expected, abs=0.01)
+    assert np.isnan(_agreement(ours % 3, theirs, 12, rng.permutation(4000)))
+
+
+def test_first_centres_are_the_means_of_the_ward_clusters(monkeypatch):
+    monkeypatch.setattr(halves, "PASSES", 0)
+    points = groups(4, 90, 0.4, d=5)
+    for k, centers in zip((2, 5, 9), _half_centers(points, np.array([2, 5, 9])), strict=True):
+        labels = ward_tree(points, np.ones(90)).cut(k)
+        sums = np.array([points[labels == label].sum(axis=0) for label in range(k)])
+        expected = sums / np.linalg.norm(sums, axis=1, keepdims=True)
+        assert sorted(map(tuple, centers.round(4))) == sorted(map(tuple, expected.round(4)))

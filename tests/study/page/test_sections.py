@@ -1,0 +1,71 @@
+"""What the sections of the page say."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from study_factory import changed, make_results, with_values
+
+from textspectra_study.algorithms import TITLES
+from textspectra_study.page.blocks import Span, Table
+from textspectra_study.page.claims import judge_claims
+from textspectra_study.page.findings import Findings
+from textspectra_study.page.render import to_markdown
+from textspectra_study.page.sections_estimate import datasets
+from textspectra_study.page.sections_run import again, claims_table, summary, without_numbers
+from textspectra_study.page.sections_scores import overall
+
+
+@pytest.fixture(scope="module")
+def results():
+    return make_results(titles=("BLESS", "Reddit"), models=("wordllama",))
+
+
+def test_an_incomplete_study_says_how_far_it_is(results):
+    half = replace(results, cells=results.cells[: len(results.cells) // 2])
+    said = to_markdown(summary(Findings(half), judge_claims(half)))
+    assert f"{len(half.cells)} of {results.n_planned} cells are finished" in said
+    assert "not complete" not in to_markdown(summary(Findings(results), judge_claims(results)))
+
+
+def test_the_verdict_follows_the_numbers(results):
+    def verdict_of(study):
+        table = next(block for block in claims_table(judge_claims(study)) if isinstance(block, Table))
+        return next(row.cells[1] for row in table.rows if "lower relative error of k" in row.cells[0][0])
+
+    assert verdict_of(results) == Span("holds", "holds")
+    ours = ("kmeans_kest", "hac_kest")
+    worse = changed(results, lambda cell: with_values(cell, k_relative_error=99.0) if cell.task in ours else cell)
+    assert verdict_of(worse) == Span("does not hold", "fails")
+
+
+def test_overall_scores_have_the_papers_row_under_ours_and_mark_the_ends(results):
+    fair, everywhere = (block for block in overall(Findings(results)) if isinstance(block, Table))
+    assert fair.columns == everywhere.columns
+    names = [row.cells[0] for row in everywhere.rows]
+    assert names[:4] == ["HDBSCAN", "in the paper", "OPTICS", "in the paper"]
+    assert [name for name in names if name != "in the paper"] == list(TITLES.values())
+    column = everywhere.columns.index("RE of k")
+    of_paper = [row.cells[column] for row in everywhere.rows if row.from_paper]
+    assert of_paper[4:] == [Span("0.520", "strong"), Span("0.522")]  # the paper prints the second in bold
+    assert of_paper[1] == Span("33.321", "em")
+    ours = {row.cells[0]: row.cells for row in everywhere.rows if not row.from_paper}
+    values = [cell.values["ari"] for cell in results.of("leiden")]
+    assert ours["Leiden"][1] == str(len(values))
+    assert ours["Leiden"][2].text == f"{np.mean(values):.3f} ± {np.std(values, ddof=1):.2f}"
+
+
+def test_cells_that_did_not_run_are_counted_with_the_reason(results):
+    cells = [replace(cell, status="timed out after 900 s", values={}) for cell in results.of("optics")]
+    blocks = without_numbers(Findings(replace(results, cells=[*cells, *results.of("leiden")])))
+    (table,) = [block for block in blocks if isinstance(block, Table)]
+    assert [row.cells for row in table.rows] == [("timed out after 900 s", str(len(cells)), f"OPTICS {len(cells)}")]
+
+
+def test_limits_are_told_and_are_part_of_the_command(results):
+    limited = replace(results.manifest, max_size=5000, max_size_of={"minilm": 2000})
+    findings = Findings(replace(results, manifest=limited))
+    assert "Samples of more than 5,000 rows and of more than 2,000 rows with minilm were left out." in to_markdown(
+        datasets(findings)
+    )
+    assert "--seed 0 --max-size 5000 --max-size minilm=2000\n" in to_markdown(again(findings))

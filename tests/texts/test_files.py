@@ -1,0 +1,205 @@
+"""Many files: the same answer as for one, what a stopped run keeps, and messages about files that are not right."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from on_cluster import group_files, read_all
+
+import textspectra as ts
+from textspectra.io import matching_files
+from textspectra.texts.files import cluster_files, partition
+
+
+def stop_at_file(monkeypatch, number):
+    def stop(job, file, *arguments, **options):
+        if file.number == number:
+            raise KeyboardInterrupt
+        partition.write_partition(job, file, *arguments, **options)
+
+    monkeypatch.setattr("textspectra.texts.files.run.write_partition", stop)
+
+
+def test_a_run_with_other_options_takes_over_vectors_alone(texts, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        stop_at_file(patch, 2)
+        with pytest.raises(KeyboardInterrupt):
+            group_files(texts, tmp_path / "out")
+    work = tmp_path / ".out-work"
+    assert len(list((work / "tables").glob("*.parquet"))) == 2
+
+    def write_and_leave_something(job, *arguments, **options):
+        (job.tables / ".textspectra-0.parquet").write_bytes(b"what a process leaves that is killed while it writes")
+        partition.write_partition(job, *arguments, **options)
+
+    monkeypatch.setattr("textspectra.texts.files.run.write_partition", write_and_leave_something)
+    found = cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out", n_clusters=4, cache=False)
+    assert found.reused == 3
+    assert len(set(read_all(found.folder)["cluster"].to_pylist()) - {None}) == 4
+    expected = [".textspectra.json", "0.parquet", "1.parquet", "2.parquet"]
+    assert sorted(path.name for path in found.folder.iterdir()) == expected
+    assert not work.exists()
+
+
+def test_a_file_is_written_again_where_another_one_changes_the_names(tmp_path, monkeypatch):
+    def write(number, *words):
+        texts = [f"{words[row % 2]} {row}" for row in range(10)]
+        pq.write_table(
+            pa.table({"text": texts, "v": np.eye(2)[np.arange(10) % 2].tolist()}), tmp_path / f"{number}.parquet"
+        )
+
+    def group():
+        files = matching_files(f"{tmp_path}/*.parquet")
+        return cluster_files(files, tmp_path / "out", embeddings="v", text_column="text", n_clusters=2)
+
+    write(0, "apple", "pear")
+    write(1, "apple", "pear")
+    with monkeypatch.context() as patch:
+        stop_at_file(patch, 1)
+        with pytest.raises(KeyboardInterrupt):
+            group()
+    write(1, "mango", "grape")
+    found = read_all(group().folder)
+    names = set(zip(found["cluster"].to_pylist(), found["cluster_name"].to_pylist(), strict=True))
+    assert len(names) == 2, names
+
+
+def test_after_a_file_was_repaired_the_others_are_not_embedded_again(texts, tmp_path):
+    whole = (texts / "1.parquet").read_bytes()
+    (texts / "1.parquet").write_bytes(whole[:900])
+    with pytest.raises(ts.UserError, match="damaged or cut short"):
+        group_files(texts, tmp_path / "out")
+    (texts / "1.parquet").write_bytes(whole)
+    found = group_files(texts, tmp_path / "out")
+    assert found.reused == 1
+    assert read_all(found.folder)["message"].equals(read_all(texts)["message"])
+
+
+def test_a_file_that_changes_during_the_run_is_named(texts, tmp_path, monkeypatch):
+    def change(*arguments, **options):
+        pq.write_table(pq.read_table(texts / "1.parquet")[::-1], texts / "1.parquet")
+        return partition.save_groups(*arguments, **options)
+
+    monkeypatch.setattr("textspectra.texts.files.run.save_groups", change)
+    with pytest.raises(ts.UserError, match=r"1\.parquet' has changed since the run began\. Run it again\."):
+        group_files(texts, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_output_of_an_earlier_run_is_no_input(texts, tmp_path):
+    pytest.importorskip("wordllama")
+    for overwrite in (False, True):
+        files = matching_files(f"{texts}/**/*.parquet")
+        found = cluster_files(files, texts / "out", n_clusters=9, cache=False, overwrite=overwrite)
+        assert found.result.totals.rows == 1019
+    with pytest.raises(ts.UserError, match=r"All of the files are in .*, where the output goes"):
+        cluster_files(matching_files(f"{texts}/out/*.parquet"), texts / "out", overwrite=True)
+
+
+def test_a_vector_that_cannot_be_used_is_reported_with_its_file(tmp_path):
+    for number in range(2):
+        vectors = np.random.default_rng(number).standard_normal((5, 4))
+        vectors[3, 2] = np.nan if number else 0
+        table = pa.table({"text": [f"text {n}" for n in range(5)], "v": vectors.tolist()})
+        pq.write_table(table, tmp_path / f"{number}.parquet")
+    files = matching_files(f"{tmp_path}/*.parquet")
+    with pytest.raises(ts.UserError, match=r"1\.parquet': X has a NaN or an infinite value in row 3 \(counting"):
+        cluster_files(files, tmp_path / "out", embeddings="v", n_clusters=2)
+    with pytest.raises(ts.UserError, match=r"0\.parquet': there is no column 'w'"):
+        cluster_files(files, tmp_path / "out", embeddings="w", n_clusters=2)
+
+
+@pytest.mark.parametrize("algorithm", ["kmeans", "hac"])
+def test_many_files_are_the_same_job_as_one(texts, tmp_path, algorithm):
+    pytest.importorskip("wordllama")
+    table = read_all(texts)
+    table = pa.concat_tables([table, table[100:300], table[:50]])  # texts that occur in several files
+    for part in range(5):
+        pq.write_table(table.slice(260 * part, 260), texts / f"{part}.parquet")
+    one = ts.cluster_texts(table["message"], algorithm=algorithm, cache=False)
+    found = cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out", algorithm=algorithm, cache=False)
+    many = found.result
+    assert many.totals == one.totals
+    assert many.corpus.distinct == one.corpus.distinct
+    assert (many.distinct_labels == one.distinct_labels).all()
+    assert many.k_estimate == one.k_estimate
+    assert [(topic.name, topic.size, topic.keywords) for topic in many.topics] == [
+        (topic.name, topic.size, topic.keywords) for topic in one.topics
+    ]
+    assert many.cohesion == one.cohesion
+    assert (many.cut(4).distinct_labels == one.cut(4).distinct_labels).all()
+    rows = read_all(found.folder)
+    assert [-1 if label is None else label for label in rows["cluster"].to_pylist()] == one.labels.tolist()
+    np.testing.assert_allclose(
+        rows["similarity"].to_numpy(), one.similarity.astype(float).round(4), atol=1e-9, equal_nan=True
+    )
+
+
+def test_a_large_input_leaves_a_sample_that_stands_for_all_rows(tmp_path, planted, monkeypatch):
+    from textspectra.texts.files import run
+
+    monkeypatch.setattr(run, "RESULT_TEXTS", 200)
+    monkeypatch.setattr(run, "RESULT_LEAST", 20)
+    X, truth = planted(3, 1500, d=8)
+    for number in range(3):
+        rows = [*range(500 * number, 500 * number + 500), 500 * number]
+        columns = {"text": [f"text {row} about {truth[row]}" for row in rows], "v": X[rows].tolist()}
+        pq.write_table(pa.table({**columns, "class": truth[rows]}), tmp_path / f"{number}.parquet")
+    seen = []
+    found = cluster_files(
+        matching_files(f"{tmp_path}/*.parquet"), tmp_path / "out", embeddings="v", n_clusters=3, truth="class",
+        refine=lambda result, classes: seen.append(classes) or result.rename(0, "largest"),
+    )  # fmt: skip
+    result = found.result
+    assert 150 < len(result) < 260
+    assert result.totals == (1503, 1500, 0, 0)
+    assert sum(topic.size for topic in result.topics) == result.corpus.counts.sum() == 1503
+    rows = read_all(found.folder)
+    sizes = np.bincount(rows["cluster"].to_numpy())
+    assert [topic.size for topic in result.topics] == sizes.tolist()
+    named = set(zip(rows["cluster"].to_pylist(), rows["cluster_name"].to_pylist(), strict=True))
+    assert named == {(topic.label, topic.name) for topic in result.topics}
+    assert [int(text.split()[-1]) for text in result.corpus.rows] == seen[0]
+    result.save(tmp_path / "model")
+    loaded = ts.TextClustering.load(tmp_path / "model")
+    assert loaded.totals == result.totals
+    assert loaded.corpus.counts.tolist() == result.corpus.counts.tolist()
+    assert loaded.predict(["x"], embeddings=X[:1])[0] == rows["cluster"].to_numpy()[0]
+    assert result.merge(0, 1).topics[0].size == sizes[0] + sizes[1]
+
+
+def test_tables_come_back_in_the_format_and_under_the_name_that_they_had(tmp_path):
+    pytest.importorskip("wordllama")
+    lines = [f"message {word} number {row}" for row, word in enumerate(["parcel", "login"] * 10)]
+    (tmp_path / "in" / "old").mkdir(parents=True)
+    (tmp_path / "in" / "a.csv").write_text("id;text\n" + "".join(f"{i};{line}\n" for i, line in enumerate(lines)))
+    (tmp_path / "in" / "a.txt").write_text("\n".join(lines))
+    (tmp_path / "in" / "old" / "b.jsonl").write_text("".join(f'{{"text": "{line}"}}\n' for line in lines))
+    files = [str(tmp_path / "in" / name) for name in ("a.csv", "a.txt", "old/b.jsonl")]
+    found = cluster_files(files, tmp_path / "out", n_clusters=2, cache=False)
+    assert sorted(str(path.relative_to(found.folder)) for path in found.folder.rglob("*.*")) == [
+        ".textspectra.json", "2-a.csv", "a.csv", "old/b.jsonl",
+    ]  # fmt: skip
+    assert (found.folder / "a.csv").read_text().startswith("id;text;cluster;cluster_name;similarity\n0;message parcel")
+    assert found.result.totals == (60, 20, 0, 0)
+    assert sum(topic.size for topic in found.result.topics) == 60
+    again = cluster_files(files, tmp_path / "out", n_clusters=2, cache=False, overwrite=True)
+    (again.folder / "precious.txt").write_text("by hand")
+    with pytest.raises(ts.UserError, match="holds files that no earlier run wrote; it is not overwritten"):
+        cluster_files(files, tmp_path / "out", n_clusters=2, cache=False, overwrite=True)
+    with pytest.raises(ts.UserError, match=r"exists already; use --overwrite or another --out"):
+        cluster_files(files, tmp_path / "out", n_clusters=2, cache=False)
+
+
+def test_one_usable_row_and_none_in_many_files(tmp_path):
+    pytest.importorskip("wordllama")
+    (tmp_path / "a.txt").write_text("hello world\n\n")
+    (tmp_path / "b.txt").write_text("\nhello world\n")
+    found = cluster_files([str(tmp_path / name) for name in ("a.txt", "b.txt")], tmp_path / "out", cache=False)
+    assert found.result.totals == (4, 1, 2, 0)
+    assert found.result.n_clusters == 1
+    with pytest.raises(ts.UserError, match='algorithm must be "kmeans" or "hac", but it is \'magic\''):
+        cluster_files([str(tmp_path / "a.txt")], tmp_path / "other", algorithm="magic")
+    (tmp_path / "c.txt").write_text(" \n \n")
+    with pytest.raises(ts.UserError, match="None of the texts could be represented; all are blank or unknown"):
+        cluster_files([str(tmp_path / "c.txt")], tmp_path / "none", cache=False)
