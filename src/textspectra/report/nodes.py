@@ -64,8 +64,8 @@ class Nodes:
     base: list[int]
 
 
-class Source(NamedTuple):
-    """What nodes are described from.
+class ShownTree(NamedTuple):
+    """A result with its merge tree and the texts that are shown.
 
     Attributes
     ----------
@@ -93,18 +93,18 @@ def describe_nodes(
     result: TextClustering, X: NDArray[Any], levels: Levels, finest: NDArray[np.intp], shown: Shown
 ) -> Nodes:
     """Describe all nodes of `levels`; `finest` is the finest cluster of each distinct text, -1 for none."""
-    source = Source(result, X, levels, finest, shown, _label_of(result, levels, finest))
-    base = list(source.label_of)
+    tree = ShownTree(result, X, levels, finest, shown, _label_of(result, levels, finest))
+    base = list(tree.label_of)
     usable = np.flatnonzero(finest >= 0)
     points, codes = (X, finest) if len(usable) == len(X) else (X[usable], finest[usable])
     counts = result.corpus.counts[usable].astype(float)
     centers = _over(levels, cluster_sums(points, codes, levels.k, weights=counts))
     centers[base] = result.centers
     centers /= np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(float).tiny)
-    similarity = _similarities(source, centers.astype(np.float32))
-    cohesion, ratios = _cohesion(source, cluster_sums(points, codes, levels.k), np.bincount(codes))
-    typical = _typical(source, similarity)
-    keywords, names = _words(source, typical)
+    similarity = _similarities(tree, centers.astype(np.float32))
+    cohesion, ratios = _cohesion(tree, cluster_sums(points, codes, levels.k), np.bincount(codes))
+    typical = _typical(tree, similarity)
+    keywords, names = _words(tree, typical)
     return Nodes(
         sizes=_over(levels, np.bincount(codes, counts)).astype(np.intp),
         first=_over(levels, usable[np.unique(codes, return_index=True)[1]], np.min),
@@ -132,41 +132,41 @@ def _over(levels: Levels, values: NDArray[Any], combine: Any = np.sum) -> NDArra
     return np.array([combine(values[start:end], axis=0) for start, end in levels.spans])
 
 
-def _similarities(source: Source, centers: NDArray[np.float32]) -> list[NDArray[np.float32]]:
-    order, ranges = source.shown.order, source.shown.ranges
+def _similarities(tree: ShownTree, centers: NDArray[np.float32]) -> list[NDArray[np.float32]]:
+    order, ranges = tree.shown.order, tree.shown.ranges
     similarity = [
-        source.result.distinct_similarity[order[start:end]]
-        if node in source.label_of
+        tree.result.distinct_similarity[order[start:end]]
+        if node in tree.label_of
         else np.empty(end - start, np.float32)
         for node, (start, end) in enumerate(ranges)
     ]
 
     def on_finest(path: list[int]) -> None:
         start, end = ranges[path[0]]
-        others = [node for node in path if node not in source.label_of]
-        cosines = take_units(source.X, order[start:end]) @ centers[others].T
+        others = [node for node in path if node not in tree.label_of]
+        cosines = take_units(tree.X, order[start:end]) @ centers[others].T
         for node, column in zip(others, cosines.T, strict=True):
             before = ranges[node][0]
             similarity[node][start - before : end - before] = column
 
-    run_tasks(on_finest, ((path,) for path in source.levels.ancestors()), n_jobs=None, shared_memory=True)
+    run_tasks(on_finest, ((path,) for path in tree.levels.ancestors()), n_jobs=None, shared_memory=True)
     return similarity
 
 
 def _cohesion(
-    source: Source, sums: NDArray[np.float64], sizes: NDArray[np.intp]
+    tree: ShownTree, sums: NDArray[np.float64], sizes: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the cohesion of each node, and the Cohesion Ratio at 1, 2, ... clusters.
 
     `sums` and `sizes` are those of the unit vectors of the finest clusters.
     """
-    levels, found = source.levels, source.result.cohesion
+    levels, found = tree.levels, tree.result.cohesion
     if found is None:
         return np.full(len(levels.spans), np.nan), np.full(levels.k, np.nan)
     sums, sizes = _over(levels, sums), _over(levels, sizes)
     pairs = n_pairs(sizes)
-    known = {node: found.per_cluster[label].similarity * pairs[node] for node, label in source.label_of.items()}
-    total = _total_similarity(source, sums, sizes, known)
+    known = {node: found.per_cluster[label].similarity * pairs[node] for node, label in tree.label_of.items()}
+    total = _total_similarity(tree, sums, sizes, known)
     means = np.where(pairs > 0, total / np.maximum(pairs, 1), found.mu_global)
     weights = pairs + (sizes == 1)
     cuts = [levels.nodes_at(k) for k in range(1, levels.k + 1)]
@@ -175,13 +175,13 @@ def _cohesion(
 
 
 def _total_similarity(
-    source: Source, sums: NDArray[np.float64], sizes: NDArray[np.intp], known: dict[int, float]
+    tree: ShownTree, sums: NDArray[np.float64], sizes: NDArray[np.intp], known: dict[int, float]
 ) -> NDArray[np.float64]:
     """Return the sum of ``max(cosine, 0)`` over the pairs of each node.
 
     It is the sum of the cosines, which is exact, less the sum of those below zero, which is sampled.
     """
-    X, levels, shown = source.X, source.levels, source.shown
+    X, levels, shown = tree.X, tree.levels, tree.shown
     streams = np.random.default_rng(0).spawn(len(levels.spans))
 
     def inside(node: int) -> float:
@@ -211,29 +211,29 @@ def _total_similarity(
     return np.array(total)
 
 
-def _typical(source: Source, similarity: list[NDArray[np.float32]]) -> list[list[int]]:
-    corpus, order = source.result.corpus, source.shown.order
+def _typical(tree: ShownTree, similarity: list[NDArray[np.float32]]) -> list[list[int]]:
+    corpus, order = tree.result.corpus, tree.shown.order
     position = np.full(len(corpus.distinct), -1)
     position[order] = np.arange(len(order))
     cosines = np.empty(len(corpus.distinct), np.float32)
 
     def on_node(node: int) -> Any:
-        if node in source.label_of:
-            return corpus.codes[list(source.result.topics[source.label_of[node]].representatives)]
-        rows, values = order[slice(*source.shown.ranges[node])], similarity[node]
+        if node in tree.label_of:
+            return corpus.codes[list(tree.result.topics[tree.label_of[node]].representatives)]
+        rows, values = order[slice(*tree.shown.ranges[node])], similarity[node]
         cosines[rows] = values
         ordered = rows[np.argsort(-values, kind="stable")]
-        return typical_rows(corpus.distinct, source.X, ordered, cosines, N_TYPICAL) if len(rows) else []
+        return typical_rows(corpus.distinct, tree.X, ordered, cosines, N_TYPICAL) if len(rows) else []
 
-    return [position[on_node(node)].tolist() for node in range(len(source.levels.spans))]
+    return [position[on_node(node)].tolist() for node in range(len(tree.levels.spans))]
 
 
-def _words(source: Source, typical: list[list[int]]) -> tuple[list[list[str]], list[str]]:
+def _words(tree: ShownTree, typical: list[list[int]]) -> tuple[list[list[str]], list[str]]:
     """Return the keywords and the name of each node."""
-    levels, texts = source.levels, source.result.corpus.distinct
-    topics = {node: source.result.topics[label] for node, label in source.label_of.items()}
+    levels, texts = tree.levels, tree.result.corpus.distinct
+    topics = {node: tree.result.topics[label] for node, label in tree.label_of.items()}
     given = [topic.name for topic in topics.values()]
-    members = [np.flatnonzero(source.finest == code) for code in range(levels.k)]
+    members = [np.flatnonzero(tree.finest == code) for code in range(levels.k)]
     ranked = rank_keywords(texts, members, N_KEYWORDS, levels.merges.tolist())
     keywords = [[keyword.text for keyword in words] for words in ranked]
     names: list[str] = []
@@ -248,6 +248,6 @@ def _words(source: Source, typical: list[list[int]]) -> tuple[list[list[str]], l
             continue
         # A name must differ from those it is seen beside; the result's own names can be seen beside any.
         taken = [*(names[other] for other in alive - {node}), *given]
-        example = clean_text(texts[source.shown.order[typical[node][0]]], limit=MAX_NAME) if typical[node] else ""
+        example = clean_text(texts[tree.shown.order[typical[node][0]]], limit=MAX_NAME) if typical[node] else ""
         names.append(choose_name(ranked[node], example or f"group {node}", taken))
     return keywords, names
