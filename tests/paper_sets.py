@@ -1,4 +1,4 @@
-"""The six sets of the paper with MiniLM embeddings: k, ARI and NMI as this package finds them.
+"""The paper's six datasets with MiniLM embeddings: k, ARI and NMI as textspectra finds them.
 
 Run as a script, it writes the table that test_paper_sets.py compares with.
 """

@@ -1,3 +1,5 @@
+"""The paper's datasets give the k, ARI and NMI on record."""
+
 import csv
 
 import pytest

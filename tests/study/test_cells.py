@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -97,12 +98,12 @@ def test_a_cell_ends_with_a_study_that_is_killed(tmp_path):
     )
     assert process.stdout.readline() == b"begun\n"
     process.kill()
-    assert process.communicate(timeout=60) == (b"", None)  # the output is at its end when the last holder is gone
+    assert process.communicate(timeout=60) == (b"", None)  # the output ends when no process holds it
 
 
 @pytest.fixture
 def other_thread():
-    """Have a second thread, which receives signals that the main thread blocks, and Python's handler of Ctrl-C."""
+    """Have a second thread, which receives the signals that the main thread blocks, and Python's handler of Ctrl-C."""
     end = threading.Event()
     thread = threading.Thread(target=end.wait)
     thread.start()
@@ -113,14 +114,26 @@ def other_thread():
     thread.join()
 
 
+@pytest.fixture
+def received():
+    """Have a socket from which a byte can be read as soon as this process has received a signal."""
+    ours, pythons = socket.socketpair()
+    pythons.setblocking(False)
+    before = signal.set_wakeup_fd(pythons.fileno())
+    yield ours
+    signal.set_wakeup_fd(before)
+    ours.close()
+    pythons.close()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_ctrl_c_does_not_interrupt_the_start_of_a_process(other_thread):
+def test_ctrl_c_does_not_interrupt_the_start_of_a_process(other_thread, received):
     steps = []
 
     def start():
         with _ctrl_c_delayed():
             os.kill(os.getpid(), signal.SIGINT)
-            steps.extend(range(100_000))  # Python would handle the signal somewhere here
+            steps.append(received.recv(1))
             steps.append("started")
 
     with pytest.raises(KeyboardInterrupt):

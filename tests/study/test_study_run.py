@@ -43,16 +43,16 @@ def test_a_cell_that_takes_too_long_does_not_stop_the_others(data, tmp_path, mon
     assert {status["optics"], status["similarity"]} <= {OK, "timed out after 0.02 s"}
 
 
-def test_what_is_too_large_says_so(data, tmp_path, monkeypatch):
+def test_a_sample_above_the_limit_of_a_task_is_not_run(data, tmp_path, monkeypatch):
     only(monkeypatch, "similarity", "optics")
     monkeypatch.setitem(TASKS, "optics", TASKS["optics"]._replace(max_rows=10))
     results = run_study(tmp_path / "study", data=data, sets=["messages"])
-    told = {cell.task: cell.status for cell in results.cells}
-    assert told["optics"] == "not run: n > 10"
-    assert told["similarity"] == OK
+    status = {cell.task: cell.status for cell in results.cells}
+    assert status["optics"] == "not run: n > 10"
+    assert status["similarity"] == OK
 
 
-def test_what_failed_is_computed_again_when_asked_for(data, tmp_path, monkeypatch):
+def test_failed_cells_are_computed_again_on_request(data, tmp_path, monkeypatch):
     only(monkeypatch, "kmeans_true")
 
     def status(limits, **options):
@@ -64,7 +64,7 @@ def test_what_failed_is_computed_again_when_asked_for(data, tmp_path, monkeypatc
     assert status(GENEROUS, retry=True) == OK
 
 
-def test_a_study_that_goes_on_reads_the_vectors_of_its_beginning(tmp_path, monkeypatch):
+def test_a_continued_study_reads_the_vectors_of_its_first_run(tmp_path, monkeypatch):
     write_messages(tmp_path / "data" / "a.parquet", rows=1100)
     only(monkeypatch, "kmeans_constant")
     for max_rows in (500, 1000):  # the second time only the larger samples are missing
@@ -83,7 +83,7 @@ def test_a_model_can_have_a_limit_of_its_own(tmp_path, monkeypatch):
     assert {cell.status for cell in results.cells} == {"not run: n > 400 for wordllama"}
 
 
-def test_a_study_of_nothing_is_a_mistake(tmp_path):
+def test_a_study_without_any_sample_is_an_error(tmp_path):
     write_messages(tmp_path / "data" / "large.parquet", rows=1200)
     with pytest.raises(UserError, match=r"^No sample has at most 400 rows; the smallest has 500\. Use a larger --max"):
         run_study(tmp_path / "s", data=tmp_path / "data", max_size=400)

@@ -69,7 +69,7 @@ RAW_ERROR = 0.7201
 """Mean relative error of k over w = 3 to 7 and all caps, Section 3.5, "Optional Normalization Variant"."""
 
 SIZES_P = 0.429
-"""Kruskal-Wallis p "for all groups", Section 4.3. Eight groups of one value each give 0.429 whatever the values."""
+"""Kruskal-Wallis p "for all groups", Section 4.3. Eight groups of one value each give 0.429 for any values."""
 
 
 class PaperClaim(NamedTuple):

@@ -62,7 +62,7 @@ def test_cells_that_did_not_run_are_counted_with_the_reason(results):
     assert [row.cells for row in table.rows] == [("timed out after 900 s", str(len(cells)), f"OPTICS {len(cells)}")]
 
 
-def test_limits_are_told_and_are_part_of_the_command(results):
+def test_limits_are_on_the_page_and_in_its_command(results):
     limited = replace(results.manifest, max_size=5000, max_size_of={"minilm": 2000})
     findings = Findings(replace(results, manifest=limited))
     assert "Samples of more than 5,000 rows and of more than 2,000 rows with minilm were left out." in to_markdown(

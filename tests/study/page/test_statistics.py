@@ -5,22 +5,12 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from study_factory import changed, make_results, with_values
+from study_factory import changed, with_values
 
 from textspectra_study.algorithms import PAPERS_SIX, TITLES
 from textspectra_study.page.findings import Findings
 from textspectra_study.page.statistics import correlations, score, size_tests, summarize
 from textspectra_study.results import Cell, Manifest, Results, Variant
-
-
-@pytest.fixture(scope="module")
-def results():
-    return make_results()
-
-
-@pytest.fixture(scope="module")
-def findings(results):
-    return Findings(results)
 
 
 def table_of(results, metric):
@@ -128,7 +118,7 @@ def test_sizes_are_compared_by_kruskal_wallis_over_kinds_and_models(results):
 
 
 def test_one_estimate_at_each_size_is_no_test():
-    # With eight groups of one value each, p is 0.429 whatever the values are: the paper's number.
+    # With eight groups of one value each, p is 0.429 for any values: the paper's number.
     for values in (range(8), np.random.default_rng(0).random(8)):
         assert stats.kruskal(*([value] for value in values)).pvalue == pytest.approx(0.429, abs=5e-4)
     variants = [Variant("a", "stratified", size, 5, 0) for size in range(100, 900, 100)]

@@ -3,20 +3,8 @@
 import numpy as np
 import pytest
 from scipy import stats
-from study_factory import make_results
 
-from textspectra_study.page.findings import Findings
 from textspectra_study.page.sweeps import grouped, mean_error, zscore_test
-
-
-@pytest.fixture(scope="module")
-def results():
-    return make_results()
-
-
-@pytest.fixture(scope="module")
-def findings(results):
-    return Findings(results)
 
 
 def test_zscores_are_compared_pair_by_pair_over_small_windows(findings):
