@@ -180,6 +180,16 @@ def test_only_chunks_with_sampled_rows_are_read(planted):
     assert len(read) < 20
 
 
+def test_labels_that_were_changed_in_place_count_as_they_are_now(blobs):
+    X, _ = blobs
+    labels = ts.AutoKMeans(8, random_state=0).fit(cut(X, CHUNKS["even"])).labels_
+    changed = labels.compute()
+    changed[changed == 7] = 0
+    labels[labels == 7] = 0
+    there = ts.cohesion_report(cut(X, CHUNKS["even"]), labels, random_state=0)
+    assert_same_report(there, ts.cohesion_report(X, changed, random_state=0))
+
+
 def test_chunks_that_are_read_together_are_released_with_their_task():
     from textspectra.arrays.engine.chunks import ChunkReader
 

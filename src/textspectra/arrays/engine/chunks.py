@@ -133,8 +133,14 @@ def chunks_of(arrays: Sequence[Any], like: da.Array) -> list[Chunk]:
 
 
 def _parts(array: da.Array) -> list[Any]:
-    readers = getattr(array, "textspectra_readers", None)
-    return list(array.to_delayed(optimize_graph=False).ravel()) if readers is None else readers
+    return _own_parts(array) or list(array.to_delayed(optimize_graph=False).ravel())
+
+
+def _own_parts(array: da.Array) -> list[Any] | None:
+    """Return the chunks from which an array was made here, or None for any other array."""
+    # An assignment such as array[3] = 0 changes a Dask array, and gives it another name.
+    name, parts = getattr(array, "textspectra_parts", (None, None))
+    return parts if name == array.name else None
 
 
 def in_chunks(array: Any, sizes: tuple[int, ...]) -> da.Array:
@@ -150,8 +156,10 @@ def in_chunks(array: Any, sizes: tuple[int, ...]) -> da.Array:
     return array if array.chunks[0] == sizes else array.rechunk({0: sizes})
 
 
-def array_of(chunks: Sequence[Delayed], sizes: tuple[int, ...], sample: NDArray[Any]) -> da.Array:
+def array_of(parts: Sequence[ChunkReader | Delayed], sizes: tuple[int, ...], sample: NDArray[Any]) -> da.Array:
     """Return the Dask array with these chunks, whose rows are like those of `sample`.
+
+    It keeps the parts, so that tasks made here depend on them directly.
 
     Examples
     --------
@@ -159,10 +167,17 @@ def array_of(chunks: Sequence[Delayed], sizes: tuple[int, ...], sample: NDArray[
     array([1., 1., 0.])
     """
     name = f"rows-{uuid4().hex}"
-    keys = [(name, number, *(0,) * (sample.ndim - 1)) for number in range(len(chunks))]
-    layer = {key: chunk.key for key, chunk in zip(keys, chunks, strict=True)}
+    read = dask.delayed(_read_all, pure=False)
+    chunks = [read(part) if isinstance(part, ChunkReader) else part for part in parts]
+    layer = {(name, number, *(0,) * (sample.ndim - 1)): chunk.key for number, chunk in enumerate(chunks)}
     graph = HighLevelGraph.from_collections(name, layer, dependencies=chunks)
-    return da.Array(graph, name, (sizes, *((size,) for size in sample.shape[1:])), dtype=sample.dtype)
+    array = da.Array(graph, name, (sizes, *((size,) for size in sample.shape[1:])), dtype=sample.dtype)
+    array.textspectra_parts = name, list(parts)
+    return array
+
+
+def _read_all(reader: ChunkReader) -> Any:
+    return reader.open()[: len(reader)]
 
 
 def no_rows_of(array: Any) -> NDArray[Any]:
@@ -183,7 +198,7 @@ def with_known_chunks(array: da.Array) -> da.Array:
         array = _with_known_sizes(array)
     if array.ndim == 2 and len(array.chunks[1]) > 1:
         array = array.rechunk({1: -1})
-    if hasattr(array, "textspectra_readers") or kept_by_workers(array):
+    if _own_parts(array) is not None or kept_by_workers(array):
         return array
     sizes, sample = array.chunks[0], no_rows_of(array)
     chunks = list(array.to_delayed().ravel())
@@ -194,14 +209,7 @@ def with_known_chunks(array: da.Array) -> da.Array:
         ChunkReader([graphs[number] for number in group], tuple(sizes[number] for number in group), sample)
         for group in _groups(sizes, sample, TASKS_PER_THREAD * n_threads())
     ]
-    read = dask.delayed(_read_all, pure=False)
-    prepared = array_of([read(reader) for reader in readers], tuple(len(reader) for reader in readers), sample)
-    prepared.textspectra_readers = readers
-    return prepared
-
-
-def _read_all(reader: ChunkReader) -> Any:
-    return reader.open()[: len(reader)]
+    return array_of(readers, tuple(len(reader) for reader in readers), sample)
 
 
 def as_given(array: da.Array, like: da.Array) -> da.Array:
@@ -213,9 +221,10 @@ def as_given(array: da.Array, like: da.Array) -> da.Array:
     >>> as_given(da.zeros(6), with_known_chunks(given)).chunks
     ((1, 1, 1, 1, 1, 1),)
     """
-    readers = getattr(like, "textspectra_readers", None)
-    sizes = like.chunks[0] if readers is None else tuple(size for reader in readers for size in reader.sizes)
-    return in_chunks(array, sizes)
+    sizes: list[int] = []
+    for part, size in zip(_parts(like), like.chunks[0], strict=True):
+        sizes += part.sizes if isinstance(part, ChunkReader) else [size]
+    return in_chunks(array, tuple(sizes))
 
 
 def _with_known_sizes(array: da.Array) -> da.Array:
