@@ -234,6 +234,19 @@ def test_processes_that_create_and_write_the_cache_at_the_same_time_do_not_distu
     check_all_right(cache, texts_of(1000), embedded=0)
 
 
+def test_a_process_waits_for_another_one_that_creates_the_same_database(cache, backend, monkeypatch):
+    add(cache, backend, ["a"])
+    path = database(cache)
+    path.unlink()
+    other = sqlite3.connect(path)
+    other.execute("BEGIN IMMEDIATE")
+    # The other process is done as soon as this one waits for it.
+    monkeypatch.setattr("textspectra.embedding.cache.time.sleep", lambda _: other.rollback())
+    add(cache, backend, ["b"])
+    other.close()
+    assert list(known(cache, backend, ["a", "b"])) == ["b"]
+
+
 KILLED = """
 import os, signal
 from embedding_helpers import CountingBackend

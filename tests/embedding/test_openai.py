@@ -57,6 +57,7 @@ def server(monkeypatch):
     """Start a server that answers right, but for the troubles put into its list."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
         running.requests, running.troubles, running.together = [], [], None
+        running.handle_error = lambda *_: None  # a client that hangs up is part of the tests
         running.url = f"http://127.0.0.1:{running.server_port}/v1"
         monkeypatch.setenv("OPENAI_BASE_URL", running.url)
         monkeypatch.setenv("OPENAI_API_KEY", "secret-key")
@@ -137,7 +138,6 @@ def test_a_server_that_stays_busy_is_given_up_and_what_is_done_is_kept(server, b
         ((422, {}, ["odd"]), r"422 \['odd'\]", 1),
         ((418, {}, b""), "418 I'm a Teapot. Finished", 1),
         ((429, {}, error("You exceeded your quota")), "429 You exceeded your quota. The quota is used up", 6),
-        ((429, {"retry-after-ms": "86400000"}, error("Daily limit")), "429 Daily limit. The quota is used up", 1),
     ],
 )  # fmt: skip
 def test_a_refusal_is_an_error_with_advice_and_without_the_key(server, backend, trouble, message, requests):

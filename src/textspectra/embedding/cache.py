@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sqlite3
+import time
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
@@ -219,13 +220,19 @@ class CachedVectors:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    try:
-        return _prepared(sqlite3.connect(path, timeout=WAIT_SECONDS))
-    except sqlite3.OperationalError as error:
-        if not (_is_error(error, (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)) and path.exists()):
-            raise
-        # Write-ahead logging needs a writable folder; a database that this user cannot write is read without it.
-        return sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            return _prepared(sqlite3.connect(path, timeout=WAIT_SECONDS))
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait by itself while another process switches a new database to write-ahead logging.
+            if _is_error(error, [sqlite3.SQLITE_BUSY]) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            elif _is_error(error, [sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY]) and path.exists():
+                # Write-ahead logging needs a writable folder; without one, the database can still be read.
+                return sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)
+            else:
+                raise
 
 
 def _is_error(error: Exception, codes: Sequence[int]) -> bool:

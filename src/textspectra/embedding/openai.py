@@ -28,7 +28,9 @@ REQUEST_CHARACTERS = 400_000
 """Texts and characters per request, to stay below the 300,000 tokens that OpenAI accepts in one request."""
 
 RETRIES = 5
-"""How often the package sends a request again: after 0.5 s, then twice as long each time, or when the server says."""
+"""How often a request is sent again: after 0.5 s, then after twice as long each time, or when the server says."""
+
+NO_API = "Does OPENAI_BASE_URL name an OpenAI-compatible server, with /v1 at its end?"
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
@@ -50,8 +52,9 @@ class OpenAIServer:
     Examples
     --------
     >>> import os
-    >>> os.environ["OPENAI_BASE_URL"] = "http://name:secret@127.0.0.1:8080/v1/"  # doctest: +SKIP
-    >>> OpenAIServer().public_url  # doctest: +SKIP
+    >>> from unittest.mock import patch
+    >>> with patch.dict(os.environ, OPENAI_BASE_URL="http://name:secret@127.0.0.1:8080/v1/"):
+    ...     OpenAIServer().public_url
     'http://127.0.0.1:8080/v1'
     """
 
@@ -96,9 +99,6 @@ class OpenAIServer:
             ) from error
         except ValueError as error:
             raise UserError(f"{self.public_url} did not answer with JSON ({error}). {NO_API}") from error
-
-
-NO_API = "Does OPENAI_BASE_URL name an OpenAI-compatible server, with /v1 at its end?"
 
 
 def _explanation(error: Any) -> str:
