@@ -42,3 +42,11 @@ def test_rows_of_weight_0_get_the_nearest_leaf(planted, exact_rows):
     assert (leaves.of_row[:15] == distances.argmin(axis=1)).all()
     of_leaf = dict(zip(leaves.of_row[15:].tolist(), truth[15:].tolist(), strict=True))
     assert [of_leaf[leaf] for leaf in leaves.of_row[:15].tolist()] == truth[:15].tolist()
+
+
+def test_micro_clusters_without_rows_are_no_leaves():
+    rng = np.random.default_rng(0)
+    X = rng.permutation(np.repeat(np.eye(3), 20, axis=0))
+    leaves = gather_leaves(X, None, rng, exact_rows=10, n_leaves=50)
+    assert len(leaves.mass) == 3
+    check(leaves, X, np.ones(60))
