@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import itertools
 import json
 import os
 import signal
@@ -211,9 +212,9 @@ def test_names_can_come_from_a_chat_server(run, tickets, tmp_path):
     class Chat(BaseHTTPRequestHandler):
         def do_POST(self):
             self.rfile.read(int(self.headers["Content-Length"]))
-            answer = json.dumps({"choices": [{"message": {"content": f"Topic {self.server.count}"}}]}).encode()
-            self.server.count += 1
+            answer = json.dumps({"choices": [{"message": {"content": f"Topic {next(self.server.count)}"}}]}).encode()
             self.send_response(200)
+            self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(answer)))
             self.end_headers()
             self.wfile.write(answer)
@@ -222,7 +223,7 @@ def test_names_can_come_from_a_chat_server(run, tickets, tmp_path):
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Chat) as server:
-        server.count = 0
+        server.count = itertools.count()
         Thread(target=server.serve_forever, daemon=True).start()
         address = f"http://127.0.0.1:{server.server_port}/v1"
         options = ["--clusters", 3, "--name-with", "some-model", "--json"]

@@ -250,7 +250,7 @@ def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
 
 def _index(database: sqlite3.Connection) -> tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.intp]]:
     """Return the block, the key and the row in its block of every stored vector, the oldest first."""
-    sound = f"typeof(keys) = 'blob' AND length(keys) % {KEY_BYTES} = 0"  # what is not, is damaged
+    sound = f"typeof(keys) = 'blob' AND length(keys) % {KEY_BYTES} = 0"  # all other keys are damaged
     found = database.execute(f"SELECT id, keys FROM block WHERE {sound} ORDER BY id").fetchall()  # noqa: S608
     counts = np.array([len(keys) // KEY_BYTES for _, keys in found], np.intp)
     blocks = np.repeat(np.array([block for block, _ in found], np.intp), counts)
