@@ -54,14 +54,15 @@ def test_files_on_workers_are_grouped_as_they_are_here(client, texts, tmp_path):
     assert read_all(there.folder).drop(["similarity"]).equals(read_all(here.folder).drop(["similarity"]))
     ours, theirs = (read_all(one.folder)["similarity"].fill_null(0).to_numpy() for one in (there, here))
     assert ours == pytest.approx(theirs, abs=2e-4)
-    assert [topic.name for topic in there.topics] == [topic.name for topic in here.topics]
+    assert [topic.name for topic in there.result.topics] == [topic.name for topic in here.result.topics]
     found, given = read_all(here.folder), read_all(texts)
     assert found.select(given.column_names).equals(given)
     assert found.column_names == [*given.column_names, "cluster", "cluster_name", "similarity"]
     blank = [not (text or "").strip() for text in given["message"].to_pylist()]
     assert [label is None for label in found["cluster"].to_pylist()] == blank
-    assert here.rows == len(given)
-    assert sum(topic.size for topic in here.topics) == here.rows - here.blank - here.unknown
+    assert here.result.totals == there.result.totals
+    assert here.result.totals.rows == len(given)
+    assert sum(topic.size for topic in here.result.topics) == here.result.totals.grouped
     assert not list(tmp_path.glob(".*"))
 
 
@@ -70,7 +71,7 @@ def test_a_file_without_rows_among_others_is_as_it_should_be(client, texts, tmp_
     pq.write_table(pq.read_table(texts / "0.parquet")[:0], texts / "1.parquet")
     for place, scheduler in (("here", None), ("there", client.scheduler.address)):
         found = group_files(texts, tmp_path / place, scheduler=scheduler)
-        assert sorted(path.name for path in found.folder.iterdir()) == [f"part-0000{n}.parquet" for n in (0, 2, 3)]
+        assert sorted(path.name for path in found.folder.glob("*.parquet")) == [f"{n}.parquet" for n in (0, 2, 3)]
         assert read_all(found.folder)["message"].equals(read_all(texts)["message"])
     (texts / "1.parquet").write_bytes(b"")
     with pytest.raises(ts.UserError, match=r"1\.parquet' is empty"):
@@ -102,7 +103,7 @@ def test_a_killed_command_goes_on_where_it_was(client, run, start, texts, tmp_pa
     pytest.importorskip("wordllama")
     arguments = ["cluster", f"{texts}/*.parquet", "--clusters", "9", "--json", "--no-cache"]
     arguments += ["--scheduler", client.scheduler.address]
-    for moment in ("*-done.json", "table/part-*.parquet"):
+    for moment in ("*-done.json", "tables/*.parquet"):
         process = start(*arguments, until=lambda moment=moment: any(tmp_path.glob(f".texts.clusters-work/{moment}")))
         process.kill()
         process.wait()
@@ -135,7 +136,7 @@ def test_the_command_takes_patterns_without_dask(texts, tmp_path):
     done = subprocess.run(run, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 0, done.stderr
     assert "texts in 9 groups, as you asked" in done.stdout
-    assert len(list((tmp_path / "texts.clusters").iterdir())) == 3
+    assert len(list((tmp_path / "texts.clusters").glob("*.parquet"))) == 3
 
 
 @pytest.mark.parametrize(
@@ -143,7 +144,7 @@ def test_the_command_takes_patterns_without_dask(texts, tmp_path):
     [
         (["nothing/*.csv"], "no file matches 'nothing/*.csv'"),
         (["texts/0.parquet", "--scheduler", "local"], "--scheduler is for many files"),
-        (["texts/*.parquet", "--truth", "label"], "--truth is for a single file"),
+        (["texts/*.parquet", "--truth", "label"], "there is no column 'label'"),
         (["texts/*.parquet", "--embeddings", "v.npy"], "--embeddings must be a column of each file, but 'v.npy' looks"),
     ],
 )
