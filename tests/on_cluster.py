@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,7 +17,7 @@ SIZES = (300, 0, 500, 400)
 
 MARKS = [
     pytest.mark.xdist_group("cluster"),  # one process, because more workers would only wait for each other
-    # Workers come and go, and Dask speaks of each of them.
+    # Workers come and go, and Dask warns about each of them.
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
@@ -26,7 +25,7 @@ MARKS = [
 
 
 class Crew:
-    """Worker processes, each with a line of Python that it runs first; nobody else starts or stops them."""
+    """Worker processes, each with a line of Python that it runs first; only this class starts and stops them."""
 
     def __init__(self, client):
         self.client = client
@@ -35,7 +34,7 @@ class Crew:
     def start(self, *prefaces):
         code = "{}\nfrom distributed.cli.dask_worker import main\nmain()"
         options = ["--no-nanny", "--no-dashboard", "--nthreads", "1", "--death-timeout", "60"]
-        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # workers import test modules too
         for preface in prefaces:
             command = [sys.executable, "-c", code.format(preface), self.client.scheduler.address, *options]
             self._processes.append(subprocess.Popen(command, env=environment))  # noqa: S603

@@ -1,4 +1,4 @@
-"""Many small tasks on all cores, with one BLAS thread each and results in the order of the tasks."""
+"""Run many small tasks on all cores, with one BLAS thread each and results in the order of the tasks."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def run_tasks(
     Parameters
     ----------
     function : callable
-        It should spend its time outside the GIL: threads are what runs it by default.
+        It should spend its time outside the GIL, because it runs in threads by default.
     tasks : iterable of tuples
-        Consumed as workers become free, so a generator keeps few tasks in memory.
+        A generator is consumed as workers become free, so few tasks are in memory.
     n_jobs : int or None
         As in joblib, but None means all cores unless a ``joblib.parallel_config`` is active.
     shared_memory : bool
-        Insist on threads. Otherwise an active ``joblib.parallel_config`` chooses the back end.
+        Always use threads. Otherwise an active ``joblib.parallel_config`` chooses the back end.
 
     Examples
     --------
@@ -38,8 +38,8 @@ def run_tasks(
     [8, 9]
     """
     hint = {"require": "sharedmem"} if shared_memory else {"prefer": "threads"}
-    # One BLAS thread a task, whatever n_jobs: oversubscribed BLAS threads can cost a factor of 50,
-    # and a varying number of them would make results depend on the machine.
+    # One BLAS thread per task, for any n_jobs: oversubscribed BLAS threads can cost a factor of 50,
+    # and a varying number of threads would make results depend on the machine.
     with threadpool_limits(1, user_api="blas"):
         return list(Parallel(n_jobs=_all_cores(n_jobs), **hint)(delayed(function)(*task) for task in tasks))
 

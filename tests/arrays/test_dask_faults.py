@@ -1,4 +1,4 @@
-"""Workers of a real cluster that die in the middle of the work, are gone, or are not like us."""
+"""Workers of a real cluster that die during the work, are missing, or run another version of textspectra."""
 
 import os
 import signal
@@ -209,7 +209,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize(("preface", "message"), FOREIGN.items(), ids=["broken", "another version", "none"])
-def test_a_worker_that_is_not_like_us_is_named(blobs, texts, tmp_path, preface, message):
+def test_a_worker_with_another_version_is_named(blobs, texts, tmp_path, preface, message):
     with crew_of("", preface) as crew:
         with pytest.raises(ts.UserError, match=r"The Dask worker tcp://\S+ " + message):
             ts.estimate_k(da.from_array(blobs[0], chunks=300))

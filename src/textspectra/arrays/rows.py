@@ -1,4 +1,4 @@
-"""Rows of embeddings as unit vectors, read block by block, and their sums."""
+"""Scale rows of embeddings to unit length, block by block, and sum them by cluster."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from .engine import Folded, add, count_draws, fold_blocks, is_dask, map_rows, me
 Result = TypeVar("Result")
 
 ORDINARY_NORMS = (1e-12, 1e15)
-"""Norms outside these are computed again in float64, where neither overflow nor underflow reaches them."""
+"""Norms outside this range are computed again in float64, to avoid overflow and underflow."""
 
 
 def scaled_rows(
     rows: NDArray[Any], *, first_row: int | NDArray[np.intp] = 0
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return `rows` in float32, and the factor that gives each of them length 1.
+    """Return `rows` in float32, and the factor that scales each row to length 1.
 
-    A float32 array comes back as it is, not copied: most sums and products need only the factors.
+    A float32 array is not copied: most sums and products need only the factors.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def scaled_rows(
     Raises
     ------
     UserError
-        Where a row has a NaN or an infinity, or is all zeros; the message names the row.
+        If a row has a NaN or an infinite value, or is all zeros. The message names the row.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def take_units(X: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np.float32]:
 
 
 class CountedRows:
-    """The data in which row i of `X` occurs ``counts[i]`` times, as something to draw unit rows from.
+    """Draw unit rows from data in which row i of `X` occurs ``counts[i]`` times.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class CountedRows:
         return int(self._draws.totals[0])
 
     def positions(self, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Return `size` random positions in the data; all of them, in order, where there are no more."""
+        """Return `size` random positions without repetition; all positions in order if `size` is their number."""
         n = len(self)
         return np.arange(n) if size == n else rng.choice(n, size, replace=False, shuffle=False)
 
@@ -137,24 +137,24 @@ class CountedRows:
     ) -> list[Result]:
         """Call ``function(units, *rest)`` for each request ``(positions, *rest)``, in parallel, results in order.
 
-        `units` are the rows at these positions, scaled to length 1; they go where the function runs.
+        `units` are the rows at these positions, scaled to length 1. On Dask, the function runs on a worker.
         """
         return self._draws.map(OnUnits(function), ((0, *request) for request in requests), n_jobs=n_jobs)
 
     def run(
         self, function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
     ) -> list[Result]:
-        """Call ``function(*task)`` for each task where the rows are, in parallel, results in order."""
+        """Call ``function(*task)`` for each task in parallel, results in order. On Dask, it runs on workers."""
         return self._draws.run(function, tasks, n_jobs=n_jobs)
 
     def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.float32]:
-        """Return `size` random rows, scaled to length 1; all of them, in order, where there are no more."""
+        """Return `size` random rows, scaled to length 1; all rows in order if `size` is their number."""
         rows, part = self._draws.take(0, self.positions(size, rng))
         return unit_rows(part, first_row=rows)
 
 
 class OnUnits:
-    """A function of unit rows as one of drawn rows: ``function(units, *rest)``.
+    """Turn ``function(units, *rest)`` into a function of drawn rows, which are scaled first.
 
     Examples
     --------
@@ -174,9 +174,9 @@ class OnUnits:
 def map_members(
     function: Callable[..., Result], X: Any, codes: Any, n_codes: int, requests: Iterable[tuple[Any, ...]]
 ) -> list[Result]:
-    """Call ``function(units, *rest)`` for each request ``(code, positions, *rest)``: rows of a cluster, by position.
+    """Call ``function(units, *rest)`` for each request ``(code, positions, *rest)``.
 
-    The code may be ALL_ROWS as well.
+    `units` are the rows at these positions of the cluster, scaled to length 1. ALL_ROWS as code means all rows.
 
     Examples
     --------
@@ -194,12 +194,11 @@ def fold_rows(
     combine: Callable[[Any, Any], Any] = add,
     n_jobs: int | None = None,
 ) -> Folded:
-    """Call ``function(rows, scale, *parts)`` for each block of rows of `X`, and combine what it gives.
+    """Call ``function(rows, scale, *parts)`` for each block of rows of `X`, and combine the results.
 
-    `rows` and `scale` are those of :func:`scaled_rows`; the `aligned` arrays have an entry a row and are cut like
-    `X`, and one that is None stands for ones. The rest is as in
-    :func:`textspectra.arrays.engine.fold_blocks`. Blocks of an array in memory and their order do not depend on
-    `n_jobs`, so neither do sums.
+    `rows` and `scale` come from :func:`scaled_rows`. The `aligned` arrays have one entry per row; None means ones.
+    The rest is as in :func:`textspectra.arrays.engine.fold_blocks`. The blocks of an array in memory and their order
+    do not depend on `n_jobs`, so sums do not either.
 
     Examples
     --------
@@ -218,7 +217,7 @@ def fold_rows(
 def map_unit_rows(
     function: Callable[..., NDArray[Any]], X: Any, *aligned: Any, dtype: type = np.intp, n_jobs: int | None = None
 ) -> Any:
-    """Return ``function(rows, scale, *parts)`` of all rows, an entry each; on Dask it is worked out when it is needed.
+    """Return ``function(rows, scale, *parts)``: one entry per row. A Dask array is computed when needed.
 
     Examples
     --------
@@ -252,9 +251,9 @@ def cosines_to_centers(X: Any, codes: Any, centers: NDArray[np.float32], *, n_jo
 
 
 def check_rows(X: Any, *, n_jobs: int | None = None) -> None:
-    """Read `X` once and raise where a row cannot be scaled to length 1.
+    """Read `X` once and raise an error if a row cannot be scaled to length 1.
 
-    A Dask array is not read for that: what is used of it is checked where it is read.
+    A Dask array is not read for this: its rows are checked whenever they are read.
 
     Examples
     --------
@@ -277,8 +276,8 @@ def nonzero_rows(X: NDArray[Any]) -> NDArray[np.bool_]:
     >>> nonzero_rows(np.array([[0.0, 0.0], [0.0, 1.0]]))
     array([False,  True])
     """
-    step = max(1, 2**20 // max(1, X.shape[1]))
-    return np.concatenate([X[start : start + step].any(axis=1) for start in range(0, max(len(X), 1), step)])
+    nonzero: NDArray[np.bool_] = map_rows(lambda first_row, part: part.any(axis=1), X, dtype=np.bool_)
+    return nonzero
 
 
 def cluster_sums(
@@ -297,7 +296,7 @@ def cluster_sums(
 
 
 class SumsAndSizes(NamedTuple):
-    """The sum of the unit rows of each cluster, and how many they are."""
+    """The sum of the unit rows of each cluster, and the number of rows."""
 
     sums: NDArray[np.float64]
     sizes: NDArray[np.intp]

@@ -1,8 +1,8 @@
-"""The few places where arrays in memory and Dask arrays differ: fold blocks, keep what each row got, draw rows.
+"""The operations in which arrays in memory and Dask arrays differ: fold blocks, map rows, draw rows.
 
-Everything else is written once, against the functions of this package. Arrays that go together are *aligned*: an
-entry a row each. The first one decides where the work is done: here in threads, or wherever Dask does it. Dask is
-imported only once somebody hands in a Dask array.
+All other code uses the functions of this package and is written once. Arrays that are passed together are *aligned*:
+each has one entry per row. The first one decides where the work runs: in threads of this process, or on Dask. Dask is
+imported only for Dask arrays.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 
 
 def is_dask(array: Any) -> bool:
-    """Say whether something is a Dask array, without importing Dask.
+    """Return whether something is a Dask array, without importing Dask.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def is_dask(array: Any) -> bool:
 
 
 def add(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Combine statistics by adding each of them up.
+    """Add up two tuples of statistics.
 
     Examples
     --------
@@ -67,25 +67,25 @@ def fold_blocks(
     combine: Callable[[Any, Any], Any] = add,
     n_jobs: int | None = None,
 ) -> Folded:
-    """Go over all rows once, block by block.
+    """Read all rows once, block by block.
 
     Parameters
     ----------
     function : callable
         Called as ``function(first_row, *parts)`` with a block of each array and the number of its first row;
-        returns a :class:`Folded`. A block may be empty. It must not depend on where blocks begin.
+        returns a :class:`Folded`. A block may be empty. The total must not depend on where blocks begin.
     *arrays : arrays of the same length
-        An array that is None gives None parts.
+        The parts of an array that is None are None.
     combine : callable
-        Makes one statistic of those of two neighbours, the earlier one first. It adds them up by default.
+        Combines the statistics of two adjacent blocks, the earlier one first. By default they are added up.
     n_jobs : int, optional
-        Threads, where the arrays are in memory; Dask knows its own workers.
+        Number of threads for arrays in memory; ignored for Dask arrays.
 
     Returns
     -------
     Folded
-        The statistics of all rows; the values of all rows as an array aligned with the first one (on Dask
-        they are kept in the memory of the workers), or None.
+        The statistics of all rows, and the values per row as an array aligned with the first one, or None. On Dask
+        the values stay in the memory of the workers.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def fold_blocks(
 
 
 def map_rows(function: Callable[..., Any], *arrays: Any, dtype: type = np.intp, n_jobs: int | None = None) -> Any:
-    """Return ``function(first_row, *parts)`` of all rows, an entry each; on Dask it is worked out when it is needed.
+    """Return ``function(first_row, *parts)`` of all blocks: one entry per row. A Dask array is computed when needed.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def map_rows(function: Callable[..., Any], *arrays: Any, dtype: type = np.intp, 
 
 
 def align(values: Any, like: Any) -> Any:
-    """Return an array in memory as it is, or cut like `like` where that is a Dask array and the lengths agree.
+    """Convert an array to the chunks of `like`, if that is a Dask array of the same length.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def align(values: Any, like: Any) -> Any:
 
 
 def as_given(array: Any, like: Any) -> Any:
-    """Return an array, where it is one of Dask in the chunks in which `like` came in.
+    """Return an array as it is; a Dask array gets the chunks that the user gave `like`.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def as_given(array: Any, like: Any) -> Any:
 
 
 def keep(array: Any) -> Any:
-    """Have a Dask array worked out once and kept by the workers; anything else is there already.
+    """Compute a Dask array once and keep it on the workers; return any other array as it is.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def keep(array: Any) -> Any:
 
 
 def count_draws(arrays: Sequence[Any], counts: Any = None) -> local.Draws | DaskDraws:
-    """Return what draws rows that count ``counts[i]`` times each (once where None), under the key 0.
+    """Prepare draws from rows that occur ``counts[i]`` times each (once if None); the only key is 0.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def count_draws(arrays: Sequence[Any], counts: Any = None) -> local.Draws | Dask
 
 
 def member_draws(arrays: Sequence[Any], codes: Any, n_codes: int) -> local.Draws | DaskDraws:
-    """Return what draws rows of clusters; the key is the code of the cluster, or ALL_ROWS.
+    """Prepare draws from the rows of clusters; the key is the code of a cluster, or ALL_ROWS.
 
     Examples
     --------

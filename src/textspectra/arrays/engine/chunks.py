@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from .supervision import compute, kept_by_workers, n_threads
 
 TASKS_PER_THREAD = 8
-"""Small chunks are read together, but each thread of a worker still gets at least this many tasks per pass."""
+"""One task reads several small chunks, but each thread still gets at least this many tasks per pass."""
 
 GROUP_BYTES = 2**26
-"""Chunks that are read together have at most this size together."""
+"""Maximal size of the chunks that one task reads."""
 
 
 class ChunkReader:
@@ -138,7 +138,7 @@ def _parts(array: da.Array) -> list[Any]:
 
 def _own_parts(array: da.Array) -> list[Any] | None:
     """Return the chunks from which an array was made here, or None for any other array."""
-    # An assignment such as array[3] = 0 changes a Dask array, and gives it another name.
+    # An assignment such as array[3] = 0 changes a Dask array in place and gives it another name.
     name, parts = getattr(array, "textspectra_parts", (None, None))
     return parts if name == array.name else None
 
@@ -242,7 +242,7 @@ def _separate_graphs(chunks: Sequence[Delayed]) -> list[tuple[Mapping[Any, Any],
 
 
 def _groups(sizes: Sequence[int], sample: NDArray[Any], n_groups: int) -> list[list[int]]:
-    """Group adjacent chunks up to GROUP_BYTES, into at least `n_groups` groups where there are so many chunks.
+    """Group adjacent chunks up to GROUP_BYTES, into at least `n_groups` groups if there are enough chunks.
 
     Examples
     --------

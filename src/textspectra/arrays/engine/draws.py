@@ -1,4 +1,4 @@
-"""Rows of Dask arrays, drawn by their positions; only rows that are drawn leave their chunk."""
+"""Draw rows of Dask arrays by their positions; only these rows leave their chunks."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from .index import Index
 from .supervision import compute
 
 GROUP_BYTES = 2**27
-"""Rows that are picked together are at most so large: a worker may have to hold them all."""
+"""Maximal size of the rows that are picked together: a worker may have to hold all of them."""
 
 SHARE_BYTES = 2**24
-"""Of these, what is put together in one task, and used by others on the same worker."""
+"""Maximal size of a share: rows that one task joins for several requests."""
 
 
 class DaskDraws:
-    """The counterpart of :class:`textspectra.arrays.engine.local.Draws`; only rows that are drawn leave their chunk."""
+    """The counterpart of :class:`textspectra.arrays.engine.local.Draws` for Dask arrays."""
 
     def __init__(self, arrays: Sequence[Any], index: Callable[..., Index], by: Any) -> None:
         self._index = shared(index)
@@ -44,7 +44,7 @@ class DaskDraws:
         self.totals = self._ends[-1]
 
     def take(self, key: int, positions: NDArray[np.intp]) -> list[Any]:
-        """Bring rows here: their numbers, and what each array has of them."""
+        """Bring rows into this process: their numbers, and the rows of each array."""
         picks, ((places,),) = self._picks([[(key, positions)]])
         return _rows_at(places, _gather(0, compute(picks)))
 
@@ -72,7 +72,7 @@ class DaskDraws:
         return call_each(function, tasks)
 
     def _up_to(self, n_bytes: int, requests: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield neighbouring requests together, as many as are below this size, but at least one."""
+        """Group adjacent requests up to this size; a larger request is a group of its own."""
         together: list[tuple[Any, ...]] = []
         size = 0
         for request in requests:
@@ -115,7 +115,7 @@ def _totals(index: Callable[..., Index], part: Any) -> NDArray[np.intp]:
 
 
 def _pick(wanted: list[Any], index: Callable[..., Index], first_row: int, *parts: Any) -> dict[int, list[Any]]:
-    """Return the rows of a chunk that each share needs: their numbers, and what each array has of them."""
+    """Return the rows of a chunk that each share needs: their numbers, and the rows of each array."""
     *arrays, by = opened(parts)
     of_chunk = index(local.n_rows(arrays), None if by is None else by[:])
     shares, keys, positions = zip(*wanted, strict=True)

@@ -1,4 +1,4 @@
-"""Which row is the j-th of all that count, or the j-th of a cluster."""
+"""Find the j-th row of all rows that count, or of a cluster."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 
 
 class Index(Protocol):
-    """Keys, the number of positions of each, and the row at a position."""
+    """The number of positions of each key, and the row at each position."""
 
     totals: NDArray[np.intp]
 
     def find(self, key: int | NDArray[np.intp], positions: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the row at each position of a key, or of a key each."""
+        """Return the row at each position; `key` is one key for all positions, or one per position."""
 
 
 class CountIndex:
-    """Rows that count several times: one key, 0, under which row i has ``counts[i]`` positions (one where None).
+    """Rows that occur several times: row i has ``counts[i]`` positions (one if None) under the only key, 0.
 
     Examples
     --------
@@ -37,7 +37,7 @@ class CountIndex:
 
 
 ALL_ROWS = -1
-"""The key under which a MemberIndex has the rows of all clusters."""
+"""The key of a MemberIndex for the rows of all clusters."""
 
 
 class MemberIndex:

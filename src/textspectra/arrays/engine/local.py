@@ -13,18 +13,18 @@ from ...parallel import run_tasks, stream_tasks
 from .index import Index
 
 BLOCK_BYTES = 2**22
-"""Size of the float32 copy that a block of rows becomes: small enough to stay in a core's cache."""
+"""Size of a block of rows in float32: small enough for the cache of a core."""
 
 
 class Folded(NamedTuple):
-    """What a block of rows gives: statistics to be combined with those of other blocks, and a value a row or None."""
+    """The result of a block: statistics to combine with those of other blocks, and one value per row or None."""
 
     statistics: Any
     per_row: Any = None
 
 
 def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Yield the slices that cut `n_rows` into blocks; they depend on the shape alone.
+    """Yield the slices of the blocks; they depend only on the shape.
 
     Examples
     --------
@@ -44,14 +44,14 @@ def fold_blocks(
     n_jobs: int | None = None,
     first_row: int = 0,
 ) -> Folded:
-    """Call ``function(first_row, *parts)`` for each block, combine the statistics, and join what each row got."""
+    """Call ``function(first_row, *parts)`` for each block, combine the statistics, and join the values per row."""
     columns = int(np.prod(arrays[0].shape[1:], dtype=int)) if arrays[0] is not None else 1
     blocks = list(row_blocks(n_rows(arrays), columns))
 
     def on_block(block: slice) -> Folded:
         return function(first_row + block.start, *(None if array is None else array[block] for array in arrays))
 
-    if len(blocks) == 1 or n_jobs == 1:  # a pool of threads would cost more than the work
+    if len(blocks) == 1 or n_jobs == 1:  # a pool of threads would cost more than it saves
         results: Iterable[Folded] = map(on_block, blocks)
     else:
         results = stream_tasks(on_block, ((block,) for block in blocks), n_jobs=n_jobs)
@@ -86,7 +86,7 @@ def n_rows(arrays: Sequence[Any]) -> int:
 
 
 class Draws:
-    """Rows to be drawn by their positions in an index, and functions to be called on what was drawn."""
+    """Draw rows by their positions in an index, and call functions on them."""
 
     def __init__(self, arrays: Sequence[NDArray[Any] | None], index: Callable[..., Index], by: Any) -> None:
         self._arrays = arrays
@@ -94,7 +94,7 @@ class Draws:
         self.totals = self._index.totals
 
     def take(self, key: int, positions: NDArray[np.intp]) -> list[Any]:
-        """Return the numbers of rows, and what each array has of them."""
+        """Return the numbers of the rows, and the rows of each array."""
         rows = self._index.find(key, positions)
         return [rows, *(None if array is None else array[rows] for array in self._arrays)]
 
@@ -112,5 +112,5 @@ class Draws:
     def run(
         self, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
     ) -> list[Any]:
-        """Call ``function(*task)`` for each task, where the rows are, results in order."""
+        """Call ``function(*task)`` for each task, results in order."""
         return run_tasks(function, tasks, n_jobs=n_jobs)

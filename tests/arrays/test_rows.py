@@ -1,0 +1,32 @@
+"""Rows of embeddings in memory: scaled to unit length, and which of them are zero."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import textspectra as ts
+from textspectra.arrays.rows import nonzero_rows, unit_rows
+
+
+@given(st.integers(-300, 300), st.integers(0, 2**32 - 1))
+def test_rows_of_any_size_get_length_one(exponent, seed):
+    rows = np.random.default_rng(seed).standard_normal((5, 7))
+    expected = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    assert unit_rows(rows * 10.0**exponent) == pytest.approx(expected, abs=1e-6)
+
+
+def test_zero_rows_are_found_in_every_block():
+    X = np.ones((10_000, 256), np.float16)  # three blocks
+    zero = [0, 4095, 4096, 9999]
+    X[zero] = 0
+    assert np.flatnonzero(~nonzero_rows(X)).tolist() == zero
+    assert nonzero_rows(X[:0]).tolist() == []
+
+
+@pytest.mark.parametrize(("value", "problem"), [(np.nan, "has a NaN or an infinite value"), (np.inf, "has a NaN"), (0, "is all zeros")])  # fmt: skip  # noqa: E501
+def test_a_row_without_direction_is_named(value, problem):
+    X = np.ones((3, 2))
+    X[1:] = value
+    with pytest.raises(ts.UserError, match=rf"X {problem}.* in row 11 \(counting from 0, and 1 more in this block"):
+        unit_rows(X, first_row=10)
