@@ -247,7 +247,7 @@ def typical_rows(
 ) -> list[int]:
     """Choose typical rows by maximal marginal relevance: near the centre, and different from those chosen before.
 
-    `ordered` are the rows of a cluster, the nearest to its centre first; `cosines` are their cosines with the centre, by row.
+    `ordered` are the rows of a cluster, the nearest to its centre first; `cosines` has the cosine of each row with it.
 
     Examples
     --------
