@@ -308,7 +308,7 @@ def test_sites_are_recognised_by_their_keywords():
     [
         (["a"], [0, 0], {}, "texts has 1 entries but X has 2 rows"),
         (["a", None], [0, 0], {}, "texts has NoneType None at row 1"),
-        ("ab", [0, 0], {}, "texts is one text"),
+        ("ab", [0, 0], {}, "texts is a single string; it must be a sequence of texts, one per row of X."),
         (["a", "b"], [0], {}, "labels must be 2 whole numbers"),
         (["a", "b"], [0.0, 1.0], {}, "labels must be 2 whole numbers, .* array of float64"),
         (["a", "b"], [0, -2], {}, "labels has -2; clusters are numbered"),

@@ -1,8 +1,8 @@
-"""Tables of texts in and out: CSV, TSV, JSON Lines, Parquet and plain text, compressed or not.
+"""Read and write tables of texts: CSV, TSV, JSON Lines, Parquet and plain text, compressed or not, and data frames.
 
-What is read is kept as it is: columns, their order and their values, so that a table that is written again differs
-only by the columns that were added. Every mistake in a file becomes a :class:`~textspectra.errors.UserError` that
-says what is wrong, where, and what to do.
+Columns, their order and their values are preserved: a table that is written again differs only by the columns that
+were added. Every mistake in a file raises a :class:`~textspectra.errors.UserError` that says what is wrong, where, and
+what to do.
 """
 
 from .columns import choose_text_column, column_values

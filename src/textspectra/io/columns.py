@@ -1,4 +1,4 @@
-"""Which column holds the texts."""
+"""Find the column that holds the texts."""
 
 from __future__ import annotations
 
@@ -16,39 +16,38 @@ from .names import TEXT_NAMES
 from .table import describe_values, holds_text
 
 SAMPLE = 1000
-"""Values of a column that are looked at, evenly spread over the table."""
+"""Number of values per column that are examined, evenly spread over the table."""
 
 MIN_WORDS = 3
-"""Texts have at least this many words in the median; names, categories and codes have fewer."""
+"""Texts have at least this many words (median); names, categories and codes have fewer."""
 
 CALENDAR = re.compile(
     r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]*\b"
     r"|\b(?:am|pm|utc|gmt|st|nd|rd|th)\b|(?<=\d)[tz](?=\d|$)",
     re.IGNORECASE,
 )
-"""The letters that a date may have."""
+"""The letters that may occur in a date."""
 
 CODE_SIGNS = re.compile(r"[\d_/@:\\]")
 """A word with one of these is an identifier, an address or a path."""
 
 
 def choose_text_column(table: pa.Table, *, option: str = "--text-column") -> str:
-    """Return the name of the column that holds the texts, where that is obvious.
+    """Return the name of the column that holds the texts, if it is obvious.
 
     The rule, in this order:
 
     1. The only column, if it holds strings.
     2. A column of strings named ``text`` or ``texts``; else ``message``, ``sentence`` or ``utterance`` (or their
        plurals); else ``body``, ``title``, ``query``, ``question``, ``comment``, ``review``, ``content``,
-       ``description`` or the like. Upper and lower case are the same. Two names of the same rank, such as a title
-       and a body, decide nothing.
+       ``description`` or the like. Case does not matter. Two names of the same rank, such as a title and a
+       body, decide nothing.
     3. The only column of strings.
-    4. The only column that reads like texts: three words or more in the median, at least half of the values different
-       from each other, and not dates. If there are several, the one at least twice as long as every other in the
-       median.
+    4. The only column that reads like texts: a median of three words or more, at least half of the values distinct,
+       and no dates. Among several such columns, the one whose median length is at least twice that of every other.
 
-    Columns of numbers, dates, addresses (URLs) and identifiers are never chosen, whatever their name, and neither are
-    categories by rule 4. A thousand values of each column are looked at.
+    Columns of numbers, dates, addresses (URLs) and identifiers are never chosen, whatever their name. Rule 4 does not
+    choose categories either. A thousand values of each column are examined.
 
     Parameters
     ----------
@@ -64,7 +63,7 @@ def choose_text_column(table: pa.Table, *, option: str = "--text-column") -> str
     Raises
     ------
     UserError
-        Where none of this decides; the message lists the columns.
+        If none of these rules decides. The message lists the columns.
 
     Examples
     --------
@@ -75,22 +74,22 @@ def choose_text_column(table: pa.Table, *, option: str = "--text-column") -> str
     strings: list[str] = [field.name for field in table.schema if holds_text(field)]
     if table.num_columns == 1 and strings:
         return strings[0]
-    looks = {name: _look(table.column(name)) for name in strings}
-    possible = [name for name in strings if not looks[name].codes]
+    traits = {name: _examine(table.column(name)) for name in strings}
+    possible = [name for name in strings if not traits[name].codes]
     for group in TEXT_NAMES:
         named = [name for name in possible if name.strip().lower() in group]
         if named:
             return _only(named, table, option)
     if len(strings) == 1:
         return _only(possible, table, option)
-    prose = sorted((name for name in possible if looks[name].prose), key=lambda name: looks[name].length)
-    if len(prose) > 1 and looks[prose[-1]].length >= 2 * looks[prose[-2]].length:
+    prose = sorted((name for name in possible if traits[name].prose), key=lambda name: traits[name].length)
+    if len(prose) > 1 and traits[prose[-1]].length >= 2 * traits[prose[-2]].length:
         return prose[-1]
     return _only(prose, table, option)
 
 
 def check_text_column(table: pa.Table, name: str, *, option: str = "--text-column") -> str:
-    """Return `name` if it is a column of strings, or say what it is instead.
+    """Return `name` if it is a column of strings, or raise a UserError that says what it holds.
 
     Examples
     --------
@@ -110,7 +109,7 @@ def check_text_column(table: pa.Table, name: str, *, option: str = "--text-colum
 
 
 def find_column(table: pa.Table, name: str) -> pa.Field:
-    """Return the field of a column, or name the nearest one and all the others.
+    """Return the field of a column, or raise a UserError with the most similar name and all others.
 
     Examples
     --------
@@ -127,14 +126,14 @@ def find_column(table: pa.Table, name: str) -> pa.Field:
 
 
 def column_values(table: pa.Table, name: str) -> list[Any]:
-    """Return the values of a column as Python objects; a missing one is None.
+    """Return the values of a column as Python objects; missing values are None.
 
     Parameters
     ----------
     table : pyarrow.Table
         With unique column names.
     name : str
-        One of them; otherwise a UserError lists them.
+        An unknown name raises a UserError that lists the columns.
 
     Returns
     -------
@@ -151,35 +150,35 @@ def column_values(table: pa.Table, name: str) -> list[Any]:
     return values
 
 
-class _Look(NamedTuple):
-    """What the sample of a column shows."""
+class _Traits(NamedTuple):
+    """What a sample of the values of a column shows."""
 
     codes: bool
     prose: bool
     length: float
 
 
-def _look(column: pa.ChunkedArray) -> _Look:
+def _examine(column: pa.ChunkedArray) -> _Traits:
     rows = np.unique(np.linspace(0, max(len(column) - 1, 0), SAMPLE).astype(np.intp))
     sample = [column[int(row)].as_py() for row in rows] if len(column) else []
     values = [value.strip() for value in sample if value and not value.isspace()]
     if not values:
-        return _Look(codes=False, prose=False, length=0)
+        return _Traits(codes=False, prose=False, length=0)
     codes = sum(map(_is_code, values)) > len(values) / 2
     worded = statistics.median(map(_count_words, values)) >= MIN_WORDS
     distinct = len(set(values)) >= len(values) / 2
-    return _Look(codes, worded and distinct and not codes, statistics.median(map(len, values)))
+    return _Traits(codes, worded and distinct and not codes, statistics.median(map(len, values)))
 
 
 def _is_code(value: str) -> bool:
-    """Tell numbers, dates, times, addresses and identifiers from words."""
+    """Tell whether a value is a number, date, time, address or identifier."""
     if len(value.split()) == 1 and value.isascii() and CODE_SIGNS.search(value):
         return True
     return not any(letter.isalpha() for letter in CALENDAR.sub("", value))
 
 
 def _count_words(value: str) -> float:
-    # Chinese, Japanese, Thai and their neighbours set no spaces; two letters make about one word there.
+    # Chinese, Japanese, Thai and some other languages have no spaces; two letters are about one word there.
     unspaced = sum("\u0e00" <= letter <= "\u0eff" or "\u3040" <= letter <= "\u9fff" for letter in value)
     return max(len(value.split()), unspaced / 2)
 

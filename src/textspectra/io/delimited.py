@@ -1,4 +1,4 @@
-"""CSV and TSV: every cell a string, kept as it is written."""
+"""CSV and TSV: every cell is a string, unchanged."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from .jsonlines import as_string, to_json
 from .table import holds_json, holds_text, refuse_duplicates
 
 BATCH_ROWS = 10_000
-"""Rows that become one chunk of the table, and are written at a time."""
+"""Number of rows in a chunk of the table, and that are written at a time."""
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-"""A spreadsheet may take a cell that begins so for a formula, and run it."""
+"""A spreadsheet may run a cell with such a start as a formula."""
 
 _FIELD_LIMIT = threading.Lock()
 
 
 def read_delimited(lines: Iterable[str], *, name: str, delimiter: str) -> pa.Table:
-    r"""Read CSV with a header; blank lines are no rows.
+    r"""Read CSV with a header; blank lines are skipped.
 
     Parameters
     ----------
     lines : iterable of str
-        With their line breaks.
+        The lines with their line breaks.
     name : str
-        What messages call the file.
+        The name of the file in messages.
     delimiter : str
         One character.
 
     Returns
     -------
     pyarrow.Table
-        Strings only: ``007``, ``NA`` and empty cells stay what they are.
+        All columns are strings: ``007``, ``NA`` and empty cells are unchanged.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def read_delimited(lines: Iterable[str], *, name: str, delimiter: str) -> pa.Tab
     try:
         with _long_fields():
             for row in reader:
-                if ended:  # the reader asked for one more line to finish this row, and there was none
+                if ended:  # the row was not finished when the lines ended
                     _refuse_open_quote(name, row_start)
                 if not header:
                     header = row
@@ -110,7 +110,7 @@ def _as_table(rows: list[list[str]], header: list[str]) -> pa.Table:
 
 @contextmanager
 def _long_fields() -> Iterator[None]:
-    # The csv module has one limit for the whole process, and 131,072 characters is too low for ours.
+    # The csv module has one limit for the whole process, and its default of 131,072 characters is too low.
     with _FIELD_LIMIT:
         before = csv.field_size_limit(source.MAX_LINE)
         try:
@@ -120,11 +120,11 @@ def _long_fields() -> Iterator[None]:
 
 
 def write_delimited(table: pa.Table, stream: IO[bytes], *, delimiter: str, spreadsheet_safe: bool = False) -> None:
-    r"""Write CSV in UTF-8 with LF line breaks and quotes only where they are needed.
+    r"""Write CSV in UTF-8 with LF line breaks and only the necessary quotes.
 
-    A missing value is an empty cell and nested values are JSON. With `spreadsheet_safe`, strings (and column names)
-    that begin with ``=``, ``+``, ``-``, ``@``, a tab or CR get a leading apostrophe, so that a spreadsheet shows them
-    and does not run them; numbers stay as they are.
+    Missing values are empty cells, and nested values are JSON. With `spreadsheet_safe`, strings and column names that
+    begin with ``=``, ``+``, ``-``, ``@``, a tab or CR get a leading apostrophe, so that a spreadsheet does not run
+    them; numbers are unchanged.
 
     Examples
     --------
@@ -134,7 +134,7 @@ def write_delimited(table: pa.Table, stream: IO[bytes], *, delimiter: str, sprea
     >>> stream.getvalue()
     b'a\n\'=1+1\n"x,y"\n'
     """
-    # Names that hold another delimiter would mislead whoever guesses the delimiter from the header.
+    # Without quotes, a delimiter in a name would mislead readers that guess the delimiter from the header.
     misleading = any(sign in name for name in table.column_names for sign in DELIMITERS)
     header = _made_safe(table.column_names) if spreadsheet_safe else table.column_names
     text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
@@ -149,13 +149,13 @@ def write_delimited(table: pa.Table, stream: IO[bytes], *, delimiter: str, sprea
 
 
 def _writer(text: io.TextIOWrapper, delimiter: str, quoting: Any) -> Any:
-    # With "\r\n" as its line end, the csv module quotes cells that hold either character; with "\n" not all of its
-    # versions quote a lone CR, which would then read as a line break.
+    # With "\r\n" as the line end, the csv module quotes cells with either character. With "\n", some versions do not
+    # quote a lone CR, which readers take for a line break.
     return csv.writer(_LineFeeds(text), delimiter=delimiter, quoting=quoting, lineterminator="\r\n")
 
 
 class _LineFeeds:
-    """Ends each row with LF instead of CR LF; the csv module writes exactly one row at a time."""
+    """Ends each row with LF instead of CR LF; the csv module writes one row per call."""
 
     def __init__(self, text: io.TextIOWrapper) -> None:
         self._text = text

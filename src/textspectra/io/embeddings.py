@@ -1,4 +1,4 @@
-"""Matrices of embeddings in and out."""
+"""Read and write matrices of embeddings."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from .writing import output_paths_free, replacing
 
 
 def read_embeddings(path: Path) -> NDArray[Any]:
-    """Open a matrix of embeddings, one row a text.
+    """Read a matrix of embeddings, one row per text.
 
     Parameters
     ----------
     path : Path
-        A ``.npy`` file, which becomes a memory map, or a ``.parquet`` file with one column of lists of numbers, which
-        is not copied where Arrow allows it (one row group).
+        A ``.npy`` file, which becomes a memory map, or a ``.parquet`` file with one column of lists of numbers. A
+        Parquet file with one row group is not copied.
 
     Returns
     -------
     ndarray of shape (n, d)
-        Read-only where it is a map or Arrow's own memory.
+        A memory map, and memory of Arrow, is read-only.
 
     Raises
     ------
     UserError
-        Where the file is something else; the message says what.
+        If the file does not hold such a matrix. The message says what it holds.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def _read_parquet(path: Path) -> NDArray[Any]:
 
 
 def list_column(table: pa.Table, name: str) -> NDArray[Any]:
-    """Return a column of lists of numbers as a matrix, without a copy where Arrow allows it (one chunk).
+    """Return a column of lists of numbers as a matrix; a column in one chunk is not copied.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def list_column(table: pa.Table, name: str) -> NDArray[Any]:
     Raises
     ------
     UserError
-        Where the column holds something else, a list is missing, or the lists differ in length.
+        If the column holds something else, a list is missing, or the lists differ in length.
 
     Examples
     --------
@@ -115,18 +115,18 @@ def list_column(table: pa.Table, name: str) -> NDArray[Any]:
 def write_embeddings(
     X: NDArray[Any], path: Path, *, texts: Sequence[str] | None = None, overwrite: bool = False
 ) -> None:
-    """Write embeddings so that :func:`read_embeddings` reads them; as safely as :func:`write_table` does.
+    """Write embeddings to a file for :func:`read_embeddings`, which appears complete or not at all.
 
     Parameters
     ----------
     X : ndarray of shape (n, d)
-        One row a text.
+        One row per text.
     path : Path
         ``.npy``, or ``.parquet`` for the columns ``text`` and ``embedding``.
     texts : sequence of str, optional
-        The texts, for Parquet; ``.npy`` has no place for them.
+        The texts, for Parquet only.
     overwrite : bool, default=False
-        Replace a file that exists; otherwise that is an error.
+        Replace an existing file instead of raising an error.
 
     Examples
     --------

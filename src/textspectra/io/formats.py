@@ -1,4 +1,4 @@
-"""Which format and compression a file has, by its name or by its first bytes."""
+"""Tell the format and compression of a file by its name or its first bytes."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pathlib import Path
 from .names import ALL_TEXT_NAMES
 
 SAMPLE_BYTES = 2**16
-"""How much of a file is looked at to tell its format and its delimiter."""
+"""Size of the sample that tells the format and the delimiter of a file."""
 
 SAMPLE_ROWS = 50
-"""Rows of that sample which are compared with the header."""
+"""Number of rows of the sample that are compared with the header."""
 
 DELIMITERS = ",;\t|"
-"""What may separate the cells of a CSV file, the likelier first."""
+"""Possible delimiters of a CSV file, the most likely first."""
 
 HEADER_CELL = re.compile(r"[^\W\d](?:[\w .()#/%-]{0,38}[\w)#%])?")
 """A column name, as opposed to a piece of a sentence: short, begins with a letter, no outer spaces."""
 
 JSON_START = re.compile(r'\s*(\[\s*)?\{\s*["}]')
-"""How JSON Lines begin; also an array, so that the reader can say what to do about it."""
+"""The start of JSON Lines, or of an array, for which the reader has a message."""
 
 BZIP2_START = re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")
 
@@ -63,7 +63,7 @@ COMPRESSION_BY_SUFFIX = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zst
 
 
 def format_from_name(path: str | Path) -> tuple[TableFormat | None, str | None]:
-    """Return the format and the compression that a file's name stands for; None where it says nothing.
+    """Return the format and the compression that a file name stands for; None if it says nothing.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def format_from_name(path: str | Path) -> tuple[TableFormat | None, str | None]:
 
 
 def compression_of(start: bytes) -> str | None:
-    """Return the compression that the first 16 bytes of a file show.
+    """Return the compression that the first bytes of a file show.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def compression_of(start: bytes) -> str | None:
 
 
 def encoding_of(start: bytes) -> str:
-    """Return the encoding that a byte order mark announces, and UTF-8 where there is none.
+    """Return the encoding of a byte order mark; UTF-8 if there is none.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def encoding_of(start: bytes) -> str:
 
 
 def decode_sample(start: bytes, encoding: str) -> str:
-    r"""Return the text of the first bytes; what cannot be decoded is the reader's concern, not this one's.
+    r"""Decode the first bytes of a file; the reader reports those that cannot be decoded.
 
     Examples
     --------
@@ -116,15 +116,15 @@ def decode_sample(start: bytes, encoding: str) -> str:
     """
     try:
         return codecs.getincrementaldecoder(encoding)("replace").decode(start).removeprefix("\ufeff")
-    except UnicodeError:  # not that encoding at all; whoever reads the file says so, with the place
+    except UnicodeError:  # another encoding: the reader reports the place
         return ""
 
 
 def sniff_format(start: bytes, encoding: str) -> TableFormat:
-    r"""Tell the format of a nameless input from its first bytes.
+    r"""Tell the format of an input without a name from its first bytes.
 
-    Parquet by its mark, JSON Lines by the brace of an object, CSV or TSV where the first line reads like column names
-    and the rows after it have as many cells; anything else is one text a line.
+    Parquet has a magic number, and JSON Lines start with a brace. In CSV and TSV, the first line reads like column
+    names and all rows have the same number of cells. Anything else is plain text with one text per line.
 
     Examples
     --------
@@ -147,9 +147,9 @@ def sniff_format(start: bytes, encoding: str) -> TableFormat:
 
 
 def sniff_delimiter(sample: str) -> str:
-    r"""Return the delimiter that cuts the first rows into as many cells as the header.
+    r"""Return the delimiter that splits most of the first rows into the same number of cells as the header.
 
-    Only delimiters that occur in the header count, so that the commas of sentences do not.
+    Only delimiters in the header count, because sentences have commas, too.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def _has_header(rows: list[list[str]]) -> bool:
     header = rows[0]
     if len(header) == 1:
         return header[0].strip().lower() in ALL_TEXT_NAMES
-    # A data frame that is written with its index has no name for the first column.
+    # The index of a written data frame is a first column without a name.
     named = header if header[0] else header[1:]
     return len(set(header)) == len(header) and all(
         HEADER_CELL.fullmatch(cell) and len(cell.split()) <= 3 for cell in named

@@ -1,4 +1,4 @@
-"""JSON Lines: one object a line, with types, nested values and the order of keys kept."""
+"""JSON Lines: one object per line, with types, nested values and the order of keys preserved."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..errors import UserError
 from .table import JSON_MARK, holds_json
 
 BATCH_ROWS = 10_000
-"""Rows that are written at a time."""
+"""Number of rows that are written at a time."""
 
 
 def as_string(value: Any) -> str:
-    """Return what JSON has no form for as a string: bytes in base64, dates and decimals as Python prints them.
+    """Convert a value that JSON cannot express to a string: bytes to base64, dates and decimals as Python prints them.
 
     Examples
     --------
@@ -30,11 +30,11 @@ def as_string(value: Any) -> str:
 
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=as_string)
-"""Made once: ``json.dumps`` with options makes one for every call."""
+"""Created once, because ``json.dumps`` with options creates one for every call."""
 
 
 def to_json(value: Any) -> str:
-    """Return a value as JSON; NaN and infinity, which JSON does not have, become null.
+    """Return a value as JSON; NaN and infinity, which JSON lacks, become null.
 
     Examples
     --------
@@ -48,11 +48,11 @@ def to_json(value: Any) -> str:
 
 
 def read_jsonlines(lines: Iterable[str], *, name: str) -> pa.Table:
-    r"""Read one object a line; blank lines are no rows, and a key that is missing in a line is a missing value.
+    r"""Read one object per line; blank lines are skipped, and a missing key is a missing value.
 
-    A column whose values fit no Arrow type as they are (a number here and a string there, or objects with different
-    keys) becomes a string column of JSON that :func:`write_jsonlines` turns back into values. Half of a surrogate
-    pair, as in a text that was cut inside an emoji, becomes U+FFFD.
+    A column whose values fit no single Arrow type (numbers and strings, or objects with different keys) becomes a
+    string column of JSON, which :func:`write_jsonlines` converts back. Half of a surrogate pair, as in a text that
+    was cut inside an emoji, becomes U+FFFD.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def read_jsonlines(lines: Iterable[str], *, name: str) -> pa.Table:
         raise UserError(f"{name}: the objects have no keys, so there are no columns")
     for column in columns.values():
         column.extend([None] * (count - len(column)))
-    built = [build_column(_fixed(key), columns[key]) for key in columns]
+    built = [build_column(_without_surrogates(key), columns[key]) for key in columns]
     return pa.Table.from_arrays([array for _, array in built], schema=pa.schema([field for field, _ in built]))
 
 
@@ -103,7 +103,7 @@ def _parse(line: str, name: str, number: int) -> dict[str, Any]:
 
 
 def build_column(name: str, values: list[Any]) -> tuple[pa.Field, pa.Array]:
-    """Return a column of the Arrow type that keeps the values as they are, or of JSON where there is none.
+    """Return a column of the Arrow type that preserves the values, or of JSON if there is none.
 
     Examples
     --------
@@ -115,10 +115,10 @@ def build_column(name: str, values: list[Any]) -> tuple[pa.Field, pa.Array]:
         if not _has_struct(array.type) or all(map(_identical, array.to_pylist(), values)):
             return pa.field(name, array.type), array
     except UnicodeEncodeError:
-        return build_column(name, _fixed(values))
+        return build_column(name, _without_surrogates(values))
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
-        pass  # no single type fits: JSON does
-    dumped = [None if value is None else to_json(_fixed(value)) for value in values]
+        pass  # no single type fits
+    dumped = [None if value is None else to_json(_without_surrogates(value)) for value in values]
     return pa.field(name, pa.string(), metadata=JSON_MARK), pa.array(dumped, pa.string())
 
 
@@ -129,7 +129,7 @@ def _has_struct(kind: pa.DataType) -> bool:
 
 
 def _identical(left: Any, right: Any) -> bool:
-    """Compare like ``==``, but the order of keys counts: Arrow gives every object all keys in one order."""
+    """Compare like ``==``, but with the order of keys: Arrow gives every object all keys in one order."""
     if isinstance(left, dict) and isinstance(right, dict):
         return list(left) == list(right) and all(map(_identical, left.values(), right.values()))
     if isinstance(left, list) and isinstance(right, list):
@@ -137,18 +137,18 @@ def _identical(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def _fixed(value: Any) -> Any:
+def _without_surrogates(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     if isinstance(value, list):
-        return [_fixed(item) for item in value]
+        return [_without_surrogates(item) for item in value]
     if isinstance(value, dict):
-        return {str(_fixed(key)): _fixed(item) for key, item in value.items()}
+        return {str(_without_surrogates(key)): _without_surrogates(item) for key, item in value.items()}
     return value
 
 
 def write_jsonlines(table: pa.Table, stream: IO[bytes]) -> None:
-    r"""Write one object a line in UTF-8.
+    r"""Write one object per line in UTF-8.
 
     Examples
     --------

@@ -11,6 +11,6 @@ TEXT_NAMES = (
         "full_text", "review_text", "comment_text", "text_clean",
     ),
 )  # fmt: skip
-"""From the surest to the least sure; the names within a group are equally good."""
+"""From the most to the least certain; the names within a group are equal."""
 
 ALL_TEXT_NAMES = frozenset(name for group in TEXT_NAMES for name in group)

@@ -1,4 +1,4 @@
-"""Names that stand for several files."""
+"""File name patterns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..errors import UserError
 
 
 def is_pattern(source: str) -> bool:
-    """Say whether a name stands for several files.
+    """Tell whether a name is a pattern for several files.
 
     Examples
     --------
@@ -20,7 +20,7 @@ def is_pattern(source: str) -> bool:
 
 
 def matching_files(pattern: str) -> list[str]:
-    """Return the files that a pattern stands for, by name.
+    """Return the files that match a pattern, sorted by name.
 
     Examples
     --------

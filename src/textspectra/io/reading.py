@@ -1,4 +1,4 @@
-"""Any table from a file or from standard input."""
+"""Read a table from a file or from standard input."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from ..errors import NoRowsError, UserError
 from .columns import check_text_column, choose_text_column
 from .delimited import read_delimited
 from .formats import (
-    SAMPLE_BYTES,
     TableFormat,
     decode_sample,
     encoding_of,
@@ -34,9 +33,8 @@ def read_table(
 ) -> TextTable:
     r"""Read a table of texts.
 
-    The format follows from the name (``.csv``, ``.tsv``, ``.jsonl``, ``.parquet``, ``.txt`` and some synonyms) and is
-    guessed from the content where the name says nothing. Compression follows from the first bytes. A byte order mark
-    is understood and dropped.
+    The format follows from the file name (``.csv``, ``.tsv``, ``.jsonl``, ``.parquet``, ``.txt`` and some synonyms), or
+    else from the content. The compression follows from the first bytes. A byte order mark is dropped.
 
     Parameters
     ----------
@@ -45,9 +43,9 @@ def read_table(
     text_column : str, optional
         The column that holds the texts; by default :func:`choose_text_column` decides.
     encoding : str, optional
-        Of a text file; by default what its byte order mark says, or UTF-8.
+        The encoding of a text file; by default that of its byte order mark, or UTF-8.
     stdin : binary file, optional
-        What to read for ``"-"``; the standard input by default.
+        The input to read for ``"-"``; standard input by default.
 
     Returns
     -------
@@ -56,9 +54,8 @@ def read_table(
     Raises
     ------
     UserError
-        Where the file cannot be read; the message says why, where, and what to do. A line (in CSV: a cell) of
-        more than 2**24 characters is refused as soon as that much of it has been read. A file that is in order, but
-        has no rows, gets a NoRowsError, which is a UserError.
+        If the file cannot be read. The message says why, where, and what to do. A line (in CSV: a cell) may have up
+        to 2**24 characters. A valid file without rows raises a NoRowsError, which is a UserError.
 
     Examples
     --------
@@ -68,9 +65,9 @@ def read_table(
     """
     checked = None if encoding is None else check_encoding(encoding)
     with open_source(source, stdin=stdin) as opened:
-        start = opened.stream.peek(SAMPLE_BYTES)
+        start = opened.stream.peek()
         named = format_from_name(opened.path)[0] if opened.path else None
-        if not start:  # which no Parquet file is, rows or not
+        if not start:  # a valid Parquet file has bytes even without rows
             raise (UserError if named is TableFormat.PARQUET else NoRowsError)(f"{opened.name} is empty")
         codec = checked or encoding_of(start)
         form = named or sniff_format(start, codec)
@@ -104,7 +101,7 @@ def _read(source: Source, form: TableFormat, codec: str, delimiter: str) -> pa.T
 
 
 def _read_parquet(source: Source) -> pa.Table:
-    if source.stream.peek(4) != b"PAR1":
+    if not source.stream.peek().startswith(b"PAR1"):
         raise UserError(f"{source.name} is not a Parquet file")
     in_memory = source.path is None or source.compression is not None
     try:

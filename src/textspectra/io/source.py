@@ -1,4 +1,4 @@
-"""A file or standard input as decompressed bytes and as lines of text."""
+"""Open a file or standard input, decompress it, and read its lines."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ..errors import UserError
 from .formats import SAMPLE_BYTES, compression_of, format_from_name
 
 MAX_LINE = 2**24
-"""Characters that a line, or a cell of CSV, may have. A longer one is refused as soon as this much of it has been
-read: it is a file without line breaks or with a quote that never closes, not a short text."""
+"""Maximum length of a line, or of a cell of CSV, in characters. Reading stops there: a longer line means that line
+breaks are missing or that a quote never closes."""
 
 DECOMPRESSORS: dict[str, Callable[[Any], Any]] = {
     "gzip": lambda stream: gzip.GzipFile(fileobj=stream, mode="rb"),
@@ -31,55 +31,30 @@ DECOMPRESSORS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-class ByteStream(io.BufferedIOBase):
-    """Bytes that can be looked at before they are read, and are counted as they are read.
+class _RawBytes(io.RawIOBase):
+    """The bytes of a stream. Each read fills the buffer, also where a pipe delivers small pieces."""
 
-    Examples
-    --------
-    >>> import io
-    >>> stream = ByteStream(io.BytesIO(b"abcdef"), "standard input")
-    >>> stream.peek(2), stream.read(3), stream.delivered
-    (b'ab', b'abc', 3)
-    """
-
-    def __init__(self, stream: Any, name: str, compression: str | None = None) -> None:
+    def __init__(self, stream: Any, name: str, compression: str | None) -> None:
         self._stream = stream
-        self._ahead = b""
         self._name = name
         self._compression = compression
-        self.delivered = 0
+        self._count = 0
 
     def readable(self) -> bool:
-        """Return True, as :class:`io.TextIOWrapper` wants it."""
         return True
 
-    def peek(self, size: int) -> bytes:
-        """Return the next `size` bytes, or what is left, without taking them."""
-        while len(self._ahead) < size and (more := self._pull(size - len(self._ahead))):
-            self._ahead += more
-        return self._ahead[:size]
+    def tell(self) -> int:
+        return self._count
 
-    def read1(self, size: int = -1) -> bytes:
-        """Return up to `size` bytes."""
-        if not self._ahead:
-            part = self._pull(size)
-        elif size < 0:
-            part, self._ahead = self._ahead, b""
-        else:
-            part, self._ahead = self._ahead[:size], self._ahead[size:]
-        self.delivered += len(part)
-        return part
+    def readinto(self, buffer: Any) -> int:
+        filled = 0
+        while filled < len(buffer) and (piece := self._piece(len(buffer) - filled)):
+            buffer[filled : filled + len(piece)] = piece
+            filled += len(piece)
+        self._count += filled
+        return filled
 
-    def read(self, size: int | None = -1) -> bytes:
-        """Return `size` bytes, fewer only at the end; everything by default."""
-        left = sys.maxsize if size is None or size < 0 else size
-        parts = []
-        while left and (part := self.read1(min(left, SAMPLE_BYTES))):
-            parts.append(part)
-            left -= len(part)
-        return b"".join(parts)
-
-    def _pull(self, size: int) -> bytes:
+    def _piece(self, size: int) -> bytes:
         try:
             return bytes(self._stream.read(size))
         except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
@@ -91,19 +66,35 @@ class ByteStream(io.BufferedIOBase):
             ) from error
 
 
+def buffered(stream: Any, name: str, compression: str | None = None) -> io.BufferedReader:
+    """Return a buffered reader of a stream that can only be read forwards, such as a pipe or a decompressor.
+
+    Before the first read, ``peek()`` returns the first `SAMPLE_BYTES` bytes, or all if there are fewer. ``tell()``
+    returns the number of bytes read. A failure becomes a UserError that calls the stream `name`.
+
+    Examples
+    --------
+    >>> import io
+    >>> reader = buffered(io.BytesIO(b"abcdef"), "standard input")
+    >>> reader.peek(), reader.read(3), reader.tell()
+    (b'abcdef', b'abc', 3)
+    """
+    return io.BufferedReader(_RawBytes(stream, name, compression), SAMPLE_BYTES)
+
+
 @dataclass(frozen=True)
 class Source:
-    """An input that is open: its name for messages, its bytes after decompression, and its compression."""
+    """An open input: its name for messages, its decompressed bytes, and its compression."""
 
     name: str
     path: Path | None
-    stream: ByteStream
+    stream: io.BufferedReader
     compression: str | None
 
 
 @contextmanager
 def open_source(source: str | Path, *, stdin: BinaryIO | None = None) -> Iterator[Source]:
-    """Open a file, or standard input for ``"-"``, and decompress it where its first bytes ask for it.
+    """Open a file, or standard input for ``"-"``, and decompress it if its first bytes are those of a compressed file.
 
     Examples
     --------
@@ -121,7 +112,7 @@ def open_source(source: str | Path, *, stdin: BinaryIO | None = None) -> Iterato
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a file for reading, or say in plain English why that is not possible.
+    """Open a file for reading, or raise a UserError that says why that is not possible.
 
     Examples
     --------
@@ -144,15 +135,15 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def _decompressed(raw: Any, name: str, path: Path | None) -> Source:
-    stream = ByteStream(raw, name)
-    start = stream.peek(16)
+    stream = buffered(raw, name)
+    start = stream.peek()
     compression = compression_of(start)
     promised = format_from_name(path)[1] if path else None
     if promised and start and compression is None:
         raise UserError(f"{name} is not {promised} data, although its name says so. Rename it or compress it again.")
     if compression is None:
         return Source(name, path, stream, None)
-    return Source(name, path, ByteStream(DECOMPRESSORS[compression](stream), name, compression), compression)
+    return Source(name, path, buffered(DECOMPRESSORS[compression](stream), name, compression), compression)
 
 
 def check_encoding(encoding: str) -> str:
@@ -179,11 +170,10 @@ def read_lines(source: Source, encoding: str) -> Iterator[str]:
     Examples
     --------
     >>> import io
-    >>> list(read_lines(Source("a", None, ByteStream(io.BytesIO(b"one\r\ntwo"), "a"), None), "utf-8"))
+    >>> list(read_lines(Source("a", None, buffered(io.BytesIO(b"one\r\ntwo"), "a"), None), "utf-8"))
     ['one\r\n', 'two']
     """
-    stream: Any = source.stream
-    text = io.TextIOWrapper(stream, encoding=encoding, newline="")
+    text = io.TextIOWrapper(source.stream, encoding=encoding, newline="")
     number = 0
     try:
         while line := text.readline(MAX_LINE + 1):
@@ -199,7 +189,7 @@ def read_lines(source: Source, encoding: str) -> Iterator[str]:
                 )
             yield line.removeprefix("\ufeff") if number == 1 else line
     except UnicodeDecodeError as error:
-        offset = source.stream.delivered - len(error.object) + error.start
+        offset = source.stream.tell() - len(error.object) + error.start
         raise UserError(
             f"{source.name} is not {encoding}: the byte 0x{error.object[error.start]:02x} at offset {offset:,} cannot "
             "be decoded. Name the encoding, for example --encoding latin-1."

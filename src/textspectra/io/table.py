@@ -1,4 +1,4 @@
-"""A table of texts in memory, and columns to add to it."""
+"""A table of texts in memory, and what its columns hold."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ..errors import UserError
 from .formats import TableFormat
 
 JSON_MARK = {b"textspectra.values": b"json"}
-"""Field metadata of a string column whose values are JSON, because no single Arrow type holds them as they are."""
+"""Metadata of a string column whose values are JSON, because no single Arrow type can hold them unchanged."""
 
 
 @dataclass(frozen=True)
 class TextTable:
-    r"""What :func:`read_table` found in a file.
+    r"""A table with its text column, and the format of the file that it was read from.
 
     Attributes
     ----------
@@ -29,11 +29,11 @@ class TextTable:
     text_column : str
         The name of the column that holds the texts.
     format : TableFormat
-        What the file is.
+        The format of the file; Parquet for a data frame.
     compression : str or None
         ``"gzip"``, ``"bz2"``, ``"xz"``, ``"zstd"`` or None.
     delimiter : str
-        What separates the cells of a CSV or TSV file; a comma for the other formats.
+        The separator of cells in a CSV or TSV file; a comma for the other formats.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class TextTable:
     delimiter: str = ","
 
     def texts(self) -> list[str]:
-        """Return the texts, one a row; a missing one is an empty string.
+        """Return the texts, one per row; missing texts are empty strings.
 
         Examples
         --------
@@ -69,16 +69,16 @@ class TextTable:
 def cluster_columns(
     labels: NDArray[np.intp], names: Sequence[str], similarity: NDArray[np.floating[Any]] | None = None
 ) -> dict[str, pa.Array]:
-    """Return what a clustering adds to a table; a row without a cluster has no value in any of the columns.
+    """Return the columns that a clustering adds to a table; rows without a cluster have missing values.
 
     Parameters
     ----------
     labels : ndarray of int
-        The cluster of each row, negative where it has none.
+        The cluster of each row; negative for rows without one.
     names : sequence of str
         The name of each cluster.
     similarity : ndarray of float, optional
-        Of each row to the centre of its cluster.
+        The similarity of each row to the centre of its cluster.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def cluster_columns(
 
 
 def refuse_duplicates(names: list[str], where: str) -> None:
-    """Raise where two columns have the same name.
+    """Raise a UserError if two columns have the same name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Any table to a file, whole or not at all."""
+"""Write a table to a file, completely or not at all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMPRESSORS: dict[str, Callable[[IO[bytes]], Any]] = {
     "xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115 - the caller closes it
     "zstd": lambda file: pa.CompressedOutputStream(pa.PythonFile(file, mode="w"), "zstd"),
 }
-"""Without names and times, so that the same table gives the same bytes."""
+"""They store no names and times, so that the same table gives the same bytes."""
 
 
 def write_table(
@@ -40,25 +40,25 @@ def write_table(
     spreadsheet_safe: bool = False,
     delimiter: str = ",",
 ) -> None:
-    r"""Write a table; the file appears complete or not at all, and an older one stays until then.
+    r"""Write a table to a file, which appears complete or not at all.
 
     Parameters
     ----------
     table : pyarrow.Table
-        What to write.
+        The table to write.
     path : Path
-        Where; the folder must exist.
+        The file. Its folder must exist.
     format : TableFormat
-        Plain text takes a table with one column and texts without line breaks.
+        Plain text requires a single column and texts without line breaks.
     compression : str, optional
         ``"gzip"``, ``"bz2"``, ``"xz"`` or ``"zstd"``.
     overwrite : bool, default=False
-        Replace a file that exists; otherwise that is an error.
+        Replace an existing file instead of raising an error.
     spreadsheet_safe : bool, default=False
-        In CSV and TSV, put an apostrophe before strings that a spreadsheet could take for a formula, because they
+        In CSV and TSV, put an apostrophe before strings that a spreadsheet could run as a formula: those that
         begin with ``=``, ``+``, ``-``, ``@``, a tab or CR. Reading does not remove it.
     delimiter : str, default=","
-        Between the cells of CSV; TSV has tabs.
+        The separator of cells in CSV; TSV always has tabs.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def write_table(
 
 
 def output_paths_free(paths: Iterable[Path], *, overwrite: bool) -> None:
-    """Raise if one of the paths cannot be written because something is there already.
+    """Raise a UserError if one of the paths exists and must not be replaced.
 
     Examples
     --------

@@ -1,9 +1,4 @@
-"""What a cluster is about: its keywords, its typical texts and a name.
-
-Stop words come from short lists by language in :mod:`textspectra.topics.words`, without a dependency because the
-published lists that were looked at throw away words such as "order" and "bill". Words that are frequent
-everywhere in the data are stop words too, which is what covers the languages that have no list.
-"""
+"""Describe clusters: keywords, typical texts and a name for each."""
 
 from __future__ import annotations
 
@@ -21,16 +16,16 @@ from .keywords import Keyword, rank_keywords
 from .words import clean_text
 
 CENTRAL = 50
-"""Most central distinct texts among which the representatives are chosen."""
+"""Number of most central distinct texts from which the representatives are chosen."""
 
 TYPICAL = 0.7
-"""Weight of being typical when they are chosen; the rest is the weight of being different."""
+"""Weight of similarity to the centre in that choice; the rest is the weight of being different from each other."""
 
 MAX_NAME = 48
-"""Characters of a name of several keywords."""
+"""Maximum length of a name of several keywords, in characters."""
 
 KEYWORDS_IN_NAME = 3
-"""At most."""
+"""Maximum number of keywords in a name."""
 
 SEPARATOR = " / "
 """Between the keywords of a name."""
@@ -38,20 +33,20 @@ SEPARATOR = " / "
 
 @dataclass(frozen=True)
 class Topic:
-    """What one cluster is about.
+    """The description of one cluster.
 
     Attributes
     ----------
     label : int
-        The number of the cluster.
+        The label of the cluster.
     size : int
-        Number of rows.
+        The number of rows in the cluster.
     keywords : tuple of str
-        Words and two-word phrases, the most telling first.
+        Words and two-word phrases that distinguish the cluster, the best first.
     representatives : tuple of int
-        Row numbers of texts that are typical and different from each other, the most typical first.
+        The positions of typical texts that differ from each other, the most typical first.
     name : str
-        Readable and unique among the topics.
+        Up to three keywords, or a typical text if there are none. Unique among the topics.
 
     Examples
     --------
@@ -74,31 +69,34 @@ def describe_clusters(
     n_keywords: int = 10,
     n_representatives: int = 5,
 ) -> list[Topic]:
-    """Find the keywords, typical texts and a name of each cluster.
+    """Describe each cluster by keywords, typical texts and a name.
 
-    Keywords are ranked by class-based TF-IDF: the share of the cluster's texts that have the word or
-    two-word phrase, times the logarithm of how much larger it is than the mean share over the clusters. A
-    keyword whose words are all in keywords before it is left out, and so are further inflections of a word.
-    Of clusters of more than 2,000 texts, 2,000 are counted (fewer with over 150 clusters), and of a text
-    1,000 characters. Everything is deterministic.
+    Keywords are ranked by class-based TF-IDF: the share of the cluster's texts that contain the word or two-word
+    phrase, times the logarithm of the ratio of this share to the mean share over all clusters. Forms of a word, such
+    as "refund" and "refunds", count as one keyword, which is shown in its most frequent form. Stop words are left
+    out, and so are keywords that only repeat words of better ones. At most 2,000 texts per cluster are counted (fewer
+    with more than 150 clusters), and 1,000 characters per text.
+
+    Representatives are chosen by maximal marginal relevance: texts near the centre of the cluster that differ from
+    each other. The result is deterministic.
 
     Parameters
     ----------
     texts : sequence of n str
-        In any language.
+        The texts, in any language.
     X : array-like of shape (n, d)
-        Their embeddings, or a memory map of them; read twice, block by block.
+        Their embeddings. A memory map is read twice, block by block.
     labels : array-like of n int
-        Clusters from 0 up. Rows with -1 belong to none and are ignored.
+        The cluster of each text, from 0. Texts with the label -1 are ignored.
     n_keywords : int, default=10
-        At most so many for each cluster.
+        The maximum number of keywords per cluster.
     n_representatives : int, default=5
-        At most so many for each cluster, no two with the same text.
+        The maximum number of representatives per cluster. Their texts are distinct.
 
     Returns
     -------
     list of Topic
-        One for each label that occurs, in ascending order.
+        One per label that occurs, in ascending order.
 
     Examples
     --------
@@ -124,7 +122,7 @@ def describe_clusters(
 
 
 def unique_name(name: str, taken: Iterable[str]) -> str:
-    """Return `name`, with a number behind it where it is taken in any spelling of upper and lower case.
+    """Return `name`, followed by a number if it is taken; case does not matter.
 
     Examples
     --------
@@ -141,7 +139,7 @@ def unique_name(name: str, taken: Iterable[str]) -> str:
 
 def _check_texts(texts: Sequence[str], n_rows: int) -> Sequence[str]:
     if isinstance(texts, str):
-        raise TypeError("texts is one text; a sequence of texts is needed, one for each row of X.")
+        raise TypeError("texts is a single string; it must be a sequence of texts, one per row of X.")
     texts = texts if isinstance(texts, list | tuple) else list(texts)
     if len(texts) != n_rows:
         raise ValueError(f"texts has {len(texts):,} entries but X has {n_rows:,} rows; they must be equally many.")
@@ -155,8 +153,8 @@ def _check_codes(labels: ArrayLike, n_rows: int) -> NDArray[np.intp]:
     codes = np.asarray(labels)
     if codes.shape != (n_rows,) or codes.dtype.kind not in "iu":
         raise ValueError(
-            f"labels must be {n_rows:,} whole numbers, one for each row of X, but it is an array of {codes.dtype} of "
-            f"shape {codes.shape}."
+            f"labels must be {n_rows:,} whole numbers, one per row of X, but it is an array of {codes.dtype} of shape "
+            f"{codes.shape}."
         )
     codes = codes.astype(np.intp, copy=False)
     low, high = int(codes.min()), int(codes.max())
@@ -175,7 +173,7 @@ def _members(codes: NDArray[np.intp]) -> dict[int, NDArray[np.intp]]:
 
 
 def _names(keywords: list[list[Keyword]], examples: list[str], labels: list[int]) -> list[str]:
-    """Return a name for each cluster: its best keywords, else the beginning of its most typical text."""
+    """Return a name for each cluster: its best keywords, or the beginning of its most typical text."""
     names: list[str] = []
     for words, example, label in zip(keywords, examples, labels, strict=True):
         names.append(choose_name(words, example or f"group {label}", names))
@@ -247,9 +245,9 @@ def _representatives(
 def typical_rows(
     texts: Sequence[str], X: NDArray[Any], ordered: NDArray[np.intp], cosines: NDArray[np.float32], n: int
 ) -> list[int]:
-    """Choose among the most central rows by maximal marginal relevance: typical, and unlike those chosen before.
+    """Choose typical rows by maximal marginal relevance: near the centre, and different from those chosen before.
 
-    `ordered` are the rows of a cluster by falling cosine with its centre, and `cosines` these cosines, by row.
+    `ordered` are the rows of a cluster, the nearest to its centre first; `cosines` has the cosine of each row with it.
 
     Examples
     --------
@@ -273,7 +271,7 @@ def typical_rows(
 
 
 def _distinct(texts: Sequence[str], ordered: NDArray[np.intp], n: int) -> NDArray[np.intp]:
-    """Return the first `n` rows with different texts; an empty one only where there is nothing else."""
+    """Return the first `n` rows with distinct texts; a row with an empty text only if there is no other."""
     rows: dict[str, int] = {}
     for row in ordered.tolist():
         key = clean_text(texts[row]).casefold()

@@ -1,4 +1,4 @@
-"""The keywords of clusters: class-based TF-IDF over words and two-word phrases, without repetition."""
+"""Keywords of clusters: class-based TF-IDF over the stems of words and two-word phrases, without repetition."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from .stems import Stems
 from .words import TermCounts, count_terms, term_parts
 
 MAX_TEXTS = 2_000
-"""Texts of a cluster that are counted for its keywords; of more, as many are drawn at random, always the same ones."""
+"""Maximum number of texts per cluster that are counted; larger clusters are sampled with a fixed seed."""
 
 TOTAL_TEXTS = 300_000
-"""Texts that are counted in all; many clusters share them, with at least `MIN_TEXTS` for each."""
+"""Maximum number of texts that are counted in all, except that each cluster may have `MIN_TEXTS`."""
 
 MIN_TEXTS = 100
 """See `TOTAL_TEXTS`."""
 
 EVERYWHERE = 0.05
-"""A word in this share of the texts, and in over half of its mean share in half of the clusters, is a stop word."""
+"""A word is a stop word if it has at least this mean share over the clusters, and half of them have half of it."""
 
 MIN_CLUSTERS = 6
-"""With fewer clusters, an even spread may be chance."""
+"""Number of clusters from which on an even spread over them is not chance."""
 
 SWALLOWED = 0.5
-"""A word that is in a phrase more often than this is shown as the phrase: "machine learning", not "machine"."""
+"""If a larger share of the texts with a word have a phrase with it, the phrase replaces the word."""
 
 
 class Keyword(NamedTuple):
@@ -109,7 +109,7 @@ def rank_keywords(
 
 
 def _count(texts: Sequence[str], members: Sequence[NDArray[np.intp]]) -> tuple[list[dict[str, TermCounts]], list[int]]:
-    """Count the terms of each cluster by language, in a sample of the large ones; with the number of texts counted."""
+    """Return the terms of each cluster by language, and the number of texts in which they were counted."""
     limit = min(MAX_TEXTS, max(MIN_TEXTS, TOTAL_TEXTS // max(1, len(members))))
     samples = [_sample(rows, limit) for rows in members]
     counts = [_frequent(count_terms(texts[row] for row in rows), len(rows)) for rows in samples]
@@ -145,7 +145,7 @@ def _sample(rows: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
 
 
 def _frequent(counts: dict[str, TermCounts], n_texts: int) -> dict[str, TermCounts]:
-    """Drop the terms that are too rare for a keyword, which are most of them: neither memory nor stemmer sees them."""
+    """Drop the terms that are too rare for keywords. These are most terms, so that saves memory and stemming."""
     least = 1 if n_texts < 5 else 2 if n_texts < 500 else 3
     total: Counter[str] = Counter()
     for found in counts.values():

@@ -1,4 +1,4 @@
-"""Stems of words: what the forms of a word have in common."""
+"""Stems of words, which are equal for the forms of a word."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from __future__ import annotations
 class Stems(dict[str, str]):
     """The stems of the words of one language, each computed once, by the Snowball algorithms.
 
-    A language without an algorithm has words for stems, and so have words in another script.
+    Languages without an algorithm, and words in another script, are left unchanged.
 
     Parameters
     ----------
     language : str
-        A key of :data:`textspectra.topics.words.FUNCTION_WORDS`; of two languages, the first decides.
+        A key of :data:`textspectra.topics.words.FUNCTION_WORDS`; of two languages, the first counts.
 
     Examples
     --------
@@ -21,7 +21,7 @@ class Stems(dict[str, str]):
     """
 
     def __init__(self, language: str) -> None:
-        import snowballstemmer  # which loads its algorithms for all languages
+        import snowballstemmer  # late, because it loads the algorithms of all languages
 
         super().__init__()
         name = language.split()[0]

@@ -1,9 +1,9 @@
 """The words and two-word phrases of texts in any language.
 
-Stop words are short lists of function words written for this module, and a text is measured only against the list of
-its own language, so that the German article "die" goes and the English verb stays. The English lists of the packages
-stop-words 2025.11.4 and stopwordsiso 0.7.1 hold "order", "bill" and "system", which are what short texts are about; in
-a language without a list, words give themselves away by being everywhere (:mod:`textspectra.topics.keywords`).
+Stop words are short lists of function words, written for this module. A text loses only those of its own language: the
+German article "die" is removed, and the English verb stays. The English lists of stop-words 2025.11.4 and stopwordsiso
+0.7.1 contain "order", "bill" and "system", which short texts are often about. In a language without a list, words that
+are frequent in all clusters are stop words (:mod:`textspectra.topics.keywords`).
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 MAX_CHARACTERS = 1_000
-"""Characters of a text that are read; a short text has far fewer, and a hostile one costs no more."""
+"""Number of characters of a text that are read, which limits the cost of hostile texts."""
 
 MAX_WORD = 40
-"""Longer words are hashes, keys and other noise."""
+"""Maximum length of a word; longer ones are hashes, keys and other noise."""
 
 SPOKEN = 0.05
-"""A language in which this share of the texts is written for sure needs only one function word in the others."""
+"""If this share of the texts is clearly in a language, one function word is enough for the other texts."""
 
 MAX_UNSPACED_WORD = 4
-"""A run of characters of a script without spaces is taken for a word up to this length."""
+"""Maximum length of a run of characters that counts as a word in scripts without spaces."""
 
 FUNCTION_WORDS = {
     "english": """
@@ -129,13 +129,13 @@ FUNCTION_WORDS = {
         gibi kadar sonra önce göre üzere var yok değil çok daha en her hiç tüm bütün şey olarak olan oldu olur hem
         ise artık hala""",
 }
-"""Function words by language; the first language wins where a text gives no hint."""
+"""Function words by language; the first language is the default."""
 
 CHINESE_FUNCTION_CHARACTERS = "的了吗呢吧啊我你您他她们这那哪么什怎是很就也和没还請请"
-"""They end a phrase in Chinese; Japanese builds words with some of them."""
+"""They separate phrases in Chinese, but not in Japanese, where some of them are parts of words."""
 
 ELIDED = frozenset(["l", "d", "j", "m", "n", "s", "t", "c", "qu", "un", "all", "dall", "dell", "nell", "sull", "quell"])
-"""Stand before an apostrophe and belong to the word behind it: l'adresse, dell'ordine."""
+"""Articles before an apostrophe, which are removed: l'adresse, dell'ordine."""
 
 _HIRAGANA = "\u3041-\u309f"
 _KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff\uff66-\uff9f"
@@ -155,15 +155,15 @@ _SPOKEN_BY: dict[str, tuple[int, ...]] = {
 
 
 class TermCounts(NamedTuple):
-    """In how many texts a term occurs, and in which written forms.
+    """The number of texts in which each term occurs, and its spellings.
 
     Attributes
     ----------
     texts : Counter
-        Texts by term; a term is a lower-case word or two of them with a space between.
+        The number of texts by term. A term is a lower-case word, or two with a space between them.
     forms : Counter
-        Texts by pair of a term and a form other than lower-case. The form is empty where a capital
-        tells nothing because it begins a sentence.
+        The number of texts by pairs of a term and a spelling with upper case. The spelling is empty at the
+        beginning of a sentence, where a capital says nothing.
 
     Examples
     --------
@@ -178,10 +178,9 @@ class TermCounts(NamedTuple):
 def count_terms(texts: Iterable[str]) -> dict[str, TermCounts]:
     """Count the words and two-word phrases of texts that belong together, by the language of the texts.
 
-    A phrase has no stop word at its ends, and no punctuation within. Numbers and single characters
-    count only in texts that have nothing else. Scripts without spaces give their short runs and all pairs of
-    neighbouring characters; Japanese gives these for kanji, and katakana as words. The first 1,000
-    characters of a text are read.
+    Phrases contain no stop words and no punctuation. Numbers and single characters count only in texts without other
+    words. In scripts without spaces, short runs and all pairs of adjacent characters are terms; in Japanese, this
+    holds for kanji, and runs of katakana are words. Only the first 1,000 characters of a text are read.
 
     Examples
     --------
@@ -202,7 +201,7 @@ def count_terms(texts: Iterable[str]) -> dict[str, TermCounts]:
 
 
 def clean_text(text: str, *, limit: int = MAX_CHARACTERS) -> str:
-    r"""Return the beginning of a text without control and format characters, on one line.
+    r"""Return the beginning of a text on one line, without control and format characters.
 
     Examples
     --------
@@ -231,23 +230,23 @@ def _printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        c if c.isprintable() else "\n" if c in "\n\r\x85\u2028\u2029" else " " if _parts_words(c) else "" for c in text
+        c if c.isprintable() else "\n" if c in "\n\r\x85\u2028\u2029" else " " if _is_separator(c) else "" for c in text
     )
 
 
-def _parts_words(character: str) -> bool:
+def _is_separator(character: str) -> bool:
     return unicodedata.category(character) in ("Cc", "Zs")
 
 
 @cache
 def _marks() -> str:
-    r"""Return all combining marks; ``\w`` leaves them out, and the words of India and Thailand fall apart without."""
+    r"""Return all combining marks, which ``\w`` lacks and words of Indian languages and Thai need."""
     return "".join(c for c in map(chr, range(0x300, 0x1F000)) if unicodedata.category(c)[0] == "M")
 
 
 @cache
 def _word_pattern(marks: str) -> re.Pattern[str]:
-    """Return what finds words and, as empty matches, what parts phrases: punctuation, addresses and ends of lines."""
+    """Return the pattern of words and, as empty matches, of what separates phrases: punctuation, URLs, line ends."""
     word = rf"\w+(?:[{marks}]+\w*)*" if marks else r"\w+"
     return re.compile(rf"(?:https?://|www\.)\S+|({word}(?:[-‑'’]{word})*(?:\+\+|#(?!\w))?)|[^\w\s]|\n")
 
@@ -258,13 +257,13 @@ def _character_pattern() -> re.Pattern[str]:
 
 
 def _phrases(text: str) -> list[list[str]]:
-    """Return the words of a text, parted where punctuation, a line or a script ends."""
+    """Return the words of a text in phrases, which end at punctuation and where a line or a script ends."""
     text = _printable(text[:MAX_CHARACTERS])
     if not text.isascii() and _UNSPACED.search(text):
         if not _IS_KANA.search(text):
             text = text.translate(dict.fromkeys(map(ord, CHINESE_FUNCTION_CHARACTERS), "\n"))
         text = _UNSPACED.sub("\n\\g<0>\n", text)
-    # Over plain English the short pattern takes half the time.
+    # The pattern without marks takes half the time on plain English.
     phrases: list[list[str]] = [[]]
     for word in _word_pattern("" if text.isascii() else _marks()).findall(text):
         if word:
@@ -288,8 +287,8 @@ def _language_votes(phrases: list[list[str]]) -> dict[int, int]:
 def _languages(votes: list[dict[int, int]]) -> list[int]:
     """Return the language of each text, by its function words and those of the other texts.
 
-    One function word proves little: "die" is not German in "die casting". It counts where other texts
-    beside it are clearly in that language.
+    A single function word is weak evidence: "die" is not German in "die casting". It counts only if some of the other
+    texts are clearly in that language.
     """
     best = [min(vote, key=lambda number: (-vote[number], number), default=0) for vote in votes]
     most = [vote.get(own, 0) for own, vote in zip(best, votes, strict=True)]
@@ -303,7 +302,7 @@ def _languages(votes: list[dict[int, int]]) -> list[int]:
 
 
 def _terms(phrases: list[list[str]], stop_words: frozenset[str]) -> dict[str, str]:
-    """Return the terms of a text with the form each is written in; the form is empty where that tells nothing."""
+    """Return the terms of a text with their spellings, which are empty at the beginning of a sentence."""
     terms: dict[str, str] = {}
     weak: dict[str, str] = {}
     for phrase in phrases:
@@ -329,7 +328,7 @@ def _terms(phrases: list[list[str]], stop_words: frozenset[str]) -> dict[str, st
 
 
 def _bare(word: str) -> str:
-    """Return a word without what an apostrophe ties to it; nothing is left of a contraction such as "don't"."""
+    """Return a word without articles and endings at an apostrophe; contractions such as "don't" become empty."""
     head, apostrophe, tail = word.replace("’", "'").replace("‑", "-").strip("_").partition("'")
     if not apostrophe:
         return head
