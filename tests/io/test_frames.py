@@ -7,8 +7,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from io_helpers import message
 
-from textspectra.errors import NoRowsError, UserError
+from textspectra.errors import NoRowsError
 from textspectra.io import as_table, choose_text_column, is_data_frame, with_columns
 
 COLUMNS = {"id": [7, 8, 9], "Message": ["my card was declined", None, "where is it"], "kind": ["a", "b", "a"]}
@@ -18,12 +19,6 @@ MAKERS = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 @pytest.fixture(params=MAKERS)
 def make(request):
     return MAKERS[request.param]
-
-
-def message(call, *args, **options):
-    with pytest.raises(UserError) as caught:
-        call(*args, **options)
-    return str(caught.value)
 
 
 def test_the_text_column_is_found(make):

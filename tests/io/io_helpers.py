@@ -1,0 +1,29 @@
+"""What the tests of tables share."""
+
+import bz2
+import gzip
+import lzma
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from textspectra.errors import UserError
+
+COMPRESS = {
+    "gzip": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": lambda data: pa.compress(data, codec="zstd", asbytes=True),
+}
+SUFFIX = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
+
+
+def message(call, *args, **options):
+    with pytest.raises(UserError) as caught:
+        call(*args, **options)
+    return str(caught.value)
+
+
+def files_here():
+    return sorted(path.name for path in Path().iterdir())

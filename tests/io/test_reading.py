@@ -1,0 +1,313 @@
+"""Tables that are read: what is preserved, what is guessed, and the message for each kind of bad input."""
+
+import csv
+import gzip
+import io
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from io_helpers import COMPRESS, message
+
+from textspectra.io import TableFormat, read_table, write_table
+
+
+@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "utf-32", "utf-8"])
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.txt"])
+def test_byte_order_marks(save, codec, name):
+    content = {"a.csv": "text\nnaïve 🙂\n", "a.jsonl": '{"text": "naïve 🙂"}\n', "a.txt": "naïve 🙂\n"}[name]
+    found = read_table(save(name, content.encode(codec)))
+    assert (found.text_column, found.texts()) == ("text", ["naïve 🙂"])
+
+
+def test_encoding_is_obeyed(save):
+    assert read_table(save("a.txt", "café".encode("latin-1")), encoding="latin-1").texts() == ["café"]
+    assert read_table(save("a.csv", "text\nä\n".encode("utf-16-le")), encoding="utf-16-le").texts() == ["ä"]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_line_breaks(save, newline):
+    assert read_table(save("a.txt", newline.join(["a", "", "b\u2028c\x0b"]))).texts() == ["a", "", "b\u2028c\x0b"]
+    csv = newline.join(["id,text", "", '1,"a', 'b"', "2,c", "", ""])
+    assert read_table(save("a.csv", csv)).texts() == [f"a{newline}b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("content", "form", "texts"),
+    [
+        (b"id,text\n1,a\n2,b\n", "csv", ["a", "b"]),
+        (b"id|text\n1|a, b\n", "csv", ["a, b"]),
+        (b"id\ttext\n1\ta, b\n", "tsv", ["a, b"]),
+        (b",text\n0,a\n", "csv", ["a"]),
+        (b"text\na\nb\n", "csv", ["a", "b"]),
+        (b'\n{"text": "a"}\n\n{"text": null}\n', "jsonl", ["a", ""]),
+        (b"one\n\ntwo, three\n", "text", ["one", "", "two, three"]),
+        (b"Hello, you\nBye, you\n", "text", ["Hello, you", "Bye, you"]),
+        (b"text\na, b\nc\n", "text", ["text", "a, b", "c"]),
+        (b"2 apples,1 pear\n3 apples,4 pears\n", "text", ["2 apples,1 pear", "3 apples,4 pears"]),
+        (b"alone", "text", ["alone"]),
+    ],
+)
+@pytest.mark.parametrize("compression", [None, "gzip"])
+def test_standard_input_is_sniffed(content, form, texts, compression):
+    data = COMPRESS[compression](content) if compression else content
+    found = read_table("-", stdin=io.BytesIO(data))
+    assert (found.format, found.texts(), found.compression) == (form, texts, compression)
+
+
+def test_parquet_from_standard_input_in_small_pieces():
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"text": ["a"], "x": [1]}), buffer)
+    buffer.seek(0)
+
+    class Pipe:
+        def read(self, size):
+            return buffer.read(min(size, 3))
+
+    assert read_table("-", stdin=Pipe()).table.to_pylist() == [{"text": "a", "x": 1}]
+
+
+def test_long_sample_is_cut_inside_a_row(save):
+    rows = [["1", "x, y; " * 4000, "z"] for _ in range(12)]
+    content = "a|b|c\n" + "".join("|".join(row) + "\n" for row in rows)
+    found = read_table(save("a.csv", content), text_column="b")
+    assert (found.delimiter, found.table.num_rows) == ("|", 12)
+    quoted = "id,text\n" + "".join(f'{i},"{"one line" + chr(10)}{"x" * 9000}"\n' for i in range(12))
+    for codec in ("utf-8", "utf-16", "utf-32"):
+        found = read_table("-", stdin=io.BytesIO(quoted.encode(codec)))
+        assert (found.format, found.table.num_rows) == ("csv", 12)
+
+
+def test_many_batches(save):
+    found = read_table(save("a.csv", "text,n\n" + "".join(f"t,{i}\n" for i in range(25_000))))
+    assert found.table.column("n").to_pylist() == [str(i) for i in range(25_000)]
+
+
+def test_a_cell_above_the_limit_of_the_csv_module(save):
+    assert read_table(save("a.csv", "text\n" + "x" * 200_000 + "\n")).texts() == ["x" * 200_000]
+
+
+def test_json_keeps_what_arrow_would_change(save):
+    rows = [
+        {"text": "a", "mixed": 1, "object": {"b": 1, "a": 2}, "big": 2**80, "date": "2024-01-01T00:00:00Z"},
+        {"text": "b", "mixed": "x", "object": {"a": 1}, "late": [1, 2.5]},
+    ]
+    found = read_table(save("a.jsonl", "\n".join(map(json.dumps, rows))))
+    assert found.table.schema.field("date").type == pa.string()
+    assert found.table.schema.field("late").type == pa.list_(pa.float64())
+    write_table(found.table, Path("b.jsonl"), format=TableFormat.JSONL)
+    first, second = map(json.loads, Path("b.jsonl").read_text().splitlines())
+    assert first == {**rows[0], "late": None}
+    assert list(first["object"]) == ["b", "a"]
+    assert second == {**rows[1], "big": None, "date": None}
+
+
+def test_half_an_emoji(save):
+    content = '{"text": "cut \\ud83d", "nested": [{"\\ude00": "\\ud83d"}]}\n{"text": "\\ud83d\\ude00", "nested": 1}\n'
+    table = read_table(save("a.jsonl", content)).table
+    assert table.column("text").to_pylist() == ["cut \ufffd", "😀"]
+    assert table.column("nested").to_pylist() == ['[{"\ufffd": "\ufffd"}]', "1"]
+
+
+def test_one_row_and_equal_rows_are_fine(save):
+    assert read_table(save("a.txt", "x")).texts() == ["x"]
+    assert read_table(save("a.csv", "text\nx\nx\n")).texts() == ["x", "x"]
+
+
+def test_the_limit_of_the_csv_module_is_put_back(save):
+    before = csv.field_size_limit()
+    read_table(save("a.csv", "text\nx\n"))
+    message(read_table, save("a.csv", "id,text\nx\n"))
+    assert csv.field_size_limit() == before
+
+
+def test_folder_names_add_no_columns(tmp_path):
+    folder = tmp_path / "year=2024"
+    folder.mkdir()
+    pq.write_table(pa.table({"text": ["a"]}), folder / "a.parquet")
+    assert read_table(folder / "a.parquet").table.column_names == ["text"]
+
+
+UNCLOSED = (
+    "'a.csv', line 3: a quote (\") opens here and is never closed. Close it, or, where it belongs to the text, double "
+    'it ("") inside quotes.'
+)
+DAMAGED = "is damaged or cut short: its {} data cannot be decompressed. Fetch it or compress it again."
+CUT_PARQUET = "is a Parquet file that is damaged or cut short. Fetch it again."
+OWN_NAME = "Give each column a name of its own."
+SEPARATOR = "Put quotes around a text that holds the separator."
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("a.csv", "id,text\n1,a\n2,b,c\n", f"'a.csv', line 3: 3 fields found, but the header has 2. {SEPARATOR}"),
+        ("a.tsv", 'id\ttext\n1\t"a\nb"\n2\n', f"'a.tsv', line 4: 1 field found, but the header has 2. {SEPARATOR}"),
+        ("a.csv", 'id,text\n1,"ab"\n2,"c\n3,d\n', UNCLOSED),
+        ("a.csv", 'text\nfine\n"open', UNCLOSED),
+        ("a.csv", "id,text,id\n1,a,2\n", f"'a.csv' has more than one column called 'id'. {OWN_NAME}"),
+        ("a.csv", "id,text\n", "'a.csv' has no rows"),
+        ("a.csv", "\n\r\n", "'a.csv' is empty"),
+        ("a.csv", "", "'a.csv' is empty"),
+        ("a.jsonl", "\n \n", "'a.jsonl' has no rows"),
+        ("a.jsonl", "{}\n", "'a.jsonl': the objects have no keys, so there are no columns"),
+        (
+            "a.jsonl",
+            '{"text": "a"}\n{"text": "b" 3}\n',
+            "'a.jsonl', line 2: not valid JSON (Expecting ',' delimiter at character 14)."
+            " Each line must hold one object.",
+        ),
+        (
+            "a.jsonl",
+            '{"text": "a"}\n3\n',
+            '\'a.jsonl\', line 2: a number instead of an object such as {"text": "..."}.',
+        ),
+        (
+            "a.json",
+            '[\n  {"text": "a"}\n]\n',
+            '\'a.json\', line 1: an array instead of an object such as {"text": "..."}. To turn an array into '
+            "lines: jq -c '.[]'.",
+        ),
+        (
+            "a.jsonl",
+            '{"text": ' + "[" * 200_000,
+            "'a.jsonl', line 1: this JSON has too long a number or is nested too deeply.",
+        ),
+        (
+            "a.jsonl",
+            '{"text": "a", "n": ' + "1" * 5000 + "}",
+            "'a.jsonl', line 1: this JSON has too long a number or is nested too deeply.",
+        ),
+        (
+            "a.csv",
+            b"id,text\n1,a\0b\n",
+            "'a.csv', line 2: a NUL byte, which no text has. If the file is UTF-16, use --encoding utf-16-le; "
+            "otherwise it is damaged or not a text file.",
+        ),
+        (
+            "a.csv",
+            b"text\ncaf\xe9\n",
+            "'a.csv' is not utf-8: the byte 0xe9 at offset 8 cannot be decoded. Name the encoding, for example "
+            "--encoding latin-1.",
+        ),
+        ("a.parquet", b"hello", "'a.parquet' is not a Parquet file"),
+        ("a.parquet", b"PAR1" + b"x" * 50, f"'a.parquet' {CUT_PARQUET}"),
+        (
+            "a.csv.gz",
+            b"text\na\n",
+            "'a.csv.gz' is not gzip data, although its name says so. Rename it or compress it again.",
+        ),
+        (
+            "a.csv",
+            b"PK\x03\x04rest",
+            "'a.csv' is a zip archive or an Excel workbook. Save the table as CSV (UTF-8) first.",
+        ),
+    ],
+)
+def test_message(save, name, content, expected):
+    assert message(read_table, save(name, content)) == expected
+
+
+def test_offset_far_into_the_file(save):
+    content = "é".encode() * 100_001 + b"\n" + b"\xff\n"
+    assert "byte 0xff at offset 200,003 " in message(read_table, save("a.txt", content))
+    assert "byte 0xff at offset 200,006 " in message(read_table, save("a.txt", b"\xef\xbb\xbf" + content))
+    assert "byte 0xff at offset 200,003 " in message(read_table, save("a.txt", gzip.compress(content)))
+
+
+def test_text_that_ends_inside_a_character(save):
+    assert "'a.txt' is not utf-8: the byte 0xc3 at offset 3 " in message(read_table, save("a.txt", b"abc\xc3"))
+
+
+def test_utf16_without_its_mark(save):
+    name = save("a.txt", "text".encode("utf-16-le"))
+    assert message(read_table, name, encoding="utf-16") == (
+        "'a.txt' is not utf-16: UTF-16 stream does not start with BOM. Name another encoding with --encoding."
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf9", "hex", "a\0b"])
+def test_unknown_encoding(save, encoding):
+    assert message(read_table, save("a.txt", "a"), encoding=encoding) == (
+        f"there is no encoding called {encoding!r}; common ones are utf-8, utf-16, latin-1, cp1252, shift_jis and "
+        "gb18030"
+    )
+
+
+def test_no_such_file(save):
+    save("a.txt", "x")
+    assert message(read_table, "b.csv") == "there is no file 'b.csv'"
+    assert message(read_table, "a.txt/b.csv") == "there is no file 'a.txt/b.csv'"
+
+
+def test_a_folder(save):
+    Path("here").mkdir()
+    assert message(read_table, "here") == "'here' is a folder; name one of the files in it"
+
+
+def test_no_permission(save, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    expected = "'a.csv' cannot be read: no permission. Ask its owner, or change it with chmod."
+    assert message(read_table, "a.csv") == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_no_permission_for_real(save):
+    Path(save("a.csv", "text\na\n")).chmod(0)
+    expected = "'a.csv' cannot be read: no permission. Ask its owner, or change it with chmod."
+    assert message(read_table, "a.csv") == expected
+
+
+@pytest.mark.parametrize("compression", COMPRESS)
+def test_cut_archive(save, compression):
+    noise = np.random.default_rng(0).integers(97, 122, 300_000, np.uint8).tobytes()
+    whole = COMPRESS[compression](b"text\n" + noise + b"\n")
+    for cut in (len(whole) // 2, len(whole) - 3):
+        name = save("a.csv", whole[:cut])
+        assert message(read_table, name) == f"'a.csv' {DAMAGED.format(compression)}"
+
+
+def test_flipped_bytes_in_an_archive(save):
+    whole = bytearray(gzip.compress(b"text\n" + bytes(range(32, 127)) * 50))
+    whole[30] ^= 0xFF
+    assert message(read_table, save("a.csv", bytes(whole))) == f"'a.csv' {DAMAGED.format('gzip')}"
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.csv", "a.jsonl"])
+def test_line_without_end(save, monkeypatch, name):
+    monkeypatch.setattr("textspectra.io.source.MAX_LINE", 1000)
+    content = '{"text": "a"}\n' + "x" * 2000 if name == "a.jsonl" else "text\n" + "x" * 2000
+    assert message(read_table, save(name, content)) == (
+        f"'{name}', line 2: longer than 1,000 characters. Are its line breaks missing?"
+    )
+
+
+def test_cell_without_end(save, monkeypatch):
+    monkeypatch.setattr("textspectra.io.source.MAX_LINE", 1000)
+    assert message(read_table, save("a.csv", 'id,text\n1,a\n2,"' + "line\n" * 500)) == (
+        "'a.csv', line 3: a cell longer than 1,000 characters. Is a quote (\") never closed?"
+    )
+
+
+def test_parquet_cut_short(save):
+    buffer = io.BytesIO()
+    pq.write_table(pa.table({"text": ["a"] * 1000}), buffer)
+    half = buffer.getvalue()[: buffer.tell() // 2]
+    assert message(read_table, save("a.parquet", half)) == f"'a.parquet' {CUT_PARQUET}"
+    assert message(read_table, "-", stdin=io.BytesIO(half)) == f"standard input {CUT_PARQUET}"
+
+
+def test_parquet_with_a_column_twice(save):
+    pq.write_table(pa.Table.from_arrays([pa.array(["a"])] * 2, names=["x", "x"]), save("a.parquet", ""))
+    assert message(read_table, "a.parquet") == f"'a.parquet' has more than one column called 'x'. {OWN_NAME}"
+
+
+def test_nothing_on_standard_input():
+    assert message(read_table, "-", stdin=io.BytesIO()) == "standard input is empty"
