@@ -101,7 +101,7 @@ def test_a_wrong_address_is_explained(texts, tmp_path, monkeypatch):
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_killed_command_goes_on_where_it_was(client, run, start, texts, tmp_path):
     pytest.importorskip("wordllama")
-    arguments = ["cluster", f"{texts}/*.parquet", "--clusters", "9", "--json", "--no-cache"]
+    arguments = ["cluster", f"{texts}/*.parquet", "--clusters", "9", "--json", "--no-cache", "--no-report"]
     arguments += ["--scheduler", client.scheduler.address]
     for moment in ("*-done.json", "tables/*.parquet"):
         process = start(*arguments, until=lambda moment=moment: any(tmp_path.glob(f".texts.clusters-work/{moment}")))
@@ -111,12 +111,12 @@ def test_a_killed_command_goes_on_where_it_was(client, run, start, texts, tmp_pa
     assert json.loads(run(*arguments).out)["files_embedded_before"] == 3
     found, given = read_all(tmp_path / "texts.clusters"), read_all(texts)
     assert found.select(given.column_names).equals(given)
-    assert "texts.clusters' exists already; use --overwrite or another --out" in run(*arguments, code=2).err
+    assert "texts.model' exists already; overwrite it (--overwrite)" in run(*arguments, code=2).err
 
 
 def test_workers_of_this_machine_are_started_and_stopped(run, texts, tmp_path):
     pytest.importorskip("wordllama")
-    done = run("cluster", f"{texts}/*.parquet", "--clusters", "9", "--scheduler", "local")
+    done = run("cluster", f"{texts}/*.parquet", "--clusters", "9", "--no-report", "--scheduler", "local")
     assert "texts in 9 groups, as you asked" in done.out
     found, given = read_all(tmp_path / "texts.clusters"), read_all(texts)
     assert found.select(given.column_names).equals(given)
@@ -126,7 +126,7 @@ def test_the_command_takes_patterns_without_dask(texts, tmp_path):
     pytest.importorskip("wordllama")
     code = (
         "import sys; sys.modules['dask'] = sys.modules['distributed'] = None\n"
-        f"sys.argv = ['textspectra', 'cluster', {str(texts / '*.parquet')!r}, '--clusters', '9', *sys.argv[1:]]\n"
+        f"sys.argv = ['textspectra', 'cluster', {str(texts / '*.parquet')!r}, '--clusters', '9', '--no-report', *sys.argv[1:]]\n"
         "from textspectra.cli import main; main()"
     )
     run = [sys.executable, "-c", code]

@@ -136,7 +136,7 @@ def test_every_call_survives_the_death_of_a_worker(client, blobs, executioner, c
     assert killed
 
 
-@pytest.mark.parametrize("step", ["embed_texts", "save_labels", "sample_partition", "write_table"])
+@pytest.mark.parametrize("step", ["embed_corpus", "save_groups", "sample_partition", "write_labelled"])
 def test_files_survive_the_death_of_a_worker_in_any_step(client, texts, executioner, tmp_path, step):
     folder, killed = executioner
     client.run(make_mortal, step, folder)
@@ -169,7 +169,7 @@ def test_when_the_last_worker_dies_nothing_is_half_written(texts, executioner, t
     monkeypatch.setattr(supervision, "PATIENCE", 1)
     folder, killed = executioner
     with crew_of("") as crew:
-        crew.client.run(make_mortal, "write_table", folder)
+        crew.client.run(make_mortal, "write_labelled", folder)
         with pytest.raises(ts.UserError, match="has had no worker for 1 seconds"):
             group_files(texts, tmp_path / "out", scheduler=crew.client.scheduler.address)
     assert killed
