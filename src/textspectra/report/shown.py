@@ -70,14 +70,7 @@ def exported_rows(corpus: Corpus, shown: Shown, grouped: NDArray[np.bool_]) -> R
 
 
 def longest_text(lengths: NDArray[np.intp]) -> int:
-    """Return the number of characters to which long texts must be cut, so that all texts fit into the report.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> longest_text(np.array([10, 30])), longest_text(np.array([10, 40_000_000]))
-    (30, 15999990)
-    """
+    """Return the number of characters to which long texts must be cut, so that all texts fit into the report."""
     lengths = np.sort(lengths)
     fewer = np.cumsum(np.append(0, lengths[:-1]))
     # total[i] is the sum of the lengths if all texts are cut to the length of the i-th shortest.

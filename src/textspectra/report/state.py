@@ -41,15 +41,6 @@ def apply_state(result: TextClustering, state: dict[str, Any]) -> TextClustering
     """Return `result`, which a report shows, with the number of clusters and the names of a state that was read.
 
     A cluster whose texts stay the same keeps its number, as in :meth:`TextClustering.cut`.
-
-    Examples
-    --------
-    >>> import textspectra as ts
-    >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-    >>> clusters = [{"name": "first", "size": 1}, {"name": "second", "size": 1}]
-    >>> state = {"fingerprint": fingerprint(result.corpus), "clusters": clusters}
-    >>> [topic.name for topic in apply_state(result, state).topics]
-    ['first', 'second']
     """
     try:
         mark = state["fingerprint"]
