@@ -8,7 +8,7 @@ import json
 import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,13 +17,13 @@ import click
 from .common import (
     Stages,
     check_folder,
+    escape_option,
     given_embeddings,
-    input_options,
     json_option,
     model_options,
-    overwrite_option,
-    quiet_option,
+    output_options,
     read_input,
+    reading_options,
     seed_option,
     stages,
 )
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.command("cluster")
 @click.argument("sources", metavar="FILE...", nargs=-1, required=True)
 @click.option("--out", metavar="FOLDER", help="Where outputs go; next to the input by default.")
-@input_options
+@reading_options
 @click.option("--algorithm", type=click.Choice(["kmeans", "hac"]), default="kmeans", show_default=True)
 @click.option(
     "--clusters", default="auto", show_default=True, metavar="auto|N", help="A number overrules the estimate."
@@ -43,14 +43,13 @@ if TYPE_CHECKING:
 @model_options
 @click.option("--name-with", metavar="MODEL", help="Name groups by a chat model (OPENAI_BASE_URL, OPENAI_API_KEY).")
 @seed_option
-@click.option("--spreadsheet-safe", is_flag=True, help="Escape cells of CSV output that a spreadsheet would run.")
+@escape_option
 @click.option("--truth", metavar="COLUMN", help="A column of true classes, to compare with in the report.")
 @click.option("--no-report", is_flag=True, help="Leave out the report, which takes longest for many texts.")
 @click.option(
     "--scheduler", metavar="tcp://HOST:PORT|local", help="For many files: let the workers of Dask do the work."
 )
-@overwrite_option
-@quiet_option
+@output_options
 @json_option
 def command(sources: tuple[str, ...], as_json: bool, quiet: bool, **chosen: Any) -> None:
     """Group the texts of FILE (CSV, TSV, JSON Lines, Parquet, text; compressed too; - for standard input).
@@ -67,14 +66,41 @@ def command(sources: tuple[str, ...], as_json: bool, quiet: bool, **chosen: Any)
 
     with stages(quiet=quiet or as_json) as tell:
         done = run(sources, tell, **chosen)
-        tell.finish()
-        summary = summarize(done.result, " ".join(sources), done.text_column, done.outputs, tell.seconds)
+    summary = summarize(done.result, " ".join(sources), done.text_column, done.outputs, tell.seconds)
     if done.reused is not None:
         summary["files_embedded_before"] = done.reused
     if as_json:
         click.echo(json.dumps(summary, ensure_ascii=False, indent=1))
     elif not quiet:
         print_summary(summary)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of the command, under their names on the command line."""
+
+    out: str | None = None
+    text_column: str | None = None
+    encoding: str | None = None
+    algorithm: Any = "kmeans"
+    clusters: str = "auto"
+    model: str = "wordllama"
+    embeddings: str | None = None
+    no_cache: bool = False
+    name_with: str | None = None
+    seed: int = 0
+    spreadsheet_safe: bool = False
+    truth: str | None = None
+    no_report: bool = False
+    scheduler: str | None = None
+    overwrite: bool = False
+
+    def for_grouping(self) -> dict[str, Any]:
+        """Return the options that decide the groups, as one file and many files take them."""
+        n_clusters = _number_of_clusters(self.clusters)
+        return {
+            "model": self.model, "algorithm": self.algorithm, "n_clusters": n_clusters, "cache": not self.no_cache
+        }  # fmt: skip
 
 
 class Done(NamedTuple):
@@ -86,80 +112,58 @@ class Done(NamedTuple):
     reused: int | None = None
 
 
-def run(
-    sources: Sequence[str], tell: Stages, *, out: str | None = None, scheduler: str | None = None,
-    text_column: str | None = None, encoding: str | None = None, algorithm: Any = "kmeans", clusters: str = "auto",
-    model: str = "wordllama", embeddings: str | None = None, no_cache: bool = False, name_with: str | None = None,
-    seed: int = 0, spreadsheet_safe: bool = False, truth: str | None = None, no_report: bool = False,
-    overwrite: bool = False,
-) -> Done:  # fmt: skip
-    """Do what the command does, but print nothing."""
+def run(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
+    """Do what the command does with the chosen :class:`Options`, but print nothing."""
     from ..io import is_pattern
 
-    options = {
-        "--text-column": text_column, "--encoding": encoding, "--algorithm": algorithm, "--clusters": clusters,
-        "--model": None if embeddings else model, "--embeddings": embeddings, "--name-with": name_with,
-        "--seed": str(seed), "--truth": truth,
-    }  # fmt: skip
-    finish = _Finish(_command_line(sources, options), name_with, tell, with_report=not no_report, overwrite=overwrite)
-    common = {"algorithm": algorithm, "n_clusters": _number_of_clusters(clusters), "cache": not no_cache}
+    options = Options(**chosen)
+    grouping = options.for_grouping()
     if len(sources) > 1 or is_pattern(sources[0]):
-        reading = {"text_column": text_column, "encoding": encoding, "model": model, "embeddings": embeddings}
-        writing = {"truth": truth, "spreadsheet_safe": spreadsheet_safe, "overwrite": overwrite}
-        return _run_on_many(sources, out, finish, scheduler=scheduler, seed=seed, **common, **reading, **writing)
-    if scheduler is not None:
+        return _run_on_many(sources, options, grouping, tell)
+    if options.scheduler is not None:
         raise click.UsageError("--scheduler is for many files: give a pattern in quotes, such as 'folder/*.parquet'.")
-    return _run_on_one(
-        sources[0], out, finish, text_column, encoding, embeddings, truth, model=model, random_state=seed,
-        spreadsheet_safe=spreadsheet_safe, **common,
-    )  # fmt: skip
+    return _run_on_one(sources[0], options, grouping, tell)
 
 
-def _run_on_one(
-    source: str, out: str | None, finish: _Finish, text_column: str | None, encoding: str | None,
-    embeddings: str | None, truth: str | None, *, spreadsheet_safe: bool, **options: Any,
-) -> Done:  # fmt: skip
+def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: Stages) -> Done:
     from ..atomic import replacing_file
     from ..io import cluster_columns, column_values, name_parts, output_paths_free, write_labelled
     from ..texts.pipeline import cluster_texts
 
-    finish.tell("reading")
-    table = read_input(source, text_column, encoding)
-    classes = column_values(table.table, truth) if truth else None
+    tell("reading")
+    table = read_input(source, options.text_column, options.encoding)
+    classes = column_values(table.table, options.truth) if options.truth else None
     stem, suffix = name_parts(source, table)
-    outputs = finish.outputs(Path(out) if out else Path(source).parent, stem, f".clusters{suffix}")
-    output_paths_free([outputs["table"]], overwrite=finish.overwrite)
-    given = given_embeddings(embeddings, table)
-    result = cluster_texts(table.texts(), embeddings=given, progress=finish.tell, **options)
+    outputs = _outputs(Path(source).parent, stem, f".clusters{suffix}", options)
+    output_paths_free([outputs["table"]], overwrite=options.overwrite)
+    given = given_embeddings(options.embeddings, table)
+    result = cluster_texts(table.texts(), embeddings=given, random_state=options.seed, progress=tell, **grouping)
     with ExitStack() as together:
-        result = finish.describe(result, classes, outputs, together)
-        finish.tell("writing")
+        result = _finish(result, classes, [source], options, outputs, together, tell)
+        tell("writing")
         columns = cluster_columns(result.labels, [topic.name for topic in result.topics], result.similarity)
         waiting = together.enter_context(replacing_file(outputs["table"]))
-        write_labelled(table, columns, waiting, spreadsheet_safe=spreadsheet_safe, overwrite=True)
-        result.save(outputs["model"], overwrite=finish.overwrite)
+        write_labelled(table, columns, waiting, spreadsheet_safe=options.spreadsheet_safe, overwrite=True)
+        result.save(outputs["model"], overwrite=options.overwrite)
     return Done(result, table.text_column, outputs)
 
 
-def _run_on_many(sources: Sequence[str], out: str | None, finish: _Finish, **options: Any) -> Done:
+def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, Any], tell: Stages) -> Done:
     from ..texts.files import cluster_files
-    from ..texts.files.run import folder_free
 
-    embeddings = options["embeddings"]
+    embeddings = options.embeddings
     if embeddings and Path(embeddings).suffix in (".npy", ".parquet"):
         raise click.UsageError(f"--embeddings must be a column of each file, but {embeddings!r} looks like a file.")
     files, place = _files(sources)
-    outputs = finish.outputs(Path(out) if out else place.parent, place.name, ".clusters")
-    folder_free(outputs["table"], overwrite=finish.overwrite)
+    outputs = _outputs(place.parent, place.name, ".clusters", options)
     with ExitStack() as together:
         done = cluster_files(
-            files,
-            outputs["table"],
-            progress=finish.tell,
-            refine=lambda result, classes: finish.describe(result, classes, outputs, together),
-            **options,
-        )
-        done.result.save(outputs["model"], overwrite=finish.overwrite)
+            files, outputs["table"], scheduler=options.scheduler, text_column=options.text_column,
+            encoding=options.encoding, embeddings=embeddings, seed=options.seed, truth=options.truth,
+            spreadsheet_safe=options.spreadsheet_safe, overwrite=options.overwrite, progress=tell, **grouping,
+            refine=lambda result, classes: _finish(result, classes, sources, options, outputs, together, tell),
+        )  # fmt: skip
+        done.result.save(outputs["model"], overwrite=options.overwrite)
     return Done(done.result, done.text_column, outputs, done.reused)
 
 
@@ -179,45 +183,43 @@ def _files(sources: Sequence[str]) -> tuple[list[str], Path]:
     return files, Path(files[0]).with_name("+".join(stems) if len(stems) < 4 else f"{stems[0]}+{len(stems) - 1}")
 
 
-class _Finish:
-    """What follows the grouping, for one file and for many: names by a chat model, the report, the model folder."""
+def _outputs(beside: Path, name: str, table_suffix: str, options: Options) -> dict[str, Path]:
+    """Return where the outputs go, once it is clear that they can be written."""
+    from ..io import output_paths_free
+    from ..texts.storage import model_folder_free
 
-    def __init__(
-        self, command_line: str, name_with: str | None, tell: Stages, *, with_report: bool, overwrite: bool
-    ) -> None:
-        self.tell, self.overwrite = tell, overwrite
-        self._command_line, self._name_with, self._with_report = command_line, name_with, with_report
+    folder = Path(options.out) if options.out else beside
+    check_folder(folder)
+    outputs = {"table": folder / f"{name}{table_suffix}", "model": folder / f"{name}.model"}
+    if not options.no_report:
+        outputs["report"] = folder / f"{name}.report.html"
+        output_paths_free([outputs["report"]], overwrite=options.overwrite)
+    model_folder_free(outputs["model"], overwrite=options.overwrite)
+    return outputs
 
-    def outputs(self, folder: Path, name: str, table_suffix: str) -> dict[str, Path]:
-        """Return where the outputs go, once it is clear that they can be written."""
-        from ..io import output_paths_free
-        from ..texts.storage import model_folder_free
 
-        check_folder(folder)
-        outputs = {"table": folder / f"{name}{table_suffix}", "model": folder / f"{name}.model"}
-        if self._with_report:
-            outputs["report"] = folder / f"{name}.report.html"
-            output_paths_free([outputs["report"]], overwrite=self.overwrite)
-        model_folder_free(outputs["model"], overwrite=self.overwrite)
-        return outputs
+def _finish(
+    result: TextClustering, classes: list[Any] | None, sources: Sequence[str], options: Options,
+    outputs: dict[str, Path], together: ExitStack, tell: Stages,
+) -> TextClustering:  # fmt: skip
+    """Name the groups and make the report, which takes its place when all outputs are complete."""
+    from ..atomic import replacing_file
+    from ..report import write_report
 
-    def describe(
-        self, result: TextClustering, classes: list[Any] | None, outputs: dict[str, Path], together: ExitStack
-    ) -> TextClustering:
-        """Name the groups and make the report; it takes its place when all outputs are complete."""
-        from ..atomic import replacing_file
-        from ..report import write_report
+    if options.name_with:
+        from ..embedding.openai import OpenAIServer
+        from ..topics.chat_names import name_topics
 
-        if self._name_with:
-            result = _named_by(self._name_with, result)
-        result = replace(result, recipe={**result.recipe, "command": self._command_line})
-        outputs["table"].parent.mkdir(parents=True, exist_ok=True)
-        if not self._with_report:
-            return result
-        result = result.with_hierarchy()
-        waiting = together.enter_context(replacing_file(outputs["report"]))
-        write_report(result, waiting, truth=classes, overwrite=True, progress=self.tell)
+        topics = name_topics(result.topics, result.corpus.rows, model=options.name_with, server=OpenAIServer())
+        result = replace(result, topics=tuple(topics))
+    result = replace(result, recipe={**result.recipe, "command": _command_line(sources, options)})
+    outputs["table"].parent.mkdir(parents=True, exist_ok=True)
+    if options.no_report:
         return result
+    result = result.with_hierarchy()
+    waiting = together.enter_context(replacing_file(outputs["report"]))
+    write_report(result, waiting, truth=classes, overwrite=True, progress=tell)
+    return result
 
 
 def _number_of_clusters(clusters: str) -> Any:
@@ -228,17 +230,12 @@ def _number_of_clusters(clusters: str) -> Any:
     raise click.BadParameter(f"{clusters!r} is neither auto nor a whole number above 0.", param_hint="--clusters")
 
 
-def _named_by(model: str, result: TextClustering) -> TextClustering:
-    from dataclasses import replace
-
-    from ..embedding.openai import OpenAIServer
-    from ..topics.chat_names import name_topics
-
-    return replace(
-        result, topics=tuple(name_topics(result.topics, result.corpus.rows, model=model, server=OpenAIServer()))
-    )
-
-
-def _command_line(sources: Sequence[str], options: dict[str, str | None]) -> str:
-    given = [part for name, value in options.items() if value is not None for part in (name, value)]
-    return f"textspectra cluster {shlex.join([*sources, *given])}"
+def _command_line(sources: Sequence[str], options: Options) -> str:
+    """Return the command that makes the same result again."""
+    names = ("text_column", "encoding", "algorithm", "clusters", "model", "embeddings", "name_with", "seed", "truth")
+    words = ["textspectra", "cluster", *sources]
+    for name in names:
+        value = getattr(options, name)
+        if value is not None and not (name == "model" and options.embeddings):
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    return shlex.join(words)

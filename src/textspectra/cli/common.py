@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +14,7 @@ import click
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from rich.console import Console
+    from rich.progress import Progress
 
     from ..io import TextTable
     from ..texts.embedded import EmbeddedTexts
@@ -45,48 +45,60 @@ def options(*decorators: Callable[[Function], Function]) -> Callable[[Function],
     return bundle
 
 
-source_argument = click.argument("source", metavar="FILE")
-input_options = options(
+reading_options = options(
     click.option("--text-column", metavar="NAME", help="The column that holds the texts, if it is not obvious."),
     click.option("--encoding", metavar="NAME", help="Character encoding of a text file, if it is not UTF-8."),
 )
+input_options = options(click.argument("source", metavar="FILE"), reading_options)
+model_option = click.option(
+    "--model", default="wordllama", show_default=True, metavar="NAME", help="See `textspectra models`."
+)
+cache_option = click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of embeddings.")
 model_options = options(
-    click.option("--model", default="wordllama", show_default=True, metavar="NAME", help="See `textspectra models`."),
+    model_option,
     click.option(
         "--embeddings", metavar="FILE_OR_COLUMN",
         help="Skip the model: a .npy or .parquet file with one row per text, or a list column of the input.",
     ),
-    click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of embeddings."),
+    cache_option,
 )  # fmt: skip
 seed_option = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same result."
 )
-quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors and warnings.")
-bare_option = click.option("--quiet", "-q", is_flag=True, help="Print the bare result, and no progress.")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print a machine-readable summary to stdout.")
-overwrite_option = click.option("--overwrite", is_flag=True, help="Replace outputs that exist already.")
+output_options = options(
+    click.option("--overwrite", is_flag=True, help="Replace outputs that exist already."),
+    click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors and warnings."),
+)
+escape_option = click.option(
+    "--spreadsheet-safe", is_flag=True, help="Escape cells of CSV output that a spreadsheet would run."
+)
+measuring_options = options(
+    seed_option,
+    click.option("--quiet", "-q", is_flag=True, help="Print the bare result, and no progress."),
+    json_option,
+)
+"""For a command that prints numbers and writes no file."""
 
 
 class Stages:
     """Show the current stage and its progress, and remember how long each stage took."""
 
-    def __init__(self, console: Console | None) -> None:
+    def __init__(self, bars: Progress | None) -> None:
         self.seconds: dict[str, float] = {}
-        self._console = console
-        self._bars: Any = None
+        self._bars = bars
         self._task: Any = None
         self._stage = ""
         self._start = 0.0
 
     def __call__(self, stage: str, done: int = 0, total: int | None = None) -> None:
         """Enter a stage, or report how far it is."""
-        now = time.perf_counter()
         if stage != self._stage:
             self.finish()
-            self._stage, self._start = stage, now
-            if self._console is not None:
-                self._task = self._open_bars().add_task(LABELS[stage], total=None)
-        if self._task is not None and total is not None and total > 1:
+            self._stage, self._start = stage, time.perf_counter()
+            if self._bars is not None:
+                self._task = self._bars.add_task(LABELS[stage], total=None)
+        if self._bars is not None and total is not None and total > 1:
             self._bars.update(self._task, completed=done, total=total)
 
     def finish(self) -> None:
@@ -94,40 +106,25 @@ class Stages:
         if not self._stage:
             return
         self.seconds[self._stage] = self.seconds.get(self._stage, 0) + time.perf_counter() - self._start
-        if self._task is not None:
-            self._bars.update(self._task, completed=1, total=1)
-        self._stage, self._task = "", None
-
-    def close(self) -> None:
-        """Close the stage and take the bars off the screen."""
-        self.finish()
         if self._bars is not None:
-            self._bars.stop()
-            self._bars = None
-
-    def _open_bars(self) -> Any:
-        if self._bars is None:
-            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-            self._bars = Progress(*columns, console=self._console, transient=True)
-            self._bars.start()
-        return self._bars
+            self._bars.update(self._task, completed=1, total=1)
+        self._stage = ""
 
 
 @contextmanager
 def stages(*, quiet: bool) -> Iterator[Stages]:
     """Show progress on standard error, if that is a terminal and `quiet` is false."""
-    console = None
+    bars: AbstractContextManager[Progress | None] = nullcontext()
     if not quiet and sys.stderr.isatty():
         from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        console = Console(stderr=True)
-    progress = Stages(console)
-    try:
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        bars = Progress(*columns, console=Console(stderr=True), transient=True)
+    with bars as shown:
+        progress = Stages(shown)
         yield progress
-    finally:
-        progress.close()
+        progress.finish()
 
 
 def read_input(source: str, text_column: str | None, encoding: str | None) -> TextTable:

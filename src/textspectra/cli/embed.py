@@ -6,17 +6,15 @@ from pathlib import Path
 
 import click
 
-from .common import embed_source, input_options, overwrite_option, quiet_option, read_input, source_argument, stages
+from .common import cache_option, embed_source, input_options, model_option, output_options, read_input, stages
 
 
 @click.command("embed")
-@source_argument
-@click.argument("target", metavar="OUT")
 @input_options
-@click.option("--model", default="wordllama", show_default=True, metavar="NAME", help="See `textspectra models`.")
-@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of embeddings.")
-@overwrite_option
-@quiet_option
+@click.argument("target", metavar="OUT")
+@model_option
+@cache_option
+@output_options
 def command(
     source: str, target: str, text_column: str | None, encoding: str | None, model: str, no_cache: bool,
     overwrite: bool, quiet: bool,

@@ -7,22 +7,11 @@ from typing import Any, Literal
 
 import click
 
-from .common import (
-    bare_option,
-    embed_source,
-    input_options,
-    json_option,
-    model_options,
-    read_input,
-    seed_option,
-    source_argument,
-    stages,
-)
+from .common import embed_source, input_options, measuring_options, model_options, read_input, stages
 from .summary import granularities
 
 
 @click.command("estimate")
-@source_argument
 @input_options
 @model_options
 @click.option(
@@ -32,9 +21,7 @@ from .summary import granularities
     show_default=True,
     help="How to find k: by the agreement of two halves of the data, or by the paper's spectrum.",
 )
-@seed_option
-@bare_option
-@json_option
+@measuring_options
 def command(
     source: str, text_column: str | None, encoding: str | None, model: str, embeddings: str | None, no_cache: bool,
     method: Literal["auto", "reproducible", "spectral"], seed: int, quiet: bool, as_json: bool,

@@ -6,28 +6,19 @@ from pathlib import Path
 
 import click
 
-from .common import (
-    given_embeddings,
-    input_options,
-    overwrite_option,
-    quiet_option,
-    read_input,
-    stages,
-)
+from .common import cache_option, escape_option, given_embeddings, input_options, output_options, read_input, stages
 
 
 @click.command("predict")
 @click.argument("model", metavar="MODEL")
-@click.argument("source", metavar="FILE")
 @click.option("--out", metavar="FILE", help="The output table; FILE.predicted.* next to the input by default.")
 @input_options
 @click.option(
     "--embeddings", metavar="FILE_OR_COLUMN", help="Embeddings of the texts, where the model was made of such."
 )
-@click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of embeddings.")
-@click.option("--spreadsheet-safe", is_flag=True, help="Escape cells of CSV output that a spreadsheet would run.")
-@overwrite_option
-@quiet_option
+@cache_option
+@escape_option
+@output_options
 def command(
     model: str, source: str, out: str | None, text_column: str | None, encoding: str | None, embeddings: str | None,
     no_cache: bool, spreadsheet_safe: bool, overwrite: bool, quiet: bool,
@@ -44,11 +35,9 @@ def command(
         path = Path(out) if out else Path(source).with_name(f"{stem}.predicted{suffix}")
         output_paths_free([path], overwrite=overwrite)
         tell("embedding")
+        given = given_embeddings(embeddings, table)
         labels, similarity = clustering.predict(
-            table.texts(),
-            embeddings=given_embeddings(embeddings, table),
-            return_similarity=True,
-            cache=not no_cache,
+            table.texts(), embeddings=given, return_similarity=True, cache=not no_cache
         )
         tell("writing")
         columns = cluster_columns(labels, [topic.name for topic in clustering.topics], similarity)

@@ -7,28 +7,15 @@ import math
 
 import click
 
-from .common import (
-    bare_option,
-    embed_source,
-    input_options,
-    json_option,
-    model_options,
-    read_input,
-    seed_option,
-    source_argument,
-    stages,
-)
+from .common import embed_source, input_options, measuring_options, model_options, read_input, stages
 
 
 @click.command("score")
-@source_argument
 @click.option("--labels", required=True, metavar="COLUMN", help="The column that holds the cluster of each text.")
 @click.option("--truth", metavar="COLUMN", help="A column of true classes; adds ARI, NMI and others.")
 @input_options
 @model_options
-@seed_option
-@bare_option
-@json_option
+@measuring_options
 def command(
     source: str, labels: str, truth: str | None, text_column: str | None, encoding: str | None, model: str,
     embeddings: str | None, no_cache: bool, seed: int, quiet: bool, as_json: bool,

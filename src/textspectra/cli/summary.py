@@ -126,13 +126,7 @@ def _grouped(summary: Mapping[str, Any]) -> int:
 
 
 def count_of(number: int, what: str) -> str:
-    """Return a number and its noun.
-
-    Examples
-    --------
-    >>> count_of(1, "group"), count_of(1200, "text")
-    ('1 group', '1,200 texts')
-    """
+    """Return a number and its noun: '1 group', '1,200 texts'."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 

@@ -14,14 +14,7 @@ from ..clustering.tree import MergeTree
 class Levels:
     """All cuts of a tree from k clusters to one. Each node covers a range of the finest clusters.
 
-    Attributes
-    ----------
-    codes : ndarray of int
-        The finest cluster of each leaf of the tree, numbered so that every node covers a range of them.
-    merges : ndarray of shape (k - 1, 2)
-        The two nodes that merge number j joins into node k + j; nodes 0 to k - 1 are the finest clusters.
-    spans : ndarray of shape (2 k - 1, 2)
-        The first finest cluster of each node, and one past its last.
+    Nodes 0 to k - 1 are the finest clusters, and merge number j joins two nodes into node k + j.
 
     Examples
     --------
@@ -34,9 +27,9 @@ class Levels:
     [0, 3]
     """
 
-    codes: NDArray[np.intp]
-    merges: NDArray[np.intp]
-    spans: NDArray[np.intp]
+    codes: NDArray[np.intp]  # the finest cluster of each leaf of the tree
+    merges: NDArray[np.intp]  # the two nodes that each merge joins
+    spans: NDArray[np.intp]  # the first finest cluster of each node, and one past its last
 
     @property
     def k(self) -> int:

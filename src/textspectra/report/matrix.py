@@ -19,23 +19,13 @@ Z_LIMIT = 4.0
 
 
 class SimilarityMatrix(NamedTuple):
-    """Cosines of sampled texts, and the same z-scored and rectified, as shades from 0 to 255.
+    """Cosines of sampled texts, and the same z-scored and rectified, as shades from 0 to 255."""
 
-    Attributes
-    ----------
-    positions : ndarray of int
-        The positions of the texts, ascending, so that the groups of every cut lie along the diagonal.
-    low, high : float
-        The cosines at the shades 0 and 255 of `raw`.
-    raw, rectified : ndarray of uint8, square
-        The shades; 255 in `rectified` is ``Z_LIMIT``.
-    """
-
-    positions: NDArray[np.intp]
-    low: float
-    high: float
+    positions: NDArray[np.intp]  # of the texts, ascending, so that the groups of every cut lie along the diagonal
+    low: float  # the cosine at shade 0 of `raw`
+    high: float  # the cosine at shade 255
     raw: NDArray[np.uint8]
-    rectified: NDArray[np.uint8]
+    rectified: NDArray[np.uint8]  # shade 255 is Z_LIMIT
 
 
 def similarity_matrix(X: NDArray[Any], shown: Shown) -> SimilarityMatrix:

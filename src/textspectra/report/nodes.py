@@ -30,63 +30,29 @@ CROSS_ROWS = 512
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """All nodes; each attribute but the last two has one entry per node.
+    """All nodes; each attribute but the last two has one entry per node."""
 
-    Attributes
-    ----------
-    sizes : ndarray of int
-        Rows of the data.
-    first : ndarray of int
-        The first distinct text; it breaks ties when clusters are numbered by size.
-    cohesion : ndarray of float
-        Mean similarity inside the node, divided by the mean similarity of all pairs; NaN if that is not defined.
-    similarity : list of ndarray
-        Cosine of each shown text of the node with the node's centre.
-    likeness : ndarray of shape (n_nodes, n_nodes)
-        Cosines of the centres.
-    keywords, names, typical : list
-        Of each node; typical texts as positions.
-    ratios : ndarray of float
-        The Cohesion Ratio of the cut into 1, 2, ... clusters.
-    base : list of int
-        The node of each cluster of the result.
-    """
-
-    sizes: NDArray[np.intp]
-    first: NDArray[np.intp]
-    cohesion: NDArray[np.float64]
-    similarity: list[NDArray[np.float32]]
-    likeness: NDArray[np.float32]
+    sizes: NDArray[np.intp]  # rows of the data
+    first: NDArray[np.intp]  # the first distinct text; it breaks ties when clusters are numbered by size
+    cohesion: NDArray[np.float64]  # mean similarity inside, divided by that of all pairs; NaN if that is not defined
+    similarity: list[NDArray[np.float32]]  # cosine of each shown text of the node with the node's centre
+    likeness: NDArray[np.float32]  # cosines of the centres of all nodes
     keywords: list[list[str]]
     names: list[str]
-    typical: list[list[int]]
-    ratios: NDArray[np.float64]
-    base: list[int]
+    typical: list[list[int]]  # typical texts as positions
+    ratios: NDArray[np.float64]  # the Cohesion Ratio of the cut into 1, 2, ... clusters
+    base: list[int]  # the node of each cluster of the result
 
 
 class ShownTree(NamedTuple):
-    """A result with its merge tree and the texts that are shown.
-
-    Attributes
-    ----------
-    result, X : TextClustering, array
-        The result and the embeddings of its distinct texts.
-    levels : Levels
-        The tree.
-    finest : ndarray of int
-        The finest cluster of each distinct text, -1 for none.
-    shown : Shown
-        The texts that are shown.
-    label_of : dict of int to int
-        The nodes that are clusters of the result, with the number of the cluster, in ascending order of this number.
-    """
+    """A result with its merge tree and the texts that are shown."""
 
     result: TextClustering
-    X: NDArray[Any]
+    X: NDArray[Any]  # the embeddings of its distinct texts
     levels: Levels
-    finest: NDArray[np.intp]
+    finest: NDArray[np.intp]  # the finest cluster of each distinct text, -1 for none
     shown: Shown
-    label_of: dict[int, int]
+    label_of: dict[int, int]  # the nodes that are clusters of the result, in the order of the clusters' numbers
 
 
 def describe_nodes(

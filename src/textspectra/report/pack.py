@@ -12,13 +12,7 @@ from numpy.typing import NDArray
 
 
 def pack(data: bytes) -> str:
-    """Compress with zlib (`deflate` in a browser) and encode in base64.
-
-    Examples
-    --------
-    >>> zlib.decompress(base64.b64decode(pack(b"to be or not")))
-    b'to be or not'
-    """
+    """Compress with zlib (`deflate` in a browser) and encode in base64."""
     return base64.b64encode(zlib.compress(data, 6)).decode()
 
 
@@ -35,13 +29,7 @@ def pack_json(value: Any) -> str:
 
 
 def pack_array(array: NDArray[Any], kind: str) -> str:
-    r"""Pack an array as little-endian numbers of a type such as ``"u2"``.
-
-    Examples
-    --------
-    >>> zlib.decompress(base64.b64decode(pack_array(np.array([1, 258]), "u2")))
-    b'\x01\x00\x02\x01'
-    """
+    """Pack an array as little-endian numbers of a type such as ``"u2"``."""
     return pack(np.ascontiguousarray(array, f"<{kind}").tobytes())
 
 
@@ -56,12 +44,6 @@ def shares_as_u2(values: NDArray[Any]) -> NDArray[np.uint16]:
     return np.clip(np.round((np.asarray(values, np.float64) + 1) * 32767.5), 0, 65535).astype(np.uint16)
 
 
-def none_if_nan(values: NDArray[Any] | list[float], digits: int = 5) -> list[float | None]:
-    """Return numbers for JSON, which has no NaN.
-
-    Examples
-    --------
-    >>> none_if_nan([1.0, float("nan")])
-    [1.0, None]
-    """
-    return [round(float(value), digits) if np.isfinite(value) else None for value in values]
+def none_if_nan(values: NDArray[Any] | list[float]) -> list[float | None]:
+    """Return rounded numbers for JSON, which has no NaN."""
+    return [round(float(value), 5) if np.isfinite(value) else None for value in values]

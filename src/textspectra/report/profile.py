@@ -19,16 +19,8 @@ SILHOUETTE_ROWS = 2000
 def silhouettes(X: NDArray[Any], levels: Levels, finest: NDArray[np.intp]) -> NDArray[np.float64]:
     """Return the mean silhouette of a sample, for the cuts into 1, 2, ... clusters; NaN where it is not defined.
 
-    Distances between unit vectors are Euclidean, as in :func:`textspectra.evaluate`.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Embeddings.
-    levels : Levels
-        The cuts.
-    finest : array of n int
-        The finest cluster of each row, -1 for none.
+    Distances between unit vectors are Euclidean, as in :func:`textspectra.evaluate`. `finest` is the finest cluster of
+    each row, -1 for none.
     """
     rows = np.flatnonzero(finest >= 0)
     if len(rows) > SILHOUETTE_ROWS:
@@ -64,19 +56,7 @@ def _silhouette(sums: NDArray[np.float32], sizes: NDArray[np.intp], own: NDArray
 def agreement(levels: Levels, finest: NDArray[np.intp], truth: NDArray[np.intp]) -> dict[str, list[float]]:
     """Return ARI, homogeneity, completeness and Fowlkes-Mallows index of the cuts into 1, 2, ... clusters.
 
-    Parameters
-    ----------
-    levels : Levels
-        The cuts.
-    finest, truth : arrays of int
-        The finest cluster and the ground truth of each row of the data.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> levels = Levels(np.arange(2), np.array([[0, 1]]), np.array([[0, 1], [1, 2], [0, 2]]))
-    >>> agreement(levels, np.array([0, 0, 1, 1]), np.array([5, 5, 3, 3]))["ari"]
-    [0.0, 1.0]
+    `finest` and `truth` are the finest cluster and the class of each row of the data.
     """
     classes, codes = np.unique(truth, return_inverse=True)
     table = np.zeros((levels.k, len(classes)))

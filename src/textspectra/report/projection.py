@@ -36,22 +36,8 @@ def project(
 ) -> NDArray[np.float32]:
     """Return a point in the plane for each of the `rows` of `X`; similar rows are close to each other.
 
-    The same input gives the same map. The map is centred, and its coordinates are between -1 and 1.
-
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Embeddings.
-    rows : array of m int
-        The rows to place; none of them may be all zeros.
-    progress : callable, optional
-        Called as ``progress(done, total)``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> project(np.eye(3), np.array([0, 2])).shape
-    (2, 2)
+    None of the rows may be all zeros. The same input gives the same map. The map is centred, and its coordinates are
+    between -1 and 1.
     """
     reduced = _principal_components(X, rows)
     if len(rows) <= 8:  # too few to have neighbourhoods

@@ -35,14 +35,7 @@ def cohesion_in_words(ratio: float) -> str:
 
 
 def worth_in_words(cohesion: CohesionReport | None) -> str:
-    """Say how good a grouping is.
-
-    Examples
-    --------
-    >>> import textspectra as ts
-    >>> worth_in_words(ts.cohesion_report([[1, 0], [1, 1], [0, 1], [1, 1]], [0, 0, 1, 1]))
-    'Cohesion Ratio 1.11: two texts of one group are 1.1 times as alike as any two texts. The groups are loose.'
-    """
+    """Say how good a grouping is."""
     if cohesion is None:
         return "No two texts are alike, so there is no Cohesion Ratio."
     if len(cohesion.per_cluster) == 1:

@@ -19,54 +19,31 @@ MAX_CHARACTERS = 16_000_000
 
 
 class Shown(NamedTuple):
-    """The distinct texts of a report, sorted so that every node of the levels covers a range of them.
+    """The distinct texts of a report, sorted so that every node of the levels covers a range of them."""
 
-    Attributes
-    ----------
-    order : ndarray of int
-        The distinct text at each position.
-    ranges : ndarray of shape (n_nodes, 2)
-        The first position of each node, and one past its last.
-    n_left_out : int
-        Distinct texts in groups that are not shown.
-    """
-
-    order: NDArray[np.intp]
-    ranges: NDArray[np.intp]
-    n_left_out: int
+    order: NDArray[np.intp]  # the distinct text at each position
+    ranges: NDArray[np.intp]  # the first position of each node, and one past its last
 
 
 def choose_shown(result: TextClustering, levels: Levels, finest: NDArray[np.intp]) -> Shown:
     """Choose and sort the texts; `finest` is the finest cluster of each distinct text, -1 for none."""
-    usable = np.flatnonzero(finest >= 0)
-    kept = usable
-    if len(usable) > MAX_POINTS:
+    kept = np.flatnonzero(finest >= 0)
+    if len(kept) > MAX_POINTS:
         rows = [row for topic in result.topics for row in topic.representatives]
         must = np.unique(result.corpus.codes[rows])
-        others = np.setdiff1d(usable, must)
+        others = np.setdiff1d(kept, must)
         drawn = np.random.default_rng(0).choice(others, MAX_POINTS - len(must), replace=False)
         kept = np.sort(np.append(must, drawn))
     order = kept[np.argsort(finest[kept], kind="stable")]
-    ranges = np.searchsorted(finest[order], levels.spans)
-    return Shown(order, ranges, len(usable) - len(kept))
+    return Shown(order, np.searchsorted(finest[order], levels.spans))
 
 
 class Rows(NamedTuple):
-    """The rows of the data that the page exports.
+    """The rows of the data that the page exports."""
 
-    Attributes
-    ----------
-    numbers : ndarray of int
-        Their row numbers in the data.
-    positions : ndarray of int
-        The position of the text of each row, first in the shown texts, then in `others`.
-    others : list of str
-        Each distinct text without a group: blank texts, and texts that the model could not represent.
-    """
-
-    numbers: NDArray[np.intp]
-    positions: NDArray[np.intp]
-    others: list[str]
+    numbers: NDArray[np.intp]  # their row numbers in the data
+    positions: NDArray[np.intp]  # the position of the text of each row, first in the shown texts, then in `others`
+    others: list[str]  # each distinct text without a group: blank, or one that the model could not represent
 
 
 def exported_rows(corpus: Corpus, shown: Shown, grouped: NDArray[np.bool_]) -> Rows:
@@ -76,7 +53,7 @@ def exported_rows(corpus: Corpus, shown: Shown, grouped: NDArray[np.bool_]) -> R
     --------
     >>> import numpy as np
     >>> corpus = Corpus.from_texts(["b", " ", "a", "b"])
-    >>> shown = Shown(np.array([1, 0]), np.zeros((0, 2), int), 0)
+    >>> shown = Shown(np.array([1, 0]), np.zeros((0, 2), int))
     >>> exported_rows(corpus, shown, np.array([True, True]))
     Rows(numbers=array([0, 1, 2, 3]), positions=array([1, 2, 0, 1]), others=[' '])
     """
@@ -93,14 +70,7 @@ def exported_rows(corpus: Corpus, shown: Shown, grouped: NDArray[np.bool_]) -> R
 
 
 def longest_text(lengths: NDArray[np.intp]) -> int:
-    """Return the number of characters to which long texts must be cut, so that all texts fit into the report.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> longest_text(np.array([10, 30])), longest_text(np.array([10, 40_000_000]))
-    (30, 15999990)
-    """
+    """Return the number of characters to which long texts must be cut, so that all texts fit into the report."""
     lengths = np.sort(lengths)
     fewer = np.cumsum(np.append(0, lengths[:-1]))
     # total[i] is the sum of the lengths if all texts are cut to the length of the i-th shortest.

@@ -15,14 +15,6 @@ def why_this_k(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
     """Return the estimate, its interval, the suggestions and the curves behind them, ready for JSON.
 
     The page always shows a spectrum; it is computed here if the estimate was made without one.
-
-    Examples
-    --------
-    >>> import numpy as np, textspectra as ts
-    >>> X = np.repeat(np.eye(8), 20, axis=0)
-    >>> why = why_this_k(ts.estimate_k(X, random_state=0), CountedRows(X))
-    >>> why["k"], why["suggestions"][-1], why["spectrum"]["k"]
-    (8, {'name': 'suggested', 'k': 8, 'score': 1.0}, 8)
     """
     return {
         "k": estimate.k,

@@ -81,10 +81,7 @@ def write_report(
 
 
 def report_blocks(
-    result: TextClustering,
-    *,
-    truth: ArrayLike | Sequence[Hashable] | None = None,
-    progress: Progress | None = None,
+    result: TextClustering, *, truth: ArrayLike | Sequence[Hashable] | None = None, progress: Progress | None = None
 ) -> dict[str, str]:
     """Return the packed data blocks of the page, by name."""
     report_progress: Progress = progress or (lambda stage, done, total: None)
@@ -102,13 +99,14 @@ def report_blocks(
     rows = exported_rows(result.corpus, shown, finest >= 0)
     texts, cut_at = _texts(result.corpus, shown, rows)
     matrix = similarity_matrix(X, shown)
+    counted = CountedRows(X, result.corpus.counts * (finest >= 0))
     meta = {
         "about": _about(result, shown, cut_at),
         "levels": {"k": levels.k, "merges": levels.merges.tolist(), "ranges": shown.ranges.tolist()},
         "base": {"k": result.n_clusters, "nodes": nodes.base},
         "nodes": _node_table(nodes, points, shown),
         "profile": _profile(result, X, levels, finest, nodes, classes),
-        "evidence": None if result.k_estimate is None else why_this_k(result.k_estimate, _counted(result, X)),
+        "evidence": None if result.k_estimate is None else why_this_k(result.k_estimate, counted),
         "palette": palette(levels.k),
         "matrix": {"positions": matrix.positions.tolist(), "low": matrix.low, "high": matrix.high, "z": Z_LIMIT},
     }
@@ -125,19 +123,8 @@ def report_blocks(
     }
 
 
-def _counted(result: TextClustering, X: NDArray[Any]) -> CountedRows:
-    grouped = result.distinct_labels >= 0
-    return CountedRows(X, result.corpus.counts * grouped)
-
-
 def fingerprint(corpus: Corpus) -> str:
-    """Return a digest of the texts, which tells one model from another.
-
-    Examples
-    --------
-    >>> fingerprint(Corpus.from_texts(["a", "b"])) == fingerprint(Corpus.from_texts(["b", "a"]))
-    False
-    """
+    """Return a digest of the texts, which tells one model from another."""
     digest = hashlib.sha256()
     for row in corpus.rows:
         # A model folder stores half a surrogate pair as its escape, so the digest must do the same.
@@ -201,13 +188,9 @@ def _node_table(nodes: Nodes, points: NDArray[np.float32], shown: Shown) -> dict
 
 
 def _profile(
-    result: TextClustering,
-    X: NDArray[Any],
-    levels: Levels,
-    finest: NDArray[np.intp],
-    nodes: Nodes,
+    result: TextClustering, X: NDArray[Any], levels: Levels, finest: NDArray[np.intp], nodes: Nodes,
     truth: list[Any] | None,
-) -> dict[str, Any]:
+) -> dict[str, Any]:  # fmt: skip
     curves = {"cohesion": none_if_nan(nodes.ratios), "silhouette": none_if_nan(silhouettes(X, levels, finest))}
     n_classes = None
     if truth is not None:

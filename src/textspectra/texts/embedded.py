@@ -135,13 +135,7 @@ def embed_corpus(
     cache: EmbeddingCache | bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> EmbeddedTexts:
-    """Give each distinct text a vector: from `given`, which has one per row, or else from the model.
-
-    Examples
-    --------
-    >>> embed_corpus(Corpus.from_texts(["a", "b", "a"]), None, [[1, 0], [0, 1], [1, 0]]).X.tolist()
-    [[1, 0], [0, 1]]
-    """
+    """Give each distinct text a vector: from `given`, which has one per row, or else from the model."""
     if given is not None:
         X = check_embeddings(given, minimum=1)
         if len(X) != len(corpus.rows):

@@ -54,13 +54,6 @@ def build_hierarchy(texts: EmbeddedTexts, labels: NDArray[np.intp]) -> Hierarchy
 
     Each group is completed before any two are merged (:func:`~textspectra.clustering.tree.nested_tree`): with fewer
     clusters, groups are merged; with more, they are split. The same grouping gives the same tree.
-
-    Examples
-    --------
-    >>> from textspectra.texts.corpus import Corpus
-    >>> X = np.array([[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]])
-    >>> build_hierarchy(EmbeddedTexts(Corpus.from_texts(["a", "b", "c", "d"]), X), np.array([0, 0, 1, 1])).tree.cut(2)
-    array([0, 0, 1, 1])
     """
     vectors, weights, groups = texts.vectors, texts.weights, labels[texts.counting]
     rng = np.random.default_rng(0)

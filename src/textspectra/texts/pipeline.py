@@ -107,30 +107,15 @@ def cluster_texts(
 
 
 def check_algorithm(algorithm: str) -> None:
-    """Raise if there is no such algorithm.
-
-    Examples
-    --------
-    >>> check_algorithm("kmeans")
-    """
+    """Raise if there is no such algorithm."""
     if algorithm not in get_args(Algorithm):
         raise UserError(f'algorithm must be "kmeans" or "hac", but it is {algorithm!r}.')
 
 
 def fit_groups(
-    X: Any,
-    weights: NDArray[np.float64],
-    algorithm: Algorithm,
-    n_clusters: int | Literal["auto"],
-    random_state: RandomState,
+    X: Any, weights: NDArray[np.float64], algorithm: Algorithm, n_clusters: int | Literal["auto"], seed: RandomState
 ) -> AutoKMeans | AutoAgglomerative:
-    """Group distinct texts by their vectors, in memory or on Dask; `weights` are their numbers of rows.
-
-    Examples
-    --------
-    >>> fit_groups(np.eye(2), np.ones(2), "kmeans", 2, 0).labels_
-    array([0, 1])
-    """
+    """Group distinct texts by their vectors, in memory or on Dask; `weights` are their numbers of rows."""
     if not len(X):
         raise UserError("The model could represent none of the texts (all vectors are zero); try another model.")
     if isinstance(n_clusters, int) and n_clusters > len(X):
@@ -139,7 +124,7 @@ def fit_groups(
         # A single text is one cluster; the estimators need two rows to compare.
         X, weights = np.repeat(X, 2, axis=0), np.append(weights, 0)
     kind = {"kmeans": AutoKMeans, "hac": AutoAgglomerative}[algorithm]
-    return kind(n_clusters, random_state=random_state).fit(X, sample_weight=weights)
+    return kind(n_clusters, random_state=seed).fit(X, sample_weight=weights)
 
 
 def describe_clustering(
@@ -187,13 +172,7 @@ def _totals(texts: EmbeddedTexts) -> Totals:
 def recipe_of(
     encoder: Backend | None, algorithm: str, n_clusters: int | str, random_state: RandomState
 ) -> dict[str, str]:
-    """Return how a result is made: the call, the seed, the date.
-
-    Examples
-    --------
-    >>> recipe_of(None, "kmeans", 5, 0)["seed"]
-    '0'
-    """
+    """Return how a result is made: the call, the seed, the date."""
     seed = str(random_state) if isinstance(random_state, int | np.integer) else "not fixed"
     vectors = "embeddings=X" if encoder is None else f"model={encoder.name!r}"
     options = f"algorithm={algorithm!r}, n_clusters={n_clusters!r}, random_state={seed}"

@@ -79,35 +79,20 @@ class TextClustering(ClusteredTexts):
 
     @overload
     def predict(
-        self,
-        texts: Texts,
-        *,
-        text_column: str | None = ...,
-        embeddings: ArrayLike | None = ...,
-        return_similarity: Literal[False] = ...,
-        cache: EmbeddingCache | bool = ...,
-    ) -> NDArray[np.intp]: ...
+        self, texts: Texts, *, text_column: str | None = ..., embeddings: ArrayLike | None = ...,
+        return_similarity: Literal[False] = ..., cache: EmbeddingCache | bool = ...,
+    ) -> NDArray[np.intp]: ...  # fmt: skip
 
     @overload
     def predict(
-        self,
-        texts: Texts,
-        *,
-        text_column: str | None = ...,
-        embeddings: ArrayLike | None = ...,
-        return_similarity: Literal[True],
-        cache: EmbeddingCache | bool = ...,
-    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]: ...
+        self, texts: Texts, *, text_column: str | None = ..., embeddings: ArrayLike | None = ...,
+        return_similarity: Literal[True], cache: EmbeddingCache | bool = ...,
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]: ...  # fmt: skip
 
     def predict(
-        self,
-        texts: Texts,
-        *,
-        text_column: str | None = None,
-        embeddings: ArrayLike | None = None,
-        return_similarity: bool = False,
-        cache: EmbeddingCache | bool = True,
-    ) -> NDArray[np.intp] | tuple[NDArray[np.intp], NDArray[np.float32]]:
+        self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+        return_similarity: bool = False, cache: EmbeddingCache | bool = True,
+    ) -> NDArray[np.intp] | tuple[NDArray[np.intp], NDArray[np.float32]]:  # fmt: skip
         """Return the nearest cluster of new texts; -1 for a blank text or one that the model cannot represent.
 
         Parameters

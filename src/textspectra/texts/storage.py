@@ -52,12 +52,7 @@ def save_clustering(result: ClusteredTexts, folder: Path, *, overwrite: bool) ->
 
 
 def model_folder_free(folder: Path, *, overwrite: bool) -> None:
-    """Raise if a model cannot be written to `folder` because something is there already.
-
-    Examples
-    --------
-    >>> model_folder_free(Path("new.model"), overwrite=False)
-    """
+    """Raise if a model cannot be written to `folder` because something is there already."""
     if folder.exists() and not folder.is_dir():
         raise UserError(f"'{folder}' is a file; a model needs a folder of its own.")
     if folder.exists() and not overwrite:
@@ -67,25 +62,12 @@ def model_folder_free(folder: Path, *, overwrite: bool) -> None:
 
 
 def load_fields(folder: Path) -> dict[str, Any]:
-    """Read a folder that :func:`save_clustering` wrote, after checking every file of it.
-
-    Returns
-    -------
-    dict
-        The fields of the :class:`TextClustering`.
-
-    Examples
-    --------
-    >>> load_fields(Path("no/such/folder"))
-    Traceback (most recent call last):
-        ...
-    textspectra.errors.UserError: There is no model folder at no/such/folder.
-    """
+    """Read the fields of a :class:`TextClustering` from a folder, after checking every file in it."""
     if not folder.is_dir():
         raise UserError(f"There is no model folder at {folder}.")
     summary = _checked_summary(folder)
     arrays: dict[str, NDArray[Any]] = load_file(folder / ARRAYS)
-    estimate, tree = summary["k_estimate"], arrays.get("linkage")
+    tree = arrays.get("linkage")
     return {
         "corpus": _corpus_from(pq.read_table(folder / TEXTS)),
         "totals": Totals(**summary["totals"]),
@@ -97,7 +79,7 @@ def load_fields(folder: Path) -> dict[str, Any]:
             for topic in summary["topics"]
         ),
         "cohesion": _cohesion_from(summary["cohesion"]),
-        "k_estimate": None if estimate is None else _estimate_from(estimate, arrays),
+        "k_estimate": _estimate_from(summary["k_estimate"], arrays),
         "algorithm": summary["algorithm"],
         "source": EmbeddingSource(**summary["embedding"]),
         "hierarchy": None if tree is None else Hierarchy(MergeTree(tree), arrays["leaves"]),
@@ -126,7 +108,11 @@ def _arrays(result: ClusteredTexts) -> dict[str, NDArray[Any]]:
         "centers": result.centers,
     }
     if result.k_estimate is not None:
-        arrays |= _arrays_of(result.k_estimate)
+        arrays["replicates"] = result.k_estimate.replicates
+        for part, names in EVIDENCE.items():
+            evidence = getattr(result.k_estimate, part)
+            if evidence is not None:
+                arrays |= {f"{part}.{name}": getattr(evidence, name) for name in names}
     if result.hierarchy is not None:
         arrays |= {"linkage": result.hierarchy.tree.linkage, "leaves": result.hierarchy.leaves}
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
@@ -149,15 +135,6 @@ def _summary(result: ClusteredTexts) -> dict[str, Any]:
     }
 
 
-def _arrays_of(estimate: KEstimate) -> dict[str, NDArray[Any]]:
-    arrays: dict[str, NDArray[Any]] = {"replicates": estimate.replicates}
-    for part, names in EVIDENCE.items():
-        evidence = getattr(estimate, part)
-        if evidence is not None:
-            arrays |= {f"{part}.{name}": getattr(evidence, name) for name in names}
-    return arrays
-
-
 def _numbers_of(estimate: KEstimate) -> dict[str, Any]:
     numbers = {name: getattr(estimate, name) for name in ("k", "interval", "confidence", "method", "n_samples")}
     numbers["suggestions"] = [suggestion._asdict() for suggestion in estimate.suggestions]
@@ -167,7 +144,9 @@ def _numbers_of(estimate: KEstimate) -> dict[str, Any]:
     return numbers
 
 
-def _estimate_from(numbers: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> KEstimate:
+def _estimate_from(numbers: dict[str, Any] | None, arrays: dict[str, NDArray[Any]]) -> KEstimate | None:
+    if numbers is None:
+        return None
     kinds: dict[str, Callable[..., Any]] = {"agreement": Agreement, "spectrum": Spectrum}
     parts = {
         part: kinds[part](**numbers[part], **{name: arrays[f"{part}.{name}"] for name in names})

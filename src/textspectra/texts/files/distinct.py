@@ -15,20 +15,10 @@ from .partition import Embedded, File, Job, save_array
 
 
 class DistinctTexts(NamedTuple):
-    """The texts of all files that count, each once, in the order in which they occur first.
+    """The texts of all files that count, each once, in the order in which they occur first."""
 
-    Attributes
-    ----------
-    counts : ndarray of int
-        How many rows of all files have each of them.
-    starts : ndarray of int, shape (n_files + 1,)
-        The texts that file i has first are those from ``starts[i]`` to ``starts[i + 1]``.
-    totals : Totals
-        The number of rows of all files.
-    """
-
-    counts: NDArray[np.intp]
-    starts: NDArray[np.intp]
+    counts: NDArray[np.intp]  # how many rows of all files have each of them
+    starts: NDArray[np.intp]  # file i is the first to have the texts from starts[i] to starts[i + 1]
     totals: Totals
 
 

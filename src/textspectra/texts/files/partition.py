@@ -19,15 +19,7 @@ from ...arrays.rows import cosines_to_centers, scaled_rows
 from ...atomic import replacing_file
 from ...embedding import Backend, load_backend
 from ...errors import NoRowsError, UserError
-from ...io import (
-    TextTable,
-    cluster_columns,
-    column_values,
-    list_column,
-    name_parts,
-    read_table,
-    write_labelled,
-)
+from ...io import TextTable, cluster_columns, column_values, list_column, name_parts, read_table, write_labelled
 from ...io.source import open_file
 from ..corpus import Corpus
 from ..embedded import embed_corpus
@@ -79,25 +71,13 @@ class Job:
 
 
 class Embedded(NamedTuple):
-    """What is known of a file once its texts have vectors.
-
-    Attributes
-    ----------
-    rows, blank : int
-        Rows of the file, and those without text.
-    usable : int
-        Distinct texts that the model could represent.
-    dimension : int
-        Length of a vector.
-    name : str
-        The name of the output table.
-    """
+    """What is known of a file once its texts have vectors."""
 
     rows: int
-    blank: int
-    usable: int
-    dimension: int
-    name: str
+    blank: int  # rows without text
+    usable: int  # distinct texts that the model could represent
+    dimension: int  # length of a vector
+    name: str  # of the output table
 
 
 @lru_cache(maxsize=1)
@@ -167,25 +147,22 @@ def save_groups(job: Job, file: File, labels: NDArray[np.intp], *, centers: NDAr
     save_array(job.grouped("similarity", file), similarity)
 
 
-class Sampled(NamedTuple):
-    """Some texts of a file, with their vectors and their true classes (None without ground truth)."""
+def sample_partition(
+    job: Job, file: File, chosen: NDArray[np.intp]
+) -> tuple[list[str], NDArray[np.float32], list[Any]]:
+    """Return some of the texts that occur in this file first, with their vectors and true classes.
 
-    texts: list[str]
-    vectors: NDArray[np.float32]
-    truth: list[Any] | None
-
-
-def sample_partition(job: Job, file: File, chosen: NDArray[np.intp]) -> Sampled:
-    """Return some of the texts that occur in this file first, by their positions among these."""
+    They are chosen by their positions among these texts. Without ground truth there are no classes.
+    """
     table = _read(job, file)
     corpus = Corpus.from_texts(table.texts())
     positions = np.load(job.embedded("usable.npy", file))[np.load(job.grouped("own", file))[chosen]]
-    truth = column_values(table.table, job.truth) if job.truth else None
-    return Sampled(
-        [corpus.distinct[position] for position in positions],
-        np.asarray(load_own_vectors(job, file)[chosen]),
-        None if truth is None else [truth[row] for row in corpus.first_rows[positions]],
-    )
+    texts = [corpus.distinct[position] for position in positions]
+    classes = []
+    if job.truth:
+        truth = column_values(table.table, job.truth)
+        classes = [truth[row] for row in corpus.first_rows[positions]]
+    return texts, np.asarray(load_own_vectors(job, file)[chosen]), classes
 
 
 def write_partition(job: Job, file: File, name: str, *, names: list[str]) -> None:

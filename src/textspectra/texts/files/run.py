@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -20,7 +21,7 @@ from ...atomic import move_folder
 from ...embedding import DEFAULT_MODEL, load_backend
 from ...errors import NoRowsError, UserError
 from ...estimators import AutoAgglomerative, AutoKMeans
-from ...io import TextTable, read_table
+from ...io import read_table
 from ..corpus import Corpus
 from ..embedded import EmbeddedTexts
 from ..pipeline import Algorithm, check_algorithm, describe_clustering, fit_groups, recipe_of
@@ -31,7 +32,6 @@ from .partition import (
     File,
     Job,
     embed_partition,
-    load_own_vectors,
     sample_partition,
     save_array,
     save_groups,
@@ -54,24 +54,12 @@ Refine = Callable[[TextClustering, "list[Any] | None"], TextClustering]
 
 
 class ClusteredFiles(NamedTuple):
-    """What a run over many files produced.
+    """What a run over many files produced."""
 
-    Attributes
-    ----------
-    result : TextClustering
-        Over the distinct texts of all files, or a sample of them.
-    folder : Path
-        The output tables.
-    text_column : str
-        The column that holds the texts.
-    reused : int
-        Files that an earlier, interrupted run had embedded already.
-    """
-
-    result: TextClustering
-    folder: Path
+    result: TextClustering  # over the distinct texts of all files, or a sample of them
+    folder: Path  # the output tables
     text_column: str
-    reused: int
+    reused: int  # files that an earlier, interrupted run had embedded already
 
 
 def cluster_files(
@@ -93,57 +81,28 @@ def cluster_files(
     refine: Refine | None = None,
     progress: Progress | None = None,
 ) -> ClusteredFiles:
-    r"""Group the texts of many files together, which need not fit into memory.
+    """Group the texts of many files together, which need not fit into memory.
 
     It is the same job as :func:`cluster_texts` over the texts of all files, in their order, with the same answer.
     Each file that has rows becomes a table of the same format with the columns cluster, cluster_name and similarity.
     Finished steps are kept beside `folder` until all is done, so a run that was stopped goes on where it was.
 
-    Parameters
-    ----------
-    files : sequence of str
-        Tables with the same text column, at least one.
-    folder : Path
-        Where the tables go; it appears when it is complete.
-    scheduler : str, optional
-        The address of a Dask scheduler whose workers do the work and see the same files, or "local" for workers on
-        this machine. Without it, this process goes through the files and keeps vectors in memory maps.
-    text_column, encoding, model, embeddings, algorithm, n_clusters, seed, cache, truth, spreadsheet_safe
-        As for ``textspectra cluster``; `embeddings` is a column of lists of numbers.
-    overwrite : bool, default=False
-        Replace a folder that an earlier run wrote.
-    refine : callable, optional
-        Called as ``refine(result, truth)`` before the tables are written, with the true class of each distinct text
-        or None. It returns the result to write, for example with other names.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
-
-    Returns
-    -------
-    ClusteredFiles
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from textspectra.io import matching_files
-    >>> with tempfile.TemporaryDirectory() as place:
-    ...     for name, text in (("a", "my parcel is late"), ("b", "reset my password")):
-    ...         written = Path(place, f"{name}.txt").write_text(f"{text}\n{text} please\n")
-    ...     found = cluster_files(matching_files(f"{place}/*.txt"), Path(place, "out"), n_clusters=2)
-    ...     found.result.totals.rows, sorted(path.name for path in found.folder.glob("*"))
-    (4, ['.textspectra.json', 'a.csv', 'b.csv'])
+    The options are those of ``textspectra cluster``; `embeddings` names a column of lists of numbers. The workers of
+    `scheduler` must see the same files ("local": workers on this machine). Without it, this process goes through the
+    files and keeps vectors in memory maps. ``refine(result, truth)`` is called before the tables are written, with the
+    true class of each distinct text or None, and returns the result to write, for example with other names.
     """
     check_algorithm(algorithm)
     tell: Progress = progress or (lambda stage, done, total: None)
     folder_free(folder, overwrite=overwrite)
     given = _without_own(files, folder)
-    first = _first_table(given, text_column, encoding)
+    text_column = _text_column(given, text_column, encoding)
     if Path(model).is_dir():  # relative to this process, not to a worker
         model = str(Path(model).absolute())
     encoder = None if embeddings else load_backend(model)
     work = folder.with_name(f".{folder.name}-work").absolute()
     settings = settings_of(encoder) if encoder else ""
-    job = Job(work, first.text_column, encoding, model, settings, embeddings, cache, truth, spreadsheet_safe)
+    job = Job(work, text_column, encoding, model, settings, embeddings, cache, truth, spreadsheet_safe)
     job.tables.mkdir(parents=True, exist_ok=True)
     every = [File.at(number, name) for number, name in enumerate(given)]
     reused = sum(job.embedded("done.json", file).exists() for file in every)
@@ -157,7 +116,6 @@ def cluster_files(
         fitted, labels = _group(job, found, texts, workers, algorithm, n_clusters, seed)
         tell("describing", 0, 1)
         sample, rows, classes = _sample(job, list(found), texts, labels, workers, seed)
-        recipe = recipe_of(encoder, algorithm, n_clusters, seed)
         result = describe_clustering(
             sample,
             labels[rows].astype(np.intp),
@@ -165,22 +123,17 @@ def cluster_files(
             leaves=getattr(fitted, "leaves_", None) if len(rows) == len(labels) else None,
             totals=texts.totals,
             encoder=encoder,
-            recipe=recipe,
+            recipe=recipe_of(encoder, algorithm, n_clusters, seed),
         )
         result = refine(result, classes) if refine else result
         _write(job, found, result, workers, tell)
     move_folder(job.tables, folder)
     shutil.rmtree(job.work, ignore_errors=True)
-    return ClusteredFiles(result, folder, first.text_column, reused)
+    return ClusteredFiles(result, folder, text_column, reused)
 
 
 def folder_free(folder: Path, *, overwrite: bool) -> None:
-    """Raise if the output folder holds something that must stay.
-
-    Examples
-    --------
-    >>> folder_free(Path("new.clusters"), overwrite=False)
-    """
+    """Raise if the output folder holds something that must stay."""
     if not folder.exists():
         return
     if not overwrite:
@@ -200,10 +153,11 @@ def _without_own(files: Sequence[str], folder: Path) -> list[str]:
     return others
 
 
-def _first_table(files: Sequence[str], text_column: str | None, encoding: str | None) -> TextTable:
+def _text_column(files: Sequence[str], text_column: str | None, encoding: str | None) -> str:
+    """Return the column that holds the texts, by the first file that has rows."""
     for name in files:
         with suppress(NoRowsError):
-            return read_table(name, text_column=text_column, encoding=encoding)
+            return read_table(name, text_column=text_column, encoding=encoding).text_column
     raise NoRowsError("None of the files has any rows.")
 
 
@@ -226,8 +180,7 @@ def _group(
 ) -> tuple[AutoKMeans | AutoAgglomerative, NDArray[np.int32]]:  # fmt: skip
     """Group all texts that count, and keep the label and the similarity of each where every worker finds it."""
     sizes = {file: int(size) for file, size in zip(files, np.diff(texts.starts), strict=True) if size}
-    dimension = next(files[file].dimension for file in sizes)
-    X = workers.rows([(load_own_vectors, (job, file), (size, dimension)) for file, size in sizes.items()], job.work)
+    X = workers.rows(job, sizes, next(files[file].dimension for file in sizes))
     fitted = fit_groups(X, texts.counts.astype(float), algorithm, n_clusters, seed)
     workers.save_parts(partial(save_groups, centers=fitted.cluster_centers_), job, fitted.labels_[: len(X)], sizes)
     for what in ("labels", "similarity"):
@@ -250,11 +203,10 @@ def _sample(
         for file, start, low, high in zip(files, texts.starts[:-1], cuts[:-1], cuts[1:], strict=True)
         if high > low
     ]
-    parts = workers.each(sample_partition, tasks)
-    counts = counts_of_sample(texts.counts, labels, rows)
-    corpus = Corpus.from_counts([text for part in parts for text in part.texts], counts)
-    classes = None if job.truth is None else [value for part in parts for value in part.truth]
-    return EmbeddedTexts(corpus, np.concatenate([part.vectors for part in parts])), rows, classes
+    sampled, vectors, truth = zip(*workers.each(sample_partition, tasks), strict=True)
+    corpus = Corpus.from_counts(list(chain.from_iterable(sampled)), counts_of_sample(texts.counts, labels, rows))
+    classes = list(chain.from_iterable(truth)) if job.truth else None
+    return EmbeddedTexts(corpus, np.concatenate(vectors)), rows, classes
 
 
 def counts_of_sample(counts: NDArray[np.intp], labels: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np.intp]:

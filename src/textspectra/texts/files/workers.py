@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from ...atomic import replacing_file
 from ...errors import UserError
 from ...validation import require
+from .partition import File, Job, load_own_vectors
 
 CONNECT_SECONDS = 20
 """How long the scheduler may take to answer."""
@@ -32,30 +32,15 @@ class Workers:
     @staticmethod
     @contextmanager
     def at(scheduler: str | None) -> Iterator[Workers]:
-        """Connect to a scheduler, start one for "local", or work here without one.
-
-        Examples
-        --------
-        >>> with Workers.at(None) as workers:
-        ...     workers.each(pow, [(2, 3), (3, 2)])
-        [8, 9]
-        """
+        """Connect to a scheduler, start one for "local", or work here without one."""
         if scheduler is None:
             yield Workers()
             return
         distributed = require("distributed", extra="dask")
-        if scheduler == "local":
-            with _cluster_of_this_machine(distributed):
-                yield DaskWorkers()
-            return
-        try:
-            client = distributed.Client(scheduler, timeout=CONNECT_SECONDS)
-        except (OSError, ValueError, TimeoutError) as error:
-            raise UserError(
-                f"There is no Dask scheduler at {scheduler} ({error}). Give its address, such as tcp://host:8786, or "
-                "local for workers on this machine."
-            ) from None
-        with client:
+        from ...arrays.engine.supervision import check_workers
+
+        with _local_client(distributed) if scheduler == "local" else _client_of(distributed, scheduler):
+            check_workers()
             yield DaskWorkers()
 
     def each(
@@ -69,69 +54,69 @@ class Workers:
             results.append(function(*task))
         return results
 
-    def rows(self, parts: Sequence[tuple[Callable[..., Any], tuple[Any, ...], tuple[int, int]]], work: Path) -> Any:
-        """Return the rows of all parts, each given by a function that loads it, its arguments and its shape."""
-        shape = sum(rows for _, _, (rows, _) in parts), parts[0][2][1]
-        joined = work / "vectors.npy"
+    def rows(self, job: Job, sizes: Mapping[File, int], dimension: int) -> Any:
+        """Return the vectors of the texts that each file has first, given with their number."""
+        joined = job.work / "vectors.npy"
         # Not through a memory map: a full disk would kill the process without a word.
         with replacing_file(joined) as temporary, temporary.open("wb") as stream:
-            header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+            header = {"descr": "<f4", "fortran_order": False, "shape": (sum(sizes.values()), dimension)}
             np.lib.format.write_array_header_1_0(stream, header)
-            for load, arguments, _ in parts:
-                stream.write(np.ascontiguousarray(load(*arguments), "<f4").data)
+            for file in sizes:
+                stream.write(np.ascontiguousarray(load_own_vectors(job, file), "<f4").data)
         return np.load(joined, mmap_mode="r")
 
-    def save_parts(self, save: Callable[..., None], job: Any, values: Any, sizes: Mapping[Any, int]) -> None:
+    def save_parts(self, save: Callable[..., None], job: Job, values: Any, sizes: Mapping[File, int]) -> None:
         """Call ``save(job, file, part)`` with the part of `values` of each file, given with its size."""
         for file, part in zip(sizes, np.split(values, np.cumsum([*sizes.values()])[:-1]), strict=True):
             save(job, file, part)
 
 
-@contextmanager
-def _cluster_of_this_machine(distributed: Any) -> Iterator[None]:
-    import dask
-
-    cluster = distributed.LocalCluster(threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR)
-    try:
-        with (
-            dask.config.set({"distributed.deploy.lost-worker-timeout": RESTART_SECONDS}),
-            distributed.Client(cluster),
-        ):
-            yield
-    finally:
-        with suppress(TimeoutError):  # the results are there, and workers end with this process in any case
-            cluster.close(timeout=CLOSE_SECONDS)
-
-
 class DaskWorkers(Workers):
-    """The workers of the cluster that the active client is connected to."""
-
-    def __init__(self) -> None:
-        from ...arrays.engine.supervision import check_workers
-
-        check_workers()
+    """The workers of the cluster that the active client is connected to: each method does the same there."""
 
     def each(
         self, function: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], tell: Tell | None = None
     ) -> list[Any]:
-        """Call ``function(*task)`` on a worker for every task, and tell how many are done."""
+        """Call the function on the workers."""
         from ...arrays.engine.distributed import call_each
 
         return call_each(function, tasks, tell)
 
-    def rows(self, parts: Sequence[tuple[Callable[..., Any], tuple[Any, ...], tuple[int, int]]], work: Path) -> Any:
-        """Return the rows as a Dask array with a chunk a file."""
+    def rows(self, job: Job, sizes: Mapping[File, int], dimension: int) -> Any:
+        """Return the vectors as a Dask array with one chunk per file."""
         import dask.array as da
         from dask.delayed import delayed
 
-        blocks = [
-            da.from_delayed(delayed(load, pure=False)(*arguments), shape, dtype=np.float32)
-            for load, arguments, shape in parts
-        ]
-        return da.concatenate(blocks)
+        load = delayed(load_own_vectors, pure=False)
+        chunks = [da.from_delayed(load(job, file), (size, dimension), dtype=np.float32) for file, size in sizes.items()]
+        return da.concatenate(chunks)
 
-    def save_parts(self, save: Callable[..., None], job: Any, values: Any, sizes: Mapping[Any, int]) -> None:
+    def save_parts(self, save: Callable[..., None], job: Job, values: Any, sizes: Mapping[File, int]) -> None:
         """Save the part of each file where it is."""
         from ...arrays.engine.distributed import call_on_chunks
 
         call_on_chunks(save, values.rechunk((tuple(sizes.values()),)), [(job, file) for file in sizes])
+
+
+def _client_of(distributed: Any, scheduler: str) -> Any:
+    try:
+        return distributed.Client(scheduler, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise UserError(
+            f"There is no Dask scheduler at {scheduler} ({error}). Give its address, such as tcp://host:8786, or "
+            "local for workers on this machine."
+        ) from None
+
+
+@contextmanager
+def _local_client(distributed: Any) -> Iterator[None]:
+    import dask
+
+    cluster = distributed.LocalCluster(threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR)
+    settings = {"distributed.deploy.lost-worker-timeout": RESTART_SECONDS}
+    try:
+        with dask.config.set(settings), distributed.Client(cluster):
+            yield
+    finally:
+        with suppress(TimeoutError):  # the results are there, and workers end with this process in any case
+            cluster.close(timeout=CLOSE_SECONDS)
