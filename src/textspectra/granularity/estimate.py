@@ -216,14 +216,7 @@ def estimate_k(
 
 
 def count_rows(X: Any, weights: Any) -> CountedRows:
-    """Return checked rows, each as often as its weight says, rounded up; once where there are no weights.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> len(count_rows(np.eye(3), np.array([2.0, 0.5, 0.0])))
-    3
-    """
+    """Return checked rows, each as often as its weight says, rounded up; once where there are no weights."""
     return CountedRows(X, None if weights is None else np.ceil(weights).astype(np.intp))
 
 

@@ -72,14 +72,7 @@ class Reading(NamedTuple):
 
 
 def read_spectrum(eigenvalues: NDArray[np.floating[Any]], window: int) -> Reading:
-    """Apply the paper's rule to ascending eigenvalues.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> read_spectrum(np.array([0, 0, 0, 0, 0.9, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97]), 3).jump
-    4
-    """
+    """Apply the paper's rule to ascending eigenvalues."""
     half = np.asarray(eigenvalues, np.float64)[: len(eigenvalues) // 2]
     if len(half) <= window:
         return Reading(None, np.zeros(0), 0.0)
