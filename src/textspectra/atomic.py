@@ -16,9 +16,10 @@ from .errors import UserError
 def replacing_file(path: Path) -> Iterator[Path]:
     """Yield an empty temporary file beside `path`, which is renamed to `path` at the end.
 
-    If the body of the ``with`` statement fails, the temporary file is removed, and an older file at `path` stays; any
-    OSError becomes a UserError. The new file gets the permissions of the older one, or those of any new file. A symbolic
-    link stays a link. Several files of an :class:`contextlib.ExitStack` are renamed together, after all are written.
+    If the body of the ``with`` statement fails, the temporary file is removed, and an older file at `path` stays. Any
+    OSError becomes a UserError. The new file gets the permissions of the older one, or those of any new file. A
+    symbolic link stays a link. Several files of an :class:`contextlib.ExitStack` are renamed together, after all of
+    them have been written.
 
     Examples
     --------

@@ -21,9 +21,9 @@ def run_tasks(
 ) -> list[Result]:
     """Call ``function(*task)`` for every task and return the results in order.
 
-    The function should spend its time outside the GIL, because it runs in threads, unless a ``joblib.parallel_config``
-    is active and `shared_memory` is False. A generator of tasks is consumed as workers become free. `n_jobs` is as in
-    joblib, but None means all cores.
+    The function should spend its time outside the GIL: it runs in threads, unless an active ``joblib.parallel_config``
+    chooses another back end and `shared_memory` is False. A generator of tasks is consumed as workers become free.
+    `n_jobs` is as in joblib, but None means all cores if no such configuration is active.
 
     Examples
     --------

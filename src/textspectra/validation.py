@@ -33,7 +33,7 @@ def check_embeddings(
 
     Values are checked where rows are read, in :mod:`textspectra.arrays.rows`, so that a memory map of any size costs
     nothing here. With an `estimator`, the number and names of the features are stored on it, or compared with those
-    stored if ``reset=False``, as scikit-learn demands. A Dask array stays one; the sizes of its chunks get known.
+    stored if ``reset=False``, as scikit-learn demands. A Dask array stays one, with known chunk sizes.
     """
     if is_dask(X):
         checked: NDArray[Any] = _check_dask(X, minimum, estimator, reset)

@@ -24,9 +24,9 @@ def scaled_rows(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return `rows` in float32, and the factor that scales each row to length 1.
 
-    A float32 array is not copied: most sums and products need only the factors. A row with a NaN or an infinite value,
-    or of zeros only, is a UserError that names the row; `first_row` is the number of ``rows[0]`` in the caller's data,
-    or the numbers of all rows.
+    A float32 array is not copied: most sums and products need only the factors. A row that is all zeros or has a NaN
+    or an infinite value raises a UserError that names the row. For this message, `first_row` is the number of
+    ``rows[0]`` in the caller's data, or the numbers of all rows.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def fold_rows(
 def map_unit_rows(
     function: Callable[..., NDArray[Any]], X: Any, *aligned: Any, dtype: type = np.intp, n_jobs: int | None = None
 ) -> Any:
-    """Return ``function(rows, scale, *parts)`` of all blocks: one entry per row. Dask arrays are computed when needed."""
+    """Return ``function(rows, scale, *parts)`` of all blocks: one entry per row. On Dask it is computed when needed."""
 
     def on_block(first_row: int, part: NDArray[Any], *parts: Any) -> NDArray[Any]:
         return function(*scaled_rows(part, first_row=first_row), *parts)
@@ -198,11 +198,9 @@ def nonzero_rows(X: NDArray[Any]) -> NDArray[np.bool_]:
     return nonzero
 
 
-def cluster_sums(
-    X: Any, codes: Any, n_clusters: int, *, weights: Any = None, n_jobs: int | None = None
-) -> NDArray[np.float64]:
-    """Return the sum of the unit rows of each cluster, in one pass over `X`."""
-    return sums_and_sizes(X, codes, n_clusters, weights=weights, n_jobs=n_jobs)[0]
+def cluster_sums(X: Any, codes: Any, n_clusters: int, *, weights: Any = None) -> NDArray[np.float64]:
+    """Return the weighted sum of the unit rows of each cluster, in one pass over `X`."""
+    return sums_and_sizes(X, codes, n_clusters, weights=weights).sums
 
 
 class SumsAndSizes(NamedTuple):
@@ -212,23 +210,22 @@ class SumsAndSizes(NamedTuple):
     sizes: NDArray[np.intp]
 
 
-def sums_and_sizes(
-    X: Any, codes: Any, n_clusters: int, *, weights: Any = None, n_jobs: int | None = None
-) -> SumsAndSizes:
-    """Return :func:`cluster_sums` and the number of rows of each cluster.
+def sums_and_sizes(X: Any, codes: Any, n_clusters: int, *, weights: Any = None) -> SumsAndSizes:
+    """Return the weighted sum of the unit rows of each cluster, and its number of rows, without weights.
 
     Examples
     --------
     >>> import numpy as np
-    >>> sums_and_sizes(np.array([[2.0, 0.0], [0.0, 3.0], [5.0, 0.0]]), np.array([0, 1, 0]), 2)[1]
-    array([2, 1])
+    >>> sums_and_sizes(np.array([[2.0, 0.0], [0.0, 3.0], [5.0, 0.0]]), np.array([0, 1, 0]), 2)
+    SumsAndSizes(sums=array([[2., 0.],
+           [0., 1.]]), sizes=array([2, 1]))
     """
 
     def on_block(rows: NDArray[np.float32], scale: NDArray[np.float32], code: Any, weight: Any) -> Folded:
         sums = sum_by_code(rows, code, n_clusters, scale * weight.astype(np.float32))
         return Folded((sums.astype(np.float64), np.bincount(code, minlength=n_clusters)))
 
-    return SumsAndSizes(*fold_rows(on_block, X, codes, weights, n_jobs=n_jobs).statistics)
+    return SumsAndSizes(*fold_rows(on_block, X, codes, weights).statistics)
 
 
 def sum_by_code(

@@ -15,16 +15,14 @@ NO_ROW = np.iinfo(np.intp).max
 
 def label_sizes(labels: Any, n_labels: int) -> NDArray[np.float64]:
     """Return how many rows have each label."""
-    return np.asarray(
-        fold_blocks(lambda first_row, part: Folded((np.bincount(part, minlength=n_labels),)), labels).statistics[0],
-        np.float64,
-    )
+    counted = fold_blocks(lambda first_row, part: Folded((np.bincount(part, minlength=n_labels),)), labels)
+    return np.asarray(counted.statistics[0], np.float64)
 
 
 def largest_first(labels: Any, mass: NDArray[Any]) -> tuple[Any, NDArray[np.intp]]:
-    """Renumber clusters from the heaviest to the lightest, given the mass of each; first come first for equal ones.
+    """Renumber clusters from the heaviest to the lightest; ties are in the order of their first rows.
 
-    Returns the new labels, and the old number of each new cluster. Clusters without rows are left out.
+    Return the new labels, and the old number of each new cluster. Clusters without rows are left out.
 
     Examples
     --------

@@ -156,14 +156,8 @@ def cohesion_report(
 
     Parameters
     ----------
-    X : array-like or Dask array of shape (n, d)
-        Embeddings.
-    labels : sequence or Dask array of n hashable values
-        The cluster of each row. -1 is a label like any other.
-    rectify : bool, default=True
-        Count negative cosines as 0, as the paper does. Without it, the result is exact at any n.
-    random_state : int, RandomState, Generator or None, default=0
-        The seed for the pairs that are sampled. None is a random seed.
+    X, labels, rectify, random_state
+        As in :func:`cohesion_ratio`.
 
     Returns
     -------
@@ -224,7 +218,7 @@ def _report(
 def report_if_defined(
     X: Any, codes: Any, n_codes: int, *, random_state: RandomState, known: SumsAndSizes | None = None
 ) -> CohesionReport | None:
-    """Return the report for the clusters 0 to `n_codes` - 1, or None if there is one row only or no two are alike.
+    """Return the report for the clusters 0 to `n_codes` - 1, or None if there is only one row or no two are alike.
 
     If the sums and sizes of the clusters are `known`, a pass over `X` is saved.
     """

@@ -16,7 +16,7 @@ import numpy as np
 
 from . import local
 from .index import ALL_ROWS, CountIndex, MemberIndex
-from .local import Folded, row_blocks
+from .local import Folded
 
 if TYPE_CHECKING:
     from .draws import DaskDraws
@@ -33,7 +33,6 @@ __all__ = [
     "keep",
     "map_rows",
     "member_draws",
-    "row_blocks",
 ]
 
 
@@ -57,9 +56,10 @@ def fold_blocks(
     """Read all rows once, block by block, and combine what ``function(first_row, *parts)`` returns for each block.
 
     A block may be empty, and the total must not depend on where blocks begin. The parts of an array that is None are
-    None. `combine` gets the statistics of two adjacent blocks, the earlier one first. Blocks of arrays in memory
-    and their order do not depend on `n_jobs`, the number of threads, so sums do not either. On Dask, the values per
-    row stay in the memory of the workers, and `n_jobs` is ignored.
+    None. `combine` gets the statistics of two adjacent blocks, the earlier one first.
+
+    For arrays in memory, `n_jobs` is the number of threads. The blocks and their order do not depend on it, so sums do
+    not either. For Dask arrays it is ignored, and the values per row stay in the memory of the workers.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def fold_blocks(
 
 
 def map_rows(function: Callable[..., Any], *arrays: Any, dtype: type = np.intp, n_jobs: int | None = None) -> Any:
-    """Return ``function(first_row, *parts)`` of all blocks: one entry per row. A Dask array is computed when needed."""
+    """Return ``function(first_row, *parts)`` of all blocks: one entry per row. On Dask it is computed when needed."""
     if is_dask(arrays[0]):
         from . import distributed
 

@@ -26,8 +26,8 @@ GROUP_BYTES = 2**26
 class ChunkReader:
     """One or more adjacent chunks, read when rows of them are needed.
 
-    A reader is an argument of a task and holds the Dask graph and the key of each chunk, so reading needs no task of its
-    own. `sizes` are the numbers of rows of the chunks, and `sample` is an array like them without rows.
+    A reader is an argument of a task and holds the Dask graph and the key of each chunk, so reading needs no task of
+    its own. `sizes` has the number of rows of each chunk, and `sample` is an array like the chunks, but without rows.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def no_rows_of(array: Any) -> NDArray[Any]:
 
 
 def with_known_chunks(array: da.Array) -> da.Array:
-    """Prepare an array: the sizes of its chunks are computed, columns are not split, small chunks are read together."""
+    """Return an array whose chunk sizes are known and whose chunks have all columns; small chunks are read together."""
     if np.isnan(array.shape[0]):
         array = _with_known_sizes(array)
     if array.ndim == 2 and len(array.chunks[1]) > 1:

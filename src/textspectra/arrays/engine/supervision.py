@@ -96,7 +96,7 @@ def _watch(
 ) -> None:
     """Return once there is an outcome; give up if there is no worker for PATIENCE seconds.
 
-    Dask itself waits for ever, also for results that were lost with their worker.
+    Dask itself waits forever, also for results that were lost with their worker.
     """
     last_seen = time.monotonic()
     while not wait_for_any([outcome], timeout=POLL).done:
