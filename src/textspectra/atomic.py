@@ -16,24 +16,10 @@ from .errors import UserError
 def replacing_file(path: Path) -> Iterator[Path]:
     """Yield an empty temporary file beside `path`, which is renamed to `path` at the end.
 
-    If the body of the ``with`` statement fails, the temporary file is removed, and an older file at `path` stays. The
-    new file gets the permissions of the older one, or those of any new file. A symbolic link stays a link. Several
-    files of an :class:`contextlib.ExitStack` are renamed together, after all of them have been written.
-
-    Parameters
-    ----------
-    path : Path
-        The folder that it lies in must exist.
-
-    Yields
-    ------
-    Path
-        Exists already, and has the same suffix as `path`.
-
-    Raises
-    ------
-    UserError
-        Instead of any OSError, also one in the body.
+    If the body of the ``with`` statement fails, the temporary file is removed, and an older file at `path` stays. Any
+    OSError becomes a UserError. The new file gets the permissions of the older one, or those of any new file. A
+    symbolic link stays a link. Several files of an :class:`contextlib.ExitStack` are renamed together, after all of
+    them have been written.
 
     Examples
     --------
@@ -66,33 +52,9 @@ def replacing_file(path: Path) -> Iterator[Path]:
 def replacing_folder(folder: Path) -> Iterator[Path]:
     """Yield an empty temporary folder beside `folder`, which is renamed to `folder` at the end.
 
-    If the body of the ``with`` statement fails, the temporary folder is removed, and an older one stays.
-    The files in it get the permissions of any new file.
-
-    Parameters
-    ----------
-    folder : Path
-        Missing parents are created. An older folder there is removed at the end, with all that it holds.
-
-    Yields
-    ------
-    Path
-
-    Raises
-    ------
-    UserError
-        Instead of any OSError, also one in the body.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as parent:
-    ...     folder = Path(parent, "model")
-    ...     with replacing_folder(folder) as temporary:
-    ...         written = (temporary / "a.txt").write_text("half")
-    ...         too_early = folder.exists()
-    ...     too_early, [path.name for path in folder.iterdir()]
-    (False, ['a.txt'])
+    If the body of the ``with`` statement fails, the temporary folder is removed, and an older `folder` stays; otherwise
+    the older one is removed, with all that it holds. Any OSError becomes a UserError. The files get the permissions of
+    any new file.
     """
     temporary = _beside(folder.resolve())
     try:
@@ -109,32 +71,9 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
 
 
 def move_folder(source: Path, folder: Path) -> None:
-    """Rename `source` to `folder`; an older `folder` is removed, or put back if that fails.
-
-    Parameters
-    ----------
-    source : Path
-        On the same disk as `folder`.
-    folder : Path
-        A folder cannot be replaced in one step: an older one is first renamed to a hidden name beside it.
-
-    Raises
-    ------
-    UserError
-        Instead of any OSError.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as parent:
-    ...     Path(parent, "new").mkdir()
-    ...     Path(parent, "model").mkdir()
-    ...     move_folder(Path(parent, "new"), Path(parent, "model"))
-    ...     [path.name for path in Path(parent).iterdir()]
-    ['model']
-    """
+    """Rename `source`, on the same disk, to `folder`; an older `folder` is removed, or put back if that fails."""
     target = folder.resolve()
-    aside = _beside(target)
+    aside = _beside(target)  # a folder cannot be replaced in one step
     with _user_errors(folder):
         if not target.exists():
             source.rename(target)

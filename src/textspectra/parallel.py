@@ -21,16 +21,9 @@ def run_tasks(
 ) -> list[Result]:
     """Call ``function(*task)`` for every task and return the results in order.
 
-    Parameters
-    ----------
-    function : callable
-        It should spend its time outside the GIL, because it runs in threads by default.
-    tasks : iterable of tuples
-        A generator is consumed as workers become free, so few tasks are in memory.
-    n_jobs : int or None
-        As in joblib, but None means all cores unless a ``joblib.parallel_config`` is active.
-    shared_memory : bool
-        Always use threads. Otherwise an active ``joblib.parallel_config`` chooses the back end.
+    The function should spend its time outside the GIL: it runs in threads, unless an active ``joblib.parallel_config``
+    chooses another back end and `shared_memory` is False. A generator of tasks is consumed as workers become free.
+    `n_jobs` is as in joblib, but None means all cores if no such configuration is active.
 
     Examples
     --------
@@ -47,13 +40,7 @@ def run_tasks(
 def stream_tasks(
     function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None
 ) -> Iterator[Result]:
-    """Yield the results of :func:`run_tasks` in threads, so that few of them are in memory at a time.
-
-    Examples
-    --------
-    >>> sum(stream_tasks(pow, [(2, 3), (3, 2)], n_jobs=2))
-    17
-    """
+    """Yield the results of :func:`run_tasks` in threads, so that few of them are in memory at a time."""
     with threadpool_limits(1, user_api="blas"):
         run = Parallel(n_jobs=_all_cores(n_jobs), require="sharedmem", return_as="generator")
         yield from run(delayed(function)(*task) for task in tasks)

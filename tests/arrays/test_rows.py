@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import textspectra as ts
-from textspectra.arrays.rows import nonzero_rows, unit_rows
+from textspectra.arrays.rows import cosines_to_centers, nonzero_rows, unit_rows
 
 
 @given(st.integers(-300, 300), st.integers(0, 2**32 - 1))
@@ -30,3 +30,9 @@ def test_a_row_without_direction_is_named(value, problem):
     X[1:] = value
     with pytest.raises(ts.UserError, match=rf"X {problem}.* in row 11 \(counting from 0, and 1 more in this block"):
         unit_rows(X, first_row=10)
+
+
+def test_cosines_do_not_depend_on_the_lengths_of_rows_and_centers():
+    centers = np.array([[1, 0], [0, 2], [0, 0]], np.float32)
+    rows = np.array([[3.0, 4.0], [30.0, 40.0], [1.0, 1.0]])
+    assert cosines_to_centers(rows, np.array([0, 1, 2]), centers) == pytest.approx([0.6, 0.8, 0.0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -23,20 +24,9 @@ def scaled_rows(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return `rows` in float32, and the factor that scales each row to length 1.
 
-    A float32 array is not copied: most sums and products need only the factors.
-
-    Parameters
-    ----------
-    rows : array of shape (n, d)
-        Numbers of any type.
-    first_row : int or array of int
-        The row number of ``rows[0]`` in the caller's data, or the row numbers of all rows; used in
-        error messages only.
-
-    Raises
-    ------
-    UserError
-        If a row has a NaN or an infinite value, or is all zeros. The message names the row.
+    A float32 array is not copied: most sums and products need only the factors. A row that is all zeros or has a NaN
+    or an infinite value raises a UserError that names the row. For this message, `first_row` is the number of
+    ``rows[0]`` in the caller's data, or the numbers of all rows.
 
     Examples
     --------
@@ -59,15 +49,7 @@ def scaled_rows(
 
 
 def unit_rows(rows: NDArray[Any], *, first_row: int | NDArray[np.intp] = 0) -> NDArray[np.float32]:
-    """Return a float32 copy of `rows` with every row scaled to length 1; errors as in :func:`scaled_rows`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 2.0]]))
-    array([[0.6, 0.8],
-           [0. , 1. ]], dtype=float32)
-    """
+    """Return a float32 copy of `rows` with each row scaled to length 1; arguments and errors as in `scaled_rows`."""
     narrow, scale = scaled_rows(rows, first_row=first_row)
     return np.multiply(narrow, scale[:, None], order="C")
 
@@ -97,15 +79,7 @@ def _name_rows(numbers: NDArray[np.intp]) -> str:
 
 
 def take_units(X: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np.float32]:
-    """Return the given rows of `X`, scaled to length 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> take_units(np.eye(3) * 5, np.array([2, 0]))
-    array([[0., 0., 1.],
-           [1., 0., 0.]], dtype=float32)
-    """
+    """Return the given rows of `X`, scaled to length 1."""
     return unit_rows(X[rows], first_row=rows)
 
 
@@ -139,7 +113,7 @@ class CountedRows:
 
         `units` are the rows at these positions, scaled to length 1. On Dask, the function runs on a worker.
         """
-        return self._draws.map(OnUnits(function), ((0, *request) for request in requests), n_jobs=n_jobs)
+        return self._draws.map(partial(_on_units, function), ((0, *request) for request in requests), n_jobs=n_jobs)
 
     def run(
         self, function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
@@ -153,22 +127,8 @@ class CountedRows:
         return unit_rows(part, first_row=rows)
 
 
-class OnUnits:
-    """Turn ``function(units, *rest)`` into a function of drawn rows, which are scaled first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> OnUnits(lambda units: units)(np.array([0]), np.array([[3.0, 4.0]]))
-    array([[0.6, 0.8]], dtype=float32)
-    """
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
-
-    def __call__(self, rows: NDArray[np.intp], part: NDArray[Any], *rest: Any) -> Any:
-        """Scale the rows and call the function."""
-        return self.function(unit_rows(part, first_row=rows), *rest)
+def _on_units(function: Callable[..., Any], rows: NDArray[np.intp], part: NDArray[Any], *rest: Any) -> Any:
+    return function(unit_rows(part, first_row=rows), *rest)
 
 
 def map_members(
@@ -177,14 +137,8 @@ def map_members(
     """Call ``function(units, *rest)`` for each request ``(code, positions, *rest)``.
 
     `units` are the rows at these positions of the cluster, scaled to length 1. ALL_ROWS as code means all rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> map_members(lambda units: units, np.eye(3), np.array([0, 1, 0]), 2, [(0, np.array([1]))])
-    [array([[0., 0., 1.]], dtype=float32)]
     """
-    return member_draws([X], codes, n_codes).map(OnUnits(function), requests)
+    return member_draws([X], codes, n_codes).map(partial(_on_units, function), requests)
 
 
 def fold_rows(
@@ -197,14 +151,7 @@ def fold_rows(
     """Call ``function(rows, scale, *parts)`` for each block of rows of `X`, and combine the results.
 
     `rows` and `scale` come from :func:`scaled_rows`. The `aligned` arrays have one entry per row; None means ones.
-    The rest is as in :func:`textspectra.arrays.engine.fold_blocks`. The blocks of an array in memory and their order
-    do not depend on `n_jobs`, so sums do not either.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> fold_rows(lambda rows, scale: Folded((len(rows),)), np.ones((5000, 256))).statistics
-    (5000,)
+    The rest is as in :func:`textspectra.arrays.engine.fold_blocks`.
     """
 
     def on_block(first_row: int, part: NDArray[Any], *parts: Any) -> Folded:
@@ -217,14 +164,7 @@ def fold_rows(
 def map_unit_rows(
     function: Callable[..., NDArray[Any]], X: Any, *aligned: Any, dtype: type = np.intp, n_jobs: int | None = None
 ) -> Any:
-    """Return ``function(rows, scale, *parts)``: one entry per row. A Dask array is computed when needed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> map_unit_rows(lambda rows, scale: 1 / scale, np.array([[3.0, 4.0]]), dtype=np.float32)
-    array([5.], dtype=float32)
-    """
+    """Return ``function(rows, scale, *parts)`` of all blocks: one entry per row. On Dask it is computed when needed."""
 
     def on_block(first_row: int, part: NDArray[Any], *parts: Any) -> NDArray[Any]:
         return function(*scaled_rows(part, first_row=first_row), *parts)
@@ -233,14 +173,7 @@ def map_unit_rows(
 
 
 def cosines_to_centers(X: Any, codes: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Any:
-    """Return the cosine of each row with the centre of its code.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> cosines_to_centers(np.array([[3.0, 4.0]]), np.array([1]), np.array([[1, 0], [0, 2]], np.float32))
-    array([0.8], dtype=float32)
-    """
+    """Return the cosine of each row with the centre of its code."""
     directions = centers / np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float32).tiny)
 
     def cosines(rows: NDArray[np.float32], scale: NDArray[np.float32], code: NDArray[np.intp]) -> NDArray[np.float32]:
@@ -254,45 +187,20 @@ def check_rows(X: Any, *, n_jobs: int | None = None) -> None:
     """Read `X` once and raise an error if a row cannot be scaled to length 1.
 
     A Dask array is not read for this: its rows are checked whenever they are read.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> check_rows(np.array([[1.0, 2.0], [0.0, 0.0]]))
-    Traceback (most recent call last):
-        ...
-    textspectra.errors.UserError: X is all zeros in row 1 (counting from 0), so it has no direction. Remove such rows.
     """
     if not is_dask(X):
         fold_rows(lambda rows, scale: Folded(()), X, n_jobs=n_jobs)
 
 
 def nonzero_rows(X: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which rows have a value that is not zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> nonzero_rows(np.array([[0.0, 0.0], [0.0, 1.0]]))
-    array([False,  True])
-    """
+    """Return which rows have a value that is not zero."""
     nonzero: NDArray[np.bool_] = map_rows(lambda first_row, part: part.any(axis=1), X, dtype=np.bool_)
     return nonzero
 
 
-def cluster_sums(
-    X: Any, codes: Any, n_clusters: int, *, weights: Any = None, n_jobs: int | None = None
-) -> NDArray[np.float64]:
-    """Return the sum of the unit rows of each cluster, in one pass over `X`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> cluster_sums(np.array([[2.0, 0.0], [0.0, 3.0], [5.0, 0.0]]), np.array([0, 1, 0]), 2)
-    array([[2., 0.],
-           [0., 1.]])
-    """
-    return sums_and_sizes(X, codes, n_clusters, weights=weights, n_jobs=n_jobs)[0]
+def cluster_sums(X: Any, codes: Any, n_clusters: int, *, weights: Any = None) -> NDArray[np.float64]:
+    """Return the weighted sum of the unit rows of each cluster, in one pass over `X`."""
+    return sums_and_sizes(X, codes, n_clusters, weights=weights).sums
 
 
 class SumsAndSizes(NamedTuple):
@@ -302,38 +210,28 @@ class SumsAndSizes(NamedTuple):
     sizes: NDArray[np.intp]
 
 
-def sums_and_sizes(
-    X: Any, codes: Any, n_clusters: int, *, weights: Any = None, n_jobs: int | None = None
-) -> SumsAndSizes:
-    """Return :func:`cluster_sums` and the number of rows of each cluster.
+def sums_and_sizes(X: Any, codes: Any, n_clusters: int, *, weights: Any = None) -> SumsAndSizes:
+    """Return the weighted sum of the unit rows of each cluster, and its number of rows, without weights.
 
     Examples
     --------
     >>> import numpy as np
-    >>> sums_and_sizes(np.array([[2.0, 0.0], [0.0, 3.0], [5.0, 0.0]]), np.array([0, 1, 0]), 2)[1]
-    array([2, 1])
+    >>> sums_and_sizes(np.array([[2.0, 0.0], [0.0, 3.0], [5.0, 0.0]]), np.array([0, 1, 0]), 2)
+    SumsAndSizes(sums=array([[2., 0.],
+           [0., 1.]]), sizes=array([2, 1]))
     """
 
     def on_block(rows: NDArray[np.float32], scale: NDArray[np.float32], code: Any, weight: Any) -> Folded:
         sums = sum_by_code(rows, code, n_clusters, scale * weight.astype(np.float32))
         return Folded((sums.astype(np.float64), np.bincount(code, minlength=n_clusters)))
 
-    return SumsAndSizes(*fold_rows(on_block, X, codes, weights, n_jobs=n_jobs).statistics)
+    return SumsAndSizes(*fold_rows(on_block, X, codes, weights).statistics)
 
 
 def sum_by_code(
     rows: NDArray[np.float32], codes: NDArray[np.intp], n_codes: int, weights: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Return the weighted sum of the rows of each code.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rows = np.array([[1, 0], [0, 1], [1, 1]], np.float32)
-    >>> sum_by_code(rows, np.array([0, 1, 1]), 2, np.ones(3, np.float32))
-    array([[1., 0.],
-           [1., 2.]], dtype=float32)
-    """
+    """Return the weighted sum of the rows of each code."""
     n = len(codes)
     members = sparse.csc_array((weights, codes, np.arange(n + 1)), shape=(n_codes, n))
     summed: NDArray[np.float32] = members @ rows

@@ -22,13 +22,7 @@ ROWS_PER_CENTER = 16
 
 
 def training_size(k: int) -> int:
-    """Return the number of rows on which `k` centres are trained.
-
-    Examples
-    --------
-    >>> training_size(10), training_size(10_000)
-    (65536, 160000)
-    """
+    """Return the number of rows on which `k` centres are trained."""
     return max(TRAINING_ROWS, ROWS_PER_CENTER * k)
 
 
@@ -67,13 +61,6 @@ def _draw(n: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
 def training_rows(
     draws: Any, positions: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.float32], NDArray[np.float64]]:
-    """Fetch rows by their positions: their numbers, the rows scaled to length 1, and their weights.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> training_rows(count_draws([np.array([[3.0, 0.0], [0.0, 2.0]]), None]), np.array([1]))
-    (array([1]), array([[0., 1.]], dtype=float32), array([1.]))
-    """
+    """Fetch rows by their positions: their numbers, the rows scaled to length 1, and their weights."""
     rows, part, weight = draws.take(0, positions)
     return rows, unit_rows(part, first_row=rows), np.ones(len(rows)) if weight is None else weight

@@ -27,33 +27,9 @@ class Leaves(NamedTuple):
 def gather_leaves(
     X: Any, weights: Any, rng: np.random.Generator, *, exact_rows: int, n_leaves: int, n_jobs: int | None = None
 ) -> Leaves:
-    """Make each row that counts a leaf, or gather rows into micro-clusters by K-Means if there are many.
+    """Make each row that counts a leaf; if more than `exact_rows` count, K-Means gathers them into `n_leaves` leaves.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-        Embeddings, in memory or on Dask.
-    weights : array of shape (n,) or None
-        How much each row counts; None stands for ones. A row of weight 0 gets the nearest leaf.
-    rng : Generator
-        For the micro-clusters.
-    exact_rows : int
-        Up to this many rows, each is a leaf.
-    n_leaves : int
-        Number of micro-clusters; empty ones are left out.
-    n_jobs : int, optional
-        Cores to use; all by default.
-
-    Returns
-    -------
-    Leaves
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[2.0, 0.0], [0.0, 3.0], [0.0, 4.0]])
-    >>> gather_leaves(X, np.array([1.0, 2.0, 0.0]), np.random.default_rng(0), exact_rows=10, n_leaves=2).of_row
-    array([0, 1, 1])
+    Empty leaves are left out. A row of weight 0 gets the nearest leaf.
     """
     draws = count_draws([X, weights], None if weights is None else weights > 0)
     counting = int(draws.totals[0])
@@ -76,18 +52,7 @@ def gather_leaves(
 
 
 def split_leaves(leaves: Leaves, X: Any, weights: NDArray[np.float64], groups: NDArray[np.intp]) -> Leaves:
-    """Split the leaves that hold rows of several groups, so that each leaf lies in one group.
-
-    Parameters
-    ----------
-    leaves : Leaves
-        The leaves of the rows of `X`.
-    X : array of shape (n, d)
-        Embeddings, in memory.
-    weights : array of shape (n,)
-        How much each row counts.
-    groups : array of int, shape (n,)
-        The group of each row, from 0.
+    """Split the leaves that hold rows of several groups (numbered from 0), so that each leaf lies in one group.
 
     Examples
     --------

@@ -28,15 +28,7 @@ class Pass(NamedTuple):
 def nearest_centers(
     rows: NDArray[np.float32], scale: NDArray[np.float32], centers: NDArray[np.float32]
 ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """Return the nearest centre of each scaled row, and the squared Euclidean distance to it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> centers = np.eye(2, dtype=np.float32)
-    >>> nearest_centers(np.array([[5, 0], [0, 2]], np.float32), np.array([0.2, 0.5], np.float32), centers)
-    (array([0, 1]), array([0., 0.], dtype=float32))
-    """
+    """Return the nearest centre of each scaled row, and the squared Euclidean distance to it."""
     scores = rows @ centers.T
     scores *= scale[:, None]
     scores -= np.einsum("ij,ij->i", centers, centers) / 2
@@ -46,26 +38,12 @@ def nearest_centers(
 
 
 def nearest_labels(X: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Any:
-    """Return the number of the nearest centre of each row; on Dask it is computed when it is needed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> nearest_labels(np.array([[9.0, 1.0], [1.0, 2.0]]), np.eye(2, dtype=np.float32))
-    array([0, 1])
-    """
+    """Return the number of the nearest centre of each row; on Dask it is computed when needed."""
     return map_unit_rows(lambda rows, scale: nearest_centers(rows, scale, centers)[0], X, n_jobs=n_jobs)
 
 
 def center_distances(X: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Any:
-    """Return the distance of each row, scaled to length 1, to each centre; on Dask it is computed when it is needed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> center_distances(np.array([[0.0, 2.0]]), np.array([[0.0, 1.0], [0.0, 0.5]], np.float32))
-    array([[0. , 0.5]], dtype=float32)
-    """
+    """Return the distance of each row, scaled to length 1, to each centre; on Dask it is computed when needed."""
     # In float64: the square root would turn the rounding of float32 into errors of 0.0003 near 0.
     wide = centers.astype(np.float64)
     squares = np.einsum("ij,ij->i", wide, wide)
@@ -85,13 +63,6 @@ def lloyd_pass(
     """Assign each row to its nearest centre and sum up the rows of each centre; weights of None stand for ones.
 
     With ``labelled=False``, the labels are not kept.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 4.0]])
-    >>> lloyd_pass(X, np.ones(3), np.eye(2, dtype=np.float32)).labels
-    array([0, 1, 1])
     """
     k = len(centers)
 
@@ -105,16 +76,7 @@ def lloyd_pass(
 
 
 def moved_centers(result: Pass, centers: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the mean of the rows of each centre; a centre without rows stays.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> centers = np.eye(2, dtype=np.float32)
-    >>> moved_centers(lloyd_pass(np.array([[1.0, 0.0], [4.0, 3.0]]), np.ones(2), centers), centers)
-    array([[0.9, 0.3],
-           [0. , 1. ]], dtype=float32)
-    """
+    """Return the mean of the rows of each centre; a centre without rows stays."""
     mass = result.mass[:, None]
     return np.where(mass > 0, result.sums / np.maximum(mass, np.finfo(float).tiny), centers).astype(np.float32)
 
@@ -157,13 +119,6 @@ def train_directions(units: NDArray[np.float32], centers: NDArray[np.float32], n
 
     For rows that are known to have length 1 this needs neither their lengths nor the inertia, which makes it 1.4 times
     as fast as :func:`lloyd_pass`. The estimate of k spends most of its time here.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> train_directions(np.eye(3, dtype=np.float32), np.array([[1, 0, 0], [0, 0.8, 0.6]], np.float32), 1).round(2)
-    array([[1.  , 0.  , 0.  ],
-           [0.  , 0.71, 0.71]], dtype=float32)
     """
     ones = np.ones(len(units), np.float32)
     for _ in range(n_passes):
@@ -173,15 +128,7 @@ def train_directions(units: NDArray[np.float32], centers: NDArray[np.float32], n
 
 
 def directions_of(sums: NDArray[np.float32], otherwise: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scale sums of rows to length 1; where a sum has no direction, take the row of `otherwise`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> directions_of(np.array([[3, 4], [0, 0]], np.float32), np.eye(2, dtype=np.float32))
-    array([[0.6, 0.8],
-           [0. , 1. ]], dtype=float32)
-    """
+    """Scale sums of rows to length 1; where a sum has no direction, take the row of `otherwise`."""
     length = np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None]
     return np.where(length > 1e-6, sums / np.maximum(length, 1e-6), otherwise).astype(np.float32)
 

@@ -14,36 +14,15 @@ NO_ROW = np.iinfo(np.intp).max
 
 
 def label_sizes(labels: Any, n_labels: int) -> NDArray[np.float64]:
-    """Return how many rows have each label.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> label_sizes(np.array([2, 0, 2]), 3)
-    array([1., 0., 2.])
-    """
-    return np.asarray(
-        fold_blocks(lambda first_row, part: Folded((np.bincount(part, minlength=n_labels),)), labels).statistics[0],
-        np.float64,
-    )
+    """Return how many rows have each label."""
+    counted = fold_blocks(lambda first_row, part: Folded((np.bincount(part, minlength=n_labels),)), labels)
+    return np.asarray(counted.statistics[0], np.float64)
 
 
 def largest_first(labels: Any, mass: NDArray[Any]) -> tuple[Any, NDArray[np.intp]]:
-    """Renumber clusters from the heaviest to the lightest; of equal ones, the one that appears first comes first.
+    """Renumber clusters from the heaviest to the lightest; ties are in the order of their first rows.
 
-    Parameters
-    ----------
-    labels : array of int
-        From 0 to ``len(mass) - 1``.
-    mass : ndarray of numbers
-        The size or the weight of each cluster.
-
-    Returns
-    -------
-    labels : array of int
-        The new numbers.
-    order : ndarray of int
-        The old number of each new cluster. Clusters without rows are left out.
+    Return the new labels, and the old number of each new cluster. Clusters without rows are left out.
 
     Examples
     --------
@@ -76,17 +55,9 @@ def _first_rows(labels: Any, n_labels: int) -> NDArray[np.intp]:
 
 
 def same_clusters(old_labels: NDArray[np.intp], new_labels: NDArray[np.intp]) -> dict[int, int]:
-    """Find the clusters that have exactly the same rows in two clusterings.
+    """Find the clusters that have exactly the same rows in two clusterings: the old number of each, by its new number.
 
-    Parameters
-    ----------
-    old_labels, new_labels : ndarray of n int
-        Cluster numbers from 0 up; -1 for rows without a cluster.
-
-    Returns
-    -------
-    dict of int to int
-        The old number of each such cluster, by its new number.
+    A label of -1 means that a row has no cluster.
 
     Examples
     --------
@@ -105,17 +76,8 @@ def same_clusters(old_labels: NDArray[np.intp], new_labels: NDArray[np.intp]) ->
 def relabel_like(old_labels: NDArray[np.intp], new_labels: NDArray[np.intp]) -> NDArray[np.intp]:
     """Renumber `new_labels` so that a cluster that is also in `old_labels` keeps its number.
 
-    With k new clusters, an unchanged cluster keeps its number if that is below k. All other clusters take the
-    lowest free numbers, in the order of `new_labels`.
-
-    Parameters
-    ----------
-    old_labels, new_labels : ndarray of n int
-        Cluster numbers from 0 up, without gaps in `new_labels`; -1 for rows without a cluster.
-
-    Returns
-    -------
-    ndarray of n int
+    With k new clusters (numbered without gaps), an unchanged cluster keeps its number if that is below k. All other
+    clusters take the lowest free numbers, in the order of `new_labels`. Rows without a cluster keep -1.
 
     Examples
     --------

@@ -78,15 +78,7 @@ def ward_tree(points: NDArray[np.float32], weights: NDArray[np.float64]) -> Merg
 def weighted_means(
     points: NDArray[np.float32], weights: NDArray[np.float64], codes: NDArray[np.intp], n_codes: int
 ) -> NDArray[np.float32]:
-    """Return the weighted mean of the points of each code.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> weighted_means(np.array([[0.0], [4.0], [7.0]], np.float32), np.array([1.0, 3.0, 1.0]), np.array([0, 0, 1]), 2)
-    array([[3.],
-           [7.]], dtype=float32)
-    """
+    """Return the weighted mean of the points of each code."""
     sums = sum_by_code(points, codes, n_codes, weights.astype(np.float32))
     means: NDArray[np.float32] = (sums / np.bincount(codes, weights)[:, None]).astype(np.float32)
     return means

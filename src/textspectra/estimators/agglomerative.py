@@ -32,25 +32,14 @@ class AutoAgglomerative(AutoClusterer):
     n_clusters : "auto" or int, default="auto"
         Number of clusters; "auto" takes that of :func:`estimate_k`.
     random_state : int, RandomState, Generator or None, default=0
-        The seed. The same int gives the same labels for any `n_jobs`, and the k of :func:`estimate_k`. None is a
-        random seed.
+        The seed; None is a random one. An int gives the same labels for any `n_jobs`, and the k of `estimate_k`.
     n_jobs : int, optional
         Cores to use; all by default.
 
     Attributes
     ----------
-    labels_ : ndarray or Dask array of int, shape (n,)
-        The cluster of each row. Clusters are numbered by size, the largest is 0.
-    n_clusters_ : int
-        Number of clusters.
-    k_estimate_ : KEstimate or None
-        The estimate behind `n_clusters_`; None if the number was given.
-    cohesion_ratio_ : float
-        :func:`cohesion_ratio` of the labels, each row counted once; NaN if no two rows are alike.
-    cohesion_report_ : CohesionReport or None
-        The parts of that ratio, and the cohesion of each cluster.
-    cluster_centers_ : ndarray of shape (n_clusters_, d)
-        Means of the unit rows of each cluster.
+    labels_, n_clusters_, k_estimate_, cohesion_ratio_, cohesion_report_, cluster_centers_
+        As in :class:`AutoKMeans`.
     merge_tree_ : MergeTree
         The whole hierarchy.
     leaves_ : ndarray or Dask array of int, shape (n,)

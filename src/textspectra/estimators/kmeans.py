@@ -26,8 +26,7 @@ class AutoKMeans(AutoClusterer):
     n_clusters : "auto" or int, default="auto"
         Number of clusters; "auto" takes that of :func:`estimate_k`.
     random_state : int, RandomState, Generator or None, default=0
-        The seed. The same int gives the same labels for any `n_jobs`, and the k of :func:`estimate_k`. None is a
-        random seed.
+        The seed; None is a random one. An int gives the same labels for any `n_jobs`, and the k of `estimate_k`.
     n_jobs : int, optional
         Cores to use; all by default.
 
@@ -44,7 +43,7 @@ class AutoKMeans(AutoClusterer):
     cohesion_report_ : CohesionReport or None
         The parts of that ratio, and the cohesion of each cluster.
     cluster_centers_ : ndarray of shape (n_clusters_, d)
-        Means of the unit rows.
+        Mean of the unit rows of each cluster.
     inertia_ : float
         Sum of squared distances of unit rows to their centres, weighted in proportion to `sample_weight`
         with a largest weight of 1.

@@ -137,7 +137,7 @@ class KEstimate:
         """
         from .plots import plot_agreement, plot_spectrum
 
-        return plot_agreement(self, ax) if self.spectrum is None else plot_spectrum(self, ax)
+        return plot_agreement(self, ax) if self.spectrum is None else plot_spectrum(self, self.spectrum, ax)
 
 
 def estimate_k(
@@ -216,14 +216,7 @@ def estimate_k(
 
 
 def count_rows(X: Any, weights: Any) -> CountedRows:
-    """Return checked rows, each as often as its weight says, rounded up; once where there are no weights.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> len(count_rows(np.eye(3), np.array([2.0, 0.5, 0.0])))
-    3
-    """
+    """Return `X`, already checked, with each row as often as its weight says, rounded up; once if weights is None."""
     return CountedRows(X, None if weights is None else np.ceil(weights).astype(np.intp))
 
 
@@ -247,33 +240,22 @@ def estimate_from_rows(
 def _by_spectrum(rows: CountedRows, rule: Rule, rng: np.random.Generator, n_jobs: int | None) -> KEstimate:
     k, interval, replicates, spectrum = spectral_k(rows, rule, rng, n_jobs=n_jobs)
     confidence = 1 - spectrum.fallback_fraction
-    return KEstimate(
-        k,
-        interval,
-        confidence,
-        (Suggestion("suggested", k, confidence),),
-        "spectral",
-        len(rows),
-        replicates,
-        None,
-        spectrum,
-    )
+    only = (Suggestion("suggested", k, confidence),)
+    return KEstimate(k, interval, confidence, only, "spectral", len(rows), replicates, None, spectrum)
 
 
 def _by_reproducibility(rows: CountedRows, rng: np.random.Generator, n_jobs: int | None) -> KEstimate:
     found = reproducible_k(rows, rng, n_jobs=n_jobs)
-    if found is None or found.k == 1:
-        agreement, replicates = (None, np.ones(1, np.intp)) if found is None else (found.agreement, found.replicates)
+    k, replicates, agreement = found or (1, np.ones(1, np.intp), None)
+    if agreement is None or k == 1:
         confidence = 1.0 if agreement is None else float(np.clip(1 - agreement.nearness, 0, 1))
-        only = (Suggestion("suggested", 1, confidence),)
-        return KEstimate(1, (1, 1), confidence, only, "reproducible", len(rows), replicates, agreement, None)
-    k, replicates, agreement = found
-    suggestions = suggest(agreement, k)
-    confidence = next(suggestion.score for suggestion in suggestions if suggestion.name == "suggested")
-    return KEstimate(
-        k, interval_around(k, confidence, len(rows)), confidence, suggestions, "reproducible", len(rows), replicates,
-        agreement, None,
-    )  # fmt: skip
+        suggestions: tuple[Suggestion, ...] = (Suggestion("suggested", 1, confidence),)
+        interval = 1, 1
+    else:
+        suggestions = suggest(agreement, k)
+        confidence = next(suggestion.score for suggestion in suggestions if suggestion.name == "suggested")
+        interval = interval_around(k, confidence, len(rows))
+    return KEstimate(k, interval, confidence, suggestions, "reproducible", len(rows), replicates, agreement, None)
 
 
 def suggest(agreement: Agreement, k: int) -> tuple[Suggestion, ...]:
@@ -306,11 +288,6 @@ def interval_around(k: int, confidence: float, n: int, width: float = WIDTH) -> 
 
     The width was calibrated on labelled text sets (``benchmarks/k_recovery.md``), so the interval is about the
     number of groups that people see.
-
-    Examples
-    --------
-    >>> interval_around(20, 0.75, 5000), interval_around(20, 1.0, 5000)
-    ((6, 58), (20, 20))
     """
     factor = math.exp(width * math.sqrt(max(0.0, 1 - confidence)))
     return max(2, math.floor(k / factor)), min(max(k, n // 2), math.ceil(k * factor))

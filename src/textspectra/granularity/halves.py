@@ -16,7 +16,7 @@ PASSES = 5
 """Passes of Lloyd's algorithm over a half; more passes change the agreement by less than its standard error."""
 
 JUDGED_ROWS = 2000
-"""So many rows of each half are labelled by the centres of both."""
+"""This many rows of each half are labelled by the centres of both."""
 
 USED_SHARE = 0.9
 """A grouping is used only if at least this share of its centres has rows."""

@@ -49,14 +49,6 @@ def cosine_graph(units: NDArray[np.float32], *, zscore: bool = False) -> NDArray
 
     With `zscore`, the similarities are first standardized by the mean and standard deviation of the whole matrix,
     which removes weak links.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> cosine_graph(np.array([[1.0, 0.0], [0.6, 0.8], [-1.0, 0.0]], np.float32))
-    array([[1. , 0.6, 0. ],
-           [0.6, 1. , 0. ],
-           [0. , 0. , 1. ]], dtype=float32)
     """
     graph = units @ units.T
     if zscore:

@@ -6,23 +6,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import UserError
 from ..validation import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from .estimate import KEstimate
+    from .spectral import Spectrum
 
 
-def plot_spectrum(estimate: KEstimate, ax: Axes | None = None) -> Axes:
-    """Draw the spectrum, its normalized differences and the jump: Figure 1 of the paper."""
+def _new_axes() -> Axes:
     pyplot = require("matplotlib.pyplot", extra="plot")
-    if ax is None:
-        ax = pyplot.figure(figsize=(8, 4), layout="constrained").add_subplot()
-    spectrum = estimate.spectrum
-    if spectrum is None:
-        raise UserError("There is no spectrum to draw: this estimate comes from method='reproducible'.")
+    axes: Axes = pyplot.figure(figsize=(8, 4), layout="constrained").add_subplot()
+    return axes
+
+
+def plot_spectrum(estimate: KEstimate, spectrum: Spectrum, ax: Axes | None) -> Axes:
+    """Draw the spectrum, its normalized differences and the jump: Figure 1 of the paper."""
+    ax = _new_axes() if ax is None else ax
     size = len(spectrum.eigenvalues)
     shown = slice(0, size // 2)
     index = np.arange(1, size + 1)
@@ -46,11 +47,9 @@ def plot_spectrum(estimate: KEstimate, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_agreement(estimate: KEstimate, ax: Axes | None = None) -> Axes:
+def plot_agreement(estimate: KEstimate, ax: Axes | None) -> Axes:
     """Draw over k how well halves of the data agree, how well halves of a cloud do, the score and the suggestions."""
-    pyplot = require("matplotlib.pyplot", extra="plot")
-    if ax is None:
-        ax = pyplot.figure(figsize=(8, 4), layout="constrained").add_subplot()
+    ax = _new_axes() if ax is None else ax
     ax.set(xlabel="number of groups k", ylabel="agreement", title=repr(estimate).partition(",")[0].partition(";")[0])
     agreement = estimate.agreement
     if agreement is None:

@@ -249,14 +249,7 @@ def _score(splits: NDArray[np.float64], nulls: NDArray[np.float64]) -> NDArray[n
 
 
 def smooth(score: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Average each score, with weight 2, with its neighbours along k; k = 1, before the first, has score 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> smooth(np.array([0.0, 1.0, 0.0]))
-    array([0.25, 0.5 , 0.25])
-    """
+    """Average each score, with weight 2, with its neighbours along k; k = 1, before the first, has score 0."""
     wide = np.concatenate([[0.0], score, score[-1:]])
     averaged: NDArray[np.float64] = (wide[:-2] + 2 * score + wide[2:]) / 4
     return averaged

@@ -72,14 +72,7 @@ class Reading(NamedTuple):
 
 
 def read_spectrum(eigenvalues: NDArray[np.floating[Any]], window: int) -> Reading:
-    """Apply the paper's rule to ascending eigenvalues.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> read_spectrum(np.array([0, 0, 0, 0, 0.9, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97]), 3).jump
-    4
-    """
+    """Apply the paper's rule to ascending eigenvalues."""
     half = np.asarray(eigenvalues, np.float64)[: len(eigenvalues) // 2]
     if len(half) <= window:
         return Reading(None, np.zeros(0), 0.0)
@@ -127,8 +120,9 @@ def k_from_spectrum(eigenvalues: ArrayLike, *, window: int = 3, fallback: int = 
         raise UserError(f"eigenvalues must be a one-dimensional, non-empty array, but its shape is {values.shape}.")
     if not np.isfinite(values).all():
         raise UserError(f"eigenvalues has a NaN or infinity at position {int((~np.isfinite(values)).argmax())}.")
-    if (np.diff(values) < 0).any():
-        position = int((np.diff(values) < 0).argmax()) + 1
+    falls = np.flatnonzero(np.diff(values) < 0)
+    if len(falls):
+        position = falls[0] + 1
         raise UserError(f"eigenvalues must be ascending, but the one at position {position} is below the one before.")
     check_whole_number("window", window, low=1)
     check_whole_number("fallback", fallback, low=1)
@@ -146,33 +140,16 @@ class Rule(NamedTuple):
     fallback: int = 5
 
 
-class SpectralEstimate(NamedTuple):
-    """k, the range of the estimates from single samples, these estimates, and the evidence."""
-
-    k: int
-    interval: tuple[int, int]
-    replicates: NDArray[np.intp]
-    spectrum: Spectrum
-
-
-def samples_behind_mean(n: int, rule: Rule) -> tuple[int, int]:
-    """Return the size and the number of the samples of n rows whose mean the paper takes.
-
-    Examples
-    --------
-    >>> samples_behind_mean(800, Rule()), samples_behind_mean(2**12, Rule())
-    ((800, 1), (1000, 120))
-    """
-    size = min(n, rule.max_sample)
-    return size, 1 if size == n else rule.n_replicates or round(10 * math.log2(n))
-
-
 def spectral_k(
     rows: CountedRows, rule: Rule, rng: np.random.Generator, *, n_jobs: int | None = None
-) -> SpectralEstimate:
-    """Estimate k by the paper's algorithm: the mean over random samples."""
+) -> tuple[int, tuple[int, int], NDArray[np.intp], Spectrum]:
+    """Estimate k by the paper's algorithm: the mean over random samples.
+
+    Return k, the range of the estimates from single samples, these estimates, and the evidence.
+    """
     n = len(rows)
-    size, n_behind_mean = samples_behind_mean(n, rule)
+    size = min(n, rule.max_sample)
+    n_behind_mean = 1 if size == n else rule.n_replicates or round(10 * math.log2(n))
     spread_size = min(size, max(2, round(SPREAD_SHARE * n)))
     n_behind_interval = 0 if spread_size == size else rule.n_replicates or SPREAD_REPLICATES
 
@@ -193,7 +170,7 @@ def spectral_k(
         mean=mean,
         fallback_fraction=fmean(result.reading.jump is None for result in behind_mean),
     )
-    return SpectralEstimate(k, (min(k, math.floor(low)), max(k, math.ceil(high))), replicates, spectrum)
+    return k, (min(k, math.floor(low)), max(k, math.ceil(high))), replicates, spectrum
 
 
 class _SampleEstimate(NamedTuple):

@@ -156,14 +156,8 @@ def cohesion_report(
 
     Parameters
     ----------
-    X : array-like or Dask array of shape (n, d)
-        Embeddings.
-    labels : sequence or Dask array of n hashable values
-        The cluster of each row. -1 is a label like any other.
-    rectify : bool, default=True
-        Count negative cosines as 0, as the paper does. Without it, the result is exact at any n.
-    random_state : int, RandomState, Generator or None, default=0
-        The seed for the pairs that are sampled. None is a random seed.
+    X, labels, rectify, random_state
+        As in :func:`cohesion_ratio`.
 
     Returns
     -------
@@ -224,15 +218,9 @@ def _report(
 def report_if_defined(
     X: Any, codes: Any, n_codes: int, *, random_state: RandomState, known: SumsAndSizes | None = None
 ) -> CohesionReport | None:
-    """Return the report for the clusters 0 to `n_codes` - 1, or None if there is one row only or no two are alike.
+    """Return the report for the clusters 0 to `n_codes` - 1, or None if there is only one row or no two are alike.
 
     If the sums and sizes of the clusters are `known`, a pass over `X` is saved.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> report_if_defined(np.eye(2), np.array([0, 1]), 2, random_state=0) is None
-    True
     """
     if len(X) < 2:
         return None
@@ -243,26 +231,12 @@ def report_if_defined(
 
 
 def n_pairs(sizes: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the number of unordered pairs in sets of these sizes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> n_pairs(np.array([1, 2, 4]))
-    array([0., 1., 6.])
-    """
+    """Return the number of unordered pairs in sets of these sizes."""
     return sizes * (sizes - 1.0) / 2
 
 
 def linear_means(sums: NDArray[np.float64], sizes: NDArray[np.intp] | int) -> NDArray[np.float64]:
-    """Return the mean cosine of the pairs of each set, from the sum of its unit rows; 0 for a single row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> linear_means(np.array([[2.0, 0.0], [1.0, 1.0]]), np.array([2, 2]))
-    array([1., 0.])
-    """
+    """Return the mean cosine of the pairs of each set, from the sum of its unit rows; 0 for a single row."""
     doubled_pairs = np.maximum(sizes * (np.asarray(sizes) - 1.0), 1)
     means: NDArray[np.float64] = ((sums**2).sum(axis=-1) - sizes) / doubled_pairs
     return means
@@ -291,15 +265,7 @@ def _negative_means(
 def negative_mean(
     X: NDArray[Any], rows: NDArray[np.intp], linear_mean: float, n_batches: int, rng: np.random.Generator
 ) -> tuple[float, float]:
-    """Return the mean of ``min(cosine, 0)`` of the pairs of some rows, and its standard error.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
-    >>> negative_mean(X, np.array([0, 1]), -1.0, 1, np.random.default_rng(0))
-    (-1.0, 0.0)
-    """
+    """Return the mean of ``min(cosine, 0)`` of the pairs of some rows, and its standard error."""
     draws = _pair_draws(len(rows), n_batches, rng)
     return _summary([_pair_means(take_units(X, rows[positions]), n) for positions, n in draws], linear_mean)
 

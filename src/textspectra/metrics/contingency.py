@@ -14,17 +14,6 @@ from ..arrays.engine import Folded, fold_blocks
 def contingency(one: Any, n_one: int, other: Any, n_other: int) -> sparse.csr_array:
     """Count how many rows have each pair of labels, in one pass over both labellings.
 
-    Parameters
-    ----------
-    one, other : arrays of int
-        The two labels of each row, from 0, in memory or on Dask.
-    n_one, n_other : int
-        The number of labels of each.
-
-    Returns
-    -------
-    sparse array of shape (n_one, n_other)
-
     Examples
     --------
     >>> import numpy as np
@@ -50,19 +39,7 @@ class Agreements(NamedTuple):
 
 
 def agreements(table: Any) -> Agreements:
-    """Compare clusters with classes.
-
-    Parameters
-    ----------
-    table : array or sparse array of shape (n_classes, n_clusters)
-        How many rows have each class and cluster.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> agreements(np.array([[2, 0], [0, 2]]))
-    Agreements(ari=1.0, nmi=1.0, homogeneity=1.0, completeness=1.0, fowlkes_mallows=1.0)
-    """
+    """Compare clusters with classes, from the counts of each class (row) and cluster (column)."""
     together = np.asarray(table.data if sparse.issparse(table) else table, np.float64).ravel()
     by_class, by_cluster = (np.asarray(table.sum(axis=axis), np.float64) for axis in (1, 0))
     of_class, of_cluster = entropy(by_class), entropy(by_cluster)
@@ -86,13 +63,6 @@ def agreements(table: Any) -> Agreements:
 
 
 def entropy(counts: NDArray[Any]) -> float:
-    """Return the entropy of a labelling, in nats, from the size of each label.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round(entropy(np.array([5, 5, 0])), 4)
-    0.6931
-    """
+    """Return the entropy of a labelling, in nats, from the size of each label."""
     share = counts[counts > 0] / counts.sum()
     return max(0.0, float(-(share @ np.log(share))))

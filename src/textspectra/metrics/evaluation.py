@@ -34,10 +34,8 @@ def evaluate(
 
     Parameters
     ----------
-    X : array-like or Dask array of shape (n, d)
-        Embeddings.
-    labels : sequence or Dask array of n hashable values
-        The cluster of each row. -1 is a label like any other.
+    X, labels
+        As in :func:`cohesion_ratio`.
     truth : sequence or Dask array of n hashable values, optional
         The true class of each row. It adds the metrics that need the ground truth.
     random_state : int, RandomState, Generator or None, default=0

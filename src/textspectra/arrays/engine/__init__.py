@@ -16,7 +16,7 @@ import numpy as np
 
 from . import local
 from .index import ALL_ROWS, CountIndex, MemberIndex
-from .local import Folded, row_blocks
+from .local import Folded
 
 if TYPE_CHECKING:
     from .draws import DaskDraws
@@ -33,31 +33,17 @@ __all__ = [
     "keep",
     "map_rows",
     "member_draws",
-    "row_blocks",
 ]
 
 
 def is_dask(array: Any) -> bool:
-    """Return whether something is a Dask array, without importing Dask.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> is_dask(np.ones(3))
-    False
-    """
+    """Return whether something is a Dask array, without importing Dask."""
     module = sys.modules.get("dask.array")
     return module is not None and isinstance(array, module.Array)
 
 
 def add(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Add up two tuples of statistics.
-
-    Examples
-    --------
-    >>> add((1, 2.5), (3, 4))
-    (4, 6.5)
-    """
+    """Add up two tuples of statistics."""
     return tuple(left + right for left, right in zip(one, other, strict=True))
 
 
@@ -67,25 +53,13 @@ def fold_blocks(
     combine: Callable[[Any, Any], Any] = add,
     n_jobs: int | None = None,
 ) -> Folded:
-    """Read all rows once, block by block.
+    """Read all rows once, block by block, and combine what ``function(first_row, *parts)`` returns for each block.
 
-    Parameters
-    ----------
-    function : callable
-        Called as ``function(first_row, *parts)`` with a block of each array and the number of its first row;
-        returns a :class:`Folded`. A block may be empty. The total must not depend on where blocks begin.
-    *arrays : arrays of the same length
-        The parts of an array that is None are None.
-    combine : callable
-        Combines the statistics of two adjacent blocks, the earlier one first. By default they are added up.
-    n_jobs : int, optional
-        Number of threads for arrays in memory; ignored for Dask arrays.
+    A block may be empty, and the total must not depend on where blocks begin. The parts of an array that is None are
+    None. `combine` gets the statistics of two adjacent blocks, the earlier one first.
 
-    Returns
-    -------
-    Folded
-        The statistics of all rows, and the values per row as an array aligned with the first one, or None. On Dask
-        the values stay in the memory of the workers.
+    For arrays in memory, `n_jobs` is the number of threads. The blocks and their order do not depend on it, so sums do
+    not either. For Dask arrays it is ignored, and the values per row stay in the memory of the workers.
 
     Examples
     --------
@@ -101,14 +75,7 @@ def fold_blocks(
 
 
 def map_rows(function: Callable[..., Any], *arrays: Any, dtype: type = np.intp, n_jobs: int | None = None) -> Any:
-    """Return ``function(first_row, *parts)`` of all blocks: one entry per row. A Dask array is computed when needed.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> map_rows(lambda first_row, part: part + first_row, np.array([5, 7]))
-    array([5, 7])
-    """
+    """Return ``function(first_row, *parts)`` of all blocks: one entry per row. On Dask it is computed when needed."""
     if is_dask(arrays[0]):
         from . import distributed
 
@@ -117,14 +84,7 @@ def map_rows(function: Callable[..., Any], *arrays: Any, dtype: type = np.intp, 
 
 
 def align(values: Any, like: Any) -> Any:
-    """Convert an array to the chunks of `like`, if that is a Dask array of the same length.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> align(np.array([1, 2]), np.eye(2))
-    array([1, 2])
-    """
+    """Convert an array to the chunks of `like`, if that is a Dask array of the same length."""
     if not is_dask(like) or len(values) != len(like):
         return values
     import dask.array
@@ -133,13 +93,7 @@ def align(values: Any, like: Any) -> Any:
 
 
 def as_given(array: Any, like: Any) -> Any:
-    """Return an array as it is; a Dask array gets the chunks that the user gave `like`.
-
-    Examples
-    --------
-    >>> as_given([1, 2], [3, 4])
-    [1, 2]
-    """
+    """Return an array as it is; a Dask array gets the chunks that the user gave `like`."""
     if not is_dask(array):
         return array
     from . import chunks
@@ -148,13 +102,7 @@ def as_given(array: Any, like: Any) -> Any:
 
 
 def keep(array: Any) -> Any:
-    """Compute a Dask array once and keep it on the workers; return any other array as it is.
-
-    Examples
-    --------
-    >>> keep([1, 2])
-    [1, 2]
-    """
+    """Compute a Dask array once and keep it on the workers; return any other array as it is."""
     if not is_dask(array):
         return array
     from . import distributed

@@ -26,16 +26,8 @@ GROUP_BYTES = 2**26
 class ChunkReader:
     """One or more adjacent chunks, read when rows of them are needed.
 
-    A reader is an argument of a task and holds the graphs of its chunks, so reading needs no task of its own.
-
-    Parameters
-    ----------
-    graphs : sequence of (graph, key)
-        The Dask graph that makes each chunk, and the key of the chunk in it.
-    sizes : tuple of int
-        The number of rows of each chunk.
-    sample : array without rows
-        It has the shape and type of the rows.
+    A reader is an argument of a task and holds the Dask graph and the key of each chunk, so reading needs no task of
+    its own. `sizes` has the number of rows of each chunk, and `sample` is an array like the chunks, but without rows.
 
     Examples
     --------
@@ -106,26 +98,12 @@ class Chunk(NamedTuple):
 
 
 def opened(parts: Sequence[Any]) -> list[Any]:
-    """Return the arrays of the parts that a task was given.
-
-    Examples
-    --------
-    >>> reader = ChunkReader([({"chunk": (np.arange, 3)}, "chunk")], (3,), np.empty(0, int))
-    >>> opened([reader, None, np.ones(3)])
-    [array([0, 1, 2]), None, array([1., 1., 1.])]
-    """
+    """Return the arrays of the parts that a task was given."""
     return [part.open() if isinstance(part, ChunkReader) else part for part in parts]
 
 
 def chunks_of(arrays: Sequence[Any], like: da.Array) -> list[Chunk]:
-    """Return the chunks of aligned arrays, with the chunk sizes of `like`.
-
-    Examples
-    --------
-    >>> ones = da.ones((6, 2), chunks=(4, 2))
-    >>> [chunk.first_row for chunk in chunks_of([ones, None], ones)]
-    [0, 4]
-    """
+    """Return the chunks of aligned arrays, with the chunk sizes of `like`."""
     sizes = like.chunks[0]
     columns = [[None] * len(sizes) if array is None else _parts(in_chunks(array, sizes)) for array in arrays]
     first_rows = np.cumsum((0, *sizes[:-1])).tolist()
@@ -144,13 +122,7 @@ def _own_parts(array: da.Array) -> list[Any] | None:
 
 
 def in_chunks(array: Any, sizes: tuple[int, ...]) -> da.Array:
-    """Return an array in memory or a Dask array as a Dask array with chunks of these sizes.
-
-    Examples
-    --------
-    >>> in_chunks(np.ones(5), (3, 2)).chunks
-    ((3, 2),)
-    """
+    """Return an array in memory or a Dask array as a Dask array with chunks of these sizes."""
     if not isinstance(array, da.Array):
         return da.from_array(array, chunks=(sizes, *array.shape[1:]))
     return array if array.chunks[0] == sizes else array.rechunk({0: sizes})
@@ -160,11 +132,6 @@ def array_of(parts: Sequence[ChunkReader | Delayed], sizes: tuple[int, ...], sam
     """Return the Dask array with these chunks, whose rows are like those of `sample`.
 
     It keeps the parts, so that tasks made here depend on them directly.
-
-    Examples
-    --------
-    >>> array_of([dask.delayed(np.ones)(2), dask.delayed(np.zeros)(1)], (2, 1), np.empty(0)).compute()
-    array([1., 1., 0.])
     """
     name = f"rows-{uuid4().hex}"
     read = dask.delayed(_read_all, pure=False)
@@ -186,14 +153,7 @@ def no_rows_of(array: Any) -> NDArray[Any]:
 
 
 def with_known_chunks(array: da.Array) -> da.Array:
-    """Prepare an array: the sizes of its chunks are computed, columns are not split, small chunks are read together.
-
-    Examples
-    --------
-    >>> ones = da.ones((6, 2), chunks=(2, 1))
-    >>> with_known_chunks(ones[ones.sum(axis=1) > 0]).chunks
-    ((2, 2, 2), (2,))
-    """
+    """Return an array whose chunk sizes are known and whose chunks have all columns; small chunks are read together."""
     if np.isnan(array.shape[0]):
         array = _with_known_sizes(array)
     if array.ndim == 2 and len(array.chunks[1]) > 1:

@@ -20,13 +20,7 @@ SPLIT_EVERY = 8
 
 
 def shared(value: Any) -> Delayed:
-    """Return a value that many tasks use and that is sent to each worker once.
-
-    Examples
-    --------
-    >>> shared([1, 2]).compute()
-    [1, 2]
-    """
+    """Return a value that many tasks use and that is sent to each worker once."""
     return delayed(value, pure=False, traverse=False)
 
 
@@ -61,25 +55,13 @@ def keep(array: da.Array) -> da.Array:
 def call_each(
     function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], progress: Callable[[int, int], None] | None = None
 ) -> list[Any]:
-    """Call ``function(*task)`` on a worker for each task, results in order.
-
-    Examples
-    --------
-    >>> call_each(pow, [(2, 3), (3, 2)])
-    [8, 9]
-    """
+    """Call ``function(*task)`` on a worker for each task, results in order."""
     work = shared(function)
     return compute([delayed(partial(_call, task), pure=False)(work) for task in tasks], progress=progress)
 
 
 def call_on_chunks(function: Callable[..., Any], array: da.Array, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Call ``function(*arguments, chunk)`` where each chunk is, results in order.
-
-    Examples
-    --------
-    >>> call_on_chunks(pow, da.from_array(np.array([1, 2, 3]), chunks=2), [(2,), (3,)])
-    [array([2, 4]), array([27])]
-    """
+    """Call ``function(*arguments, chunk)`` where each chunk is, results in order."""
     work = shared(function)
     return compute(
         [
@@ -90,13 +72,7 @@ def call_on_chunks(function: Callable[..., Any], array: da.Array, arguments: Seq
 
 
 def _in_a_tree(combine: Delayed, statistics: list[Delayed]) -> Delayed:
-    """Combine statistics, a few at a time.
-
-    Examples
-    --------
-    >>> _in_a_tree(shared(int.__add__), [delayed(number) for number in range(100)]).compute()
-    4950
-    """
+    """Combine statistics, a few at a time."""
     together = delayed(reduce, pure=False)
     while len(statistics) > 1:
         starts = range(0, len(statistics), SPLIT_EVERY)

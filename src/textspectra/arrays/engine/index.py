@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import NDArray
 
 
-class Index(Protocol):
-    """The number of positions of each key, and the row at each position."""
-
-    totals: NDArray[np.intp]
-
-    def find(self, key: int | NDArray[np.intp], positions: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the row at each position; `key` is one key for all positions, or one per position."""
-
-
 class CountIndex:
     """Rows that occur several times: row i has ``counts[i]`` positions (one if None) under the only key, 0.
+
+    `totals` has the number of positions of each key.
 
     Examples
     --------
@@ -32,7 +23,7 @@ class CountIndex:
         self.totals = np.array([n_rows if self._last is None else self._last[-1] if n_rows else 0], np.intp)
 
     def find(self, key: int | NDArray[np.intp], positions: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the row at each position."""
+        """Return the row at each position; `key` is one key for all positions, or one per position."""
         return positions if self._last is None else np.searchsorted(self._last, positions, side="right")
 
 
@@ -57,6 +48,9 @@ class MemberIndex:
         self._starts = np.append(np.cumsum(sizes) - sizes, n_rows)
 
     def find(self, key: int | NDArray[np.intp], positions: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the row at each position of a cluster."""
+        """Return the row at each position of a cluster; `key` is as in :class:`CountIndex`."""
         rows: NDArray[np.intp] = self._order[self._starts[key] + positions]
         return rows
+
+
+Index = CountIndex | MemberIndex

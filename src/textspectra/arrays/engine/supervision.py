@@ -45,11 +45,6 @@ def compute(tasks: Sequence[Delayed], *, progress: Callable[[int, int], None] | 
     """Return the results of tasks, from whatever scheduler Dask is set to.
 
     On a cluster, `progress` is called with the number of finished tasks and of all tasks.
-
-    Examples
-    --------
-    >>> compute([dask.delayed(pow)(2, 3)])
-    [8]
     """
     return compute_and_keep(tasks, [], progress=progress)[0]
 
@@ -57,14 +52,7 @@ def compute(tasks: Sequence[Delayed], *, progress: Callable[[int, int], None] | 
 def compute_and_keep(
     tasks: Sequence[Delayed], kept: Sequence[Delayed], *, progress: Callable[[int, int], None] | None = None
 ) -> tuple[list[Any], list[Delayed]]:
-    """Return the results of some tasks, and other tasks as delayed values whose results stay on the workers.
-
-    Examples
-    --------
-    >>> results, kept = compute_and_keep([dask.delayed(pow)(2, 3)], [dask.delayed(pow)(2, 4)])
-    >>> results, kept[0].compute()
-    ([8], 16)
-    """
+    """Return the results of some tasks, and other tasks as delayed values whose results stay on the workers."""
     client = active_client()
     if client is None:
         with threadpool_limits(1, user_api="blas"):
@@ -108,7 +96,7 @@ def _watch(
 ) -> None:
     """Return once there is an outcome; give up if there is no worker for PATIENCE seconds.
 
-    Dask itself waits for ever, also for results that were lost with their worker.
+    Dask itself waits forever, also for results that were lost with their worker.
     """
     last_seen = time.monotonic()
     while not wait_for_any([outcome], timeout=POLL).done:
