@@ -69,13 +69,10 @@ def cluster_columns(
     >>> cluster_columns(np.array([1, -1]), ["billing", "login"])["cluster_name"].to_pylist()
     ['login', None]
     """
-    without = labels < 0
-    columns = {
-        "cluster": pa.array(labels, mask=without),
-        "cluster_name": pa.array(names, pa.string()).take(pa.array(labels, mask=without)),
-    }
+    numbers = pa.array(labels, mask=labels < 0)
+    columns = {"cluster": numbers, "cluster_name": pa.array(names, pa.string()).take(numbers)}
     if similarity is not None:
-        columns["similarity"] = pa.array(similarity.astype(float).round(4), mask=without)
+        columns["similarity"] = pa.array(similarity.astype(float).round(4), mask=labels < 0)
     return columns
 
 
@@ -90,8 +87,7 @@ def refuse_duplicates(names: list[str], where: str) -> None:
 
 def holds_json(field: pa.Field) -> bool:
     """Tell whether the strings of a column are JSON."""
-    metadata = field.metadata or {}
-    return all(metadata.get(key) == value for key, value in JSON_MARK.items())
+    return JSON_MARK.items() <= (field.metadata or {}).items()
 
 
 def holds_text(field: pa.Field) -> bool:
