@@ -127,19 +127,7 @@ class EmbeddingCache:
 
 
 class CachedVectors:
-    """The cached vectors of one model, as :meth:`EmbeddingCache.open` gives them.
-
-    Examples
-    --------
-    >>> import tempfile, numpy as np
-    >>> from types import SimpleNamespace
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     vectors = CachedVectors(Path(folder, "m.sqlite"), SimpleNamespace(name="m", settings={}))
-    ...     vectors.add(np.array([[1, 2]], np.uint64), np.ones((1, 3), np.float32))
-    ...     list(vectors.find(np.array([[1, 3], [1, 2]], np.uint64)))
-    ...     vectors.close()
-    [(array([1]), array([[1., 1., 1.]], dtype=float32))]
-    """
+    """The cached vectors of one model, as :meth:`EmbeddingCache.open` gives them."""
 
     def __init__(self, path: Path, backend: Backend) -> None:
         self._path, self._backend = path, backend
@@ -153,7 +141,7 @@ class CachedVectors:
         try:
             database = self._database()
             damaged: list[int] = []
-            for block, positions, rows in _places(_index(database), keys):
+            for block, positions, rows in _places(database, keys):
                 vectors = _read_block(database, block)
                 if vectors is None:
                     damaged.append(block)
@@ -259,14 +247,14 @@ def _index(database: sqlite3.Connection) -> tuple[NDArray[np.intp], NDArray[np.u
 
 
 def _places(
-    index: tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.intp]], wanted: NDArray[np.uint64]
+    database: sqlite3.Connection, wanted: NDArray[np.uint64]
 ) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.intp]]]:
     """Yield each block that holds wanted keys, with the positions of these keys and their rows in the block.
 
     Only the first word of a key is sorted; the second is compared. Two texts that share the first
     word (one set of a million texts in 37 million has such a pair) cost no more than embedding one of them again.
     """
-    blocks, keys, rows = index
+    blocks, keys, rows = _index(database)
     if not len(keys):
         return
     order = np.argsort(keys[:, 0], kind="stable")

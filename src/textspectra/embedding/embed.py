@@ -74,23 +74,24 @@ def embed_texts(
     if not distinct:
         return np.zeros((0, 0), np.float32)
     cache = EmbeddingCache() if cache is True else cache
-    run = _Run(backend, distinct, _first_rows(codes, len(distinct)), len(codes), progress)
+    run = _Run(backend, distinct, codes, progress)
     if cache and not isinstance(backend, EncoderBackend):
         with cache.open(backend) as stored:
             run.take_known(stored)
             run.embed_missing(stored)
     else:
         run.embed_missing(None)
-    return _repeat_rows(run.result, run.rows, codes)
+    return run.spread()
 
 
 class _Run:
     """The state of one call: which distinct texts have a vector already, and the vectors."""
 
-    def __init__(
-        self, backend: Backend, texts: list[str], rows: NDArray[np.intp], n_rows: int, progress: Progress | None
-    ) -> None:
-        self.backend, self.texts, self.rows, self.n_rows = backend, texts, rows, n_rows
+    def __init__(self, backend: Backend, texts: list[str], codes: NDArray[np.intp], progress: Progress | None) -> None:
+        self.backend, self.texts, self.codes = backend, texts, codes
+        self.first_rows = np.empty(len(texts), np.intp)
+        # Backwards, so that the first of several rows with the same text is written last.
+        self.first_rows[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
         self.result = np.zeros((0, 0), np.float32)
         self.known = np.zeros(len(texts), bool)
         self.keys = np.zeros((0, 2), np.uint64)
@@ -128,25 +129,34 @@ class _Run:
     def _store(self, stored: CachedVectors | None, finished: list[Found]) -> None:
         if stored is not None and finished:
             positions = np.concatenate([one for one, _ in finished])
-            vectors = np.concatenate([one for _, one in finished]) if len(finished) > 1 else finished[0][1]
+            vectors = np.concatenate([one for _, one in finished])
             stored.add(self.keys[positions], vectors)
         finished.clear()
 
     def _fill(self, positions: NDArray[np.intp], vectors: NDArray[np.float32]) -> None:
         if not self.known.any():
-            self.result = np.zeros((self.n_rows, vectors.shape[1]), np.float32)
+            self.result = np.zeros((len(self.codes), vectors.shape[1]), np.float32)
         if vectors.shape[1] != self.result.shape[1]:
             raise UserError(
                 f"{self.backend.name} gave vectors of length {self.result.shape[1]} and of length {vectors.shape[1]}; "
                 "the model has changed. If the old vectors are from the cache, delete them with "
                 "`textspectra cache --clear`, or run once with cache=False."
             )
-        self.result[self.rows[positions]] = vectors
+        self.result[self.first_rows[positions]] = vectors
         self.known[positions] = True
 
     def _report(self) -> None:
         if self._progress is not None:
             self._progress(int(self.known.sum()), len(self.known))
+
+    def spread(self) -> NDArray[np.float32]:
+        """Copy vectors to the rows of repeated texts, in place: a second array would double the memory."""
+        sources = self.first_rows[self.codes]
+        repeats = np.flatnonzero(sources != np.arange(len(sources)))
+        for start in range(0, len(repeats), COPY_ROWS):
+            some = repeats[start : start + COPY_ROWS]
+            self.result[some] = self.result[sources[some]]
+        return self.result
 
 
 def _distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.intp]]:
@@ -162,24 +172,6 @@ def _distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.intp]]:
         )
     positions = {text: position for position, text in enumerate(dict.fromkeys(texts))}
     return list(positions), np.fromiter(map(positions.__getitem__, texts), np.intp, len(texts))
-
-
-def _first_rows(codes: NDArray[np.intp], n_distinct: int) -> NDArray[np.intp]:
-    first = np.empty(n_distinct, np.intp)
-    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
-    return first
-
-
-def _repeat_rows(
-    result: NDArray[np.float32], first_rows: NDArray[np.intp], codes: NDArray[np.intp]
-) -> NDArray[np.float32]:
-    """Copy the vector of each repeated text from its first row, in place: a second array would double the memory."""
-    sources = first_rows[codes]
-    repeats = np.flatnonzero(sources != np.arange(len(codes)))
-    for start in range(0, len(repeats), COPY_ROWS):
-        some = repeats[start : start + COPY_ROWS]
-        result[some] = result[sources[some]]
-    return result
 
 
 def _check_vectors(vectors: NDArray[np.float32], batch: list[str], name: str) -> NDArray[np.float32]:

@@ -35,11 +35,6 @@ class EncoderBackend:
     may be an array, a list of vectors, or a generator of vectors. Such an object does not say which model
     it is, so its vectors are not cached. Write a :class:`Backend` with a name and settings to cache them.
 
-    Parameters
-    ----------
-    encoder : object or callable
-        What embeds the texts.
-
     Examples
     --------
     >>> def lengths(texts):
@@ -75,16 +70,7 @@ def _encode_method(encoder: Any) -> Callable[[list[str]], Any]:
 
 
 def encoder_by_name(name: str) -> NoReturn:
-    """Refuse to load an encoder by its name.
-
-    Examples
-    --------
-    >>> encoder_by_name("lengths")
-    Traceback (most recent call last):
-        ...
-    textspectra.errors.UserError: 'encoder:lengths' is an object of a Python program and cannot be loaded by name. Pass
-    it again as model=.
-    """
+    """Refuse to load an encoder by its name."""
     raise UserError(
         f"'{PREFIX}:{name}' is an object of a Python program and cannot be loaded by name. Pass it again as model=."
     )

@@ -17,14 +17,9 @@ COMPLETE_FILE = "config.json"
 
 
 class Model2VecBackend:
-    """A model of model2vec, chosen as ``model2vec:NAME_OR_FOLDER``.
+    """A model of model2vec in a folder or on the Hugging Face hub, chosen as ``model2vec:NAME_OR_FOLDER``.
 
     A folder is loaded when the first text is embedded. A hub model that is not on this machine is downloaded at once.
-
-    Parameters
-    ----------
-    source : str
-        A folder, or a name on the Hugging Face hub such as ``minishlab/potion-base-8M``.
     """
 
     batch_size = 4096

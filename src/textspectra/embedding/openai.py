@@ -40,14 +40,7 @@ class OpenAIServer:
     """The server of ``OPENAI_BASE_URL`` (by default OpenAI's own), with the key of ``OPENAI_API_KEY``.
 
     The package `openai` sends the requests and retries them where that can help. This class turns its errors
-    into messages for users.
-
-    Parameters
-    ----------
-    timeout : float
-        Seconds to wait for an answer.
-    retries : int
-        How often a request is sent again before giving up.
+    into messages for users. The timeout is in seconds.
 
     Examples
     --------
@@ -120,13 +113,7 @@ def _advice(status: int) -> str:
 
 
 def in_parallel(ask: Callable[[Question], Answer], questions: Iterable[Question]) -> Iterator[Answer]:
-    """Yield the answer to each question, in order, with several requests at a time.
-
-    Examples
-    --------
-    >>> list(in_parallel(str.upper, ["a", "b"]))
-    ['A', 'B']
-    """
+    """Yield the answer to each question, in order, with several requests at a time."""
     with ThreadPoolExecutor(PARALLEL_REQUESTS) as pool:
         yield from pool.map(ask, questions)
 
@@ -135,21 +122,14 @@ class OpenAIBackend:
     """A model of an OpenAI-compatible server, chosen as ``openai:MODEL``.
 
     Blank texts are not sent, since OpenAI refuses them; they get a row of zeros.
-
-    Parameters
-    ----------
-    model : str
-        The server's name of the model.
-    server : OpenAIServer, optional
-        The server, if it is not the default one.
     """
 
     batch_size = REQUEST_TEXTS * PARALLEL_REQUESTS
 
-    def __init__(self, model: str, *, server: OpenAIServer | None = None) -> None:
+    def __init__(self, model: str) -> None:
         self.name = f"openai:{model}"
         self._model = model
-        self._server = server or OpenAIServer()
+        self._server = OpenAIServer()
         self.settings: Mapping[str, Any] = {"model": model, "base_url": self._server.public_url}
         self._dimension: int | None = None
 
@@ -189,13 +169,7 @@ class OpenAIBackend:
 
 
 def _requests(texts: list[str]) -> list[list[str]]:
-    """Split texts into requests that are not too long.
-
-    Examples
-    --------
-    >>> [len(request) for request in _requests(["short"] * 200 + ["x" * 300_000] * 2)]
-    [128, 73, 1]
-    """
+    """Split texts into requests of at most `REQUEST_TEXTS` texts and `REQUEST_CHARACTERS` characters."""
     requests: list[list[str]] = []
     characters = 0
     for text in texts:

@@ -65,15 +65,7 @@ OWNERS = {
 
 
 def find_hub_model(name: str) -> HubModel | None:
-    """Return the known model of a hub name, of its last part, or of a folder with that name.
-
-    Examples
-    --------
-    >>> find_hub_model("models/qwen3-embedding-0.6b").hub_name
-    'Qwen/Qwen3-Embedding-0.6B'
-    >>> find_hub_model("minilm") is None
-    True
-    """
+    """Return the known model of a hub name, of its last part, or of a folder with that name."""
     last = Path(name).name.lower()
     return next((model for model in HUB_MODELS if model.hub_name.lower().endswith("/" + last)), None)
 
@@ -96,15 +88,9 @@ def full_hub_name(name: str) -> str | None:
 class SentenceTransformerBackend:
     """A model of sentence-transformers.
 
-    It is loaded when the first text is embedded, so that a run with all vectors in the cache does not wait
-    for PyTorch. A hub model that is not on this machine is downloaded at once.
-
-    Parameters
-    ----------
-    source : str
-        A folder, or a name on the Hugging Face hub, with or without its owner.
-    name : str, optional
-        The name of the back end, by default the hub name or ``sentence-transformers:FOLDER``.
+    The source is a folder, or a name on the Hugging Face hub, with or without its owner. The model is loaded when the
+    first text is embedded, so that a run with all vectors in the cache does not wait for PyTorch. A hub model that is
+    not on this machine is downloaded at once.
     """
 
     batch_size = 128

@@ -26,11 +26,6 @@ class WordLlamaBackend:
     The vectors equal those of ``WordLlama.embed(texts, norm=False)`` bit for bit, at almost twice its speed: a
     sparse product sums the tokens of each text, whereas WordLlama pads all texts of a batch to the
     longest one, which needs gigabytes if that one is long.
-
-    Examples
-    --------
-    >>> WordLlamaBackend().embed(["good morning", ""]).shape
-    (2, 256)
     """
 
     name = "wordllama"

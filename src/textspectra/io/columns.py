@@ -32,10 +32,10 @@ CODE_SIGNS = re.compile(r"[\d_/@:\\]")
 """A word with one of these is an identifier, an address or a path."""
 
 
-def choose_text_column(table: pa.Table, *, option: str = "--text-column") -> str:
-    """Return the name of the column that holds the texts, if it is obvious.
+def choose_text_column(table: pa.Table, name: str | None = None, *, option: str = "--text-column") -> str:
+    """Return the column that holds the texts: `name` if it is given, or else the obvious one.
 
-    The rule, in this order:
+    The rule for the obvious one, in this order:
 
     1. The only column, if it holds strings.
     2. A column of strings named ``text`` or ``texts``; else ``message``, ``sentence`` or ``utterance`` (or their
@@ -49,28 +49,15 @@ def choose_text_column(table: pa.Table, *, option: str = "--text-column") -> str
     Columns of numbers, dates, addresses (URLs) and identifiers are never chosen, whatever their name. Rule 4 does not
     choose categories either. A thousand values of each column are examined.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        With unique column names.
-    option : str
-        How the message tells the user to name the column.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    UserError
-        If none of these rules decides. The message lists the columns.
+    The UserError if nothing decides lists the columns and names the option that chooses one.
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> choose_text_column(pa.table({"id": ["a1", "a2"], "Message": ["hello", "bye"]}))
     'Message'
     """
+    if name is not None:
+        return _check_text_column(table, name, option)
     strings: list[str] = [field.name for field in table.schema if holds_text(field)]
     if table.num_columns == 1 and strings:
         return strings[0]
@@ -88,17 +75,7 @@ def choose_text_column(table: pa.Table, *, option: str = "--text-column") -> str
     return _only(prose, table, option)
 
 
-def check_text_column(table: pa.Table, name: str, *, option: str = "--text-column") -> str:
-    """Return `name` if it is a column of strings, or raise a UserError that says what it holds.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> check_text_column(pa.table({"text": ["a"], "n": [1]}), "txt")
-    Traceback (most recent call last):
-        ...
-    textspectra.errors.UserError: there is no column 'txt'; did you mean 'text'? The columns are: 'text', 'n'
-    """
+def _check_text_column(table: pa.Table, name: str, option: str) -> str:
     field = find_column(table, name)
     if not holds_text(field):
         raise UserError(
@@ -113,9 +90,10 @@ def find_column(table: pa.Table, name: str) -> pa.Field:
 
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> find_column(pa.table({"n": [1]}), "n").type
-    DataType(int64)
+    >>> find_column(pa.table({"text": ["a"], "n": [1]}), "txt")
+    Traceback (most recent call last):
+        ...
+    textspectra.errors.UserError: there is no column 'txt'; did you mean 'text'? The columns are: 'text', 'n'
     """
     if name in table.column_names:
         return table.schema.field(name)
@@ -126,25 +104,7 @@ def find_column(table: pa.Table, name: str) -> pa.Field:
 
 
 def column_values(table: pa.Table, name: str) -> list[Any]:
-    """Return the values of a column as Python objects; missing values are None.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        With unique column names.
-    name : str
-        An unknown name raises a UserError that lists the columns.
-
-    Returns
-    -------
-    list
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> column_values(pa.table({"label": ["a", None]}), "label")
-    ['a', None]
-    """
+    """Return the values of a column as Python objects; missing values are None."""
     find_column(table, name)
     values: list[Any] = table.column(name).to_pylist()
     return values

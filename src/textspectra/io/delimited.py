@@ -15,11 +15,8 @@ import pyarrow.compute as pc
 from ..errors import UserError
 from . import source
 from .formats import DELIMITERS
-from .jsonlines import as_string, to_json
+from .jsonlines import BATCH_ROWS, as_string, to_json
 from .table import holds_json, holds_text, refuse_duplicates
-
-BATCH_ROWS = 10_000
-"""Number of rows in a chunk of the table, and that are written at a time."""
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet may run a cell with such a start as a formula."""
@@ -30,19 +27,7 @@ _FIELD_LIMIT = threading.Lock()
 def read_delimited(lines: Iterable[str], *, name: str, delimiter: str) -> pa.Table:
     r"""Read CSV with a header; blank lines are skipped.
 
-    Parameters
-    ----------
-    lines : iterable of str
-        The lines with their line breaks.
-    name : str
-        The name of the file in messages.
-    delimiter : str
-        One character.
-
-    Returns
-    -------
-    pyarrow.Table
-        All columns are strings: ``007``, ``NA`` and empty cells are unchanged.
+    All columns are strings: ``007``, ``NA`` and empty cells are unchanged. Messages call the file `name`.
 
     Examples
     --------
@@ -120,19 +105,11 @@ def _long_fields() -> Iterator[None]:
 
 
 def write_delimited(table: pa.Table, stream: IO[bytes], *, delimiter: str, spreadsheet_safe: bool = False) -> None:
-    r"""Write CSV in UTF-8 with LF line breaks and only the necessary quotes.
+    """Write CSV in UTF-8 with LF line breaks and only the necessary quotes.
 
     Missing values are empty cells, and nested values are JSON. With `spreadsheet_safe`, strings and column names that
     begin with ``=``, ``+``, ``-``, ``@``, a tab or CR get a leading apostrophe, so that a spreadsheet does not run
     them; numbers are unchanged.
-
-    Examples
-    --------
-    >>> import io, pyarrow as pa
-    >>> stream = io.BytesIO()
-    >>> write_delimited(pa.table({"a": ["=1+1", "x,y"]}), stream, delimiter=",", spreadsheet_safe=True)
-    >>> stream.getvalue()
-    b'a\n\'=1+1\n"x,y"\n'
     """
     # Without quotes, a delimiter in a name would mislead readers that guess the delimiter from the header.
     misleading = any(sign in name for name in table.column_names for sign in DELIMITERS)

@@ -20,31 +20,10 @@ from .writing import output_paths_free, replacing
 
 
 def read_embeddings(path: Path) -> NDArray[Any]:
-    """Read a matrix of embeddings, one row per text.
+    """Read a matrix of embeddings, one row per text, from ``.npy`` or ``.parquet``.
 
-    Parameters
-    ----------
-    path : Path
-        A ``.npy`` file, which becomes a memory map, or a ``.parquet`` file with one column of lists of numbers. A
-        Parquet file with one row group is not copied.
-
-    Returns
-    -------
-    ndarray of shape (n, d)
-        A memory map, and memory of Arrow, is read-only.
-
-    Raises
-    ------
-    UserError
-        If the file does not hold such a matrix. The message says what it holds.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     np.save(Path(folder, "rows.npy"), np.eye(3, 2, dtype=np.float32))
-    ...     read_embeddings(Path(folder, "rows.npy")).shape
-    (3, 2)
+    A ``.npy`` file becomes a memory map. A Parquet file has one column of lists of numbers; with one row group it is
+    not copied, and the matrix is read-only.
     """
     path = Path(path)
     suffix = _known_suffix(path, "read from")
@@ -84,22 +63,6 @@ def _read_parquet(path: Path) -> NDArray[Any]:
 def list_column(table: pa.Table, name: str) -> NDArray[Any]:
     """Return a column of lists of numbers as a matrix; a column in one chunk is not copied.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        With at least one row.
-    name : str
-        The column.
-
-    Returns
-    -------
-    ndarray of shape (n, d)
-
-    Raises
-    ------
-    UserError
-        If the column holds something else, a list is missing, or the lists differ in length.
-
     Examples
     --------
     >>> list_column(pa.table({"v": [[1.0, 2.0], [3.0, 4.0]]}), "v")
@@ -117,24 +80,7 @@ def write_embeddings(
 ) -> None:
     """Write embeddings to a file for :func:`read_embeddings`, which appears complete or not at all.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        One row per text.
-    path : Path
-        ``.npy``, or ``.parquet`` for the columns ``text`` and ``embedding``.
-    texts : sequence of str, optional
-        The texts, for Parquet only.
-    overwrite : bool, default=False
-        Replace an existing file instead of raising an error.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_embeddings(np.eye(2), Path(folder, "a.parquet"), texts=["one", "two"])
-    ...     pq.read_table(Path(folder, "a.parquet")).to_pylist()
-    [{'text': 'one', 'embedding': [1.0, 0.0]}, {'text': 'two', 'embedding': [0.0, 1.0]}]
+    Parquet gets the columns ``text`` (if `texts` are given) and ``embedding``; ``.npy`` has no place for texts.
     """
     suffix = _known_suffix(path, "written to")
     output_paths_free([path], overwrite=overwrite)

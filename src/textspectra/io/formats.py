@@ -67,10 +67,8 @@ def format_from_name(path: str | Path) -> tuple[TableFormat | None, str | None]:
 
     Examples
     --------
-    >>> format_from_name("reviews.CSV.gz")
-    (<TableFormat.CSV: 'csv'>, 'gzip')
-    >>> format_from_name("notes")
-    (None, None)
+    >>> format_from_name("reviews.CSV.gz"), format_from_name("notes")
+    ((<TableFormat.CSV: 'csv'>, 'gzip'), (None, None))
     """
     name = Path(path)
     compression = COMPRESSION_BY_SUFFIX.get(name.suffix.lower())
@@ -79,14 +77,7 @@ def format_from_name(path: str | Path) -> tuple[TableFormat | None, str | None]:
 
 
 def compression_of(start: bytes) -> str | None:
-    """Return the compression that the first bytes of a file show.
-
-    Examples
-    --------
-    >>> import gzip
-    >>> compression_of(gzip.compress(b"text")), compression_of(b"text")
-    ('gzip', None)
-    """
+    """Return the compression that the first bytes of a file show."""
     if BZIP2_START.match(start):
         return "bz2"
     magic = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -94,26 +85,14 @@ def compression_of(start: bytes) -> str | None:
 
 
 def encoding_of(start: bytes) -> str:
-    """Return the encoding of a byte order mark; UTF-8 if there is none.
-
-    Examples
-    --------
-    >>> encoding_of("text".encode("utf-16")), encoding_of(b"text")
-    ('utf-16', 'utf-8')
-    """
+    """Return the encoding of a byte order mark; UTF-8 if there is none."""
     if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     return "utf-16" if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
 
 
 def decode_sample(start: bytes, encoding: str) -> str:
-    r"""Decode the first bytes of a file; the reader reports those that cannot be decoded.
-
-    Examples
-    --------
-    >>> decode_sample(b"caf\xc3\xa9 \xc3", "utf-8")
-    'café '
-    """
+    """Decode the first bytes of a file; the reader reports those that cannot be decoded."""
     try:
         return codecs.getincrementaldecoder(encoding)("replace").decode(start).removeprefix("\ufeff")
     except UnicodeError:  # another encoding: the reader reports the place
@@ -147,14 +126,9 @@ def sniff_format(start: bytes, encoding: str) -> TableFormat:
 
 
 def sniff_delimiter(sample: str) -> str:
-    r"""Return the delimiter that splits most of the first rows into the same number of cells as the header.
+    """Return the delimiter that splits most of the first rows into the same number of cells as the header.
 
     Only delimiters in the header count, because sentences have commas, too.
-
-    Examples
-    --------
-    >>> sniff_delimiter("id;text\n1;one, two\n2;three, four\n")
-    ';'
     """
     best, best_score = DELIMITERS[0], (0.0, 1)
     for delimiter in DELIMITERS:

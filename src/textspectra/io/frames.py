@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from ..errors import NoRowsError
-from .columns import check_text_column, choose_text_column
+from .columns import choose_text_column
 from .formats import TableFormat
 from .jsonlines import build_column
 from .table import TextTable, refuse_duplicates
@@ -21,14 +21,7 @@ Frame = TypeVar("Frame", bound="IntoDataFrame")
 
 
 def is_data_frame(data: object) -> bool:
-    """Tell data frames, and tables of pyarrow, from other data; one that is read later (lazy) is a data frame, too.
-
-    Examples
-    --------
-    >>> import polars
-    >>> is_data_frame(polars.DataFrame()), is_data_frame(polars.Series()), is_data_frame(["text"])
-    (True, False, False)
-    """
+    """Tell data frames, and tables of pyarrow, from other data; one that is read later (lazy) is a data frame, too."""
     from narwhals import dependencies
 
     tests = (dependencies.is_into_dataframe, dependencies.is_polars_lazyframe, dependencies.is_dask_dataframe)
@@ -36,27 +29,10 @@ def is_data_frame(data: object) -> bool:
 
 
 def as_table(data: IntoDataFrame, text_column: str | None = None) -> TextTable:
-    """Find the texts in a data frame.
+    """Find the texts in a data frame of pandas, polars or any other library that narwhals reads without delay.
 
-    Parameters
-    ----------
-    data : data frame
-        Of pandas, polars or any other library that narwhals reads without delay, or a pyarrow Table.
-    text_column : str, optional
-        The column that holds the texts; by default :func:`choose_text_column` decides.
-
-    Returns
-    -------
-    TextTable
-        With an Arrow copy of all columns, without the index of pandas. Columns whose values fit no Arrow type become
-        JSON. To add columns to `data` and leave its values as they are, use :func:`with_columns`.
-
-    Raises
-    ------
-    UserError
-        Where the column is not obvious or does not exist, two columns have the same name, or there are no rows.
-    TypeError
-        Where `data` is something else.
+    The result has an Arrow copy of all columns, without the index of pandas. Columns whose values fit no Arrow type
+    become JSON. To add columns to `data` and leave its values as they are, use :func:`with_columns`.
 
     Examples
     --------
@@ -69,32 +45,18 @@ def as_table(data: IntoDataFrame, text_column: str | None = None) -> TextTable:
     refuse_duplicates(table.column_names, "the data frame")
     if not table.num_rows:
         raise NoRowsError("the data frame has no rows")
-    option = "text_column="
-    if text_column is None:
-        return TextTable(table, choose_text_column(table, option=option), TableFormat.PARQUET)
-    return TextTable(table, check_text_column(table, text_column, option=option), TableFormat.PARQUET)
+    column = choose_text_column(table, text_column, option="text_column=")
+    return TextTable(table, column, TableFormat.PARQUET)
 
 
 def with_columns(table: Frame, columns: Mapping[str, Any]) -> tuple[Frame, dict[str, str]]:
     """Append columns; a name that is taken gets ``_2``, ``_3`` and so on.
 
-    Parameters
-    ----------
-    table : pyarrow.Table or another data frame
-        It is not changed.
-    columns : mapping of str to array-like
-        The values of each new column, one per row.
-
-    Returns
-    -------
-    table : data frame of the same library
-        The new columns are at the end. The others, and the index of pandas, are as they were.
-    names : dict of str to str
-        The name that each column got.
+    Returns a new data frame of the same library, and the name that each column got. The other columns, and the index
+    of pandas, are as they were.
 
     Examples
     --------
-    >>> import pyarrow as pa
     >>> table, names = with_columns(pa.table({"text": ["a", "b"], "cluster": ["x", "y"]}), {"cluster": [0, 1]})
     >>> table.column_names, names
     (['text', 'cluster', 'cluster_2'], {'cluster': 'cluster_2'})
@@ -118,13 +80,7 @@ def with_columns(table: Frame, columns: Mapping[str, Any]) -> tuple[Frame, dict[
 
 
 def free_name(wanted: str, taken: set[str]) -> str:
-    """Return `wanted`, with a number behind it where it is taken.
-
-    Examples
-    --------
-    >>> free_name("cluster", {"text", "cluster", "cluster_2"})
-    'cluster_3'
-    """
+    """Return `wanted`, with a number behind it where it is taken."""
     name, number = wanted, 2
     while name in taken:
         name, number = f"{wanted}_{number}", number + 1

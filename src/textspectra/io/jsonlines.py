@@ -14,18 +14,11 @@ from ..errors import UserError
 from .table import JSON_MARK, holds_json
 
 BATCH_ROWS = 10_000
-"""Number of rows that are written at a time."""
+"""Number of rows that are converted and written at a time."""
 
 
 def as_string(value: Any) -> str:
-    """Convert a value that JSON cannot express to a string: bytes to base64, dates and decimals as Python prints them.
-
-    Examples
-    --------
-    >>> import datetime
-    >>> as_string(b"hi"), as_string(datetime.date(2024, 2, 29))
-    ('aGk=', '2024-02-29')
-    """
+    """Convert what JSON cannot express to a string: bytes to base64, dates and decimals as Python prints them."""
     return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)
 
 
@@ -34,13 +27,7 @@ ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=as_strin
 
 
 def to_json(value: Any) -> str:
-    """Return a value as JSON; NaN and infinity, which JSON lacks, become null.
-
-    Examples
-    --------
-    >>> to_json({"a": [1.5, float("nan")]})
-    '{"a": [1.5, null]}'
-    """
+    """Return a value as JSON; NaN and infinity, which JSON lacks, become null."""
     try:
         return ENCODER.encode(value)
     except ValueError:
@@ -148,16 +135,7 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def write_jsonlines(table: pa.Table, stream: IO[bytes]) -> None:
-    r"""Write one object per line in UTF-8.
-
-    Examples
-    --------
-    >>> import io, pyarrow as pa
-    >>> stream = io.BytesIO()
-    >>> write_jsonlines(pa.table({"text": ["é"], "score": [float("nan")]}), stream)
-    >>> stream.getvalue().decode()
-    '{"text": "é", "score": null}\n'
-    """
+    """Write one object per line in UTF-8."""
     keys = (ENCODER.encode(name).replace("%", "%%") for name in table.column_names)
     template = "{" + ", ".join(f"{key}: %s" for key in keys) + "}\n"
     for start in range(0, table.num_rows, BATCH_ROWS):

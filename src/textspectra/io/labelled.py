@@ -16,12 +16,6 @@ def name_parts(source: str, table: TextTable) -> tuple[str, str]:
     """Return the stem and the suffix of the name for a table with new columns.
 
     The suffix is that of the input. Plain text becomes CSV, because it has no place for further columns.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> name_parts("data/tickets.txt", TextTable(pa.table({"text": ["a"]}), "text", TableFormat.TEXT))
-    ('tickets', '.csv')
     """
     origin = Path("texts" if source == "-" else source)
     suffixes = origin.suffixes[-2:] if table.compression else origin.suffixes[-1:]
@@ -34,17 +28,7 @@ def name_parts(source: str, table: TextTable) -> tuple[str, str]:
 def write_labelled(
     table: TextTable, columns: Mapping[str, Any], path: Path, *, spreadsheet_safe: bool = False, overwrite: bool = False
 ) -> None:
-    r"""Write the table with further columns, in the format of the path's name, or else in its own.
-
-    Examples
-    --------
-    >>> import pyarrow as pa, tempfile
-    >>> table = TextTable(pa.table({"text": ["a"]}), "text", TableFormat.CSV)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_labelled(table, {"cluster": [0]}, Path(folder, "out.csv"))
-    ...     Path(folder, "out.csv").read_text()
-    'text,cluster\na,0\n'
-    """
+    """Write the table with further columns, in the format of the path's name, or else in its own."""
     form, compression = format_from_name(path)
     write_table(
         with_columns(table.table, columns)[0],

@@ -9,26 +9,12 @@ from ..errors import UserError
 
 
 def is_pattern(source: str) -> bool:
-    """Tell whether a name is a pattern for several files.
-
-    Examples
-    --------
-    >>> is_pattern("texts/*.parquet"), is_pattern("texts.parquet")
-    (True, False)
-    """
+    """Tell whether a name is a pattern for several files."""
     return glob.has_magic(source) and not Path(source).exists()
 
 
 def matching_files(pattern: str) -> list[str]:
-    """Return the files that match a pattern, sorted by name.
-
-    Examples
-    --------
-    >>> matching_files("no/such/*.csv")
-    Traceback (most recent call last):
-        ...
-    textspectra.errors.UserError: no file matches 'no/such/*.csv'
-    """
+    """Return the files that match a pattern, sorted by name."""
     files = sorted(name for name in glob.iglob(pattern, recursive=True) if Path(name).is_file())  # noqa: PTH207 - the pattern may be absolute
     if not files:
         raise UserError(f"no file matches '{pattern}'")

@@ -9,16 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..errors import NoRowsError, UserError
-from .columns import check_text_column, choose_text_column
+from .columns import choose_text_column
 from .delimited import read_delimited
-from .formats import (
-    TableFormat,
-    decode_sample,
-    encoding_of,
-    format_from_name,
-    sniff_delimiter,
-    sniff_format,
-)
+from .formats import TableFormat, decode_sample, encoding_of, format_from_name, sniff_delimiter, sniff_format
 from .jsonlines import read_jsonlines
 from .source import Source, check_encoding, open_source, read_lines
 from .table import TextTable, refuse_duplicates
@@ -79,8 +72,7 @@ def read_table(
         table = _read(opened, form, codec, delimiter)
     if not table.num_rows:
         raise NoRowsError(f"{opened.name} has no rows")
-    column = choose_text_column(table) if text_column is None else check_text_column(table, text_column)
-    return TextTable(table, column, form, opened.compression, delimiter)
+    return TextTable(table, choose_text_column(table, text_column), form, opened.compression, delimiter)
 
 
 def _delimiter(form: TableFormat, start: bytes, codec: str) -> str:

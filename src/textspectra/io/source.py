@@ -71,13 +71,6 @@ def buffered(stream: Any, name: str, compression: str | None = None) -> io.Buffe
 
     Before the first read, ``peek()`` returns the first `SAMPLE_BYTES` bytes, or all if there are fewer. ``tell()``
     returns the number of bytes read. A failure becomes a UserError that calls the stream `name`.
-
-    Examples
-    --------
-    >>> import io
-    >>> reader = buffered(io.BytesIO(b"abcdef"), "standard input")
-    >>> reader.peek(), reader.read(3), reader.tell()
-    (b'abcdef', b'abc', 3)
     """
     return io.BufferedReader(_RawBytes(stream, name, compression), SAMPLE_BYTES)
 
@@ -112,16 +105,7 @@ def open_source(source: str | Path, *, stdin: BinaryIO | None = None) -> Iterato
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a file for reading, or raise a UserError that says why that is not possible.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> open_file(Path("no such file.csv"))
-    Traceback (most recent call last):
-        ...
-    textspectra.errors.UserError: there is no file 'no such file.csv'
-    """
+    """Open a file for reading, or raise a UserError that says why that is not possible."""
     try:
         return path.open("rb")
     except (FileNotFoundError, NotADirectoryError):
@@ -147,13 +131,7 @@ def _decompressed(raw: Any, name: str, path: Path | None) -> Source:
 
 
 def check_encoding(encoding: str) -> str:
-    """Return `encoding` if Python knows it.
-
-    Examples
-    --------
-    >>> check_encoding("latin-1")
-    'latin-1'
-    """
+    """Return `encoding` if Python knows it."""
     try:
         io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     except (LookupError, ValueError):
@@ -165,14 +143,7 @@ def check_encoding(encoding: str) -> str:
 
 
 def read_lines(source: Source, encoding: str) -> Iterator[str]:
-    r"""Yield the lines with their line breaks (LF, CR LF or CR), without a byte order mark.
-
-    Examples
-    --------
-    >>> import io
-    >>> list(read_lines(Source("a", None, buffered(io.BytesIO(b"one\r\ntwo"), "a"), None), "utf-8"))
-    ['one\r\n', 'two']
-    """
+    """Yield the lines with their line breaks (LF, CR LF or CR), without a byte order mark."""
     text = io.TextIOWrapper(source.stream, encoding=encoding, newline="")
     number = 0
     try:

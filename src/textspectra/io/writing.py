@@ -42,27 +42,12 @@ def write_table(
 ) -> None:
     r"""Write a table to a file, which appears complete or not at all.
 
-    Parameters
-    ----------
-    table : pyarrow.Table
-        The table to write.
-    path : Path
-        The file. Its folder must exist.
-    format : TableFormat
-        Plain text requires a single column and texts without line breaks.
-    compression : str, optional
-        ``"gzip"``, ``"bz2"``, ``"xz"`` or ``"zstd"``.
-    overwrite : bool, default=False
-        Replace an existing file instead of raising an error.
-    spreadsheet_safe : bool, default=False
-        In CSV and TSV, put an apostrophe before strings that a spreadsheet could run as a formula: those that
-        begin with ``=``, ``+``, ``-``, ``@``, a tab or CR. Reading does not remove it.
-    delimiter : str, default=","
-        The separator of cells in CSV; TSV always has tabs.
+    Plain text requires a single column and texts without line breaks. `spreadsheet_safe` is for CSV and TSV, see
+    :func:`write_delimited`; reading does not remove its apostrophes. TSV always has tabs, whatever the delimiter.
 
     Examples
     --------
-    >>> import pyarrow as pa, tempfile
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "out.csv")
     ...     write_table(pa.table({"text": ["a", "b"], "cluster": [0, 1]}), path, format=TableFormat.CSV)
@@ -85,13 +70,7 @@ def write_table(
 
 
 def output_paths_free(paths: Iterable[Path], *, overwrite: bool) -> None:
-    """Raise a UserError if one of the paths exists and must not be replaced.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> output_paths_free([Path("new.csv")], overwrite=False)
-    """
+    """Raise a UserError if one of the paths exists and must not be replaced."""
     there = [path for path in paths if os.path.lexists(path)]
     folders = [path for path in there if path.is_dir()]
     if folders:
@@ -104,19 +83,7 @@ def output_paths_free(paths: Iterable[Path], *, overwrite: bool) -> None:
 
 @contextmanager
 def replacing(path: Path, compression: str | None = None) -> Iterator[IO[bytes]]:
-    """Yield a stream to a file that takes the place of `path` at the end, as in :func:`replacing_file`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.bin")
-    ...     with replacing(path) as stream:
-    ...         written = stream.write(b"half")
-    ...         too_early = path.exists()
-    ...     too_early, path.read_bytes()
-    (False, b'half')
-    """
+    """Yield a stream to a file that takes the place of `path` at the end, as in :func:`replacing_file`."""
     with replacing_file(path) as temporary, temporary.open("wb") as file:
         if compression is None:
             yield file

@@ -44,24 +44,7 @@ def name_topics(topics: Sequence[Topic], texts: Sequence[str], *, model: str, se
     """Give topics names that a chat model has written.
 
     Each topic is one request, with its keywords and the beginning of its representative texts. If the server
-    fails or its answer is not a name, the topic keeps its name, and one warning says for how many
-    topics and why.
-
-    Parameters
-    ----------
-    topics : sequence of Topic
-        From :func:`textspectra.topics.describe_clusters`.
-    texts : sequence of str
-        The texts that were clustered.
-    model : str
-        The server's name of the model.
-    server : ChatServer
-        The server to ask.
-
-    Returns
-    -------
-    list of Topic
-        The same topics with other, unique names.
+    fails or its answer is not a name, the topic keeps its name, and one warning says for how many topics and why.
 
     Examples
     --------

@@ -25,10 +25,8 @@ MAX_NAME = 48
 """Maximum length of a name of several keywords, in characters."""
 
 KEYWORDS_IN_NAME = 3
-"""Maximum number of keywords in a name."""
-
 SEPARATOR = " / "
-"""Between the keywords of a name."""
+"""A name has at most so many keywords, with this between them."""
 
 
 @dataclass(frozen=True)
@@ -80,23 +78,8 @@ def describe_clusters(
     Representatives are chosen by maximal marginal relevance: texts near the centre of the cluster that differ from
     each other. The result is deterministic.
 
-    Parameters
-    ----------
-    texts : sequence of n str
-        The texts, in any language.
-    X : array-like of shape (n, d)
-        Their embeddings. A memory map is read twice, block by block.
-    labels : array-like of n int
-        The cluster of each text, from 0. Texts with the label -1 are ignored.
-    n_keywords : int, default=10
-        The maximum number of keywords per cluster.
-    n_representatives : int, default=5
-        The maximum number of representatives per cluster. Their texts are distinct.
-
-    Returns
-    -------
-    list of Topic
-        One per label that occurs, in ascending order.
+    Returns one topic per label that occurs, in ascending order. Texts with the label -1 are ignored. A memory map is
+    read twice, block by block.
 
     Examples
     --------
@@ -181,14 +164,7 @@ def _names(keywords: list[list[Keyword]], examples: list[str], labels: list[int]
 
 
 def choose_name(keywords: Sequence[Keyword], example: str, taken: Iterable[str]) -> str:
-    """Return a name that is not taken: the best keywords, or the example if there are none.
-
-    Examples
-    --------
-    >>> refund, card = (Keyword(word, frozenset([word])) for word in ("refund", "card"))
-    >>> choose_name([refund, card], "", []), choose_name([refund], "", ["refund / card", "Refund"])
-    ('refund / card', 'refund (2)')
-    """
+    """Return a name that is not taken: the best keywords, or the example if there are none."""
     taken = list(taken)
     used = {name.casefold() for name in taken}
     short = _readable(keywords)
@@ -248,13 +224,6 @@ def typical_rows(
     """Choose typical rows by maximal marginal relevance: near the centre, and different from those chosen before.
 
     `ordered` are the rows of a cluster, the nearest to its centre first; `cosines` has the cosine of each row with it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[1.0, 0.1], [1.0, 0.1], [1.0, -0.3]])
-    >>> typical_rows(["a", "A", "b"], X, np.arange(3), np.array([0.99, 0.99, 0.95], np.float32), 2)
-    [0, 2]
     """
     central = _distinct(texts, ordered, max(CENTRAL, n))
     units = take_units(X, central)

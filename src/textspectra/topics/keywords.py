@@ -13,14 +13,11 @@ from numpy.typing import NDArray
 from .stems import Stems
 from .words import TermCounts, count_terms, term_parts
 
-MAX_TEXTS = 2_000
-"""Maximum number of texts per cluster that are counted; larger clusters are sampled with a fixed seed."""
+MAX_TEXTS, MIN_TEXTS = 2_000, 100
+"""Limits of the number of texts per cluster that are counted; larger clusters are sampled with a fixed seed."""
 
 TOTAL_TEXTS = 300_000
 """Maximum number of texts that are counted in all, except that each cluster may have `MIN_TEXTS`."""
-
-MIN_TEXTS = 100
-"""See `TOTAL_TEXTS`."""
 
 EVERYWHERE = 0.05
 """A word is a stop word if it has at least this mean share over the clusters, and half of them have half of it."""
@@ -33,19 +30,9 @@ SWALLOWED = 0.5
 
 
 class Keyword(NamedTuple):
-    """A word or two-word phrase.
+    """A word or two-word phrase, in its most frequent form in the cluster.
 
-    Attributes
-    ----------
-    text : str
-        The form in which the texts of the cluster have it most often.
-    stems : frozenset of str
-        The stems of its words, which tell whether two keywords have a word in common.
-
-    Examples
-    --------
-    >>> Keyword("refunds", frozenset(["refund"])).text
-    'refunds'
+    The stems of its words tell whether two keywords have a word in common.
     """
 
     text: str
@@ -68,17 +55,8 @@ def rank_keywords(
 ) -> list[list[Keyword]]:
     """Return the keywords of each cluster, the most telling first.
 
-    Parameters
-    ----------
-    texts : sequence of str
-        All texts.
-    members : sequence of k arrays of int
-        The rows of each cluster, numbered 0 to k - 1.
-    n_keywords : int
-        The maximum for each cluster.
-    merges : sequence of pairs of int
-        Merge number j joins two clusters into cluster k + j. These get keywords too, in comparison with the clusters
-        that exist at the same time.
+    `members` has the rows of each of the k clusters. Merge number j joins two clusters into cluster k + j. These get
+    keywords too, in comparison with the clusters that exist at the same time.
 
     Examples
     --------

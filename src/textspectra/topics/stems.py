@@ -7,11 +7,7 @@ class Stems(dict[str, str]):
     """The stems of the words of one language, each computed once, by the Snowball algorithms.
 
     Languages without an algorithm, and words in another script, are left unchanged.
-
-    Parameters
-    ----------
-    language : str
-        A key of :data:`textspectra.topics.words.FUNCTION_WORDS`; of two languages, the first counts.
+    Of a pair such as "danish and norwegian", the first language counts.
 
     Examples
     --------
