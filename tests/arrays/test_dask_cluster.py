@@ -126,7 +126,8 @@ def test_the_command_takes_patterns_without_dask(texts, tmp_path):
     pytest.importorskip("wordllama")
     code = (
         "import sys; sys.modules['dask'] = sys.modules['distributed'] = None\n"
-        f"sys.argv = ['textspectra', 'cluster', {str(texts / '*.parquet')!r}, '--clusters', '9', '--no-report', *sys.argv[1:]]\n"
+        f"options = [{str(texts / '*.parquet')!r}, '--clusters', '9', '--no-report']\n"
+        "sys.argv = ['textspectra', 'cluster', *options, *sys.argv[1:]]\n"
         "from textspectra.cli import main; main()"
     )
     run = [sys.executable, "-c", code]
