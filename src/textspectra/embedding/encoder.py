@@ -70,7 +70,16 @@ def _encode_method(encoder: Any) -> Callable[[list[str]], Any]:
 
 
 def encoder_by_name(name: str) -> NoReturn:
-    """Refuse to load an encoder by its name."""
+    """Refuse to load an encoder by its name.
+
+    Examples
+    --------
+    >>> encoder_by_name("lengths")
+    Traceback (most recent call last):
+        ...
+    textspectra.errors.UserError: 'encoder:lengths' is an object of a Python program and cannot be loaded by name. Pass
+    it again as model=.
+    """
     raise UserError(
         f"'{PREFIX}:{name}' is an object of a Python program and cannot be loaded by name. Pass it again as model=."
     )

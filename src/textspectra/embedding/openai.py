@@ -169,7 +169,13 @@ class OpenAIBackend:
 
 
 def _requests(texts: list[str]) -> list[list[str]]:
-    """Split texts into requests of at most `REQUEST_TEXTS` texts and `REQUEST_CHARACTERS` characters."""
+    """Split texts into requests that are not too long.
+
+    Examples
+    --------
+    >>> [len(request) for request in _requests(["short"] * 200 + ["x" * 300_000] * 2)]
+    [128, 73, 1]
+    """
     requests: list[list[str]] = []
     characters = 0
     for text in texts:

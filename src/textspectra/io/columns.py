@@ -49,7 +49,7 @@ def choose_text_column(table: pa.Table, name: str | None = None, *, option: str 
     Columns of numbers, dates, addresses (URLs) and identifiers are never chosen, whatever their name. Rule 4 does not
     choose categories either. A thousand values of each column are examined.
 
-    The UserError if nothing decides lists the columns and names the option that chooses one.
+    If nothing decides, a UserError lists the columns and tells the user to choose one with `option`.
 
     Examples
     --------

@@ -53,7 +53,13 @@ class TextTable:
     delimiter: str = ","
 
     def texts(self) -> list[str]:
-        """Return the texts, one per row; missing texts are empty strings."""
+        """Return the texts, one per row; missing texts are empty strings.
+
+        Examples
+        --------
+        >>> TextTable(pa.table({"text": ["a", None]}), "text", TableFormat.PARQUET).texts()
+        ['a', '']
+        """
         column = self.table.column(self.text_column)
         texts: list[str] = pc.fill_null(column.cast(pa.large_string()), "").to_numpy().tolist()
         return texts
