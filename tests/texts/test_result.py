@@ -222,6 +222,21 @@ def test_cut_follows_a_tree_that_holds_the_result(vectors, tmp_path, algorithm):
         result.cut(13)
 
 
+def test_a_group_that_stays_the_same_keeps_its_name(hac):
+    five = hac.cut(5)
+    named = five.rename({topic.label: f"group {topic.label}" for topic in five.topics})
+    coarser = named.cut(4)
+    kept = [topic.name for topic in coarser.topics if topic.name.startswith("group ")]
+    assert len(kept) == 3
+    for topic in coarser.topics:
+        if topic.name in kept:
+            rows = coarser.labels == topic.label
+            assert set(named.names[row] for row in np.flatnonzero(rows)) == {topic.name}
+    new = next(topic.name for topic in coarser.topics if topic.name not in kept)
+    clash = named.rename(next(topic.label for topic in named.topics if topic.name in kept), new).cut(4)
+    assert sorted({topic.name for topic in clash.topics}) == sorted(topic.name for topic in clash.topics)
+
+
 def test_a_merged_result_is_a_cut_of_its_own_tree(hac):
     merged = hac.cut(5).merge(0, 4)
     assert (merged.cut(4).labels == merged.labels).all()

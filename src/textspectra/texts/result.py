@@ -15,9 +15,8 @@ from ..clustering.lloyd import nearest_labels
 from ..clustering.numbering import largest_first, relabel_like, same_clusters
 from ..embedding import EmbeddingCache, as_backend
 from ..errors import UserError
-from ..io import free_name
 from ..metrics.cohesion import report_if_defined
-from ..topics.describe import Topic, describe_clusters
+from ..topics.describe import Topic, describe_clusters, unique_name
 from ..validation import check_whole_number
 from .clustered import ClusteredTexts
 from .corpus import Corpus
@@ -317,7 +316,7 @@ class TextClustering(ClusteredTexts):
 def _with_names(topics: tuple[Topic, ...], kept: Mapping[int, str]) -> tuple[Topic, ...]:
     """Give some topics the names that they had; a new name that equals one of these gets a number."""
     taken = set(kept.values())
-    return tuple(replace(topic, name=kept.get(topic.label) or free_name(topic.name, taken)) for topic in topics)
+    return tuple(replace(topic, name=kept.get(topic.label) or unique_name(topic.name, taken)) for topic in topics)
 
 
 def describe_groups(
