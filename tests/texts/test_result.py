@@ -231,7 +231,7 @@ def test_a_group_that_stays_the_same_keeps_its_name(hac):
     for topic in coarser.topics:
         if topic.name in kept:
             rows = coarser.labels == topic.label
-            assert set(named.names[row] for row in np.flatnonzero(rows)) == {topic.name}
+            assert {named.names[row] for row in np.flatnonzero(rows)} == {topic.name}
     new = next(topic.name for topic in coarser.topics if topic.name not in kept)
     clash = named.rename(next(topic.label for topic in named.topics if topic.name in kept), new).cut(4)
     assert sorted({topic.name for topic in clash.topics}) == sorted(topic.name for topic in clash.topics)
