@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 from embedding_helpers import WORDS, write_checkpoint
+from hub_server import REVISION, Hub
 
 pytest.importorskip("ctranslate2", reason="needs the extra minilm")
 
@@ -200,3 +201,44 @@ def test_damaged_files_are_an_error_of_one_line(file, damage, message, tmp_path)
     with pytest.raises(UserError, match=message) as caught:
         load_backend(str(folder)).embed([" ".join(WORDS)])
     assert "\n" not in str(caught.value)
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """Publish a model on a hub of our own, with files that nobody needs."""
+    constants = pytest.importorskip("huggingface_hub.constants")
+    folder = write_checkpoint(tmp_path / "published", prompt="green ", max_length=20)
+    for unwanted in ("pytorch_model.bin", "onnx/model.onnx", "onnx/config.json"):
+        (folder / unwanted).parent.mkdir(exist_ok=True)
+        (folder / unwanted).write_bytes(b"large")
+    hub = Hub(folder, "somebody/tiny")
+    monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+    template = f"{hub.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub-cache"))
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    yield hub
+    hub.server.shutdown()
+    hub.server.server_close()
+
+
+def test_a_hub_model_is_downloaded_once_and_only_the_files_that_are_needed(hub):
+    backend = load_backend("somebody/tiny")
+    assert backend.settings["revision"] == REVISION
+    assert sorted(hub.asked) == [
+        "1_Pooling/config.json", "config.json", "config_sentence_transformers.json", "model.safetensors",
+        "modules.json", "sentence_bert_config.json", "tokenizer.json", "tokenizer_config.json",
+    ]  # fmt: skip
+    assert hub.asked[-1] == "modules.json"
+    assert np.array_equal(backend.embed(["red"]), load_backend(str(hub.folder)).embed(["red"]))
+    hub.asked.clear()
+    assert load_backend("somebody/tiny").settings == backend.settings
+    assert not hub.asked
+
+
+def test_a_download_that_was_interrupted_goes_on(hub):
+    hub.fails_at = "model.safetensors"
+    with pytest.raises(UserError, match="could not be downloaded from the Hugging Face hub"):
+        load_backend("somebody/tiny")
+    hub.fails_at = None
+    assert load_backend("somebody/tiny").embed(["red"]).shape == (1, 32)
