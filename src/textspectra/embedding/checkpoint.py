@@ -22,6 +22,11 @@ ACTIVATIONS = {"gelu": "GELU", "gelu_new": "GELUTanh", "gelu_pytorch_tanh": "GEL
 POOLINGS = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
 
 
+NUMBERS: dict[str, tuple[type[int | float], float]] = {"pad_token_id": (int, 0), "layer_norm_eps": (float, 1e-30)}
+"""Optional numbers, their type and the smallest value."""
+
+LARGEST = 2**31
+
 SIZES = ("num_hidden_layers", "num_attention_heads", "hidden_size", "vocab_size", "max_position_embeddings")
 
 
@@ -61,37 +66,28 @@ def read_checkpoint(folder: Path) -> Checkpoint:
         If a size is missing or impossible.
     """
     network, pooling, normalized = _modules(folder)
-    config = read_json(network / CONFIG)
+    config = {key: value for key, value in read_json(network / CONFIG).items() if value is not None}
     _check_architecture(config)
     for file in (WEIGHTS, TOKENIZER):
         if not (network / file).is_file():
             raise NotSupportedError(f"it has no {file}")
-    size = {key: _size(network / CONFIG, config, key) for key in SIZES}
-    if size["hidden_size"] % size["num_attention_heads"]:
-        raise UserError(
-            f"{network / CONFIG} says that {size['num_attention_heads']} attention heads share {size['hidden_size']} "
-            "dimensions, which they cannot; copy the model again."
-        )
-    padding = config.get("pad_token_id", 1)
-    after_padding = FIRST_POSITION_AFTER_PADDING[config["model_type"]]
-    first_position = padding + 1 if after_padding and isinstance(padding, int) and padding >= 0 else 0
+    _check_numbers(network / CONFIG, config)
+    first_position = 1 + config.get("pad_token_id", 1) if FIRST_POSITION_AFTER_PADDING[config["model_type"]] else 0
+    positions = config["max_position_embeddings"] - first_position
     settings: dict[str, Any] = next(map(read_json, sorted(network.glob("sentence_*_config.json"))), {})
     limits = [settings.get("max_seq_length"), read_json(network / "tokenizer_config.json").get("model_max_length")]
     return Checkpoint(
         weights=network / WEIGHTS,
         tokenizer=network / TOKENIZER,
-        n_layers=size["num_hidden_layers"],
-        n_heads=size["num_attention_heads"],
-        width=size["hidden_size"],
-        vocabulary=size["vocab_size"],
-        n_positions=size["max_position_embeddings"],
+        n_layers=config["num_hidden_layers"],
+        n_heads=config["num_attention_heads"],
+        width=config["hidden_size"],
+        vocabulary=config["vocab_size"],
+        n_positions=config["max_position_embeddings"],
         first_position=first_position,
         activation=ACTIVATIONS[config.get("hidden_act", "gelu")],
-        epsilon=float(config.get("layer_norm_eps", 1e-12)),
-        max_length=min(
-            next((limit for limit in limits if isinstance(limit, int) and limit > 0), size["max_position_embeddings"]),
-            size["max_position_embeddings"] - first_position,
-        ),
+        epsilon=config.get("layer_norm_eps", 1e-12),
+        max_length=min(next((limit for limit in limits if isinstance(limit, int) and limit > 0), positions), positions),
         lower_case=bool(settings.get("do_lower_case", False)),
         pooling=pooling,
         normalized=normalized,
@@ -111,31 +107,39 @@ def _modules(folder: Path) -> tuple[Path, str, bool]:
     chosen = settings.get("pooling_mode") or [
         POOLINGS.get(key, key) for key, on in settings.items() if key.startswith("pooling_mode_") and on is True
     ]
-    modes = [chosen] if isinstance(chosen, str) else list(chosen)
+    modes = list(map(str, chosen if isinstance(chosen, list) else [chosen]))
     if len(modes) != 1 or modes[0] not in POOLINGS.values() or settings.get("include_prompt") is False:
         raise NotSupportedError(f"it pools in another way than by the mean or the first token ({', '.join(modes)})")
     return network, modes[0], "Normalize" in kinds
 
 
 def _check_architecture(config: Mapping[str, Any]) -> None:
-    kind = config.get("model_type")
+    kind = str(config.get("model_type", ""))
     if kind not in FIRST_POSITION_AFTER_PADDING:
         raise NotSupportedError(f"its architecture is {kind}" if kind else f"its {CONFIG} names no architecture")
     # Models with code of their own call themselves "bert" too; their code is never run.
     plain = config.get("position_embedding_type", "absolute") == "absolute" and not config.get("is_decoder")
-    if "auto_map" in config or not plain or config.get("hidden_act", "gelu") not in ACTIVATIONS:
+    if "auto_map" in config or not plain or str(config.get("hidden_act", "gelu")) not in ACTIVATIONS:
         raise NotSupportedError(f"it is an unusual variant of {kind}")
 
 
-def _size(path: Path, config: Mapping[str, Any], key: str) -> int:
-    value = config.get(key)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise UserError(f"{path} has {key} = {value!r}, but it must be a positive whole number; copy the model again.")
-    return value
+def _check_numbers(path: Path, config: Mapping[str, Any]) -> None:
+    for key in (*SIZES, *(key for key in NUMBERS if key in config)):
+        kind, smallest = NUMBERS.get(key, (int, 1))
+        value = config.get(key)
+        if not isinstance(value, kind) or isinstance(value, bool) or not smallest <= value < LARGEST:
+            raise UserError(f"{path} has {key} = {value!r}, which is not possible; copy the model again.")
+    if config["hidden_size"] % config["num_attention_heads"]:
+        raise UserError(
+            f"{path} says that {config['num_attention_heads']} attention heads share {config['hidden_size']} "
+            "dimensions, which they cannot; copy the model again."
+        )
+    if config.get("pad_token_id", 1) + 1 >= config["max_position_embeddings"]:
+        raise UserError(f"{path} leaves no position for a token; copy the model again.")
 
 
 def _default_prompt(folder: Path) -> str:
     settings = read_json(folder / "config_sentence_transformers.json")
     prompts = settings.get("prompts")
-    prompt = prompts.get(settings.get("default_prompt_name")) if isinstance(prompts, dict) else None
+    prompt = prompts.get(str(settings.get("default_prompt_name"))) if isinstance(prompts, dict) else None
     return prompt if isinstance(prompt, str) else ""
