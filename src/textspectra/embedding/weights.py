@@ -1,0 +1,95 @@
+"""Where converted weights are kept: one folder per model and number format in the user's cache."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import warnings
+import zlib
+from pathlib import Path
+from typing import Any
+
+from ..atomic import replacing_folder
+from ..errors import UserError
+from ..validation import require
+from .checkpoint import CONFIG, Checkpoint
+from .convert import converted_spec
+from .folders import cache_folder, fingerprint
+
+CHECKSUMS = "checksums.json"
+
+
+def converted_files(checkpoint: Checkpoint, compute_type: str) -> dict[str, bytes]:
+    """Return the files of the model in the format of CTranslate2; convert it if that has not been done yet.
+
+    The files are checked against their checksums, and converted again if they are damaged. Any number of processes
+    may do that at the same time: each writes a folder of its own, renames it, and uses what it has read.
+
+    Parameters
+    ----------
+    checkpoint : Checkpoint
+        The model.
+    compute_type : {"int8", "float32"}
+        The number format of the weights.
+
+    Returns
+    -------
+    dict of str to bytes
+        File names and contents, as ``ctranslate2.Encoder(files=...)`` takes them.
+
+    Raises
+    ------
+    UserError
+        If the model is damaged, or there is no space for the converted one in any folder.
+    """
+    # Another version of CTranslate2 may write another format.
+    version = require("ctranslate2", extra="minilm").__version__
+    source = fingerprint([checkpoint.weights, checkpoint.weights.with_name(CONFIG)])
+    folder = cache_folder() / "weights" / f"{source}-{compute_type}-{version}"
+    files = _read(folder)
+    if files is not None:
+        return files
+    spec = converted_spec(checkpoint, compute_type)
+    try:
+        with replacing_folder(folder) as temporary:
+            files = _write(spec, temporary)
+    except UserError as error:
+        # If only the renaming failed, another process has put the same files there first.
+        if files is None:
+            warnings.warn(
+                f"The converted weights cannot be kept, so every run converts them again: {error} Set "
+                "TEXTSPECTRA_CACHE to another folder to change that.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+            files = _write_elsewhere(spec)
+    return files
+
+
+def _write(spec: Any, folder: Path) -> dict[str, bytes]:
+    spec.save(str(folder))
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (folder / CHECKSUMS).write_text(json.dumps({name: zlib.crc32(content) for name, content in files.items()}))
+    return files
+
+
+def _write_elsewhere(spec: Any) -> dict[str, bytes]:
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return _write(spec, Path(folder))
+    except OSError as error:
+        raise UserError(
+            f"There is no space for the converted weights, not even in {tempfile.gettempdir()} ({error.strerror}); "
+            "free some, or set TEXTSPECTRA_CACHE to a folder on another disk."
+        ) from error
+
+
+def _read(folder: Path) -> dict[str, bytes] | None:
+    """Return the files, or None if they are not there or not what was written."""
+    try:
+        checksums = json.loads((folder / CHECKSUMS).read_text())
+        files = {name: (folder / name).read_bytes() for name in checksums}
+        sound = "model.bin" in files and all(zlib.crc32(files[name]) == checksums[name] for name in files)
+    except (OSError, ValueError, TypeError):
+        return None
+    return files if sound else None

