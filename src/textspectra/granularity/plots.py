@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import UserError
-from ..validation import require
+from ..packages import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

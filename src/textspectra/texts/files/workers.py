@@ -12,7 +12,7 @@ import numpy as np
 
 from ...atomic import replacing_file
 from ...errors import UserError
-from ...validation import require
+from ...packages import require
 
 CONNECT_SECONDS = 20
 """How long the scheduler may take to answer."""
