@@ -96,8 +96,8 @@ def bench_groups() -> list[Row]:
             reached.append((adjusted_rand_score(table.label, found), adjusted_mutual_info_score(table.label, found)))
     int8, float32 = (np.mean(reached, axis=0) for reached in scores.values())
     return [
-        (f"K-Means at the true k on {len(SETS)} labelled sets: {score} with float32 less that with int8", "≤ 0.01",
-         f"{float32[place] - int8[place]:.3f}", f"{float32[place]:.3f} and {int8[place]:.3f}")
+        (f"K-Means at the true k on {len(SETS)} labelled sets: {score} with int8 against float32, difference", "≤ 0.01",
+         f"{abs(float32[place] - int8[place]):.3f}", f"{float32[place]:.3f} and {int8[place]:.3f}")
         for place, score in enumerate(("ARI", "AMI"))
     ]  # fmt: skip
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import secrets
 from collections.abc import Hashable, Sequence
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -284,15 +282,3 @@ def make_generator(random_state: RandomState) -> np.random.Generator:
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.default_rng(make_seed(random_state))
-
-
-def require(module: str, *, extra: str) -> ModuleType:
-    """Import an optional dependency; if it is missing, the error has the command that installs it."""
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if not f"{module}.".startswith(f"{error.name}."):
-            raise
-        raise ModuleNotFoundError(
-            f'{module} is needed for this and is not installed: pip install "textspectra[{extra}]"', name=error.name
-        ) from None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from ..errors import UserError
-from ..validation import require
+from ..packages import require
 from .checkpoint import Checkpoint
 
 WORDS = "embeddings.word_embeddings.weight"

@@ -14,7 +14,7 @@ import platformdirs
 from safetensors import SafetensorError, safe_open
 
 from ..errors import UserError
-from ..validation import require
+from ..packages import require
 
 MODEL_SUFFIXES = {".bin", ".json", ".model", ".safetensors", ".txt"}
 """Files that decide what a model computes: weights, configuration, vocabulary."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..validation import require
+from ..packages import require
 from .folders import cannot_load, check_installed, folder_fingerprint, hub_revision
 
 COMPLETE_FILE = "config.json"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from ..validation import require
+from ..packages import require
 
 DEFAULT_URL = "https://api.openai.com/v1"
 

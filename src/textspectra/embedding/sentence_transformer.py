@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from ..validation import require
+from ..packages import require
 from .folders import cannot_load, check_installed, check_on_hub, folder_fingerprint, hub_revision
 
 COMPLETE_FILE = "modules.json"

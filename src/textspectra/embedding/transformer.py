@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
+from ..packages import require
 from ..parallel import run_tasks
-from ..validation import require
 from .base import Backend
 from .checkpoint import FILES, MODULES, Checkpoint, NotSupportedError, read_checkpoint
 from .folders import check_installed, folder_fingerprint, hub_folder

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..atomic import replacing_folder
 from ..errors import UserError
-from ..validation import require
+from ..packages import require
 from .checkpoint import CONFIG, Checkpoint
 from .convert import converted_spec
 from .folders import cache_folder, fingerprint

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..validation import require
+from ..packages import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

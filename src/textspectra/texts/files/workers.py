@@ -11,7 +11,7 @@ import numpy as np
 
 from ...atomic import replacing_file
 from ...errors import UserError
-from ...validation import require
+from ...packages import require
 from .partition import File, Job, load_own_vectors
 
 CONNECT_SECONDS = 20
