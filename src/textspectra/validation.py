@@ -209,7 +209,7 @@ def check_weights(sample_weight: Any, X: Any) -> tuple[Any, float]:
     if sample_weight is None:
         return None, 1.0
     n_rows = len(X)
-    if is_dask(sample_weight) and is_dask(X):
+    if is_dask(sample_weight) and is_dask(X) and sample_weight.ndim:
         from .arrays.engine.chunks import with_known_chunks
 
         weights = with_known_chunks(sample_weight.astype(np.float64))

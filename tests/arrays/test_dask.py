@@ -240,3 +240,15 @@ def test_dask_is_not_imported_for_arrays_in_memory():
         "assert not any(name.partition('.')[0] in ('dask', 'distributed') for name in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)  # noqa: S603
+
+
+def test_leaves_and_cuts_have_the_chunks_of_the_data(planted):
+    X, _ = planted(4, 600, d=8)
+    model = ts.AutoAgglomerative(4).fit(da.from_array(X, chunks=(5, 8)))
+    assert model.labels_.chunks == model.leaves_.chunks == model.cut(3).chunks == ((5,) * 120,)
+
+
+def test_a_single_weight_counts_for_every_row(planted):
+    X, _ = planted(4, 100, d=8)
+    model = ts.AutoKMeans(4).fit(da.from_array(X, chunks=(50, 8)), sample_weight=da.asarray(2.0))
+    assert (model.labels_.compute() == ts.AutoKMeans(4).fit(X, sample_weight=2.0).labels_).all()

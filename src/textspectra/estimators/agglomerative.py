@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays.engine import map_rows
+from ..arrays.engine import as_given, map_rows
 from ..clustering.leaves import gather_leaves
 from ..clustering.numbering import label_sizes, largest_first
 from ..clustering.tree import MergeTree, ward_tree, weighted_means
@@ -63,11 +63,11 @@ class AutoAgglomerative(AutoClusterer):
         leaves = gather_leaves(
             X, weights, rng, exact_rows=EXACT_ROWS, n_leaves=max(MICRO_CLUSTERS, k), n_jobs=self.n_jobs
         )
-        self.leaves_ = leaves.of_row
+        self.leaves_ = as_given(leaves.of_row, X)
         self.merge_tree_ = ward_tree(leaves.means, leaves.mass)
         k = min(k, len(leaves.mass))
         codes = self.merge_tree_.cut(k)
-        self.labels_, order = largest_first(_look_up(codes, self.leaves_), np.bincount(codes, leaves.mass))
+        self.labels_, order = largest_first(_look_up(codes, leaves.of_row), np.bincount(codes, leaves.mass))
         self.cluster_centers_ = weighted_means(leaves.means, leaves.mass, codes, k)[order]
 
     def cut(self, n_clusters: int) -> Any:
