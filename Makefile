@@ -46,6 +46,7 @@ picture: $(VENV)/.browser
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/text.py
+	$(BIN)/python benchmarks/embedding.py
 	$(BIN)/python benchmarks/report.py
 
 # How well k is found, against rivals; half an hour on two cores, and goes on where it stopped.

@@ -27,7 +27,7 @@ DEFAULT_LIMITS = Limits(seconds=1800, gigabytes=8)
 
 PACKAGES = (
     "textspectra", "numpy", "scipy", "scikit-learn", "igraph", "leidenalg", "evoc", "umap-learn", "wordllama",
-    "sentence-transformers",
+    "ctranslate2", "tokenizers", "sentence-transformers",
 )  # fmt: skip
 """The packages behind the numbers; the manifest records their versions."""
 
