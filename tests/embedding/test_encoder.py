@@ -70,7 +70,10 @@ def test_models_of_other_libraries(transformer_folder, static_folder):
 
 
 def test_an_encoder_cannot_be_loaded_by_its_name():
-    with pytest.raises(UserError, match=r"^'encoder:WithEncode' is an object of a Python .* Pass it again as model=.$"):
+    with pytest.raises(
+        UserError,
+        match=r"^'encoder:WithEncode' is an object of a Python .* to TextClustering\.load\.$",
+    ):
         load_backend(as_backend(WithEncode()).name)
 
 

@@ -3,23 +3,9 @@ import pytest
 import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from random_points import points
 
 import textspectra as ts
-
-
-def random_points(seed, n, d, groups, noise):
-    rng = np.random.default_rng(seed)
-    return rng.standard_normal((groups, d))[rng.integers(groups, size=n)] + noise * rng.standard_normal((n, d))
-
-
-points = st.builds(
-    random_points,
-    st.integers(0, 10**6),
-    st.integers(2, 60),
-    st.integers(2, 8),
-    st.integers(1, 10),
-    st.sampled_from([0.01, 0.2, 1.0]),
-)
 
 
 @given(points, st.booleans())

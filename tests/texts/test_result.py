@@ -327,3 +327,15 @@ def test_damaged_folders_are_named(result, tmp_path):
     assert "in format 99, and this version reads up to format 2; upgrade with" in load_after(
         lambda folder: edit(folder, format=99)
     )
+
+
+def test_a_model_made_with_an_encoder_of_the_user_needs_it_again(tmp_path):
+    def encode(texts):
+        return [[1 + text.count("parcel"), 1 + text.count("password"), 1] for text in texts]
+
+    result = ts.cluster_texts(TEXTS_IN, model=encode, n_clusters=2)
+    result.save(tmp_path / "model")
+    with pytest.raises(UserError, match=r"'encoder:encode' is an object .* to TextClustering\.load\.$"):
+        ts.TextClustering.load(tmp_path / "model").predict(TEXTS_IN)
+    loaded = ts.TextClustering.load(tmp_path / "model", model=encode)
+    assert (loaded.predict(TEXTS_IN) == result.labels).all()

@@ -78,8 +78,9 @@ def encoder_by_name(name: str) -> NoReturn:
     Traceback (most recent call last):
         ...
     textspectra.errors.UserError: 'encoder:lengths' is an object of a Python program and cannot be loaded by name. Pass
-    it again as model=.
+    it again as model=, for a saved clustering to TextClustering.load.
     """
     raise UserError(
-        f"'{PREFIX}:{name}' is an object of a Python program and cannot be loaded by name. Pass it again as model=."
+        f"'{PREFIX}:{name}' is an object of a Python program and cannot be loaded by name. Pass it again as model=, "
+        "for a saved clustering to TextClustering.load."
     )
