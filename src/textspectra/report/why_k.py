@@ -9,6 +9,10 @@ import numpy as np
 from ..arrays.rows import CountedRows
 from ..granularity.estimate import KEstimate, estimate_from_rows
 from ..granularity.reproducible import Agreement
+from ..granularity.spectral import Rule
+
+SPECTRA = 8
+"""Number of random samples behind a spectrum that is only shown; the paper's estimate takes some hundred."""
 
 
 def why_this_k(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
@@ -33,7 +37,7 @@ def _curves(agreement: Agreement) -> dict[str, list[float]]:
 def _spectrum(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
     spectrum = estimate.spectrum
     if spectrum is None:
-        return _spectrum(estimate_from_rows(rows, "spectral", random_state=0), rows)
+        return _spectrum(estimate_from_rows(rows, "spectral", Rule(n_replicates=SPECTRA), random_state=0), rows)
     values, counts = np.unique(estimate.replicates, return_counts=True)
     return {
         "k": estimate.k,
