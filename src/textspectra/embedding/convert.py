@@ -106,7 +106,12 @@ def _reading(path: Path) -> Iterator[_Tensors]:
     try:
         with safe_open(path, "numpy") as file:
             yield _Tensors(path, file)
-    except (OSError, SafetensorError, TypeError) as error:  # TypeError: a number format that numpy does not have
+    except TypeError as error:  # a number format that numpy does not have
+        raise UserError(
+            f"{path} has weights in a number format that needs PyTorch ({error}); give the model as "
+            f"sentence-transformers:{path.parent}."
+        ) from error
+    except (OSError, SafetensorError) as error:
         raise UserError(f"{path} cannot be read ({error}); copy the model again.") from error
 
 
