@@ -140,12 +140,23 @@ def stages(*, quiet: bool) -> Iterator[Stages]:
         progress.finish()
 
 
+class _Shown(logging.Handler):
+    """Pass on what is logged to a function that prints it."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        super().__init__()
+        self._show = show
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message."""
+        self._show(record.getMessage())
+
+
 @contextmanager
 def _showing_log(bars: Progress | None) -> Iterator[None]:
     """Show on standard error what the library logs: a download, or work that takes long."""
-    logger, handler = logging.getLogger("textspectra"), logging.Handler()
     show = partial(click.echo, err=True) if bars is None else partial(bars.console.print, markup=False, highlight=False)
-    handler.emit = lambda record: show(record.getMessage())  # type: ignore[method-assign]
+    logger, handler = logging.getLogger("textspectra"), _Shown(show)
     logger.setLevel(logging.INFO)
     logger.addHandler(handler)
     try:
