@@ -96,7 +96,7 @@ def wordllama_seconds() -> float:
     from textspectra.embedding import embed_texts, load_backend
 
     texts = pq.read_table(TITLES, columns=["text"])["text"].slice(0, 50_000).to_pylist()
-    backend = load_backend()
+    backend = load_backend("wordllama")
     backend.embed(texts[:100])
     return seconds(lambda: embed_texts(texts, backend, cache=False))[0] * N / len(texts)
 

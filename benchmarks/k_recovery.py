@@ -63,7 +63,7 @@ def load(model: str, name: str) -> tuple[Any, Any]:
         rng = np.random.default_rng(1)
         order = rng.permutation(len(labels))
         if model == "wordllama":
-            X = np.asarray(embed_texts(table["text"].take(order).to_pylist()), np.float32)
+            X = np.asarray(embed_texts(table["text"].take(order).to_pylist(), "wordllama"), np.float32)
         else:
             stored = np.load(DATA / "minilm" / f"{name}.npz")
             shuffled = rng.permutation(len(stored["row"]))

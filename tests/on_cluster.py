@@ -75,6 +75,7 @@ def read_all(folder):
     return pa.concat_tables([pq.read_table(path) for path in sorted(folder.glob("*.parquet"))])
 
 
-def group_files(texts, out, **options):
+def group_files(texts, out, model="wordllama", **options):
     pytest.importorskip("wordllama")
-    return cluster_files(matching_files(f"{texts}/*.parquet"), out, n_clusters=9, cache=False, **options)
+    files = matching_files(f"{texts}/*.parquet")
+    return cluster_files(files, out, model=model, n_clusters=9, cache=False, **options)

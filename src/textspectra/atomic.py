@@ -11,6 +11,9 @@ from pathlib import Path
 
 from .errors import UserError
 
+TEMPORARY = ".textspectra-"
+"""What the names of unfinished files and folders start with."""
+
 
 @contextmanager
 def replacing_file(path: Path) -> Iterator[Path]:
@@ -88,7 +91,7 @@ def move_folder(source: Path, folder: Path) -> None:
 
 
 def _beside(target: Path) -> Path:
-    return target.with_name(f".textspectra-{secrets.token_hex(8)}{target.suffix}")
+    return target.with_name(f"{TEMPORARY}{secrets.token_hex(8)}{target.suffix}")
 
 
 @contextmanager

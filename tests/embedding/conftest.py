@@ -1,8 +1,11 @@
 """Every test has a cache of its own, and small real models in folders."""
 
+import sys
+
 import numpy as np
 import pytest
-from embedding_helpers import WORDS, CountingBackend
+from embedding_helpers import WORDS, CountingBackend, Hiding, write_checkpoint
+from hub_server import Hub
 
 from textspectra.embedding import EmbeddingCache
 
@@ -59,3 +62,32 @@ def transformer_folder(tmp_path_factory, tiny_tokenizer):
     pooling = models.Pooling(16)
     sentence_transformers.SentenceTransformer(modules=[network, pooling], device="cpu").save(str(folder))
     return folder
+
+
+@pytest.fixture
+def hide(monkeypatch):
+    def call(*modules):
+        for loaded in [loaded for loaded in sys.modules if loaded.partition(".")[0] in modules]:
+            monkeypatch.delitem(sys.modules, loaded)
+        monkeypatch.setattr(sys, "meta_path", [Hiding(finder, modules) for finder in sys.meta_path])
+
+    return call
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """Publish a model on a hub of our own, with files that nobody needs."""
+    constants = pytest.importorskip("huggingface_hub.constants")
+    folder = write_checkpoint(tmp_path / "published", prompt="green ", max_length=20)
+    for unwanted in ("pytorch_model.bin", "onnx/model.onnx", "onnx/config.json"):
+        (folder / unwanted).parent.mkdir(exist_ok=True)
+        (folder / unwanted).write_bytes(b"large")
+    hub = Hub(folder, "somebody/tiny")
+    monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+    template = f"{hub.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub-cache"))
+    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+    yield hub
+    hub.server.shutdown()
+    hub.server.server_close()

@@ -25,6 +25,19 @@ class CountingBackend:
         return np.array([vector_of(text, self.dimension) for text in texts], np.float32)
 
 
+class Hiding:
+    """A finder of modules that does not find some of them, as if they were not installed."""
+
+    def __init__(self, finder, hidden):
+        self.finder, self.hidden = finder, hidden
+
+    def find_spec(self, name, *more):
+        return None if name.partition(".")[0] in self.hidden else self.finder.find_spec(name, *more)
+
+    def __getattr__(self, name):  # packages that are not hidden are still described
+        return getattr(self.finder, name)
+
+
 def vector_of(text, dimension=8):
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return np.resize(np.frombuffer(digest, np.uint8), dimension).astype(np.float32)

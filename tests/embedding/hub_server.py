@@ -42,7 +42,9 @@ class Hub:
             ]
             content = json.dumps(listed).encode()
         elif path.startswith(f"/api/models/{self.name}"):
-            siblings = [{"rfilename": name} for name in names]
+            siblings = [
+                {"rfilename": name, "size": path.stat().st_size} for name, path in zip(names, files, strict=True)
+            ]
             content = json.dumps({"id": self.name, "sha": REVISION, "siblings": siblings}).encode()
         elif path.startswith(f"/{self.name}/resolve/") and (self.folder / file).is_file() and file != self.fails_at:
             if body:

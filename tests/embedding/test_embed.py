@@ -48,7 +48,7 @@ def test_progress_counts_distinct_texts_and_starts_with_the_cached_ones(backend,
     assert calls == [(3, 25), (13, 25), (23, 25), (25, 25)]
 
 
-def test_long_texts_come_first_and_batches_have_the_size_that_the_back_end_wants(cache):
+def test_the_longest_texts_come_first_and_batches_have_the_size_that_the_back_end_wants(cache):
     sizes = []
 
     class Sized(CountingBackend):
@@ -57,17 +57,18 @@ def test_long_texts_come_first_and_batches_have_the_size_that_the_back_end_wants
             return super().embed(texts)
 
     embed_texts(["x" * n for n in range(1, 8)], Sized(batch_size=3), cache=cache)
-    assert sizes == [[7, 6, 5], [4, 3, 2], [1]]
+    assert sizes[0] == [7, 6, 5]
+    assert sorted(sizes[1:]) == [[1], [4, 3, 2]]
 
 
 def test_an_error_in_a_later_batch_keeps_the_earlier_ones(cache):
-    texts = [f"text {number}" for number in range(55)]
+    texts = [f"text {number}" for number in range(60)]
     with pytest.raises(RuntimeError, match="on fire"):
         embed_texts(texts, CountingBackend(fail_after=30), cache=cache)
     assert cache.size().entries == 30
     again = CountingBackend()
     assert np.array_equal(embed_texts(texts, again, cache=cache), expected(texts))
-    assert len(again.seen) == 25
+    assert len(again.seen) == 30
 
 
 @pytest.mark.parametrize("kind", [tuple, np.array, pd.Series, lambda texts: pd.Series(texts, index=[7, 7])])
@@ -141,7 +142,7 @@ def test_wordllama_gives_the_vectors_of_its_own_library_bit_for_bit():
 def test_wordllama_does_not_set_up_logging_for_the_program():
     pytest.importorskip("wordllama", reason="needs the extra wordllama")
     code = (
-        "import logging; from textspectra.embedding import load_backend; load_backend().embed(['a']);"
+        "import logging; from textspectra.embedding import load_backend; load_backend('wordllama').embed(['a']);"
         "print(logging.getLogger().level, logging.getLogger().handlers)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
@@ -150,8 +151,8 @@ def test_wordllama_does_not_set_up_logging_for_the_program():
 
 def test_what_is_cached_needs_no_model_in_memory(cache):
     pytest.importorskip("wordllama", reason="needs the extra wordllama")
-    first = embed_texts(["a", "b"], cache=cache)
-    backend = load_backend()
+    first = embed_texts(["a", "b"], "wordllama", cache=cache)
+    backend = load_backend("wordllama")
     assert np.array_equal(embed_texts(["b", "a"], backend, cache=cache), first[::-1])
     assert "_model" not in vars(backend)
 

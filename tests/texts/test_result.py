@@ -165,7 +165,8 @@ def test_predict_puts_texts_into_the_nearest_cluster(result, vectors):
 
 def test_a_saved_model_predicts_with_the_model_it_was_made_with(tmp_path):
     pytest.importorskip("wordllama")
-    result = ts.cluster_texts(TEXTS_IN, n_clusters=3, cache=False)
+    result = ts.cluster_texts(TEXTS_IN, model="wordllama", n_clusters=3, cache=False)
+    assert "model_reason" not in result.recipe
     result.save(tmp_path / "model")
     loaded = ts.TextClustering.load(tmp_path / "model")
     assert (loaded.predict(TEXTS_IN, cache=False) == result.labels).all()

@@ -84,7 +84,7 @@ class Options:
     encoding: str | None = None
     algorithm: Any = "kmeans"
     clusters: str = "auto"
-    model: str = "wordllama"
+    model: str = "auto"
     embeddings: str | None = None
     no_cache: bool = False
     name_with: str | None = None
@@ -212,6 +212,8 @@ def _finish(
 
         topics = name_topics(result.topics, result.corpus.rows, model=options.name_with, server=OpenAIServer())
         result = replace(result, topics=tuple(topics))
+    if "model_reason" in result.recipe:  # the command is to give the same result on any machine
+        options = replace(options, model=str(result.source.model))
     result = replace(result, recipe={**result.recipe, "command": _command_line(sources, options)})
     outputs["table"].parent.mkdir(parents=True, exist_ok=True)
     if options.no_report:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -50,8 +52,19 @@ reading_options = options(
     click.option("--encoding", metavar="NAME", help="Character encoding of a text file, if it is not UTF-8."),
 )
 input_options = options(click.argument("source", metavar="FILE"), reading_options)
-model_option = click.option(
-    "--model", default="wordllama", show_default=True, metavar="NAME", help="See `textspectra models`."
+
+
+def _switch_downloads_off(context: click.Context, option: click.Parameter, chosen: bool) -> None:
+    if chosen:
+        os.environ["HF_HUB_OFFLINE"] = "1"
+
+
+offline_option = click.option(
+    "--offline", is_flag=True, expose_value=False, callback=_switch_downloads_off, help="Never download a model."
+)
+model_option = options(
+    click.option("--model", default="auto", show_default=True, metavar="NAME", help="See `textspectra models`."),
+    offline_option,
 )
 cache_option = click.option("--no-cache", is_flag=True, help="Neither read nor write the cache of embeddings.")
 model_options = options(
@@ -121,10 +134,35 @@ def stages(*, quiet: bool) -> Iterator[Stages]:
 
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
         bars = Progress(*columns, console=Console(stderr=True), transient=True)
-    with bars as shown:
+    with bars as shown, nullcontext() if quiet else _showing_log(shown):
         progress = Stages(shown)
         yield progress
         progress.finish()
+
+
+class _Shown(logging.Handler):
+    """Pass on what is logged to a function that prints it."""
+
+    def __init__(self, show: Callable[[str], None]) -> None:
+        super().__init__()
+        self._show = show
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message."""
+        self._show(record.getMessage())
+
+
+@contextmanager
+def _showing_log(bars: Progress | None) -> Iterator[None]:
+    """Show on standard error what the library logs: a download, or work that takes long."""
+    show = partial(click.echo, err=True) if bars is None else partial(bars.console.print, markup=False, highlight=False)
+    logger, handler = logging.getLogger("textspectra"), _Shown(show)
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 def read_input(source: str, text_column: str | None, encoding: str | None) -> TextTable:
@@ -145,9 +183,11 @@ def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[Any] |
     return read_embeddings(Path(embeddings))
 
 
-def embed_source(table: TextTable, model: str, embeddings: str | None, *, cache: bool, tell: Stages) -> EmbeddedTexts:
-    """Give the distinct texts of a table their vectors."""
-    from ..embedding import load_backend
+def embed_source(
+    table: TextTable, model: str, embeddings: str | None, *, cache: bool, tell: Stages
+) -> tuple[EmbeddedTexts, dict[str, str | None]]:
+    """Give the distinct texts of a table their vectors; return them with the model and why it was chosen."""
+    from ..embedding import chosen_backend
     from ..errors import UserError
     from ..texts.corpus import Corpus
     from ..texts.embedded import embed_corpus
@@ -157,8 +197,20 @@ def embed_source(table: TextTable, model: str, embeddings: str | None, *, cache:
         raise UserError(f"None of the {len(corpus.rows):,} texts holds anything but white space.")
     given = given_embeddings(embeddings, table)
     tell("embedding")
-    encoder = load_backend(model) if given is None else None
-    return embed_corpus(corpus, encoder, given, cache=cache, progress=lambda *step: tell("embedding", *step))
+    encoder, reason = chosen_backend(model, len(corpus.distinct)) if given is None else (None, "")
+    texts = embed_corpus(corpus, encoder, given, cache=cache, progress=lambda *step: tell("embedding", *step))
+    return texts, {"model": encoder.name if encoder else None, "model_reason": reason or None}
+
+
+def model_line(described: Mapping[str, Any]) -> str:
+    """Return a line that names the model and why it was chosen.
+
+    Examples
+    --------
+    >>> model_line({"model": "minilm", "model_reason": "chosen because there are few texts"})
+    'Model minilm, chosen because there are few texts.'
+    """
+    return f"Model {described['model']}, {described['model_reason']}."
 
 
 def check_folder(folder: Path) -> None:

@@ -6,7 +6,16 @@ from pathlib import Path
 
 import click
 
-from .common import cache_option, embed_source, input_options, model_option, output_options, read_input, stages
+from .common import (
+    cache_option,
+    embed_source,
+    input_options,
+    model_line,
+    model_option,
+    output_options,
+    read_input,
+    stages,
+)
 
 
 @click.command("embed")
@@ -30,8 +39,11 @@ def command(
     with stages(quiet=quiet) as tell:
         tell("reading")
         table = read_input(source, text_column, encoding)
-        X = embed_source(table, model, None, cache=not no_cache, tell=tell).vectors_of_rows()
+        texts, described = embed_source(table, model, None, cache=not no_cache, tell=tell)
+        X = texts.vectors_of_rows()
         tell("writing")
         write_embeddings(X, path, texts=table.texts(), overwrite=overwrite)
     if not quiet:
         click.echo(f"{X.shape[0]:,} embeddings of {X.shape[1]} dimensions in {path}")
+        if described["model_reason"]:
+            click.echo(model_line(described))

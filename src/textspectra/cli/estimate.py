@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import click
 
-from .common import embed_source, input_options, measuring_options, model_options, read_input, stages
+from .common import embed_source, input_options, measuring_options, model_line, model_options, read_input, stages
 from .summary import granularities
 
 
@@ -33,7 +33,7 @@ def command(
     with stages(quiet=quiet or as_json) as tell:
         tell("reading")
         table = read_input(source, text_column, encoding)
-        texts = embed_source(table, model, embeddings, cache=not no_cache, tell=tell)
+        texts, described = embed_source(table, model, embeddings, cache=not no_cache, tell=tell)
         tell("estimating")
         if len(texts.vectors) < 2:
             raise UserError(f"There are {len(texts.vectors)} different texts that the model knows; 2 are needed.")
@@ -46,10 +46,13 @@ def command(
         "method": estimate.method,
         "texts": len(texts.corpus.rows),
         "texts_used": int(texts.weights.sum()),
+        **described,
     }
     if as_json or quiet:
         click.echo(json.dumps(summary) if as_json else str(estimate.k))
         return
     click.echo(repr(estimate))
+    if described["model_reason"]:
+        click.echo(model_line(described))
     if len(estimate.suggestions) > 1:
         click.echo(granularities(summary["suggestions"]))

@@ -23,7 +23,7 @@ COMMANDS = {
     "apply": "Give a model the number of groups and the names that you set in its report.",
     "study": "Compare clusterings on labelled sets, as the paper does.",
     "models": "List the embedding models that can be used, and what each needs.",
-    "cache": "Show or clear the cache of embeddings.",
+    "cache": "Show or clear the cache of embeddings and converted models.",
     "demo": "Run `cluster` on the example that comes with the package.",
 }
 

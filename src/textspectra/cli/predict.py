@@ -6,7 +6,16 @@ from pathlib import Path
 
 import click
 
-from .common import cache_option, escape_option, given_embeddings, input_options, output_options, read_input, stages
+from .common import (
+    cache_option,
+    escape_option,
+    given_embeddings,
+    input_options,
+    offline_option,
+    output_options,
+    read_input,
+    stages,
+)
 
 
 @click.command("predict")
@@ -16,6 +25,7 @@ from .common import cache_option, escape_option, given_embeddings, input_options
 @click.option(
     "--embeddings", metavar="FILE_OR_COLUMN", help="Embeddings of the texts, where the model was made of such."
 )
+@offline_option
 @cache_option
 @escape_option
 @output_options

@@ -7,7 +7,7 @@ import math
 
 import click
 
-from .common import embed_source, input_options, measuring_options, model_options, read_input, stages
+from .common import embed_source, input_options, measuring_options, model_line, model_options, read_input, stages
 
 
 @click.command("score")
@@ -33,7 +33,7 @@ def command(
         table = read_input(source, text_column, encoding)
         found = column_values(table.table, labels)
         true = column_values(table.table, truth) if truth else None
-        texts = embed_source(table, model, embeddings, cache=not no_cache, tell=tell)
+        texts, described = embed_source(table, model, embeddings, cache=not no_cache, tell=tell)
         tell("scoring")
         keep = [row for row in np.flatnonzero(texts.rows_that_count) if found[row] not in (None, "")]
         if len(keep) < 2:
@@ -47,8 +47,10 @@ def command(
     left_out = len(found) - len(keep)
     if as_json:
         values = {name: None if math.isnan(value) else value for name, value in scores.items()}
-        click.echo(json.dumps({**values, "rows_left_out": left_out}))
+        click.echo(json.dumps({**values, "rows_left_out": left_out, **described}))
         return
+    if described["model_reason"] and not quiet:
+        click.echo(model_line(described))
     if left_out:
         click.echo(f"left out, without a label or a text that can be embedded: {left_out:,}")
     for name, value in scores.items():

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .common import model_line
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -36,6 +38,7 @@ def summarize(
         "blank_texts": totals.blank,
         "unknown_to_the_model": totals.unknown,
         "model": result.source.model,
+        "model_reason": result.recipe.get("model_reason"),
         "algorithm": result.algorithm,
         "k": result.n_clusters,
         **_estimate(result.k_estimate),
@@ -85,6 +88,8 @@ def print_summary(
         console.print(f"Cohesion Ratio {ratio:.2f}{counted}: {cohesion_in_words(ratio)}")
     if len(summary["k_suggestions"]) > 1:
         console.print(granularities(summary["k_suggestions"]))
+    if summary["model_reason"]:
+        console.print(model_line(summary), markup=False)
     for note in _notes(summary):
         console.print(note, style="yellow")
     console.print()

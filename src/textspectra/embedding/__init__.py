@@ -1,5 +1,6 @@
 """Texts into vectors: one file per back end, a registry that picks one by name, and the cache."""
 
+from .auto import chosen_backend, is_auto
 from .base import Backend
 from .cache import CacheSize, EmbeddingCache
 from .embed import embed_texts
@@ -15,7 +16,9 @@ __all__ = [
     "Model",
     "ModelInfo",
     "as_backend",
+    "chosen_backend",
     "embed_texts",
+    "is_auto",
     "known_models",
     "load_backend",
 ]

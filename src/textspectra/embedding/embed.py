@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
+from .auto import chosen_backend
 from .base import Backend, text_keys
 from .cache import CachedVectors, EmbeddingCache, Found
 from .encoder import EncoderBackend
-from .registry import DEFAULT_MODEL, Model, as_backend
+from .forecast import Forecast
+from .registry import DEFAULT_MODEL, Model
 
 STORE_TEXTS = 4096
 """Texts that are written to the cache together ..."""
@@ -42,14 +44,15 @@ def embed_texts(
     ----------
     texts : sequence of str
         The texts. An empty one is allowed; most models give it a row of zeros.
-    model : str, Backend, encoder or callable
-        Anything that :func:`as_backend` takes: a name, an object with ``encode(texts)``, or a function from
-        a list of texts to an array.
+    model : str, Backend, encoder or callable, default="auto"
+        "auto" is minilm for up to 50,000 distinct texts, and wordllama for more. Or anything that :func:`as_backend`
+        takes: a name, an object with ``encode(texts)``, or a function from a list of texts to an array.
     cache : EmbeddingCache or bool
         Where to keep the vectors: True for the user's own cache, False for none. The vectors of encoders and
         functions are not cached, because nothing tells whether they are still the same the next time.
     progress : callable, optional
-        Called as ``progress(done, total)`` while the work goes on; both count distinct texts.
+        Called as ``progress(done, total)`` while the work goes on; both count distinct texts. With it, the logger
+        ``textspectra`` also gets the time that is left, once, if it is more than half a minute.
 
     Returns
     -------
@@ -63,14 +66,14 @@ def embed_texts(
 
     Examples
     --------
-    >>> vectors = embed_texts(["good morning", "good evening", "good morning"], cache=False)
+    >>> vectors = embed_texts(["good morning", "good evening", "good morning"], "wordllama", cache=False)
     >>> vectors.shape
     (3, 256)
     >>> bool((vectors[0] == vectors[2]).all())
     True
     """
     distinct, codes = _distinct(texts)
-    backend = as_backend(model)
+    backend = chosen_backend(model, len(distinct)).backend
     if not distinct:
         return np.zeros((0, 0), np.float32)
     cache = EmbeddingCache() if cache is True else cache
@@ -104,22 +107,22 @@ class _Run:
         self._report()
 
     def embed_missing(self, stored: CachedVectors | None) -> None:
-        """Embed the missing texts, the longest first, and store each group as soon as it is done."""
-        # Texts of similar length need little padding, and a run that needs too much memory fails at the start.
+        """Embed the missing texts in batches of similar length, and store each group as soon as it is done."""
         missing = np.flatnonzero(~self.known)
         lengths = np.fromiter(map(len, self.texts), np.intp, len(self.texts))[missing]
         missing = missing[np.argsort(-lengths, kind="stable")]
         size = max(1, int(self.backend.batch_size))
         finished: list[Found] = []
         since = time.monotonic()
+        forecast = Forecast(self.backend.name)
         try:
-            for start in range(0, len(missing), size):
+            for start in _order(len(missing), size):
                 positions = missing[start : start + size]
                 batch = [self.texts[position] for position in positions]
                 vectors = _check_vectors(self.backend.embed(batch), batch, self.backend.name)
                 self._fill(positions, vectors)
                 finished.append((positions, vectors))
-                self._report()
+                self._report(forecast)
                 if len(finished) * size >= STORE_TEXTS or time.monotonic() - since > STORE_SECONDS:
                     self._store(stored, finished)
                     since = time.monotonic()
@@ -145,9 +148,12 @@ class _Run:
         self.result[self.first_rows[positions]] = vectors
         self.known[positions] = True
 
-    def _report(self) -> None:
+    def _report(self, forecast: Forecast | None = None) -> None:
         if self._progress is not None:
-            self._progress(int(self.known.sum()), len(self.known))
+            step = int(self.known.sum()), len(self.known)
+            self._progress(*step)
+            if forecast is not None:
+                forecast(*step)
 
     def spread(self) -> NDArray[np.float32]:
         """Copy vectors to the rows of repeated texts, in place: a second array would double the memory."""
@@ -157,6 +163,22 @@ class _Run:
             some = repeats[start : start + COPY_ROWS]
             self.result[some] = self.result[sources[some]]
         return self.result
+
+
+def _order(n_texts: int, size: int) -> list[int]:
+    """Return where batches of texts, sorted by length, start: the longest texts first, the others in random order.
+
+    So a run that needs too much memory fails at the start, and the speed of the next batches is that of the rest.
+
+    Examples
+    --------
+    >>> order = _order(10, 3)
+    >>> order[0], sorted(order)
+    (0, [0, 3, 6, 9])
+    """
+    starts = np.arange(0, n_texts, size)
+    np.random.default_rng(0).shuffle(starts[1:])
+    return starts.tolist()
 
 
 def _distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.intp]]:

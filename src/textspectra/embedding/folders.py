@@ -1,11 +1,13 @@
-"""Models in folders and on the Hugging Face hub: their kind and their version."""
+"""Models in folders and on the Hugging Face hub: their kind, their version, and the download."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,15 @@ MODEL_SUFFIXES = {".bin", ".json", ".model", ".safetensors", ".txt"}
 
 SAMPLE_BYTES = 2**20
 """Bytes at the start and at the end of a file that the fingerprint covers. Reading whole models takes minutes."""
+
+OFFLINE = "HF_HUB_OFFLINE"
+"""The environment variable with which the Hugging Face hub is switched off."""
+
+logger = logging.getLogger(__name__)
+
+
+class NotHereError(UserError):
+    """A hub model is not on this machine and cannot be downloaded."""
 
 
 def check_installed(module: str, *, extra: str) -> None:
@@ -104,8 +115,10 @@ def hub_folder(name: str, *, files: Sequence[str], last: str) -> Path | None:
     found = hub.try_to_load_from_cache(name, last)
     if isinstance(found, str):
         return Path(found).parent
-    if not set(files) <= check_on_hub(name):
+    sizes = check_on_hub(name)
+    if not set(files) <= set(sizes):
         return None
+    announce_download(name, sizes)
     try:
         hub.snapshot_download(name, allow_patterns=["*.json", *files], ignore_patterns=[last, "onnx/*", "openvino/*"])
         return Path(hub.hf_hub_download(name, last)).parent
@@ -113,14 +126,21 @@ def hub_folder(name: str, *, files: Sequence[str], last: str) -> Path | None:
         raise cannot_load(name, error) from error
 
 
-def check_on_hub(name: str) -> set[str]:
-    """Return the names of a model's files; raise an error at once if the hub has no such model or cannot be reached.
+def check_on_hub(name: str) -> dict[str, int]:
+    """Return the files of a model with their sizes; raise an error at once if the hub has no such model.
 
-    The loaders themselves retry for more than a minute, file by file.
+    The same holds if the hub cannot be reached or is switched off. The loaders themselves retry for more than a
+    minute, file by file.
     """
-    hub = require("huggingface_hub", extra="transformers")
+    hub = require("huggingface_hub", extra="minilm")
+    if is_offline():
+        raise NotHereError(
+            f"The model {name!r} is not on this machine, and downloads are switched off ({OFFLINE} or --offline). "
+            f"Switch them on, or download it elsewhere with `hf download {name} --local-dir FOLDER`, copy that folder "
+            "here and give its path as the model."
+        )
     try:
-        found = hub.HfApi().model_info(name, timeout=10)
+        found = hub.HfApi().model_info(name, timeout=10, files_metadata=True)
     except (hub.errors.RepositoryNotFoundError, hub.errors.HFValidationError) as error:
         raise UserError(
             f"{name!r} is neither a folder nor a public model on the Hugging Face hub. Check the spelling; for a "
@@ -128,13 +148,54 @@ def check_on_hub(name: str) -> set[str]:
         ) from error
     except Exception as error:  # the connection can fail in the ways of several HTTP libraries
         raise cannot_load(name, error) from error
-    return {file.rfilename for file in found.siblings or []}
+    return {file.rfilename: file.size or 0 for file in found.siblings or []}
 
 
-def cannot_load(name: str, error: Exception) -> UserError:
+def announce_download(name: str, sizes: Mapping[str, int]) -> None:
+    """Log that a model is about to be downloaded, and its size: that of its weights and of its configuration."""
+    wanted = {path: size for path, size in sizes.items() if Path(path).suffix in MODEL_SUFFIXES}
+    if any(path.endswith(".safetensors") for path in wanted):  # then the older format is left out
+        wanted = {path: size for path, size in wanted.items() if not path.endswith(".bin")}
+    total = sum(size for path, size in wanted.items() if not path.startswith(("onnx/", "openvino/")))
+    logger.info("Downloading %s from the Hugging Face hub (%s), which happens only once.", name, in_megabytes(total))
+
+
+def in_megabytes(size: int) -> str:
+    """Return a size in MB or GB.
+
+    Examples
+    --------
+    >>> in_megabytes(91_000_000), in_megabytes(1_340_000_000), in_megabytes(70_000)
+    ('91 MB', '1.3 GB', '0.1 MB')
+    """
+    if size >= 10**9:
+        return f"{size / 10**9:.1f} GB"
+    return f"{size / 10**6:.0f} MB" if size >= 10**6 else f"{size / 10**6:.1f} MB"
+
+
+def is_offline() -> bool:
+    """Return whether downloads are switched off; unlike the hub's own library, at the time of the call."""
+    return os.environ.get(OFFLINE, "").upper() in {"1", "ON", "TRUE", "YES"}
+
+
+@contextmanager
+def no_downloads(forbidden: bool) -> Iterator[None]:
+    """Switch downloads off for the time of a ``with`` statement, if they are forbidden."""
+    before = os.environ.get(OFFLINE)
+    if forbidden:
+        os.environ[OFFLINE] = "1"
+    try:
+        yield
+    finally:
+        if forbidden:
+            os.environ.pop(OFFLINE)
+            os.environ.update({OFFLINE: before} if before is not None else {})
+
+
+def cannot_load(name: str, error: Exception) -> NotHereError:
     """Return the error for a hub model that is not here and cannot be downloaded."""
     reason = str(error).strip().splitlines() or [type(error).__name__]
-    return UserError(
+    return NotHereError(
         f"The model {name!r} is not on this machine and could not be downloaded from the Hugging Face hub "
         f"({reason[0]}). Connect to the internet, or download it elsewhere with `hf download {name} --local-dir "
         "FOLDER`, copy that folder here and give its path as the model."

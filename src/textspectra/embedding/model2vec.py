@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..packages import require
-from .folders import cannot_load, check_installed, folder_fingerprint, hub_revision
+from .folders import announce_download, cannot_load, check_installed, check_on_hub, folder_fingerprint, hub_revision
 
 COMPLETE_FILE = "config.json"
 
@@ -37,6 +37,7 @@ class Model2VecBackend:
         self.settings: Mapping[str, Any] = version
 
     def _fetch(self) -> str | None:
+        announce_download(self._source, check_on_hub(self._source))
         try:
             self._model  # noqa: B018  loading downloads it
         except Exception as error:  # the connection can fail in the ways of several HTTP libraries

@@ -15,15 +15,30 @@ from typing import Any, Literal
 from ..errors import UserError
 from .base import Backend
 from .encoder import PREFIX, Encoder, EncoderBackend, encoder_by_name
-from .folders import hub_revision, is_model_folder, is_static_model
+from .folders import hub_revision, in_megabytes, is_model_folder, is_offline, is_static_model
 from .model2vec import COMPLETE_FILE as STATIC_FILE
 from .model2vec import Model2VecBackend
 from .openai import OpenAIBackend
 from .sentence_transformer import COMPLETE_FILE, HUB_MODELS, SentenceTransformerBackend, full_hub_name
-from .transformer import EXTRA, FLOAT32, MINILM, MINILM_LINE, PACKAGES, load_transformer, minilm
+from .transformer import (
+    EXTRA,
+    FLOAT32,
+    MINILM,
+    MINILM_LINE,
+    MINILM_MEGABYTES,
+    MINILM_ON_HUB,
+    PACKAGES,
+    load_transformer,
+)
 from .wordllama import WordLlamaBackend
 
-DEFAULT_MODEL = "wordllama"
+DEFAULT_MODEL = "auto"
+
+FEW_TEXTS = 50_000
+"""Distinct texts up to which ``auto`` is minilm, which gives better groups, rather than the faster wordllama."""
+
+INSTALL_FAST = 'pip install "textspectra[wordllama]"'
+INSTALL_GOOD = f'pip install "textspectra[{EXTRA}]" and {MINILM_LINE}'
 
 ENTRY_POINTS = "textspectra.embeddings"
 """The group in which other packages offer back ends: NAME -> callable(argument or None) -> Backend."""
@@ -33,7 +48,10 @@ STATIC_MODEL, STATIC_MEGABYTES = "minishlab/potion-base-8M", 30
 Model = str | Backend | Encoder | Callable[[list[str]], Any]
 """A name, a back end, an object with ``encode(texts)``, or a function from a list of texts to an array."""
 
-PLAIN: dict[str, Callable[[], Backend]] = {"wordllama": WordLlamaBackend, "minilm": minilm}
+PLAIN: dict[str, Callable[[], Backend]] = {
+    "wordllama": WordLlamaBackend,
+    "minilm": partial(load_transformer, "minilm"),
+}
 
 PREFIXED: dict[str, tuple[Callable[[str], Backend], str]] = {
     "model2vec": (Model2VecBackend, STATIC_MODEL),
@@ -65,7 +83,7 @@ class ModelInfo:
     Examples
     --------
     >>> known_models()[0].name
-    'wordllama'
+    'auto'
     """
 
     name: str
@@ -76,7 +94,7 @@ class ModelInfo:
 
 
 def as_backend(model: Model) -> Backend:
-    """Return the back end for anything that ``model=`` takes.
+    """Return the back end for anything that ``model=`` takes, but ``"auto"``.
 
     Parameters
     ----------
@@ -101,7 +119,7 @@ def as_backend(model: Model) -> Backend:
     return model if isinstance(model, Backend) and not isinstance(model, type) else EncoderBackend(model)
 
 
-def load_backend(name: str = DEFAULT_MODEL) -> Backend:
+def load_backend(name: str) -> Backend:
     """Return the back end of that name.
 
     Parameters
@@ -111,8 +129,9 @@ def load_backend(name: str = DEFAULT_MODEL) -> Backend:
         sentence-transformers on the Hugging Face hub (``owner/name``, or only ``name`` for well-known ones), or a
         folder with a model of sentence-transformers or model2vec. Models with the architecture of BERT or
         XLM-RoBERTa run without PyTorch and with int8 weights; ``float32:NAME`` is the same model with float32 weights,
-        and ``sentence-transformers:NAME`` runs any model with PyTorch. Other packages add names through the
-        entry-point group ``textspectra.embeddings``, chosen as ``NAME`` or ``NAME:ARGUMENT``.
+        and ``sentence-transformers:NAME`` runs any model with PyTorch. int8 vectors are the same twice on one machine,
+        and up to rounding on a machine with another kind of processor; float32 avoids the difference. Other packages
+        add names through the entry-point group ``textspectra.embeddings``, chosen as ``NAME`` or ``NAME:ARGUMENT``.
 
     Raises
     ------
@@ -155,17 +174,25 @@ def known_models() -> list[ModelInfo]:
 
     Examples
     --------
-    >>> [model.name for model in known_models()][:2]
-    ['wordllama', 'minilm']
+    >>> [model.name for model in known_models()][:3]
+    ['auto', 'minilm', 'wordllama']
     """
     torch = _missing("transformers", "sentence_transformers")
     light = torch and _missing(EXTRA, *PACKAGES)
     static = _missing("model2vec", "model2vec")
     openai = _missing("openai", "openai") or ("" if _has_openai_server() else "the key OPENAI_API_KEY")
+    good = _info(
+        "minilm",
+        "all-MiniLM-L6-v2, a small transformer for English",
+        384,
+        light or _minilm_weights(),
+        download=None if light or find_spec(MINILM) else (MINILM_ON_HUB, COMPLETE_FILE, MINILM_MEGABYTES),
+    )
+    fast = _info("wordllama", "token vectors, fast, offline", 256, _missing("wordllama", "wordllama"))
     return [
-        _info("wordllama", "token vectors, fast, offline; the default", 256, _missing("wordllama", "wordllama")),
-        _info("minilm", "all-MiniLM-L6-v2, a small transformer for English, offline", 384,
-              light or ("" if find_spec(MINILM) else MINILM_LINE)),
+        _auto_info(good, fast),
+        good,
+        fast,
         *(_info(known.hub_name, "from the Hugging Face hub" + (", with its prompt" if known.prompt else ""),
                 known.dimension, torch if known.needs_torch else light,
                 download=(known.hub_name, COMPLETE_FILE, known.megabytes))
@@ -185,9 +212,27 @@ def _info(
     if download:
         hub_name, file, megabytes = download
         if hub_revision(hub_name, file=file) is None:
-            size = f"{megabytes / 1000:.1f} GB" if megabytes >= 1000 else f"{megabytes} MB"
-            return ModelInfo(name, summary, dimension, "download", size)
+            if is_offline():
+                return ModelInfo(name, summary, dimension, "missing", "a download, and HF_HUB_OFFLINE is set")
+            return ModelInfo(name, summary, dimension, "download", in_megabytes(megabytes * 10**6))
     return ModelInfo(name, summary, dimension, "ready", "")
+
+
+def _auto_info(good: ModelInfo, fast: ModelInfo) -> ModelInfo:
+    """Describe what ``auto`` chooses here."""
+    if good.status == fast.status == "missing":
+        return ModelInfo(DEFAULT_MODEL, "the default", None, "missing", INSTALL_GOOD)
+    if "missing" in (good.status, fast.status):
+        only = fast if good.status == "missing" else good
+        return ModelInfo(DEFAULT_MODEL, f"the default; here always {only.name}", None, only.status, only.needs)
+    summary = f"the default; here {good.name} for up to {FEW_TEXTS:,} distinct texts, {fast.name} for more"
+    return ModelInfo(DEFAULT_MODEL, summary, None, good.status, good.needs)
+
+
+def _minilm_weights() -> str:
+    """Return the line that installs the weights of minilm, or nothing if they are here or can be downloaded."""
+    here = find_spec(MINILM) or not is_offline() or hub_revision(MINILM_ON_HUB, file=COMPLETE_FILE)
+    return "" if here else MINILM_LINE
 
 
 def _missing(extra: str, *modules: str) -> str:
@@ -218,6 +263,8 @@ def _load_plugin(plugin: EntryPoint, argument: str | None) -> Backend:
 
 
 def _unknown(name: str) -> UserError:
+    if name.lower() == DEFAULT_MODEL:
+        return UserError(f"{DEFAULT_MODEL} is chosen by the number of texts; give the name of a model here.")
     folder = Path(name).expanduser()
     if name and folder.is_dir():
         return UserError(f"The folder {name} holds no model: it has neither modules.json nor config.json.")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from ..packages import require
-from .folders import cannot_load, check_installed, check_on_hub, folder_fingerprint, hub_revision
+from .folders import announce_download, cannot_load, check_installed, check_on_hub, folder_fingerprint, hub_revision
 
 COMPLETE_FILE = "modules.json"
 """Without this file, a model that another program has downloaded would silently get mean pooling."""
@@ -106,14 +106,15 @@ class SentenceTransformerBackend:
             self.name = name or f"sentence-transformers:{self._source}"
             version: dict[str, str | None] = {"fingerprint": folder_fingerprint(folder)}
         else:
-            self.name = self._source = full_hub_name(source) or source
+            self._source = full_hub_name(source) or source
+            self.name = name or self._source
             revision = hub_revision(self._source, file=COMPLETE_FILE)
             self._local = revision is not None
             version = {"revision": revision or self._fetch()}
         self.settings: Mapping[str, Any] = {"prompt": self._prompt, **version}
 
     def _fetch(self) -> str | None:
-        check_on_hub(self._source)
+        announce_download(self._source, check_on_hub(self._source))
         try:
             self._model  # noqa: B018  loading downloads it
         except OSError as error:

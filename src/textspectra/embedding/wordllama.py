@@ -1,4 +1,4 @@
-"""The default back end: WordLlama's table of token vectors, fast on any processor and offline."""
+"""The fast back end: WordLlama's table of token vectors, fast on any processor and offline."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..embedding import DEFAULT_MODEL, Backend, EmbeddingCache, as_backend
+from ..embedding import DEFAULT_MODEL, Backend, EmbeddingCache, chosen_backend
 from ..errors import UserError
 from ..estimators import AutoAgglomerative, AutoKMeans
 from ..validation import RandomState
@@ -53,9 +53,10 @@ def cluster_texts(
         of texts. None and missing values count as blank.
     text_column : str, optional
         The column of a data frame that holds the texts. It is found by the rules of the command line otherwise.
-    model : str, Backend, object with ``encode``, or callable, default="wordllama"
+    model : str, Backend, object with ``encode``, or callable, default="auto"
         What embeds the texts: a name (``textspectra models`` lists them), an encoder such as a SentenceTransformer,
-        or a function from a list of texts to an array.
+        or a function from a list of texts to an array. "auto" is minilm for up to 50,000 distinct texts, and wordllama
+        for more; the result's `recipe` says which and why.
     embeddings : array-like of shape (n, d), optional
         Used instead of a model: one row per text.
     algorithm : {"kmeans", "hac"}, default="kmeans"
@@ -63,7 +64,8 @@ def cluster_texts(
     n_clusters : "auto" or int, default="auto"
         An int overrules the estimate.
     random_state : int, RandomState, Generator or None, default=0
-        The seed. The same int gives the same result.
+        The seed. The same int gives the same result on the same machine. The int8 vectors of minilm differ by
+        rounding between kinds of processors; ``model="float32:minilm"`` avoids that.
     cache : bool or EmbeddingCache, default=True
         Whether embeddings are kept on disk for the next time.
     progress : callable, optional
@@ -86,7 +88,7 @@ def cluster_texts(
     corpus = Corpus.from_texts(texts, text_column)
     if not corpus.distinct:
         raise UserError(f"None of the {len(corpus.rows):,} texts holds anything but white space.")
-    encoder = as_backend(model) if embeddings is None else None
+    encoder, reason = chosen_backend(model, len(corpus.distinct)) if embeddings is None else (None, "")
     tell("embedding", 0, len(corpus.distinct))
     embedded = embed_corpus(corpus, encoder, embeddings, cache=cache, progress=lambda *step: tell("embedding", *step))
     tell("grouping", 0, 1)
@@ -99,7 +101,7 @@ def cluster_texts(
         leaves=getattr(fitted, "leaves_", None),
         totals=_totals(embedded),
         encoder=encoder,
-        recipe=recipe_of(encoder, algorithm, n_clusters, random_state),
+        recipe=recipe_of(encoder, reason, algorithm, n_clusters, random_state),
         frame=texts if library_of(texts) else None,
     )
     tell("describing", 1, 1)
@@ -170,11 +172,12 @@ def _totals(texts: EmbeddedTexts) -> Totals:
 
 
 def recipe_of(
-    encoder: Backend | None, algorithm: str, n_clusters: int | str, random_state: RandomState
+    encoder: Backend | None, reason: str, algorithm: str, n_clusters: int | str, random_state: RandomState
 ) -> dict[str, str]:
-    """Return how a result is made: the call, the seed, the date."""
+    """Return how a result is made: the call, why the model was chosen (if it was "auto"), the seed, the date."""
     seed = str(random_state) if isinstance(random_state, int | np.integer) else "not fixed"
     vectors = "embeddings=X" if encoder is None else f"model={encoder.name!r}"
     options = f"algorithm={algorithm!r}, n_clusters={n_clusters!r}, random_state={seed}"
     call = f"textspectra.cluster_texts(texts, {vectors}, {options})"
-    return {"command": call, "seed": seed, "date": datetime.now(UTC).date().isoformat()}
+    chosen = {"model_reason": reason} if reason else {}
+    return {"command": call, **chosen, "seed": seed, "date": datetime.now(UTC).date().isoformat()}

@@ -58,7 +58,7 @@ class TextClustering(ClusteredTexts):
     hierarchy : Hierarchy or None
         The merge tree of "hac", or the one of :meth:`with_hierarchy`.
     recipe : dict
-        How the result was made: the command or call, the seed, the date.
+        How the result was made: the command or call, the seed, the date, and `model_reason` if the model was "auto".
     encoder : Backend or None
         The model, if it is in memory.
     known_embeddings : ndarray or None

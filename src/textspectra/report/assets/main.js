@@ -20,8 +20,9 @@ function answer({ about, base }) {
   element("range").textContent = about.range;
   element("worth").textContent = about.worth;
   element("notes").replaceChildren(...notes(about).map((note) => make("li", {}, note)));
-  const { command, ...recipe } = about.recipe;
-  const facts = { model: about.model, algorithm: { kmeans: "K-Means", hac: "Ward (HAC)" }[about.algorithm], ...recipe };
+  const { command, model_reason, ...recipe } = about.recipe;
+  const model = model_reason ? `${about.model}, ${model_reason}` : about.model;
+  const facts = { model, algorithm: { kmeans: "K-Means", hac: "Ward (HAC)" }[about.algorithm], ...recipe };
   element("facts").replaceChildren(
     ...Object.entries(facts).map(([name, value]) =>
       make("div", {}, make("dt", {}, name), make("dd", {}, String(value)))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ...arrays.rows import cosines_to_centers, scaled_rows
 from ...atomic import replacing_file
 from ...embedding import Backend, load_backend
+from ...embedding.folders import no_downloads
 from ...errors import NoRowsError, UserError
 from ...io import TextTable, cluster_columns, column_values, list_column, name_parts, read_table, write_labelled
 from ...io.source import open_file
@@ -43,6 +44,7 @@ class Job:
     """What a run does to every file, and the folder where it keeps what is finished.
 
     `settings` are those of the model, as JSON; a worker that has another model under the same name must not go on.
+    `offline` forbids workers to download the model.
     """
 
     work: Path
@@ -50,6 +52,7 @@ class Job:
     encoding: str | None
     model: str
     settings: str
+    offline: bool
     embeddings: str | None
     cache: bool
     truth: str | None
@@ -81,9 +84,10 @@ class Embedded(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _encoder(name: str, settings: str) -> Backend:
+def _encoder(name: str, settings: str, offline: bool) -> Backend:
     # Loading a model takes longer than most files do, so a worker does it once.
-    encoder = load_backend(name)
+    with no_downloads(offline):
+        encoder = load_backend(name)
     if settings_of(encoder) != settings:
         raise UserError(f"The model {name} on a worker is not the one of the process that started the run.")
     return encoder
@@ -113,7 +117,7 @@ def _embed(job: Job, file: File) -> Embedded:
         table = _read(job, file)
         corpus = Corpus.from_texts(table.texts())
         given = None if job.embeddings is None else list_column(table.table, job.embeddings)
-        encoder = None if given is not None else _encoder(job.model, job.settings)
+        encoder = None if given is not None else _encoder(job.model, job.settings, job.offline)
         texts = embed_corpus(corpus, encoder, given, cache=job.cache)
         vectors = np.asarray(texts.vectors, np.float32)
         # A row that cannot be used is reported here, where its file is known.

@@ -18,7 +18,10 @@ from numpy.typing import NDArray
 
 from ... import __version__
 from ...atomic import move_folder
-from ...embedding import DEFAULT_MODEL, load_backend
+from ...embedding import DEFAULT_MODEL, Backend, chosen_backend, is_auto
+from ...embedding.folders import is_offline
+from ...embedding.forecast import Forecast
+from ...embedding.registry import FEW_TEXTS
 from ...errors import NoRowsError, UserError
 from ...estimators import AutoAgglomerative, AutoKMeans
 from ...io import read_table
@@ -99,16 +102,18 @@ def cluster_files(
     text_column = _text_column(given, text_column, encoding)
     if Path(model).is_dir():  # relative to this process, not to a worker
         model = str(Path(model).absolute())
-    encoder = None if embeddings else load_backend(model)
+    n_texts = count_distinct(given, text_column, encoding) if is_auto(model) and not embeddings else 0
+    encoder, reason = (None, "") if embeddings else chosen_backend(model, n_texts)
+    model = encoder.name if encoder and reason else model
     work = folder.with_name(f".{folder.name}-work").absolute()
     settings = settings_of(encoder) if encoder else ""
-    job = Job(work, text_column, encoding, model, settings, embeddings, cache, truth, spreadsheet_safe)
+    job = Job(work, text_column, encoding, model, settings, is_offline(), embeddings, cache, truth, spreadsheet_safe)
     job.tables.mkdir(parents=True, exist_ok=True)
     every = [File.at(number, name) for number, name in enumerate(given)]
     reused = sum(job.embedded("done.json", file).exists() for file in every)
     with Workers.at(scheduler) as workers:
         tasks = [(job, file) for file in every]
-        embedded = workers.each(embed_partition, tasks, lambda *done: tell("embedding", *done))
+        embedded = workers.each(embed_partition, tasks, _telling(tell, encoder))
         found = {file: one for file, one in zip(every, embedded, strict=True) if one.rows}
         _check_same_length(found)
         tell("grouping", 0, 1)
@@ -123,7 +128,7 @@ def cluster_files(
             leaves=getattr(fitted, "leaves_", None) if len(rows) == len(labels) else None,
             totals=texts.totals,
             encoder=encoder,
-            recipe=recipe_of(encoder, algorithm, n_clusters, seed),
+            recipe=recipe_of(encoder, reason, algorithm, n_clusters, seed),
         )
         result = refine(result, classes) if refine else result
         _write(job, found, result, workers, tell)
@@ -159,6 +164,30 @@ def _text_column(files: Sequence[str], text_column: str | None, encoding: str | 
         with suppress(NoRowsError):
             return read_table(name, text_column=text_column, encoding=encoding).text_column
     raise NoRowsError("None of the files has any rows.")
+
+
+def count_distinct(files: Sequence[str], text_column: str, encoding: str | None, enough: int = FEW_TEXTS) -> int:
+    """Return how many distinct texts the files have; files are read only until there are more than `enough`."""
+    distinct: set[str] = set()
+    for name in files:
+        with suppress(NoRowsError):
+            table = read_table(name, text_column=text_column, encoding=encoding)
+            distinct.update(Corpus.from_texts(table.texts()).distinct)
+        if len(distinct) > enough:
+            break
+    return len(distinct)
+
+
+def _telling(tell: Progress, encoder: Backend | None) -> Callable[[int, int], None]:
+    """Return the function that is called with the number of embedded files and of all files."""
+    forecast = None if encoder is None else Forecast(encoder.name)
+
+    def report(done: int, total: int) -> None:
+        tell("embedding", done, total)
+        if forecast is not None:
+            forecast(done, total)
+
+    return report
 
 
 def _check_same_length(found: Mapping[File, Embedded]) -> None:
