@@ -2,7 +2,13 @@
 
 import pytest
 
+from textspectra.topics import words
+from textspectra.topics.segment import segmenter
 from textspectra.topics.words import count_terms
+
+
+def terms_of(text):
+    return {term for counts in count_terms([text]).values() for term in counts.texts}
 
 
 @pytest.mark.parametrize(
@@ -24,5 +30,39 @@ from textspectra.topics.words import count_terms
         ("a" * 5000, set()),
     ],
 )
-def test_terms(text, terms):
-    assert {term for counts in count_terms([text]).values() for term in counts.texts} == terms
+def test_terms(text, terms, monkeypatch):
+    monkeypatch.setattr(words, "segmenter", lambda language: None)
+    assert terms_of(text) == terms
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("我的订单什么时候发货", {"订单", "发货"}),
+        ("iPhone手机: 信用卡被拒绝了", {"iphone", "手机", "信用卡", "拒绝"}),
+        ("好吗", {"好"}),
+        ("请求退款" * 200, {"请求", "退款"}),
+    ],
+)
+def test_chinese_terms_are_words(text, terms):
+    pytest.importorskip("rjieba", reason="needs the extra cjk")
+    assert terms_of(text) == terms
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("iPhoneの返金はまだですか", {"iphone", "返金"}),
+        ("クレジットカードの請求書を忘れました", {"クレジットカード", "請求書", "忘れる"}),
+        ("お問い合わせの返信が来ません", {"問い合わせ", "返信", "来る"}),
+        ("ありがとう", {"ありがとう"}),
+    ],
+)
+def test_japanese_terms_are_words(text, terms):
+    if segmenter("Japanese") is None:
+        pytest.skip("needs the extra cjk")
+    assert terms_of(text) == terms
+
+
+def test_a_thai_text_is_read_in_pairs_beside_segmenters():
+    assert terms_of("คืนเงิน") == {"คืน", "นเ", "เงิ", "งิน"}
