@@ -1,6 +1,8 @@
 """Words and phrases of texts in any script."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from textspectra.topics import words
 from textspectra.topics.segment import segmenter
@@ -45,7 +47,8 @@ def test_terms(text, terms, monkeypatch):
     ],
 )
 def test_chinese_terms_are_words(text, terms):
-    pytest.importorskip("rjieba", reason="needs the extra cjk")
+    if segmenter("Chinese") is None:
+        pytest.skip("needs the extra cjk")
     assert terms_of(text) == terms
 
 
@@ -64,5 +67,12 @@ def test_japanese_terms_are_words(text, terms):
     assert terms_of(text) == terms
 
 
-def test_a_thai_text_is_read_in_pairs_beside_segmenters():
+def test_texts_without_chinese_or_japanese_load_no_segmenter(monkeypatch):
+    monkeypatch.setattr(words, "segmenter", lambda language: pytest.fail(f"{language} was loaded"))
     assert terms_of("คืนเงิน") == {"คืน", "นเ", "เงิ", "งิน"}
+    assert terms_of("パスワード reset café 환불") == {"パスワード", "reset", "café", "환불", "reset café", "café 환불"}
+
+
+@given(st.text(st.sampled_from("退款的什卡返金はまだカーคื\u3005\U00020000a1 。\n\u0301"), max_size=1200))
+def test_any_mixture_of_scripts_is_read(text):
+    assert all(term.strip() == term and term for term in terms_of(text))

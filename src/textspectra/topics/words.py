@@ -172,7 +172,7 @@ def _phrases(text: str) -> list[list[str]]:
 def _with_spaces(text: str) -> str:
     """Put each word of a script without spaces on a line of its own; without a segmenter, each pair of characters."""
     is_chinese = not _IS_KANA.search(text)
-    segment = segmenter("Chinese" if is_chinese else "Japanese")
+    segment = segmenter("Chinese" if is_chinese else "Japanese") if _IN_SENTENCE.search(text) else None
     if segment is None and is_chinese:
         text = text.translate(dict.fromkeys(map(ord, CHINESE_FUNCTION_CHARACTERS), "\n"))
 
