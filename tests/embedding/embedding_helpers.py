@@ -8,6 +8,8 @@ import numpy as np
 
 WORDS = ["[UNK]", "[PAD]", "[CLS]", "[SEP]", "[MASK]", "red", "green", "blue", "cat", "dog", "Instruct", "Query"]
 
+PIECES = ["▁", "赤い", "猫", "▁كلب", "▁кот", "▁Katze", "s", "い"]
+
 
 class CountingBackend:
     name = "counting"
@@ -93,6 +95,26 @@ def write_checkpoint(folder, kind="bert", *, pooling="mean", normalized=True, pr
     }
     for name, content in written.items():
         (folder / name).write_text(json.dumps(content))
+    return folder
+
+
+def use_unigram_tokenizer(folder):
+    """Replace the tokenizer of a checkpoint by one like that of XLM-RoBERTa, with pieces in several scripts."""
+    import tokenizers
+
+    special = {"cls_token": "<s>", "pad_token": "<pad>", "sep_token": "</s>", "unk_token": "<unk>"}
+    pieces = [*special.values(), *PIECES]
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.Unigram([(piece, -float(number)) for number, piece in enumerate(pieces)], unk_id=3)
+    )
+    tokenizer.normalizer = tokenizers.normalizers.NFKC()
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 30, **special}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     return folder
 
 

@@ -11,6 +11,7 @@ import pytest
 from embedding_helpers import WORDS, write_checkpoint
 
 from textspectra.embedding import Backend, embed_texts, known_models, load_backend
+from textspectra.embedding.languages import knows_only_english
 from textspectra.embedding.registry import STATIC_MODEL
 from textspectra.embedding.sentence_transformer import HUB_MODELS
 from textspectra.errors import UserError
@@ -183,11 +184,26 @@ def test_known_models_have_the_prompts_of_their_model_cards():
     assert prompts["BAAI/bge-small-en-v1.5"] is None
 
 
+def test_the_multilingual_preset_is_listed_in_place_of_its_long_name():
+    listed = {model.name: model for model in known_models()}
+    assert listed["multilingual"].summary.startswith("paraphrase-multilingual-MiniLM-L12-v2, ")
+    assert "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2" not in listed
+
+
+def test_each_known_model_is_english_or_multilingual():
+    english = {model.name.rpartition("/")[2] for model in known_models() if knows_only_english(model.name)}
+    assert english == {
+        "wordllama", "minilm", "all-mpnet-base-v2", "bge-small-en-v1.5", "gte-small", "e5-small-v2", "e5-base-v2",
+        "e5-large-v2", "potion-base-8M",
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("wordlama", r"no model 'wordlama'. Did you mean wordllama\? `textspectra models` lists all"),
         ("MiniLN", r"Did you mean minilm\?"),
+        ("multi-lingual", "Did you mean multilingual or "),
         ("qwen3-embedding-8", "Did you mean Qwen3-Embedding-8B"),
         ("zzzzqqqq", "^There is no model 'zzzzqqqq'. `textspectra models` lists all.$"),
         ("", "There is no model ''"),

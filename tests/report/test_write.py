@@ -1,6 +1,7 @@
 """The file of the report: written whole or not at all, from any result."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from textspectra.errors import UserError
     ],
 )
 def test_reports_of_next_to_nothing(texts, vectors, k, tmp_path):
-    result = ts.cluster_texts(texts, embeddings=vectors, n_clusters=k)
+    result = replace(ts.cluster_texts(texts, embeddings=vectors, n_clusters=k), notes=("a note",))
     path = tmp_path / "report.html"
     with quick_map():
         ts.write_report(result, str(path))
@@ -29,6 +30,7 @@ def test_reports_of_next_to_nothing(texts, vectors, k, tmp_path):
     assert meta["base"]["k"] == k == len(meta["base"]["nodes"])
     assert set(found) == set(texts)
     assert meta["about"]["texts"] == len(texts)
+    assert meta["about"]["notes"] == ["a note"]
     assert meta["about"]["grouped"] == int((result.labels >= 0).sum())
 
 

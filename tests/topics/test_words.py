@@ -1,8 +1,16 @@
 """Words and phrases of texts in any script."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from textspectra.topics import words
+from textspectra.topics.segment import segmenter
 from textspectra.topics.words import count_terms
+
+
+def terms_of(text):
+    return {term for counts in count_terms([text]).values() for term in counts.texts}
 
 
 @pytest.mark.parametrize(
@@ -24,5 +32,47 @@ from textspectra.topics.words import count_terms
         ("a" * 5000, set()),
     ],
 )
-def test_terms(text, terms):
-    assert {term for counts in count_terms([text]).values() for term in counts.texts} == terms
+def test_terms(text, terms, monkeypatch):
+    monkeypatch.setattr(words, "segmenter", lambda language: None)
+    assert terms_of(text) == terms
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("我的订单什么时候发货", {"订单", "发货"}),
+        ("iPhone手机: 信用卡被拒绝了", {"iphone", "手机", "信用卡", "拒绝"}),
+        ("好吗", {"好"}),
+        ("请求退款" * 200, {"请求", "退款"}),
+    ],
+)
+def test_chinese_terms_are_words(text, terms):
+    if segmenter("Chinese") is None:
+        pytest.skip("needs the extra cjk")
+    assert terms_of(text) == terms
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("iPhoneの返金はまだですか", {"iphone", "返金"}),
+        ("クレジットカードの請求書を忘れました", {"クレジットカード", "請求書", "忘れる"}),
+        ("お問い合わせの返信が来ません", {"問い合わせ", "返信", "来る"}),
+        ("ありがとう", {"ありがとう"}),
+    ],
+)
+def test_japanese_terms_are_words(text, terms):
+    if segmenter("Japanese") is None:
+        pytest.skip("needs the extra cjk")
+    assert terms_of(text) == terms
+
+
+def test_texts_without_chinese_or_japanese_load_no_segmenter(monkeypatch):
+    monkeypatch.setattr(words, "segmenter", lambda language: pytest.fail(f"{language} was loaded"))
+    assert terms_of("คืนเงิน") == {"คืน", "นเ", "เงิ", "งิน"}
+    assert terms_of("パスワード reset café 환불") == {"パスワード", "reset", "café", "환불", "reset café", "café 환불"}
+
+
+@given(st.text(st.sampled_from("退款的什卡返金はまだカーคื\u3005\U00020000a1 。\n\u0301"), max_size=1200))
+def test_any_mixture_of_scripts_is_read(text):
+    assert all(term.strip() == term and term for term in terms_of(text))

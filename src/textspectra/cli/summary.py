@@ -56,6 +56,7 @@ def summarize(
             }
             for topic in sorted(result.topics, key=lambda topic: -topic.size)
         ],
+        "notes": list(result.notes),
         "outputs": {name: str(path) for name, path in outputs.items()},
         "seconds": {stage: round(value, 3) for stage, value in seconds.items()},
     }
@@ -91,7 +92,7 @@ def print_summary(
     if summary["model_reason"]:
         console.print(model_line(summary), markup=False)
     for note in _notes(summary):
-        console.print(note, style="yellow")
+        console.print(note, style="yellow", markup=False)
     console.print()
     console.print(_table(summary["clusters"][:shown_groups]))
     hidden = len(summary["clusters"]) - shown_groups
@@ -138,7 +139,7 @@ def count_of(number: int, what: str) -> str:
 def _notes(summary: Mapping[str, Any]) -> list[str]:
     from ..report.sentences import LOOSE, doubt_about_k
 
-    notes = []
+    notes = list(summary["notes"])
     if summary["blank_texts"]:
         notes.append(f"{count_of(summary['blank_texts'], 'blank text')} without a group; their cluster is empty.")
     if summary["unknown_to_the_model"]:

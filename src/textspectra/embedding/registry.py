@@ -19,7 +19,7 @@ from .folders import hub_revision, in_megabytes, is_model_folder, is_offline, is
 from .model2vec import COMPLETE_FILE as STATIC_FILE
 from .model2vec import Model2VecBackend
 from .openai import OpenAIBackend
-from .sentence_transformer import COMPLETE_FILE, HUB_MODELS, SentenceTransformerBackend, full_hub_name
+from .sentence_transformer import COMPLETE_FILE, HUB_MODELS, HubModel, SentenceTransformerBackend, full_hub_name
 from .transformer import (
     EXTRA,
     FLOAT32,
@@ -193,8 +193,7 @@ def known_models() -> list[ModelInfo]:
         _auto_info(good, fast),
         good,
         fast,
-        *(_info(known.hub_name, "from the Hugging Face hub" + (", with its prompt" if known.prompt else ""),
-                known.dimension, torch if known.needs_torch else light,
+        *(_info(known.preset or known.hub_name, _summary(known), known.dimension, torch if known.needs_torch else light,
                 download=(known.hub_name, COMPLETE_FILE, known.megabytes))
           for known in HUB_MODELS),
         _info(f"model2vec:{STATIC_MODEL}", "token vectors, or any other model of model2vec", 256, static,
@@ -202,6 +201,12 @@ def known_models() -> list[ModelInfo]:
         _info("openai:text-embedding-3-small", "or any other model of an OpenAI-compatible server", 1536, openai),
         *(_info(name, f"from the package {_package(plugin)}", None, "") for name, plugin in sorted(_plugins().items())),
     ]  # fmt: skip
+
+
+def _summary(known: HubModel) -> str:
+    if known.preset:
+        return f"{known.hub_name.partition('/')[2]}, a small transformer for 50 languages, from the Hugging Face hub"
+    return "from the Hugging Face hub" + (", with its prompt" if known.prompt else "")
 
 
 def _info(
@@ -270,7 +275,8 @@ def _unknown(name: str) -> UserError:
         return UserError(f"The folder {name} holds no model: it has neither modules.json nor config.json.")
     if "/" in name or "\\" in name:
         return UserError(f"There is no folder {name} here, and it is not a possible name on the Hugging Face hub.")
-    names = [*PLAIN, *PREFIXED, *_plugins(), *(known.hub_name.partition("/")[2] for known in HUB_MODELS)]
+    hub_names = [known.preset or known.hub_name.partition("/")[2] for known in HUB_MODELS]
+    names = [*PLAIN, *PREFIXED, *_plugins(), *hub_names]
     by_lower = {known.lower(): known for known in names}
     near = [by_lower[match] for match in difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""

@@ -33,11 +33,16 @@ class HubModel:
     megabytes: int
     prompt: str | None = None
     needs_torch: bool = False
+    preset: str | None = None
 
+
+# It learned to give a sentence and its translations into 50 languages the same vector, so groups follow topics.
+# multilingual-e5-small, of the same size, learned to find answers to questions, and needs a prompt.
+MULTILINGUAL = HubModel("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", 384, 471, preset="multilingual")
 
 HUB_MODELS = (
+    MULTILINGUAL,
     HubModel("sentence-transformers/all-mpnet-base-v2", 768, 438, needs_torch=True),
-    HubModel("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", 384, 471),
     HubModel("BAAI/bge-small-en-v1.5", 384, 133),
     HubModel("thenlper/gte-small", 384, 67),
     HubModel("intfloat/e5-small-v2", 384, 133, "query: "),
@@ -66,9 +71,9 @@ OWNERS = {
 
 
 def find_hub_model(name: str) -> HubModel | None:
-    """Return the known model of a hub name, of its last part, or of a folder with that name."""
+    """Return the known model of a preset, of a hub name or its last part, or of a folder with that name."""
     last = Path(name).name.lower()
-    return next((model for model in HUB_MODELS if model.hub_name.lower().endswith("/" + last)), None)
+    return next((one for one in HUB_MODELS if last == one.preset or one.hub_name.lower().endswith("/" + last)), None)
 
 
 def full_hub_name(name: str) -> str | None:

@@ -159,6 +159,7 @@ def _about(result: TextClustering, shown: Shown, cut_at: int | None) -> dict[str
         "algorithm": result.algorithm,
         "range": estimate_in_words(result.k_estimate),
         "worth": worth_in_words(result.cohesion),
+        "notes": result.notes,
         "loose": LOOSE,
         "recipe": result.recipe,
         "fingerprint": fingerprint(result.corpus),

@@ -38,6 +38,7 @@ class ClusteredTexts:
     source: EmbeddingSource
     hierarchy: Hierarchy | None = None
     recipe: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     encoder: Backend | None = None
     known_embeddings: NDArray[Any] | None = None
     frame: Any = None

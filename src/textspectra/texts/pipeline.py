@@ -17,6 +17,7 @@ from .corpus import Corpus, Totals
 from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
 from .frames import library_of
 from .hierarchy import Hierarchy
+from .notes import notes_on_languages
 from .result import TextClustering, describe_groups
 
 if TYPE_CHECKING:
@@ -158,6 +159,7 @@ def describe_clustering(
         source=EmbeddingSource.of(encoder),
         hierarchy=None if leaves is None else Hierarchy(fitted.merge_tree_, texts.scatter(np.asarray(leaves), -1)),
         recipe=recipe,
+        notes=notes_on_languages(texts.corpus.distinct, encoder),
         encoder=encoder,
         known_embeddings=texts.X,
         frame=frame,

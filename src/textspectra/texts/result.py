@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from .clustered import ClusteredTexts
 from .corpus import Corpus
 from .embedded import EmbeddedTexts, embed_corpus
 from .hierarchy import build_hierarchy
+from .notes import note_on_model
 from .storage import load_fields, save_clustering
 
 if TYPE_CHECKING:
@@ -59,6 +61,8 @@ class TextClustering(ClusteredTexts):
         The merge tree of "hac", or the one of :meth:`with_hierarchy`.
     recipe : dict
         How the result was made: the command or call, the seed, the date, and `model_reason` if the model was "auto".
+    notes : tuple of str
+        What to know before relying on the groups, such as languages that the model does not know.
     encoder : Backend or None
         The model, if it is in memory.
     known_embeddings : ndarray or None
@@ -123,7 +127,11 @@ class TextClustering(ClusteredTexts):
         corpus = Corpus.from_texts(texts, text_column)
         labels, similarity = np.full(len(corpus.distinct), -1), np.full(len(corpus.distinct), np.nan, np.float32)
         if corpus.distinct:
-            new = embed_corpus(corpus, self.load_encoder() if embeddings is None else None, embeddings, cache=cache)
+            encoder = self.load_encoder() if embeddings is None else None
+            note = note_on_model(corpus.distinct, encoder)
+            if note:
+                warnings.warn(note, stacklevel=2)
+            new = embed_corpus(corpus, encoder, embeddings, cache=cache)
             if new.X.shape[1] != self.centers.shape[1]:
                 raise UserError(
                     f"These embeddings have {new.X.shape[1]} dimensions, but the clusters were found in "

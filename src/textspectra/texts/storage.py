@@ -84,6 +84,7 @@ def load_fields(folder: Path) -> dict[str, Any]:
         "source": EmbeddingSource(**summary["embedding"]),
         "hierarchy": None if tree is None else Hierarchy(MergeTree(tree), arrays["leaves"]),
         "recipe": summary["recipe"],
+        "notes": tuple(summary.get("notes", ())),  # older folders have none
     }
 
 
@@ -128,6 +129,7 @@ def _summary(result: ClusteredTexts) -> dict[str, Any]:
         "algorithm": result.algorithm,
         "totals": result.totals._asdict(),
         "recipe": result.recipe,
+        "notes": list(result.notes),
         "embedding": result.source._asdict(),
         "topics": [asdict(topic) for topic in result.topics],
         "cohesion": None if result.cohesion is None else asdict(result.cohesion),

@@ -17,6 +17,8 @@ from importlib.resources import files
 from itertools import chain, pairwise
 from typing import NamedTuple
 
+from .segment import segmenter
+
 MAX_CHARACTERS = 1_000
 """Number of characters of a text that are read, which limits the cost of hostile texts."""
 
@@ -40,7 +42,7 @@ STOP_WORDS = _read_stop_words()
 """Function words by language; the first language is the default."""
 
 CHINESE_FUNCTION_CHARACTERS = "的了吗呢吧啊我你您他她们这那哪么什怎是很就也和没还請请"
-"""They separate phrases in Chinese, but not in Japanese, where some of them are parts of words."""
+"""Without a segmenter, they separate words in Chinese, but not in Japanese, where some of them are parts of words."""
 
 ELIDED = frozenset(["l", "d", "j", "m", "n", "s", "t", "c", "qu", "un", "all", "dall", "dell", "nell", "sull", "quell"])
 """Articles before an apostrophe, which are removed: l'adresse, dell'ordine."""
@@ -49,9 +51,12 @@ _HIRAGANA = "\u3041-\u309f"
 _KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff\uff66-\uff9f"
 _HAN = "\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _SOUTHEAST = "\u0e01-\u0e5b\u0e81-\u0edf\u1000-\u109f\u1780-\u17ff"
-_UNSPACED = re.compile(f"[{_HAN}]+|[{_HIRAGANA}]+|[{_KATAKANA}]+|[{_SOUTHEAST}]+")
+_UNSPACED = re.compile(f"[{_HAN}{_HIRAGANA}{_KATAKANA}{_SOUTHEAST}]")
+_RUN = re.compile(f"[{_HAN}]+|[{_HIRAGANA}]+|[{_KATAKANA}]+|[{_SOUTHEAST}]+")
+_SENTENCE = re.compile(f"[{_HAN}{_HIRAGANA}]+|[{_KATAKANA}]+|[{_SOUTHEAST}]+")
 _IS_KANA = re.compile(f"[{_HIRAGANA}{_KATAKANA}]")
-_IS_HIRAGANA = re.compile(f"[{_HIRAGANA}]")
+_HIRAGANA_ONLY = re.compile(f"[{_HIRAGANA}]+")
+_IN_SENTENCE = re.compile(f"[{_HAN}{_HIRAGANA}]")
 _IN_GRAMS = re.compile(f"[{_HAN}{_SOUTHEAST}]")
 _LANGUAGES = list(STOP_WORDS)
 _SPOKEN_BY: dict[str, tuple[int, ...]] = {
@@ -76,8 +81,9 @@ def count_terms(texts: Iterable[str]) -> dict[str, TermCounts]:
     """Count the words and two-word phrases of texts that belong together, by the language of the texts.
 
     Phrases contain no stop words and no punctuation. Numbers and single characters count only in texts without other
-    words. In scripts without spaces, short runs and all pairs of adjacent characters are terms; in Japanese, this
-    holds for kanji, and runs of katakana are words. Only the first 1,000 characters of a text are read.
+    words. In Chinese and Japanese, the terms are the content words that the extra ``cjk`` finds. Without it, and in
+    other scripts without spaces, short runs and all pairs of adjacent characters are terms. Runs of katakana are words.
+    Only the first 1,000 characters of a text are read.
 
     Examples
     --------
@@ -152,9 +158,7 @@ def _phrases(text: str) -> list[list[str]]:
     """Return the words of a text in phrases, which end at punctuation and where a line or a script ends."""
     text = _printable(text[:MAX_CHARACTERS])
     if not text.isascii() and _UNSPACED.search(text):
-        if not _IS_KANA.search(text):
-            text = text.translate(dict.fromkeys(map(ord, CHINESE_FUNCTION_CHARACTERS), "\n"))
-        text = _UNSPACED.sub("\n\\g<0>\n", text)
+        text = _with_spaces(text)
     # The pattern without marks takes half the time on plain English.
     phrases: list[list[str]] = [[]]
     for word in _word_pattern("" if text.isascii() else _marks()).findall(text):
@@ -163,6 +167,24 @@ def _phrases(text: str) -> list[list[str]]:
         elif phrases[-1]:
             phrases.append([])
     return phrases
+
+
+def _with_spaces(text: str) -> str:
+    """Put each word of a script without spaces on a line of its own; without a segmenter, each pair of characters."""
+    is_chinese = not _IS_KANA.search(text)
+    segment = segmenter("Chinese" if is_chinese else "Japanese") if _IN_SENTENCE.search(text) else None
+    if segment is None and is_chinese:
+        text = text.translate(dict.fromkeys(map(ord, CHINESE_FUNCTION_CHARACTERS), "\n"))
+
+    def terms(found: re.Match[str]) -> str:
+        run = found[0]
+        if segment is not None and _IN_SENTENCE.match(run):
+            words = segment(run)
+        else:
+            words = _grams(run) if _IN_GRAMS.match(run) else [run]
+        return "\n".join(["", *words, ""])
+
+    return (_RUN if segment is None else _SENTENCE).sub(terms, text)
 
 
 def _language_votes(phrases: list[list[str]]) -> dict[int, int]:
@@ -207,8 +229,6 @@ def _terms(phrases: list[list[str]], stop_words: frozenset[str]) -> dict[str, st
             elif _is_weak(word):
                 weak.setdefault(word, form)
                 before = ""
-            elif not word.isascii() and _IN_GRAMS.match(word):
-                terms.update((gram, gram) for gram in _grams(word))
             else:
                 if place == 0 and form != word and form == word.capitalize():
                     form = ""
@@ -232,12 +252,12 @@ def _bare(word: str) -> str:
 def _is_weak(word: str) -> bool:
     if len(word) == 1 or (word[0].isnumeric() and not any(map(str.isalpha, word))):
         return True
-    return not word.isascii() and bool(_IS_HIRAGANA.match(word))
+    return not word.isascii() and bool(_HIRAGANA_ONLY.fullmatch(word))
 
 
 def _grams(run: str) -> list[str]:
     pairs = _pairs(run)
-    return [run, *pairs] if len(pairs) < MAX_UNSPACED_WORD else pairs
+    return list(dict.fromkeys([run, *pairs])) if len(pairs) < MAX_UNSPACED_WORD else pairs
 
 
 def _pairs(run: str) -> list[str]:

@@ -33,8 +33,9 @@ function answer({ about, base }) {
     `Made by textspectra ${about.version}. This page needs no network and sends nothing.`;
 }
 
-function notes({ blank, unknown, shown, distinct, cut_at }) {
+function notes({ notes: given, blank, unknown, shown, distinct, cut_at }) {
   return [
+    ...given,
     blank && `${count(blank, "blank text")} without a group`,
     unknown && `${count(unknown, "text")} without a group, because the model knows none of their words`,
     shown < distinct &&

@@ -1,0 +1,76 @@
+"""What a reader of a result should know about the languages of its texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..embedding import Backend
+from ..embedding.languages import knows_only_english
+from ..embedding.sentence_transformer import MULTILINGUAL
+from ..topics.languages import language_shares
+from ..topics.segment import INSTALL, segmenter
+
+NOTICEABLE = 0.1
+"""Smallest share of texts in other languages that gives a note.
+
+In the 16 labelled sets, which count as English, it is at most 7.6 %, in the set with questions of Russian, Spanish,
+Portuguese and Japanese sites; without real texts in other languages, it is at most 0.8 %.
+"""
+
+LEAST = 3
+"""Smallest number of such texts that gives a note; one text may look foreign by chance."""
+
+NAMED = 5
+"""Number of languages that a note names; the others have a smaller share."""
+
+
+def notes_on_languages(texts: Sequence[str], encoder: Backend | None) -> tuple[str, ...]:
+    """Return notes on texts in languages that the model does not know, and on keywords that are no words.
+
+    Examples
+    --------
+    >>> from textspectra.embedding import load_backend
+    >>> texts = ["Wo ist mein Paket?", "Die Rechnung ist falsch", "Ich habe das Passwort vergessen", "Where is it?"]
+    >>> print(*notes_on_languages(texts, load_backend("wordllama")))
+    At least 75 % of the texts are in a language that wordllama does not know: German (75 %). They are grouped by
+    language and spelling rather than by topic; use --model multilingual (in Python, model="multilingual").
+    >>> notes_on_languages(["Where is my parcel?"], load_backend("wordllama"))
+    ()
+    """
+    shares = language_shares(texts)
+    return tuple(filter(None, [_on_model(shares, len(texts), encoder), _on_keywords(shares, len(texts))]))
+
+
+def note_on_model(texts: Sequence[str], encoder: Backend | None) -> str:
+    """Return a note on texts in languages that the model does not know; an empty string if it knows enough of them."""
+    return _on_model(language_shares(texts), len(texts), encoder)
+
+
+def _on_model(shares: dict[str, float], n_texts: int, encoder: Backend | None) -> str:
+    foreign = {language: share for language, share in shares.items() if language != "English"}
+    if encoder is None or not knows_only_english(encoder.name) or not _noticeable(foreign, n_texts):
+        return ""
+    share = f"{100 * sum(foreign.values()):.0f} %"
+    which = "All texts" if share == "100 %" else f"At least {share} of the texts"
+    languages = "a language" if len(foreign) == 1 else "languages"
+    named = ", ".join(f"{language} ({100 * share:.0f} %)" for language, share in list(foreign.items())[:NAMED])
+    return (
+        f"{which} are in {languages} that {encoder.name} does not know: {named}. They are grouped by language and "
+        f"spelling rather than by topic; use --model {MULTILINGUAL.preset} (in Python, "
+        f'model="{MULTILINGUAL.preset}").'
+    )
+
+
+def _on_keywords(shares: dict[str, float], n_texts: int) -> str:
+    pairs = {
+        language: share
+        for language, share in shares.items()
+        if (language == "Chinese" or language == "Japanese") and segmenter(language) is None
+    }
+    if not _noticeable(pairs, n_texts):
+        return ""
+    return f"The keywords of {' and '.join(sorted(pairs))} texts are pairs of characters; for words: {INSTALL}"
+
+
+def _noticeable(shares: dict[str, float], n_texts: int) -> bool:
+    return sum(shares.values()) >= max(NOTICEABLE, LEAST / n_texts)

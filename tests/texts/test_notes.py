@@ -1,0 +1,120 @@
+"""Notes on languages: when they are there, and that every output has them."""
+
+import json
+import warnings
+from pathlib import Path
+
+import pytest
+from five_languages import five_languages
+from sklearn.metrics import normalized_mutual_info_score
+
+import textspectra as ts
+from textspectra.embedding import load_backend
+from textspectra.texts import notes
+from textspectra.texts.notes import notes_on_languages
+
+pytest.importorskip("wordllama")
+
+TEXTS, LANGUAGES, TOPICS = five_languages()
+EXAMPLE = Path(__file__).parents[2] / "examples" / "customer_messages.csv"
+PAIRS = 'The keywords of Chinese and Japanese texts are pairs of characters; for words: pip install "textspectra[cjk]"'
+WARNING = r"All texts are in languages that wordllama does not know: .*; use --model multilingual"
+
+
+@pytest.fixture(scope="module")
+def result():
+    return ts.cluster_texts(TEXTS, model="wordllama", cache=False)
+
+
+@pytest.fixture
+def no_segmenter(monkeypatch):
+    monkeypatch.setattr(notes, "segmenter", lambda language: None)
+
+
+def named(model):
+    backend = load_backend("wordllama")
+    backend.name = model
+    return backend
+
+
+def test_texts_in_five_languages_are_grouped_by_language_and_the_result_says_so(result):
+    assert len(TEXTS) == 312
+    assert normalized_mutual_info_score(LANGUAGES, result.labels) > 0.8
+    assert normalized_mutual_info_score(TOPICS, result.labels) < 0.5
+    [note] = [note for note in result.notes if "wordllama" in note]
+    assert note == (
+        "All texts are in languages that wordllama does not know: Chinese (20 %), German (20 %), Japanese (20 %), "
+        "Spanish (20 %), Arabic script (19 %). They are grouped by language and spelling rather than by topic; use "
+        '--model multilingual (in Python, model="multilingual").'
+    )
+
+
+def test_notes_stay_with_a_result(result, tmp_path):
+    result.save(tmp_path / "model")
+    assert ts.TextClustering.load(tmp_path / "model").notes == result.notes
+    assert result.merge(0, 1).rename(0, "both").cut(3).notes == result.notes
+
+
+def test_the_english_example_and_given_vectors_have_no_note_on_the_model():
+    assert ts.cluster_texts(EXAMPLE.read_text("utf-8").splitlines()[:300], model="wordllama", cache=False).notes == ()
+    given = ts.cluster_texts(TEXTS, embeddings=[[i, 1] for i in range(312)], n_clusters=2)
+    assert not any("model" in note for note in given.notes)
+
+
+@pytest.mark.parametrize(
+    "model", ["minilm", "float32:minilm", "thenlper/gte-small", "model2vec:minishlab/potion-base-8M"]
+)
+def test_english_models_are_named(model):
+    assert f"that {model} does not know" in notes_on_languages(TEXTS, named(model))[0]
+
+
+@pytest.mark.parametrize("model", ["intfloat/multilingual-e5-small", "openai:text-embedding-3-small", "encoder:mine"])
+def test_models_that_know_more_or_are_not_known_get_no_note(model):
+    assert not any(model in note for note in notes_on_languages(TEXTS, named(model)))
+
+
+def test_a_few_foreign_texts_among_many_are_no_note():
+    english = [f"where is the parcel number {i}" for i in range(100)]
+    backend = load_backend("wordllama")
+    assert notes_on_languages([*english, *TEXTS[:11]], backend) == ()
+    assert "German (11 %)" in notes_on_languages([*english, *TEXTS[:12]], backend)[0]
+    assert notes_on_languages(TEXTS[:2], backend) == ()
+
+
+def test_keywords_that_are_pairs_of_characters_are_a_note_with_the_line_that_helps(no_segmenter):
+    assert notes_on_languages(TEXTS, None) == (PAIRS,)
+    assert notes_on_languages([text for text, own in zip(TEXTS, LANGUAGES, strict=True) if own == "German"], None) == ()
+
+
+def test_predict_warns_of_texts_that_the_model_does_not_know():
+    result = ts.cluster_texts(
+        ["my parcel", "the parcel", "a refund", "refunds"], model="wordllama", n_clusters=2, cache=False
+    )
+    with pytest.warns(UserWarning, match=WARNING):
+        result.predict(TEXTS, cache=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result.predict(["where is my parcel"], cache=False)
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "texts.csv"
+    path.write_text("\n".join(["text", *(f'"{text}"' for text in TEXTS)]), "utf-8")
+    return path
+
+
+def test_the_command_prints_and_saves_the_notes(run, table, result):
+    [note] = [note for note in result.notes if "wordllama" in note]
+    done = run("cluster", table, "--model", "wordllama", "--no-report")
+    assert note in " ".join(done.out.split())
+    assert ts.TextClustering.load(table.with_name("texts.model")).notes == result.notes
+    done = run("predict", table.with_name("texts.model"), table)
+    assert f"warning: {note}" in done.err
+
+
+def test_many_files_have_the_notes_of_one(run, table, result):
+    other = table.with_name("more.csv")
+    other.write_bytes(table.read_bytes())
+    done = run("cluster", table, other, "--model", "wordllama", "--json", "--no-report")
+    assert json.loads(done.out)["notes"] == list(result.notes)

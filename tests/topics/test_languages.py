@@ -1,0 +1,83 @@
+"""Languages of texts, on sentences written for these tests and on the labelled sets."""
+
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from labelled_sets import DATA, needs_data
+
+from textspectra.topics.languages import SAMPLE, language_shares
+
+FOUND = {
+    "German": 0.9, "Spanish": 1, "French": 0.95, "Italian": 1, "Portuguese": 0.85, "Dutch": 1, "Japanese": 1,
+    "Chinese": 1, "Arabic": 1, "Russian": 1, "Korean": 1, "Hindi": 1, "English": 1,
+}  # fmt: skip
+"""The share of the 20 sentences of each language that is recognised; the others have too few function words."""
+
+SCRIPTS = {"Arabic": "Arabic script", "Hindi": "Devanagari script"}
+
+
+def read_sentences():
+    sentences, heads = {}, {*FOUND, "English queries"}
+    for line in Path(__file__).with_name("sentences.txt").read_text("utf-8").splitlines():
+        if line in heads:
+            current = sentences[line] = []
+        else:
+            current.append(line)
+    return sentences
+
+
+SENTENCES = read_sentences()
+
+
+@pytest.mark.parametrize("language", FOUND)
+def test_languages_are_recognised(language):
+    assert len(SENTENCES[language]) == 20
+    shares = language_shares(SENTENCES[language])
+    assert next(iter(shares)) == SCRIPTS.get(language, language)
+    assert shares[SCRIPTS.get(language, language)] >= FOUND[language]
+    assert sum(share for other, share in shares.items() if other != SCRIPTS.get(language, language)) <= 0.1
+
+
+def test_queries_with_brand_names_are_not_foreign():
+    shares = language_shares(SENTENCES["English queries"])
+    assert sum(shares.values()) - shares["English"] < 0.1
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("iPhone 手机壳", "Chinese"),
+        ("ｶｰﾄﾞが使えない", "Japanese"),
+        ("女の子 这是一家日本商店的名字叫做女", "Chinese"),
+        ("the film 你好 was good", "English"),
+        ("Αθήνα", "Greek"),
+        ("де моя посилка що", "Ukrainian"),
+        ("jag vet inte var det är", "Swedish"),
+        ("α and β of the model", "English"),
+        ("die cast", None),
+        ("la", None),
+        ("123 !? 🙂", None),
+        ("", None),
+        ("\ud800", None),
+        ("𝐛𝐨𝐥𝐝 𝐨𝐟 𝐭𝐡𝐞", "English"),
+    ],
+)
+def test_single_texts(text, language):
+    assert language_shares([text]) == ({language: 1.0} if language else {})
+
+
+def test_no_texts_and_many_texts():
+    assert language_shares([]) == {}
+    shares = language_shares(["wo ist das", "where is it", "nike air", "adidas"] * SAMPLE)
+    assert shares == pytest.approx({"German": 0.25, "English": 0.25}, abs=0.03)
+
+
+@needs_data
+@pytest.mark.parametrize("name", sorted({path.stem for path in DATA.glob("*.parquet")} - {"stackexchange121"}))
+def test_the_english_sets_have_few_foreign_texts(name):
+    # Some subreddits are Korean or Brazilian, and some sites of StackExchange Russian, Spanish or Japanese.
+    real = 0.08 if name.startswith(("reddit", "stackexchange")) else 0
+    texts = pq.read_table(DATA / f"{name}.parquet", columns=["text"])["text"]
+    shares = language_shares(texts.take(list(range(0, len(texts), max(1, len(texts) // 2000)))).to_pylist())
+    assert sum(shares.values()) - shares.get("English", 0) < real + 0.01
