@@ -210,7 +210,8 @@ def _finish(
         from ..embedding.openai import OpenAIServer
         from ..topics.chat_names import name_topics
 
-        topics = name_topics(result.topics, result.corpus.rows, model=options.name_with, server=OpenAIServer())
+        server = OpenAIServer()
+        topics = name_topics(result.topics, result.corpus.rows, result.centers, model=options.name_with, server=server)
         result = replace(result, topics=tuple(topics))
     result = replace(result, recipe={**result.recipe, "command": _command_line(sources, options)})
     outputs["table"].parent.mkdir(parents=True, exist_ok=True)

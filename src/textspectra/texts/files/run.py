@@ -123,6 +123,7 @@ def cluster_files(
             leaves=getattr(fitted, "leaves_", None) if len(rows) == len(labels) else None,
             totals=texts.totals,
             encoder=encoder,
+            cache=cache,
             recipe=recipe_of(encoder, algorithm, n_clusters, seed),
         )
         result = refine(result, classes) if refine else result
