@@ -105,6 +105,12 @@ def test_in_german_no_article_is_at_the_ends():
     assert not {name.split()[0].lower(), name.split()[-1].lower()} & STOP_WORDS["german"]
 
 
+def test_a_text_taken_for_another_language_leaves_no_stop_word_at_the_ends():
+    group = ["get news from c. n. n. today", "hear news from c. n. n. now", "the news from m. s. n.", "all of the news"]
+    (name, _) = names([group, CARDS])
+    assert name.split()[-1] != "from"
+
+
 @pytest.mark.parametrize(
     ("broken", "reason"),
     [

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .stems import Stems
-from .words import TermCounts, count_terms, term_parts
+from .words import STOP_WORDS, TermCounts, count_terms, term_parts
 
 MAX_TEXTS, MIN_TEXTS = 2_000, 100
 """Limits of the number of texts per cluster that are counted; larger clusters are sampled with a fixed seed."""
@@ -113,8 +113,12 @@ def rank_terms(
         scored.append(_scores(clusters[-1], total_share, k - step - 1, boring))
     spelling = _usual_spelling(counts)
     n_phrases = min(MAX_PHRASES, max(MIN_PHRASES, TOTAL_PHRASES // max(1, len(clusters))))
+    stop_words = _usual_stop_words(counts)
     return [
-        Ranked(_pick(scores, cluster, n_keywords, spelling), _pick_phrases(scores, cluster, n_phrases, spelling))
+        Ranked(
+            _pick(scores, cluster, n_keywords, spelling),
+            _pick_phrases(scores, cluster, n_phrases, spelling, stop_words),
+        )
         for scores, cluster in zip(scored, clusters, strict=True)
     ]
 
@@ -235,17 +239,31 @@ def _pick(scored: list[tuple[str, float]], cluster: _Terms, n_keywords: int, spe
     return picked
 
 
+def _usual_stop_words(counts: list[dict[str, TermCounts]]) -> frozenset[str]:
+    """Return the stop words of the most frequent language: a text that was taken for another one may have them."""
+    totals: Counter[str] = Counter()
+    for language, found in chain.from_iterable(count.items() for count in counts):
+        totals[language] += found.texts.total()
+    return STOP_WORDS[totals.most_common(1)[0][0]] if totals else frozenset()
+
+
 def _pick_phrases(
-    scored: list[tuple[str, float]], cluster: _Terms, n_phrases: int, spelling: dict[str, str]
+    scored: list[tuple[str, float]],
+    cluster: _Terms,
+    n_phrases: int,
+    spelling: dict[str, str],
+    stop_words: frozenset[str],
 ) -> list[Phrase]:
-    """Return the best phrases without a repeated word, a long number or more characters than a name has."""
+    """Return the best phrases that can be names: no repeated word, no long number, no stop word at the ends."""
     picked: list[Phrase] = []
     for stem, score in scored:
         if len(picked) == n_phrases or score <= 0:
             break
         form = cluster.forms[stem]
-        repeats = len(set(stem.split(" "))) <= stem.count(" ")
-        if not repeats and len(form) <= MAX_NAME and not any(_is_number(word) for word in form.split(" ")):
+        words = form.split(" ")
+        repeats = len(set(stem.split(" "))) < len(words)
+        fits = len(form) <= MAX_NAME and stop_words.isdisjoint(_ends(form))
+        if fits and not repeats and not any(map(_is_number, words)):
             picked.append(Phrase(spelling.get(form, form), score))
     return picked
 
