@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from report_data import contents, cut_labels, similarities
 
+import textspectra as ts
+
 
 @pytest.mark.parametrize("k", [1, 2, 5, 9, 10, 40, 300])
 def test_every_cut_is_that_of_the_result(result, page_data, k):
@@ -38,6 +40,15 @@ def test_groups_of_the_result_are_described_by_the_result(result, page_data):
         members = texts[slice(*meta["levels"]["ranges"][node])]
         np.testing.assert_allclose(similarity[node], [of_text[text] for text in members], atol=2e-5)
     assert meta["profile"]["curves"]["cohesion"][8] == round(result.cohesion.ratio, 5)
+
+
+def test_groups_of_every_level_are_named_by_phrases_if_there_is_a_model():
+    words = ["parcel is late", "forgot my password", "refund my order", "battery is empty"]
+    texts = [f"{end} {words[i % 4]}" for i, end in enumerate(["hello", "why", "sorry", "really"] * 6)]
+    result = ts.cluster_texts([*texts, *words], model="wordllama", n_clusters=2)
+    meta, shown, _ = contents(result)
+    for name, (start, end) in zip(meta["nodes"]["name"], meta["levels"]["ranges"], strict=True):
+        assert any(name.casefold() in text.casefold() for text in shown[start:end]) or name.endswith(")"), name
 
 
 def test_merged_groups_are_made_of_the_groups_of_the_result(result, page_data):

@@ -46,6 +46,25 @@ def test_groups_names_and_frame(result):
     assert (frame["similarity"] > 0.9).all()
 
 
+def test_names_are_phrases_if_there_is_a_model(tmp_path):
+    result = ts.cluster_texts(TEXTS_IN, model="wordllama", n_clusters=3)
+    for cut in (result, result.cut(1), result.cut(5)):
+        for topic in cut.topics:
+            own = [text for text, label in zip(TEXTS_IN, cut.labels, strict=True) if label == topic.label]
+            assert any(topic.name in text for text in own)
+    result.save(tmp_path / "model")
+    again = ts.TextClustering.load(tmp_path / "model").cut(5)
+    assert [topic.name for topic in again.topics] == [topic.name for topic in result.cut(5).topics]
+
+
+def test_names_are_keywords_if_the_model_knows_only_the_texts(vectors):
+    known = dict(zip(TEXTS_IN, vectors, strict=True))
+    with pytest.warns(UserWarning, match="^The groups are named by keywords, because"):
+        found = ts.cluster_texts(TEXTS_IN, model=lambda texts: np.array([known[text] for text in texts]), n_clusters=3)
+    given = ts.cluster_texts(TEXTS_IN, embeddings=vectors, n_clusters=3)
+    assert [topic.name for topic in found.topics] == [topic.name for topic in given.topics]
+
+
 def test_duplicates_share_a_cluster_and_blanks_have_none(vectors):
     texts = [*TEXTS_IN, "where is my parcel", "", " \t\n", None]
     X = np.vstack([vectors, vectors[5], np.zeros((3, 3), np.float32)])

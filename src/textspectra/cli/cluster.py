@@ -210,7 +210,8 @@ def _finish(
         from ..embedding.openai import OpenAIServer
         from ..topics.chat_names import name_topics
 
-        topics = name_topics(result.topics, result.corpus.rows, model=options.name_with, server=OpenAIServer())
+        server = OpenAIServer()
+        topics = name_topics(result.topics, result.corpus.rows, result.centers, model=options.name_with, server=server)
         result = replace(result, topics=tuple(topics))
     if "model_reason" in result.recipe:  # the command is to give the same result on any machine
         options = replace(options, model=str(result.source.model))

@@ -16,8 +16,9 @@ from ..arrays.rows import cluster_sums, take_units
 from ..metrics.cohesion import BATCHES, linear_means, n_pairs, negative_mean
 from ..parallel import run_tasks
 from ..texts.result import TextClustering
-from ..topics.describe import MAX_NAME, choose_name, typical_rows
-from ..topics.keywords import rank_keywords
+from ..topics.describe import typical_rows
+from ..topics.keywords import MAX_NAME, rank_terms
+from ..topics.names import choose_name, score_phrases
 from ..topics.words import clean_text
 from .levels import Levels
 from .shown import Shown
@@ -70,7 +71,7 @@ def describe_nodes(
     similarity = _similarities(tree, centers.astype(np.float32))
     cohesion, ratios = _cohesion(tree, cluster_sums(points, codes, levels.k), np.bincount(codes))
     typical = _typical(tree, similarity)
-    keywords, names = _words(tree, typical)
+    keywords, names = _words(tree, typical, centers)
     return Nodes(
         sizes=_over(levels, np.bincount(codes, counts)).astype(np.intp),
         first=_over(levels, usable[np.unique(codes, return_index=True)[1]], np.min),
@@ -194,14 +195,18 @@ def _typical(tree: ShownTree, similarity: list[NDArray[np.float32]]) -> list[lis
     return [position[on_node(node)].tolist() for node in range(len(tree.levels.spans))]
 
 
-def _words(tree: ShownTree, typical: list[list[int]]) -> tuple[list[list[str]], list[str]]:
+def _words(
+    tree: ShownTree, typical: list[list[int]], centers: NDArray[np.float64]
+) -> tuple[list[list[str]], list[str]]:
     """Return the keywords and the name of each node."""
     levels, texts = tree.levels, tree.result.corpus.distinct
     topics = {node: tree.result.topics[label] for node, label in tree.label_of.items()}
     given = [topic.name for topic in topics.values()]
     members = [np.flatnonzero(tree.finest == code) for code in range(levels.k)]
-    ranked = rank_keywords(texts, members, N_KEYWORDS, levels.merges.tolist())
-    keywords = [[keyword.text for keyword in words] for words in ranked]
+    ranked = rank_terms(texts, members, N_KEYWORDS, levels.merges.tolist())
+    keywords = [[keyword.text for keyword in terms.keywords] for terms in ranked]
+    unnamed = [[] if node in topics else terms.phrases for node, terms in enumerate(ranked)]
+    candidates = score_phrases(unnamed, centers, tree.result.embed_phrases())
     names: list[str] = []
     alive: set[int] = set()
     for node in range(len(levels.spans)):
@@ -215,5 +220,5 @@ def _words(tree: ShownTree, typical: list[list[int]]) -> tuple[list[list[str]], 
         # A name must differ from those it is seen beside; the result's own names can be seen beside any.
         taken = [*(names[other] for other in alive - {node}), *given]
         example = clean_text(texts[tree.shown.order[typical[node][0]]], limit=MAX_NAME) if typical[node] else ""
-        names.append(choose_name(ranked[node], example or f"group {node}", taken))
+        names.append(choose_name(candidates[node], ranked[node].keywords, example or f"group {node}", taken))
     return keywords, names

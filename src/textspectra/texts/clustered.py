@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..embedding import Backend
+from ..embedding import Backend, embed_texts
 from ..granularity.estimate import KEstimate
 from ..io import is_data_frame, with_columns
 from ..metrics.cohesion import CohesionReport
 from ..topics.describe import Topic
+from ..topics.names import EmbedPhrases
 from .corpus import Corpus, Totals
 from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
 from .frames import library_of, new_frame
@@ -97,6 +98,19 @@ class ClusteredTexts:
         if self.known_embeddings is not None:
             return EmbeddedTexts(self.corpus, self.known_embeddings)
         return embed_corpus(self.corpus, self.load_encoder())
+
+    def embed_phrases(self) -> EmbedPhrases | None:
+        """Return the function that embeds phrases as the texts were embedded; None if the embeddings were given.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> ts.cluster_texts(["red wine", "red wines"], model="wordllama").embed_phrases()(["red"]).shape
+        (1, 256)
+        """
+        if self.encoder is None and self.source.model is None:
+            return None
+        return lambda phrases: embed_texts(phrases, self.load_encoder())
 
     def to_frame(self) -> Any:
         """Return a data frame with one row per text.

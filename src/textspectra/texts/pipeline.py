@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..embedding import DEFAULT_MODEL, Backend, EmbeddingCache, chosen_backend
+from ..embedding import DEFAULT_MODEL, Backend, EmbeddingCache, chosen_backend, embed_texts
 from ..errors import UserError
 from ..estimators import AutoAgglomerative, AutoKMeans
 from ..validation import RandomState
@@ -102,6 +103,7 @@ def cluster_texts(
         leaves=getattr(fitted, "leaves_", None),
         totals=_totals(embedded),
         encoder=encoder,
+        cache=cache,
         recipe=recipe_of(encoder, reason, algorithm, n_clusters, random_state),
         frame=texts if library_of(texts) else None,
     )
@@ -138,6 +140,7 @@ def describe_clustering(
     leaves: Any,
     totals: Totals,
     encoder: Backend | None,
+    cache: EmbeddingCache | bool,
     recipe: dict[str, str],
     frame: Any = None,
 ) -> TextClustering:
@@ -145,7 +148,8 @@ def describe_clustering(
 
     `labels` are those of the distinct texts (-1: none), and `leaves` the leaves in a merge tree of those that count.
     """
-    similarity, topics = describe_groups(texts, labels, fitted.cluster_centers_)
+    embed = None if encoder is None else partial(embed_texts, model=encoder, cache=cache)
+    similarity, topics = describe_groups(texts, labels, fitted.cluster_centers_, embed)
     return TextClustering(
         corpus=texts.corpus,
         totals=totals,

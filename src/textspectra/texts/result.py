@@ -17,7 +17,8 @@ from ..clustering.numbering import largest_first, relabel_like, same_clusters
 from ..embedding import EmbeddingCache, as_backend
 from ..errors import UserError
 from ..metrics.cohesion import report_if_defined
-from ..topics.describe import Topic, describe_clusters, unique_name
+from ..topics.describe import Topic, describe_clusters
+from ..topics.names import EmbedPhrases, unique_name
 from ..validation import check_whole_number
 from .clustered import ClusteredTexts
 from .corpus import Corpus
@@ -246,7 +247,7 @@ class TextClustering(ClusteredTexts):
         codes, k = labels[texts.counting], int(labels.max()) + 1
         sums = cluster_sums(texts.vectors, codes, k, weights=texts.weights)
         centers = (sums / np.bincount(codes, texts.weights, k)[:, None]).astype(np.float32)
-        similarity, topics = describe_groups(texts, labels, centers)
+        similarity, topics = describe_groups(texts, labels, centers, self.embed_phrases())
         same = same_clusters(self.distinct_labels, labels)
         kept = {new: self.topics[old].name for new, old in same.items()} | dict(names or {})
         return replace(
@@ -328,7 +329,7 @@ def _with_names(topics: tuple[Topic, ...], kept: Mapping[int, str]) -> tuple[Top
 
 
 def describe_groups(
-    texts: EmbeddedTexts, labels: NDArray[np.intp], centers: NDArray[np.float32]
+    texts: EmbeddedTexts, labels: NDArray[np.intp], centers: NDArray[np.float32], embed: EmbedPhrases | None
 ) -> tuple[NDArray[np.float32], tuple[Topic, ...]]:
     """Return the similarity of each distinct text to its centre, and the topic of each group."""
     corpus, usable = texts.corpus, texts.counting
@@ -341,6 +342,6 @@ def describe_groups(
             size=int(sizes[topic.label]),
             representatives=tuple(int(first_rows[i]) for i in topic.representatives),
         )
-        for topic in describe_clusters(corpus.distinct, texts.X, labels)
+        for topic in describe_clusters(corpus.distinct, texts.X, labels, embed=embed)
     )
     return similarity, topics

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays.engine import Folded, fold_blocks, map_rows
 from ..arrays.rows import scaled_rows, sum_by_code, take_units
 from ..validation import check_embeddings, check_whole_number
-from .keywords import Keyword, rank_keywords
+from .keywords import MAX_NAME, rank_terms
+from .names import EmbedPhrases, choose_names, score_phrases
 from .words import clean_text
 
 CENTRAL = 50
@@ -20,13 +21,6 @@ CENTRAL = 50
 
 TYPICAL = 0.7
 """Weight of similarity to the centre in that choice; the rest is the weight of being different from each other."""
-
-MAX_NAME = 48
-"""Maximum length of a name of several keywords, in characters."""
-
-KEYWORDS_IN_NAME = 3
-SEPARATOR = " / "
-"""A name has at most so many keywords, with this between them."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +38,8 @@ class Topic:
     representatives : tuple of int
         The positions of typical texts that differ from each other, the most typical first.
     name : str
-        Up to three keywords, or a typical text if there are none. Unique among the topics.
+        A phrase of the texts; without a model, up to three keywords; a typical text if there are none. Unique among
+        the topics.
 
     Examples
     --------
@@ -66,6 +61,7 @@ def describe_clusters(
     *,
     n_keywords: int = 10,
     n_representatives: int = 5,
+    embed: EmbedPhrases | None = None,
 ) -> list[Topic]:
     """Describe each cluster by keywords, typical texts and a name.
 
@@ -74,6 +70,11 @@ def describe_clusters(
     as "refund" and "refunds", count as one keyword, which is shown in its most frequent form. Stop words are left
     out, and so are keywords that only repeat words of better ones. At most 2,000 texts per cluster are counted (fewer
     with more than 150 clusters), and 1,000 characters per text.
+
+    A name is a phrase of one to four words of the texts, with no stop word at its ends. It comes from the 30 phrases
+    with the highest class-based TF-IDF (fewer with more than 100 clusters), and is the one nearest to the centre of
+    the cluster by the vectors of `embed`, a function from phrases to vectors. Without `embed`, a name is a list of up
+    to three keywords.
 
     Representatives are chosen by maximal marginal relevance: texts near the centre of the cluster that differ from
     each other. The result is deterministic.
@@ -95,29 +96,22 @@ def describe_clusters(
     n_keywords = check_whole_number("n_keywords", n_keywords, low=1)
     n_representatives = check_whole_number("n_representatives", n_representatives, low=1)
     members = _members(codes)
-    keywords = rank_keywords(texts, list(members.values()), max(n_keywords, 10))
-    typical = _representatives(texts, X, codes, members, n_representatives)
-    names = _names(keywords, [clean_text(texts[rows[0]], limit=MAX_NAME) for rows in typical], list(members))
+    if not members:
+        return []
+    ranked = rank_terms(texts, list(members.values()), max(n_keywords, 10))
+    centers = _centers(X, codes, max(members) + 1)
+    typical = _representatives(texts, X, codes, centers, members, n_representatives)
+    candidates = score_phrases([terms.phrases for terms in ranked], centers[list(members)], embed)
+    examples = [
+        clean_text(texts[rows[0]], limit=MAX_NAME) or f"group {label}"
+        for label, rows in zip(members, typical, strict=True)
+    ]
+    names = choose_names(candidates, [terms.keywords for terms in ranked], examples)
+    keywords = (tuple(word.text for word in terms.keywords[:n_keywords]) for terms in ranked)
     return [
-        Topic(label, len(rows), tuple(word.text for word in words[:n_keywords]), tuple(chosen), name)
+        Topic(label, len(rows), words, tuple(chosen), name)
         for (label, rows), words, chosen, name in zip(members.items(), keywords, typical, names, strict=True)
     ]
-
-
-def unique_name(name: str, taken: Iterable[str]) -> str:
-    """Return `name`, followed by a number if it is taken; case does not matter.
-
-    Examples
-    --------
-    >>> unique_name("Refund", ["refund", "refund (2)"])
-    'Refund (3)'
-    """
-    used = {other.casefold() for other in taken}
-    number, candidate = 1, name
-    while candidate.casefold() in used:
-        number += 1
-        candidate = f"{name} ({number})"
-    return candidate
 
 
 def _check_texts(texts: Sequence[str], n_rows: int) -> Sequence[str]:
@@ -155,62 +149,38 @@ def _members(codes: NDArray[np.intp]) -> dict[int, NDArray[np.intp]]:
     return {int(label): rows for label, rows in zip(labels, parts, strict=True) if label >= 0}
 
 
-def _names(keywords: list[list[Keyword]], examples: list[str], labels: list[int]) -> list[str]:
-    """Return a name for each cluster: its best keywords, or the beginning of its most typical text."""
-    names: list[str] = []
-    for words, example, label in zip(keywords, examples, labels, strict=True):
-        names.append(choose_name(words, example or f"group {label}", names))
-    return names
+def _clustered(first_row: int, part: NDArray[Any], code: NDArray[np.intp]) -> tuple[NDArray[Any], ...]:
+    """Return the positions, values, scales and codes of the rows that are in a cluster; the others may be zero."""
+    kept = np.flatnonzero(code >= 0)
+    return kept, *scaled_rows(part[kept], first_row=first_row + kept), code[kept]
 
 
-def choose_name(keywords: Sequence[Keyword], example: str, taken: Iterable[str]) -> str:
-    """Return a name that is not taken: the best keywords, or the example if there are none."""
-    taken = list(taken)
-    used = {name.casefold() for name in taken}
-    short = _readable(keywords)
-    more = [keyword.text for keyword in keywords if keyword.text not in short]
-    options = [SEPARATOR.join([*short, *more[:n]]) for n in range(len(more) + 1)] if short else []
-    free = (name for name in options if name.casefold() not in used)
-    return next(free, "") or unique_name(options[0] if options else example, taken)
-
-
-def _readable(keywords: Sequence[Keyword]) -> list[str]:
-    """Return the first keywords that have no word in common and are short enough together."""
-    chosen: list[str] = []
-    seen: set[str] = set()
-    for text, stems in keywords:
-        if seen.isdisjoint(stems) and (not chosen or len(SEPARATOR.join([*chosen, text])) <= MAX_NAME):
-            chosen.append(text)
-            seen |= stems
-        if len(chosen) == KEYWORDS_IN_NAME:
-            break
-    return chosen
-
-
-def _representatives(
-    texts: Sequence[str], X: NDArray[Any], codes: NDArray[np.intp], members: dict[int, NDArray[np.intp]], n: int
-) -> list[list[int]]:
-    if not members:
-        return []
-    n_codes = max(members) + 1
-
-    def clustered(first_row: int, part: NDArray[Any], code: NDArray[np.intp]) -> tuple[NDArray[Any], ...]:
-        kept = np.flatnonzero(code >= 0)  # the others may be zero
-        return kept, *scaled_rows(part[kept], first_row=first_row + kept), code[kept]
+def _centers(X: NDArray[Any], codes: NDArray[np.intp], n_codes: int) -> NDArray[np.float32]:
+    """Return the direction of the mean of each cluster's unit vectors."""
 
     def sums(*block: Any) -> Folded:
-        _, rows, scale, code = clustered(*block)
+        _, rows, scale, code = _clustered(*block)
         return Folded((sum_by_code(rows, code, n_codes, scale).astype(np.float64),))
 
     (centers,) = fold_blocks(sums, X, codes).statistics
     # Opposite rows can cancel out to zero; any direction will do then.
     centers /= np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    directions = centers.astype(np.float32)
+    directions: NDArray[np.float32] = centers.astype(np.float32)
+    return directions
 
+
+def _representatives(
+    texts: Sequence[str],
+    X: NDArray[Any],
+    codes: NDArray[np.intp],
+    centers: NDArray[np.float32],
+    members: dict[int, NDArray[np.intp]],
+    n: int,
+) -> list[list[int]]:
     def cosines(*block: Any) -> NDArray[np.float32]:
-        kept, rows, scale, code = clustered(*block)
+        kept, rows, scale, code = _clustered(*block)
         found = np.full(len(block[-1]), -2, np.float32)
-        found[kept] = np.einsum("ij,ij->i", rows, directions[code]) * scale
+        found[kept] = np.einsum("ij,ij->i", rows, centers[code]) * scale
         return found
 
     typicality = map_rows(cosines, X, codes, dtype=np.float32)

@@ -1,4 +1,4 @@
-"""Keywords of clusters: class-based TF-IDF over the stems of words and two-word phrases, without repetition."""
+"""Keywords of clusters, and phrases that could name them: class-based TF-IDF over the stems of words and phrases."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .stems import Stems
-from .words import TermCounts, count_terms, term_parts
+from .words import STOP_WORDS, TermCounts, count_terms, term_parts
 
 MAX_TEXTS, MIN_TEXTS = 2_000, 100
 """Limits of the number of texts per cluster that are counted; larger clusters are sampled with a fixed seed."""
@@ -29,6 +29,19 @@ SWALLOWED = 0.5
 """If a larger share of the texts with a word have a phrase with it, the phrase replaces the word."""
 
 
+MAX_PHRASES, MIN_PHRASES = 30, 6
+"""Limits of the number of phrases per cluster that could name it ..."""
+
+TOTAL_PHRASES = 3_000
+"""... and of their number in all, except that each cluster may have `MIN_PHRASES`: each is embedded."""
+
+MAX_NAME = 48
+"""Maximum length of a phrase, in characters."""
+
+MAX_DIGITS = 3
+"""Words with more digits than that are numbers of orders, telephones and years."""
+
+
 class Keyword(NamedTuple):
     """A word or two-word phrase, in its most frequent form in the cluster.
 
@@ -39,6 +52,20 @@ class Keyword(NamedTuple):
     stems: frozenset[str]
 
 
+class Phrase(NamedTuple):
+    """A phrase of one to four words in its usual spelling, and its class-based TF-IDF, which is above zero."""
+
+    text: str
+    score: float
+
+
+class Ranked(NamedTuple):
+    """What sets a cluster apart, the best first: keywords, and phrases that could be its name."""
+
+    keywords: list[Keyword]
+    phrases: list[Phrase]
+
+
 class _Terms(NamedTuple):
     """The terms of a cluster by their stems: in how many texts each is, and its most frequent form."""
 
@@ -47,25 +74,27 @@ class _Terms(NamedTuple):
     n_texts: int
 
 
-def rank_keywords(
+def rank_terms(
     texts: Sequence[str],
     members: Sequence[NDArray[np.intp]],
     n_keywords: int,
     merges: Sequence[tuple[int, int]] = (),
-) -> list[list[Keyword]]:
-    """Return the keywords of each cluster, the most telling first.
+) -> list[Ranked]:
+    """Return the keywords of each cluster and the phrases that could name it, the most telling first.
 
     `members` has the rows of each of the k clusters. Merge number j joins two clusters into cluster k + j. These get
-    keywords too, in comparison with the clusters that exist at the same time.
+    terms too, in comparison with the clusters that exist at the same time.
 
     Examples
     --------
     >>> import numpy as np
     >>> texts = ["no WiFi", "my WiFi is slow", "slow refund", "the refunds", "a refund"]
     >>> members = [np.array([0, 1]), np.array([2, 3, 4])]
-    >>> ranked = rank_keywords(texts, members, 2, merges=[(0, 1)])
-    >>> [[keyword.text for keyword in keywords] for keywords in ranked]
+    >>> ranked = rank_terms(texts, members, 2, merges=[(0, 1)])
+    >>> [[keyword.text for keyword in terms.keywords] for terms in ranked]
     [['WiFi', 'slow'], ['refund', 'slow refund'], ['refund', 'slow']]
+    >>> [phrase.text for phrase in ranked[0].phrases]
+    ['WiFi', 'WiFi is slow', 'slow']
     """
     counts, sizes = _count(texts, members)
     stems = {language: Stems(language) for language in {language for count in counts for language in count}}
@@ -83,7 +112,15 @@ def rank_keywords(
         _add_shares(total_share, clusters[-1])
         scored.append(_scores(clusters[-1], total_share, k - step - 1, boring))
     spelling = _usual_spelling(counts)
-    return [_pick(scores, cluster, n_keywords, spelling) for scores, cluster in zip(scored, clusters, strict=True)]
+    n_phrases = min(MAX_PHRASES, max(MIN_PHRASES, TOTAL_PHRASES // max(1, len(clusters))))
+    stop_words = _usual_stop_words(counts)
+    return [
+        Ranked(
+            _pick(scores, cluster, n_keywords, spelling),
+            _pick_phrases(scores, cluster, n_phrases, spelling, stop_words),
+        )
+        for scores, cluster in zip(scored, clusters, strict=True)
+    ]
 
 
 def _count(texts: Sequence[str], members: Sequence[NDArray[np.intp]]) -> tuple[list[dict[str, TermCounts]], list[int]]:
@@ -165,7 +202,7 @@ def _usual_spelling(counts: list[dict[str, TermCounts]]) -> dict[str, str]:
 
 def _scores(cluster: _Terms, total_share: dict[str, float], k: int, boring: frozenset[str]) -> list[tuple[str, float]]:
     """Return the stems of a cluster with their class-based TF-IDF, the highest first."""
-    stems = [stem for stem in cluster.texts if boring.isdisjoint(stem.split())]
+    stems = [stem for stem in cluster.texts if boring.isdisjoint(_ends(stem))]
     share = np.array([cluster.texts[stem] for stem in stems]) / cluster.n_texts
     total = np.array([total_share[stem] for stem in stems])
     # As if there were one more cluster without any of the terms: so a single cluster has keywords as well.
@@ -173,9 +210,16 @@ def _scores(cluster: _Terms, total_share: dict[str, float], k: int, boring: froz
     return sorted(zip(stems, scores.tolist(), strict=True), key=lambda pair: (-pair[1], pair[0]))
 
 
+def _ends(term: str) -> tuple[str, str]:
+    """Return the first and the last word of a term."""
+    words = term.split(" ")
+    return words[0], words[-1]
+
+
 def _pick(scored: list[tuple[str, float]], cluster: _Terms, n_keywords: int, spelling: dict[str, str]) -> list[Keyword]:
-    """Return the best terms, each of which has a word that those before it do not have."""
+    """Return the best terms of one or two words, each of which has a word that those before it do not have."""
     texts = cluster.texts
+    scored = [(stem, score) for stem, score in scored if stem.count(" ") < 2]
     swallowed = {
         part
         for stem, score in scored
@@ -193,3 +237,36 @@ def _pick(scored: list[tuple[str, float]], cluster: _Terms, n_keywords: int, spe
             picked.append(Keyword(spelling.get(form, form), parts))
             seen |= parts
     return picked
+
+
+def _usual_stop_words(counts: list[dict[str, TermCounts]]) -> frozenset[str]:
+    """Return the stop words of the most frequent language: a text that was taken for another one may have them."""
+    totals: Counter[str] = Counter()
+    for language, found in chain.from_iterable(count.items() for count in counts):
+        totals[language] += found.texts.total()
+    return STOP_WORDS[totals.most_common(1)[0][0]] if totals else frozenset()
+
+
+def _pick_phrases(
+    scored: list[tuple[str, float]],
+    cluster: _Terms,
+    n_phrases: int,
+    spelling: dict[str, str],
+    stop_words: frozenset[str],
+) -> list[Phrase]:
+    """Return the best phrases that can be names: no repeated word, no long number, no stop word at the ends."""
+    picked: list[Phrase] = []
+    for stem, score in scored:
+        if len(picked) == n_phrases or score <= 0:
+            break
+        form = cluster.forms[stem]
+        words = form.split(" ")
+        repeats = len(set(stem.split(" "))) < len(words)
+        fits = len(form) <= MAX_NAME and stop_words.isdisjoint(_ends(form))
+        if fits and not repeats and not any(map(_is_number, words)):
+            picked.append(Phrase(spelling.get(form, form), score))
+    return picked
+
+
+def _is_number(word: str) -> bool:
+    return word.isnumeric() or sum(map(str.isnumeric, word)) > MAX_DIGITS

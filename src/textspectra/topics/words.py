@@ -1,4 +1,4 @@
-"""The words and two-word phrases of texts in any language.
+"""The words and phrases of texts in any language.
 
 Stop words are short lists of function words (``data/stop_words.txt``), written for this module. A text loses only those
 of its own language: the German article "die" is removed, and the English verb stays. The English lists of stop-words
@@ -27,6 +27,9 @@ MAX_WORD = 40
 
 SPOKEN = 0.05
 """If this share of the texts is clearly in a language, one function word is enough for the other texts."""
+
+MAX_PHRASE = 4
+"""Maximum number of words of a phrase."""
 
 MAX_UNSPACED_WORD = 4
 """Maximum length of a run of characters that counts as a word in scripts without spaces."""
@@ -69,8 +72,8 @@ _SPOKEN_BY: dict[str, tuple[int, ...]] = {
 class TermCounts(NamedTuple):
     """The number of texts by term, and by pairs of a term and a spelling with upper case.
 
-    A term is a lower-case word, or two with a space between them. The spelling is empty at the beginning of a
-    sentence, where a capital says nothing.
+    A term is a lower-case word, or a phrase of up to four with spaces between them. The spelling is empty at the
+    beginning of a sentence, where a capital says nothing.
     """
 
     texts: Counter[str]
@@ -78,17 +81,19 @@ class TermCounts(NamedTuple):
 
 
 def count_terms(texts: Iterable[str]) -> dict[str, TermCounts]:
-    """Count the words and two-word phrases of texts that belong together, by the language of the texts.
+    """Count the words and phrases of up to four words of texts that belong together, by the language of the texts.
 
-    Phrases contain no stop words and no punctuation. Numbers and single characters count only in texts without other
-    words. In Chinese and Japanese, the terms are the content words that the extra ``cjk`` finds. Without it, and in
-    other scripts without spaces, short runs and all pairs of adjacent characters are terms. Runs of katakana are words.
-    Only the first 1,000 characters of a text are read.
+    Phrases contain no punctuation, and no stop word at their ends. Numbers and single characters are in no phrase, and
+    count only in texts without other words. In Chinese and Japanese, the terms are the content words that the extra
+    ``cjk`` finds. Without it, and in other scripts without spaces, short runs and all pairs of adjacent characters are
+    terms. Runs of katakana are words. Only the first 1,000 characters of a text are read.
 
     Examples
     --------
     >>> sorted(count_terms(["Where is my credit card?", "the credit, a card"])["english"].texts.items())
     [('card', 2), ('credit', 2), ('credit card', 1)]
+    >>> sorted(count_terms(["I lost my card"])["english"].texts)
+    ['card', 'lost', 'lost my card']
     >>> sorted(count_terms(["返金はまだですか"])["english"].texts)
     ['返金']
     """
@@ -220,23 +225,36 @@ def _terms(phrases: list[list[str]], stop_words: frozenset[str]) -> dict[str, st
     terms: dict[str, str] = {}
     weak: dict[str, str] = {}
     for phrase in phrases:
-        before = before_form = ""
+        before: list[tuple[str, str, bool]] = []  # words, their spellings, and whether a phrase can begin with them
         for place, written in enumerate(phrase):
             form = written if written.isalnum() else _bare(written)
             word = form.lower()
-            if word in stop_words or not 0 < len(word) <= MAX_WORD:
-                before = ""
+            if word in stop_words or not word:
+                before.append((written.lower(), written, False))
+            elif len(word) > MAX_WORD:
+                before.clear()
             elif _is_weak(word):
                 weak.setdefault(word, form)
-                before = ""
+                before.clear()
             else:
                 if place == 0 and form != word and form == word.capitalize():
                     form = ""
                 terms.setdefault(word, form)
-                if before and before != word:
-                    terms.setdefault(f"{before} {word}", f"{before_form} {form}" if before_form and form else "")
-                before, before_form = word, form
+                _add_phrases(terms, before, word, form)
+                before.append((word, form, True))
     return terms or weak
+
+
+def _add_phrases(terms: dict[str, str], before: list[tuple[str, str, bool]], word: str, form: str) -> None:
+    """Add the phrases that end with a word, given the words before it; no phrase begins with the same word."""
+    phrase = word
+    for other, other_form, begins in before[:-MAX_PHRASE:-1]:
+        if other == word:
+            break
+        phrase = f"{other} {phrase}"
+        form = f"{other_form} {form}" if other_form and form else ""
+        if begins:
+            terms.setdefault(phrase, form)
 
 
 def _bare(word: str) -> str:

@@ -128,6 +128,7 @@ def cluster_files(
             leaves=getattr(fitted, "leaves_", None) if len(rows) == len(labels) else None,
             totals=texts.totals,
             encoder=encoder,
+            cache=cache,
             recipe=recipe_of(encoder, reason, algorithm, n_clusters, seed),
         )
         result = refine(result, classes) if refine else result

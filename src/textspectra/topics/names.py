@@ -1,0 +1,142 @@
+"""Names of groups: of the phrases that set a group apart, the one that is nearest to its centre in meaning."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .keywords import MAX_NAME, Keyword, Phrase
+
+KEYWORD_WEIGHT = 0.08
+"""Weight of the logarithm of a phrase's class-based TF-IDF, beside its cosine with the centre of the group."""
+
+SEVERAL_WORDS = 0.03
+"""What a phrase of more than one word gets on top: it says more than one word of the same score."""
+
+KEYWORDS_IN_NAME = 3
+SEPARATOR = " / "
+"""A name of keywords has at most so many, with this between them."""
+
+EmbedPhrases = Callable[[list[str]], NDArray[np.float32]]
+"""A function from phrases to their vectors, by the model of the texts."""
+
+
+class Candidate(NamedTuple):
+    """A phrase and how well it names its group."""
+
+    text: str
+    score: float
+
+
+def score_phrases(
+    phrases: Sequence[Sequence[Phrase]], centers: NDArray[np.floating], embed: EmbedPhrases | None
+) -> list[list[Candidate]]:
+    """Return the phrases of each group as candidates for its name, the best first; without a model there are none.
+
+    The score of a phrase is its cosine with the centre of the group, which favours what the texts mean, plus the
+    logarithm of its class-based TF-IDF, which favours what many of them say and other groups do not. All phrases are
+    embedded in one call. If that fails, a warning says so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> phrases = [[Phrase("card", 0.3), Phrase("lost my card", 0.2)]]
+    >>> (found,) = score_phrases(phrases, np.array([[0.6, 0.8]]), lambda texts: np.array([[1.0, 0], [0.5, 0.9]]))
+    >>> [candidate.text for candidate in found]
+    ['lost my card', 'card']
+    """
+    distinct = list(dict.fromkeys(phrase.text for some in phrases for phrase in some))
+    units = _unit_vectors(distinct, embed, centers.shape[1]) if embed and distinct else None
+    if units is None:
+        return [[] for _ in phrases]
+    row_of = {text: row for row, text in enumerate(distinct)}
+    length = np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    scored = []
+    for some, center in zip(phrases, centers / length, strict=True):
+        cosines = units[[row_of[phrase.text] for phrase in some]] @ center
+        candidates = [
+            Candidate(text, cosine + KEYWORD_WEIGHT * math.log(score) + SEVERAL_WORDS * (" " in text))
+            for (text, score), cosine in zip(some, cosines.tolist(), strict=True)
+        ]
+        scored.append(sorted(candidates, key=lambda candidate: -candidate.score))
+    return scored
+
+
+def choose_names(
+    candidates: Sequence[Sequence[Candidate]], keywords: Sequence[Sequence[Keyword]], examples: Sequence[str]
+) -> list[str]:
+    """Return a name for each group; of two groups with the same best phrase, the one that it fits better gets it.
+
+    Examples
+    --------
+    >>> candidates = [[Candidate("card", 0.2), Candidate("lost card", 0.1)], [Candidate("card", 0.4)]]
+    >>> choose_names(candidates, [[], []], ["", ""])
+    ['lost card', 'card']
+    """
+    names: dict[int, str] = {}
+    best = [max((one.score for one in some), default=-math.inf) for some in candidates]
+    for group in sorted(range(len(best)), key=lambda group: -best[group]):
+        names[group] = choose_name(candidates[group], keywords[group], examples[group], names.values())
+    return [names[group] for group in range(len(best))]
+
+
+def choose_name(
+    candidates: Sequence[Candidate], keywords: Sequence[Keyword], example: str, taken: Iterable[str]
+) -> str:
+    """Return a name that is not taken: the best phrase, else the best keywords, or the example if there are none."""
+    taken = list(taken)
+    used = {name.casefold() for name in taken}
+    short = _readable(keywords)
+    more = [keyword.text for keyword in keywords if keyword.text not in short]
+    lists = [SEPARATOR.join([*short, *more[:n]]) for n in range(len(more) + 1)] if short else []
+    options = [*(candidate.text for candidate in candidates), *lists]
+    free = (name for name in options if name.casefold() not in used)
+    return next(free, "") or unique_name(options[0] if options else example, taken)
+
+
+def unique_name(name: str, taken: Iterable[str]) -> str:
+    """Return `name`, followed by a number if it is taken; case does not matter.
+
+    Examples
+    --------
+    >>> unique_name("Refund", ["refund", "refund (2)"])
+    'Refund (3)'
+    """
+    used = {other.casefold() for other in taken}
+    number, candidate = 1, name
+    while candidate.casefold() in used:
+        number += 1
+        candidate = f"{name} ({number})"
+    return candidate
+
+
+def _unit_vectors(phrases: list[str], embed: EmbedPhrases, dimension: int) -> NDArray[np.float32] | None:
+    try:
+        vectors: NDArray[np.float32] = np.array(embed(phrases), np.float32)
+        if vectors.shape != (len(phrases), dimension):
+            raise ValueError(f"the vectors of {len(phrases):,} phrases have the shape {vectors.shape}.")
+    except Exception as error:  # names are optional: no problem with them may cost the user the result
+        warnings.warn(
+            f"The groups are named by keywords, because the model could not embed phrases: {error}", stacklevel=3
+        )
+        return None
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    return vectors
+
+
+def _readable(keywords: Sequence[Keyword]) -> list[str]:
+    """Return the first keywords that have no word in common and are short enough together."""
+    chosen: list[str] = []
+    seen: set[str] = set()
+    for text, stems in keywords:
+        if seen.isdisjoint(stems) and (not chosen or len(SEPARATOR.join([*chosen, text])) <= MAX_NAME):
+            chosen.append(text)
+            seen |= stems
+        if len(chosen) == KEYWORDS_IN_NAME:
+            break
+    return chosen

@@ -1,0 +1,153 @@
+"""Names of groups: phrases of their texts, nearest to the centre."""
+
+import warnings
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from textspectra.embedding import embed_texts, load_backend
+from textspectra.topics.describe import describe_clusters
+from textspectra.topics.keywords import rank_terms
+from textspectra.topics.words import STOP_WORDS
+
+CARDS = ["My card is not working", "the card is not working!", "Why is my card not working?", "card broken"]
+REFUNDS = ["Where is my refund?", "I want a refund now", "refund please", "Refund my order 4711"]
+PHONES = ["I lost my phone", "lost my phone in the train", "someone stole my phone", "my phone is lost"]
+
+
+@cache
+def model():
+    return load_backend("wordllama")
+
+
+def embed(texts):
+    return embed_texts(texts, model(), cache=False)
+
+
+def names(groups, embed=embed):
+    texts = [text for group in groups for text in group]
+    labels = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    X = embed_texts(texts, model(), cache=False)
+    X[~X.any(axis=1)] = 1  # a model without a vector for a text is another matter
+    return [topic.name for topic in describe_clusters(texts, X, labels, embed=embed)]
+
+
+def test_a_name_is_a_phrase_of_the_texts():
+    assert names([CARDS, REFUNDS, PHONES]) == ["card is not working", "refund", "lost my phone"]
+
+
+def test_the_phrase_nearest_to_the_centre_wins():
+    texts = ["red wine", "red wine", "blue sky", "blue sky"]
+    X = np.array([[1.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]])
+    meaning = {"wine": [1, 0, 0.1], "sky": [0, 1, 0.1], "red": [1, 1, 0], "blue": [1, 1, 0]}
+
+    def embed(phrases):
+        return np.array([np.sum([meaning[word] for word in phrase.split()], axis=0) for phrase in phrases])
+
+    topics = describe_clusters(texts, X, np.array([0, 0, 1, 1]), embed=embed)
+    assert [topic.name for topic in topics] == ["wine", "sky"]
+    assert [topic.keywords for topic in topics] == [("red wine",), ("blue sky",)]
+
+
+def test_all_phrases_are_embedded_in_one_call_each_once():
+    calls = []
+
+    def counted(phrases):
+        calls.append(phrases)
+        return embed(phrases)
+
+    names([CARDS, REFUNDS, PHONES, CARDS[:2]], counted)
+    assert len(calls) == 1
+    assert len(calls[0]) == len(set(calls[0]))
+
+
+def test_of_two_groups_with_the_same_best_phrase_each_gets_its_own():
+    found = names([["blue car", "fast blue car"], ["blue car", "slow blue car"], ["Blue Car"], ["blue car"]])
+    assert len({name.casefold() for name in found}) == 4
+
+
+def test_a_phrase_is_written_as_people_write_it():
+    assert names([["the new iPhone is slow", "my iPhone is slow", "slow iPhone"], REFUNDS])[0] == "iPhone is slow"
+
+
+@pytest.mark.parametrize("number", ["4711001", "AB-123456", "2024"])
+def test_numbers_of_orders_are_not_in_a_name(number):
+    group = [f"order {number} is late", f"late order {number}", f"order {number} late again"]
+    assert not any(map(str.isdigit, names([group, CARDS])[0]))
+
+
+@pytest.mark.parametrize(
+    ("group", "name"),
+    [
+        (["🙂🙂", "🙂🙂🙂"], "🙂🙂"),
+        (["!!!", "???"], "!!!"),
+        (["only one text"], "text"),
+        (["same words here"] * 5, "words"),
+        (["word " * 20_000, "word " * 10_000], "word"),
+        (["x" * 100_000, "y" * 100_000], "x" * 48),
+        (["أريد استرداد المال", "استرداد المال من فضلك", "استرداد المال"], "استرداد المال"),
+        (["איפה ההחזר הכספי שלי", "ההחזר הכספי", "החזר"], "ההחזר הכספי"),
+        (["<b>bold</b>", "<b>bold</b> <script>"], "bold"),
+    ],
+)
+def test_groups_of_any_kind_get_a_name(group, name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert names([group, CARDS])[0] == name
+
+
+def test_in_german_no_article_is_at_the_ends():
+    group = ["die Lieferung der Ware dauert", "Lieferung der Ware", "wo bleibt die Lieferung der Ware"]
+    (name, _) = names([group, ["das Konto ist gesperrt", "Konto gesperrt", "mein Konto"]])
+    assert not {name.split()[0].lower(), name.split()[-1].lower()} & STOP_WORDS["german"]
+
+
+def test_a_text_taken_for_another_language_leaves_no_stop_word_at_the_ends():
+    group = ["get news from c. n. n. today", "hear news from c. n. n. now", "the news from m. s. n.", "all of the news"]
+    (name, _) = names([group, CARDS])
+    assert name.split()[-1] != "from"
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        (lambda phrases: {}["unknown"], "'unknown'"),
+        (lambda phrases: np.ones((len(phrases), 2)), r"the vectors of \d+ phrases have the shape \(\d+, 2\)\."),
+    ],
+)
+def test_without_vectors_of_phrases_the_names_are_keywords(broken, reason):
+    message = f"^The groups are named by keywords, because the model could not embed phrases: {reason}$"
+    with pytest.warns(UserWarning, match=message):
+        assert names([CARDS, REFUNDS], broken) == names([CARDS, REFUNDS], None)
+
+
+def test_phrases_without_a_vector_are_no_error():
+    found = names([CARDS, REFUNDS], lambda phrases: np.zeros((len(phrases), 256)))
+    assert len(set(found)) == 2
+
+
+WORDS = st.sampled_from(
+    ["card", "cards", "the", "of", "my", "lost", "Refund", "is", "12345", "x9999z", "PIN", "ändern"]
+)
+GROUPS = st.lists(st.lists(st.lists(WORDS, max_size=6).map(" ".join), min_size=1, max_size=5), min_size=1, max_size=5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(GROUPS)
+def test_rules_of_phrases(groups):
+    texts = [text for group in groups for text in group]
+    ends = np.cumsum([len(group) for group in groups])
+    members = [np.arange(end - len(group), end) for group, end in zip(groups, ends, strict=True)]
+    for group, ranked in zip(groups, rank_terms(texts, members, 10), strict=True):
+        for text, score in ranked.phrases:
+            words = text.split()
+            assert score > 0
+            assert any(text.casefold() in other.casefold() for other in group)
+            assert len(words) <= 4
+            assert not {words[0].lower(), words[-1].lower()} & STOP_WORDS["english"]
+            assert not {"card", "cards"} <= set(words)
+            assert len(set(words)) == len(words)
+            assert not {"12345", "x9999z"} & set(words)
