@@ -99,7 +99,9 @@ def silhouette_k(X: Array, n_classes: int, seed: int) -> int:
     grid = np.unique(np.geomspace(2, max(2, highest), SILHOUETTE_STEPS).round().astype(int)).tolist()
 
     def score(k: int) -> float:
-        return float(silhouette_score(units, AutoKMeans(k, random_state=seed, n_jobs=1).fit_predict(units)))
+        return float(
+            silhouette_score(units, AutoKMeans(k, refine=False, random_state=seed, n_jobs=1).fit_predict(units))
+        )
 
     return int(max(grid, key=score))
 
@@ -124,7 +126,7 @@ def _at(
 ) -> Callable[[Array, int, int], Clustering]:
     def cluster(X: Array, n_classes: int, seed: int) -> Clustering:
         k = min(len(X), choose(X, n_classes, seed))
-        fitted = model(k, random_state=seed, n_jobs=1).fit(X)
+        fitted = model(k, refine=False, random_state=seed, n_jobs=1).fit(X)
         return Clustering(fitted.labels_, fitted.n_clusters_)
 
     return cluster

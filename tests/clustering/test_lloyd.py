@@ -7,9 +7,10 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from textspectra.clustering.lloyd import (
     center_distances,
-    lloyd_pass,
+    label_pass,
+    labels_by,
     moved_centers,
-    nearest_labels,
+    nearest_rule,
     train_centers,
     train_directions,
 )
@@ -28,9 +29,9 @@ def problem(seed, n, k):
 def test_a_pass_is_the_plain_definition(seed, n, k):
     X, weights, centers = problem(seed, n, k)
     distances = euclidean_distances(unit(X), centers)
-    result = lloyd_pass(X, weights, centers)
+    result = label_pass(X, weights, nearest_rule(centers))
     assert distances[np.arange(n), result.labels] == pytest.approx(distances.min(axis=1), abs=1e-5)
-    assert (nearest_labels(X, centers) == result.labels).all()
+    assert (labels_by(X, nearest_rule(centers)) == result.labels).all()
     assert center_distances(X, centers) == pytest.approx(distances, abs=1e-5)
     assert result.inertia == pytest.approx(weights @ distances.min(axis=1) ** 2, abs=1e-4)
     moved = moved_centers(result, centers)
@@ -44,7 +45,7 @@ def test_training_ends_where_scikit_learns_does(planted):
     X = unit(planted(5, 400, noise=0.4)[0])
     theirs = KMeans(5, init=X[:5], n_init=1, max_iter=300, tol=0).fit(X)
     ours = train_centers(X, None, X[:5])
-    assert lloyd_pass(X, None, ours).inertia == pytest.approx(theirs.inertia_, rel=0.01)
+    assert label_pass(X, None, nearest_rule(ours)).inertia == pytest.approx(theirs.inertia_, rel=0.01)
 
 
 def test_a_centre_that_loses_its_rows_moves_to_the_row_that_fits_worst():

@@ -72,13 +72,67 @@ def test_orthogonal_rows_have_no_cohesion(model):
 
 
 @BOTH
-def test_weights_are_repeated_rows(planted, model):
+def test_weights_are_repeated_rows_for_the_plain_algorithms(planted, model):
     X, _ = planted(5, 120, noise=0.5)
     weights = np.random.default_rng(0).integers(0, 4, 120)
-    weighted = model(random_state=0).fit(X, sample_weight=weights)
-    repeated = model(random_state=0).fit(np.repeat(X, weights, axis=0))
+    weighted = model(refine=False, random_state=0).fit(X, sample_weight=weights)
+    repeated = model(refine=False, random_state=0).fit(np.repeat(X, weights, axis=0))
     assert weighted.n_clusters_ == repeated.n_clusters_
     assert adjusted_rand_score(weighted.predict(X), repeated.predict(X)) == pytest.approx(1)
+
+
+@BOTH
+@pytest.mark.parametrize("wrong", ["yes", 1, None])
+def test_refine_is_true_or_false(model, wrong):
+    with pytest.raises(ts.UserError, match=f"^refine must be True or False, but it is {wrong!r}.$"):
+        model(2, refine=wrong).fit(np.eye(3))
+
+
+def hard_groups(sizes, d=64, noise=2.5):
+    """Draw unbalanced groups with so much noise that plain K-Means splits the largest."""
+    rng = np.random.default_rng(0)
+    truth = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    return unit(rng.standard_normal((len(sizes), d))[truth] + noise * rng.standard_normal((len(truth), d))), truth
+
+
+@BOTH
+@pytest.mark.parametrize("sizes", [(400, 60, 60), (300, 60)])
+def test_refined_groups_are_nearer_to_the_truth(model, sizes):
+    X, truth = hard_groups(sizes)
+    plain, refined = (
+        adjusted_rand_score(truth, model(len(sizes), refine=refine).fit(X).labels_) for refine in (False, True)
+    )
+    assert refined > plain
+
+
+@BOTH
+def test_centres_and_inertia_of_refined_groups_are_those_of_their_rows(model):
+    X, _ = hard_groups((150, 100, 50))
+    weights = np.random.default_rng(1).integers(1, 4, len(X))
+    fitted = model(3).fit(X, sample_weight=weights)
+    means = [np.average(X[own], axis=0, weights=weights[own]) for own in (fitted.labels_ == j for j in range(3))]
+    assert fitted.cluster_centers_ == pytest.approx(np.array(means), abs=1e-5)
+    assert np.mean(fitted.predict(X) == fitted.labels_) > (0.8 if model is ts.AutoAgglomerative else 0.999)
+    if model is ts.AutoKMeans:
+        squares = ((X - fitted.cluster_centers_[fitted.labels_]) ** 2).sum(axis=1)
+        assert fitted.inertia_ == pytest.approx(weights @ squares / weights.max(), rel=1e-4)
+
+
+@BOTH
+@pytest.mark.parametrize("shape", [(25, 60), (7, 2), (2, 5), (3, 1)], ids=str)
+def test_refinement_takes_few_rows_and_few_dimensions(model, shape):
+    X = np.random.default_rng(0).standard_normal(shape)
+    for k in range(1, shape[0] + 1 if shape[1] > 1 else 3):
+        fitted = model(k).fit(X)
+        assert len(set(fitted.labels_)) == fitted.n_clusters_ == k
+        if model is ts.AutoKMeans:
+            assert (fitted.predict(X) == fitted.labels_).all()
+
+
+@BOTH
+def test_groups_of_one_row_stay_apart(model):
+    X = np.vstack([np.repeat(np.eye(4)[:1], 60, axis=0), np.eye(4)[1:]])
+    assert sorted(np.bincount(model(4).fit(X).labels_)) == [1, 1, 1, 60]
 
 
 @BOTH

@@ -102,3 +102,17 @@ def test_lists_arrays_and_frames_of_labels_agree(planted):
     variants += [pandas.Series(truth), pandas.Series(truth.astype(str)), truth * 10**12, truth.astype(np.uint8)]
     for labels in variants:
         assert ts.cohesion_ratio(X, labels) == pytest.approx(expected)
+
+
+def test_many_clusters_are_sampled_only_where_that_saves_pairs(planted, monkeypatch):
+    X, _ = planted(4, 3000, d=8, noise=0.5)
+    labels = np.repeat([0, 1, 2, 3], [1800, 900, 200, 100])
+    exact = ts.cohesion_report(X, labels)
+    monkeypatch.setattr(cohesion, "EXACT_ROWS", 120)
+    found = ts.cohesion_report(X, labels)
+    known = [
+        abs(one.similarity - other.similarity) < 1e-6
+        for one, other in zip(found.per_cluster, exact.per_cluster, strict=True)
+    ]
+    assert known == [False, False, True, True]
+    assert abs(found.ratio - exact.ratio) < 4 * found.standard_error

@@ -341,10 +341,10 @@ def test_damaged_folders_are_named(result, tmp_path):
     assert load_after(lambda folder: (folder / SUMMARY).write_text("{")) == (
         f"MODEL/{SUMMARY} is damaged: it is not what textspectra wrote."
     )
-    assert "in format 1, which this version does not read; cluster the texts again." in load_after(
-        lambda folder: edit(folder, format=1)
+    assert "in format 2, which this version does not read; cluster the texts again." in load_after(
+        lambda folder: edit(folder, format=2)
     )
-    assert "in format 99, and this version reads up to format 2; upgrade with" in load_after(
+    assert "in format 99, and this version reads up to format 3; upgrade with" in load_after(
         lambda folder: edit(folder, format=99)
     )
 

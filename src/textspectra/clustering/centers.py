@@ -15,7 +15,7 @@ from .tree import ward_tree, weighted_means
 SEED_ROWS = 2000
 """The Ward tree of this many rows, cut at k, gives the first centres."""
 
-TRAINING_ROWS = 2**16
+TRAINING_ROWS = 2**14
 """Centres are trained on this many rows, or on ROWS_PER_CENTER for each centre if that is more."""
 
 ROWS_PER_CENTER = 16
@@ -43,15 +43,35 @@ def sample_centers(
     >>> sample_centers(np.eye(3), np.array([1.0, 0.0, 1.0]), 1, np.random.default_rng(0))
     array([[0.5, 0. , 0.5]], dtype=float32)
     """
+    units, weight = draw_units(X, weights, training_size(k), rng)
+    return seeded_centers(units, weight, k, rng, max_passes=max_passes, n_jobs=n_jobs)
+
+
+def draw_units(
+    X: Any, weights: Any, size: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Draw `size` random rows that count, or all of them if there are fewer: scaled to length 1, and their weights."""
     draws = count_draws([X, weights], None if weights is None else weights > 0)
-    _, units, weight = training_rows(draws, _draw(int(draws.totals[0]), training_size(k), rng))
+    return training_rows(draws, _draw(int(draws.totals[0]), size, rng))[1:]
+
+
+def seeded_centers(
+    units: NDArray[np.float32],
+    weights: NDArray[np.float64],
+    k: int,
+    rng: np.random.Generator,
+    *,
+    max_passes: int = MAX_PASSES,
+    n_jobs: int | None = None,
+) -> NDArray[np.float32]:
+    """Train centres that start from the Ward tree of some rows; more than SEED_ROWS / 2 start from random rows."""
     if k > SEED_ROWS // 2:
         centers = units[_draw(len(units), k, rng)]
     else:
         seeds = _draw(len(units), SEED_ROWS, rng)
         k = min(k, len(seeds))
-        centers = weighted_means(units[seeds], weight[seeds], ward_tree(units[seeds], weight[seeds]).cut(k), k)
-    return train_centers(units, weight, centers, max_passes=max_passes, n_jobs=n_jobs)
+        centers = weighted_means(units[seeds], weights[seeds], ward_tree(units[seeds], weights[seeds]).cut(k), k)
+    return train_centers(units, weights, centers, max_passes=max_passes, n_jobs=n_jobs)
 
 
 def _draw(n: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..arrays.engine import align, count_draws, keep, map_rows
 from ..arrays.rows import cluster_sums
 from .centers import sample_centers, training_rows
-from .lloyd import lloyd_pass, nearest_labels
+from .lloyd import label_pass, labels_by, nearest_rule
 
 MICRO_PASSES = 2
 """Passes of Lloyd's algorithm that shape the micro-clusters."""
@@ -42,12 +42,12 @@ def gather_leaves(
             numbers = np.arange(first_row, first_row + len(weight))
             return np.where(weight > 0, np.searchsorted(rows, numbers), nearest)
 
-        return Leaves(units, mass, keep(map_rows(leaf, weights, nearest_labels(X, units, n_jobs=n_jobs))))
+        return Leaves(units, mass, keep(map_rows(leaf, weights, labels_by(X, nearest_rule(units), n_jobs=n_jobs))))
     centers = sample_centers(X, weights, n_leaves, rng, max_passes=MICRO_PASSES, n_jobs=n_jobs)
-    labels, sums, mass, _ = lloyd_pass(X, weights, centers, n_jobs=n_jobs)
+    labels, sums, mass, _ = label_pass(X, weights, nearest_rule(centers), n_jobs=n_jobs)
     filled = np.flatnonzero(mass)
     if len(filled) < len(centers):
-        labels = keep(nearest_labels(X, centers[filled], n_jobs=n_jobs))
+        labels = keep(labels_by(X, nearest_rule(centers[filled]), n_jobs=n_jobs))
     return Leaves((sums[filled] / mass[filled, None]).astype(np.float32), mass[filled], labels)
 
 

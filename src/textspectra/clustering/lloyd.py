@@ -16,30 +16,49 @@ TOLERANCE = 1e-5
 MAX_PASSES = 100
 
 
+class LinearRule(NamedTuple):
+    """Assign unit rows to clusters: the one with the highest ``row @ direction + offset`` wins.
+
+    Both ways to describe clusters take this form: the nearest centre (:func:`nearest_rule`), and the discriminants
+    of :func:`~textspectra.clustering.refine.separate_groups`.
+    """
+
+    directions: NDArray[np.float32]
+    offsets: NDArray[np.float32]
+
+    def apply(
+        self, rows: NDArray[np.float32], scale: NDArray[np.float32]
+    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """Return the cluster of each scaled row, and its score."""
+        scores = rows @ self.directions.T
+        scores *= scale[:, None]
+        scores += self.offsets
+        labels = scores.argmax(axis=1)
+        return labels, scores[np.arange(len(scores)), labels]
+
+
+def nearest_rule(centers: NDArray[np.float32]) -> LinearRule:
+    """Return the rule that assigns each row to its nearest centre; a score is 1/2 - (squared distance) / 2."""
+    return LinearRule(centers, np.einsum("ij,ij->i", centers, centers) / -2)
+
+
 class Pass(NamedTuple):
-    """The result of one pass over the rows: the nearest centre of each row, and the sums that move the centres."""
+    """The result of one pass over the rows: their labels, the sum and mass of each cluster, the sum of the scores."""
 
     labels: Any
     sums: NDArray[np.float64]
     mass: NDArray[np.float64]
-    inertia: float
+    score: float
+
+    @property
+    def inertia(self) -> float:
+        """Sum of the squared distances to the centres, if the rule was that of the nearest centre."""
+        return max(float(self.mass.sum()) - 2 * self.score, 0.0)
 
 
-def nearest_centers(
-    rows: NDArray[np.float32], scale: NDArray[np.float32], centers: NDArray[np.float32]
-) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """Return the nearest centre of each scaled row, and the squared Euclidean distance to it."""
-    scores = rows @ centers.T
-    scores *= scale[:, None]
-    scores -= np.einsum("ij,ij->i", centers, centers) / 2
-    labels = scores.argmax(axis=1)
-    best = scores[np.arange(len(scores)), labels]
-    return labels, np.maximum(1 - 2 * best, 0)
-
-
-def nearest_labels(X: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Any:
-    """Return the number of the nearest centre of each row; on Dask it is computed when needed."""
-    return map_unit_rows(lambda rows, scale: nearest_centers(rows, scale, centers)[0], X, n_jobs=n_jobs)
+def labels_by(X: Any, rule: LinearRule, *, n_jobs: int | None = None) -> Any:
+    """Return the cluster of each row by a rule; on Dask it is computed when needed."""
+    return map_unit_rows(lambda rows, scale: rule.apply(rows, scale)[0], X, n_jobs=n_jobs)
 
 
 def center_distances(X: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Any:
@@ -57,22 +76,20 @@ def center_distances(X: Any, centers: NDArray[np.float32], *, n_jobs: int | None
     return map_unit_rows(on_block, X, dtype=np.float32, n_jobs=n_jobs)
 
 
-def lloyd_pass(
-    X: Any, weights: Any, centers: NDArray[np.float32], *, labelled: bool = True, n_jobs: int | None = None
-) -> Pass:
-    """Assign each row to its nearest centre and sum up the rows of each centre; weights of None stand for ones.
+def label_pass(X: Any, weights: Any, rule: LinearRule, *, labelled: bool = True, n_jobs: int | None = None) -> Pass:
+    """Assign each row by a rule and sum up the rows of each cluster; weights of None stand for ones.
 
     With ``labelled=False``, the labels are not kept.
     """
-    k = len(centers)
+    k = len(rule.directions)
 
     def on_block(rows: NDArray[np.float32], scale: NDArray[np.float32], weight: NDArray[np.float64]) -> Folded:
-        labels, distances = nearest_centers(rows, scale, centers)
+        labels, scores = rule.apply(rows, scale)
         sums = sum_by_code(rows, labels, k, scale * weight.astype(np.float32)).astype(np.float64)
-        return Folded((sums, np.bincount(labels, weight, k), float(distances @ weight)), labels if labelled else None)
+        return Folded((sums, np.bincount(labels, weight, k), float(scores @ weight)), labels if labelled else None)
 
-    (sums, mass, inertia), labels = fold_rows(on_block, X, weights, n_jobs=n_jobs)
-    return Pass(labels, sums, mass, inertia)
+    (sums, mass, score), labels = fold_rows(on_block, X, weights, n_jobs=n_jobs)
+    return Pass(labels, sums, mass, score)
 
 
 def moved_centers(result: Pass, centers: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -102,7 +119,7 @@ def train_centers(
     """
     inertia = np.inf
     for _ in range(max_passes):
-        result = lloyd_pass(units, weights, centers, labelled=False, n_jobs=n_jobs)
+        result = label_pass(units, weights, nearest_rule(centers), labelled=False, n_jobs=n_jobs)
         before, centers = centers, moved_centers(result, centers)
         empty = np.flatnonzero(result.mass == 0)
         if len(empty):
@@ -118,7 +135,7 @@ def train_directions(units: NDArray[np.float32], centers: NDArray[np.float32], n
     """Run a fixed number of passes with centres of length 1 (spherical K-Means), on few rows and in one thread.
 
     For rows that are known to have length 1 this needs neither their lengths nor the inertia, which makes it 1.4 times
-    as fast as :func:`lloyd_pass`. The estimate of k spends most of its time here.
+    as fast as :func:`label_pass`. The estimate of k spends most of its time here.
     """
     ones = np.ones(len(units), np.float32)
     for _ in range(n_passes):
@@ -135,7 +152,6 @@ def directions_of(sums: NDArray[np.float32], otherwise: NDArray[np.float32]) -> 
 
 def _worst_rows(units: NDArray[np.float32], centers: NDArray[np.float32], n_jobs: int | None) -> NDArray[np.intp]:
     """Return the rows, the one farthest from its centre first."""
-    distances = map_unit_rows(
-        lambda rows, scale: nearest_centers(rows, scale, centers)[1], units, dtype=np.float32, n_jobs=n_jobs
-    )
-    return np.argsort(-distances, kind="stable")
+    rule = nearest_rule(centers)
+    scores = map_unit_rows(lambda rows, scale: rule.apply(rows, scale)[1], units, dtype=np.float32, n_jobs=n_jobs)
+    return np.argsort(scores, kind="stable")

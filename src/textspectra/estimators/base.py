@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays.engine import as_given
 from ..arrays.rows import SumsAndSizes, check_rows
-from ..clustering.lloyd import center_distances, lloyd_pass, nearest_labels
+from ..clustering.lloyd import LinearRule, center_distances, label_pass, labels_by, nearest_rule
+from ..errors import UserError
 from ..granularity.estimate import KEstimate, count_rows, estimate_from_rows
 from ..metrics.cohesion import CohesionReport, report_if_defined
 from ..validation import RandomState, check_embeddings, check_n_clusters, check_weights, make_seed
@@ -30,12 +31,19 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     cohesion_ratio_: float
     cohesion_report_: CohesionReport | None
     cluster_centers_: NDArray[np.float32]
+    rule_: LinearRule
     n_features_in_: int
 
     def __init__(
-        self, n_clusters: int | Literal["auto"] = "auto", *, random_state: RandomState = 0, n_jobs: int | None = None
+        self,
+        n_clusters: int | Literal["auto"] = "auto",
+        *,
+        refine: bool = True,
+        random_state: RandomState = 0,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
+        self.refine = refine
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -58,6 +66,8 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         X = check_embeddings(X, estimator=self)
         weights, largest = check_weights(sample_weight, X)
         k = check_n_clusters(self.n_clusters, len(X))
+        if not isinstance(self.refine, bool | np.bool_):
+            raise UserError(f"refine must be True or False, but it is {self.refine!r}.")
         check_rows(X, n_jobs=self.n_jobs)
         seed = make_seed(self.random_state)
         self.k_estimate_ = None
@@ -82,17 +92,18 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     @abstractmethod
     def _cluster(self, X: Any, weights: Any, k: int, rng: np.random.Generator) -> SumsAndSizes | None:
-        """Find k clusters and set `labels_` and `cluster_centers_`.
+        """Find k clusters and set `labels_`, `cluster_centers_`, and `rule_`, which assigns new rows to them.
 
         Weights of None stand for ones. The return value saves a pass over the rows: the sums and sizes of the
         clusters, if they are known.
         """
 
     def predict(self, X: ArrayLike) -> Any:
-        """Return the cluster whose centre is nearest to each row.
+        """Return the cluster of each row.
 
-        For K-Means, the rows seen in :meth:`fit` get their own labels. For Ward's method, some may get
-        another label, because a cluster of the tree need not hold all rows that are nearest to its centre.
+        It is the one whose centre is nearest or, with ``refine=True``, whose direction is nearest along the
+        discriminants of the clusters. For K-Means, the rows seen in :meth:`fit` get their own labels. For Ward's
+        method, some may get another label, because clusters of the tree need not be separable in this way.
 
         Parameters
         ----------
@@ -105,10 +116,12 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             For a Dask array, a Dask array, which is computed when it is needed.
         """
         X = self._check_new(X)
-        return as_given(nearest_labels(X, self.cluster_centers_, n_jobs=self.n_jobs), X)
+        return as_given(labels_by(X, self.rule_, n_jobs=self.n_jobs), X)
 
     def transform(self, X: ArrayLike) -> Any:
         """Return the distance of each row, scaled to length 1, to the centre of each cluster.
+
+        With ``refine=True``, the nearest centre is not always that of the cluster from :meth:`predict`.
 
         Parameters
         ----------
@@ -153,7 +166,7 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """
         X = self._check_new(X)
         weights, _ = check_weights(sample_weight, X)
-        return -lloyd_pass(X, weights, self.cluster_centers_, labelled=False, n_jobs=self.n_jobs).inertia
+        return -label_pass(X, weights, nearest_rule(self.cluster_centers_), labelled=False, n_jobs=self.n_jobs).inertia
 
     def _check_new(self, X: ArrayLike) -> Any:
         check_is_fitted(self)

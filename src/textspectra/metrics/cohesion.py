@@ -24,10 +24,13 @@ ROUNDING = 1e-6
 """A mean similarity below this is taken for rounding in float32."""
 
 EXACT_ROWS = 4096
-"""Up to this many rows, the negative cosines of all pairs are summed; in larger sets, pairs are sampled."""
+"""Up to this many rows, the negative cosines of all pairs are summed; in larger sets, pairs are sampled.
+
+The pairs inside clusters are summed too as long as there are no more of them; the largest clusters are sampled first.
+"""
 
 BATCHES = 256
-"""Number of batches of pairs drawn from all rows, and from all clusters above EXACT_ROWS together."""
+"""Number of batches of pairs drawn from all rows, and from all sampled clusters together."""
 
 CLUSTER_BATCHES = 16
 """Each such cluster gets at least this many batches."""
@@ -247,11 +250,15 @@ def _negative_means(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the mean of ``min(cosine, 0)`` of the pairs of all rows and of each cluster, and standard errors."""
     pairs = n_pairs(sizes)
-    share = pairs / max(pairs[sizes > EXACT_ROWS].sum(), 1)
+    smallest_first = np.argsort(sizes, kind="stable")
+    sampled = np.empty(len(sizes), bool)
+    sampled[smallest_first] = np.cumsum(pairs[smallest_first]) > EXACT_ROWS * (EXACT_ROWS - 1) / 2
+    sampled &= pairs > CLUSTER_BATCHES * BATCH_SIDE**2  # below that, a sample has more pairs than the cluster
+    share = pairs / max(pairs[sampled].sum(), 1)
     n_batches = np.maximum(CLUSTER_BATCHES, np.ceil(BATCHES * share)).astype(int)
-    sets = [(ALL_ROWS, len(X), BATCHES)]
+    sets = [(ALL_ROWS, len(X), BATCHES if len(X) > EXACT_ROWS else 0)]
     if len(sizes) > 1:  # a single cluster has all rows, so it must get the same sample
-        sets += zip(range(len(sizes)), sizes.tolist(), n_batches.tolist(), strict=True)
+        sets += zip(range(len(sizes)), sizes.tolist(), np.where(sampled, n_batches, 0).tolist(), strict=True)
     draws = [_pair_draws(size, n, rng) for _, size, n in sets]
     requests = [(code, *draw) for (code, _, _), own in zip(sets, draws, strict=True) for draw in own]
     parts = iter(map_members(_pair_means, X, codes, len(sizes), requests))
@@ -266,7 +273,7 @@ def negative_mean(
     X: NDArray[Any], rows: NDArray[np.intp], linear_mean: float, n_batches: int, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Return the mean of ``min(cosine, 0)`` of the pairs of some rows, and its standard error."""
-    draws = _pair_draws(len(rows), n_batches, rng)
+    draws = _pair_draws(len(rows), n_batches if len(rows) > EXACT_ROWS else 0, rng)
     return _summary([_pair_means(take_units(X, rows[positions]), n) for positions, n in draws], linear_mean)
 
 
@@ -274,7 +281,7 @@ def _pair_draws(m: int, n_batches: int, rng: np.random.Generator) -> list[tuple[
     """Return positions among `m` rows, and how many batches of pairs they form; 0 stands for all pairs."""
     if m < 2:
         return []
-    if m <= EXACT_ROWS:
+    if not n_batches:
         return [(np.arange(m), 0)]
     own = rng.spawn(1)[0]
     batches = [own.choice(m, 2 * BATCH_SIDE, replace=False) for _ in range(n_batches)]

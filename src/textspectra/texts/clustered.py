@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..clustering.lloyd import LinearRule
 from ..embedding import Backend, embed_texts
 from ..granularity.estimate import KEstimate
 from ..io import is_data_frame, with_columns
@@ -32,6 +33,7 @@ class ClusteredTexts:
     distinct_labels: NDArray[np.intp]
     distinct_similarity: NDArray[np.float32]
     centers: NDArray[np.float32]
+    rule: LinearRule
     topics: tuple[Topic, ...]
     cohesion: CohesionReport | None
     k_estimate: KEstimate | None

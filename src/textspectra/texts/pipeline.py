@@ -156,6 +156,7 @@ def describe_clustering(
         distinct_labels=labels,
         distinct_similarity=similarity,
         centers=fitted.cluster_centers_,
+        rule=fitted.rule_,
         topics=topics,
         cohesion=fitted.cohesion_report_ if len(texts.counting) > 1 else None,
         k_estimate=fitted.k_estimate_,

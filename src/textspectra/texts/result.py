@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import cluster_sums, cosines_to_centers
-from ..clustering.lloyd import nearest_labels
+from ..clustering.lloyd import labels_by
 from ..clustering.numbering import largest_first, relabel_like, same_clusters
+from ..clustering.refine import separate_groups
 from ..embedding import EmbeddingCache, as_backend
 from ..errors import UserError
 from ..metrics.cohesion import report_if_defined
@@ -48,6 +49,8 @@ class TextClustering(ClusteredTexts):
         Cluster and similarity of each distinct text; `labels` and `similarity` have those of the rows.
     centers : ndarray of shape (n_clusters, d)
         Mean of the unit vectors of each cluster.
+    rule : LinearRule
+        What assigns new texts to clusters.
     topics : tuple of Topic
         Name, size, keywords and typical rows of each cluster.
     cohesion : CohesionReport or None
@@ -97,7 +100,7 @@ class TextClustering(ClusteredTexts):
         self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
         return_similarity: bool = False, cache: EmbeddingCache | bool = True,
     ) -> NDArray[np.intp] | tuple[NDArray[np.intp], NDArray[np.float32]]:  # fmt: skip
-        """Return the nearest cluster of new texts; -1 for a blank text or one that the model cannot represent.
+        """Return the cluster of new texts; -1 for a blank text or one that the model cannot represent.
 
         Parameters
         ----------
@@ -138,9 +141,9 @@ class TextClustering(ClusteredTexts):
                     f"These embeddings have {new.X.shape[1]} dimensions, but the clusters were found in "
                     f"{self.centers.shape[1]}; use the same model."
                 )
-            nearest = nearest_labels(new.vectors, self.centers)
-            labels = new.scatter(nearest, -1)
-            similarity = new.scatter(cosines_to_centers(new.vectors, nearest, self.centers), np.nan)
+            found = labels_by(new.vectors, self.rule)
+            labels = new.scatter(found, -1)
+            similarity = new.scatter(cosines_to_centers(new.vectors, found, self.centers), np.nan)
         of_rows = corpus.spread(labels, -1)
         return (of_rows, corpus.spread(similarity, np.nan)) if return_similarity else of_rows
 
@@ -255,6 +258,7 @@ class TextClustering(ClusteredTexts):
             distinct_labels=labels,
             distinct_similarity=similarity,
             centers=centers,
+            rule=separate_groups(texts.vectors, texts.weights, codes, k),
             topics=_with_names(topics, kept),
             cohesion=report_if_defined(texts.vectors, codes, k, random_state=0),
         )

@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from ..atomic import replacing_folder
+from ..clustering.lloyd import LinearRule
 from ..clustering.tree import MergeTree
 from ..errors import UserError
 from ..granularity.estimate import KEstimate, Suggestion
@@ -29,7 +30,7 @@ from .corpus import Corpus, Totals
 from .embedded import EmbeddingSource
 from .hierarchy import Hierarchy
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 EVIDENCE = {"agreement": ("k", "halves", "null", "score"), "spectrum": ("eigenvalues", "deltas")}
 """The arrays in what an estimate of k rests on; the rest of it is plain numbers."""
 
@@ -74,6 +75,7 @@ def load_fields(folder: Path) -> dict[str, Any]:
         "distinct_labels": arrays["labels"],
         "distinct_similarity": arrays["similarity"],
         "centers": arrays["centers"],
+        "rule": LinearRule(arrays["rule.directions"], arrays["rule.offsets"]),
         "topics": tuple(
             Topic(**{**topic, "keywords": tuple(topic["keywords"]), "representatives": tuple(topic["representatives"])})
             for topic in summary["topics"]
@@ -107,6 +109,7 @@ def _arrays(result: ClusteredTexts) -> dict[str, NDArray[Any]]:
         "labels": result.distinct_labels,
         "similarity": result.distinct_similarity,
         "centers": result.centers,
+        **{f"rule.{name}": array for name, array in result.rule._asdict().items()},
     }
     if result.k_estimate is not None:
         arrays["replicates"] = result.k_estimate.replicates

@@ -1,0 +1,145 @@
+"""Groups found among neighbours, and the linear rule that tells groups apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular, svd
+from scipy.sparse import csr_array
+
+from ..arrays.engine import Folded
+from ..arrays.rows import fold_rows, sum_by_code
+from ..parallel import run_tasks
+from .centers import ROWS_PER_CENTER, draw_units, seeded_centers
+from .lloyd import LinearRule, directions_of, labels_by, nearest_rule
+
+NEIGHBOURS = 10
+"""A row is smoothed over this many rows, itself among them; with 5, ARI is 0.01 lower, with 20 it is the same."""
+
+REFINED_ROWS = 2**13
+"""Groups are refined on this many rows at most: the search for neighbours takes time in proportion to the square."""
+
+SHRINKAGE = 0.3
+"""Weight of a round covariance in that of the groups; from 0.1 to 0.6 the groups are hardly different."""
+
+PASSES = 5
+"""Passes of K-Means along the discriminants; more change nothing."""
+
+LEAST_VARIANCE = 1e-4
+"""Groups narrower than this share of the length of a row are taken to be this wide, because of rounding."""
+
+SEARCH_ROWS = 512
+"""Rows whose neighbours are searched at a time."""
+
+
+def refined_rule(
+    X: Any, weights: Any, k: int, rng: np.random.Generator, *, n_jobs: int | None = None
+) -> LinearRule | None:
+    """Find `k` groups among the neighbours of sampled rows, and return the rule that tells them apart.
+
+    Return None if there are too few rows for so many groups, or if a group would lose all its rows.
+    """
+    units, weight = draw_units(X, weights, REFINED_ROWS, rng)
+    if k < 2 or k > len(units) or (len(units) == REFINED_ROWS and k * ROWS_PER_CENTER > REFINED_ROWS):
+        return None
+    smooth = smoothed_rows(units, weight, n_nearest(len(units), k), n_jobs=n_jobs)
+    centers = seeded_centers(smooth, weight, k, rng, n_jobs=n_jobs)
+    codes = labels_by(smooth, nearest_rule(centers), n_jobs=n_jobs)
+    rule = separate_groups(units, weight, codes, k, n_passes=PASSES, n_jobs=n_jobs)
+    return rule if len(np.unique(labels_by(units, rule, n_jobs=n_jobs))) == k else None
+
+
+def n_nearest(n: int, k: int) -> int:
+    """Return over how many of `n` rows each is smoothed: no more than a group has on average, nor a twentieth."""
+    return min(NEIGHBOURS, n // max(k, 20))
+
+
+def smoothed_rows(
+    units: NDArray[np.float32], weights: NDArray[np.float64], size: int, *, n_jobs: int | None = None
+) -> NDArray[np.float32]:
+    """Replace each row by the direction of the weighted mean of the `size` nearest rows, itself among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> units = np.array([[1, 0], [0.8, 0.6], [0, 1], [0.6, 0.8]], np.float32)
+    >>> smoothed_rows(units, np.ones(4), 2).round(2)
+    array([[0.95, 0.32],
+           [0.71, 0.71],
+           [0.32, 0.95],
+           [0.71, 0.71]], dtype=float32)
+    """
+    if size < 2:
+        return units
+    n, weight = len(units), weights.astype(np.float32)
+
+    def sums_of_nearest(start: int) -> NDArray[np.float32]:
+        cosines = units[start : start + SEARCH_ROWS] @ units.T
+        rows = np.arange(len(cosines))
+        cosines[rows, start + rows] = np.inf
+        nearest = np.argpartition(cosines, n - size, axis=1)[:, n - size :].ravel()
+        starts = np.arange(0, len(nearest) + 1, size)
+        summed: NDArray[np.float32] = csr_array((weight[nearest], nearest, starts), shape=cosines.shape) @ units
+        return summed
+
+    parts = run_tasks(sums_of_nearest, ((start,) for start in range(0, n, SEARCH_ROWS)), n_jobs=n_jobs)
+    return directions_of(np.concatenate(parts), units)
+
+
+def separate_groups(
+    X: Any, weights: Any, codes: NDArray[np.intp], k: int, *, n_passes: int = 0, n_jobs: int | None = None
+) -> LinearRule:
+    """Return the linear rule that tells `k` groups apart, after some passes of K-Means along their discriminants.
+
+    The rows are seen from the mean of the centres and projected on the discriminants of linear discriminant analysis.
+    There each group has a direction, and a row belongs to the group whose direction is nearest to its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1, 0.1], [1, 0.3], [0.1, 1], [0.3, 1]])
+    >>> labels_by(X, separate_groups(X, None, np.array([0, 0, 1, 1]), 2))
+    array([0, 0, 1, 1])
+    """
+
+    def moments(rows: Any, scale: Any, weight: Any, code: Any) -> Folded:
+        units = rows * scale[:, None]
+        second = (units * weight.astype(np.float32)[:, None]).T @ units
+        sums = sum_by_code(units, code, k, weight.astype(np.float32))
+        return Folded((second.astype(np.float64), sums.astype(np.float64), np.bincount(code, weight, k)))
+
+    projection, origin = _discriminants(*fold_rows(moments, X, weights, codes, n_jobs=n_jobs).statistics)
+
+    def projected_sums(rows: Any, scale: Any, weight: Any, code: Any) -> Folded:
+        projected = (rows * scale[:, None] - origin) @ projection
+        units = directions_of(projected, np.zeros_like(projected))
+        return Folded((sum_by_code(units, code, k, weight.astype(np.float32)).astype(np.float64),))
+
+    directions = np.zeros((k, projection.shape[1]), np.float32)
+    for step in range(n_passes + 1):
+        sums = fold_rows(projected_sums, X, weights, codes, n_jobs=n_jobs).statistics[0]
+        directions = directions_of(sums.astype(np.float32), directions)
+        along = directions @ projection.T
+        rule = LinearRule(along, (along @ -origin).astype(np.float32))
+        if step < n_passes:
+            codes = labels_by(X, rule, n_jobs=n_jobs)
+    return rule
+
+
+def _discriminants(
+    second: NDArray[np.float64], sums: NDArray[np.float64], mass: NDArray[np.float64]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the discriminants of groups as columns, and the mean of the centres, from the sums over unit rows."""
+    d, total = len(second), mass.sum()
+    mean, means = sums.sum(axis=0) / total, sums[mass > 0] / mass[mass > 0, None]
+    between = (means - mean) * np.sqrt(mass[mass > 0, None] / total)
+    within = second / total - np.outer(mean, mean) - between.T @ between
+    variance = max(np.trace(within), LEAST_VARIANCE) / d
+    root = cholesky((1 - SHRINKAGE) * within + SHRINKAGE * variance * np.eye(d), lower=True)
+    axes, strength, _ = svd(solve_triangular(root, between.T, lower=True), full_matrices=False)
+    found = solve_triangular(root, axes[:, strength > 1e-6 * strength[0]], lower=True, trans="T")
+    # The scale does not matter; near 1 it loses nothing in float32.
+    found = found / np.abs(found).max(initial=np.finfo(float).tiny)
+    return found.astype(np.float32), means.mean(axis=0).astype(np.float32)
