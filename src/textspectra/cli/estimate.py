@@ -8,7 +8,7 @@ from typing import Any, Literal
 import click
 
 from .common import embed_source, input_options, measuring_options, model_options, read_input, stages
-from .summary import granularities
+from .summary import levels
 
 
 @click.command("estimate")
@@ -52,4 +52,4 @@ def command(
         return
     click.echo(repr(estimate))
     if len(estimate.suggestions) > 1:
-        click.echo(granularities(summary["suggestions"]))
+        click.echo(levels(summary["suggestions"], estimate.k))

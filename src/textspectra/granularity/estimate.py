@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays.rows import CountedRows, check_rows
 from ..errors import UserError
 from ..validation import RandomState, check_embeddings, check_weights, check_whole_number, make_seed
-from .reproducible import Agreement, reproducible_k, smooth
+from .curve import smooth
+from .reproducible import Agreement, reproducible_k
 from .spectral import Rule, Spectrum, spectral_k
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class KEstimate:
     >>> X = np.repeat(np.eye(8), 20, axis=0)
     >>> estimate = ts.estimate_k(X, random_state=0)
     >>> estimate
-    8 groups (95 % interval 8 to 8), the finest that two halves of the 160 rows agree on
+    8 groups (95 % interval 8 to 8), on which two halves of the 160 rows agree
     >>> [(suggestion.name, suggestion.k) for suggestion in estimate.suggestions]
     [('coarse', 4), ('suggested', 8)]
     """
@@ -108,7 +109,7 @@ class KEstimate:
 
     def _source(self) -> str:
         if self.spectrum is None:
-            return f"the finest that two halves of the {self.n_samples:,} rows agree on"
+            return f"on which two halves of the {self.n_samples:,} rows agree"
         size, share = len(self.spectrum.eigenvalues), self.spectrum.fallback_fraction
         if size == self.n_samples:
             return f"from the spectrum of all {size:,} rows" + ("; no jump was found" if share else "")
@@ -166,10 +167,10 @@ def estimate_k(
         How often each row counts, rounded up; once by default.
     method : {"auto", "reproducible", "spectral"}
         "reproducible" splits the rows into random halves, clusters each half at every k and compares the two. The
-        agreement of a cloud without structure is subtracted; k is the finest granularity whose score is as good as
-        the best. If there is no structure, k is 1. "spectral" is the paper's rule: the last jump in the spectrum of
-        the Laplacian (:func:`k_from_spectrum`), averaged over samples. "auto" is "reproducible" from 64 rows on and
-        "spectral" below.
+        agreement of a cloud without structure is subtracted. The best k form a plateau, and the estimate is at three
+        quarters of it, counted from few to many groups. If there is no structure, k is 1. "spectral" is the paper's
+        rule: the last jump in the spectrum of the Laplacian (:func:`k_from_spectrum`), averaged over samples. "auto"
+        is "reproducible" from 64 rows on and "spectral" below.
     window, max_sample, n_replicates, zscore, fallback
         Options of the spectral method: the length of the moving average, the rows per sample, the number of samples
         (by default ``round(10 · log2 n)``, and 40 if they serve the interval alone), whether to standardize
@@ -274,7 +275,7 @@ def suggest(agreement: Agreement, k: int) -> tuple[Suggestion, ...]:
         distance = np.abs(np.log(agreement.k[:, None] / agreement.k[chosen])).min(axis=1)
         apart = np.flatnonzero(distance >= math.log(APART) - 1e-9)
         if len(apart):
-            chosen.append(int(apart[smooth(agreement.score)[apart].argmax()]))
+            chosen.append(int(apart[smooth(agreement.k, agreement.score)[apart].argmax()]))
     ordered = sorted(chosen)
     names = NAMES[2 - ordered.index(chosen[0]) :]
     scores = np.clip(agreement.score, 0, 1)
