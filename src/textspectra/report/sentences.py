@@ -119,7 +119,8 @@ def estimate_in_words(estimate: KEstimate | None) -> str:
     --------
     >>> import numpy as np, textspectra as ts
     >>> estimate_in_words(ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0))
-    'About 4 or 8 groups, depending on how fine you want it; shown: 8. Two halves of the texts agree well on 4 and 8.'
+    'About 3 or 8 groups, depending on how fine you want it; shown: 8. Two halves of the texts agree well on 8, hardly \
+on 3.'
     >>> estimate_in_words(None)
     'The number of groups was given.'
     """
