@@ -35,6 +35,9 @@ FAMILIES = {
     "reddit50_s": "reddit50", "stackexchange121_s": "stackexchange121", "dbpedia14_titleonly": "dbpedia14",
     "massive_scenario": "massive_intent",
 }  # fmt: skip
+STABILITY_SUBSETS, STABILITY_SHARE = 10, 0.8
+"""The stability of k: number of random subsets of each set, and their share of its rows."""
+
 SMALL = 3000
 """Rows that rivals with quadratic cost get; MiniLM vectors are of so many rows anyway."""
 
@@ -115,17 +118,23 @@ def measure(case: Case, method: str) -> dict[str, Any]:
             cell["k"] = ts.estimate_k(X, method="spectral", random_state=0, n_jobs=1).k
         elif method == "groups":
             cell["scores"] = _scores(X[:SMALL], y[:SMALL])
-        elif method == "seeds":
-            cell["ks"] = [ts.estimate_k(X, random_state=seed, n_jobs=1).k for seed in range(3)]
+        elif method == "stability":
+            cell["subsets"] = [_reproducible(subset, seed) for seed, subset in _subsets(X)]
         else:
             cell["k"] = RIVALS[method](X[:SMALL])
     return cell | {"seconds": time.perf_counter() - start}
 
 
-def _reproducible(X: Any) -> dict[str, Any]:
+def _subsets(X: Any) -> Iterator[tuple[int, Any]]:
+    for seed in range(1, STABILITY_SUBSETS + 1):
+        chosen = np.random.default_rng([11, seed]).permutation(len(X))[: int(STABILITY_SHARE * len(X))]
+        yield seed, X[chosen]
+
+
+def _reproducible(X: Any, seed: int = 0) -> dict[str, Any]:
     if len(X) < 64:
-        return {"k": ts.estimate_k(X, random_state=0, n_jobs=1).k}
-    found = reproducible_k(CountedRows(X), np.random.default_rng(0), n_jobs=1)
+        return {"k": ts.estimate_k(X, random_state=seed, n_jobs=1).k}
+    found = reproducible_k(CountedRows(X), np.random.default_rng(seed), n_jobs=1)
     if found is None:
         return {"k": 1}
     agreement = found.agreement
@@ -155,7 +164,7 @@ def todo() -> Iterator[tuple[Case, str]]:
     yield from ((case, "groups") for case in small)
     once = [case for case in small if case.name != "massive_scenario"]
     yield from ((case, method) for method in RIVALS for case in once)
-    yield from ((case, "seeds") for case in once if case.model == "minilm")
+    yield from ((case, "stability") for case in once)
 
 
 def read_cells() -> dict[tuple[Case, str], dict[str, Any]]:

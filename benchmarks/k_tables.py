@@ -15,11 +15,15 @@ from k_rivals import RIVALS
 from k_structure import structure_table
 from scipy.stats import spearmanr
 
+from textspectra.granularity.curve import POSITION, read_curve
 from textspectra.granularity.estimate import WIDTH, interval_around, suggest
-from textspectra.granularity.reproducible import CLEAR, STRUCTURE, TOLERANCE, Agreement, finest
+from textspectra.granularity.reproducible import CLEAR, STRUCTURE, Agreement
 
-TOLERANCES = (0.0, 0.01, 0.02, 0.03, 0.04, 0.05)
+POSITIONS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 WIDTHS = tuple(np.arange(0.5, 4.01, 0.1).round(1).tolist())
+STABLE = 1.6
+"""A set is stable if the 90th percentile of k over random subsets of its rows is at most this multiple of the 10th."""
+
 NAIVE = (7, 20, 80)
 CONSTANTS = {"constant 12": 12, "constant 34": 34}
 Cells = dict[tuple[Case, str], dict[str, Any]]
@@ -32,7 +36,7 @@ class Answer(NamedTuple):
     confidence: float
     suggestions: tuple[int, ...]
     interval: tuple[int, int]
-    tolerance: float
+    position: float
     width: float
 
 
@@ -44,23 +48,24 @@ class Study:
         same_texts = {
             (Case(case.model, "massive_scenario"), method): cell
             for (case, method), cell in cells.items()
-            if case.name == "massive_intent" and case.kind == "natural" and method not in ("groups", "seeds")
+            if case.name == "massive_intent" and case.kind == "natural" and method != "groups"
         }
         truth_of = {case: cell["truth"] for (case, _), cell in cells.items()}
         self.cells = cells | same_texts
         self.cases = sorted(case for case, method in self.cells if method == "reproducible")
         self.truth = {case: truth_of[case] for case in self.cases}
         self.families = sorted({case.family for case in self.cases})
-        self.fixed = {t: {case: self.k_at(case, t) for case in self.cases} for t in TOLERANCES}
+        self.fixed = {p: {case: self.k_at(case, p) for case in self.cases} for p in POSITIONS}
         self.answers = self.leave_families_out()
 
-    def k_at(self, case: Case, tolerance: float) -> int:
-        cell = self.cells[case, "reproducible"]
-        if "ks" not in cell:
-            return int(cell["k"])
-        if cell["nearness"] <= STRUCTURE and max(cell["score"]) <= CLEAR:
-            return 1
-        return finest(np.array(cell["ks"]), np.array(cell["score"]), tolerance)
+    def k_at(self, case: Case, position: float) -> int:
+        return k_of(self.cells[case, "reproducible"], position)
+
+    def spread(self, case: Case) -> tuple[float, float]:
+        """Return the 10th and the 90th percentile of k over random subsets of the rows."""
+        subsets = self.cells[case, "stability"]["subsets"]
+        low, high = np.quantile([k_of(one, self.answers[case].position) for one in subsets], [0.1, 0.9])
+        return float(low), float(high)
 
     def error(self, k: float, case: Case) -> float:
         return abs(math.log(max(k, 1) / self.truth[case]))
@@ -79,12 +84,12 @@ class Study:
         for family in self.families:
             others = [case for case in self.cases if case.family != family]
             natural = [case for case in others if case.kind == "natural"]
-            tolerance = min(TOLERANCES, key=lambda t, natural=natural: self.mean_error(self.fixed[t], natural))
-            ks = self.fixed[tolerance]
+            position = min(POSITIONS, key=lambda p, natural=natural: self.mean_error(self.fixed[p], natural))
+            ks = self.fixed[position]
             width = next(width for width in WIDTHS if self.coverage(ks, natural, width) >= 0.95)
             for case in self.cases:
                 if case.family == family:
-                    answers[case] = self.answer(case, tolerance, width)
+                    answers[case] = self.answer(case, position, width)
         return answers
 
     def coverage(self, ks: dict[Case, int], cases: Sequence[Case], width: float) -> float:
@@ -94,8 +99,8 @@ class Study:
         ]
         return float(np.mean(inside))
 
-    def answer(self, case: Case, tolerance: float, width: float) -> Answer:
-        k = self.fixed[tolerance][case]
+    def answer(self, case: Case, position: float, width: float) -> Answer:
+        k = self.fixed[position][case]
         cell = self.cells[case, "reproducible"]
         confidence = self.confidence(case, k)
         suggestions: tuple[int, ...] = (k,)
@@ -103,7 +108,16 @@ class Study:
             score = np.array(cell["score"])
             suggestions = tuple(one.k for one in suggest(Agreement(np.array(cell["ks"]), score, score, score, 1.0), k))
         interval = interval_around(k, confidence, cell["n"], width) if k > 1 else (1, 1)
-        return Answer(k, confidence, suggestions, interval, tolerance, width)
+        return Answer(k, confidence, suggestions, interval, position, width)
+
+
+def k_of(cell: dict[str, Any], position: float) -> int:
+    """Return the k that a measured curve gives."""
+    if "ks" not in cell:
+        return int(cell["k"])
+    if cell["nearness"] <= STRUCTURE and max(cell["score"]) <= CLEAR:
+        return 1
+    return read_curve(np.array(cell["ks"]), np.array(cell["score"]), position)
 
 
 def mean_over_families(cases: Sequence[Case], value: Callable[[Case], float]) -> float:
@@ -157,7 +171,7 @@ def methods_table(study: Study, model: str) -> str:
     ours = {case: float(study.answers[case].k) for case in cases}
     answers: dict[str, dict[Case, float]] = {
         "**auto** (families left out)": ours,
-        "auto as it is in the library": {case: float(study.fixed[TOLERANCE][case]) for case in cases},
+        "auto as it is in the library": {case: float(study.fixed[POSITION][case]) for case in cases},
         "paper (spectral)": {case: study.cells[case, "paper"]["k"] for case in cases},
         **{name: {case: study.cells[case, name]["k"] for case in cases} for name in RIVALS},
         **{name: dict.fromkeys(cases, k) for name, k in CONSTANTS.items()},
@@ -258,12 +272,32 @@ def bars_table(study: Study) -> str:
         "true k in the interval, subsets of classes",
         lambda m: share(of_kind(m, "classes"), lambda c: covered(study, c)),
     )
-    spread = [cell["ks"] for (_, method), cell in study.cells.items() if method == "seeds"]
-    each(
-        "spread of k over 3 seeds, median of highest / lowest",
-        lambda m: f"{np.median([max(ks) / min(ks) for ks in spread]):.2f}" if m == "minilm" and spread else "",
-    )
+    each(f"stable sets: k differs by × {STABLE} at most", lambda m: stable_sets(study, m))
+    each("the least stable set", lambda m: f"× {max(ratios(study, m)):.2f}")
     return table(["measure", *MODELS], rows)
+
+
+def ratios(study: Study, model: str) -> list[float]:
+    """Return for each set the 90th percentile of k over subsets of its rows, as a multiple of the 10th."""
+    return [high / low for low, high in (study.spread(case) for case in natural_cases(study, model))]
+
+
+def stable_sets(study: Study, model: str) -> str:
+    found = ratios(study, model)
+    return f"{sum(ratio <= STABLE for ratio in found)} of {len(found)}"
+
+
+def stability_table(study: Study) -> str:
+    rows = []
+    for name in sorted({case.name for model in MODELS for case in natural_cases(study, model)}):
+        cells: list[object] = [name]
+        for model in MODELS:
+            case = Case(model, name)
+            low, high = study.spread(case)
+            cells += [study.answers[case].k, f"{low:.0f} to {high:.0f}", f"{high / low:.2f}"]
+        rows.append(cells)
+    head = ["set", *(f"{what}, {model}" for model in MODELS for what in ("k", "10th to 90th percentile", "ratio"))]
+    return table(head, rows)
 
 
 def covered(study: Study, case: Case) -> bool:
@@ -295,16 +329,16 @@ def write(cells: Cells) -> None:
     study = Study(cells)
     chosen = {family: next(a for c, a in study.answers.items() if c.family == family) for family in study.families}
     constants = table(
-        ["family left out", "tolerance", "width of the interval"],
-        [[family, answer.tolerance, answer.width] for family, answer in chosen.items()],
+        ["family left out", "position", "width of the interval"],
+        [[family, answer.position, answer.width] for family, answer in chosen.items()],
     )
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
     template = (ROOT / "benchmarks" / "k_recovery.in.md").read_text()
     filled = template.format(
-        machine=machine, tolerance=TOLERANCE, width=WIDTH, structure=STRUCTURE, bars=bars_table(study),
+        machine=machine, position=POSITION, width=WIDTH, structure=STRUCTURE, bars=bars_table(study),
         wordllama=methods_table(study, "wordllama"), minilm=methods_table(study, "minilm"),
         confidence=confidence_table(study), clouds=structure_table(study.cells, STRUCTURE), sets=sets_table(study),
-        constants=constants,
+        constants=constants, stability=stability_table(study),
     )  # fmt: skip
     (ROOT / "benchmarks" / "k_recovery.md").write_text(filled)
     print(bars_table(study), methods_table(study, "wordllama"), methods_table(study, "minilm"), constants, sep="\n\n")

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import textspectra as ts
-from textspectra.granularity.estimate import NAMES, interval_around, suggest
+from textspectra.granularity.estimate import APART, NAMES, interval_around, suggest
 from textspectra.granularity.reproducible import Agreement
 
 MODELS = pytest.mark.parametrize("model", [ts.AutoKMeans, ts.AutoAgglomerative])
@@ -85,7 +85,7 @@ def test_suggestions_are_ordered_and_apart(score, data):
     found = suggest(Agreement(ks, score, score, score, 0.5), k)
     names = [one.name for one in found]
     assert names == [name for name in NAMES if name in names]
-    assert all(2 * low.k <= high.k for low, high in itertools.pairwise(found))
+    assert all(APART * low.k <= high.k + 1e-6 for low, high in itertools.pairwise(found))
     assert len({one.k for one in found}) == len(found)
     assert next(one for one in found if one.name == "suggested").k == k
 

@@ -1,12 +1,9 @@
 import joblib
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from labelled_sets import DATA, needs_data
 
 import textspectra as ts
-from textspectra.granularity.reproducible import finest
 
 
 def groups(k, n, spread, seed=0, d=48):
@@ -61,16 +58,6 @@ def test_same_seed_same_estimate_for_any_number_of_jobs(backend):
     for other in (two, three):
         assert one.agreement.score == pytest.approx(other.agreement.score, abs=1e-6)
         assert one.replicates.tolist() == other.replicates.tolist()
-
-
-curves = st.lists(st.floats(-0.5, 1), min_size=3, max_size=30).map(np.array)
-
-
-@given(curves)
-def test_the_finest_k_is_never_coarser_than_the_best_one(score):
-    ks = np.arange(2, 2 + len(score))
-    assert finest(ks, score) >= ks[score.argmax()]
-    assert finest(ks, score, tolerance=0) <= finest(ks, score)
 
 
 @needs_data

@@ -141,7 +141,8 @@ def map_point(page, position):
 def test_the_answer_is_at_the_top(open_page, report, result):
     page = open_page(report)
     assert page.inner_text("h1") == "5 groups in 600 of 602 texts"
-    assert page.inner_text("#worth") == worth_in_words(result.cohesion)
+    silhouette = page.evaluate("textspectra.meta.profile.curves.silhouette")[4]
+    assert page.inner_text("#worth") == worth_in_words(result.cohesion, result.k_estimate, silhouette)
     assert page.inner_text("#notes").splitlines() == ["a <b>note</b>", "2 blank texts without a group"]
     assert "random_state=0" in page.inner_text("#command")
     assert card_texts(page, ".figures b") == [str(topic.size) for topic in result.topics]

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 import textspectra as ts
-from textspectra.report.sentences import cohesion_in_words, doubt_about_k, estimate_in_words, worth_in_words
+from textspectra.granularity.estimate import Suggestion
+from textspectra.report.sentences import (
+    cohesion_in_words,
+    doubt_about_k,
+    estimate_in_words,
+    levels_in_words,
+    worth_in_words,
+)
 
 
 @pytest.mark.parametrize(
@@ -16,6 +23,16 @@ from textspectra.report.sentences import cohesion_in_words, doubt_about_k, estim
 )  # fmt: skip
 def test_a_ratio_is_judged(ratio, end):
     assert cohesion_in_words(ratio).endswith(end)
+
+
+@pytest.mark.parametrize(
+    ("score", "silhouette", "strength"),
+    [(0.9, 0.3, "hold together well"), (0.54, 0.3, "hold together"), (0.39, 0.3, "are loose"),
+     (0.9, 0.09, "hold together"), (0.9, 0.01, "are loose")],
+)  # fmt: skip
+def test_the_weakest_evidence_decides(score, silhouette, strength):
+    expected = f"The groups {strength}: agreement of halves {score:.2f} of 1, silhouette {silhouette:.2f}."
+    assert cohesion_in_words(3.0, score, silhouette).endswith(expected)
 
 
 def test_the_worth_of_groups():
@@ -50,13 +67,25 @@ def test_doubt(method, k, confidence, message):
 
 def test_the_estimate_by_halves():
     estimate = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0)
-    good = "Plausible range 8 to 8 (95 %). Two halves of the texts agree well on 8 groups: score 1.00 of 1."
-    assert estimate_in_words(estimate) == good
-    part = replace(estimate, confidence=0.5, interval=(4, 12))
-    expected = "Plausible range 4 to 12 (95 %). Two halves of the texts agree in part on 8 groups: score 0.50 of 1."
-    assert estimate_in_words(part) == expected
-    assert estimate_in_words(replace(part, confidence=0.2)) == f"Plausible range 4 to 12 (95 %). {FAINT}"
-    assert estimate_in_words(replace(part, k=1)) == NO_STRUCTURE
+    levels = "About 3 or 8 groups, depending on how fine you want it; shown: 8."
+    assert estimate_in_words(estimate) == f"{levels} Two halves of the texts agree well on 8, hardly on 3."
+    assert estimate_in_words(replace(estimate, confidence=0.2)) == FAINT
+    assert estimate_in_words(replace(estimate, k=1)) == NO_STRUCTURE
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([0.3], "About 8 groups. Two halves of the texts agree in part on 8."),
+        ([0.6, 0.1], "About 8 or 16 groups, depending on how fine you want it; shown: 8. Two halves of the texts agree "
+         "well on 8, hardly on 16."),
+        ([0.55, 0.54, 0.25], "About 8, 16 or 32 groups, depending on how fine you want it; shown: 8. Two halves of the "
+         "texts agree well on 8, in part on 16 and 32."),
+    ],
+)  # fmt: skip
+def test_the_levels(scores, expected):
+    suggestions = [Suggestion("fine", 8 * 2**i, score) for i, score in enumerate(scores)]
+    assert levels_in_words(suggestions, 8) == expected
 
 
 def test_the_estimate_by_spectra(planted):

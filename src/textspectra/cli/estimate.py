@@ -8,7 +8,7 @@ from typing import Any, Literal
 import click
 
 from .common import embed_source, input_options, measuring_options, model_line, model_options, read_input, stages
-from .summary import granularities
+from .summary import levels
 
 
 @click.command("estimate")
@@ -55,4 +55,4 @@ def command(
     if described["model_reason"]:
         click.echo(model_line(described))
     if len(estimate.suggestions) > 1:
-        click.echo(granularities(summary["suggestions"]))
+        click.echo(levels(summary["suggestions"], estimate.k))

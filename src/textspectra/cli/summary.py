@@ -86,9 +86,10 @@ def print_summary(
     if summary["cohesion_ratio"] is not None:
         ratio = summary["cohesion_ratio"]
         counted = "" if summary["distinct_texts"] == _grouped(summary) else " (equal texts count once)"
-        console.print(f"Cohesion Ratio {ratio:.2f}{counted}: {cohesion_in_words(ratio)}")
+        score = summary["k_confidence"] if summary["k_found_by"] == "reproducible" else None
+        console.print(f"Cohesion Ratio {ratio:.2f}{counted}: {cohesion_in_words(ratio, score)}")
     if len(summary["k_suggestions"]) > 1:
-        console.print(granularities(summary["k_suggestions"]))
+        console.print(levels(summary["k_suggestions"], summary["k"]))
     if summary["model_reason"]:
         console.print(model_line(summary), markup=False)
     for note in _notes(summary):
@@ -105,16 +106,12 @@ def print_summary(
             console.print(summary["outputs"][name], style="bold", markup=False, soft_wrap=True)
 
 
-def granularities(suggestions: Sequence[Mapping[str, Any]]) -> str:
-    """Return a line with the suggested numbers of groups and their scores.
+def levels(suggestions: Sequence[Mapping[str, Any]], shown: int) -> str:
+    """Return a line with the suggested numbers of groups, from the suggestions as --json prints them."""
+    from ..granularity.estimate import Suggestion
+    from ..report.sentences import levels_in_words
 
-    Examples
-    --------
-    >>> granularities([{"name": "suggested", "k": 9, "score": 0.712}, {"name": "fine", "k": 20, "score": 0.6}])
-    'Granularity: suggested 9 (score 0.71), fine 20 (score 0.60); the score is how well two halves of the texts agree.'
-    """
-    each = ", ".join(f"{one['name']} {one['k']} (score {one['score']:.2f})" for one in suggestions)
-    return f"Granularity: {each}; the score is how well two halves of the texts agree."
+    return levels_in_words([Suggestion(**one) for one in suggestions], shown)
 
 
 def _headline(summary: Mapping[str, Any]) -> str:
@@ -123,8 +120,7 @@ def _headline(summary: Mapping[str, Any]) -> str:
     groups = count_of(summary["k"], "group")
     if summary["k_interval"] is None:
         return f"{texts} in {groups}, as you asked"
-    low, high = summary["k_interval"]
-    return f"{texts} in {groups} (95 % interval of the estimate {low} to {high})"
+    return f"{texts} in {groups}"
 
 
 def _grouped(summary: Mapping[str, Any]) -> int:

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays.rows import CountedRows, check_rows
 from ..errors import UserError
 from ..validation import RandomState, check_embeddings, check_weights, check_whole_number, make_seed
-from .reproducible import Agreement, reproducible_k, smooth
+from .curve import smooth
+from .reproducible import Agreement, reproducible_k
 from .spectral import Rule, Spectrum, spectral_k
 
 if TYPE_CHECKING:
@@ -26,8 +27,11 @@ FEWEST_ROWS = 64
 WIDTH = 2.1
 """Half the width of the interval in ln k if the halves do not agree at all; see `interval_around`."""
 
-APART = 2.0
+APART = 2.2
 """Any two suggestions differ by at least this factor."""
+
+SMOOTHING = 0.4
+"""Suggestions are chosen by scores that are averaged over ln k with this standard deviation."""
 
 NO_STRUCTURE = "no structure here; the rows lie like one cloud, with no groups that could be told apart"
 
@@ -84,9 +88,9 @@ class KEstimate:
     >>> X = np.repeat(np.eye(8), 20, axis=0)
     >>> estimate = ts.estimate_k(X, random_state=0)
     >>> estimate
-    8 groups (95 % interval 8 to 8), the finest that two halves of the 160 rows agree on
+    8 groups (95 % interval 8 to 8), on which two halves of the 160 rows agree
     >>> [(suggestion.name, suggestion.k) for suggestion in estimate.suggestions]
-    [('coarse', 4), ('suggested', 8)]
+    [('coarse', 3), ('suggested', 8)]
     """
 
     k: int
@@ -108,7 +112,7 @@ class KEstimate:
 
     def _source(self) -> str:
         if self.spectrum is None:
-            return f"the finest that two halves of the {self.n_samples:,} rows agree on"
+            return f"on which two halves of the {self.n_samples:,} rows agree"
         size, share = len(self.spectrum.eigenvalues), self.spectrum.fallback_fraction
         if size == self.n_samples:
             return f"from the spectrum of all {size:,} rows" + ("; no jump was found" if share else "")
@@ -166,10 +170,10 @@ def estimate_k(
         How often each row counts, rounded up; once by default.
     method : {"auto", "reproducible", "spectral"}
         "reproducible" splits the rows into random halves, clusters each half at every k and compares the two. The
-        agreement of a cloud without structure is subtracted; k is the finest granularity whose score is as good as
-        the best. If there is no structure, k is 1. "spectral" is the paper's rule: the last jump in the spectrum of
-        the Laplacian (:func:`k_from_spectrum`), averaged over samples. "auto" is "reproducible" from 64 rows on and
-        "spectral" below.
+        agreement of a cloud without structure is subtracted; what is left is the score of k. The scores give each k a
+        weight, and the estimate is the k up to which four fifths of the weight lie. If there is no structure, k is 1.
+        "spectral" is the paper's rule: the last jump in the spectrum of the Laplacian (:func:`k_from_spectrum`),
+        averaged over samples. "auto" is "reproducible" from 64 rows on and "spectral" below.
     window, max_sample, n_replicates, zscore, fallback
         Options of the spectral method: the length of the moving average, the rows per sample, the number of samples
         (by default ``round(10 · log2 n)``, and 40 if they serve the interval alone), whether to standardize
@@ -259,7 +263,7 @@ def _by_reproducibility(rows: CountedRows, rng: np.random.Generator, n_jobs: int
 
 
 def suggest(agreement: Agreement, k: int) -> tuple[Suggestion, ...]:
-    """Return k and the two best granularities that differ from it, and from each other, by a factor of 2 or more.
+    """Return k and the two best granularities that differ from it, and from each other, by a factor of 2.2 or more.
 
     Examples
     --------
@@ -269,12 +273,13 @@ def suggest(agreement: Agreement, k: int) -> tuple[Suggestion, ...]:
     >>> [(suggestion.name, suggestion.k) for suggestion in suggest(Agreement(ks, score, score, score, 0.3), 10)]
     [('coarse', 3), ('suggested', 10), ('fine', 22)]
     """
+    score = smooth(agreement.k, agreement.score, SMOOTHING)
     chosen = [int(np.flatnonzero(agreement.k == k)[0])]
     for _ in range(2):
         distance = np.abs(np.log(agreement.k[:, None] / agreement.k[chosen])).min(axis=1)
         apart = np.flatnonzero(distance >= math.log(APART) - 1e-9)
         if len(apart):
-            chosen.append(int(apart[smooth(agreement.score)[apart].argmax()]))
+            chosen.append(int(apart[score[apart].argmax()]))
     ordered = sorted(chosen)
     names = NAMES[2 - ordered.index(chosen[0]) :]
     scores = np.clip(agreement.score, 0, 1)

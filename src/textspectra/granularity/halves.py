@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays.rows import sum_by_code
 from ..clustering.lloyd import directions_of, train_directions
 from ..clustering.tree import ward_tree
 from ..metrics.contingency import entropy
 
-SEED_ROWS = 1000
-"""The Ward tree of this many rows of a half gives the first centres."""
+MICRO_CLUSTERS, MICRO_PASSES = 512, 2
+"""Each half is reduced to this many small clusters, in this many passes; their Ward tree gives the first centres."""
 
-PASSES = 5
-"""Passes of Lloyd's algorithm over a half; more passes change the agreement by less than its standard error."""
+PASSES = 1
+"""Passes of Lloyd's algorithm over a half for each k; a second one raises the agreement by about 0.01 only."""
 
 JUDGED_ROWS = 2000
 """This many rows of each half are labelled by the centres of both."""
@@ -48,20 +49,29 @@ def half_agreement(points: NDArray[np.float32], ks: NDArray[np.intp], rng: np.ra
 
 
 def _half_centers(half: NDArray[np.float32], ks: NDArray[np.intp]) -> list[NDArray[np.float32]]:
-    """Return k centres of length 1 for each k; all of them start from one Ward tree."""
-    seeds = half[:SEED_ROWS]
-    merged = ward_tree(seeds, np.ones(len(seeds))).linkage[:, :2].astype(np.intp)
-    n = len(seeds)
-    sums = np.concatenate([seeds, np.empty((n - 1, seeds.shape[1]), np.float32)])
+    """Return k centres of length 1 for each k, all from one Ward tree; fewer if there are fewer distinct rows."""
+    sums, sizes = _micro_clusters(half)
+    n = len(sums)
+    merged = ward_tree(sums / sizes[:, None].astype(np.float32), sizes).linkage[:, :2].astype(np.intp)
+    sums = np.concatenate([sums, np.empty((n - 1, sums.shape[1]), np.float32)])
     parent = np.full(2 * n - 1, 2 * n)
     for step, (left, right) in enumerate(merged):
         sums[n + step] = sums[left] + sums[right]
         parent[left] = parent[right] = n + step
     found = []
-    for k in ks:
+    for k in np.minimum(ks, n):
         nodes = np.flatnonzero(parent[: 2 * n - k] >= 2 * n - k)
         found.append(train_directions(half, directions_of(sums[nodes], sums[nodes]), PASSES))
     return found
+
+
+def _micro_clusters(half: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Return the sum of the rows of each small cluster, and its number of rows; they start from the first rows."""
+    centers = train_directions(half, half[:MICRO_CLUSTERS], MICRO_PASSES)
+    nearest = (half @ centers.T).argmax(axis=1)
+    sizes = np.bincount(nearest, minlength=len(centers)).astype(np.float64)
+    sums = sum_by_code(half, nearest, len(centers), np.ones(len(half), np.float32))
+    return sums[sizes > 0], sizes[sizes > 0]
 
 
 def _agreement(ours: NDArray[np.intp], theirs: NDArray[np.intp], k: int, order: NDArray[np.intp]) -> float:

@@ -1,4 +1,4 @@
-"""The finest granularity that two halves of the data agree on, compared with clouds without groups."""
+"""The granularity that two halves of the data agree on, compared with clouds without groups."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays.rows import CountedRows
+from .curve import read_curve
 from .halves import half_agreement
 
-AXES = (12, 24, 48, 96)
+AXES = (12, 24, 48)
 """Rows are projected on these numbers of principal axes: coarse groups show on few axes, fine ones on many."""
 
-SPLITS, NULL_SPLITS = 16, 12
+SPLITS, NULL_SPLITS = 18, 9
 """Number of times the data, and a cloud without groups, is split into random halves; divided among AXES."""
 
 MAX_ROWS = 6000
 """Rows that are split into halves; more rows would change little and cost much."""
 
-TOLERANCE = 0.03
-"""A finer granularity may fall short of the best score by this share and still count as good as the best."""
-
 CLOUD_ROWS = 4000
 """Rows of the Gaussian cloud whose variances are fitted to the data."""
+
+CLOUD_EACH = 6
+"""A cloud is split at each of so many smallest k, and at every third of the others."""
 
 NEAREST_ROWS, NEAREST_AXES, NEAREST_CLOUDS = 2000, 12, 4
 """The test for structure: number of rows, of principal axes, and of clouds to compare with."""
@@ -82,7 +83,7 @@ class Agreement:
 
 
 class ReproducibleEstimate(NamedTuple):
-    """The finest reproducible k, the same from bootstrap samples of the splits, and the evidence."""
+    """The reproducible k, the same from bootstrap samples of the splits, and the evidence."""
 
     k: int
     replicates: NDArray[np.intp]
@@ -92,10 +93,11 @@ class ReproducibleEstimate(NamedTuple):
 def reproducible_k(
     rows: CountedRows, rng: np.random.Generator, *, n_jobs: int | None = None
 ) -> ReproducibleEstimate | None:
-    """Find the finest granularity that two halves of the data agree on; None if no two groups can be told apart.
+    """Find the granularity that two halves of the data agree on; None if no two groups can be told apart.
 
-    The rows are taken as directions from their mean, on 12 to 96 principal axes. At each k, two halves of them are
+    The rows are taken as directions from their mean, on 12 to 48 principal axes. At each k, two halves of them are
     clustered and compared (:func:`half_agreement`), and so are halves of Gaussian clouds of the same size and spectrum.
+    :func:`read_curve` reads k off the difference.
     """
     n = min(len(rows), MAX_ROWS)
     # As a task, which has one BLAS thread: with more, the result would depend on the machine.
@@ -118,9 +120,9 @@ def reproducible_k(
     ks, splits, nulls = ks[distinct], splits[..., distinct], nulls[..., distinct]
     nearness = _nearness(rows, basis, rng)
     score = _score(splits, nulls)
-    k = finest(ks, score) if nearness > STRUCTURE or score.max() > CLEAR else 1
+    k = read_curve(ks, score) if nearness > STRUCTURE or score.max() > CLEAR else 1
     again = [
-        finest(ks, _score(_resample(splits, rng), _resample(nulls, rng))) for _ in range(RESAMPLES if k > 1 else 0)
+        read_curve(ks, _score(_resample(splits, rng), _resample(nulls, rng))) for _ in range(RESAMPLES if k > 1 else 0)
     ]
     return ReproducibleEstimate(
         k,
@@ -193,7 +195,10 @@ def _cloud_tasks(
 def _cloud_agreement(
     n: int, scale: NDArray[np.float64], ks: NDArray[np.intp], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    return half_agreement(_directions(rng.standard_normal((n, len(scale))) * scale), ks, rng)
+    # Beyond a few groups this is a smooth function of k, so it is measured at every third k.
+    some = np.unique([*range(min(CLOUD_EACH, len(ks))), *range(CLOUD_EACH, len(ks), 3), len(ks) - 1])
+    found = half_agreement(_directions(rng.standard_normal((n, len(scale))) * scale), ks[some], rng)
+    return np.interp(np.log(ks), np.log(ks[some]), found)
 
 
 def _spectrum(units: NDArray[np.float32], basis: _Basis, n_axes: int) -> NDArray[np.float64]:
@@ -246,33 +251,3 @@ def _score(splits: NDArray[np.float64], nulls: NDArray[np.float64]) -> NDArray[n
     null = np.minimum(nulls.mean(axis=1), 0.99)
     score: NDArray[np.float64] = ((splits.mean(axis=1) - null) / (1 - null)).mean(axis=0)
     return score
-
-
-def smooth(score: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Average each score, with weight 2, with its neighbours along k; k = 1, before the first, has score 0."""
-    wide = np.concatenate([[0.0], score, score[-1:]])
-    averaged: NDArray[np.float64] = (wide[:-2] + 2 * score + wide[2:]) / 4
-    return averaged
-
-
-def finest(ks: NDArray[np.intp], score: NDArray[np.float64], tolerance: float = TOLERANCE) -> int:
-    """Return the largest k whose score is as good as the best.
-
-    The tolerance goes to 0 as the best score goes to 1. Both the scores (where a single sharp k stands out) and the
-    smoothed scores (where a broad plateau does) give a k; the finer one is returned.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> finest(np.array([2, 3, 4, 5]), np.array([1.0, 1.0, 0.8, 0.7]))
-    3
-    >>> finest(np.array([4, 5, 6, 7, 8]), np.array([0.5, 0.52, 0.51, 0.51, 0.4]))
-    7
-    """
-    return max(_finest_within(tolerance, ks, reading) for reading in (score, smooth(score)))
-
-
-def _finest_within(tolerance: float, ks: NDArray[np.intp], score: NDArray[np.float64]) -> int:
-    best = float(score.max())
-    allowed = abs(best) * tolerance * min(1.0, 4 * max(0.0, 1 - best))
-    return int(ks[score >= best - allowed].max())

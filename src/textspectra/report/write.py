@@ -100,12 +100,13 @@ def report_blocks(
     texts, cut_at = _texts(result.corpus, shown, rows)
     matrix = similarity_matrix(X, shown)
     counted = CountedRows(X, result.corpus.counts * (finest >= 0))
+    profile = _profile(result, X, levels, finest, nodes, classes)
     meta = {
-        "about": _about(result, shown, cut_at),
+        "about": _about(result, shown, cut_at, profile["curves"]["silhouette"][result.n_clusters - 1]),
         "levels": {"k": levels.k, "merges": levels.merges.tolist(), "ranges": shown.ranges.tolist()},
         "base": {"k": result.n_clusters, "nodes": nodes.base},
         "nodes": _node_table(nodes, points, shown),
-        "profile": _profile(result, X, levels, finest, nodes, classes),
+        "profile": profile,
         "evidence": None if result.k_estimate is None else why_this_k(result.k_estimate, counted),
         "palette": palette(levels.k),
         "matrix": {"positions": matrix.positions.tolist(), "low": matrix.low, "high": matrix.high, "z": Z_LIMIT},
@@ -142,7 +143,7 @@ def _classes(truth: ArrayLike | Sequence[Hashable] | None, n_texts: int) -> list
     return ["" if is_missing(value) else value for value in values]
 
 
-def _about(result: TextClustering, shown: Shown, cut_at: int | None) -> dict[str, Any]:
+def _about(result: TextClustering, shown: Shown, cut_at: int | None, silhouette: float | None) -> dict[str, Any]:
     from .. import __version__
 
     totals = result.totals
@@ -158,7 +159,7 @@ def _about(result: TextClustering, shown: Shown, cut_at: int | None) -> dict[str
         "model": result.source.model or "given embeddings",
         "algorithm": result.algorithm,
         "range": estimate_in_words(result.k_estimate),
-        "worth": worth_in_words(result.cohesion),
+        "worth": worth_in_words(result.cohesion, result.k_estimate, silhouette),
         "notes": result.notes,
         "loose": LOOSE,
         "recipe": result.recipe,
