@@ -20,7 +20,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 console = Console(record=True, width=118, file=io.StringIO(), highlight=False, force_terminal=True)
 console.print("$ textspectra cluster customer_messages.csv", style="bold green")
-print_summary(summary, console, shown_groups=10)
+print_summary(summary, console)
 svg = console.export_svg(title="textspectra")
 # Rich links web fonts; a picture in a repository should fetch nothing.
 Path(__file__).with_name("cluster.svg").write_text(re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL))

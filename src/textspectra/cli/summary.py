@@ -20,7 +20,7 @@ OUTPUTS = {
     "model": "the model, for `textspectra predict`",
 }
 
-SHOWN_GROUPS = 40
+SHOWN_GROUPS = 10
 """Groups in the table of the terminal: the largest ones."""
 
 
@@ -71,9 +71,7 @@ def _estimate(estimate: KEstimate | None) -> dict[str, Any]:
     }
 
 
-def print_summary(
-    summary: Mapping[str, Any], console: Console | None = None, *, shown_groups: int = SHOWN_GROUPS
-) -> None:
+def print_summary(summary: Mapping[str, Any], console: Console | None = None) -> None:
     """Print the summary for a person: the answer, how good it is, and the largest groups."""
     from ..report.sentences import cohesion_in_words
 
@@ -95,10 +93,10 @@ def print_summary(
     for note in _notes(summary):
         console.print(note, style="yellow", markup=False)
     console.print()
-    console.print(_table(summary["clusters"][:shown_groups]))
-    hidden = len(summary["clusters"]) - shown_groups
+    console.print(_table(summary["clusters"][:SHOWN_GROUPS]))
+    hidden = len(summary["clusters"]) - SHOWN_GROUPS
     if hidden > 0:
-        console.print(f"and {count_of(hidden, 'smaller group')}; the output table has all of them")
+        console.print(f"and {count_of(hidden, 'smaller group')}: the outputs have all of them")
     console.print()
     for name, meaning in OUTPUTS.items():
         if name in summary["outputs"]:
@@ -161,7 +159,7 @@ def _table(clusters: list[dict[str, Any]]) -> Any:
     table.add_column("size", justify="right", no_wrap=True)
     table.add_column("share", justify="right", no_wrap=True)
     table.add_column("cohesion", justify="right", no_wrap=True)
-    table.add_column("keywords", ratio=2, overflow="fold")
+    table.add_column("group", ratio=2, overflow="fold")
     table.add_column("typical texts", ratio=3, overflow="fold")
     for cluster in clusters:
         value = cluster["cohesion"]
@@ -169,7 +167,7 @@ def _table(clusters: list[dict[str, Any]]) -> Any:
         typical = "\n".join(f"· {_one_line(text)}" for text in cluster["representatives"][:2])
         table.add_row(
             str(cluster["cluster"]), f"{cluster['size']:,}", f"{cluster['share']:.1%}", cohesion,
-            Text(", ".join(cluster["keywords"][:5])), Text(typical),
+            Text.assemble((cluster["name"], "bold"), "\n", (", ".join(cluster["keywords"][:5]), "dim")), Text(typical),
         )  # fmt: skip
     return table
 
