@@ -35,9 +35,9 @@ they say more, and the model that judges them reads them all.
 The score of a phrase is its cosine with the centre of the group + 0.08 × ln(class-based TF-IDF) + 0.03 if it has more
 than one word. The two constants are the same for all sets and models, but they were chosen on these five sets. Chosen
 by the mean cosine of the other four sets each time (7 × 3 values), they give .605 / .67 with MiniLM and .618 / .66 with
-wordllama on the 3,000 texts, and .624 / .68 and .646 / .70 on all texts: from 0.05 to 0.1 the score is flat. Below, a / b is the mean cosine / the share of
-nearest class names on the 3,000 texts (MiniLM; wordllama where it says so). All but the last two rows were measured
-on a prototype, which differs from the product by up to 0.005.
+wordllama on the 3,000 texts, and .624 / .68 and .646 / .70 on all texts: from 0.05 to 0.1 the score is flat. Below,
+a / b is the mean cosine / the share of nearest class names on the 3,000 texts (MiniLM; wordllama where it says so). All
+but the last two rows were measured on a prototype, which differs from the product by up to 0.005.
 
 | rule | result |
 |---|---|
