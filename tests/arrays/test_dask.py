@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import textspectra as ts
-from textspectra.clustering import centers
+from textspectra.clustering import centers, refine
 from textspectra.estimators import agglomerative
 from textspectra.metrics import cohesion
 
@@ -29,6 +29,7 @@ ANY_CHUNKS = pytest.mark.parametrize("sizes", CHUNKS.values(), ids=CHUNKS)
 def small_limits(monkeypatch):
     """Let the paths for many rows be taken by few."""
     monkeypatch.setattr(centers, "TRAINING_ROWS", 1500)
+    monkeypatch.setattr(refine, "REFINED_ROWS", 1200)
     monkeypatch.setattr(agglomerative, "EXACT_ROWS", 2000)
     monkeypatch.setattr(agglomerative, "MICRO_CLUSTERS", 150)
     monkeypatch.setattr(cohesion, "EXACT_ROWS", 300)
@@ -55,9 +56,10 @@ def assert_same_report(ours, theirs):
 
 @ANY_CHUNKS
 @pytest.mark.parametrize("model", [ts.AutoKMeans, ts.AutoAgglomerative])
-def test_clusters_are_those_of_the_array_in_memory(blobs, model, sizes):
+@pytest.mark.parametrize("refined", [True, False])
+def test_clusters_are_those_of_the_array_in_memory(blobs, model, sizes, refined):
     X, _ = blobs
-    here, there = model(8, random_state=3).fit(X), model(8, random_state=3).fit(cut(X, sizes))
+    here, there = (model(8, refine=refined, random_state=3).fit(array) for array in (X, cut(X, sizes)))
     assert isinstance(there.labels_, da.Array)
     assert there.labels_.chunks == (sizes,)
     assert (there.labels_.compute() == here.labels_).all()

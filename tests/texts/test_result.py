@@ -349,6 +349,22 @@ def test_damaged_folders_are_named(result, tmp_path):
     )
 
 
+def test_new_texts_are_assigned_as_those_of_the_fit_also_after_loading_and_merging(tmp_path):
+    rng = np.random.default_rng(0)
+    truth = rng.permutation(np.repeat([0, 1, 2], [300, 50, 50]))
+    X = rng.standard_normal((3, 64))[truth] + 2.5 * rng.standard_normal((400, 64))
+    texts = [f"text {number}" for number in range(400)]
+    result = ts.cluster_texts(texts, embeddings=X, n_clusters=3)
+    units = X / np.linalg.norm(X, axis=1, keepdims=True)
+    distances = np.linalg.norm(units[:, None] - result.centers, axis=2)
+    assert (distances.argmin(axis=1) != result.labels).any()  # the nearest centre would not do
+    result.save(tmp_path / "model")
+    for one in (result, ts.TextClustering.load(tmp_path / "model")):
+        assert (one.predict(texts, embeddings=X) == result.labels).all()
+    merged = result.merge(1, 2)
+    assert np.mean(merged.predict(texts, embeddings=X) == merged.labels) > 0.95
+
+
 def test_a_model_made_with_an_encoder_of_the_user_needs_it_again(tmp_path):
     def encode(texts):
         return [[1 + text.count("parcel"), 1 + text.count("password"), 1] for text in texts]
