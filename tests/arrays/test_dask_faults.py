@@ -89,12 +89,12 @@ def executioner(tmp_path):
     thread.join()
 
 
-KMEANS_STAGES = ["training rows", "first pass", "second pass", "pairs"]
+KMEANS_STAGES = ["training rows", "pass", "pairs"]
 
 
 @pytest.mark.parametrize("stage", range(len(KMEANS_STAGES)), ids=KMEANS_STAGES)
 def test_kmeans_survives_the_death_of_a_worker_in_any_stage(client, blobs, executioner, stage, monkeypatch):
-    monkeypatch.setattr("textspectra.clustering.centers.TRAINING_ROWS", 900)
+    monkeypatch.setattr("textspectra.clustering.refine.REFINED_ROWS", 900)
     X, _ = blobs
     expected = ts.AutoKMeans(6, random_state=0).fit(X)
     folder, killed = executioner

@@ -16,13 +16,13 @@ from .centers import ROWS_PER_CENTER, draw_units, seeded_centers
 from .lloyd import LinearRule, directions_of, labels_by, nearest_rule
 
 NEIGHBOURS = 10
-"""A row is smoothed over this many rows, itself among them; with 5, ARI is 0.01 lower, with 20 it is the same."""
+"""A row is smoothed over this many rows, itself among them; from 7 to 20, ARI changes by less than 0.01."""
 
 REFINED_ROWS = 2**13
 """Groups are refined on this many rows at most: the search for neighbours takes time in proportion to the square."""
 
 SHRINKAGE = 0.3
-"""Weight of a round covariance in that of the groups; from 0.1 to 0.6 the groups are hardly different."""
+"""Weight of a round covariance in that of the groups; from 0.1 to 0.5, ARI changes by less than 0.01."""
 
 PASSES = 5
 """Passes of K-Means along the discriminants; more change nothing."""
