@@ -52,7 +52,8 @@ def _half_centers(half: NDArray[np.float32], ks: NDArray[np.intp]) -> list[NDArr
     """Return k centres of length 1 for each k, all from one Ward tree; fewer if there are fewer distinct rows."""
     sums, sizes = _micro_clusters(half)
     n = len(sums)
-    merged = ward_tree(sums / sizes[:, None].astype(np.float32), sizes).linkage[:, :2].astype(np.intp)
+    means: NDArray[np.float32] = np.divide(sums, sizes[:, None], dtype=np.float32)
+    merged = ward_tree(means, sizes).linkage[:, :2].astype(np.intp)
     sums = np.concatenate([sums, np.empty((n - 1, sums.shape[1]), np.float32)])
     parent = np.full(2 * n - 1, 2 * n)
     for step, (left, right) in enumerate(merged):
