@@ -9,7 +9,7 @@ ASSETS := src/textspectra/report/assets
 STYLES := $(ASSETS)/*.css src/textspectra_study/page/assets/*.css
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock
 
-.PHONY: demo test test-slow coverage lint format picture bench bench-k bench-scale study lock clean venv-package
+.PHONY: demo test test-slow coverage lint format picture bench bench-k bench-groups bench-scale study lock clean venv-package
 
 demo: $(VENV)/.demo
 	$(BIN)/textspectra demo
@@ -52,6 +52,11 @@ bench: $(VENV)/.bench
 # How well k is found, against rivals; half an hour on two cores, and goes on where it stopped.
 bench-k: $(VENV)/.bench
 	$(BIN)/python benchmarks/k_recovery.py
+
+# How well groups and names agree with people's labels.
+bench-groups: $(VENV)/.bench
+	$(BIN)/python benchmarks/groups.py
+	$(BIN)/python benchmarks/names.py
 
 # The paper's experiments on the sets in TEXTSPECTRA_DATA; an hour or two on two cores, and goes on where it stopped.
 study: $(VENV)/.dev

@@ -4,7 +4,7 @@ from sklearn.metrics import adjusted_mutual_info_score
 
 from textspectra.clustering.tree import ward_tree
 from textspectra.granularity import halves
-from textspectra.granularity.halves import _agreement, _half_centers, half_agreement
+from textspectra.granularity.halves import MICRO_CLUSTERS, _agreement, _half_centers, _micro_clusters, half_agreement
 
 
 def groups(k, n, spread, d):
@@ -36,3 +36,20 @@ def test_first_centres_are_the_means_of_the_ward_clusters(monkeypatch):
         sums = np.array([points[labels == label].sum(axis=0) for label in range(k)])
         expected = sums / np.linalg.norm(sums, axis=1, keepdims=True)
         assert sorted(map(tuple, centers.round(4))) == sorted(map(tuple, expected.round(4)))
+
+
+def test_small_clusters_hold_every_row_once():
+    points = groups(40, 1500, 0.4, d=12)
+    sums, sizes = _micro_clusters(points)
+    assert len(sums) == len(sizes) <= MICRO_CLUSTERS
+    assert sizes.min() >= 1
+    assert sizes.sum() == 1500
+    np.testing.assert_allclose(sums.sum(axis=0), points.sum(axis=0), atol=1e-2)
+
+
+def test_equal_rows_are_one_small_cluster_and_too_many_groups_are_none():
+    points = np.repeat(np.eye(3, dtype=np.float32), 400, axis=0)[np.random.default_rng(0).permutation(1200)]
+    assert sorted(_micro_clusters(points)[1]) == [400, 400, 400]
+    agreement = half_agreement(points, np.array([2, 3, 4, 9]), np.random.default_rng(0))
+    assert agreement[1] == pytest.approx(1)
+    assert np.isnan(agreement[2:]).all()
