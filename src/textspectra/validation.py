@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,11 @@ MAX_TOTAL_WEIGHT = 1e15
 
 IF_TEXTS = "For texts, call textspectra.cluster_texts(texts), or get their vectors from textspectra.embed_texts(texts)."
 TEXTS_GIVEN = f"X holds texts, but this function takes vectors: one row of numbers for each text. {IF_TEXTS}"
+
+Level = Literal["auto", "coarse", "fine"]
+"""Which of the suggested numbers of groups to take."""
+
+LEVELS: tuple[Level, ...] = get_args(Level)
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
@@ -249,12 +254,13 @@ def check_whole_number(name: str, value: Any, *, low: int, high: int | None = No
     raise UserError(f"{name} must be a whole number {allowed}, but it is {value!r}.{' ' + hint if hint else ''}")
 
 
-def check_n_clusters(value: Any, n_rows: int) -> int | None:
-    """Return the number of clusters that was asked for, or None for ``"auto"``."""
-    if isinstance(value, str) and value == "auto":
-        return None
+def check_n_clusters(value: Any, n_rows: int) -> int | Level:
+    """Return the number or the level of clusters that was asked for."""
     if isinstance(value, str):
-        raise UserError(f'n_clusters must be "auto" or a whole number, but it is {value!r}.')
+        for level in LEVELS:
+            if value == level:
+                return level
+        raise UserError(f'n_clusters must be "auto", "coarse", "fine" or a whole number, but it is {value!r}.')
     return check_whole_number("n_clusters", value, low=1, high=n_rows, hint=f"X has {n_rows:,} rows.")
 
 

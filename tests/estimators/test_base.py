@@ -167,3 +167,10 @@ def test_the_sampled_cohesion_is_that_of_the_function_with_the_same_seed(planted
     assert fitted.cohesion_ratio_ == pytest.approx(report.ratio, rel=1e-6)
     assert fitted.cohesion_ratio_ == pytest.approx(ts.evaluate(X, fitted.labels_, random_state=4)["cohesion_ratio"])
     assert abs(fitted.cohesion_ratio_ / ts.cohesion_ratio(X, fitted.labels_, random_state=5) - 1) > 1e-6
+
+
+@pytest.mark.parametrize("level", ["coarse", "fine"])
+def test_another_level_of_the_estimate_can_be_taken(planted, level):
+    X, _ = planted(6, 600, noise=0.3)
+    suggested = {one.name: one.k for one in ts.estimate_k(X).suggestions}
+    assert ts.AutoKMeans(level).fit(X).n_clusters_ == suggested.get(level, suggested["suggested"])

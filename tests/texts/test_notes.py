@@ -39,7 +39,7 @@ def named(model):
 
 def test_texts_in_five_languages_are_grouped_by_language_and_the_result_says_so(result):
     assert len(TEXTS) == 312
-    assert normalized_mutual_info_score(LANGUAGES, result.labels) > 0.8
+    assert normalized_mutual_info_score(LANGUAGES, result.labels) > 0.7
     assert normalized_mutual_info_score(TOPICS, result.labels) < 0.5
     [note] = [note for note in result.notes if "wordllama" in note]
     assert note == (

@@ -75,7 +75,15 @@ def test_japanese_terms_are_words(text, terms):
 def test_texts_without_chinese_or_japanese_load_no_segmenter(monkeypatch):
     monkeypatch.setattr(words, "segmenter", lambda language: pytest.fail(f"{language} was loaded"))
     assert terms_of("คืนเงิน") == {"คืน", "นเ", "เงิ", "งิน"}
-    assert terms_of("パスワード reset café 환불") == {"パスワード", "reset", "café", "환불", "reset café", "café 환불"}
+    assert terms_of("パスワード reset café 환불") == {
+        "パスワード",
+        "reset",
+        "café",
+        "환불",
+        "reset café",
+        "café 환불",
+        "reset café 환불",
+    }
 
 
 @given(st.text(st.sampled_from("退款的什卡返金はまだカーคื\u3005\U00020000a1 。\n\u0301"), max_size=1200))

@@ -38,7 +38,11 @@ if TYPE_CHECKING:
 @reading_options
 @click.option("--algorithm", type=click.Choice(["kmeans", "hac"]), default="kmeans", show_default=True)
 @click.option(
-    "--clusters", default="auto", show_default=True, metavar="auto|N", help="A number overrules the estimate."
+    "--clusters",
+    default="auto",
+    show_default=True,
+    metavar="auto|coarse|fine|N",
+    help="Another level of the estimate, or a number that overrules it.",
 )
 @model_options
 @click.option("--name-with", metavar="MODEL", help="Name groups by a chat model (OPENAI_BASE_URL, OPENAI_API_KEY).")
@@ -226,11 +230,13 @@ def _finish(
 
 
 def _number_of_clusters(clusters: str) -> Any:
-    if clusters == "auto":
+    if clusters in ("auto", "coarse", "fine"):
         return clusters
     if clusters.isdecimal() and int(clusters) > 0:
         return int(clusters)
-    raise click.BadParameter(f"{clusters!r} is neither auto nor a whole number above 0.", param_hint="--clusters")
+    raise click.BadParameter(
+        f"{clusters!r} is not auto, coarse, fine or a whole number above 0.", param_hint="--clusters"
+    )
 
 
 def _command_line(sources: Sequence[str], options: Options) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from ..clustering.lloyd import LinearRule, center_distances, label_pass, labels_
 from ..errors import UserError
 from ..granularity.estimate import KEstimate, count_rows, estimate_from_rows
 from ..metrics.cohesion import CohesionReport, report_if_defined
-from ..validation import RandomState, check_embeddings, check_n_clusters, check_weights, make_seed
+from ..validation import Level, RandomState, check_embeddings, check_n_clusters, check_weights, make_seed
 
 
 class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, ABC):
@@ -36,7 +36,7 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
     def __init__(
         self,
-        n_clusters: int | Literal["auto"] = "auto",
+        n_clusters: int | Level = "auto",
         *,
         refine: bool = True,
         random_state: RandomState = 0,
@@ -65,15 +65,17 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """
         X = check_embeddings(X, estimator=self)
         weights, largest = check_weights(sample_weight, X)
-        k = check_n_clusters(self.n_clusters, len(X))
+        asked = check_n_clusters(self.n_clusters, len(X))
         if not isinstance(self.refine, bool | np.bool_):
             raise UserError(f"refine must be True or False, but it is {self.refine!r}.")
         check_rows(X, n_jobs=self.n_jobs)
         seed = make_seed(self.random_state)
         self.k_estimate_ = None
-        if k is None:
+        if isinstance(asked, str):
             self.k_estimate_ = estimate_from_rows(count_rows(X, weights), random_state=seed, n_jobs=self.n_jobs)
-            k = self.k_estimate_.k
+            k = self.k_estimate_.at(asked)
+        else:
+            k = asked
         # A stream of its own, so that the clusters at a given k do not depend on whether k was estimated.
         _, for_clusters = np.random.default_rng(seed).spawn(2)
         known = self._cluster(X, None if weights is None else weights / largest, k, for_clusters)

@@ -28,8 +28,8 @@ class AutoKMeans(AutoClusterer):
 
     Parameters
     ----------
-    n_clusters : "auto" or int, default="auto"
-        Number of clusters; "auto" takes that of :func:`estimate_k`.
+    n_clusters : {"auto", "coarse", "fine"} or int, default="auto"
+        Number of clusters; "auto" takes that of :func:`estimate_k`, and "coarse" and "fine" its other suggestions.
     refine : bool, default=True
         Find groups among neighbours, which agrees better with human labels. False is the plain algorithm.
     random_state : int, RandomState, Generator or None, default=0

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import CountedRows, check_rows
 from ..errors import UserError
-from ..validation import RandomState, check_embeddings, check_weights, check_whole_number, make_seed
+from ..validation import Level, RandomState, check_embeddings, check_weights, check_whole_number, make_seed
 from .curve import smooth
 from .reproducible import Agreement, reproducible_k
 from .spectral import Rule, Spectrum, spectral_k
@@ -102,6 +102,18 @@ class KEstimate:
     replicates: NDArray[np.intp] = field(compare=False)
     agreement: Agreement | None = field(compare=False)
     spectrum: Spectrum | None
+
+    def at(self, level: Level) -> int:
+        """Return the number of groups at a level: `k` for "auto", and where there is nothing coarser or finer.
+
+        Examples
+        --------
+        >>> import numpy as np, textspectra as ts
+        >>> estimate = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0))
+        >>> estimate.at("coarse"), estimate.at("auto"), estimate.at("fine")
+        (3, 8, 8)
+        """
+        return next((one.k for one in self.suggestions if one.name == level), self.k)
 
     def __repr__(self) -> str:
         if self.k == 1 and self.spectrum is None:

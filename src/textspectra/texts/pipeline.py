@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..embedding import DEFAULT_MODEL, Backend, EmbeddingCache, chosen_backend, embed_texts
 from ..errors import UserError
 from ..estimators import AutoAgglomerative, AutoKMeans
-from ..validation import RandomState
+from ..validation import Level, RandomState
 from .corpus import Corpus, Totals
 from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
 from .frames import library_of
@@ -37,7 +37,7 @@ def cluster_texts(
     model: Model = DEFAULT_MODEL,
     embeddings: ArrayLike | None = None,
     algorithm: Algorithm = "kmeans",
-    n_clusters: int | Literal["auto"] = "auto",
+    n_clusters: int | Level = "auto",
     random_state: RandomState = 0,
     cache: EmbeddingCache | bool = True,
     progress: Progress | None = None,
@@ -63,8 +63,8 @@ def cluster_texts(
         Used instead of a model: one row per text.
     algorithm : {"kmeans", "hac"}, default="kmeans"
         "hac" is Ward's method, whose result can be cut anywhere.
-    n_clusters : "auto" or int, default="auto"
-        An int overrules the estimate.
+    n_clusters : {"auto", "coarse", "fine"} or int, default="auto"
+        An int overrules the estimate; "coarse" and "fine" take its other suggestions.
     random_state : int, RandomState, Generator or None, default=0
         The seed. The same int gives the same result on the same machine. The int8 vectors of minilm differ by
         rounding between kinds of processors; ``model="float32:minilm"`` avoids that.
@@ -118,7 +118,7 @@ def check_algorithm(algorithm: str) -> None:
 
 
 def fit_groups(
-    X: Any, weights: NDArray[np.float64], algorithm: Algorithm, n_clusters: int | Literal["auto"], seed: RandomState
+    X: Any, weights: NDArray[np.float64], algorithm: Algorithm, n_clusters: int | Level, seed: RandomState
 ) -> AutoKMeans | AutoAgglomerative:
     """Group distinct texts by their vectors, in memory or on Dask; `weights` are their numbers of rows."""
     if not len(X):

@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from ...embedding.registry import FEW_TEXTS
 from ...errors import NoRowsError, UserError
 from ...estimators import AutoAgglomerative, AutoKMeans
 from ...io import read_table
+from ...validation import Level
 from ..corpus import Corpus
 from ..embedded import EmbeddedTexts
 from ..pipeline import Algorithm, check_algorithm, describe_clustering, fit_groups, recipe_of
@@ -75,7 +76,7 @@ def cluster_files(
     model: str = DEFAULT_MODEL,
     embeddings: str | None = None,
     algorithm: Algorithm = "kmeans",
-    n_clusters: int | Literal["auto"] = "auto",
+    n_clusters: int | Level = "auto",
     seed: int = 0,
     cache: bool = True,
     truth: str | None = None,
@@ -206,7 +207,7 @@ def _check_same_length(found: Mapping[File, Embedded]) -> None:
 
 def _group(
     job: Job, files: Mapping[File, Embedded], texts: DistinctTexts, workers: Workers, algorithm: Algorithm,
-    n_clusters: int | Literal["auto"], seed: int,
+    n_clusters: int | Level, seed: int,
 ) -> tuple[AutoKMeans | AutoAgglomerative, NDArray[np.int32]]:  # fmt: skip
     """Group all texts that count, and keep the label and the similarity of each where every worker finds it."""
     sizes = {file: int(size) for file, size in zip(files, np.diff(texts.starts), strict=True) if size}
