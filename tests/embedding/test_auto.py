@@ -172,7 +172,8 @@ def test_long_work_is_announced_once_with_the_faster_model(caplog):
     caplog.set_level(logging.INFO, "textspectra")
     forecast("minilm", [1] * 10, [1000] * 10)
     assert caplog.messages == [
-        "Embedding takes about 46 seconds more with minilm. The fastest model, for coarser groups: --model wordllama"
+        "Embedding with minilm takes about 46 seconds from now on. "
+        "For a faster model with coarser groups: --model wordllama"
     ]
 
 

@@ -13,10 +13,11 @@ def command(clear: bool) -> None:
     """Show the folder and the size of the cache of embeddings and converted models; --clear empties it."""
     from ..embedding import EmbeddingCache
     from ..embedding.weights import clear_weights, weights_size
+    from ..errors import UserError
 
     cache = EmbeddingCache()
     size = cache.size()
-    click.echo(f"{size.entries:,} embeddings, {size.bytes / 2**20:,.1f} MB, in {cache.folder}")
+    click.echo(f"{count_of(size.entries, 'embedding')}, {size.bytes / 2**20:,.1f} MB, in {cache.folder}")
     for name in size.models:
         click.echo(f"  {name}")
     n_models, n_bytes = weights_size()
@@ -24,4 +25,6 @@ def command(clear: bool) -> None:
     if clear:
         cache.clear()
         clear_weights()
+        if cache.size().entries or weights_size()[0]:
+            raise UserError(f"{cache.folder} could not be cleared; check who may write there.")
         click.echo("cleared")

@@ -16,6 +16,7 @@ from .common import (
     read_input,
     stages,
 )
+from .summary import count_of
 
 
 @click.command("embed")
@@ -44,6 +45,6 @@ def command(
         tell("writing")
         write_embeddings(X, path, texts=table.texts(), overwrite=overwrite)
     if not quiet:
-        click.echo(f"{X.shape[0]:,} embeddings of {X.shape[1]} dimensions in {path}")
+        click.echo(f"{count_of(X.shape[0], 'embedding')} of {X.shape[1]} dimensions in {path}")
         if described["model_reason"]:
             click.echo(model_line(described))

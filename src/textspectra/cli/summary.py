@@ -28,6 +28,8 @@ def summarize(
     result: TextClustering, source: str, text_column: str, outputs: Mapping[str, Path], seconds: Mapping[str, float]
 ) -> dict[str, Any]:
     """Return the summary that --json prints."""
+    from ..report.profile import silhouette
+
     totals, cohesion = result.totals, result.cohesion
     ratios = {part.label: part.ratio for part in cohesion.per_cluster} if cohesion else {}
     return {
@@ -44,6 +46,7 @@ def summarize(
         **_estimate(result.k_estimate),
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
+        "silhouette": silhouette(result.embedded().X, result.distinct_labels),
         "clusters": [
             {
                 "cluster": topic.label,
@@ -85,7 +88,8 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
         ratio = summary["cohesion_ratio"]
         counted = "" if summary["distinct_texts"] == _grouped(summary) else " (equal texts count once)"
         score = summary["k_confidence"] if summary["k_found_by"] == "reproducible" else None
-        console.print(f"Cohesion Ratio {ratio:.2f}{counted}: {cohesion_in_words(ratio, score)}")
+        verdict = cohesion_in_words(ratio, score, summary["silhouette"])
+        console.print(f"Cohesion Ratio {ratio:.2f}{counted}: {verdict}")
     if len(summary["k_suggestions"]) > 1:
         console.print(levels(summary["k_suggestions"], summary["k"]))
     if summary["model_reason"]:

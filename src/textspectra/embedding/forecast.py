@@ -43,7 +43,7 @@ class Forecast:
         left = self.seconds_left(done, total)
         if left > LONG_SECONDS and not self._logged:
             self._logged = True
-            logger.info("Embedding takes about %s more with %s.%s", in_words(left), self._model, self._faster())
+            logger.info("Embedding with %s takes about %s from now on.%s", self._model, in_words(left), self._faster())
 
     def seconds_left(self, done: int, total: int) -> float:
         """Take note of the progress, and return how long the rest takes; 0 as long as the speed is unknown."""
@@ -56,7 +56,7 @@ class Forecast:
         if self._model == "wordllama":
             return ""
         first = "" if find_spec("wordllama") else f"{INSTALL_FAST} and "
-        return f" The fastest model, for coarser groups: {first}--model wordllama"
+        return f" For a faster model with coarser groups: {first}--model wordllama"
 
 
 def in_words(seconds: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from ..packages import require
-from ..parallel import run_tasks
 from .base import Backend
 from .checkpoint import FILES, MODULES, Checkpoint, NotSupportedError, read_checkpoint
 from .folders import NotHereError, check_installed, folder_fingerprint, hub_folder
@@ -109,9 +109,15 @@ class TransformerBackend:
             )
         vectors = np.zeros((len(texts), self._checkpoint.width), np.float32)
         batches = _equal_lengths(tokens)
-        tasks = [([tokens[row] for row in rows],) for rows in batches]
-        for rows, pooled in zip(batches, run_tasks(self._pooled, tasks, n_jobs=None, shared_memory=True), strict=True):
-            vectors[rows] = pooled
+        # Unlike joblib, an executor can wait for its threads after Ctrl-C. A thread that ends inside CTranslate2 would
+        # abort the process.
+        pool = ThreadPoolExecutor(joblib.cpu_count())
+        try:
+            found = pool.map(self._pooled, ([tokens[row] for row in rows] for rows in batches))
+            for rows, pooled in zip(batches, found, strict=True):
+                vectors[rows] = pooled
+        finally:
+            pool.shutdown(cancel_futures=True)
         if self._checkpoint.normalized:
             vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return vectors

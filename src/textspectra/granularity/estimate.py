@@ -35,7 +35,7 @@ SMOOTHING = 0.4
 
 NO_STRUCTURE = "no structure here; the rows lie like one cloud, with no groups that could be told apart"
 
-SuggestionName = Literal["coarser", "coarse", "suggested", "fine", "finer"]
+SuggestionName = Literal["coarsest", "coarse", "suggested", "fine", "finest"]
 NAMES: tuple[SuggestionName, ...] = get_args(SuggestionName)
 
 

@@ -22,13 +22,7 @@ def silhouettes(X: NDArray[Any], levels: Levels, finest: NDArray[np.intp]) -> ND
     Distances between unit vectors are Euclidean, as in :func:`textspectra.evaluate`. `finest` is the finest cluster of
     each row, -1 for none.
     """
-    rows = np.flatnonzero(finest >= 0)
-    if len(rows) > SILHOUETTE_ROWS:
-        rows = np.sort(np.random.default_rng(0).choice(rows, SILHOUETTE_ROWS, replace=False))
-    units = take_units(X, rows)
-    squares = 2 - 2 * (units @ units.T)
-    np.fill_diagonal(squares, 0)
-    distances = np.sqrt(np.maximum(squares, 0))
+    rows, distances = _sampled_distances(X, finest)
     n_nodes = len(levels.spans)
     members = np.zeros((n_nodes, len(rows)), bool)
     for node, (start, end) in enumerate(levels.spans):
@@ -41,6 +35,32 @@ def silhouettes(X: NDArray[Any], levels: Levels, finest: NDArray[np.intp]) -> ND
         if 2 <= len(alive) < len(rows):
             values[k - 1] = _silhouette(sums[alive], sizes[alive], members[alive].argmax(axis=0))
     return values
+
+
+def silhouette(X: NDArray[Any], labels: NDArray[np.intp]) -> float | None:
+    """Return the mean silhouette of a clustering on the sample of :func:`silhouettes`; None if it is not defined.
+
+    Examples
+    --------
+    >>> silhouette(np.eye(2, dtype=np.float32)[[0, 0, 1, 1]], np.array([0, 0, 1, 1]))
+    1.0
+    """
+    rows, distances = _sampled_distances(X, labels)
+    found, own, sizes = np.unique(labels[rows], return_inverse=True, return_counts=True)
+    if not 2 <= len(found) < len(rows):
+        return None
+    return _silhouette(np.eye(len(found), dtype=np.float32)[own].T @ distances, sizes, own)
+
+
+def _sampled_distances(X: NDArray[Any], labels: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    """Return a sample of the rows with a label, and the distances between them."""
+    rows = np.flatnonzero(labels >= 0)
+    if len(rows) > SILHOUETTE_ROWS:
+        rows = np.sort(np.random.default_rng(0).choice(rows, SILHOUETTE_ROWS, replace=False))
+    units = take_units(X, rows)
+    squares = 2 - 2 * (units @ units.T)
+    np.fill_diagonal(squares, 0)
+    return rows, np.sqrt(np.maximum(squares, 0))
 
 
 def _silhouette(sums: NDArray[np.float32], sizes: NDArray[np.intp], own: NDArray[np.intp]) -> float:

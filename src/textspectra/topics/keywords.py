@@ -232,9 +232,11 @@ def _pick(scored: list[tuple[str, float]], cluster: _Terms, n_keywords: int, spe
         if len(picked) == n_keywords or score <= 0:
             break
         parts = term_parts(stem)
-        if stem not in swallowed and not parts <= seen:
-            form = cluster.forms[stem]
-            picked.append(Keyword(spelling.get(form, form), parts))
+        form = cluster.forms[stem]
+        keyword = Keyword(spelling.get(form, form), parts)
+        # The same word can have another stem in another language.
+        if stem not in swallowed and not parts <= seen and keyword.text not in (one.text for one in picked):
+            picked.append(keyword)
             seen |= parts
     return picked
 

@@ -77,16 +77,19 @@ export class Charts {
     if (evidence) {
       const { spectrum } = evidence;
       element("agreement-text").textContent =
-        "The texts are split into two random halves. Each half is grouped separately, and the two groupings are compared. The score is how well they agree, corrected for the agreement of data without groups. The estimate is the largest number of groups whose score is close to the best.";
+        "The texts are split into two random halves. Each half is grouped separately, and the two groupings are compared. The score is how well they agree, corrected for the agreement of data without groups. The higher the score of a number of groups, the larger its weight. The estimate is the number up to which four fifths of the weight lie.";
+      const other = evidence.agreement
+        ? "Another method, shown for comparison. It has no part in the number of groups above. "
+        : "";
       const jump = spectrum.fallback < 1
         ? `The last normalized difference above the threshold follows eigenvalue ${this.#jump()}, so this sample suggests ${this.#jump()} groups.`
         : "No normalized difference is above the threshold, so the number of groups is a default, not a finding.";
-      element("spectrum-text").textContent = `Eigenvalues of the normalized Laplacian of ${
+      element("spectrum-text").textContent = `${other}Eigenvalues of the normalized Laplacian of ${
         number.format(spectrum.sample)
       } texts, and the normalized difference of each from those before it. ${jump}`;
       const [low, high] = spectrum.interval;
       const samples = spectrum.replicates.count.reduce((a, b) => a + b, 0);
-      element("replicates-text").textContent = `The estimates of ${
+      element("replicates-text").textContent = `${other}The estimates from the spectra of ${
         count(samples, "random sample")
       }. 95 % of them are between ${low} and ${high}; the estimate is ${spectrum.k}.`;
     }
