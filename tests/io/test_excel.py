@@ -394,10 +394,13 @@ def test_failure_leaves_the_old_file(save, monkeypatch, tmp_path_factory, failur
 
 
 def test_a_full_disk_while_the_archive_is_made(save, monkeypatch):
-    def full(*_, **__):
-        raise OSError(28, "No space left on device")
+    close = xlsxwriter.Workbook.close
 
-    monkeypatch.setattr(zipfile.ZipFile, "write", full)
+    def full(book):
+        close(book)
+        raise xlsxwriter.exceptions.FileCreateError(OSError(28, "No space left on device"))
+
+    monkeypatch.setattr(xlsxwriter.Workbook, "close", full)
     options = {"format": TableFormat.XLSX}
     expected = "'a.xlsx' cannot be written: No space left on device"
     assert message(write_table, pa.table({"text": ["a"]}), Path("a.xlsx"), **options) == expected

@@ -129,8 +129,8 @@ def embed_partition(job: Job, file: File) -> Embedded:
 def _embed(job: Job, file: File) -> Embedded:
     with _named_in_errors(file):
         table = _read(job, file)
-        name = "".join(name_parts(file.path, table, job.table_format))
-        output_format(Path(name), table, job.table_format)
+        output = "".join(name_parts(file.path, table, job.table_format))
+        output_format(Path(output), table, job.table_format)  # an output that does not fit is reported before any work
         corpus = Corpus.from_texts(table.texts())
         given = None if job.embeddings is None else list_column(table.table, job.embeddings)
         encoder = None if given is not None else _encoder(job.model, job.settings, job.offline)
@@ -145,7 +145,7 @@ def _embed(job: Job, file: File) -> Embedded:
     for name, array in arrays.items():
         save_array(job.embedded(f"{name}.npy", file), array)
     blank = int((corpus.codes < 0).sum())
-    return Embedded(len(corpus.rows), blank, len(vectors), vectors.shape[1], name)
+    return Embedded(len(corpus.rows), blank, len(vectors), vectors.shape[1], output)
 
 
 def _digests(texts: list[str]) -> NDArray[np.uint8]:
