@@ -17,6 +17,7 @@ from textspectra.cli.cluster import run
 from textspectra.cli.common import Stages
 from textspectra.clustering.numbering import same_clusters
 from textspectra.errors import UserError
+from textspectra.io import TableFormat, read_table
 from textspectra.report.state import FORMAT
 from textspectra.report.write import fingerprint
 
@@ -43,9 +44,9 @@ def folder(clustered, tmp_path, monkeypatch):
     return tmp_path
 
 
-def cluster(folder, name):
+def cluster(folder, name, **options):
     vectors = str(folder / "x.npy")
-    run([str(folder / name)], Stages(None), embeddings=vectors, clusters="6", no_report=True, overwrite=True)
+    run([str(folder / name)], Stages(None), embeddings=vectors, clusters="6", no_report=True, overwrite=True, **options)
 
 
 def apply(*options, model="x.model"):
@@ -74,6 +75,20 @@ def groups_of(result):
     return [
         ("" if label < 0 else str(label), name or "") for label, name in zip(result.labels, result.names, strict=True)
     ]
+
+
+def test_a_workbook_keeps_its_sheet_of_groups(folder):
+    pytest.importorskip("python_calamine")
+    pytest.importorskip("xlsxwriter")
+    cluster(folder, "x.csv", table_format=TableFormat.XLSX)
+    (folder / "x.clusters.csv").unlink()
+    write_state(folder, load(folder), {2: "=delivery"})
+    assert "every text with its group: x.clusters.xlsx" in apply()
+    table = read_table("x.clusters.xlsx", text_column="message").table
+    groups = read_table("x.clusters.xlsx", text_column="name", sheet="groups").table.to_pylist()
+    assert groups[2]["name"] == "=delivery"
+    assert [group["size"] for group in groups] == np.bincount(table["cluster"].drop_null()).tolist()
+    assert "=delivery" in table["cluster_name"].to_pylist()
 
 
 def test_names_reach_the_model_and_the_table(folder):

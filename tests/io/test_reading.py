@@ -204,7 +204,8 @@ SEPARATOR = "Put quotes around a text that holds the separator."
         (
             "a.csv",
             b"PK\x03\x04rest",
-            "'a.csv' is a zip archive or an Excel workbook. Save the table as CSV (UTF-8) first.",
+            "'a.csv' is an Excel workbook or another archive, although its name says otherwise. Rename a workbook to "
+            ".xlsx, or unpack the archive.",
         ),
     ],
 )

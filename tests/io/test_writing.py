@@ -160,7 +160,7 @@ def test_json_values_come_back(tmp_path_factory, rows):
 
 
 @pytest.mark.parametrize("compression", COMPRESS)
-@pytest.mark.parametrize("form", list(TableFormat))
+@pytest.mark.parametrize("form", sorted(set(TableFormat) - {TableFormat.EXCEL_CSV}))
 def test_every_compression(tmp_path, form, compression):
     path = tmp_path / f"a.{'txt' if form == 'text' else form}{SUFFIX[compression]}"
     table = pa.table({"text": [f"a text {i % 7}" for i in range(30_000)]})

@@ -7,6 +7,7 @@ from topics_helpers import describe
 
 from textspectra.topics import keywords as keywords_module
 from textspectra.topics.describe import describe_clusters
+from textspectra.topics.keywords import rank_terms
 
 PLANTED = {
     "english": (

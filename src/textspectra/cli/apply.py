@@ -35,6 +35,7 @@ def command(state: str, model: str, embeddings: str | None, overwrite: bool, qui
     from ..atomic import replacing_file
     from ..io import write_labelled
     from ..report.state import apply_state, count_changes, read_state
+    from ..texts.clustered import groups_of
 
     settled = read_state(Path(state))
     before = load_model(model, embeddings)
@@ -49,7 +50,8 @@ def command(state: str, model: str, embeddings: str | None, overwrite: bool, qui
     else:
         told = f"every text with its group: {found.path}"
         with replacing_file(found.path) as waiting:
-            write_labelled(found.bare, _columns(after), waiting, spreadsheet_safe=False, overwrite=True)
+            groups = groups_of(after).count(after.labels)
+            write_labelled(found.bare, _columns(after), waiting, groups=groups, overwrite=True)
             after.save(model, overwrite=True)
     if not quiet:
         click.echo(f"{model}: {changes_in_words(count_changes(before, after))}")

@@ -17,7 +17,6 @@ import click
 from .common import (
     Stages,
     check_folder,
-    escape_option,
     given_embeddings,
     json_option,
     model_options,
@@ -26,9 +25,11 @@ from .common import (
     reading_options,
     seed_option,
     stages,
+    table_options,
 )
 
 if TYPE_CHECKING:
+    from ..io import TableFormat
     from ..texts.result import TextClustering
 
 
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 @model_options
 @click.option("--name-with", metavar="MODEL", help="Name groups by a chat model (OPENAI_BASE_URL, OPENAI_API_KEY).")
 @seed_option
-@escape_option
+@table_options
 @click.option("--truth", metavar="COLUMN", help="A column of true classes, to compare with in the report.")
 @click.option("--no-report", is_flag=True, help="Leave out the report, which takes longest for many texts.")
 @click.option(
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 @output_options
 @json_option
 def command(sources: tuple[str, ...], as_json: bool, quiet: bool, **chosen: Any) -> None:
-    """Group the texts of FILE (CSV, TSV, JSON Lines, Parquet, text; compressed too; - for standard input).
+    """Group the texts of FILE (CSV, TSV, JSON Lines, Parquet, Excel, text; compressed too; - for standard input).
 
     Writes FILE.clusters.* (every column of the input, and cluster, cluster_name and similarity),
     FILE.report.html (a page to explore the groups in a browser) and the folder FILE.model, and
@@ -86,6 +87,7 @@ class Options:
     out: str | None = None
     text_column: str | None = None
     encoding: str | None = None
+    sheet: str | None = None
     algorithm: Any = "kmeans"
     clusters: str = "auto"
     model: str = "auto"
@@ -93,6 +95,7 @@ class Options:
     no_cache: bool = False
     name_with: str | None = None
     seed: int = 0
+    table_format: TableFormat | None = None
     spreadsheet_safe: bool = False
     truth: str | None = None
     no_report: bool = False
@@ -131,15 +134,17 @@ def run(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
 
 def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: Stages) -> Done:
     from ..atomic import replacing_file
-    from ..io import cluster_columns, column_values, name_parts, output_paths_free, write_labelled
+    from ..io import cluster_columns, column_values, name_parts, output_format, output_paths_free, write_labelled
+    from ..texts.clustered import groups_of
     from ..texts.pipeline import cluster_texts
 
     tell("reading")
-    table = read_input(source, options.text_column, options.encoding)
+    table = read_input(source, options.text_column, options.encoding, options.sheet)
     classes = column_values(table.table, options.truth) if options.truth else None
-    stem, suffix = name_parts(source, table)
+    stem, suffix = name_parts(source, table, options.table_format)
     outputs = _outputs(Path(source).parent, stem, f".clusters{suffix}", options)
     output_paths_free([outputs["table"]], overwrite=options.overwrite)
+    form = output_format(outputs["table"], table, options.table_format)
     given = given_embeddings(options.embeddings, table)
     result = cluster_texts(table.texts(), embeddings=given, random_state=options.seed, progress=tell, **grouping)
     with ExitStack() as together:
@@ -147,7 +152,10 @@ def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: S
         tell("writing")
         columns = cluster_columns(result.labels, [topic.name for topic in result.topics], result.similarity)
         waiting = together.enter_context(replacing_file(outputs["table"]))
-        write_labelled(table, columns, waiting, spreadsheet_safe=options.spreadsheet_safe, overwrite=True)
+        write_labelled(
+            table, columns, waiting, chosen=form, groups=groups_of(result).count(result.labels),
+            spreadsheet_safe=options.spreadsheet_safe, overwrite=True,
+        )  # fmt: skip
         result.save(outputs["model"], overwrite=options.overwrite)
     return Done(result, table.text_column, outputs)
 
@@ -163,8 +171,9 @@ def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, A
     with ExitStack() as together:
         done = cluster_files(
             files, outputs["table"], scheduler=options.scheduler, text_column=options.text_column,
-            encoding=options.encoding, embeddings=embeddings, seed=options.seed, truth=options.truth,
-            spreadsheet_safe=options.spreadsheet_safe, overwrite=options.overwrite, progress=tell, **grouping,
+            encoding=options.encoding, sheet=options.sheet, embeddings=embeddings, seed=options.seed,
+            truth=options.truth, table_format=options.table_format, spreadsheet_safe=options.spreadsheet_safe,
+            overwrite=options.overwrite, progress=tell, **grouping,
             refine=lambda result, classes: _finish(result, classes, sources, options, outputs, together, tell),
         )  # fmt: skip
         done.result.save(outputs["model"], overwrite=options.overwrite)
@@ -241,7 +250,9 @@ def _number_of_clusters(clusters: str) -> Any:
 
 def _command_line(sources: Sequence[str], options: Options) -> str:
     """Return the command that makes the same result again."""
-    names = ("text_column", "encoding", "algorithm", "clusters", "model", "embeddings", "name_with", "seed", "truth")
+    names = (
+        "text_column", "encoding", "sheet", "algorithm", "clusters", "model", "embeddings", "name_with", "seed", "truth"
+    )  # fmt: skip
     words = ["textspectra", "cluster", *sources]
     for name in names:
         value = getattr(options, name)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from rich.progress import Progress
 
-    from ..io import TextTable
+    from ..io import TableFormat, TextTable
     from ..texts.embedded import EmbeddedTexts
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -50,6 +50,9 @@ def options(*decorators: Callable[[Function], Function]) -> Callable[[Function],
 reading_options = options(
     click.option("--text-column", metavar="NAME", help="The column that holds the texts, if it is not obvious."),
     click.option("--encoding", metavar="NAME", help="Character encoding of a text file, if it is not UTF-8."),
+    click.option(
+        "--sheet", metavar="NAME_OR_NUMBER", help="The sheet of a workbook; by default the first with content."
+    ),
 )
 input_options = options(click.argument("source", metavar="FILE"), reading_options)
 
@@ -83,9 +86,28 @@ output_options = options(
     click.option("--overwrite", is_flag=True, help="Replace outputs that exist already."),
     click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors and warnings."),
 )
-escape_option = click.option(
-    "--spreadsheet-safe", is_flag=True, help="Escape cells of CSV output that a spreadsheet would run."
-)
+
+
+def _table_format(context: click.Context, option: click.Parameter, chosen: str | None) -> TableFormat | None:
+    from ..io import TableFormat
+
+    return TableFormat(chosen) if chosen else None
+
+
+_formats = click.Choice(["xlsx", "csv", "excel-csv", "tsv", "jsonl", "parquet"])
+table_options = options(
+    click.option(
+        "--format", "table_format", type=_formats, callback=_table_format,
+        help="Format of the output table; by default that of the input.",
+    ),
+    click.option(
+        "--excel-csv", "table_format", type=_formats, flag_value="excel-csv", callback=_table_format,
+        help="Short for --format excel-csv: CSV with a mark by which Excel recognises UTF-8, so that accents survive.",
+    ),
+    click.option(
+        "--spreadsheet-safe", is_flag=True, help="Escape cells of CSV output that a spreadsheet would run."
+    ),
+)  # fmt: skip
 measuring_options = options(
     seed_option,
     click.option("--quiet", "-q", is_flag=True, help="Print the bare result, and no progress."),
@@ -165,11 +187,11 @@ def _showing_log(bars: Progress | None) -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def read_input(source: str, text_column: str | None, encoding: str | None) -> TextTable:
+def read_input(source: str, text_column: str | None, encoding: str | None, sheet: str | None = None) -> TextTable:
     """Read a table of texts from a file or standard input."""
     from ..io import read_table
 
-    return read_table(source, text_column=text_column, encoding=encoding, stdin=sys.stdin.buffer)
+    return read_table(source, text_column=text_column, encoding=encoding, sheet=sheet, stdin=sys.stdin.buffer)
 
 
 def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[Any] | None:

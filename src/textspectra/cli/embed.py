@@ -26,8 +26,8 @@ from .summary import count_of
 @cache_option
 @output_options
 def command(
-    source: str, target: str, text_column: str | None, encoding: str | None, model: str, no_cache: bool,
-    overwrite: bool, quiet: bool,
+    source: str, target: str, text_column: str | None, encoding: str | None, sheet: str | None, model: str,
+    no_cache: bool, overwrite: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Write the embeddings of the texts of FILE to OUT: .npy, or .parquet with the texts beside them.
 
@@ -39,7 +39,7 @@ def command(
     output_paths_free([path], overwrite=overwrite)
     with stages(quiet=quiet) as tell:
         tell("reading")
-        table = read_input(source, text_column, encoding)
+        table = read_input(source, text_column, encoding, sheet)
         texts, described = embed_source(table, model, None, cache=not no_cache, tell=tell)
         X = texts.vectors_of_rows()
         tell("writing")

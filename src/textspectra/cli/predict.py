@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from .common import (
     cache_option,
-    escape_option,
     given_embeddings,
     input_options,
     offline_option,
     output_options,
     read_input,
     stages,
+    table_options,
 )
+
+if TYPE_CHECKING:
+    from ..io import TableFormat
 
 
 @click.command("predict")
@@ -27,23 +31,26 @@ from .common import (
 )
 @offline_option
 @cache_option
-@escape_option
+@table_options
 @output_options
 def command(
-    model: str, source: str, out: str | None, text_column: str | None, encoding: str | None, embeddings: str | None,
-    no_cache: bool, spreadsheet_safe: bool, overwrite: bool, quiet: bool,
+    model: str, source: str, out: str | None, text_column: str | None, encoding: str | None, sheet: str | None,
+    embeddings: str | None, no_cache: bool, table_format: TableFormat | None, spreadsheet_safe: bool, overwrite: bool,
+    quiet: bool,
 ) -> None:  # fmt: skip
     """Add the columns cluster, cluster_name and similarity to the texts of FILE, by the saved MODEL folder."""
-    from ..io import cluster_columns, name_parts, output_paths_free, write_labelled
+    from ..io import cluster_columns, name_parts, output_format, output_paths_free, write_labelled
+    from ..texts.clustered import groups_of
     from ..texts.result import TextClustering
 
     with stages(quiet=quiet) as tell:
         tell("reading")
         clustering = TextClustering.load(model)
-        table = read_input(source, text_column, encoding)
-        stem, suffix = name_parts(source, table)
+        table = read_input(source, text_column, encoding, sheet)
+        stem, suffix = name_parts(source, table, table_format)
         path = Path(out) if out else Path(source).with_name(f"{stem}.predicted{suffix}")
         output_paths_free([path], overwrite=overwrite)
+        form = output_format(path, table, table_format)
         tell("embedding")
         given = given_embeddings(embeddings, table)
         labels, similarity = clustering.predict(
@@ -51,7 +58,10 @@ def command(
         )
         tell("writing")
         columns = cluster_columns(labels, [topic.name for topic in clustering.topics], similarity)
-        write_labelled(table, columns, path, spreadsheet_safe=spreadsheet_safe, overwrite=overwrite)
+        write_labelled(
+            table, columns, path, chosen=form, groups=groups_of(clustering).count(labels),
+            spreadsheet_safe=spreadsheet_safe, overwrite=overwrite,
+        )  # fmt: skip
     if not quiet:
         missing = int((labels < 0).sum())
         groups = len(set(labels[labels >= 0]))

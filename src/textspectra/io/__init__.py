@@ -1,4 +1,4 @@
-"""Read and write tables of texts: CSV, TSV, JSON Lines, Parquet and plain text, compressed or not, and data frames.
+"""Read and write tables: CSV, TSV, JSON Lines, Parquet, Excel and plain text, compressed or not, and data frames.
 
 Columns, their order and their values are preserved: a table that is written again differs only by the columns that
 were added. Every mistake in a file raises a :class:`~textspectra.errors.UserError` that says what is wrong, where, and
@@ -9,13 +9,14 @@ from .columns import choose_text_column, column_values
 from .embeddings import list_column, read_embeddings, write_embeddings
 from .formats import TableFormat, format_from_name
 from .frames import as_table, free_name, is_data_frame, with_columns
-from .labelled import name_parts, write_labelled
+from .labelled import name_parts, output_format, write_labelled
 from .patterns import is_pattern, matching_files
 from .reading import read_table
-from .table import TextTable, cluster_columns
+from .table import Groups, TextTable, cluster_columns
 from .writing import output_paths_free, write_table
 
 __all__ = [
+    "Groups",
     "TableFormat",
     "TextTable",
     "as_table",
@@ -29,6 +30,7 @@ __all__ = [
     "list_column",
     "matching_files",
     "name_parts",
+    "output_format",
     "output_paths_free",
     "read_embeddings",
     "read_table",

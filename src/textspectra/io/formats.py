@@ -27,6 +27,12 @@ HEADER_CELL = re.compile(r"[^\W\d](?:[\w .()#/%-]{0,38}[\w)#%])?")
 JSON_START = re.compile(r'\s*(\[\s*)?\{\s*["}]')
 """The start of JSON Lines, or of an array, for which the reader has a message."""
 
+ZIP_START = b"PK\x03\x04"
+"""The start of an archive, which new workbooks are."""
+
+OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+"""The start of an old workbook, or of one with a password."""
+
 BZIP2_START = re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")
 
 
@@ -43,8 +49,14 @@ class TableFormat(StrEnum):
     TSV = "tsv"
     JSONL = "jsonl"
     PARQUET = "parquet"
+    XLSX = "xlsx"
     TEXT = "text"
+    EXCEL_CSV = "excel-csv"
+    """CSV with a byte order mark, by which Excel recognises UTF-8. It is only written: reading drops the mark."""
 
+
+OTHER_WORKBOOKS = (".xlsm", ".xls", ".xlsb", ".ods")
+"""Workbooks that are read as ``.xlsx`` is; none of them is written."""
 
 FORMAT_BY_SUFFIX = {
     ".csv": TableFormat.CSV,
@@ -55,6 +67,8 @@ FORMAT_BY_SUFFIX = {
     ".json": TableFormat.JSONL,
     ".parquet": TableFormat.PARQUET,
     ".pq": TableFormat.PARQUET,
+    ".xlsx": TableFormat.XLSX,
+    **dict.fromkeys(OTHER_WORKBOOKS, TableFormat.XLSX),
     ".txt": TableFormat.TEXT,
     ".text": TableFormat.TEXT,
 }
@@ -84,6 +98,11 @@ def compression_of(start: bytes) -> str | None:
     return next((name for mark, name in magic.items() if start.startswith(mark)), None)
 
 
+def is_workbook(start: bytes) -> bool:
+    """Tell whether a file begins as a workbook does; other archives do, too."""
+    return start.startswith((ZIP_START, OLE_START))
+
+
 def encoding_of(start: bytes) -> str:
     """Return the encoding of a byte order mark; UTF-8 if there is none."""
     if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
@@ -102,8 +121,8 @@ def decode_sample(start: bytes, encoding: str) -> str:
 def sniff_format(start: bytes, encoding: str) -> TableFormat:
     r"""Tell the format of an input without a name from its first bytes.
 
-    Parquet has a magic number, and JSON Lines start with a brace. In CSV and TSV, the first line reads like column
-    names and all rows have the same number of cells. Anything else is plain text with one text per line.
+    Parquet and workbooks have magic numbers, and JSON Lines start with a brace. In CSV and TSV, the first line reads
+    like column names and all rows have the same number of cells. Anything else is plain text with one text per line.
 
     Examples
     --------
@@ -116,6 +135,8 @@ def sniff_format(start: bytes, encoding: str) -> TableFormat:
     """
     if start.startswith(b"PAR1"):
         return TableFormat.PARQUET
+    if is_workbook(start):
+        return TableFormat.XLSX
     sample = decode_sample(start, encoding)
     if JSON_START.match(sample):
         return TableFormat.JSONL
@@ -156,6 +177,17 @@ def _has_header(rows: list[list[str]]) -> bool:
         return header[0].strip().lower() in ALL_TEXT_NAMES
     # The index of a written data frame is a first column without a name.
     named = header if header[0] else header[1:]
-    return len(set(header)) == len(header) and all(
-        HEADER_CELL.fullmatch(cell) and len(cell.split()) <= 3 for cell in named
+    return reads_like_names(named)
+
+
+def reads_like_names(cells: list[str]) -> bool:
+    """Tell whether cells read like different column names.
+
+    Examples
+    --------
+    >>> reads_like_names(["id", "Message (en)"]), reads_like_names(["id", "Well, hello you there"])
+    (True, False)
+    """
+    return len(set(cells)) == len(cells) and all(
+        HEADER_CELL.fullmatch(cell) and len(cell.split()) <= 3 for cell in cells
     )

@@ -6,42 +6,80 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .formats import TableFormat, format_from_name
+import pyarrow as pa
+
+from ..errors import UserError
+from ..packages import require
+from .excel import check_sheet_size
+from .formats import OTHER_WORKBOOKS, TableFormat, format_from_name
 from .frames import with_columns
 from .table import TextTable
 from .writing import write_table
 
+SUFFIXES = {TableFormat.TEXT: ".txt", TableFormat.EXCEL_CSV: ".csv"}
+"""The suffixes of formats whose name is another word."""
 
-def name_parts(source: str, table: TextTable) -> tuple[str, str]:
+
+def name_parts(source: str, table: TextTable, chosen: TableFormat | None = None) -> tuple[str, str]:
     """Return the stem and the suffix of the name for a table with new columns.
 
-    The suffix is that of the input. Plain text becomes CSV, because it has no place for further columns.
+    The suffix is that of the input, unless another format is chosen. Plain text becomes CSV, because it has no place
+    for further columns. Workbooks of other kinds become ``.xlsx``.
 
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> name_parts("data/tickets.txt", TextTable(pa.table({"text": ["a"]}), "text", TableFormat.TEXT))
-    ('tickets', '.csv')
+    >>> table = TextTable(pa.table({"text": ["a"]}), "text", TableFormat.TEXT)
+    >>> name_parts("data/tickets.txt", table), name_parts("data/tickets.txt", table, TableFormat.XLSX)
+    (('tickets', '.csv'), ('tickets', '.xlsx'))
     """
     origin = Path("texts" if source == "-" else source)
     suffixes = origin.suffixes[-2:] if table.compression else origin.suffixes[-1:]
     stem = origin.name.removesuffix("".join(suffixes)) or origin.name
-    if table.format is TableFormat.TEXT:
-        return stem, ".csv"
-    return stem, "".join(suffixes) or f".{table.format}"
+    form = chosen or (TableFormat.CSV if table.format is TableFormat.TEXT else table.format)
+    is_kept = form is table.format and suffixes and suffixes[0].lower() not in OTHER_WORKBOOKS
+    return stem, "".join(suffixes) if is_kept else SUFFIXES.get(form, f".{form}")
+
+
+def output_format(path: Path, table: TextTable, chosen: TableFormat | None = None) -> TableFormat:
+    """Return the format in which the table is to be written: the chosen one, or that of the path's name, or its own.
+
+    A UserError says, before any work is done, that the name contradicts the choice or that the table does not fit.
+
+    Examples
+    --------
+    >>> output_format(Path("a.jsonl"), TextTable(pa.table({"text": ["a"]}), "text", TableFormat.CSV))
+    <TableFormat.JSONL: 'jsonl'>
+    """
+    named = format_from_name(path)[0]
+    if named is TableFormat.XLSX and ".xlsx" not in (suffix.lower() for suffix in path.suffixes[-2:]):
+        raise UserError(f"'{path}': workbooks are written as .xlsx only. Give the output that name.")
+    form = chosen or named or table.format
+    if named and named is not format_from_name(f"a{SUFFIXES.get(form, f'.{form}')}")[0]:
+        raise UserError(f"'{path}' is the name of a {named} file, but the format is to be {form}. Choose one of them.")
+    if form is TableFormat.XLSX:
+        require("xlsxwriter", extra="excel")
+        check_sheet_size(table.table.num_rows, table.table.num_columns)
+    return form
 
 
 def write_labelled(
-    table: TextTable, columns: Mapping[str, Any], path: Path, *, spreadsheet_safe: bool = False, overwrite: bool = False
+    table: TextTable,
+    columns: Mapping[str, Any],
+    path: Path,
+    *,
+    chosen: TableFormat | None = None,
+    groups: pa.Table | None = None,
+    spreadsheet_safe: bool = False,
+    overwrite: bool = False,
 ) -> None:
-    """Write the table with further columns, in the format of the path's name, or else in its own."""
-    form, compression = format_from_name(path)
+    """Write the table with further columns, and the groups if it becomes a workbook, as :func:`output_format` says."""
     write_table(
         with_columns(table.table, columns)[0],
         path,
-        format=form or table.format,
-        compression=compression,
+        format=output_format(path, table, chosen),
+        compression=format_from_name(path)[1],
         overwrite=overwrite,
         spreadsheet_safe=spreadsheet_safe,
-        delimiter=table.delimiter,
+        delimiter=table.delimiter if table.format is TableFormat.CSV else ",",
+        groups=groups,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NoReturn
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,7 +11,16 @@ import pyarrow.parquet as pq
 from ..errors import NoRowsError, UserError
 from .columns import choose_text_column
 from .delimited import read_delimited
-from .formats import TableFormat, decode_sample, encoding_of, format_from_name, sniff_delimiter, sniff_format
+from .excel import read_workbook
+from .formats import (
+    TableFormat,
+    decode_sample,
+    encoding_of,
+    format_from_name,
+    is_workbook,
+    sniff_delimiter,
+    sniff_format,
+)
 from .jsonlines import read_jsonlines
 from .source import Source, check_encoding, open_source, read_lines
 from .table import TextTable, refuse_duplicates
@@ -22,12 +31,14 @@ def read_table(
     *,
     text_column: str | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
     stdin: BinaryIO | None = None,
 ) -> TextTable:
     r"""Read a table of texts.
 
-    The format follows from the file name (``.csv``, ``.tsv``, ``.jsonl``, ``.parquet``, ``.txt`` and some synonyms), or
-    else from the content. The compression follows from the first bytes. A byte order mark is dropped.
+    The format follows from the file name (``.csv``, ``.tsv``, ``.jsonl``, ``.parquet``, ``.xlsx``, ``.txt`` and some
+    synonyms), or else from the content. A workbook under another name, and another file that is named as a workbook,
+    are refused. The compression follows from the first bytes. A byte order mark is dropped.
 
     Parameters
     ----------
@@ -37,6 +48,8 @@ def read_table(
         The column that holds the texts; by default :func:`choose_text_column` decides.
     encoding : str, optional
         The encoding of a text file; by default that of its byte order mark, or UTF-8.
+    sheet : str, optional
+        The sheet of a workbook, by its name or its number from 1; by default the first visible one with content.
     stdin : binary file, optional
         The input to read for ``"-"``; standard input by default.
 
@@ -60,19 +73,29 @@ def read_table(
     with open_source(source, stdin=stdin) as opened:
         start = opened.stream.peek()
         named = format_from_name(opened.path)[0] if opened.path else None
-        if not start:  # a valid Parquet file has bytes even without rows
-            raise (UserError if named is TableFormat.PARQUET else NoRowsError)(f"{opened.name} is empty")
+        if not start:  # valid Parquet files and workbooks have bytes even without rows
+            has_bytes = named in (TableFormat.PARQUET, TableFormat.XLSX)
+            raise (UserError if has_bytes else NoRowsError)(f"{opened.name} is empty")
         codec = checked or encoding_of(start)
         form = named or sniff_format(start, codec)
-        if form is not TableFormat.PARQUET and start.startswith(b"PK\x03\x04"):
-            raise UserError(
-                f"{opened.name} is a zip archive or an Excel workbook. Save the table as CSV (UTF-8) first."
-            )
+        if is_workbook(start) != (form is TableFormat.XLSX) and form is not TableFormat.PARQUET:
+            _refuse_name(opened.name, form, sniff_format(start, codec))
         delimiter = _delimiter(form, start, codec)
-        table = _read(opened, form, codec, delimiter)
+        table = read_workbook(opened, sheet) if form is TableFormat.XLSX else _read(opened, form, codec, delimiter)
     if not table.num_rows:
         raise NoRowsError(f"{opened.name} has no rows")
     return TextTable(table, choose_text_column(table, text_column), form, opened.compression, delimiter)
+
+
+def _refuse_name(name: str, named: TableFormat, found: TableFormat) -> NoReturn:
+    if named is not TableFormat.XLSX:
+        raise UserError(
+            f"{name} is an Excel workbook or another archive, although its name says otherwise. Rename a workbook to "
+            ".xlsx, or unpack the archive."
+        )
+    if found is TableFormat.TEXT:
+        raise UserError(f"{name} is not a workbook, although its name says so. Save it as .xlsx or .csv again.")
+    raise UserError(f"{name} is not a workbook, although its name says so. It reads like .{found}: rename it.")
 
 
 def _delimiter(form: TableFormat, start: bytes, codec: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,10 @@ from .formats import TableFormat
 
 JSON_MARK = {b"textspectra.values": b"json"}
 """Metadata of a string column whose values are JSON, because no single Arrow type can hold them unchanged."""
+
+
+SHARE_MARK = {b"textspectra.values": b"shares"}
+"""Metadata of a column of shares, which a spreadsheet shows in per cent."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,32 @@ def cluster_columns(
     return columns
 
 
+class Groups(NamedTuple):
+    """The description of each cluster: its name, its keywords and a typical text."""
+
+    names: list[str]
+    keywords: list[str]
+    typical_texts: list[str]
+
+    def count(self, labels: NDArray[np.intp]) -> pa.Table:
+        """Return a table with one row per cluster, with its size and share among these labels.
+
+        Examples
+        --------
+        >>> groups = Groups(["billing", "login"], ["invoice, pay", "password"], ["My invoice?", "Cannot log in"])
+        >>> groups.count(np.array([1, 0, 1, -1, 1])).select(["name", "size", "share"]).to_pylist()
+        [{'name': 'billing', 'size': 1, 'share': 0.25}, {'name': 'login', 'size': 3, 'share': 0.75}]
+        """
+        sizes = np.bincount(labels[labels >= 0], minlength=len(self.names))
+        columns = {
+            "cluster": np.arange(len(sizes)), "name": self.names, "size": sizes, "share": sizes / max(sizes.sum(), 1),
+            "keywords": self.keywords, "typical_text": self.typical_texts,
+        }  # fmt: skip
+        table = pa.table(columns)
+        place = table.schema.get_field_index("share")
+        return table.set_column(place, pa.field("share", pa.float64(), metadata=SHARE_MARK), table["share"])
+
+
 def refuse_duplicates(names: list[str], where: str) -> None:
     """Raise a UserError if two columns have the same name."""
     seen: set[str] = set()
@@ -94,6 +124,11 @@ def refuse_duplicates(names: list[str], where: str) -> None:
 def holds_json(field: pa.Field) -> bool:
     """Tell whether the strings of a column are JSON."""
     return JSON_MARK.items() <= (field.metadata or {}).items()
+
+
+def holds_shares(field: pa.Field) -> bool:
+    """Tell whether the numbers of a column are shares."""
+    return SHARE_MARK.items() <= (field.metadata or {}).items()
 
 
 def holds_text(field: pa.Field) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import lzma
 import os
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 from ..atomic import replacing_file
 from ..errors import UserError
 from .delimited import write_delimited
+from .excel import write_workbook
 from .formats import TableFormat
 from .jsonlines import write_jsonlines
 
@@ -39,11 +41,13 @@ def write_table(
     overwrite: bool = False,
     spreadsheet_safe: bool = False,
     delimiter: str = ",",
+    groups: pa.Table | None = None,
 ) -> None:
     r"""Write a table to a file, which appears complete or not at all.
 
     Plain text requires a single column and texts without line breaks. `spreadsheet_safe` is for CSV and TSV, see
     :func:`write_delimited`; reading does not remove its apostrophes. TSV always has tabs, whatever the delimiter.
+    `groups` is a second sheet of an Excel workbook; other formats have no place for it.
 
     Examples
     --------
@@ -64,7 +68,11 @@ def write_table(
             write_jsonlines(table, stream)
         elif format is TableFormat.TEXT:
             stream.write(_plain_text(table))
+        elif format is TableFormat.XLSX:
+            write_workbook({"texts": table} if groups is None else {"texts": table, "groups": groups}, stream)
         else:
+            if format is TableFormat.EXCEL_CSV:
+                stream.write(codecs.BOM_UTF8)
             sign = "\t" if format is TableFormat.TSV else delimiter
             write_delimited(table, stream, delimiter=sign, spreadsheet_safe=spreadsheet_safe)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..clustering.lloyd import LinearRule
 from ..embedding import Backend, embed_texts
 from ..granularity.estimate import KEstimate
-from ..io import is_data_frame, with_columns
+from ..io import Groups, is_data_frame, with_columns
 from ..metrics.cohesion import CohesionReport
 from ..topics.describe import Topic
 from ..topics.names import EmbedPhrases
@@ -176,3 +176,12 @@ class ClusteredTexts:
     def load_encoder(self) -> Backend:
         """Return the model that made the embeddings; it is loaded if it is not in memory."""
         return self.source.load() if self.encoder is None else self.encoder
+
+
+def groups_of(result: ClusteredTexts) -> Groups:
+    """Return the names, keywords and typical texts that the sheet of groups in a workbook shows."""
+    return Groups(
+        names=[topic.name for topic in result.topics],
+        keywords=[", ".join(topic.keywords) for topic in result.topics],
+        typical_texts=["".join(result.typical_texts(topic)[:1]) for topic in result.topics],
+    )

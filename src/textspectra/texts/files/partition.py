@@ -20,7 +20,18 @@ from ...atomic import replacing_file
 from ...embedding import Backend, load_backend
 from ...embedding.folders import no_downloads
 from ...errors import NoRowsError, UserError
-from ...io import TextTable, cluster_columns, column_values, list_column, name_parts, read_table, write_labelled
+from ...io import (
+    Groups,
+    TableFormat,
+    TextTable,
+    cluster_columns,
+    column_values,
+    list_column,
+    name_parts,
+    output_format,
+    read_table,
+    write_labelled,
+)
 from ...io.source import open_file
 from ..corpus import Corpus
 from ..embedded import embed_corpus
@@ -57,10 +68,13 @@ class Job:
     cache: bool
     truth: str | None
     spreadsheet_safe: bool
+    sheet: str | None = None
+    table_format: TableFormat | None = None
 
     def embedded(self, what: str, file: File) -> Path:
         """Return where something about the vectors of a file is kept, as long as neither it nor the model changes."""
-        decisive = [*file[1:], self.text_column, self.encoding, self.embeddings or [self.model, self.settings]]
+        reading = [self.text_column, self.encoding, self.sheet, self.table_format]
+        decisive = [*file[1:], *reading, self.embeddings or [self.model, self.settings]]
         return self.work / f"{hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:24]}-{what}"
 
     def grouped(self, what: str, file: File | None = None) -> Path:
@@ -115,6 +129,8 @@ def embed_partition(job: Job, file: File) -> Embedded:
 def _embed(job: Job, file: File) -> Embedded:
     with _named_in_errors(file):
         table = _read(job, file)
+        output = "".join(name_parts(file.path, table, job.table_format))
+        output_format(Path(output), table, job.table_format)  # an output that does not fit is reported before any work
         corpus = Corpus.from_texts(table.texts())
         given = None if job.embeddings is None else list_column(table.table, job.embeddings)
         encoder = None if given is not None else _encoder(job.model, job.settings, job.offline)
@@ -129,7 +145,7 @@ def _embed(job: Job, file: File) -> Embedded:
     for name, array in arrays.items():
         save_array(job.embedded(f"{name}.npy", file), array)
     blank = int((corpus.codes < 0).sum())
-    return Embedded(len(corpus.rows), blank, len(vectors), vectors.shape[1], "".join(name_parts(file.path, table)))
+    return Embedded(len(corpus.rows), blank, len(vectors), vectors.shape[1], output)
 
 
 def _digests(texts: list[str]) -> NDArray[np.uint8]:
@@ -169,7 +185,7 @@ def sample_partition(
     return texts, np.asarray(load_own_vectors(job, file)[chosen]), classes
 
 
-def write_partition(job: Job, file: File, name: str, *, names: list[str]) -> None:
+def write_partition(job: Job, file: File, name: str, *, groups: Groups) -> None:
     """Write the table of a file again, with the columns cluster, cluster_name and similarity."""
     target = job.tables / name
     if target.exists():
@@ -181,8 +197,11 @@ def write_partition(job: Job, file: File, name: str, *, names: list[str]) -> Non
     labels[grouped] = np.load(job.grouped("labels"), mmap_mode="r")[rows_of_texts[grouped]]
     similarity[grouped] = np.load(job.grouped("similarity"), mmap_mode="r")[rows_of_texts[grouped]]
     target.parent.mkdir(parents=True, exist_ok=True)
-    columns = cluster_columns(labels, names, similarity)
-    write_labelled(table, columns, target, spreadsheet_safe=job.spreadsheet_safe)
+    columns = cluster_columns(labels, groups.names, similarity)
+    write_labelled(
+        table, columns, target, chosen=job.table_format, groups=groups.count(labels),
+        spreadsheet_safe=job.spreadsheet_safe,
+    )  # fmt: skip
 
 
 def save_array(path: Path, array: NDArray[Any]) -> None:
@@ -193,7 +212,7 @@ def save_array(path: Path, array: NDArray[Any]) -> None:
 
 def _read(job: Job, file: File) -> TextTable:
     with _named_in_errors(file):
-        table = read_table(file.path, text_column=job.text_column, encoding=job.encoding)
+        table = read_table(file.path, text_column=job.text_column, encoding=job.encoding, sheet=job.sheet)
     if _state(file.path) != file.state:
         raise UserError(f"'{file.path}' has changed since the run began. Run it again.")
     return table

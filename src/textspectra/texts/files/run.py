@@ -24,8 +24,9 @@ from ...embedding.forecast import Forecast
 from ...embedding.registry import FEW_TEXTS
 from ...errors import NoRowsError, UserError
 from ...estimators import AutoAgglomerative, AutoKMeans
-from ...io import read_table
+from ...io import Groups, TableFormat, read_table
 from ...validation import Level
+from ..clustered import groups_of
 from ..corpus import Corpus
 from ..embedded import EmbeddedTexts
 from ..pipeline import Algorithm, check_algorithm, describe_clustering, fit_groups, recipe_of
@@ -73,6 +74,7 @@ def cluster_files(
     scheduler: str | None = None,
     text_column: str | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
     model: str = DEFAULT_MODEL,
     embeddings: str | None = None,
     algorithm: Algorithm = "kmeans",
@@ -80,6 +82,7 @@ def cluster_files(
     seed: int = 0,
     cache: bool = True,
     truth: str | None = None,
+    table_format: TableFormat | None = None,
     spreadsheet_safe: bool = False,
     overwrite: bool = False,
     refine: Refine | None = None,
@@ -88,7 +91,8 @@ def cluster_files(
     """Group the texts of many files together, which need not fit into memory.
 
     It is the same job as :func:`cluster_texts` over the texts of all files, in their order, with the same answer.
-    Each file that has rows becomes a table of the same format with the columns cluster, cluster_name and similarity.
+    Each file that has rows becomes a table with the columns cluster, cluster_name and similarity, in its own format or
+    in the given one.
     Finished steps are kept beside `folder` until all is done, so a run that was stopped goes on where it was.
 
     The options are those of ``textspectra cluster``; `embeddings` names a column of lists of numbers. The workers of
@@ -100,15 +104,18 @@ def cluster_files(
     tell: Progress = progress or (lambda stage, done, total: None)
     folder_free(folder, overwrite=overwrite)
     given = _without_own(files, folder)
-    text_column = _text_column(given, text_column, encoding)
+    text_column = _text_column(given, text_column, encoding, sheet)
     if Path(model).is_dir():  # relative to this process, not to a worker
         model = str(Path(model).absolute())
-    n_texts = count_distinct(given, text_column, encoding) if is_auto(model) and not embeddings else 0
+    n_texts = count_distinct(given, text_column, encoding, sheet) if is_auto(model) and not embeddings else 0
     encoder, reason = (None, "") if embeddings else chosen_backend(model, n_texts)
     model = encoder.name if encoder and reason else model
     work = folder.with_name(f".{folder.name}-work").absolute()
     settings = settings_of(encoder) if encoder else ""
-    job = Job(work, text_column, encoding, model, settings, is_offline(), embeddings, cache, truth, spreadsheet_safe)
+    job = Job(
+        work, text_column, encoding, model, settings, is_offline(), embeddings, cache, truth, spreadsheet_safe, sheet,
+        table_format,
+    )  # fmt: skip
     job.tables.mkdir(parents=True, exist_ok=True)
     every = [File.at(number, name) for number, name in enumerate(given)]
     reused = sum(job.embedded("done.json", file).exists() for file in every)
@@ -160,20 +167,22 @@ def _without_own(files: Sequence[str], folder: Path) -> list[str]:
     return others
 
 
-def _text_column(files: Sequence[str], text_column: str | None, encoding: str | None) -> str:
+def _text_column(files: Sequence[str], text_column: str | None, encoding: str | None, sheet: str | None) -> str:
     """Return the column that holds the texts, by the first file that has rows."""
     for name in files:
         with suppress(NoRowsError):
-            return read_table(name, text_column=text_column, encoding=encoding).text_column
+            return read_table(name, text_column=text_column, encoding=encoding, sheet=sheet).text_column
     raise NoRowsError("None of the files has any rows.")
 
 
-def count_distinct(files: Sequence[str], text_column: str, encoding: str | None, enough: int = FEW_TEXTS) -> int:
+def count_distinct(
+    files: Sequence[str], text_column: str, encoding: str | None, sheet: str | None = None, enough: int = FEW_TEXTS
+) -> int:
     """Return how many distinct texts the files have; files are read only until there are more than `enough`."""
     distinct: set[str] = set()
     for name in files:
         with suppress(NoRowsError):
-            table = read_table(name, text_column=text_column, encoding=encoding)
+            table = read_table(name, text_column=text_column, encoding=encoding, sheet=sheet)
             distinct.update(Corpus.from_texts(table.texts()).distinct)
         if len(distinct) > enough:
             break
@@ -258,10 +267,10 @@ def counts_of_sample(counts: NDArray[np.intp], labels: NDArray[Any], rows: NDArr
 
 def _write(job: Job, files: Mapping[File, Embedded], result: TextClustering, workers: Workers, tell: Progress) -> None:
     outputs = _output_names(files)
-    names = [topic.name for topic in result.topics]
-    _forget_other_tables(job, outputs, names)
+    groups = groups_of(result)
+    _forget_other_tables(job, outputs, groups)
     tasks = [(job, file, name) for file, name in outputs.items()]
-    workers.each(partial(write_partition, names=names), tasks, lambda *done: tell("writing", *done))
+    workers.each(partial(write_partition, groups=groups), tasks, lambda *done: tell("writing", *done))
     for path in job.tables.rglob(".textspectra-*"):  # half-written by a process that was killed
         path.unlink()
     (job.tables / MANIFEST).write_text(json.dumps(list(outputs.values())))
@@ -281,9 +290,9 @@ def _output_names(files: Mapping[File, Embedded]) -> dict[File, str]:
     return names
 
 
-def _forget_other_tables(job: Job, outputs: Mapping[File, str], names: list[str]) -> None:
+def _forget_other_tables(job: Job, outputs: Mapping[File, str], groups: Groups) -> None:
     """Remove what an earlier run wrote, unless this one would write the same."""
-    decisive = json.dumps([__version__, list(outputs.items()), names, vars(job)], default=str)
+    decisive = json.dumps([__version__, list(outputs.items()), groups, vars(job)], default=str)
     digest = hashlib.sha256(decisive.encode())
     for what in ("labels", "similarity"):
         digest.update(job.grouped(what).read_bytes())

@@ -1,0 +1,324 @@
+"""Excel workbooks: dates and numbers stay what they are, and a text is never a formula."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import math
+import re
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from decimal import Decimal
+from itertools import chain, islice
+from typing import IO, Any
+
+import pyarrow as pa
+
+from ..errors import NoRowsError, UserError
+from ..packages import require
+from .formats import OLE_START, reads_like_names
+from .jsonlines import BATCH_ROWS, as_string, to_json
+from .source import Source
+from .table import holds_shares, holds_text, refuse_duplicates
+
+MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
+"""Size of a sheet, with the header."""
+
+MAX_CHARACTERS = 32_767
+"""Longest text of a cell, in units of UTF-16."""
+
+MAX_DIGITS = 15
+"""A longer number, such as the number of a card, loses its last digits in Excel, so it is written as text."""
+
+MAX_UNPACKED = 2**32
+"""Bytes of a workbook once its zip archive is unpacked."""
+
+MAX_CELLS = 2**27
+"""Cells between the first and the last one of a sheet, empty ones included; the reader holds 32 bytes for each."""
+
+FIRST_DAY = dt.date(1900, 3, 1)
+"""Spreadsheet programs disagree on the dates before, because Excel has a 29 February 1900."""
+
+TITLE_ROWS = 10
+"""Most rows with a single cell that may stand above the header."""
+
+DIMENSION = re.compile(rb'<dimension ref="(?:[A-Z]+\d+:)?([A-Z]+)(\d+)"')
+
+PASSWORD_MARK = "EncryptedPackage".encode("utf-16-le")
+
+FORMATS = {
+    "header": {"bold": True},
+    "date": {"num_format": "yyyy-mm-dd"},
+    "timestamp": {"num_format": "yyyy-mm-dd hh:mm:ss"},
+    "timestamp in UTC": {"num_format": 'yyyy-mm-dd hh:mm:ss" UTC"'},
+    "time": {"num_format": "hh:mm:ss"},
+    "duration": {"num_format": "[h]:mm:ss"},
+    "share": {"num_format": "0.0%"},
+}
+
+Row = list[Any]
+
+
+def read_workbook(source: Source, sheet: str | None = None) -> pa.Table:
+    """Read a sheet of an Excel or OpenDocument workbook: by name or number, or else the first visible one with content.
+
+    The first row that is not empty is the header. Titles above it, which are rows with a single cell, are dropped.
+    Empty rows and columns are skipped, and cells that are empty or hold an error are missing values. Of merged cells,
+    only the first has the value. A column of whole numbers, numbers, dates, times or logical values keeps its type; one
+    of several kinds becomes text. The file and the cells of the sheet are held in memory.
+    """
+    calamine = require("python_calamine", extra="excel")
+    content = source.stream.read()
+    if PASSWORD_MARK in content and content.startswith(OLE_START):
+        raise UserError(f"{source.name} is protected by a password. Save a copy without one.")
+    _refuse_huge(content, source.name)
+    try:
+        with calamine.CalamineWorkbook.from_filelike(io.BytesIO(content)) as workbook:
+            return _as_table(_choose_sheet(workbook, sheet, source.name), source.name)
+    except calamine.PasswordError:
+        raise UserError(f"{source.name} is protected by a password. Save a copy without one.") from None
+    except calamine.CalamineError:
+        raise UserError(
+            f"{source.name} is a workbook that is damaged or cut short, or another kind of archive. Save it as .xlsx "
+            "again."
+        ) from None
+
+
+def _refuse_huge(content: bytes, name: str) -> None:
+    """Raise a UserError for a workbook that would need too much memory."""
+    size, dimensions = _sizes(content)
+    if size > MAX_UNPACKED:
+        raise UserError(f"{name} has more than {MAX_UNPACKED // 2**30} GB once it is unpacked. Save it as CSV.")
+    for letters, row in dimensions:
+        if _column_number(letters) * int(row) > MAX_CELLS:
+            raise UserError(
+                f"{name} has a sheet with cells as far as {letters.decode()}{row.decode()}. Delete the empty rows and "
+                "columns, or save the table as CSV."
+            )
+
+
+def _sizes(content: bytes) -> tuple[int, list[tuple[bytes, bytes]]]:
+    """Return the unpacked size of an archive, and the column and row of the last cell of each sheet."""
+    size, dimensions = 0, []
+    with suppress(Exception), zipfile.ZipFile(io.BytesIO(content)) as archive:  # the reader reports any damage
+        size = sum(part.file_size for part in archive.infolist())
+        for part in archive.namelist():
+            if part.startswith("xl/worksheets/") and part.endswith(".xml"):
+                with archive.open(part) as sheet:
+                    dimensions += DIMENSION.findall(sheet.read(2048))
+    return size, dimensions
+
+
+def _column_number(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number
+
+
+def _choose_sheet(workbook: Any, wanted: str | None, name: str) -> Any:
+    calamine = require("python_calamine", extra="excel")
+    sheets = [sheet for sheet in workbook.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
+    if wanted is not None:
+        return workbook.get_sheet_by_name(_find_sheet([sheet.name for sheet in sheets], wanted, name))
+    shown = [sheet.name for sheet in sheets if sheet.visible == calamine.SheetVisibleEnum.Visible]
+    for sheet in map(workbook.get_sheet_by_name, shown):
+        if sheet.height:
+            return sheet
+    raise NoRowsError(f"{name} is empty")
+
+
+def _find_sheet(names: list[str], wanted: str, name: str) -> str:
+    for known in names:
+        if known.strip().lower() == wanted.strip().lower():
+            return known
+    if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
+        return names[int(wanted) - 1]
+    listed = ", ".join(repr(known) for known in names)
+    raise UserError(f"{name} has no sheet {wanted!r}. Choose with --sheet; the sheets are: {listed}")
+
+
+def _as_table(sheet: Any, name: str) -> pa.Table:
+    filled = ([None if cell == "" else cell for cell in row] for row in sheet.iter_rows())
+    header, rows = _split_header(row for row in filled if any(cell is not None for cell in row))
+    if not header:
+        raise NoRowsError(f"{name}, sheet {sheet.name!r} is empty")
+    columns: list[Row] = [[] for _ in header]
+    for row in rows:
+        for column, cell in zip(columns, row, strict=True):
+            column.append(cell)
+    used = [i for i, title in enumerate(header) if title is not None or any(cell is not None for cell in columns[i])]
+    titles = [f"column {i + 1}" if header[i] is None else _as_text(header[i]) for i in used]
+    refuse_duplicates(titles, name)
+    return pa.Table.from_arrays([_typed(columns[i]) for i in used], names=titles)
+
+
+def _split_header(rows: Iterator[Row]) -> tuple[Row, Iterator[Row]]:
+    """Return the header and the rows below it."""
+    top: list[Row] = []
+    for row in islice(rows, TITLE_ROWS + 1):
+        top.append(row)
+        if _count(row) > 1:
+            break
+    if not top:
+        return [], rows
+    names = [cell for cell in top[-1] if cell is not None]
+    has_titles = len(names) > 1 and all(isinstance(cell, str) for cell in names) and reads_like_names(names)
+    table = top[-1:] if has_titles else top
+    return table[0], chain(table[1:], rows)
+
+
+def _count(row: Row) -> int:
+    return sum(cell is not None for cell in row)
+
+
+def _typed(values: Row) -> pa.Array:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float}:
+        whole = all(value is None or (float(value).is_integer() and abs(value) <= 2**53) for value in values)
+        return pa.array([None if value is None else int(value) for value in values] if whole else values)
+    if kinds == {dt.date, dt.datetime}:  # the reader has dates for the datetimes at midnight
+        return pa.array([_at_midnight(value) if type(value) is dt.date else value for value in values])
+    if len(kinds) == 1:
+        return pa.array(values)
+    return pa.array([None if value is None else _as_text(value) for value in values], pa.string())
+
+
+def _at_midnight(day: dt.date) -> dt.datetime:
+    return dt.datetime(day.year, day.month, day.day)
+
+
+def _as_text(value: Any) -> str:
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def check_sheet_size(rows: int, columns: int) -> None:
+    """Raise a UserError for a table that is too large for a sheet.
+
+    Examples
+    --------
+    >>> check_sheet_size(2_000_000, 3)
+    Traceback (most recent call last):
+        ...
+    textspectra.errors.UserError: a sheet of Excel holds 1,048,575 rows and 16,384 columns, but the table has 2,000,000
+    rows and 3 columns. Use --format csv or --format parquet.
+    """
+    if rows >= MAX_ROWS or columns > MAX_COLUMNS:
+        raise UserError(
+            f"a sheet of Excel holds {MAX_ROWS - 1:,} rows and {MAX_COLUMNS:,} columns, but the table has {rows:,} "
+            f"rows and {columns:,} columns. Use --format csv or --format parquet."
+        )
+
+
+def write_workbook(sheets: Mapping[str, pa.Table], stream: IO[bytes]) -> None:
+    """Write an Excel workbook with a sheet for each table; the finished, compressed file is held in memory.
+
+    Strings are cells of text, whatever they begin with; characters that XML forbids are escaped. Timestamps with a
+    zone are written in UTC, and their cells say so. Missing values, NaN and infinity are empty cells. Text, as ISO
+    8601 or digits, is written for what Excel cannot hold: dates before March 1900, negative durations, and numbers of
+    more than 15 digits. Texts above 32,767 characters are cut, with a warning.
+    """
+    writer = require("xlsxwriter", extra="excel")
+    for table in sheets.values():
+        check_sheet_size(table.num_rows, table.num_columns)
+    archive = io.BytesIO()  # a compressed stream, where zip cannot go back, would not do
+    try:
+        with (
+            tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+            writer.Workbook(archive, {"constant_memory": True, "tmpdir": folder}) as workbook,
+        ):
+            # The same table gives the same bytes, so the workbook has no time of its own.
+            workbook.set_properties({"created": dt.datetime(2000, 1, 1)})
+            formats = {name: workbook.add_format(properties) for name, properties in FORMATS.items()}
+            n_cut = sum(_write_sheet(workbook.add_worksheet(name), table, formats) for name, table in sheets.items())
+    except writer.exceptions.FileCreateError as error:
+        raise error.args[0] from None  # the OSError
+    except writer.exceptions.FileSizeError:
+        raise UserError("the workbook would be too large. Use --format csv or --format parquet.") from None
+    stream.write(archive.getbuffer())
+    if n_cut:
+        cells = "1 text was" if n_cut == 1 else f"{n_cut:,} texts were"
+        warnings.warn(
+            f"{cells} cut to {MAX_CHARACTERS:,} characters, the most that a cell of Excel holds. Use --format csv or "
+            "--format parquet for whole texts.",
+            stacklevel=3,
+        )
+
+
+def _write_sheet(sheet: Any, table: pa.Table, formats: Mapping[str, Any]) -> int:
+    """Write a table, and return how many of its texts were cut."""
+    styles = [formats.get(_style(field)) for field in table.schema]
+    sheet.freeze_panes(1, 0)
+    for number, field in enumerate(table.schema):
+        # In a column that is too narrow, Excel shows a date as #####.
+        sheet.set_column(number, number, 40 if holds_text(field) else 24 if pa.types.is_temporal(field.type) else 12)
+    n_cut = 0
+    for number, row in enumerate(chain([table.column_names], _rows(table))):
+        for column, value in enumerate(map(_as_cell, row)):
+            if isinstance(value, str):
+                fitting = _cut(value)
+                n_cut += len(fitting) < len(value)
+                sheet.write_string(number, column, fitting, None if number else formats["header"])
+            elif isinstance(value, bool):
+                sheet.write_boolean(number, column, value)
+            elif isinstance(value, int | float):
+                sheet.write_number(number, column, value, styles[column])
+            elif value is not None:
+                sheet.write_datetime(number, column, value, styles[column])
+    return n_cut
+
+
+def _style(field: pa.Field) -> str:
+    kinds, kind = pa.types, field.type
+    if kinds.is_timestamp(kind):
+        return "timestamp" if kind.tz is None else "timestamp in UTC"
+    tests = {"date": kinds.is_date, "time": kinds.is_time, "duration": kinds.is_duration}
+    return next((name for name, test in tests.items() if test(kind)), "share" if holds_shares(field) else "")
+
+
+def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    for start in range(0, table.num_rows, BATCH_ROWS):
+        part = table.slice(start, BATCH_ROWS)
+        yield from zip(*(_python_values(column).to_pylist() for column in part.columns), strict=True)
+
+
+def _python_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Cast times to a resolution that Python and Excel have; timestamps lose their zone and are in UTC."""
+    if pa.types.is_timestamp(column.type):
+        zoned = column.cast(pa.timestamp("ms", column.type.tz), safe=False)
+        return zoned.cast(pa.timestamp("ms"))
+    return column.cast(pa.duration("ms"), safe=False) if pa.types.is_duration(column.type) else column
+
+
+def _as_cell(value: Any) -> Any:
+    """Return a value as a cell can hold it: a text, number, logical value, date, time or duration, or None."""
+    if value is None or isinstance(value, str | bool | dt.time):
+        return value
+    if isinstance(value, int | float | Decimal):
+        return _number(value)
+    if isinstance(value, dt.datetime):
+        return value if value.date() >= FIRST_DAY else str(value)
+    if isinstance(value, dt.date):
+        return value if value >= FIRST_DAY else str(value)
+    if isinstance(value, dt.timedelta):
+        return value if value >= dt.timedelta(0) else str(value)
+    return to_json(value) if isinstance(value, list | dict) else as_string(value)
+
+
+def _number(value: float | Decimal) -> float | str | None:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return str(value) if len(Decimal(value).as_tuple().digits) > MAX_DIGITS else float(value)
+
+
+def _cut(text: str) -> str:
+    """Shorten a text that is too long for a cell; an ellipsis ends it then."""
+    if len(text) <= MAX_CHARACTERS // 2:  # no character has more than two units
+        return text
+    units = text.encode("utf-16-le")
+    if len(units) <= 2 * MAX_CHARACTERS:
+        return text
+    return units[: 2 * (MAX_CHARACTERS - 1)].decode("utf-16-le", "ignore") + "\u2026"

@@ -1,0 +1,117 @@
+"""The formats of office programs, from the outside: workbooks in and out, and CSV for Excel."""
+
+import csv
+import datetime as dt
+import json
+import subprocess
+import sys
+
+import pyarrow as pa
+import pytest
+
+from textspectra.io import TableFormat, read_table, write_table
+
+pytest.importorskip("wordllama")
+pytest.importorskip("python_calamine")
+xlsxwriter = pytest.importorskip("xlsxwriter")
+
+WORDS = ["parcel", "password", "subscription", "refund"]
+OPTIONS = ["--clusters", 4, "--model", "wordllama", "--json", "--no-report"]
+
+
+@pytest.fixture
+def tickets(tmp_path):
+    """Write a workbook with a cover sheet, a title, dates, a formula-like text and a blank text."""
+    texts = [f"my {WORDS[i % 4]} has a problem with item {i // 4}" for i in range(60)] + ["=1+1 café parcel", " "]
+    book = xlsxwriter.Workbook(tmp_path / "tickets.xlsx")
+    book.add_worksheet("Cover")
+    sheet = book.add_worksheet("Tickets")
+    sheet.write_string(0, 0, "All tickets")
+    sheet.write_row(2, 0, ["id", "message", "received"])
+    day = book.add_format({"num_format": "dd.mm.yyyy"})
+    for row, text in enumerate(texts):
+        sheet.write_number(3 + row, 0, row)
+        sheet.write_string(3 + row, 1, text)
+        sheet.write_datetime(3 + row, 2, dt.datetime(2024, 9, 1) + dt.timedelta(days=row), day)
+    book.add_worksheet("Notes").write_string(0, 0, "nothing")
+    book.close()
+    return texts
+
+
+def test_a_workbook_comes_back_as_a_workbook(run, tickets, tmp_path):
+    summary = json.loads(run("cluster", "tickets.xlsx", *OPTIONS).out)
+    assert summary["outputs"]["table"] == "tickets.clusters.xlsx"
+    table = read_table(tmp_path / "tickets.clusters.xlsx", text_column="message").table
+    assert table.column_names == ["id", "message", "received", "cluster", "cluster_name", "similarity"]
+    assert table.column("message").to_pylist() == tickets
+    assert table.column("received")[1].as_py() == dt.date(2024, 9, 2)
+    assert table.column("cluster")[-1].as_py() is None
+    groups = read_table(tmp_path / "tickets.clusters.xlsx", sheet="groups", text_column="name").table.to_pylist()
+    told = sorted(summary["clusters"], key=lambda group: group["cluster"])
+    assert [(group["name"], group["size"]) for group in groups] == [(group["name"], group["size"]) for group in told]
+    assert [group["keywords"] for group in groups] == [", ".join(group["keywords"]) for group in told]
+    assert [group["typical_text"] for group in groups] == [group["representatives"][0] for group in told]
+    assert sum(group["share"] for group in groups) == pytest.approx(1)
+    run("predict", "tickets.model", "tickets.xlsx", "--sheet", "2")
+    again = read_table(tmp_path / "tickets.predicted.xlsx", text_column="message").table
+    assert again.column("cluster").equals(table.column("cluster"))
+    assert read_table(tmp_path / "tickets.predicted.xlsx", sheet="groups", text_column="name").table.num_rows == 4
+
+
+def test_formats_can_be_chosen(run, tickets, tmp_path):
+    summary = json.loads(run("cluster", "tickets.xlsx", *OPTIONS, "--excel-csv").out)
+    assert summary["outputs"]["table"] == "tickets.clusters.csv"
+    assert (tmp_path / "tickets.clusters.csv").read_bytes().startswith(b"\xef\xbb\xbfid,message,received,cluster")
+    with (tmp_path / "tickets.clusters.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert [row["message"] for row in csv.DictReader(file)] == tickets
+    for form in ("xlsx", "tsv"):
+        run("predict", "tickets.model", "tickets.clusters.csv", "--format", form, "--text-column", "message", "-q")
+        found = read_table(tmp_path / f"tickets.clusters.predicted.{form}", text_column="message")
+        assert (found.format, found.texts()) == (form, tickets)
+    run("predict", "tickets.model", "tickets.xlsx", "--out", "new.parquet")
+    assert read_table(tmp_path / "new.parquet").table.schema.field("received").type == pa.date32()
+
+
+def test_workbooks_and_csv_together(run, tickets, tmp_path):
+    lines = [f"{i},my {WORDS[i % 4]} is late {i}" for i in range(20)]
+    (tmp_path / "more.csv").write_text("\n".join(["id,message", *lines]))
+    summary = json.loads(run("cluster", "tickets.xlsx", "more.csv", *OPTIONS, "--sheet", "Tickets").out)
+    folder = tmp_path / summary["outputs"]["table"]
+    assert summary["texts"] == len(tickets) + 20
+    recipe = json.loads((tmp_path / "tickets+more.model" / "clustering.json").read_text())["recipe"]
+    assert "--sheet Tickets" in recipe["command"]
+    groups = read_table(folder / "tickets.xlsx", sheet="groups", text_column="name").table
+    assert sum(groups.column("size").to_pylist()) == len(tickets) - 1
+    assert read_table(folder / "more.csv").table.num_rows == 20
+    run("cluster", "tickets.xlsx", "more.csv", *OPTIONS, "--format", "xlsx", "--out", "books", "-q")
+    names = sorted(path.name for path in (tmp_path / "books" / "tickets+more.clusters").glob("*.xlsx"))
+    assert names == ["more.xlsx", "tickets.xlsx"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--sheet", "Sept"], "'tickets.xlsx' has no sheet 'Sept'. Choose with --sheet; the sheets are: 'Cover', "),
+        (["--sheet", "Cover"], "'tickets.xlsx', sheet 'Cover' is empty"),
+        (["--format", "ods"], "'ods' is not one of 'xlsx', 'csv', 'excel-csv', 'tsv', 'jsonl', 'parquet'"),
+    ],
+)
+def test_mistakes(run, tickets, arguments, message):
+    assert message in run("cluster", "tickets.xlsx", *OPTIONS, *arguments, code=2).err
+
+
+def test_too_many_rows_are_refused_before_any_work(run, tmp_path):
+    write_table(pa.table({"text": ["a"] * 1_048_576}), tmp_path / "long.parquet", format=TableFormat.PARQUET)
+    err = run("cluster", "long.parquet", "--format", "xlsx", "--model", "no such model", code=2).err
+    assert "a sheet of Excel holds 1,048,575 rows" in err
+    assert "Use --format csv or --format parquet." in err
+
+
+def test_a_missing_package_names_its_install_line(tickets, tmp_path):
+    code = (
+        "import sys; sys.modules['python_calamine'] = None; sys.argv = ['textspectra', 'cluster', 'tickets.xlsx']\n"
+        "from textspectra.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 2
+    assert 'pip install "textspectra[excel]"' in done.stderr
