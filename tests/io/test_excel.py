@@ -178,6 +178,24 @@ def test_standard_input_and_compression(save):
     assert name_parts("-", found) == ("texts", ".xlsx")
 
 
+def test_an_opendocument_sheet(save):
+    names = {name: f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0" for name in ("office", "table", "text")}
+    spaces = " ".join(f'xmlns:{name}="{space}"' for name, space in names.items())
+    cell = '<table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
+    body = "".join(f"<table:table-row>{cell.format(text)}</table:table-row>" for text in ("text", "naïve"))
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", "<manifest/>")
+        archive.writestr(
+            "content.xml",
+            f'<office:document-content {spaces}><office:body><office:spreadsheet><table:table table:name="S">{body}'
+            "</table:table></office:spreadsheet></office:body></office:document-content>",
+        )
+    found = read_table(save("a.ods", stream.getvalue()))
+    assert (found.texts(), name_parts("a.ods", found)) == (["naïve"], ("a", ".xlsx"))
+
+
 DAMAGED = "is a workbook that is damaged or cut short, or another kind of archive. Save it as .xlsx again."
 
 

@@ -46,8 +46,10 @@ TITLE_ROWS = 10
 """Most rows with a single cell that may stand above the header."""
 
 DIMENSION = re.compile(rb'<dimension ref="(?:[A-Z]+\d+:)?([A-Z]+)(\d+)"')
+"""Where a sheet names its last cell."""
 
 PASSWORD_MARK = "EncryptedPackage".encode("utf-16-le")
+"""What a file with a password contains; without it, the reader could not tell such a file from a damaged one."""
 
 FORMATS = {
     "header": {"bold": True},
@@ -72,10 +74,10 @@ def read_workbook(source: Source, sheet: str | None = None) -> pa.Table:
     """
     calamine = require("python_calamine", extra="excel")
     content = source.stream.read()
-    if PASSWORD_MARK in content and content.startswith(OLE_START):
-        raise UserError(f"{source.name} is protected by a password. Save a copy without one.")
     _refuse_huge(content, source.name)
     try:
+        if content.startswith(OLE_START) and PASSWORD_MARK in content:
+            raise calamine.PasswordError
         with calamine.CalamineWorkbook.from_filelike(io.BytesIO(content)) as workbook:
             return _as_table(_choose_sheet(workbook, sheet, source.name), source.name)
     except calamine.PasswordError:
@@ -161,7 +163,7 @@ def _split_header(rows: Iterator[Row]) -> tuple[Row, Iterator[Row]]:
     top: list[Row] = []
     for row in islice(rows, TITLE_ROWS + 1):
         top.append(row)
-        if _count(row) > 1:
+        if sum(cell is not None for cell in row) > 1:
             break
     if not top:
         return [], rows
@@ -169,10 +171,6 @@ def _split_header(rows: Iterator[Row]) -> tuple[Row, Iterator[Row]]:
     has_titles = len(names) > 1 and all(isinstance(cell, str) for cell in names) and reads_like_names(names)
     table = top[-1:] if has_titles else top
     return table[0], chain(table[1:], rows)
-
-
-def _count(row: Row) -> int:
-    return sum(cell is not None for cell in row)
 
 
 def _typed(values: Row) -> pa.Array:
