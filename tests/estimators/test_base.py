@@ -174,3 +174,13 @@ def test_another_level_of_the_estimate_can_be_taken(planted, level):
     X, _ = planted(6, 600, noise=0.3)
     suggested = {one.name: one.k for one in ts.estimate_k(X).suggestions}
     assert ts.AutoKMeans(level).fit(X).n_clusters_ == suggested.get(level, suggested["suggested"])
+
+
+@BOTH
+@pytest.mark.parametrize("width", [256, 384, 1536])
+def test_groups_that_are_nearly_points_are_told_apart(model, width):
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(3, width)), 100, axis=0) * (1 + 1e-7 * rng.normal(size=(300, 1)))
+    fitted = model(3).fit(X.astype(np.float32))
+    assert adjusted_rand_score(np.repeat([0, 1, 2], 100), fitted.labels_) == 1
+    np.testing.assert_array_equal(fitted.predict(X), fitted.labels_)

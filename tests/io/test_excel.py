@@ -129,6 +129,10 @@ def test_a_header_of_one_cell_is_no_title(save):
     rows = [["Feedback"], ["all fine"], ["too slow", "a remark in another column"]]
     assert [row["Feedback"] for row in rows_of(save, *rows, text_column="Feedback")] == ["all fine", "too slow"]
     assert [row["Feedback"] for row in rows_of(save, *[["Feedback"]], *[["x"]] * 20)] == ["x"] * 20
+    rows = [["Reply"], ["Great"], ["Bad", "Angry"], ["ok"]]
+    assert [row["Reply"] for row in rows_of(save, *rows, text_column="Reply")] == ["Great", "Bad", "ok"]
+    rows = [["text"], ["first"], ["second"], ["third", "late note"]]
+    assert [row["text"] for row in rows_of(save, *rows, text_column="text")] == ["first", "second", "third"]
 
 
 def test_of_merged_cells_the_first_has_the_value(save):

@@ -358,7 +358,7 @@ def test_charts_appear_and_the_page_prints(open_page, report, result):
     assert f"95 % of them are between {low} and {high}; the estimate is {spectrum['k']}." in page.inner_text(
         "#replicates-text"
     )
-    assert page.inner_text("#range") == estimate_in_words(result.k_estimate)
+    assert page.inner_text("#range") == estimate_in_words(result.k_estimate, result.n_clusters)
     assert "5 classes of the ground truth" in page.inner_text("#profile-text")
     assert "completeness" in page.text_content("#profile")
     assert page.locator("#interval").is_visible()

@@ -68,9 +68,9 @@ def test_doubt(method, k, confidence, message):
 def test_the_estimate_by_halves():
     estimate = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0)
     levels = "About 3 or 8 groups, depending on how fine you want it; shown: 8."
-    assert estimate_in_words(estimate) == f"{levels} Two halves of the texts agree well on 8, hardly on 3."
-    assert estimate_in_words(replace(estimate, confidence=0.2)) == FAINT
-    assert estimate_in_words(replace(estimate, k=1)) == NO_STRUCTURE
+    assert estimate_in_words(estimate, 8) == f"{levels} Two halves of the texts agree well on 8, hardly on 3."
+    assert estimate_in_words(replace(estimate, confidence=0.2), 8) == FAINT
+    assert estimate_in_words(replace(estimate, k=1), 1) == NO_STRUCTURE
 
 
 @pytest.mark.parametrize(
@@ -92,8 +92,8 @@ def test_the_estimate_by_spectra(planted):
     X, _ = planted(4, 60, noise=0.1)
     estimate = replace(ts.estimate_k(X, method="spectral", random_state=0), interval=(3, 5), confidence=1.0)
     expected = "Plausible range 3 to 5: 95 % of the estimates from the spectra of all 60 texts."
-    assert estimate_in_words(estimate) == expected
-    assert estimate_in_words(replace(estimate, n_samples=900)).endswith(
+    assert estimate_in_words(estimate, 8) == expected
+    assert estimate_in_words(replace(estimate, n_samples=900), 8).endswith(
         "from the spectra of random samples of 60 texts."
     )
-    assert estimate_in_words(replace(estimate, confidence=0.1)) == DEFAULT
+    assert estimate_in_words(replace(estimate, confidence=0.1), 8) == DEFAULT

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .common import output_options
+from .common import offline_option, output_options
 from .report import embeddings_option, load_model, model_argument
 from .summary import count_of
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.argument("state", metavar="STATE.json")
 @model_argument
 @embeddings_option
+@offline_option
 @output_options
 def command(state: str, model: str, embeddings: str | None, overwrite: bool, quiet: bool) -> None:
     """Give the saved MODEL folder the number of groups and the names of STATE.json.

@@ -232,7 +232,7 @@ def model_line(described: Mapping[str, Any]) -> str:
     >>> model_line({"model": "minilm", "model_reason": "chosen because there are few texts"})
     'Model minilm, chosen because there are few texts.'
     """
-    return f"Model {described['model']}, {described['model_reason']}."
+    return f"Model {described['model']}, {described['model_reason'].rstrip('.')}."
 
 
 def check_folder(folder: Path) -> None:

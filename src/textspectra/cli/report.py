@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .common import output_options, stages
+from .common import offline_option, output_options, stages
 
 if TYPE_CHECKING:
     from ..texts.result import TextClustering
@@ -22,6 +22,7 @@ embeddings_option = click.option(
 @model_argument
 @click.option("--out", metavar="FILE", help="The page; NAME.report.html next to the folder NAME.model by default.")
 @embeddings_option
+@offline_option
 @output_options
 def command(model: str, out: str | None, embeddings: str | None, overwrite: bool, quiet: bool) -> None:
     """Write a page to explore the saved MODEL folder in a browser: one HTML file that needs no network."""

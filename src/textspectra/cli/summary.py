@@ -29,6 +29,7 @@ def summarize(
 ) -> dict[str, Any]:
     """Return the summary that --json prints."""
     from ..report.profile import silhouette
+    from ..report.sentences import worth_in_words
 
     totals, cohesion = result.totals, result.cohesion
     ratios = {part.label: part.ratio for part in cohesion.per_cluster} if cohesion else {}
@@ -46,7 +47,7 @@ def summarize(
         **_estimate(result.k_estimate),
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
-        "silhouette": silhouette(result.embedded().X, result.distinct_labels),
+        "verdict": worth_in_words(cohesion, result.k_estimate, silhouette(result.embedded().X, result.distinct_labels)),
         "clusters": [
             {
                 "cluster": topic.label,
@@ -76,20 +77,13 @@ def _estimate(estimate: KEstimate | None) -> dict[str, Any]:
 
 def print_summary(summary: Mapping[str, Any], console: Console | None = None) -> None:
     """Print the summary for a person: the answer, how good it is, and the largest groups."""
-    from ..report.sentences import cohesion_in_words
-
     if console is None:
         from rich.console import Console
 
         console = Console(highlight=False)
     console.print()
     console.print(f"[bold]{_headline(summary)}[/bold]")
-    if summary["cohesion_ratio"] is not None:
-        ratio = summary["cohesion_ratio"]
-        counted = "" if summary["distinct_texts"] == _grouped(summary) else " (equal texts count once)"
-        score = summary["k_confidence"] if summary["k_found_by"] == "reproducible" else None
-        verdict = cohesion_in_words(ratio, score, summary["silhouette"])
-        console.print(f"Cohesion Ratio {ratio:.2f}{counted}: {verdict}")
+    console.print(summary["verdict"])
     if len(summary["k_suggestions"]) > 1:
         console.print(levels(summary["k_suggestions"], summary["k"]))
     if summary["model_reason"]:

@@ -105,10 +105,11 @@ def separate_groups(
     """
 
     def moments(rows: Any, scale: Any, weight: Any, code: Any) -> Folded:
-        units = rows * scale[:, None]
-        second = (units * weight.astype(np.float32)[:, None]).T @ units
-        sums = sum_by_code(units, code, k, weight.astype(np.float32))
-        return Folded((second.astype(np.float64), sums.astype(np.float64), np.bincount(code, weight, k)))
+        # In float32, groups that are nearly points would get negative variances.
+        units = (rows * scale[:, None]).astype(np.float64)
+        return Folded(
+            ((units * weight[:, None]).T @ units, sum_by_code(units, code, k, weight), np.bincount(code, weight, k))
+        )
 
     projection, origin = _discriminants(*fold_rows(moments, X, weights, codes, n_jobs=n_jobs).statistics)
 

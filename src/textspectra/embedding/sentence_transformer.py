@@ -73,7 +73,10 @@ OWNERS = {
 def find_hub_model(name: str) -> HubModel | None:
     """Return the known model of a preset, of a hub name or its last part, or of a folder with that name."""
     last = Path(name).name.lower()
-    return next((one for one in HUB_MODELS if last == one.preset or one.hub_name.lower().endswith("/" + last)), None)
+    return next(
+        (one for one in HUB_MODELS if str(name).lower() == one.preset or one.hub_name.lower().endswith("/" + last)),
+        None,
+    )
 
 
 def full_hub_name(name: str) -> str | None:
@@ -81,12 +84,14 @@ def full_hub_name(name: str) -> str | None:
 
     Examples
     --------
-    >>> full_hub_name("all-mpnet-base-v2"), full_hub_name("bge-m3"), full_hub_name("owner/name")
-    ('sentence-transformers/all-mpnet-base-v2', 'BAAI/bge-m3', 'owner/name')
+    >>> full_hub_name("all-mpnet-base-v2"), full_hub_name("bge-m3"), full_hub_name("owner/multilingual")
+    ('sentence-transformers/all-mpnet-base-v2', 'BAAI/bge-m3', 'owner/multilingual')
     """
+    if HUB_NAME.fullmatch(name):
+        return name
     known = find_hub_model(name)
-    if known or HUB_NAME.fullmatch(name):
-        return known.hub_name if known else name
+    if known:
+        return known.hub_name
     owner = next((owner for start, owner in OWNERS.items() if name.lower().startswith(start)), None)
     return f"{owner}/{name}" if owner else None
 

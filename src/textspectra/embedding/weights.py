@@ -64,8 +64,8 @@ def converted_files(checkpoint: Checkpoint, compute_type: str) -> dict[str, byte
         # If only the renaming failed, another process has put the same files there first.
         if files is None:
             warnings.warn(
-                f"The converted weights cannot be kept, so every run converts them again: {error} Set "
-                "TEXTSPECTRA_CACHE to another folder to change that.",
+                f"The converted weights cannot be kept, so every run converts them again: {str(error).rstrip('.')}. "
+                "Set TEXTSPECTRA_CACHE to another folder to change that.",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -82,7 +82,11 @@ def weights_size() -> tuple[int, int]:
     """Return how many models are converted, and the bytes of all files in the folder."""
     folder = weights_folder()
     n_models = sum(not path.name.startswith(".") for path in folder.glob("*"))
-    return n_models, sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # another process has deleted it
+            total += path.stat().st_size if path.is_file() else 0
+    return n_models, total
 
 
 def clear_weights() -> None:

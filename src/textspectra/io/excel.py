@@ -21,6 +21,7 @@ from ..errors import NoRowsError, UserError
 from ..packages import require
 from .formats import OLE_START, reads_like_names
 from .jsonlines import BATCH_ROWS, as_string, to_json
+from .names import ALL_TEXT_NAMES
 from .source import Source
 from .table import holds_shares, holds_text, refuse_duplicates
 
@@ -159,18 +160,33 @@ def _as_table(sheet: Any, name: str) -> pa.Table:
 
 
 def _split_header(rows: Iterator[Row]) -> tuple[Row, Iterator[Row]]:
-    """Return the header and the rows below it."""
+    """Return the header and the rows below it, without titles above the header."""
     top: list[Row] = []
     for row in islice(rows, TITLE_ROWS + 1):
         top.append(row)
-        if sum(cell is not None for cell in row) > 1:
+        if _n_filled(row) > 1:
             break
     if not top:
         return [], rows
-    names = [cell for cell in top[-1] if cell is not None]
-    has_titles = len(names) > 1 and all(isinstance(cell, str) for cell in names) and reads_like_names(names)
-    table = top[-1:] if has_titles else top
-    return table[0], chain(table[1:], rows)
+    below = list(islice(rows, TITLE_ROWS))
+    table = top[-1:] if _is_header(top[-1], below) and not _is_text_name(top[0]) else top
+    return table[0], chain(table[1:], below, rows)
+
+
+def _n_filled(row: Row) -> int:
+    return sum(cell is not None for cell in row)
+
+
+def _is_header(row: Row, below: list[Row]) -> bool:
+    """Say whether a row has the names of several columns that most rows below it fill."""
+    names = [cell for cell in row if cell is not None]
+    if len(names) < 2 or not all(isinstance(cell, str) for cell in names) or not reads_like_names(names):
+        return False
+    return 2 * sum(_n_filled(other) > 1 for other in below) > len(below)
+
+
+def _is_text_name(row: Row) -> bool:
+    return {str(cell).strip().lower() for cell in row if cell is not None} <= ALL_TEXT_NAMES
 
 
 def _typed(values: Row) -> pa.Array:

@@ -54,6 +54,8 @@ def output_format(path: Path, table: TextTable, chosen: TableFormat | None = Non
     if named is TableFormat.XLSX and ".xlsx" not in (suffix.lower() for suffix in path.suffixes[-2:]):
         raise UserError(f"'{path}': workbooks are written as .xlsx only. Give the output that name.")
     form = chosen or named or table.format
+    if form is TableFormat.TEXT:
+        raise UserError(f"'{path}': plain text holds one column. Give the output a name that ends with .csv.")
     if named and named is not format_from_name(f"a{SUFFIXES.get(form, f'.{form}')}")[0]:
         raise UserError(f"'{path}' is the name of a {named} file, but the format is to be {form}. Choose one of them.")
     if form is TableFormat.XLSX:

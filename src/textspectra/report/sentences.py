@@ -59,7 +59,9 @@ def worth_in_words(
     if len(cohesion.per_cluster) == 1:
         return "There is only one group, so its Cohesion Ratio is 1."
     error = f" ± {2 * cohesion.standard_error:.2f}" if cohesion.standard_error > 0.005 else ""
-    score = estimate.confidence if estimate and estimate.method == "reproducible" else None
+    shown = len(cohesion.per_cluster)
+    levels = estimate.suggestions if estimate and estimate.method == "reproducible" else ()
+    score = next((level.score for level in levels if level.k == shown), None)
     return f"Cohesion Ratio {cohesion.ratio:.2f}{error}: {cohesion_in_words(cohesion.ratio, score, silhouette)}"
 
 
@@ -112,16 +114,16 @@ def _listed(words: list[str], last: str) -> str:
     return f" {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-def estimate_in_words(estimate: KEstimate | None) -> str:
-    """Say which numbers of groups are plausible, and why.
+def estimate_in_words(estimate: KEstimate | None, shown: int) -> str:
+    """Say which numbers of groups are plausible, and why, if some number of them is shown.
 
     Examples
     --------
     >>> import numpy as np, textspectra as ts
-    >>> estimate_in_words(ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0))
+    >>> estimate_in_words(ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0), 8)
     'About 3 or 8 groups, depending on how fine you want it; shown: 8. Two halves of the texts agree well on 8, hardly \
 on 3.'
-    >>> estimate_in_words(None)
+    >>> estimate_in_words(None, 8)
     'The number of groups was given.'
     """
     if estimate is None:
@@ -130,7 +132,7 @@ on 3.'
     if doubt:
         return doubt
     if estimate.spectrum is None:
-        return levels_in_words(estimate.suggestions, estimate.k)
+        return levels_in_words(estimate.suggestions, shown)
     low, high = estimate.interval
     size, rows = len(estimate.spectrum.eigenvalues), estimate.n_samples
     source = f"all {rows:,} texts" if size == rows else f"random samples of {size:,} texts"

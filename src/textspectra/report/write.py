@@ -158,7 +158,7 @@ def _about(result: TextClustering, shown: Shown, cut_at: int | None, silhouette:
         "cut_at": cut_at,
         "model": result.source.model or "given embeddings",
         "algorithm": result.algorithm,
-        "range": estimate_in_words(result.k_estimate),
+        "range": estimate_in_words(result.k_estimate, result.n_clusters),
         "worth": worth_in_words(result.cohesion, result.k_estimate, silhouette),
         "notes": result.notes,
         "loose": LOOSE,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..clustering.lloyd import LinearRule
-from ..embedding import Backend, embed_texts
+from ..embedding import Backend, EmbeddingCache, embed_texts
 from ..granularity.estimate import KEstimate
 from ..io import Groups, is_data_frame, with_columns
 from ..metrics.cohesion import CohesionReport
@@ -43,6 +43,7 @@ class ClusteredTexts:
     recipe: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     encoder: Backend | None = None
+    cache: EmbeddingCache | bool = True
     known_embeddings: NDArray[Any] | None = None
     frame: Any = None
 
@@ -99,7 +100,7 @@ class ClusteredTexts:
         """
         if self.known_embeddings is not None:
             return EmbeddedTexts(self.corpus, self.known_embeddings)
-        return embed_corpus(self.corpus, self.load_encoder())
+        return embed_corpus(self.corpus, self.load_encoder(), cache=self.cache)
 
     def embed_phrases(self) -> EmbedPhrases | None:
         """Return the function that embeds phrases as the texts were embedded; None if the embeddings were given.
@@ -112,7 +113,7 @@ class ClusteredTexts:
         """
         if self.encoder is None and self.source.model is None:
             return None
-        return lambda phrases: embed_texts(phrases, self.load_encoder())
+        return lambda phrases: embed_texts(phrases, self.load_encoder(), cache=self.cache)
 
     def to_frame(self) -> Any:
         """Return a data frame with one row per text.

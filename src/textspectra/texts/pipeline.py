@@ -166,6 +166,7 @@ def describe_clustering(
         recipe=recipe,
         notes=notes_on_languages(texts.corpus.distinct, encoder),
         encoder=encoder,
+        cache=cache,
         known_embeddings=texts.X,
         frame=frame,
     )

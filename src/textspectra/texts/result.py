@@ -69,6 +69,8 @@ class TextClustering(ClusteredTexts):
         What to know before relying on the groups, such as languages that the model does not know.
     encoder : Backend or None
         The model, if it is in memory.
+    cache : EmbeddingCache or bool
+        Where vectors are looked up and kept.
     known_embeddings : ndarray or None
         The vectors of the distinct texts, if they are in memory.
     frame : data frame, series or None
@@ -258,7 +260,9 @@ class TextClustering(ClusteredTexts):
             distinct_labels=labels,
             distinct_similarity=similarity,
             centers=centers,
-            rule=separate_groups(texts.vectors, texts.weights, codes, k),
+            rule=self.rule
+            if np.array_equal(labels, self.distinct_labels)
+            else separate_groups(texts.vectors, texts.weights, codes, k),
             topics=_with_names(topics, kept),
             cohesion=report_if_defined(texts.vectors, codes, k, random_state=0),
         )

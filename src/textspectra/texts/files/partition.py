@@ -127,7 +127,7 @@ def embed_partition(job: Job, file: File) -> Embedded:
 
 
 def _embed(job: Job, file: File) -> Embedded:
-    with _named_in_errors(file):
+    with named_in_errors(file.path):
         table = _read(job, file)
         output = "".join(name_parts(file.path, table, job.table_format))
         output_format(Path(output), table, job.table_format)  # an output that does not fit is reported before any work
@@ -211,7 +211,7 @@ def save_array(path: Path, array: NDArray[Any]) -> None:
 
 
 def _read(job: Job, file: File) -> TextTable:
-    with _named_in_errors(file):
+    with named_in_errors(file.path):
         table = read_table(file.path, text_column=job.text_column, encoding=job.encoding, sheet=job.sheet)
     if _state(file.path) != file.state:
         raise UserError(f"'{file.path}' has changed since the run began. Run it again.")
@@ -225,10 +225,11 @@ def _state(path: str) -> tuple[int, int]:
 
 
 @contextmanager
-def _named_in_errors(file: File) -> Iterator[None]:
+def named_in_errors(path: str) -> Iterator[None]:
+    """Name the file in the message of a UserError."""
     try:
         yield
     except UserError as error:
-        if file.path in str(error):
+        if path in str(error):
             raise
-        raise UserError(f"'{file.path}': {error}") from None
+        raise UserError(f"'{path}': {error}") from None

@@ -37,6 +37,7 @@ from .partition import (
     File,
     Job,
     embed_partition,
+    named_in_errors,
     sample_partition,
     save_array,
     save_groups,
@@ -181,7 +182,7 @@ def count_distinct(
     """Return how many distinct texts the files have; files are read only until there are more than `enough`."""
     distinct: set[str] = set()
     for name in files:
-        with suppress(NoRowsError):
+        with suppress(NoRowsError), named_in_errors(name):
             table = read_table(name, text_column=text_column, encoding=encoding, sheet=sheet)
             distinct.update(Corpus.from_texts(table.texts()).distinct)
         if len(distinct) > enough:
