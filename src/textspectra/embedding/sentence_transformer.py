@@ -72,11 +72,8 @@ OWNERS = {
 
 def find_hub_model(name: str) -> HubModel | None:
     """Return the known model of a preset, of a hub name or its last part, or of a folder with that name."""
-    last = Path(name).name.lower()
-    return next(
-        (one for one in HUB_MODELS if str(name).lower() == one.preset or one.hub_name.lower().endswith("/" + last)),
-        None,
-    )
+    whole, last = str(name).lower(), Path(name).name.lower()
+    return next((one for one in HUB_MODELS if whole == one.preset or one.hub_name.lower().endswith(f"/{last}")), None)
 
 
 def full_hub_name(name: str) -> str | None:
