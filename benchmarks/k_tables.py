@@ -17,7 +17,7 @@ from scipy.stats import spearmanr
 
 from textspectra.granularity.curve import POSITION, read_curve
 from textspectra.granularity.estimate import WIDTH, interval_around, suggest
-from textspectra.granularity.reproducible import CLEAR, STRUCTURE, Agreement
+from textspectra.granularity.reproducible import CLEAR_SCORE, STRUCTURE, Agreement
 
 POSITIONS = (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 WIDTHS = tuple(np.arange(0.5, 4.01, 0.1).round(1).tolist())
@@ -115,7 +115,7 @@ def k_of(cell: dict[str, Any], position: float) -> int:
     """Return the k that a measured curve gives."""
     if "ks" not in cell:
         return int(cell["k"])
-    if cell["nearness"] <= STRUCTURE and max(cell["score"]) <= CLEAR:
+    if cell["nearness"] <= STRUCTURE and max(cell["score"]) <= CLEAR_SCORE:
         return 1
     return read_curve(np.array(cell["ks"]), np.array(cell["score"]), position)
 

@@ -127,6 +127,15 @@ def test_groups_that_stay_the_same_keep_their_number(folder, k, told):
     assert [(row["cluster"], row["cluster_name"]) for row in read_csv(folder / "x.clusters.csv")] == groups_of(after)
 
 
+def test_a_table_for_excel_keeps_its_mark(folder):
+    cluster(folder, "x.csv", table_format=TableFormat.EXCEL_CSV)
+    write_state(folder, load(folder), {0: "Rückgabe"})
+    apply()
+    content = (folder / "x.clusters.csv").read_bytes()
+    assert content.startswith(b"\xef\xbb\xbfid,message,cluster")
+    assert "Rückgabe".encode() in content
+
+
 def test_a_compressed_table_stays_compressed(folder):
     (folder / "y.csv.gz").write_bytes(gzip.compress((folder / "x.csv").read_bytes()))
     cluster(folder, "y.csv.gz")

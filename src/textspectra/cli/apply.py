@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import glob
 from contextlib import suppress
 from dataclasses import replace
@@ -15,7 +16,7 @@ from .report import embeddings_option, load_model, model_argument
 from .summary import count_of
 
 if TYPE_CHECKING:
-    from ..io import TextTable
+    from ..io import TableFormat, TextTable
     from ..report.state import Changes
     from ..texts.result import TextClustering
 
@@ -52,7 +53,7 @@ def command(state: str, model: str, embeddings: str | None, overwrite: bool, qui
         told = f"every text with its group: {found.path}"
         with replacing_file(found.path) as waiting:
             groups = groups_of(after).count(after.labels)
-            write_labelled(found.bare, _columns(after), waiting, groups=groups, overwrite=True)
+            write_labelled(found.bare, _columns(after), waiting, chosen=found.form, groups=groups, overwrite=True)
             after.save(model, overwrite=True)
     if not quiet:
         click.echo(f"{model}: {changes_in_words(count_changes(before, after))}")
@@ -65,6 +66,7 @@ class FoundTable(NamedTuple):
     path: Path
     bare: TextTable
     is_current: bool
+    form: TableFormat | None  # a format that the name does not tell
 
 
 def find_table(folder: Path, model: TextClustering) -> FoundTable | None:
@@ -81,7 +83,7 @@ def find_table(folder: Path, model: TextClustering) -> FoundTable | None:
 
 
 def _read_clusters(path: Path, model: TextClustering) -> FoundTable | None:
-    from ..io import read_table, with_columns
+    from ..io import TableFormat, read_table, with_columns
     from ..io.table import holds_text
 
     # Any column of strings will do here; which one has the texts is found by comparing them.
@@ -96,7 +98,9 @@ def _read_clusters(path: Path, model: TextClustering) -> FoundTable | None:
         return None
     groups = [names["cluster"], names["cluster_name"]]
     is_current = all(_cells(expected[name]) == _cells(table.table[name]) for name in groups)
-    return FoundTable(path, replace(table, table=bare), is_current)
+    with path.open("rb") as file:
+        marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+    return FoundTable(path, replace(table, table=bare), is_current, TableFormat.EXCEL_CSV if marked else None)
 
 
 def _columns(result: TextClustering) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The fast back end: WordLlama's table of token vectors, fast on any processor and offline."""
+"""The fast back end: WordLlama's table of token vectors, offline."""
 
 from __future__ import annotations
 

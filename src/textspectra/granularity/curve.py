@@ -11,7 +11,7 @@ POWER = 14
 POSITION = 0.8
 """The answer is the k up to which this share of the weight lies."""
 
-CLEAR = 0.75
+EXACT_SCORE = 0.75
 """From this score on, the groups become clear, and k below the best lose their weight; at 1 they have none."""
 
 ROUNDING = 1e-9
@@ -39,7 +39,7 @@ def read_curve(ks: NDArray[np.intp], score: NDArray[np.float64], position: float
     finest_of_best = int(ks[score >= best - ROUNDING].max())
     if best <= 0 or best >= 1 - ROUNDING or len(ks) == 1:
         return finest_of_best
-    power = POWER / min(1.0, (1 - best) / (1 - CLEAR))
+    power = POWER / min(1.0, (1 - best) / (1 - EXACT_SCORE))
     weight = np.cumsum((np.maximum(score, 0) / best) ** power * _stretches(ks))
     return int(ks[np.searchsorted(weight, position * weight[-1])])
 

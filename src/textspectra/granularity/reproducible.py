@@ -38,7 +38,7 @@ All kinds of clouds that were tried stay below it, labelled text sets of 200 row
 PAIR = 0.95
 """Two groups are considered only from this agreement on: halves of any long cloud agree on where to cut it in two."""
 
-CLEAR = 0.6
+CLEAR_SCORE = 0.6
 """The data also has groups if the score of some k is above this: few, wide groups have no near rows."""
 
 ROUNDING = 1e-5
@@ -120,7 +120,7 @@ def reproducible_k(
     ks, splits, nulls = ks[distinct], splits[..., distinct], nulls[..., distinct]
     nearness = _nearness(rows, basis, rng)
     score = _score(splits, nulls)
-    k = read_curve(ks, score) if nearness > STRUCTURE or score.max() > CLEAR else 1
+    k = read_curve(ks, score) if nearness > STRUCTURE or score.max() > CLEAR_SCORE else 1
     again = [
         read_curve(ks, _score(_resample(splits, rng), _resample(nulls, rng))) for _ in range(RESAMPLES if k > 1 else 0)
     ]

@@ -16,7 +16,7 @@ from .describe import Topic
 from .names import unique_name
 from .words import clean_text
 
-MAX_NAME = 60
+MAX_ANSWER = 60
 """Characters of a name. A longer answer is not taken for a name."""
 
 MAX_EXAMPLE = 200
@@ -142,6 +142,6 @@ def _name(answer: Any) -> str:
     name = clean_text(lines[0]).strip(QUOTES).rstrip(".").strip(QUOTES)
     if not name:
         raise ValueError("the answer is empty.")
-    if len(name) > MAX_NAME:
-        raise ValueError(f"the answer is longer than {MAX_NAME} characters: {name[:MAX_NAME]}...")
+    if len(name) > MAX_ANSWER:
+        raise ValueError(f"the answer is longer than {MAX_ANSWER} characters: {name[:MAX_ANSWER]}...")
     return name

@@ -163,7 +163,7 @@ def _phrases(text: str) -> list[list[str]]:
     """Return the words of a text in phrases, which end at punctuation and where a line or a script ends."""
     text = _printable(text[:MAX_CHARACTERS])
     if not text.isascii() and _UNSPACED.search(text):
-        text = _with_spaces(text)
+        text = _one_word_per_line(text)
     # The pattern without marks takes half the time on plain English.
     phrases: list[list[str]] = [[]]
     for word in _word_pattern("" if text.isascii() else _marks()).findall(text):
@@ -174,7 +174,7 @@ def _phrases(text: str) -> list[list[str]]:
     return phrases
 
 
-def _with_spaces(text: str) -> str:
+def _one_word_per_line(text: str) -> str:
     """Put each word of a script without spaces on a line of its own; without a segmenter, each pair of characters."""
     is_chinese = not _IS_KANA.search(text)
     segment = segmenter("Chinese" if is_chinese else "Japanese") if _IN_SENTENCE.search(text) else None
