@@ -21,7 +21,7 @@ PASSES = 1
 """Over all rows, to assign them; it has the sums of the Cohesion Ratio, too."""
 
 TRAINING_ROWS = 8192
-ESTIMATE_ROWS = 21 * 6000 + 2000
+ESTIMATE_ROWS = 22 * 6000 + 2000
 PAIR_ROWS = 2 * 256 * 128
 """Rows drawn to train centres, to estimate k, and for the pairs of the Cohesion Ratio (all rows, and clusters)."""
 

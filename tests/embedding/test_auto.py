@@ -51,26 +51,22 @@ def test_auto_is_no_back_end_of_its_own():
         load_backend("auto")
 
 
-def test_without_the_fast_model_the_good_one_takes_any_number_of_texts(hide):
-    hide("wordllama")
-    backend, reason = chosen_backend("auto", 60_000)
-    assert backend.name == "minilm"
-    assert reason == (
-        "chosen although there are more than 50,000 distinct texts, because the faster model is not installed: "
-        'pip install "textspectra[wordllama]"'
-    )
-    assert known_models()[0].summary == "the default; here always minilm"
-
-
-def test_without_the_packages_of_the_good_model_the_fast_one_takes_all(hide):
-    hide("ctranslate2", "sentence_transformers")
-    backend, reason = chosen_backend("auto", 10)
-    assert backend.name == "wordllama"
-    assert reason == (
-        "chosen because minilm cannot be used here: ctranslate2 is needed for this and is not installed: "
-        'pip install "textspectra[minilm]"'
-    )
-    assert known_models()[0].summary == "the default; here always wordllama"
+@pytest.mark.parametrize(
+    ("missing", "n_texts", "name", "reason"),
+    [
+        (["wordllama"], 60_000, "minilm",
+         "chosen although there are more than 50,000 distinct texts, because the faster model is not installed: "
+         'pip install "textspectra[wordllama]"'),
+        (["ctranslate2", "sentence_transformers"], 10, "wordllama",
+         "chosen because minilm cannot be used here: ctranslate2 is needed for this and is not installed: "
+         'pip install "textspectra[minilm]"'),
+    ],
+)  # fmt: skip
+def test_without_the_packages_of_one_model_the_other_takes_any_number_of_texts(hide, missing, n_texts, name, reason):
+    hide(*missing)
+    backend, why = chosen_backend("auto", n_texts)
+    assert (backend.name, why) == (name, reason)
+    assert known_models()[0].summary == f"the default; here always {name}"
 
 
 def test_without_any_model_the_message_installs_the_good_one(hide):
