@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from textspectra.clustering.numbering import label_sizes, largest_first, relabel_like, same_clusters
+from textspectra.clustering.numbering import label_sizes, largest_first, same_clusters
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=60).map(np.array), st.permutations(range(10)))
@@ -40,30 +40,3 @@ def test_same_clusters_have_the_same_rows(labels):
     old, new = map(rows_of, labels)
     expected = {n: o for n, rows in new.items() for o, other in old.items() if rows == other}
     assert same_clusters(*labels) == expected
-
-
-@given(two_clusterings())
-def test_relabelled_clusters_keep_their_rows_and_where_possible_their_number(labels):
-    old, new = labels
-    found = relabel_like(old, new)
-    assert set(found.tolist()) == set(new.tolist())
-    assert len(set(zip(new.tolist(), found.tolist(), strict=True))) == len(set(new.tolist()))
-    k = new.max() + 1
-    for label, rows in rows_of(old).items():
-        if label < k and rows in rows_of(new).values():
-            assert set(np.flatnonzero(found == label).tolist()) == rows
-
-
-@given(two_clusterings())
-def test_other_clusters_take_the_lowest_free_numbers_in_order(labels):
-    old, new = labels
-    found = relabel_like(old, new)
-    kept = {label for label, rows in rows_of(old).items() if rows_of(found).get(label) == rows}
-    others = sorted({(n, f) for n, f in zip(new.tolist(), found.tolist(), strict=True) if f >= 0 and f not in kept})
-    assert [number for _, number in others] == sorted(number for _, number in others)
-
-
-def test_a_split_cluster_passes_its_number_to_the_first_part():
-    old = np.array([0, 0, 1, 1, 2, -1])
-    assert relabel_like(old, np.array([0, 1, 2, 2, 3, -1])).tolist() == [0, 3, 1, 1, 2, -1]
-    assert relabel_like(old, old).tolist() == old.tolist()

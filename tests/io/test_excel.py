@@ -383,7 +383,9 @@ def test_a_table_that_is_too_large(tmp_path):
 def test_the_groups_are_a_second_sheet(save):
     source = save("a.xlsx", workbook(("Tickets", [["id", "text"], [1, "pay"], [2, "log in"], [3, ""], [4, "=pay"]])))
     table = read_table(source, text_column="text")
-    groups = Groups(["billing", "login"], ["pay, invoice", ""], ["=pay", "log in"]).count(np.array([0, 1, -1, 0]))
+    groups = Groups([0, 1], ["billing", "login"], ["pay, invoice", ""], ["=pay", "log in"]).count(
+        np.array([0, 1, -1, 0])
+    )
     write_labelled(table, {"cluster": pa.array([0, 1, None, 0])}, Path("b.xlsx"), groups=groups)
     assert read_table("b.xlsx", text_column="text").table.column("cluster").to_pylist() == [0, 1, None, 0]
     second = read_table("b.xlsx", sheet="groups", text_column="name").table.to_pylist()

@@ -40,17 +40,17 @@ def parsed(blocks):
 
 
 def cut_labels(meta, k):
-    """Label every shown text at k, and return the nodes in the order of their labels, as the page does."""
-    top, merges, nodes = meta["levels"]["k"], meta["levels"]["merges"], meta["nodes"]
+    """Label every shown text at k, and return the node of each label, as the page does."""
+    top, merges, nodes, base = meta["levels"]["k"], meta["levels"]["merges"], meta["nodes"], meta["base"]
     gone = {child for pair in merges[: top - k] for child in pair}
-    others = {node for node in range(top + top - k) if node not in gone}
-    kept = [node if node in others else None for node in meta["base"]["nodes"][:k]]
-    free = iter(sorted(others - set(kept), key=lambda node: (-nodes["size"][node], nodes["first"][node])))
-    alive = [node if node is not None else next(free) for node in [*kept, *[None] * (k - len(kept))]]
+    alive = {node for node in range(top + top - k) if node not in gone}
+    own = {label: node for label, node in zip(base["labels"], base["nodes"], strict=True) if node in alive}
+    others = sorted(alive - set(own.values()), key=lambda node: (-nodes["size"][node], nodes["first"][node]))
+    of_label = own | {base["next"] + number: node for number, node in enumerate(others)}
     labels = np.empty(meta["about"]["shown"], int)
-    for label, node in enumerate(alive):
+    for label, node in of_label.items():
         labels[slice(*meta["levels"]["ranges"][node])] = label
-    return labels, alive
+    return labels, of_label
 
 
 def similarities(meta, blocks):

@@ -13,7 +13,8 @@ import textspectra as ts
 def test_every_cut_is_that_of_the_result(result, page_data, k):
     meta, texts, blocks = page_data
     cut = result.cut(k)
-    labels, alive = cut_labels(meta, k)
+    labels, of_label = cut_labels(meta, k)
+    alive = list(of_label.values())
     of_text = dict(zip(result.corpus.rows, cut.labels.tolist(), strict=True))
     assert [of_text[text] for text in texts[: len(labels)]] == labels.tolist()
     assert [meta["nodes"]["size"][node] for node in alive] == [topic.size for topic in cut.topics]
@@ -57,6 +58,6 @@ def test_merged_groups_are_made_of_the_groups_of_the_result(result, page_data):
     parts = [replace(part, similarity=part.similarity + 0.5) for part in result.cohesion.per_cluster]
     changed = contents(replace(result, cohesion=replace(result.cohesion, per_cluster=tuple(parts))))[0]
     base = set(meta["base"]["nodes"])
-    above = {node for k in range(1, 9) for node in cut_labels(meta, k)[1]} - base
+    above = {node for k in range(1, 9) for node in cut_labels(meta, k)[1].values()} - base
     for node, (before, after) in enumerate(zip(meta["nodes"]["cohesion"], changed["nodes"]["cohesion"], strict=True)):
         assert (after > before + 0.1) == (node in base | above), node

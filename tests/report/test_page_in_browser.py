@@ -158,7 +158,7 @@ def test_the_slider_follows_the_tree(open_page, report, result):
             str(size) for size in sorted((t.size for t in cut.topics), reverse=True)
         ]
         assert f"Cohesion Ratio {cut.cohesion.ratio:.2f}" in page.inner_text("#metrics")
-        sizes = np.bincount(cut.distinct_labels[cut.distinct_labels >= 0])
+        sizes = np.bincount(cut.distinct_codes[cut.distinct_codes >= 0])
         assert sorted(painted(page)) == sorted(sizes.tolist())
 
 
@@ -197,7 +197,7 @@ def test_a_group_has_its_texts_neighbours_and_extremes(open_page, report, result
     page.click(".card >> nth=1")
     assert page.input_value(".rename input") == result.topics[1].name
     assert page.locator(".near button").count() == 4
-    members = np.flatnonzero(result.distinct_labels == 1)
+    members = np.flatnonzero(result.distinct_codes == 1)
     by_similarity = members[np.argsort(-result.distinct_similarity[members], kind="stable")]
     rows = page.locator(".virtual li")
     assert 0 < rows.count() < len(members)
@@ -262,7 +262,7 @@ def test_names_and_labels_go_out_and_come_back(open_page, report, result, tmp_pa
     frame = cut.to_frame()
     assert [row["text"] for row in rows] == frame["text"].tolist()
     assert [row["cluster"] for row in rows] == ["" if label < 0 else str(label) for label in frame["cluster"]]
-    names = {row["cluster_name"] for row in rows if row["cluster"] == "2"}
+    names = {row["cluster_name"] for row in rows if row["cluster"] == str(cut.topics[2].label)}
     assert names == {f"my, “own” {PAYLOAD}"}
     similarity = [float(row["similarity"] or "nan") for row in rows]
     np.testing.assert_allclose(similarity, frame["similarity"], atol=1e-4)

@@ -13,8 +13,8 @@ def state_at(meta, k, names=None):
     """Return the state of a page at k, with some groups renamed."""
     nodes = meta["nodes"]
     clusters = [
-        {"name": (names or {}).get(i, nodes["name"][node]), "size": nodes["size"][node]}
-        for i, node in enumerate(cut_labels(meta, k)[1])
+        {"cluster": label, "name": (names or {}).get(label, nodes["name"][node]), "size": nodes["size"][node]}
+        for label, node in cut_labels(meta, k)[1].items()
     ]
     return {"fingerprint": meta["about"]["fingerprint"], "clusters": clusters}
 
@@ -37,16 +37,15 @@ def test_names_reach_the_groups_that_were_renamed(result, page_data):
 @pytest.mark.parametrize("k", [4, 8, 10, 12])
 def test_groups_that_stay_the_same_keep_number_and_name(result, page_data, k):
     changed = apply_state(result, state_at(page_data[0], k))
-    assert sorted(set(changed.labels.tolist())) == list(range(k))
-    groups = {label: frozenset((changed.labels == label).nonzero()[0]) for label in range(k)}
+    groups = {topic.label: frozenset((changed.labels == topic.label).nonzero()[0]) for topic in changed.topics}
+    assert len(groups) == k
     old = {label: frozenset((result.labels == label).nonzero()[0]) for label in range(9)}
     same = [label for label, rows in old.items() if rows in groups.values()]
     assert same
     for label in same:
-        if label < k:
-            assert groups[label] == old[label]
-        new = next(number for number, rows in groups.items() if rows == old[label])
-        assert changed.topics[new].name == result.topics[label].name
+        assert groups[label] == old[label]
+        assert changed.topics[changed.position(label)].name == result.topics[label].name
+    assert sorted(set(groups) - set(same)) == list(range(9, 9 + k - len(same)))
     assert count_changes(result, changed) == Changes(len(same), 0, 9 - len(same), k - len(same))
 
 
@@ -58,7 +57,10 @@ def test_states_that_do_not_fit(result, page_data):
         with pytest.raises(UserError, match="The names in the state are blank or not all different"):
             apply_state(result, {**state, "clusters": [{**cluster, "name": name} for cluster in state["clusters"]]})
     with pytest.raises(UserError, match="The state does not fit the model, whose groups have changed since the report"):
-        apply_state(result, {**state, "clusters": [{"name": "a", "size": 1}, {"name": "b", "size": 2}]})
+        apply_state(
+            result,
+            {**state, "clusters": [{"cluster": 0, "name": "a", "size": 1}, {"cluster": 1, "name": "b", "size": 2}]},
+        )
     with pytest.raises(UserError, match="The state is damaged: its clusters cannot be read"):
         apply_state(result, {"fingerprint": ""})
 

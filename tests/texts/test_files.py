@@ -127,13 +127,13 @@ def test_many_files_are_the_same_job_as_one(texts, tmp_path, algorithm):
     many = found.result
     assert many.totals == one.totals
     assert many.corpus.distinct == one.corpus.distinct
-    assert (many.distinct_labels == one.distinct_labels).all()
+    assert (many.distinct_codes == one.distinct_codes).all()
     assert many.k_estimate == one.k_estimate
     assert [(topic.name, topic.size, topic.keywords) for topic in many.topics] == [
         (topic.name, topic.size, topic.keywords) for topic in one.topics
     ]
     assert many.cohesion == one.cohesion
-    assert (many.cut(4).distinct_labels == one.cut(4).distinct_labels).all()
+    assert (many.cut(4).distinct_codes == one.cut(4).distinct_codes).all()
     rows = read_all(found.folder)
     assert [-1 if label is None else label for label in rows["cluster"].to_pylist()] == one.labels.tolist()
     np.testing.assert_allclose(

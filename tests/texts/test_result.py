@@ -206,7 +206,7 @@ def test_rename_and_merge_return_new_results(result):
     assert merged.cohesion.ratio < result.cohesion.ratio
     with pytest.raises(UserError, match="Cluster 1 cannot be merged with itself"):
         result.merge(1, 1)
-    with pytest.raises(ValueError, match="label must be a whole number from 0 to 2, but it is 3"):
+    with pytest.raises(UserError, match="There is no cluster 3; the clusters are 0 to 2"):
         result.rename(3, "x")
     with pytest.raises(UserError, match="Clusters 0 and 1 would both be called 'passwords'; merge them"):
         renamed.rename(0, "passwords")
@@ -219,12 +219,17 @@ def test_rename_and_merge_return_new_results(result):
 def test_several_clusters_are_renamed_or_merged_at_once(result, vectors):
     swapped = result.rename({0: result.topics[1].name, 1: result.topics[0].name})
     assert [topic.name for topic in swapped.topics] == [result.topics[i].name for i in (1, 0, 2)]
+    assert [topic.label for topic in result.merge([2, 0, 1]).topics] == [2]
     assert result.merge([2, 0, 1]).topics[0].name == result.topics[2].name
     ten = ts.cluster_texts(TEXTS_IN, embeddings=vectors, n_clusters=10)
     merged = ten.merge([3, 7])
     assert merged.n_clusters == 9
-    expected = np.array([0, 1, 2, 3, 4, 5, 6, 3, 8, 7])[ten.labels]  # 9 takes the number that is free
+    expected = np.array([0, 1, 2, 3, 4, 5, 6, 3, 8, 9])[ten.labels]
     assert (merged.labels == expected).all()
+    assert merged.rename(9, "the last").topics[-1].name == "the last"
+    with pytest.raises(UserError, match="There is no cluster 7; the clusters are 0, 1, 2, 3, 4, 5, 6, 8 and 9"):
+        merged.rename(7, "gone")
+    assert {topic.label for topic in merged.cut(10).topics} - {topic.label for topic in merged.topics} == {10, 11}
 
 
 @pytest.mark.parametrize("algorithm", ["kmeans", "hac"])
@@ -259,7 +264,8 @@ def test_a_group_that_stays_the_same_keeps_its_name(hac):
 
 
 def test_a_merged_result_is_a_cut_of_its_own_tree(hac):
-    merged = hac.cut(5).merge(0, 4)
+    finer = hac.cut(5)
+    merged = finer.merge(finer.topics[0].label, finer.topics[4].label)
     assert (merged.cut(4).labels == merged.labels).all()
 
 
@@ -345,7 +351,7 @@ def test_damaged_folders_are_named(result, tmp_path):
     assert "in format 2, which this version does not read; cluster the texts again." in load_after(
         lambda folder: edit(folder, format=2)
     )
-    assert "in format 99, and this version reads up to format 3; upgrade with" in load_after(
+    assert "in format 99, and this version reads up to format 4; upgrade with" in load_after(
         lambda folder: edit(folder, format=99)
     )
 

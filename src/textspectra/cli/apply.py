@@ -104,9 +104,9 @@ def _read_clusters(path: Path, model: TextClustering) -> FoundTable | None:
 
 
 def _columns(result: TextClustering) -> dict[str, Any]:
-    from ..io import cluster_columns
+    from ..texts.clustered import groups_of
 
-    return cluster_columns(result.labels, [topic.name for topic in result.topics], result.similarity)
+    return groups_of(result).columns(result.labels, result.similarity)
 
 
 def _cells(column: Any) -> list[str]:

@@ -134,7 +134,7 @@ def run(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
 
 def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: Stages) -> Done:
     from ..atomic import replacing_file
-    from ..io import cluster_columns, column_values, name_parts, output_format, output_paths_free, write_labelled
+    from ..io import column_values, name_parts, output_format, output_paths_free, write_labelled
     from ..texts.clustered import groups_of
     from ..texts.pipeline import cluster_texts
 
@@ -150,10 +150,11 @@ def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: S
     with ExitStack() as together:
         result = _finish(result, classes, [source], options, outputs, together, tell)
         tell("writing")
-        columns = cluster_columns(result.labels, [topic.name for topic in result.topics], result.similarity)
+        groups = groups_of(result)
         waiting = together.enter_context(replacing_file(outputs["table"]))
         write_labelled(
-            table, columns, waiting, chosen=form, groups=groups_of(result).count(result.labels),
+            table, groups.columns(result.labels, result.similarity), waiting, chosen=form,
+            groups=groups.count(result.labels),
             spreadsheet_safe=options.spreadsheet_safe, overwrite=True,
         )  # fmt: skip
         result.save(outputs["model"], overwrite=options.overwrite)

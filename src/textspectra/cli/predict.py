@@ -39,7 +39,7 @@ def command(
     quiet: bool,
 ) -> None:  # fmt: skip
     """Add the columns cluster, cluster_name and similarity to the texts of FILE, by the saved MODEL folder."""
-    from ..io import cluster_columns, name_parts, output_format, output_paths_free, write_labelled
+    from ..io import name_parts, output_format, output_paths_free, write_labelled
     from ..texts.clustered import groups_of
     from ..texts.result import TextClustering
 
@@ -57,12 +57,12 @@ def command(
             table.texts(), embeddings=given, return_similarity=True, cache=not no_cache
         )
         tell("writing")
-        columns = cluster_columns(labels, [topic.name for topic in clustering.topics], similarity)
+        groups = groups_of(clustering)
         write_labelled(
-            table, columns, path, chosen=form, groups=groups_of(clustering).count(labels),
+            table, groups.columns(labels, similarity), path, chosen=form, groups=groups.count(labels),
             spreadsheet_safe=spreadsheet_safe, overwrite=overwrite,
         )  # fmt: skip
     if not quiet:
         missing = int((labels < 0).sum())
-        groups = len(set(labels[labels >= 0]))
-        click.echo(f"{len(labels) - missing:,} texts in {groups} groups, {missing:,} without one, in {path}")
+        found = len(set(labels[labels >= 0]))
+        click.echo(f"{len(labels) - missing:,} texts in {found} groups, {missing:,} without one, in {path}")

@@ -32,7 +32,6 @@ def summarize(
     from ..report.sentences import worth_in_words
 
     totals, cohesion = result.totals, result.cohesion
-    ratios = {part.label: part.ratio for part in cohesion.per_cluster} if cohesion else {}
     return {
         "input": source,
         "text_column": text_column,
@@ -47,7 +46,7 @@ def summarize(
         **_estimate(result.k_estimate),
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
-        "verdict": worth_in_words(cohesion, result.k_estimate, silhouette(result.embedded().X, result.distinct_labels)),
+        "verdict": worth_in_words(cohesion, result.k_estimate, silhouette(result.embedded().X, result.distinct_codes)),
         "clusters": [
             {
                 "cluster": topic.label,
@@ -55,10 +54,10 @@ def summarize(
                 "size": topic.size,
                 "share": topic.size / totals.grouped,
                 "keywords": list(topic.keywords),
-                "cohesion": ratios.get(topic.label),
+                "cohesion": ratio,
                 "representatives": result.typical_texts(topic),
             }
-            for topic in sorted(result.topics, key=lambda topic: -topic.size)
+            for topic, ratio in sorted(zip(result.topics, result.ratios, strict=True), key=lambda pair: -pair[0].size)
         ],
         "notes": list(result.notes),
         "outputs": {name: str(path) for name, path in outputs.items()},

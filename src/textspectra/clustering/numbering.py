@@ -71,24 +71,3 @@ def same_clusters(old_labels: NDArray[np.intp], new_labels: NDArray[np.intp]) ->
     # A cluster is the same if its rows go to one cluster only, and that one gets no other rows.
     same = (np.bincount(old)[old] == 1) & (np.bincount(new)[new] == 1) & (old > 0) & (new > 0)
     return dict(zip((new[same] - 1).tolist(), (old[same] - 1).tolist(), strict=True))
-
-
-def relabel_like(old_labels: NDArray[np.intp], new_labels: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Renumber `new_labels` so that a cluster that is also in `old_labels` keeps its number.
-
-    With k new clusters (numbered without gaps), an unchanged cluster keeps its number if that is below k. All other
-    clusters take the lowest free numbers, in the order of `new_labels`. Rows without a cluster keep -1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> relabel_like(np.array([0, 0, 1, 2, -1]), np.array([2, 2, 0, 1, -1]))
-    array([ 0,  0,  1,  2, -1])
-    >>> relabel_like(np.array([0, 0, 1, 2]), np.array([1, 1, 0, 0]))  # 1 and 2 are merged
-    array([0, 0, 1, 1])
-    """
-    k = int(new_labels.max(initial=-1)) + 1
-    kept = {new: old for new, old in same_clusters(old_labels, new_labels).items() if old < k}
-    free = iter(sorted(set(range(k)) - set(kept.values())))
-    numbers = [kept[label] if label in kept else next(free) for label in range(k)]
-    return np.array([*numbers, -1], np.intp)[new_labels]

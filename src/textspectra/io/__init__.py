@@ -12,7 +12,7 @@ from .frames import as_table, free_name, is_data_frame, with_columns
 from .labelled import name_parts, output_format, write_labelled
 from .patterns import is_pattern, matching_files
 from .reading import read_table
-from .table import Groups, TextTable, cluster_columns
+from .table import Groups, TextTable
 from .writing import output_paths_free, write_table
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "TextTable",
     "as_table",
     "choose_text_column",
-    "cluster_columns",
     "column_values",
     "format_from_name",
     "free_name",

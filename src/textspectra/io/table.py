@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -69,42 +68,46 @@ class TextTable:
         return texts
 
 
-def cluster_columns(
-    labels: NDArray[np.intp], names: Sequence[str], similarity: NDArray[np.floating[Any]] | None = None
-) -> dict[str, pa.Array]:
-    """Return the columns that a clustering adds to a table; rows without a cluster have missing values.
-
-    Examples
-    --------
-    >>> cluster_columns(np.array([1, -1]), ["billing", "login"])["cluster_name"].to_pylist()
-    ['login', None]
-    """
-    numbers = pa.array(labels, mask=labels < 0)
-    columns = {"cluster": numbers, "cluster_name": pa.array(names, pa.string()).take(numbers)}
-    if similarity is not None:
-        columns["similarity"] = pa.array(similarity.astype(float).round(4), mask=labels < 0)
-    return columns
-
-
 class Groups(NamedTuple):
-    """The description of each cluster: its name, its keywords and a typical text."""
+    """The description of each cluster: its label, its name, its keywords and a typical text; labels ascend."""
 
+    labels: list[int]
     names: list[str]
     keywords: list[str]
     typical_texts: list[str]
+
+    def columns(
+        self, labels: NDArray[np.intp], similarity: NDArray[np.floating[Any]] | None = None
+    ) -> dict[str, pa.Array]:
+        """Return the columns that a clustering adds to a table; rows without a cluster have missing values.
+
+        Examples
+        --------
+        >>> groups = Groups([0, 4], ["billing", "login"], ["pay", "password"], ["My invoice?", "Cannot log in"])
+        >>> groups.columns(np.array([4, -1]))["cluster_name"].to_pylist()
+        ['login', None]
+        """
+        without = labels < 0
+        places = pa.array(np.searchsorted(self.labels, labels), mask=without)
+        columns = {
+            "cluster": pa.array(labels, mask=without), "cluster_name": pa.array(self.names, pa.string()).take(places)
+        }  # fmt: skip
+        if similarity is not None:
+            columns["similarity"] = pa.array(similarity.astype(float).round(4), mask=without)
+        return columns
 
     def count(self, labels: NDArray[np.intp]) -> pa.Table:
         """Return a table with one row per cluster, with its size and share among these labels.
 
         Examples
         --------
-        >>> groups = Groups(["billing", "login"], ["invoice, pay", "password"], ["My invoice?", "Cannot log in"])
-        >>> groups.count(np.array([1, 0, 1, -1, 1])).select(["name", "size", "share"]).to_pylist()
-        [{'name': 'billing', 'size': 1, 'share': 0.25}, {'name': 'login', 'size': 3, 'share': 0.75}]
+        >>> groups = Groups([0, 4], ["billing", "login"], ["pay", "password"], ["My invoice?", "Cannot log in"])
+        >>> groups.count(np.array([4, 0, 4, -1, 4])).select(["cluster", "size", "share"]).to_pylist()
+        [{'cluster': 0, 'size': 1, 'share': 0.25}, {'cluster': 4, 'size': 3, 'share': 0.75}]
         """
-        sizes = np.bincount(labels[labels >= 0], minlength=len(self.names))
+        sizes = np.bincount(np.searchsorted(self.labels, labels[labels >= 0]), minlength=len(self.labels))
         columns = {
-            "cluster": np.arange(len(sizes)), "name": self.names, "size": sizes, "share": sizes / max(sizes.sum(), 1),
+            "cluster": self.labels, "name": self.names, "size": sizes, "share": sizes / max(sizes.sum(), 1),
             "keywords": self.keywords, "typical_text": self.typical_texts,
         }  # fmt: skip
         table = pa.table(columns)

@@ -90,7 +90,7 @@ def _label_of(result: TextClustering, levels: Levels, finest: NDArray[np.intp]) 
     starts = {int(levels.spans[node, 0]): node for node in levels.nodes_at(result.n_clusters)}
     first_code = np.full(result.n_clusters, levels.k)
     usable = finest >= 0
-    np.minimum.at(first_code, result.distinct_labels[usable], finest[usable])
+    np.minimum.at(first_code, result.distinct_codes[usable], finest[usable])
     return {starts[int(code)]: label for label, code in enumerate(first_code)}
 
 

@@ -11,7 +11,7 @@ from ..errors import UserError
 from ..texts.result import TextClustering
 from .write import fingerprint
 
-FORMAT = "textspectra-state-2"
+FORMAT = "textspectra-state-3"
 """Changes with the numbering of the groups, because names are matched to groups by number."""
 
 
@@ -44,23 +44,23 @@ def apply_state(result: TextClustering, state: dict[str, Any]) -> TextClustering
     """
     try:
         mark = state["fingerprint"]
-        names = [str(cluster["name"]) for cluster in state["clusters"]]
+        names = {int(cluster["cluster"]): str(cluster["name"]) for cluster in state["clusters"]}
         sizes = [int(cluster["size"]) for cluster in state["clusters"]]
     except (KeyError, TypeError, ValueError):
         raise UserError("The state is damaged: its clusters cannot be read.") from None
     if mark != fingerprint(result.corpus):
         raise UserError("The state comes from the report of another model: their texts differ.")
     changed = result if _sizes(result) == sizes else result.cut(len(sizes))
-    if _sizes(changed) != sizes:
+    if _sizes(changed) != sizes or [topic.label for topic in changed.topics] != list(names):
         raise UserError("The state does not fit the model, whose groups have changed since the report was made.")
-    if not all(name.strip() for name in names) or len(set(names)) < len(names):
+    if not all(name.strip() for name in names.values()) or len(set(names.values())) < len(names):
         raise UserError("The names in the state are blank or not all different.")
-    return changed.rename(dict(enumerate(names)))
+    return changed.rename(names)
 
 
 def count_changes(before: TextClustering, after: TextClustering) -> Changes:
     """Count the groups that were renamed, merged or split between two results for the same texts."""
-    same = same_clusters(before.distinct_labels, after.distinct_labels)
+    same = same_clusters(before.distinct_codes, after.distinct_codes)
     renamed = sum(before.topics[old].name != after.topics[new].name for new, old in same.items())
     return Changes(len(same) - renamed, renamed, before.n_clusters - len(same), after.n_clusters - len(same))
 

@@ -104,7 +104,12 @@ def report_blocks(
     meta = {
         "about": _about(result, shown, cut_at, profile["curves"]["silhouette"][result.n_clusters - 1]),
         "levels": {"k": levels.k, "merges": levels.merges.tolist(), "ranges": shown.ranges.tolist()},
-        "base": {"k": result.n_clusters, "nodes": nodes.base},
+        "base": {
+            "k": result.n_clusters,
+            "nodes": nodes.base,
+            "labels": [topic.label for topic in result.topics],
+            "next": result.next_label,
+        },
         "nodes": _node_table(nodes, points, shown),
         "profile": profile,
         "evidence": None if result.k_estimate is None else why_this_k(result.k_estimate, counted),

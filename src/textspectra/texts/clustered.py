@@ -30,11 +30,12 @@ class ClusteredTexts:
 
     corpus: Corpus
     totals: Totals
-    distinct_labels: NDArray[np.intp]
+    distinct_codes: NDArray[np.intp]
     distinct_similarity: NDArray[np.float32]
     centers: NDArray[np.float32]
     rule: LinearRule
     topics: tuple[Topic, ...]
+    next_label: int
     cohesion: CohesionReport | None
     k_estimate: KEstimate | None
     algorithm: str
@@ -63,7 +64,7 @@ class ClusteredTexts:
     @property
     def labels(self) -> NDArray[np.intp]:
         """The cluster of each row; -1 for a blank text or one that the model could not represent."""
-        return self.corpus.spread(self.distinct_labels, -1)
+        return self.corpus.spread(self.labels_of(self.distinct_codes), -1)
 
     @property
     def similarity(self) -> NDArray[np.float32]:
@@ -74,7 +75,20 @@ class ClusteredTexts:
     def names(self) -> list[str | None]:
         """The name of the cluster of each row; None if it has no cluster."""
         names = [*(topic.name for topic in self.topics), None]
-        return [names[label] for label in self.labels]
+        return [names[code] for code in self.corpus.spread(self.distinct_codes, -1)]
+
+    def labels_of(self, codes: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the labels of clusters, given their positions in `topics`; -1 stays -1.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> X = [[1, 0], [0.7, 0.7], [0, 1]]
+        >>> result = ts.cluster_texts(["a b", "m n", "x y"], embeddings=X, n_clusters=3).merge(0, 1)
+        >>> result.labels_of(np.array([0, 1, -1]))
+        array([ 0,  2, -1])
+        """
+        return np.append([topic.label for topic in self.topics], -1)[codes]
 
     def embeddings(self) -> NDArray[Any]:
         """Return the embedding of each row, from memory, the cache or the model; zeros for a blank text.
@@ -150,17 +164,21 @@ class ClusteredTexts:
         >>> result.topics_frame()["typical_texts"].tolist()
         [['a b'], ['x y']]
         """
-        ratios = {part.label: part.ratio for part in self.cohesion.per_cluster} if self.cohesion else {}
         columns: dict[str, list[Any]] = {
             "cluster": [topic.label for topic in self.topics],
             "name": [topic.name for topic in self.topics],
             "size": [topic.size for topic in self.topics],
             "share": [topic.size / self.totals.grouped for topic in self.topics],
-            "cohesion": [ratios.get(topic.label) for topic in self.topics],
+            "cohesion": self.ratios,
             "keywords": [list(topic.keywords) for topic in self.topics],
             "typical_texts": [self.typical_texts(topic) for topic in self.topics],
         }
         return new_frame(columns, like=self.frame)
+
+    @property
+    def ratios(self) -> list[float | None]:
+        """The cohesion of each cluster, in the order of `topics`; None if it is not defined."""
+        return [part.ratio for part in self.cohesion.per_cluster] if self.cohesion else [None] * self.n_clusters
 
     def typical_texts(self, topic: Topic) -> list[str]:
         """Return the texts that are typical of a group, the most typical first.
@@ -180,8 +198,9 @@ class ClusteredTexts:
 
 
 def groups_of(result: ClusteredTexts) -> Groups:
-    """Return the names, keywords and typical texts that the sheet of groups in a workbook shows."""
+    """Return how the groups are described in tables."""
     return Groups(
+        labels=[topic.label for topic in result.topics],
         names=[topic.name for topic in result.topics],
         keywords=[", ".join(topic.keywords) for topic in result.topics],
         typical_texts=["".join(result.typical_texts(topic)[:1]) for topic in result.topics],

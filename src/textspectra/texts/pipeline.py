@@ -153,11 +153,12 @@ def describe_clustering(
     return TextClustering(
         corpus=texts.corpus,
         totals=totals,
-        distinct_labels=labels,
+        distinct_codes=labels,
         distinct_similarity=similarity,
         centers=fitted.cluster_centers_,
         rule=fitted.rule_,
         topics=topics,
+        next_label=len(topics),
         cohesion=fitted.cohesion_report_ if len(texts.counting) > 1 else None,
         k_estimate=fitted.k_estimate_,
         algorithm="kmeans" if isinstance(fitted, AutoKMeans) else "hac",

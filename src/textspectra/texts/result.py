@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -13,14 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import cluster_sums, cosines_to_centers
 from ..clustering.lloyd import labels_by
-from ..clustering.numbering import largest_first, relabel_like, same_clusters
+from ..clustering.numbering import same_clusters
 from ..clustering.refine import separate_groups
 from ..embedding import EmbeddingCache, as_backend
 from ..errors import UserError
 from ..metrics.cohesion import report_if_defined
 from ..topics.describe import Topic, describe_clusters
 from ..topics.names import EmbedPhrases, unique_name
-from ..validation import check_whole_number
 from .clustered import ClusteredTexts
 from .corpus import Corpus
 from .embedded import EmbeddedTexts, embed_corpus
@@ -45,14 +44,18 @@ class TextClustering(ClusteredTexts):
         The texts. For many files it may be a sample of them.
     totals : Totals
         How many rows the input has, and how many of them are blank or unknown to the model.
-    distinct_labels, distinct_similarity : ndarray
-        Cluster and similarity of each distinct text; `labels` and `similarity` have those of the rows.
+    distinct_codes, distinct_similarity : ndarray
+        The cluster of each distinct text as its position in `topics` (-1: none), and its similarity to the centre.
+        `labels` and `similarity` have one entry per row.
     centers : ndarray of shape (n_clusters, d)
         Mean of the unit vectors of each cluster.
     rule : LinearRule
         What assigns new texts to clusters.
     topics : tuple of Topic
-        Name, size, keywords and typical rows of each cluster.
+        Label, name, size, keywords and typical rows of each cluster, by ascending label. A label never changes its
+        meaning and is never given to another cluster.
+    next_label : int
+        The label that the next new cluster gets.
     cohesion : CohesionReport or None
         Of the distinct texts; None if there is only one, or if no two of them are alike.
     k_estimate : KEstimate or None
@@ -144,7 +147,7 @@ class TextClustering(ClusteredTexts):
                     f"{self.centers.shape[1]}; use the same model."
                 )
             found = labels_by(new.vectors, self.rule)
-            labels = new.scatter(found, -1)
+            labels = new.scatter(self.labels_of(found), -1)
             similarity = new.scatter(cosines_to_centers(new.vectors, found, self.centers), np.nan)
         of_rows = corpus.spread(labels, -1)
         return (of_rows, corpus.spread(similarity, np.nan)) if return_similarity else of_rows
@@ -161,13 +164,15 @@ class TextClustering(ClusteredTexts):
         """
         given: Mapping[int, Any] = label if isinstance(label, Mapping) else {label: name}
         for one, new in given.items():
-            self._check_label(one)
+            self.position(one)
             if not isinstance(new, str) or not new.strip():
                 raise UserError(f"A cluster's name must be a text that is not blank, but it is {new!r}.")
         names = [given.get(topic.label, topic.name) for topic in self.topics]
         taken = [new for new in given.values() if names.count(new) > 1]
         if taken:
-            first, second = [number for number, other in enumerate(names) if other == taken[0]][:2]
+            first, second = [topic.label for topic, other in zip(self.topics, names, strict=True) if other == taken[0]][
+                :2
+            ]
             raise UserError(
                 f"Clusters {first} and {second} would both be called {taken[0]!r}; merge them, or choose another name."
             )
@@ -177,36 +182,34 @@ class TextClustering(ClusteredTexts):
     def merge(self, *labels: int | Iterable[int]) -> TextClustering:
         """Make one cluster of two or more: ``merge(3, 7)`` or ``merge([3, 7, 9])``.
 
-        It keeps the name of the first one. The other clusters keep their numbers; only those whose number is too high
-        now take one that has become free.
+        It keeps the label and the name of the first one. The labels of the others are not given to new clusters.
 
         Examples
         --------
         >>> import textspectra as ts
         >>> X = [[1, 0], [0.7, 0.7], [0, 1]]
         >>> result = ts.cluster_texts(["a b", "m n", "x y"], embeddings=X, n_clusters=3)
-        >>> result.merge(0, 1).n_clusters
-        2
+        >>> result.merge(1, 0).labels
+        array([1, 1, 2])
         """
         chosen = [one for some in labels for one in (some if isinstance(some, Iterable) else [some])]
-        for one in chosen:
-            self._check_label(one)
+        positions = [self.position(one) for one in chosen]
         if len(set(chosen)) < len(chosen):
             twice = next(one for one in chosen if chosen.count(one) > 1)
             raise UserError(f"Cluster {twice} cannot be merged with itself.")
         if len(chosen) < 2:
             raise UserError("merge needs two clusters or more.")
-        merged = np.where(np.isin(self.distinct_labels, chosen), min(chosen), self.distinct_labels)
-        new_labels = self._numbered(merged)
-        together = int(new_labels[np.flatnonzero(merged == min(chosen))[0]])
-        return self.regroup(new_labels, names={together: self.topics[chosen[0]].name})
+        merged = np.where(np.isin(self.distinct_codes, positions), positions[0], self.distinct_codes)
+        left = sorted(set(range(self.n_clusters)) - set(positions[1:]))
+        codes = np.append(np.searchsorted(left, np.arange(self.n_clusters)), -1)[merged]
+        return self.regroup(codes, {left.index(positions[0]): positions[0]})
 
     def cut(self, n_clusters: int) -> TextClustering:
         """Cut the merge tree at another number of clusters.
 
         After "hac" it is Ward's tree. After "kmeans" it is built from the groups: fewer clusters are groups
-        merged, more are groups split. A cluster whose texts stay the same keeps its name, and its number if that is
-        below `n_clusters`; the others take the numbers that are left, the largest cluster first.
+        merged, more are groups split. A cluster whose texts stay the same keeps its label and its name. The others
+        get new labels, the largest cluster first.
 
         Examples
         --------
@@ -218,8 +221,7 @@ class TextClustering(ClusteredTexts):
         """
         base = self.with_hierarchy()
         assert base.hierarchy is not None  # noqa: S101 - for the type checker
-        labels = np.append(base.hierarchy.tree.cut(n_clusters), -1)[base.hierarchy.leaves]
-        return base.regroup(self._numbered(labels))
+        return base.regroup(np.append(base.hierarchy.tree.cut(n_clusters), -1)[base.hierarchy.leaves])
 
     def with_hierarchy(self) -> TextClustering:
         """Return the same result with a merge tree that has its grouping among its cuts.
@@ -232,39 +234,46 @@ class TextClustering(ClusteredTexts):
         >>> result.hierarchy.tree.cut(2)
         array([0, 0, 1, 1])
         """
-        if self.hierarchy is not None and self.hierarchy.has_cut(self.distinct_labels):
+        if self.hierarchy is not None and self.hierarchy.has_cut(self.distinct_codes):
             return self
-        return replace(self, hierarchy=build_hierarchy(self.embedded(), self.distinct_labels))
+        return replace(self, hierarchy=build_hierarchy(self.embedded(), self.distinct_codes))
 
-    def regroup(self, labels: NDArray[np.intp], names: Mapping[int, str] | None = None) -> TextClustering:
-        """Describe the same texts under other labels of the distinct texts (-1: none).
+    def regroup(self, codes: NDArray[np.intp], continued: Mapping[int, int] | None = None) -> TextClustering:
+        """Describe the same texts in other groups.
 
-        A group that has one of the `names`, or the same texts as before, keeps its name.
+        Parameters
+        ----------
+        codes : ndarray of int
+            The group of each distinct text, numbered from 0 in any order; -1 for none.
+        continued : mapping from int to int, optional
+            New groups that keep the label and the name of an old one, given by its position in `topics`. A group
+            whose texts stay the same always does.
 
         Examples
         --------
         >>> import textspectra as ts
         >>> result = ts.cluster_texts(["a", "b", "c"], embeddings=[[1, 0], [1, 1], [0, 1]], n_clusters=3)
-        >>> result.regroup(np.array([0, 0, 1]), {0: "both"}).topics[0].name
-        'both'
+        >>> result.regroup(np.array([1, 0, 0])).labels
+        array([0, 3, 3])
         """
         texts = self.embedded()
-        codes, k = labels[texts.counting], int(labels.max()) + 1
-        sums = cluster_sums(texts.vectors, codes, k, weights=texts.weights)
-        centers = (sums / np.bincount(codes, texts.weights, k)[:, None]).astype(np.float32)
-        similarity, topics = describe_groups(texts, labels, centers, self.embed_phrases())
-        same = same_clusters(self.distinct_labels, labels)
-        kept = {new: self.topics[old].name for new, old in same.items()} | dict(names or {})
+        same = same_clusters(self.distinct_codes, codes) | dict(continued or {})
+        codes, labels, kept = self._numbered(codes, same)
+        grouped, k = codes[texts.counting], len(labels)
+        sums = cluster_sums(texts.vectors, grouped, k, weights=texts.weights)
+        centers = (sums / np.bincount(grouped, texts.weights, k)[:, None]).astype(np.float32)
+        similarity, topics = describe_groups(texts, codes, centers, self.embed_phrases())
         return replace(
             self,
-            distinct_labels=labels,
+            distinct_codes=codes,
             distinct_similarity=similarity,
             centers=centers,
             rule=self.rule
-            if np.array_equal(labels, self.distinct_labels)
-            else separate_groups(texts.vectors, texts.weights, codes, k),
-            topics=_with_names(topics, kept),
-            cohesion=report_if_defined(texts.vectors, codes, k, random_state=0),
+            if np.array_equal(codes, self.distinct_codes)
+            else separate_groups(texts.vectors, texts.weights, grouped, k),
+            topics=_with_names(topics, labels, {new: self.topics[old].name for new, old in kept.items()}),
+            next_label=max(self.next_label, labels[-1] + 1),
+            cohesion=report_if_defined(texts.vectors, grouped, k, random_state=0),
         )
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
@@ -319,21 +328,63 @@ class TextClustering(ClusteredTexts):
             return loaded
         return replace(loaded, known_embeddings=embed_corpus(loaded.corpus, None, embeddings).X)
 
-    def _numbered(self, labels: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Renumber groups of the distinct texts by size, but let those that stay the same keep their number."""
-        numbered, usable = labels.copy(), labels >= 0
-        sizes = np.bincount(labels[usable], self.corpus.counts[usable])
-        numbered[usable] = largest_first(labels[usable], sizes)[0]
-        return relabel_like(self.distinct_labels, numbered)
+    def position(self, label: int) -> int:
+        """Return the position of a cluster in `topics`, given its label.
 
-    def _check_label(self, label: int) -> None:
-        check_whole_number("label", label, low=0, high=self.n_clusters - 1)
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
+        >>> result.position(7)
+        Traceback (most recent call last):
+            ...
+        textspectra.errors.UserError: There is no cluster 7; the clusters are 0 and 1.
+        """
+        labels = [topic.label for topic in self.topics]
+        if label not in labels or isinstance(label, bool):
+            raise UserError(f"There is no cluster {label!r}; the clusters are {_listed(labels)}.")
+        return labels.index(label)
+
+    def _numbered(
+        self, codes: NDArray[np.intp], same: Mapping[int, int]
+    ) -> tuple[NDArray[np.intp], list[int], dict[int, int]]:
+        """Order groups by their labels: those that go on keep theirs, the others get new ones, the largest first.
+
+        Return the position of the group of each distinct text, the labels, and the old position of each new one that
+        goes on.
+        """
+        usable = np.flatnonzero(codes >= 0)
+        sizes = np.bincount(codes[usable], self.corpus.counts[usable])
+        first = usable[np.unique(codes[usable], return_index=True)[1]]
+        label_of = {new: self.topics[old].label for new, old in same.items()}
+        fresh = [int(code) for code in np.lexsort((first, -sizes)) if int(code) not in label_of]
+        label_of |= {code: self.next_label + number for number, code in enumerate(fresh)}
+        order = sorted(label_of, key=label_of.__getitem__)
+        positions = {code: position for position, code in enumerate(order)}
+        renumbered = np.array([*(positions[code] for code in range(len(order))), -1], np.intp)[codes]
+        return renumbered, [label_of[code] for code in order], {positions[new]: old for new, old in same.items()}
 
 
-def _with_names(topics: tuple[Topic, ...], kept: Mapping[int, str]) -> tuple[Topic, ...]:
-    """Give some topics the names that they had; a new name that equals one of these gets a number."""
+def _listed(labels: Sequence[int]) -> str:
+    """Say which labels there are: a range where none is missing.
+
+    Examples
+    --------
+    >>> _listed([0, 1, 2, 3]), _listed([0, 1, 4])
+    ('0 to 3', '0, 1 and 4')
+    """
+    if len(labels) > 2 and labels[-1] - labels[0] == len(labels) - 1:
+        return f"{labels[0]} to {labels[-1]}"
+    return " and ".join(filter(None, [", ".join(map(str, labels[:-1])), str(labels[-1])]))
+
+
+def _with_names(topics: Sequence[Topic], labels: Sequence[int], kept: Mapping[int, str]) -> tuple[Topic, ...]:
+    """Give topics their labels, and some the names that they had; a new name that equals one of these gets a number."""
     taken = set(kept.values())
-    return tuple(replace(topic, name=kept.get(topic.label) or unique_name(topic.name, taken)) for topic in topics)
+    return tuple(
+        replace(topic, label=label, name=kept.get(position) or unique_name(topic.name, taken))
+        for position, (topic, label) in enumerate(zip(topics, labels, strict=True))
+    )
 
 
 def describe_groups(

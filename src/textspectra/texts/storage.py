@@ -30,7 +30,9 @@ from .corpus import Corpus, Totals
 from .embedded import EmbeddingSource
 from .hierarchy import Hierarchy
 
-FORMAT_VERSION = 3
+FORMAT_VERSION, OLDEST_FORMAT = 4, 3
+"""The format that is written, and the oldest that is read."""
+
 EVIDENCE = {"agreement": ("k", "halves", "null", "score"), "spectrum": ("eigenvalues", "deltas")}
 """The arrays in what an estimate of k rests on; the rest of it is plain numbers."""
 
@@ -72,7 +74,7 @@ def load_fields(folder: Path) -> dict[str, Any]:
     return {
         "corpus": _corpus_from(pq.read_table(folder / TEXTS)),
         "totals": Totals(**summary["totals"]),
-        "distinct_labels": arrays["labels"],
+        "distinct_codes": arrays["labels" if summary["format"] == 3 else "codes"],
         "distinct_similarity": arrays["similarity"],
         "centers": arrays["centers"],
         "rule": LinearRule(arrays["rule.directions"], arrays["rule.offsets"]),
@@ -80,6 +82,7 @@ def load_fields(folder: Path) -> dict[str, Any]:
             Topic(**{**topic, "keywords": tuple(topic["keywords"]), "representatives": tuple(topic["representatives"])})
             for topic in summary["topics"]
         ),
+        "next_label": summary.get("next_label", len(summary["topics"])),  # format 3 has labels from 0 on
         "cohesion": _cohesion_from(summary["cohesion"]),
         "k_estimate": _estimate_from(summary["k_estimate"], arrays),
         "algorithm": summary["algorithm"],
@@ -106,7 +109,7 @@ def _corpus_from(table: pa.Table) -> Corpus:
 
 def _arrays(result: ClusteredTexts) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {
-        "labels": result.distinct_labels,
+        "codes": result.distinct_codes,
         "similarity": result.distinct_similarity,
         "centers": result.centers,
         **{f"rule.{name}": array for name, array in result.rule._asdict().items()},
@@ -134,6 +137,7 @@ def _summary(result: ClusteredTexts) -> dict[str, Any]:
         "recipe": result.recipe,
         "notes": list(result.notes),
         "embedding": result.source._asdict(),
+        "next_label": result.next_label,
         "topics": [asdict(topic) for topic in result.topics],
         "cohesion": None if result.cohesion is None else asdict(result.cohesion),
         "k_estimate": None if estimate is None else _numbers_of(estimate),
@@ -187,7 +191,7 @@ def _checked_summary(folder: Path) -> dict[str, Any]:
         raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.") from None
     if not isinstance(version, int) or version < 1:
         raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.")
-    if version < FORMAT_VERSION:
+    if version < OLDEST_FORMAT:
         raise UserError(
             f"{folder} was written by {summary.get('written_by', 'an earlier textspectra')} in format {version}, which "
             "this version does not read; cluster the texts again."

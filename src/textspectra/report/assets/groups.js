@@ -144,7 +144,7 @@ export class Groups {
 
   #showGroup(node) {
     const { size, keywords } = this.tree.nodes;
-    const label = this.tree.cut(this.state.k).indexOf(node);
+    const label = this.tree.labelsAt(this.state.k).get(node);
     const back = make("button", { type: "button", class: "back", onclick: () => this.#close(node) }, "← all groups");
     const facts = `group ${label} · ${count(size[node], "text")} · ${percent(size[node] / this.meta.about.grouped)}`;
     element("group-view").replaceChildren(

@@ -1,7 +1,7 @@
 // Downloads: the labels, the map, and a link to this view.
 import { count, element } from "./data.js";
 
-const FORMAT = "textspectra-state-2";
+const FORMAT = "textspectra-state-3";
 
 export class TakeAway {
   constructor(report, map) {
@@ -28,8 +28,7 @@ export class TakeAway {
   // The rows of the data with their labels, as in `to_frame`.
   rows() {
     const { tree, state } = this;
-    const cut = tree.cut(state.k);
-    const label = new Map(cut.map((node, i) => [node, i]));
+    const label = tree.labelsAt(state.k);
     const owners = tree.ownersAt(state.k);
     const n = this.rowTable.length / 2;
     return Array.from({ length: n }, (_, r) => {
@@ -56,15 +55,16 @@ export class TakeAway {
 
   json() {
     const { tree, state } = this;
-    const clusters = tree.cut(state.k).map((node, i) => ({
-      cluster: i,
+    const label = tree.labelsAt(state.k);
+    const clusters = tree.cut(state.k).map((node) => ({
+      cluster: label.get(node),
       name: state.nameOf(node),
       size: tree.nodes.size[node],
       keywords: tree.nodes.keywords[node],
       cohesion: tree.nodes.cohesion[node],
     }));
     const { fingerprint, version } = this.meta.about;
-    const selected = state.selected === null ? null : tree.cut(state.k).indexOf(state.selected);
+    const selected = state.selected === null ? null : label.get(state.selected);
     const view = { selected, search: state.query };
     return JSON.stringify({ format: FORMAT, version, fingerprint, k: state.k, clusters, ...view, rows: this.rows() });
   }

@@ -50,17 +50,24 @@ export class Tree {
     return born <= merged && gone >= merged;
   }
 
-  // The groups at k, in the order of their numbers. A group of the result keeps its number if that is below k;
-  // the others take the numbers that are left, the largest first (as `relabel_like` in Python does).
+  // The groups at k: first those of the result, then the others, the largest first (as `cut` in Python does).
   cut(k) {
     if (!this.cuts.has(k)) {
-      const alive = [];
-      for (let node = 0; node < 2 * this.k - 1; node++) if (this.isAlive(node, k)) alive.push(node);
-      const kept = this.base.nodes.slice(0, k).map((node) => this.isAlive(node, k) ? node : null);
-      const others = alive.filter((node) => !kept.includes(node)).sort((a, b) => this.#bySize(a, b));
-      this.cuts.set(k, Array.from({ length: k }, (_, i) => kept[i] ?? others.shift()));
+      const kept = this.base.nodes.filter((node) => this.isAlive(node, k));
+      const others = [];
+      for (let node = 0; node < 2 * this.k - 1; node++) {
+        if (this.isAlive(node, k) && !kept.includes(node)) others.push(node);
+      }
+      this.cuts.set(k, [...kept, ...others.sort((a, b) => this.#bySize(a, b))]);
     }
     return this.cuts.get(k);
+  }
+
+  // The label of each group at k: a group of the result has its own, the others get new ones.
+  labelsAt(k) {
+    const own = new Map(this.base.nodes.map((node, i) => [node, this.base.labels[i]]));
+    let next = this.base.next;
+    return new Map(this.cut(k).map((node) => [node, own.get(node) ?? next++]));
   }
 
   // The group at k that replaces a node of another cut: the group it was merged into, or its largest part.

@@ -24,7 +24,6 @@ from ...io import (
     Groups,
     TableFormat,
     TextTable,
-    cluster_columns,
     column_values,
     list_column,
     name_parts,
@@ -197,9 +196,8 @@ def write_partition(job: Job, file: File, name: str, *, groups: Groups) -> None:
     labels[grouped] = np.load(job.grouped("labels"), mmap_mode="r")[rows_of_texts[grouped]]
     similarity[grouped] = np.load(job.grouped("similarity"), mmap_mode="r")[rows_of_texts[grouped]]
     target.parent.mkdir(parents=True, exist_ok=True)
-    columns = cluster_columns(labels, groups.names, similarity)
     write_labelled(
-        table, columns, target, chosen=job.table_format, groups=groups.count(labels),
+        table, groups.columns(labels, similarity), target, chosen=job.table_format, groups=groups.count(labels),
         spreadsheet_safe=job.spreadsheet_safe,
     )  # fmt: skip
 
