@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textspectra.embedding import embed_texts, load_backend
-from textspectra.topics.describe import describe_clusters
 from textspectra.topics import keywords as keywords_module
+from textspectra.topics.describe import describe_clusters
 from textspectra.topics.keywords import Phrase, rank_terms
 from textspectra.topics.names import KEYWORD_WEIGHT, score_phrases
 from textspectra.topics.words import STOP_WORDS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from heapq import nlargest
 from itertools import chain
 from typing import NamedTuple
 
@@ -28,8 +29,8 @@ MIN_CLUSTERS = 6
 SWALLOWED = 0.5
 """If a larger share of the texts with a word have a phrase with it, the phrase replaces the word."""
 
-SMALL = 100
-"""Clusters with fewer texts keep the phrases of a single text, which can name them."""
+SMALL, RARE_PHRASES = 100, 100
+"""Clusters with fewer texts can be named by a phrase of a single text: by so many, those with the commonest words."""
 
 WORDS_WEIGHT = 2 / 3
 """Weight of the words of a phrase in its score; the rest is the weight of the phrase as a whole, which is rarer."""
@@ -179,13 +180,16 @@ def _drop_rare(texts: Counter[str], n_texts: int) -> Counter[str]:
 
 
 def _frequent(counts: dict[str, TermCounts], n_texts: int) -> dict[str, TermCounts]:
-    """Drop the rare terms, unless the cluster is small. These are most terms, so that saves memory and stemming."""
-    if n_texts < SMALL:
-        return counts
+    """Drop the terms that can be neither keyword nor name. These are most terms, so that saves memory and stemming."""
     total: Counter[str] = Counter()
     for found in counts.values():
         total.update(found.texts)
-    kept = _drop_rare(total, n_texts)
+    kept = set(_drop_rare(total, n_texts))
+    if n_texts < SMALL:
+        rare = total.keys() - kept
+        phrases = nlargest(RARE_PHRASES, ((_mean_count(term, total), term) for term in rare if " " in term))
+        # The words too: they tell how special a word is that other clusters have often.
+        kept |= {term for _, term in phrases} | {term for term in rare if " " not in term}
     return {
         language: TermCounts(
             Counter({term: n for term, n in found.texts.items() if term in kept}),
@@ -193,6 +197,12 @@ def _frequent(counts: dict[str, TermCounts], n_texts: int) -> dict[str, TermCoun
         )
         for language, found in counts.items()
     }
+
+
+def _mean_count(term: str, texts: Counter[str]) -> float:
+    """Return in how many texts the words of a term are, on average; stop words within it do not count."""
+    counts = [texts[word] for word in term.split(" ") if word in texts]
+    return sum(counts) / len(counts)
 
 
 def _spread_evenly(clusters: list[_Terms], total_share: dict[str, float]) -> frozenset[str]:
