@@ -27,8 +27,8 @@ JUDGE = "minilm"
 COSINE_BAR, NEAREST_BAR = "≥ 0.62", "≥ 0.70"
 
 NOTES = """
-"Three keywords" is the way without a model. Their nearest class name is their own as often or a little more often: they
-say more, and the model that judges them reads them all.
+"Three keywords" is the way without a model. Their nearest class name is their own about as often: they say more, and the
+model that judges them reads them all.
 
 ## How the constants were chosen
 
@@ -39,9 +39,9 @@ texts, the 100 phrases of a single text that have the commonest words count too 
 
 The two constants were chosen from 6 × 5 values by the mean cosine over both models, on 3,000 and on all texts, of four
 sets at a time. Whichever set is left out, the other four choose 0.14 and 2/3 (on the prototype, with all phrases of a
-single text), so the figures above are those with the set left out. The parts (single texts, words, means) were chosen with all five sets in view. A choice by one model and
-size alone is less stable: with the set left out it gives .612 / .70 for MiniLM and .624 / .70 for wordllama on
-3,000 texts, and .632 / .72 and .660 / .72 on all texts.
+single text), so the figures above are those with the set left out. The parts (single texts, words, means) were chosen
+with all five sets in view. A choice by one model and size alone is less stable: with the set left out it gives
+.612 / .70 for MiniLM and .624 / .70 for wordllama on 3,000 texts, and .632 / .72 and .660 / .72 on all texts.
 
 ## What was tried
 

@@ -67,6 +67,11 @@ def test_a_small_group_can_take_a_phrase_of_a_single_text():
     assert [keyword.text for keyword in phrases_of_passwords().keywords] == ["password", "reset"]
 
 
+def test_of_the_phrases_of_single_texts_those_with_the_commonest_words_are_kept(monkeypatch):
+    monkeypatch.setattr(keywords_module, "RARE_PHRASES", 1)
+    assert [phrase.text for phrase in phrases_of_passwords().phrases if " " in phrase.text] == ["password reset"]
+
+
 def test_a_large_group_takes_only_what_several_texts_say(monkeypatch):
     monkeypatch.setattr(keywords_module, "SMALL", 6)
     assert {phrase.text for phrase in phrases_of_passwords().phrases} == {"password", "reset"}
