@@ -27,8 +27,8 @@ JUDGE = "minilm"
 COSINE_BAR, NEAREST_BAR = "≥ 0.62", "≥ 0.70"
 
 NOTES = """
-"Three keywords" is the way without a model. Their nearest class name is their own about as often: they say more, and the
-model that judges them reads them all.
+"Three keywords" is the way without a model. Their nearest class name is their own about as often: they say more, and
+the model that judges them reads them all.
 
 ## How the constants were chosen
 
