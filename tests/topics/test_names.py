@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textspectra.embedding import embed_texts, load_backend
+from textspectra.topics import keywords as keywords_module
 from textspectra.topics.describe import describe_clusters
-from textspectra.topics.keywords import rank_terms
+from textspectra.topics.keywords import Phrase, rank_terms
+from textspectra.topics.names import KEYWORD_WEIGHT, score_phrases
 from textspectra.topics.words import STOP_WORDS
 
 CARDS = ["My card is not working", "the card is not working!", "Why is my card not working?", "card broken"]
@@ -52,6 +54,71 @@ def test_the_phrase_nearest_to_the_centre_wins():
     assert [topic.keywords for topic in topics] == [("red wine",), ("blue sky",)]
 
 
+PASSWORDS = ["reset it", "password lost", "reset now", "password wrong", "password reset", "new password"]
+
+
+def phrases_of_passwords():
+    texts = [*PASSWORDS, *REFUNDS]
+    return rank_terms(texts, [np.arange(6), np.arange(6, 10)], 10)[0]
+
+
+def test_a_small_group_can_take_a_phrase_of_a_single_text():
+    assert "password reset" in [phrase.text for phrase in phrases_of_passwords().phrases]
+    assert [keyword.text for keyword in phrases_of_passwords().keywords] == ["password", "reset"]
+
+
+def test_of_the_phrases_of_single_texts_those_with_the_commonest_words_are_kept(monkeypatch):
+    monkeypatch.setattr(keywords_module, "RARE_PHRASES", 1)
+    assert [phrase.text for phrase in phrases_of_passwords().phrases if " " in phrase.text] == ["password reset"]
+
+
+def test_a_large_group_takes_only_what_several_texts_say(monkeypatch):
+    monkeypatch.setattr(keywords_module, "SMALL", 6)
+    assert {phrase.text for phrase in phrases_of_passwords().phrases} == {"password", "reset"}
+
+
+def test_a_joined_group_is_large_too(monkeypatch):
+    monkeypatch.setattr(keywords_module, "SMALL", 7)
+    texts = [*PASSWORDS, *REFUNDS]
+    ranked = rank_terms(texts, [np.arange(6), np.arange(6, 10)], 10, merges=[(0, 1)])
+    assert "password reset" in [phrase.text for phrase in ranked[0].phrases]
+    assert {phrase.text for phrase in ranked[2].phrases} == {"password", "reset", "refund"}
+
+
+def test_the_score_of_a_phrase_is_its_own_and_that_of_its_words():
+    def tf_idf(n):  # each term is in one of the two groups, and in n of its 6 texts
+        return n / 6 * np.log(3)
+
+    scores = {phrase.text: phrase.score for phrase in phrases_of_passwords().phrases}
+    assert scores["password"] == pytest.approx(tf_idf(4))
+    assert scores["password reset"] == pytest.approx(tf_idf(1) ** (1 / 3) * tf_idf((4 + 3) / 2) ** (2 / 3))
+
+
+def test_what_all_groups_share_does_not_count():
+    rng = np.random.default_rng(0)
+    centers, vectors = rng.random((3, 4)), rng.random((4, 4))
+    own = [[Phrase("one", 0.3), Phrase("two", 0.2)], [Phrase("three", 0.1)], [Phrase("four", 0.4), Phrase("one", 0.1)]]
+    rows = {"one": 0, "two": 1, "three": 2, "four": 3}
+    found = score_phrases(own, centers, lambda texts: np.array([vectors[rows[text]] for text in texts]))
+
+    def seen_from_mean(X):
+        units = np.array([x / np.linalg.norm(x) for x in X])
+        return units - 2 / 3 * units.mean(axis=0)
+
+    for some, candidates, center in zip(own, found, seen_from_mean(centers), strict=True):
+        for phrase in some:
+            vector = seen_from_mean(vectors)[rows[phrase.text]]
+            cosine = vector @ center / np.linalg.norm(vector) / np.linalg.norm(center)
+            score = dict(candidates)[phrase.text]
+            assert score == pytest.approx(cosine + KEYWORD_WEIGHT * np.log(phrase.score), abs=1e-5)
+
+
+def test_a_single_group_is_named_by_what_is_nearest_to_its_centre():
+    phrases = [[Phrase("red", 0.2), Phrase("wine", 0.2)]]
+    (found,) = score_phrases(phrases, np.array([[1.0, 1.0]]), lambda texts: np.array([[1.0, 0.0], [1.0, 0.9]]))
+    assert found[0].text == "wine"
+
+
 def test_all_phrases_are_embedded_in_one_call_each_once():
     calls = []
 
@@ -77,6 +144,10 @@ def test_a_phrase_is_written_as_people_write_it():
 def test_numbers_of_orders_are_not_in_a_name(number):
     group = [f"order {number} is late", f"late order {number}", f"order {number} late again"]
     assert not any(map(str.isdigit, names([group, CARDS])[0]))
+
+
+def test_a_day_alone_is_not_a_name():
+    assert names([["on the 14th", "the 14th please", "14th", "open on the 14th"], CARDS])[0] == "open on the 14th"
 
 
 @pytest.mark.parametrize(

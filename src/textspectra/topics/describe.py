@@ -72,9 +72,9 @@ def describe_clusters(
     with more than 150 clusters), and 1,000 characters per text.
 
     A name is a phrase of one to four words of the texts, with no stop word at its ends. It comes from the 30 phrases
-    with the highest class-based TF-IDF (fewer with more than 100 clusters), and is the one nearest to the centre of
-    the cluster by the vectors of `embed`, a function from phrases to vectors. Without `embed`, a name is a list of up
-    to three keywords.
+    (fewer with more than 100 clusters) that have, themselves and in their words, the highest class-based TF-IDF. By
+    the vectors of `embed`, a function from phrases to vectors, it is the one nearest to the centre of the cluster, as
+    seen from the mean of all centres. Without `embed`, a name is a list of up to three keywords.
 
     Representatives are chosen by maximal marginal relevance: texts near the centre of the cluster that differ from
     each other. The result is deterministic.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from heapq import nlargest
 from itertools import chain
 from typing import NamedTuple
 
@@ -28,6 +29,11 @@ MIN_CLUSTERS = 6
 SWALLOWED = 0.5
 """If a larger share of the texts with a word have a phrase with it, the phrase replaces the word."""
 
+SMALL, RARE_PHRASES = 100, 100
+"""Clusters with fewer texts can be named by a phrase of a single text: by so many, those with the commonest words."""
+
+WORDS_WEIGHT = 2 / 3
+"""Weight of the words of a phrase in its score; the rest is the weight of the phrase as a whole, which is rarer."""
 
 MAX_PHRASES, MIN_PHRASES = 30, 6
 """Limits of the number of phrases per cluster that could name it ..."""
@@ -53,7 +59,11 @@ class Keyword(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """A phrase of one to four words in its usual spelling, and its class-based TF-IDF, which is above zero."""
+    """A phrase of one to four words in its usual spelling, and a score above zero.
+
+    The score is the weighted geometric mean of the phrase's class-based TF-IDF and the mean of that of its words. So a
+    phrase that few texts have word for word can stand for what many of them say.
+    """
 
     text: str
     score: float
@@ -147,7 +157,11 @@ def _by_stem(counts: dict[str, TermCounts], n_texts: int, stems: dict[str, Stems
 def _merged(one: _Terms, other: _Terms) -> _Terms:
     """Join two clusters; the larger one decides the form of the terms that both have."""
     small, large = sorted((one, other), key=lambda terms: terms.n_texts)
-    return _Terms(one.texts + other.texts, small.forms | large.forms, one.n_texts + other.n_texts)
+    texts, forms, n_texts = one.texts + other.texts, small.forms | large.forms, one.n_texts + other.n_texts
+    if n_texts >= SMALL:
+        texts = _drop_rare(texts, n_texts)
+        forms = {stem: forms[stem] for stem in texts}
+    return _Terms(texts, forms, n_texts)
 
 
 def _add_shares(total: dict[str, float], cluster: _Terms, *, sign: int = 1) -> None:
@@ -159,21 +173,36 @@ def _sample(rows: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
     return rows if len(rows) <= limit else np.sort(np.random.default_rng(0).choice(rows, limit, replace=False))
 
 
-def _frequent(counts: dict[str, TermCounts], n_texts: int) -> dict[str, TermCounts]:
-    """Drop the terms that are too rare for keywords. These are most terms, so that saves memory and stemming."""
+def _drop_rare(texts: Counter[str], n_texts: int) -> Counter[str]:
+    """Return the terms that are in enough of `n_texts` texts for a keyword; all of them if none is."""
     least = 1 if n_texts < 5 else 2 if n_texts < 500 else 3
+    return Counter({term: n for term, n in texts.items() if n >= least}) or texts
+
+
+def _frequent(counts: dict[str, TermCounts], n_texts: int) -> dict[str, TermCounts]:
+    """Drop the terms that can be neither keyword nor name. These are most terms, so that saves memory and stemming."""
     total: Counter[str] = Counter()
     for found in counts.values():
         total.update(found.texts)
-    if max(total.values(), default=0) < least:
-        return counts
+    kept = set(_drop_rare(total, n_texts))
+    if n_texts < SMALL:
+        rare = total.keys() - kept
+        phrases = nlargest(RARE_PHRASES, ((_mean_count(term, total), term) for term in rare if " " in term))
+        # The words too: they tell how special a word is that other clusters have often.
+        kept |= {term for _, term in phrases} | {term for term in rare if " " not in term}
     return {
         language: TermCounts(
-            Counter({term: n for term, n in found.texts.items() if total[term] >= least}),
-            Counter({pair: n for pair, n in found.forms.items() if total[pair[0]] >= least}),
+            Counter({term: n for term, n in found.texts.items() if term in kept}),
+            Counter({pair: n for pair, n in found.forms.items() if pair[0] in kept}),
         )
         for language, found in counts.items()
     }
+
+
+def _mean_count(term: str, texts: Counter[str]) -> float:
+    """Return in how many texts the words of a term are, on average; stop words within it do not count."""
+    counts = [texts[word] for word in term.split(" ") if word in texts]
+    return sum(counts) / len(counts)
 
 
 def _spread_evenly(clusters: list[_Terms], total_share: dict[str, float]) -> frozenset[str]:
@@ -218,8 +247,8 @@ def _ends(term: str) -> tuple[str, str]:
 
 def _pick(scored: list[tuple[str, float]], cluster: _Terms, n_keywords: int, spelling: dict[str, str]) -> list[Keyword]:
     """Return the best terms of one or two words, each of which has a word that those before it do not have."""
-    texts = cluster.texts
-    scored = [(stem, score) for stem, score in scored if stem.count(" ") < 2]
+    texts = _drop_rare(cluster.texts, cluster.n_texts)
+    scored = [(stem, score) for stem, score in scored if stem.count(" ") < 2 and stem in texts]
     swallowed = {
         part
         for stem, score in scored
@@ -256,18 +285,31 @@ def _pick_phrases(
     spelling: dict[str, str],
     stop_words: frozenset[str],
 ) -> list[Phrase]:
-    """Return the best phrases that can be names: no repeated word, no long number, no stop word at the ends."""
+    """Return the best phrases that can be names.
+
+    They have no repeated word, no long number, not only words such as "14th", and no stop word at their ends.
+    """
+    scores = dict(scored)
+    ranked = sorted((-_phrase_score(stem, scores), stem) for stem, score in scored if score > 0)
     picked: list[Phrase] = []
-    for stem, score in scored:
-        if len(picked) == n_phrases or score <= 0:
+    for negative, stem in ranked:
+        if len(picked) == n_phrases:
             break
         form = cluster.forms[stem]
         words = form.split(" ")
         repeats = len(set(stem.split(" "))) < len(words)
+        numbers = any(map(_is_number, words)) or all(word[0].isnumeric() for word in words)
         fits = len(form) <= MAX_NAME and stop_words.isdisjoint(_ends(form))
-        if fits and not repeats and not any(map(_is_number, words)):
-            picked.append(Phrase(spelling.get(form, form), score))
+        if fits and not repeats and not numbers:
+            picked.append(Phrase(spelling.get(form, form), -negative))
     return picked
+
+
+def _phrase_score(stem: str, scores: dict[str, float]) -> float:
+    """Return the score of a :class:`Phrase`; stop words within it have no score and do not count."""
+    own = scores[stem]
+    words = [max(scores[word], own) for word in stem.split(" ") if word in scores] or [own]
+    return float(own ** (1 - WORDS_WEIGHT) * (sum(words) / len(words)) ** WORDS_WEIGHT)
 
 
 def _is_number(word: str) -> bool:

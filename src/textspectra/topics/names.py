@@ -1,4 +1,4 @@
-"""Names of groups: of the phrases that set a group apart, the one that is nearest to its centre in meaning."""
+"""Names of groups: of the phrases that set a group apart, the one that is nearest to it in meaning."""
 
 from __future__ import annotations
 
@@ -12,11 +12,8 @@ from numpy.typing import NDArray
 
 from .keywords import MAX_NAME, Keyword, Phrase
 
-KEYWORD_WEIGHT = 0.08
-"""Weight of the logarithm of a phrase's class-based TF-IDF, beside its cosine with the centre of the group."""
-
-SEVERAL_WORDS = 0.03
-"""What a phrase of more than one word gets on top: it says more than one word of the same score."""
+KEYWORD_WEIGHT = 0.14
+"""Weight of the logarithm of a phrase's score, beside its cosine with the group."""
 
 KEYWORDS_IN_NAME = 3
 SEPARATOR = " / "
@@ -38,9 +35,10 @@ def score_phrases(
 ) -> list[list[Candidate]]:
     """Return the phrases of each group as candidates for its name, the best first; without a model there are none.
 
-    The score of a phrase is its cosine with the centre of the group, which favours what the texts mean, plus the
-    logarithm of its class-based TF-IDF, which favours what many of them say and other groups do not. All phrases are
-    embedded in one call. If that fails, a warning says so.
+    The score of a candidate is a cosine plus the weighted logarithm of the phrase's score. The cosine favours what the
+    texts mean. It compares the phrase, less the mean of all phrases, with the centre of the group, less the mean of
+    all centres: what all groups share tells none from another. The logarithm favours what many texts say and other
+    groups do not. All phrases are embedded in one call. If that fails, a warning says so.
 
     Examples
     --------
@@ -51,16 +49,17 @@ def score_phrases(
     ['lost my card', 'card']
     """
     distinct = list(dict.fromkeys(phrase.text for some in phrases for phrase in some))
-    units = _unit_vectors(distinct, embed, centers.shape[1]) if embed and distinct else None
-    if units is None:
+    vectors = _embedded(distinct, embed, centers.shape[1]) if embed and distinct else None
+    if vectors is None:
         return [[] for _ in phrases]
     row_of = {text: row for row, text in enumerate(distinct)}
-    length = np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    contrast = 1 - 1 / len(centers)  # a single group has nothing to be told from
+    meanings, directions = _contrasted(vectors, contrast), _contrasted(centers, contrast)
     scored = []
-    for some, center in zip(phrases, centers / length, strict=True):
-        cosines = units[[row_of[phrase.text] for phrase in some]] @ center
+    for some, direction in zip(phrases, directions, strict=True):
+        cosines = meanings[[row_of[phrase.text] for phrase in some]] @ direction
         candidates = [
-            Candidate(text, cosine + KEYWORD_WEIGHT * math.log(score) + SEVERAL_WORDS * (" " in text))
+            Candidate(text, cosine + KEYWORD_WEIGHT * math.log(score))
             for (text, score), cosine in zip(some, cosines.tolist(), strict=True)
         ]
         scored.append(sorted(candidates, key=lambda candidate: -candidate.score))
@@ -115,7 +114,7 @@ def unique_name(name: str, taken: Iterable[str]) -> str:
     return candidate
 
 
-def _unit_vectors(phrases: list[str], embed: EmbedPhrases, dimension: int) -> NDArray[np.float32] | None:
+def _embedded(phrases: list[str], embed: EmbedPhrases, dimension: int) -> NDArray[np.float32] | None:
     try:
         vectors: NDArray[np.float32] = np.array(embed(phrases), np.float32)
         if vectors.shape != (len(phrases), dimension):
@@ -125,8 +124,18 @@ def _unit_vectors(phrases: list[str], embed: EmbedPhrases, dimension: int) -> ND
             f"The groups are named by keywords, because the model could not embed phrases: {error}", stacklevel=3
         )
         return None
-    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
     return vectors
+
+
+def _contrasted(X: NDArray[np.floating], contrast: float) -> NDArray[np.floating]:
+    """Return the rows as unit vectors, less a share of their mean, as unit vectors again."""
+    units = _units(X)
+    return _units(units - contrast * units.mean(axis=0))
+
+
+def _units(X: NDArray[np.floating]) -> NDArray[np.floating]:
+    units: NDArray[np.floating] = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    return units
 
 
 def _readable(keywords: Sequence[Keyword]) -> list[str]:
