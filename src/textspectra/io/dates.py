@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from .columns import SAMPLE, find_column
+from .columns import SAMPLE, as_strings
 from .date_patterns import Order, order_shown_by, parse_day
 from .table import holds_text
 
@@ -191,12 +191,6 @@ def check_dates(table: pa.Table, name: str, found: Survey) -> None:
     raise UserError(f"the column {name!r} holds no dates; {first}. {where}")
 
 
-def date_column(table: pa.Table, name: str) -> pa.ChunkedArray:
-    """Return a column that may hold dates, or raise a UserError if it is not there."""
-    find_column(table, name)
-    return table.column(name)
-
-
 def notes_on_dates(name: str, reading: Reading, missing: int, problems: dict[str, Problem]) -> list[str]:
     """Say in words how a column of dates was read, and which of its rows are left out."""
     notes = [reading.note(name)]
@@ -239,18 +233,10 @@ def _distinct(column: pa.ChunkedArray | pa.Array) -> tuple[list[Any], NDArray[np
 
 def _coded(column: pa.ChunkedArray | pa.Array) -> tuple[list[Any], NDArray[np.intp]]:
     """Return the distinct values, and the position of that of each row; -1 for a missing one."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     if not _is_number_type(column.type):
-        try:
-            column = pc.utf8_trim_whitespace(column.cast(pa.large_string()))
-        except pa.ArrowException:  # lists, structs: no dates
-            column = pa.array(
-                [None if value is None else str(value) for value in column.to_pylist()], pa.large_string()
-            )
-        column = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.large_string()), column)
+        column = as_strings(column)
+    elif isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
     encoded = column.dictionary_encode()
     codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.intp)
     values = encoded.dictionary

@@ -27,6 +27,7 @@ from .embedded import EmbeddedTexts, embed_corpus
 from .hierarchy import build_hierarchy
 from .notes import note_on_model
 from .storage import load_fields, save_clustering
+from .tally import Tally, tally_rows
 
 if TYPE_CHECKING:
     from ..embedding import Model
@@ -75,6 +76,10 @@ class TextClustering(ClusteredTexts):
         The vectors of the distinct texts, if they are in memory.
     frame : data frame, series or None
         What the texts came in.
+    details : Details or None
+        The dates, segments and shown columns of the rows.
+    tally : Tally or None
+        How many texts each group has in each period and segment.
 
     Examples
     --------
@@ -265,6 +270,7 @@ class TextClustering(ClusteredTexts):
             else separate_groups(texts.vectors, texts.weights, codes, k),
             topics=_with_names(topics, kept),
             cohesion=report_if_defined(texts.vectors, codes, k, random_state=0),
+            tally=self._tally_of(labels, k),
         )
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
@@ -325,6 +331,14 @@ class TextClustering(ClusteredTexts):
         sizes = np.bincount(labels[usable], self.corpus.counts[usable])
         numbered[usable] = largest_first(labels[usable], sizes)[0]
         return relabel_like(self.distinct_labels, numbered)
+
+    def _tally_of(self, labels: NDArray[np.intp], k: int) -> Tally | None:
+        """Count other groups of the same texts over time and by segments."""
+        if self.tally is None:
+            return None
+        if self.details is None or not self.details.is_counted:
+            return self.tally.regrouped(self.distinct_labels, labels)
+        return tally_rows(self.details, self.corpus.spread(labels, -1), k, self.tally.every)
 
     def _check_label(self, label: int) -> None:
         check_whole_number("label", label, low=0, high=self.n_clusters - 1)
