@@ -207,8 +207,10 @@ def wanted_columns(
     if named:
         others = as_table(texts, text_column).table
         check_lengths(table, others.num_rows)
-        for name in others.column_names:
-            table = table if name in given else table.append_column(others.schema.field(name), others.column(name))
+        kept = others.select([name for name in others.column_names if name not in given])
+        for name in table.column_names:
+            kept = kept.append_column(name, table.column(name))
+        table = kept
     return table, wanted
 
 
