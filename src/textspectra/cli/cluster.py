@@ -194,7 +194,7 @@ def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, A
             files, outputs["table"], scheduler=options.scheduler, text_column=options.text_column,
             encoding=options.encoding, sheet=options.sheet, embeddings=embeddings, seed=options.seed,
             truth=options.truth, table_format=options.table_format, spreadsheet_safe=options.spreadsheet_safe,
-            overwrite=options.overwrite, progress=tell, **grouping,
+            overwrite=options.overwrite, progress=tell, **options.for_details(), **grouping,
             refine=lambda result, classes: _finish(result, classes, sources, options, outputs, together, tell),
         )  # fmt: skip
         done.result.save(outputs["model"], overwrite=options.overwrite)

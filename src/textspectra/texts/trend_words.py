@@ -48,7 +48,7 @@ def changes_in_words(result: ClusteredTexts, most: int = STRONGEST) -> list[str]
 
 
 def segments_in_words(result: ClusteredTexts, most: int = 1) -> list[str]:
-    """Return sentences for the strongest effects of each segment: the largest that are sure.
+    """Return sentences for the strongest effects of each segment, over-represented groups first.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def segments_in_words(result: ClusteredTexts, most: int = 1) -> list[str]:
     >>> segments_in_words(
     ...     ts.cluster_texts(texts, embeddings=[[1, 0], [0, 1]] * 60, n_clusters=2, by={"channel": channels})
     ... )
-    ['a b: 100 % of texts with channel web, 50 % overall', 'and 3 more differences by channel']
+    ['b: 100 % of texts with channel web, 50 % overall', 'and 3 more differences by channel']
     """
     lines: list[str] = []
     for name in result.tally.segments if result.tally else ():
@@ -65,7 +65,9 @@ def segments_in_words(result: ClusteredTexts, most: int = 1) -> list[str]:
         table = by_segment(result.tally, name)
         with np.errstate(divide="ignore"):
             sure = np.where(table["lift"] > 1, np.log2(table["lift_low"]), -np.log2(table["lift_high"]))
-        different = [int(row) for row in np.argsort(-sure, kind="stable") if table["p"][row] < LEVEL]
+        # Where a group is frequent is more useful to know than where it is rare.
+        order = np.lexsort((-sure, table["lift"] <= 1))
+        different = [int(row) for row in order if table["p"][row] < LEVEL]
         for row in different[:most]:
             group = result.topics[table["group"][row]].name
             share, overall = _percent(table["share"][row]), _percent(table["overall"][row])
