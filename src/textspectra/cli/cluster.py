@@ -49,6 +49,14 @@ if TYPE_CHECKING:
 @click.option("--name-with", metavar="MODEL", help="Name groups by a chat model (OPENAI_BASE_URL, OPENAI_API_KEY).")
 @seed_option
 @table_options
+@click.option("--time", metavar="COLUMN", help="A column of dates: say which groups grow, shrink or burst.")
+@click.option(
+    "--every",
+    type=click.Choice(["day", "week", "month", "quarter", "year"]),
+    help="The periods for --time; by default they suit the dates and the number of texts.",
+)
+@click.option("--by", metavar="COLUMN", multiple=True, help="A column of categories to compare groups by; repeatable.")
+@click.option("--show", metavar="COLUMN", multiple=True, help="A column to show with each text; repeatable.")
 @click.option("--truth", metavar="COLUMN", help="A column of true classes, to compare with in the report.")
 @click.option("--no-report", is_flag=True, help="Leave out the report, which takes longest for many texts.")
 @click.option(
@@ -97,10 +105,18 @@ class Options:
     seed: int = 0
     table_format: TableFormat | None = None
     spreadsheet_safe: bool = False
+    time: str | None = None
+    every: Any = None
+    by: tuple[str, ...] = ()
+    show: tuple[str, ...] = ()
     truth: str | None = None
     no_report: bool = False
     scheduler: str | None = None
     overwrite: bool = False
+
+    def for_details(self) -> dict[str, Any]:
+        """Return the options that name further columns, as one file and many files take them."""
+        return {"time": self.time, "by": self.by, "show": self.show, "every": self.every}
 
     def for_grouping(self) -> dict[str, Any]:
         """Return the options that decide the groups, as one file and many files take them."""
@@ -125,6 +141,8 @@ def run(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
 
     options = Options(**chosen)
     grouping = options.for_grouping()
+    if options.every and not options.time:
+        raise click.UsageError("--every needs --time: the column that holds the dates.")
     if len(sources) > 1 or is_pattern(sources[0]):
         return _run_on_many(sources, options, grouping, tell)
     if options.scheduler is not None:
@@ -146,7 +164,10 @@ def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: S
     output_paths_free([outputs["table"]], overwrite=options.overwrite)
     form = output_format(outputs["table"], table, options.table_format)
     given = given_embeddings(options.embeddings, table)
-    result = cluster_texts(table.texts(), embeddings=given, random_state=options.seed, progress=tell, **grouping)
+    result = cluster_texts(
+        table.table, text_column=table.text_column, embeddings=given, random_state=options.seed, progress=tell,
+        **options.for_details(), **grouping,
+    )  # fmt: skip
     with ExitStack() as together:
         result = _finish(result, classes, [source], options, outputs, together, tell)
         tell("writing")
@@ -174,7 +195,7 @@ def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, A
             files, outputs["table"], scheduler=options.scheduler, text_column=options.text_column,
             encoding=options.encoding, sheet=options.sheet, embeddings=embeddings, seed=options.seed,
             truth=options.truth, table_format=options.table_format, spreadsheet_safe=options.spreadsheet_safe,
-            overwrite=options.overwrite, progress=tell, **grouping,
+            overwrite=options.overwrite, progress=tell, **options.for_details(), **grouping,
             refine=lambda result, classes: _finish(result, classes, sources, options, outputs, together, tell),
         )  # fmt: skip
         done.result.save(outputs["model"], overwrite=options.overwrite)
@@ -252,11 +273,13 @@ def _number_of_clusters(clusters: str) -> Any:
 def _command_line(sources: Sequence[str], options: Options) -> str:
     """Return the command that makes the same result again."""
     names = (
-        "text_column", "encoding", "sheet", "algorithm", "clusters", "model", "embeddings", "name_with", "seed", "truth"
+        "text_column", "encoding", "sheet", "algorithm", "clusters", "model", "embeddings", "name_with", "seed", "time",
+        "every", "by", "show", "truth",
     )  # fmt: skip
     words = ["textspectra", "cluster", *sources]
     for name in names:
         value = getattr(options, name)
         if value is not None and not (name == "model" and options.embeddings):
-            words += [f"--{name.replace('_', '-')}", str(value)]
+            for one in value if isinstance(value, tuple) else [value]:
+                words += [f"--{name.replace('_', '-')}", str(one)]
     return shlex.join(words)

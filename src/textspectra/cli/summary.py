@@ -59,10 +59,43 @@ def summarize(
             }
             for topic, ratio in sorted(zip(result.topics, result.ratios, strict=True), key=lambda pair: -pair[0].size)
         ],
+        **_further_columns(result),
         "notes": list(result.notes),
         "outputs": {name: str(path) for name, path in outputs.items()},
         "seconds": {stage: round(value, 3) for stage, value in seconds.items()},
     }
+
+
+def _further_columns(result: TextClustering) -> dict[str, Any]:
+    """Return the groups over time and by segments, and the strongest of it in words."""
+    from ..texts.trend_words import changes_in_words, segments_in_words
+
+    tally = result.tally
+    if tally is None:
+        return {}
+    followed = {
+        "every": tally.every,
+        "over_time": records(result.over_time()),
+        "trends": records(result.trends()),
+        "changes": changes_in_words(result),
+    }  # fmt: skip
+    compared = {
+        "by": {name: records(result.by(name)) for name in tally.segments},
+        "differences": segments_in_words(result),
+    }
+    return (followed if tally.every else {}) | (compared if tally.segments else {})
+
+
+def records(frame: Any) -> list[dict[str, Any]]:
+    """Return the rows of a data frame as JSON takes them: days as ISO dates, and what is not defined as null."""
+    import narwhals
+
+    columns = {
+        name: [str(value)[:10] if hasattr(value, "isoformat") else value for value in column.to_list()]
+        for name, column in narwhals.from_native(frame).to_dict(as_series=True).items()
+    }
+    rows = zip(*columns.values(), strict=True)
+    return [{n: None if v != v else v for n, v in zip(columns, row, strict=True)} for row in rows]
 
 
 def _estimate(estimate: KEstimate | None) -> dict[str, Any]:
@@ -95,6 +128,12 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
     if hidden > 0:
         console.print(f"and {count_of(hidden, 'smaller group')}: the outputs have all of them")
     console.print()
+    for title, part in {"Over time": "changes", "By segment": "differences"}.items():
+        if summary.get(part):
+            console.print(f"[bold]{title}[/bold]")
+            for line in summary[part]:
+                console.print(f"· {line}", markup=False)
+            console.print()
     for name, meaning in OUTPUTS.items():
         if name in summary["outputs"]:
             console.print(f"{meaning}: ", end="")

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..errors import UserError
 from .names import TEXT_NAMES
@@ -108,6 +109,26 @@ def column_values(table: pa.Table, name: str) -> list[Any]:
     find_column(table, name)
     values: list[Any] = table.column(name).to_pylist()
     return values
+
+
+def as_strings(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """Return the values as strings without white space around them; blank ones are missing.
+
+    Examples
+    --------
+    >>> as_strings(pa.array([7, None])).to_pylist(), as_strings(pa.array([" web ", " "])).to_pylist()
+    (['7', None], ['web', None])
+    """
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    try:
+        strings = column.cast(pa.large_string())
+    except pa.ArrowException:  # lists and objects
+        strings = pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.large_string())
+    strings = pc.utf8_trim_whitespace(strings)
+    return pc.if_else(pc.equal(strings, ""), pa.scalar(None, pa.large_string()), strings)
 
 
 class _Traits(NamedTuple):

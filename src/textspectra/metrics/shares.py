@@ -183,7 +183,9 @@ class _Scatter(NamedTuple):
         if len(each) < FEWEST_GROUPS:
             return _Scatter(1.0, 0.0, 1.0)
         logs = np.log(np.maximum(each, pooled / 1000))
-        differ = float(logs.var(ddof=1)) - float(special.polygamma(1, freedom / 2))
+        chance = special.polygamma(1, freedom / 2)
+        doubt = np.sqrt((special.polygamma(3, freedom / 2) + 2 * chance**2) / len(each))
+        differ = float(logs.var(ddof=1) - chance - doubt)
         if differ <= special.polygamma(1, 500):
             return _Scatter(pooled, np.inf, pooled)
         weight = 2 * optimize.brentq(lambda half: special.polygamma(1, half) - differ, 1e-3, 500)

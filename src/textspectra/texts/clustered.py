@@ -10,15 +10,19 @@ from numpy.typing import NDArray
 
 from ..clustering.lloyd import LinearRule
 from ..embedding import Backend, EmbeddingCache, embed_texts
+from ..errors import UserError
 from ..granularity.estimate import KEstimate
 from ..io import Groups, is_data_frame, with_columns
 from ..metrics.cohesion import CohesionReport
 from ..topics.describe import Topic
 from ..topics.names import EmbedPhrases
 from .corpus import Corpus, Totals
+from .details import Details
 from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
 from .frames import library_of, new_frame
 from .hierarchy import Hierarchy
+from .tally import Tally
+from .trends import Changes, by_segment, find_changes, over_time
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +51,8 @@ class ClusteredTexts:
     cache: EmbeddingCache | bool = True
     known_embeddings: NDArray[Any] | None = None
     frame: Any = None
+    details: Details | None = None
+    tally: Tally | None = None
 
     def __repr__(self) -> str:
         score = f", Cohesion Ratio {self.cohesion.ratio:.2f}" if self.cohesion else ""
@@ -191,6 +197,89 @@ class ClusteredTexts:
         ['x y']
         """
         return [self.corpus.rows[row] for row in topic.representatives]
+
+    def over_time(self) -> Any:
+        """Return a data frame with one row per group and period.
+
+        Its columns are cluster, cluster_name, period (its first day), texts, total (of all groups), share, and low and
+        high, the 95 % interval of the share. A period without texts has no share. It needs the argument `time` of
+        :func:`cluster_texts`.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(
+        ...     ["a b", "x y", "a b"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2,
+        ...     time=["2025-01-30", "2025-02-01", "2025-02-03"], every="month",
+        ... )
+        >>> result.over_time()[["cluster", "texts", "share"]].values.tolist()
+        [[0.0, 1.0, 1.0], [0.0, 1.0, 0.5], [1.0, 0.0, 0.0], [1.0, 1.0, 0.5]]
+        """
+        return self._frame_of_groups(over_time(self.tally_over_time()))
+
+    def trends(self) -> Any:
+        """Return a data frame with one row per group: whether its share grows, shrinks or bursts.
+
+        Its columns are cluster, cluster_name, kind ("growing", "shrinking", "burst" or "steady"), before and after (the
+        shares in the first and the last third of the periods; of a burst, outside and inside it), change (their
+        difference), start and end (the first days of the first and the last period; of a burst, of its own), and p,
+        adjusted for the number of groups so that at most 5 % of the changes are expected to be chance.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(
+        ...     ["a b", "x y", "a b"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2,
+        ...     time=["2025-01-30", "2025-02-01", "2025-02-03"], every="month",
+        ... )
+        >>> result.trends()["kind"].tolist()
+        ['steady', 'steady']
+        """
+        found = self.changes_over_time()
+        return self._frame_of_groups({
+            "group": np.arange(self.n_clusters), "kind": found.kind, "before": found.before, "after": found.after,
+            "change": found.after - found.before, "start": found.start, "end": found.end, "p": found.p,
+        })  # fmt: skip
+
+    def by(self, segment: str) -> Any:
+        """Return a data frame with one row per group and value of a segment, one of `by` in :func:`cluster_texts`.
+
+        Its columns are cluster, cluster_name, value, texts, total (all texts with this value), share (of these),
+        overall (the share of the group among all texts), lift (share over overall) with its 95 % interval lift_low to
+        lift_high, p (against all other texts, adjusted for the number of rows), and represented ("over", "under" or "as
+        expected").
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(
+        ...     ["a b", "x y", "a b"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2,
+        ...     by={"channel": ["web", "web", "phone"]},
+        ... )
+        >>> result.by("channel")[["cluster", "value", "texts"]].values.tolist()
+        [[0, 'web', 1], [0, 'phone', 1], [1, 'web', 1], [1, 'phone', 0]]
+        """
+        if self.tally is None:
+            raise UserError("The groups of this result were not counted by segments; name columns with by= (--by).")
+        return self._frame_of_groups(by_segment(self.tally, segment))
+
+    def changes_over_time(self) -> Changes:
+        """Return how the share of each group changes over time."""
+        return find_changes(self.tally_over_time())
+
+    def tally_over_time(self) -> Tally:
+        """Return the counts of the groups in the periods, or raise a UserError if there are none."""
+        if self.tally is None or self.tally.every is None:
+            raise UserError("The groups of this result were not counted over time; name a column with time= (--time).")
+        return self.tally
+
+    def _frame_of_groups(self, columns: dict[str, Any]) -> Any:
+        groups = columns.pop("group")
+        named = {
+            "cluster": np.array([topic.label for topic in self.topics], np.intp)[groups],
+            "cluster_name": [self.topics[group].name for group in groups],
+        }
+        return new_frame({**named, **columns}, like=self.frame)
 
     def load_encoder(self) -> Backend:
         """Return the model that made the embeddings; it is loaded if it is not in memory."""

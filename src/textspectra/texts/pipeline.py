@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -15,11 +16,14 @@ from ..errors import UserError
 from ..estimators import AutoAgglomerative, AutoKMeans
 from ..validation import Level, RandomState
 from .corpus import Corpus, Totals
+from .details import Details, details_of, wanted_columns
 from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
 from .frames import library_of
 from .hierarchy import Hierarchy
 from .notes import notes_on_languages
+from .periods import Period
 from .result import TextClustering, describe_groups
+from .tally import tally_rows
 
 if TYPE_CHECKING:
     from ..embedding import Model
@@ -40,6 +44,10 @@ def cluster_texts(
     n_clusters: int | Level = "auto",
     random_state: RandomState = 0,
     cache: EmbeddingCache | bool = True,
+    time: Any = None,
+    by: Any = (),
+    show: Any = (),
+    every: Period | None = None,
     progress: Progress | None = None,
 ) -> TextClustering:
     """Find how many groups a pile of texts has, what they are, and which text is in which.
@@ -70,6 +78,15 @@ def cluster_texts(
         rounding between kinds of processors; ``model="float32:minilm"`` avoids that.
     cache : bool or EmbeddingCache, default=True
         Whether embeddings are kept on disk for the next time.
+    time : str, or sequence or series of dates, optional
+        A column of the data frame, or the date of each text: dates, timestamps, or strings in one of the usual formats.
+        :meth:`TextClustering.over_time` and :meth:`TextClustering.trends` need it.
+    by : str, sequence of str, or mapping from names to sequences, optional
+        Columns of categories, such as channel or product, for :meth:`TextClustering.by`.
+    show : str, sequence of str, or mapping from names to sequences, optional
+        Columns that the report shows with each text, such as an id.
+    every : {"day", "week", "month", "quarter", "year"}, optional
+        The periods over which groups are followed. They are chosen by the dates and the number of texts otherwise.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
@@ -90,6 +107,8 @@ def cluster_texts(
     corpus = Corpus.from_texts(texts, text_column)
     if not corpus.distinct:
         raise UserError(f"None of the {len(corpus.rows):,} texts holds anything but white space.")
+    asked = wanted_columns(texts, text_column, time, by, show, every)
+    details, notes = (None, []) if asked is None else details_of(*asked, n_rows=len(corpus.rows))
     encoder, reason = chosen_backend(model, len(corpus.distinct)) if embeddings is None else (None, "")
     tell("embedding", 0, len(corpus.distinct))
     embedded = embed_corpus(corpus, encoder, embeddings, cache=cache, progress=lambda *step: tell("embedding", *step))
@@ -107,8 +126,19 @@ def cluster_texts(
         recipe=recipe_of(encoder, reason, algorithm, n_clusters, random_state),
         frame=texts if library_of(texts) else None,
     )
+    if details is not None:
+        result = with_details(result, details, notes, every)
     tell("describing", 1, 1)
     return result
+
+
+def with_details(
+    result: TextClustering, details: Details, notes: Sequence[str], every: Period | None
+) -> TextClustering:
+    """Add what else is known of the rows of one file, and count the groups by it."""
+    tally = tally_rows(details, result.labels, result.n_clusters, every)
+    all_notes = (*result.notes, *notes, *(tally.notes() if tally else ()))
+    return replace(result, details=details, tally=tally, notes=all_notes)
 
 
 def check_algorithm(algorithm: str) -> None:

@@ -26,6 +26,7 @@ from .embedded import EmbeddedTexts, embed_corpus
 from .hierarchy import build_hierarchy
 from .notes import note_on_model
 from .storage import load_fields, save_clustering
+from .tally import Tally, tally_rows
 
 if TYPE_CHECKING:
     from ..embedding import Model
@@ -78,6 +79,10 @@ class TextClustering(ClusteredTexts):
         The vectors of the distinct texts, if they are in memory.
     frame : data frame, series or None
         What the texts came in.
+    details : Details or None
+        The dates, segments and shown columns of the rows.
+    tally : Tally or None
+        How many texts each group has in each period and segment.
 
     Examples
     --------
@@ -274,6 +279,7 @@ class TextClustering(ClusteredTexts):
             topics=_with_names(topics, labels, {new: self.topics[old].name for new, old in kept.items()}),
             next_label=max(self.next_label, labels[-1] + 1),
             cohesion=report_if_defined(texts.vectors, grouped, k, random_state=0),
+            tally=self._tally_of(codes, k),
         )
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
@@ -363,6 +369,14 @@ class TextClustering(ClusteredTexts):
         positions = {code: position for position, code in enumerate(order)}
         renumbered = np.array([*(positions[code] for code in range(len(order))), -1], np.intp)[codes]
         return renumbered, [label_of[code] for code in order], {positions[new]: old for new, old in same.items()}
+
+    def _tally_of(self, codes: NDArray[np.intp], k: int) -> Tally | None:
+        """Count other groups of the same texts over time and by segments."""
+        if self.tally is None:
+            return None
+        if self.details is None or not self.details.is_counted:
+            return self.tally.regrouped(self.distinct_codes, codes)
+        return tally_rows(self.details, self.corpus.spread(codes, -1), k, self.tally.every)
 
 
 def _listed(labels: Sequence[int]) -> str:

@@ -27,6 +27,7 @@ from ..metrics.cohesion import ClusterCohesion, CohesionReport
 from ..topics.describe import Topic
 from .clustered import ClusteredTexts
 from .corpus import Corpus, Totals
+from .details_storage import add_details, describe_tally, details_from, tally_arrays, tally_from
 from .embedded import EmbeddingSource
 from .hierarchy import Hierarchy
 
@@ -45,7 +46,7 @@ def save_clustering(result: ClusteredTexts, folder: Path, *, overwrite: bool) ->
     try:
         with replacing_folder(folder) as temporary:
             save_file(_arrays(result), temporary / ARRAYS)
-            pq.write_table(_texts(result.corpus), temporary / TEXTS, compression="zstd")
+            pq.write_table(add_details(_texts(result.corpus), result.details), temporary / TEXTS, compression="zstd")
             summary = _summary(result)
             summary["sha256"] = {name: _digest(temporary / name) for name in (ARRAYS, TEXTS)}
             summary["sha256"][SUMMARY] = _digest_of_summary(summary)
@@ -71,8 +72,11 @@ def load_fields(folder: Path) -> dict[str, Any]:
     summary = _checked_summary(folder)
     arrays: dict[str, NDArray[Any]] = load_file(folder / ARRAYS)
     tree = arrays.get("linkage")
+    texts = pq.read_table(folder / TEXTS)
     return {
-        "corpus": _corpus_from(pq.read_table(folder / TEXTS)),
+        "corpus": _corpus_from(texts),
+        "details": details_from(texts, summary.get("details")),
+        "tally": tally_from(arrays, summary.get("tally")),
         "totals": Totals(**summary["totals"]),
         "distinct_codes": arrays["labels" if summary["format"] == 3 else "codes"],
         "distinct_similarity": arrays["similarity"],
@@ -120,6 +124,8 @@ def _arrays(result: ClusteredTexts) -> dict[str, NDArray[Any]]:
             evidence = getattr(result.k_estimate, part)
             if evidence is not None:
                 arrays |= {f"{part}.{name}": getattr(evidence, name) for name in names}
+    if result.tally is not None:
+        arrays |= tally_arrays(result.tally)
     if result.hierarchy is not None:
         arrays |= {"linkage": result.hierarchy.tree.linkage, "leaves": result.hierarchy.leaves}
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
@@ -136,6 +142,8 @@ def _summary(result: ClusteredTexts) -> dict[str, Any]:
         "totals": result.totals._asdict(),
         "recipe": result.recipe,
         "notes": list(result.notes),
+        "details": None if result.details is None else {"time": result.details.time},
+        "tally": None if result.tally is None else describe_tally(result.tally),
         "embedding": result.source._asdict(),
         "next_label": result.next_label,
         "topics": [asdict(topic) for topic in result.topics],

@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,9 +31,12 @@ from ...io import (
     read_table,
     write_labelled,
 )
+from ...io.dates import Problem, Reading, Survey, check_dates, survey
 from ...io.source import open_file
 from ..corpus import Corpus
+from ..details import Wanted, read_details
 from ..embedded import embed_corpus
+from ..tally import Part
 
 
 class File(NamedTuple):
@@ -69,6 +72,7 @@ class Job:
     spreadsheet_safe: bool
     sheet: str | None = None
     table_format: TableFormat | None = None
+    wanted: Wanted = field(default=Wanted())
 
     def embedded(self, what: str, file: File) -> Path:
         """Return where something about the vectors of a file is kept, as long as neither it nor the model changes."""
@@ -166,22 +170,69 @@ def save_groups(job: Job, file: File, labels: NDArray[np.intp], *, centers: NDAr
     save_array(job.grouped("similarity", file), similarity)
 
 
-def sample_partition(
-    job: Job, file: File, chosen: NDArray[np.intp]
-) -> tuple[list[str], NDArray[np.float32], list[Any]]:
-    """Return some of the texts that occur in this file first, with their vectors and true classes.
+class Sampled(NamedTuple):
+    """Some texts of a file with their vectors, their true classes if there are some, and their shown columns."""
 
-    They are chosen by their positions among these texts. Without ground truth there are no classes.
+    texts: list[str]
+    vectors: NDArray[np.float32]
+    classes: list[Any]
+    shown: list[list[str]]
+
+
+def sample_partition(job: Job, file: File, chosen: NDArray[np.intp]) -> Sampled:
+    """Return some of the texts that occur in this file first, with what the first row of each of them says.
+
+    They are chosen by their positions among these texts.
     """
     table = _read(job, file)
     corpus = Corpus.from_texts(table.texts())
     positions = np.load(job.embedded("usable.npy", file))[np.load(job.grouped("own", file))[chosen]]
     texts = [corpus.distinct[position] for position in positions]
+    rows = corpus.first_rows[positions]
     classes = []
     if job.truth:
         truth = column_values(table.table, job.truth)
-        classes = [truth[row] for row in corpus.first_rows[positions]]
-    return texts, np.asarray(load_own_vectors(job, file)[chosen]), classes
+        classes = [truth[row] for row in rows]
+    shown = read_details(table.table.take(rows), Wanted(show=job.wanted.show), None).details.shown
+    return Sampled(texts, np.asarray(load_own_vectors(job, file)[chosen]), classes, list(shown.values()))
+
+
+def survey_partition(job: Job, file: File) -> Survey:
+    """Check that a file has the wanted columns, and look at how its dates are written."""
+    try:
+        table = _read(job, file).table
+    except NoRowsError:
+        return Survey()
+    with named_in_errors(file.path):
+        job.wanted.check_columns(table)
+        found = Survey() if job.wanted.time is None else survey(table.column(job.wanted.time))
+        if job.wanted.time is not None and found.filled:
+            check_dates(table, job.wanted.time, found)
+    return found
+
+
+class Counted(NamedTuple):
+    """The groups of a file by day and by segment, and what was left out of its dates."""
+
+    part: Part
+    missing: int
+    problems: dict[str, Problem]
+
+
+def count_partition(job: Job, file: File, *, reading: Reading, n_groups: int) -> Counted:
+    """Count the groups of a file by day and by segment."""
+    wanted = job.wanted._replace(show=())
+    details, missing, problems = read_details(_read(job, file).table, wanted, reading, Path(file.path).name)
+    return Counted(Part.of(details, _labels_of_rows(job, file)[0], n_groups), missing, problems)
+
+
+def _labels_of_rows(job: Job, file: File) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the cluster of each row of a file (-1: none), and the position of its text among all that count."""
+    positions = np.append(np.load(job.grouped("rows", file)), -1)[np.load(job.embedded("codes.npy", file))]
+    grouped = positions >= 0
+    labels = np.full(len(grouped), -1)
+    labels[grouped] = np.load(job.grouped("labels"), mmap_mode="r")[positions[grouped]]
+    return labels, positions
 
 
 def write_partition(job: Job, file: File, name: str, *, groups: Groups) -> None:
@@ -190,11 +241,9 @@ def write_partition(job: Job, file: File, name: str, *, groups: Groups) -> None:
     if target.exists():
         return
     table = _read(job, file)
-    rows_of_texts = np.append(np.load(job.grouped("rows", file)), -1)[np.load(job.embedded("codes.npy", file))]
-    grouped = rows_of_texts >= 0
-    labels, similarity = np.full(len(grouped), -1), np.zeros(len(grouped))
-    labels[grouped] = np.load(job.grouped("labels"), mmap_mode="r")[rows_of_texts[grouped]]
-    similarity[grouped] = np.load(job.grouped("similarity"), mmap_mode="r")[rows_of_texts[grouped]]
+    labels, positions = _labels_of_rows(job, file)
+    grouped, similarity = positions >= 0, np.zeros(len(positions))
+    similarity[grouped] = np.load(job.grouped("similarity"), mmap_mode="r")[positions[grouped]]
     target.parent.mkdir(parents=True, exist_ok=True)
     write_labelled(
         table, groups.columns(labels, similarity), target, chosen=job.table_format, groups=groups.count(labels),

@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -28,9 +29,12 @@ from ...io import Groups, TableFormat, read_table
 from ...validation import Level
 from ..clustered import groups_of
 from ..corpus import Corpus
+from ..details import Details, Wanted
 from ..embedded import EmbeddedTexts
+from ..periods import Period
 from ..pipeline import Algorithm, check_algorithm, describe_clustering, fit_groups, recipe_of
 from ..result import TextClustering
+from .counted import count_files, survey_files
 from .distinct import DistinctTexts, find_distinct
 from .partition import (
     Embedded,
@@ -82,6 +86,10 @@ def cluster_files(
     n_clusters: int | Level = "auto",
     seed: int = 0,
     cache: bool = True,
+    time: str | None = None,
+    by: Sequence[str] = (),
+    show: Sequence[str] = (),
+    every: Period | None = None,
     truth: str | None = None,
     table_format: TableFormat | None = None,
     spreadsheet_safe: bool = False,
@@ -102,6 +110,8 @@ def cluster_files(
     true class of each distinct text or None, and returns the result to write, for example with other names.
     """
     check_algorithm(algorithm)
+    wanted = Wanted(time, tuple(by), tuple(show), every)
+    wanted.check()
     tell: Progress = progress or (lambda stage, done, total: None)
     folder_free(folder, overwrite=overwrite)
     given = _without_own(files, folder)
@@ -115,21 +125,22 @@ def cluster_files(
     settings = settings_of(encoder) if encoder else ""
     job = Job(
         work, text_column, encoding, model, settings, is_offline(), embeddings, cache, truth, spreadsheet_safe, sheet,
-        table_format,
+        table_format, wanted,
     )  # fmt: skip
     job.tables.mkdir(parents=True, exist_ok=True)
-    every = [File.at(number, name) for number, name in enumerate(given)]
-    reused = sum(job.embedded("done.json", file).exists() for file in every)
+    every_file = [File.at(number, name) for number, name in enumerate(given)]
+    reused = sum(job.embedded("done.json", file).exists() for file in every_file)
     with Workers.at(scheduler) as workers:
-        tasks = [(job, file) for file in every]
+        reading = survey_files(job, every_file, workers)
+        tasks = [(job, file) for file in every_file]
         embedded = workers.each(embed_partition, tasks, _telling(tell, encoder))
-        found = {file: one for file, one in zip(every, embedded, strict=True) if one.rows}
+        found = {file: one for file, one in zip(every_file, embedded, strict=True) if one.rows}
         _check_same_length(found)
         tell("grouping", 0, 1)
         texts = find_distinct(job, list(found), list(found.values()))
         fitted, labels = _group(job, found, texts, workers, algorithm, n_clusters, seed)
         tell("describing", 0, 1)
-        sample, rows, classes = _sample(job, list(found), texts, labels, workers, seed)
+        sample, rows, classes, details = _sample(job, list(found), texts, labels, workers, seed)
         result = describe_clustering(
             sample,
             labels[rows].astype(np.intp),
@@ -140,6 +151,8 @@ def cluster_files(
             cache=cache,
             recipe=recipe_of(encoder, reason, algorithm, n_clusters, seed),
         )
+        tally, notes = count_files(job, list(found), workers, reading, result.n_clusters)
+        result = replace(result, details=details, tally=tally, notes=(*result.notes, *notes))
         result = refine(result, classes) if refine else result
         _write(job, found, result, workers, tell)
     move_folder(job.tables, folder)
@@ -231,8 +244,8 @@ def _group(
 
 def _sample(
     job: Job, files: Sequence[File], texts: DistinctTexts, labels: NDArray[np.int32], workers: Workers, seed: int
-) -> tuple[EmbeddedTexts, NDArray[np.intp], list[Any] | None]:
-    """Bring the texts here, or a sample of them: with their vectors, their positions and their true classes."""
+) -> tuple[EmbeddedTexts, NDArray[np.intp], list[Any] | None, Details | None]:
+    """Bring the texts here, or a sample of them: with their vectors, positions, true classes and shown columns."""
     rows = np.arange(len(labels))
     if len(labels) > RESULT_TEXTS:
         sizes = np.bincount(labels)
@@ -244,10 +257,12 @@ def _sample(
         for file, start, low, high in zip(files, texts.starts[:-1], cuts[:-1], cuts[1:], strict=True)
         if high > low
     ]
-    sampled, vectors, truth = zip(*workers.each(sample_partition, tasks), strict=True)
+    sampled, vectors, truth, columns = zip(*workers.each(sample_partition, tasks), strict=True)
     corpus = Corpus.from_counts(list(chain.from_iterable(sampled)), counts_of_sample(texts.counts, labels, rows))
     classes = list(chain.from_iterable(truth)) if job.truth else None
-    return EmbeddedTexts(corpus, np.concatenate(vectors)), rows, classes
+    shown = {name: list(chain(*parts)) for name, parts in zip(job.wanted.show, zip(*columns, strict=True), strict=True)}
+    details = Details(shown=shown) if shown else None
+    return EmbeddedTexts(corpus, np.concatenate(vectors)), rows, classes, details
 
 
 def counts_of_sample(counts: NDArray[np.intp], labels: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np.intp]:

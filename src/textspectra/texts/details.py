@@ -1,0 +1,231 @@
+"""What else is known of each row: when it came, its segments, and columns that are shown with its text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..errors import UserError
+from ..io.columns import as_strings, find_column
+from ..io.dates import Problem, Reading, check_dates, notes_on_dates, read_dates, survey
+from ..io.frames import as_table, is_data_frame
+from ..io.jsonlines import build_column
+from ..validation import is_missing
+from .periods import Period, check_period
+
+MOST_VALUES = 50
+"""Values of a segment that are told apart: those with the most rows. The others are one."""
+
+MISSING, OTHER = "(missing)", "(other)"
+
+
+class Wanted(NamedTuple):
+    """The columns of which the result keeps more than the texts.
+
+    Attributes
+    ----------
+    time : str or None
+        The column of dates.
+    by : tuple of str
+        Segments that the groups are compared by.
+    show : tuple of str
+        Columns that are shown with the texts.
+    every : {"day", "week", "month", "quarter", "year"} or None
+        The period; None is chosen by the dates.
+    """
+
+    time: str | None = None
+    by: tuple[str, ...] = ()
+    show: tuple[str, ...] = ()
+    every: Period | None = None
+
+    def check(self) -> None:
+        """Raise a UserError if the choice makes no sense."""
+        check_period(self.every)
+        if self.every and self.time is None:
+            raise UserError(f"{self.every}s need dates: name their column with --time (in Python, time=).")
+        for names in ((*self.by, *filter(None, [self.time])), self.show):
+            twice = [name for name in names if names.count(name) > 1]
+            if twice:
+                raise UserError(f"the column {twice[0]!r} is named twice; each can be used once.")
+
+    def check_columns(self, table: pa.Table) -> None:
+        """Raise a UserError if a table has not all of the columns."""
+        for name in (*filter(None, [self.time]), *self.by, *self.show):
+            find_column(table, name)
+
+
+class Segment(NamedTuple):
+    """A column of categories: the values, and the position of that of each row."""
+
+    codes: NDArray[np.int32]
+    values: list[str]
+
+    @staticmethod
+    def of(column: pa.ChunkedArray) -> Segment:
+        """Read a column; missing values are one more category.
+
+        Examples
+        --------
+        >>> Segment.of(pa.array(["web", None, "web"]))
+        Segment(codes=array([0, 1, 0], dtype=int32), values=['web', '(missing)'])
+        """
+        encoded = pc.fill_null(as_strings(column), MISSING).dictionary_encode()
+        return Segment(encoded.indices.to_numpy().astype(np.int32), encoded.dictionary.to_pylist())
+
+    def in_order(self) -> Segment:
+        """Return it with the most frequent values first, and with the rarest as one if there are many.
+
+        Examples
+        --------
+        >>> Segment(np.array([0, 1, 1]), ["a", "b"]).in_order()
+        Segment(codes=array([1, 0, 0], dtype=int32), values=['b', 'a'])
+        """
+        values, place = frequent_values(self.values, np.bincount(self.codes, minlength=len(self.values)))
+        return Segment(place[self.codes].astype(np.int32), values)
+
+
+def frequent_values(values: Sequence[str], rows: NDArray[Any]) -> tuple[list[str], NDArray[np.intp]]:
+    """Return the values to tell apart, the most frequent first, and the position among them of each given one.
+
+    Examples
+    --------
+    >>> frequent_values(["a", "(missing)", "b"], np.array([1, 9, 5]))
+    (['b', 'a', '(missing)'], array([1, 2, 0]))
+    """
+    last = np.array([value in (MISSING, OTHER) for value in values], bool)
+    order = np.lexsort((np.arange(len(values)), -np.asarray(rows), last))
+    place = np.empty(len(values), np.intp)
+    place[order] = np.arange(len(values))
+    if len(values) <= MOST_VALUES + 1:
+        return [values[i] for i in order], place
+    return [*(values[i] for i in order[:MOST_VALUES]), OTHER], np.minimum(place, MOST_VALUES)
+
+
+def note_on_values(name: str, number: int) -> list[str]:
+    """Say that a segment has so many values that most of them count as one."""
+    if number <= MOST_VALUES + 1:
+        return []
+    return [
+        f"{name!r} has {number:,} different values; the {MOST_VALUES} with the most texts are compared, and the rest "
+        f"counts as {OTHER}."
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Details:
+    """What else is known of each row of the input.
+
+    Attributes
+    ----------
+    time : str or None
+        The name of the column of dates.
+    days : ndarray of datetime64[D] or None
+        The day of each row; NaT if it has none.
+    segments : dict of str to Segment
+        The segments, by the names of their columns.
+    shown : dict of str to list of str
+        The columns that are shown with the texts; a missing value is empty.
+    """
+
+    time: str | None = None
+    days: NDArray[np.datetime64] | None = None
+    segments: dict[str, Segment] = field(default_factory=dict)
+    shown: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether there is something to count the groups by."""
+        return self.days is not None or bool(self.segments)
+
+
+class Read(NamedTuple):
+    """The details of a table, and what was left out of its dates."""
+
+    details: Details
+    missing: int
+    problems: dict[str, Problem]
+
+
+def read_details(table: pa.Table, wanted: Wanted, reading: Reading | None, file: str = "") -> Read:
+    """Take the wanted columns from a table, with dates read in the given way."""
+    segments = {name: Segment.of(table.column(name)) for name in wanted.by}
+    shown = {name: pc.fill_null(as_strings(table.column(name)), "").to_pylist() for name in wanted.show}
+    if wanted.time is None or reading is None:
+        return Read(Details(segments=segments, shown=shown), 0, {})
+    dates = read_dates(table.column(wanted.time), reading, file)
+    return Read(Details(wanted.time, dates.days, segments, shown), dates.missing, dates.problems)
+
+
+def details_of(table: pa.Table, wanted: Wanted, n_rows: int) -> tuple[Details, list[str]]:
+    """Take the wanted columns from a table; return them with notes on what they hold."""
+    check_lengths(table, n_rows)
+    wanted.check_columns(table)
+    reading, notes = None, []
+    if wanted.time is not None:
+        found = survey(table.column(wanted.time))
+        check_dates(table, wanted.time, found)
+        reading = found.reading()
+    details, missing, problems = read_details(table, wanted, reading)
+    if wanted.time is not None and reading is not None:
+        notes += notes_on_dates(wanted.time, reading, missing, problems)
+    for name, segment in details.segments.items():
+        notes += note_on_values(name, len(segment.values))
+    ordered = {name: segment.in_order() for name, segment in details.segments.items()}
+    return replace(details, segments=ordered), notes
+
+
+def wanted_columns(
+    texts: Any, text_column: str | None, time: Any, by: Any, show: Any, every: Any
+) -> tuple[pa.Table, Wanted] | None:
+    """Return a table of what the arguments of :func:`cluster_texts` name or hold; None if they ask for nothing.
+
+    A name is that of a column of the data frame `texts`. Values come as a series or a sequence; those of segments and
+    shown columns in a mapping from their names.
+    """
+    given: dict[str, Any] = {}
+    if time is not None and not isinstance(time, str):
+        name = str(getattr(time, "name", None) or "time")
+        given[name], time = time, name
+    names = [(some,) if isinstance(some, str) else tuple(some) for some in (by, show)]
+    for some in (by, show):
+        given |= some if isinstance(some, Mapping) else {}
+    wanted = Wanted(time, names[0], names[1], every)
+    wanted.check()
+    if wanted == Wanted():
+        return None
+    table = pa.table({name: _as_column(values) for name, values in given.items()})
+    named = [name for name in (wanted.time, *wanted.by, *wanted.show) if name and name not in given]
+    if named and not is_data_frame(texts):
+        raise UserError(f"{named[0]!r} names a column of a data frame, but texts is none; give its values instead.")
+    if named:
+        others = as_table(texts, text_column).table
+        check_lengths(table, others.num_rows)
+        kept = others.select([name for name in others.column_names if name not in given])
+        for name in table.column_names:
+            kept = kept.append_column(name, table.column(name))
+        table = kept
+    return table, wanted
+
+
+def check_lengths(table: pa.Table, n_rows: int) -> None:
+    """Raise a UserError unless the columns have a value for each text."""
+    if table.num_columns and table.num_rows != n_rows:
+        raise UserError(
+            f"There are {n_rows:,} texts but {table.num_rows:,} values of {table.column_names[0]!r}; give one per text."
+        )
+
+
+def _as_column(values: Any) -> Any:
+    if hasattr(values, "to_arrow"):  # polars
+        return values.to_arrow()
+    try:
+        return pa.array(values, from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError):
+        return build_column("", [None if is_missing(value) else value for value in values])[1]
