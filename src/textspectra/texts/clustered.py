@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..clustering.lloyd import LinearRule
+from ..clustering.novelty import Known
 from ..embedding import Backend, EmbeddingCache, embed_texts
 from ..errors import UserError
 from ..granularity.estimate import KEstimate
@@ -21,6 +22,8 @@ from .details import Details
 from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
 from .frames import library_of, new_frame
 from .hierarchy import Hierarchy
+from .history import Update, columns_of
+from .reference import Reference, draw_reference
 from .tally import Tally
 from .trends import Changes, by_segment, find_changes, over_time
 
@@ -53,6 +56,8 @@ class ClusteredTexts:
     frame: Any = None
     details: Details | None = None
     tally: Tally | None = None
+    reference: Reference | None = None
+    history: tuple[Update, ...] = ()
 
     def __repr__(self) -> str:
         score = f", Cohesion Ratio {self.cohesion.ratio:.2f}" if self.cohesion else ""
@@ -280,6 +285,24 @@ class ClusteredTexts:
             "cluster_name": [self.topics[group].name for group in groups],
         }
         return new_frame({**named, **columns}, like=self.frame)
+
+    @property
+    def changes(self) -> Any:
+        """A data frame of what the last update changed, one row per group; the columns are those of `Comparison`.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
+        >>> len(result.changes)
+        0
+        """
+        return new_frame(columns_of(self.history[-1].changes if self.history else ()), like=self.frame)
+
+    def known(self) -> Known:
+        """Return the rows that new texts are compared with."""
+        reference = self.reference or draw_reference(self.embedded(), self.distinct_codes)
+        return Known(reference.units, self.distinct_codes[reference.positions], self.n_clusters)
 
     def load_encoder(self) -> Backend:
         """Return the model that made the embeddings; it is loaded if it is not in memory."""

@@ -16,13 +16,14 @@ from ..errors import UserError
 from ..estimators import AutoAgglomerative, AutoKMeans
 from ..validation import Level, RandomState
 from .corpus import Corpus, Totals
+from .describing import describe_groups
 from .details import Details, details_of, wanted_columns
 from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
 from .frames import library_of
 from .hierarchy import Hierarchy
 from .notes import notes_on_languages
 from .periods import Period
-from .result import TextClustering, describe_groups
+from .result import TextClustering
 from .tally import tally_rows
 
 if TYPE_CHECKING:
