@@ -42,7 +42,7 @@ def load(model: str, name: str) -> tuple[Any, Any]:
     truth = np.unique(table["label"].take(stored["row"]).to_numpy(), return_inverse=True)[1]
     if model == "minilm":
         return stored["embedding"].astype(np.float32), truth
-    return np.asarray(embed_texts(table["text"].take(stored["row"]).to_pylist()), np.float32), truth
+    return np.asarray(embed_texts(table["text"].take(stored["row"]).to_pylist(), "wordllama"), np.float32), truth
 
 
 def sklearn_kmeans(X: Any, k: int) -> Any:
