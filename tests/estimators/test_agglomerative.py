@@ -31,6 +31,27 @@ def test_micro_clusters_give_nearly_the_exact_tree(planted, monkeypatch):
     assert len(set(fitted.cut(100))) == 100
 
 
+@pytest.mark.parametrize("exact_rows", [10_000, 500])
+def test_labels_cuts_and_predictions_agree(planted, monkeypatch, exact_rows):
+    X, _ = planted(6, 1500, noise=1.2)
+    monkeypatch.setattr(agglomerative, "EXACT_ROWS", exact_rows)
+    monkeypatch.setattr(agglomerative, "MICRO_CLUSTERS", 100)
+    fitted = ts.AutoAgglomerative(6).fit(X)
+    assert (fitted.labels_ == ts.AutoKMeans(6).fit(X).labels_).all()
+    assert (fitted.labels_ == fitted.cut(6)).all()
+    assert (fitted.labels_ == fitted.predict(X)).all()
+    for k, pairs in ((3, 6), (12, 12)):
+        # A coarser cut merges the clusters, and a finer one splits them.
+        assert len(set(zip(fitted.cut(k).tolist(), fitted.labels_.tolist(), strict=True))) == pairs
+
+
+def test_more_clusters_than_can_be_refined_are_a_cut_of_wards_tree(planted):
+    X, _ = planted(6, 300, noise=0.7)
+    fitted = ts.AutoAgglomerative(200).fit(np.repeat(X, 2, axis=0))
+    assert fitted.n_clusters_ == len(set(fitted.labels_)) == 200
+    assert (fitted.labels_ == fitted.cut(200)).all()
+
+
 def test_rows_without_weight_get_the_nearest_leaf(planted):
     X, _ = planted(4, 100, noise=0.05)
     weights = np.ones(100)
