@@ -5,6 +5,7 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import adjusted_rand_score
 
 import textspectra as ts
+from textspectra.clustering import refine
 from textspectra.estimators import agglomerative
 
 
@@ -45,11 +46,13 @@ def test_labels_cuts_and_predictions_agree(planted, monkeypatch, exact_rows):
         assert len(set(zip(fitted.cut(k).tolist(), fitted.labels_.tolist(), strict=True))) == pairs
 
 
-def test_more_clusters_than_can_be_refined_are_a_cut_of_wards_tree(planted):
-    X, _ = planted(6, 300, noise=0.7)
-    fitted = ts.AutoAgglomerative(200).fit(np.repeat(X, 2, axis=0))
-    assert fitted.n_clusters_ == len(set(fitted.labels_)) == 200
-    assert (fitted.labels_ == fitted.cut(200)).all()
+def test_more_clusters_than_can_be_refined_are_a_cut_of_wards_tree(planted, monkeypatch):
+    X, _ = planted(6, 600, noise=0.7)
+    monkeypatch.setattr(refine, "REFINED_ROWS", 320)
+    fitted, finer = ts.AutoAgglomerative(25).fit(X), ts.AutoAgglomerative(30).fit(X)
+    assert (fitted.merge_tree_.linkage == finer.merge_tree_.linkage).all()
+    assert (fitted.labels_ == fitted.cut(25)).all()
+    assert (fitted.labels_ == finer.cut(25)).all()
 
 
 def test_rows_without_weight_get_the_nearest_leaf(planted):

@@ -101,7 +101,7 @@ class AutoAgglomerative(AutoClusterer):
         Parameters
         ----------
         n_clusters : int
-            From 1 to the number of leaves, which is 4,096 above 10,000 rows.
+            From 1 to the number of leaves, which is about 4,096 above 10,000 rows.
 
         Returns
         -------

@@ -104,8 +104,8 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """Return the cluster of each row.
 
         It is the one whose centre is nearest or, with ``refine=True``, whose direction is nearest along the
-        discriminants of the clusters. The rows seen in :meth:`fit` get their own labels. Only after Ward's method with
-        ``refine=False`` some may get another, because clusters of its tree need not be separable in this way.
+        discriminants of the clusters. The rows seen in :meth:`fit` get their own labels. Only where
+        the clusters are a cut of Ward's plain tree some may get another, because these need not be separable so.
 
         Parameters
         ----------
