@@ -204,9 +204,9 @@ class TextClustering(ClusteredTexts):
     def cut(self, n_clusters: int) -> TextClustering:
         """Cut the merge tree at another number of clusters.
 
-        After "hac" it is Ward's tree. After "kmeans" it is built from the groups: fewer clusters are groups
-        merged, more are groups split. A cluster whose texts stay the same keeps its name, and its number if that is
-        below `n_clusters`; the others take the numbers that are left, the largest cluster first.
+        It is built around the groups: fewer clusters are groups merged, more are groups split. A cluster whose texts
+        stay the same keeps its name, and its number if that is below `n_clusters`; the others take the numbers that
+        are left, the largest cluster first.
 
         Examples
         --------
