@@ -71,7 +71,7 @@ def cluster_texts(
     embeddings : array-like of shape (n, d), optional
         Used instead of a model: one row per text.
     algorithm : {"kmeans", "hac"}, default="kmeans"
-        "hac" is Ward's method, whose result can be cut anywhere.
+        "hac" finds the same groups and builds Ward's tree around them, on smoothed vectors and more leaves.
     n_clusters : {"auto", "coarse", "fine"} or int, default="auto"
         An int overrules the estimate; "coarse" and "fine" take its other suggestions.
     random_state : int, RandomState, Generator or None, default=0

@@ -204,9 +204,8 @@ class TextClustering(ClusteredTexts):
     def cut(self, n_clusters: int) -> TextClustering:
         """Cut the merge tree at another number of clusters.
 
-        After "hac" it is Ward's tree. After "kmeans" it is built from the groups: fewer clusters are groups
-        merged, more are groups split. A cluster whose texts stay the same keeps its label and its name. The others
-        get new labels, the largest cluster first.
+        It is built around the groups: fewer clusters are groups merged, more are groups split. A cluster whose texts
+        stay the same keeps its label and its name. The others get new labels, the largest cluster first.
 
         Examples
         --------
