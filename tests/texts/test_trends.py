@@ -85,6 +85,10 @@ def test_shuffled_dates_and_segments_are_rarely_a_finding(result):
     assert differences <= 10
 
 
+def test_the_recipe_names_the_columns(result):
+    assert result.recipe["command"].endswith("random_state=0, time='received', by=('channel',), show=('id',))")
+
+
 def test_over_time_counts_the_rows(result, tickets):
     frame = result.over_time()
     assert result.tally.every == "week"
