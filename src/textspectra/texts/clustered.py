@@ -25,7 +25,7 @@ from .hierarchy import Hierarchy
 from .history import Update, columns_of
 from .reference import Reference, draw_reference
 from .tally import Tally
-from .trends import Changes, by_segment, find_changes, over_time
+from .trends import by_segment, find_changes, over_time
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +220,7 @@ class ClusteredTexts:
         >>> result.over_time()[["cluster", "texts", "share"]].values.tolist()
         [[0.0, 1.0, 1.0], [0.0, 1.0, 0.5], [1.0, 0.0, 0.0], [1.0, 1.0, 0.5]]
         """
-        return self._frame_of_groups(over_time(self.tally_over_time()))
+        return self._frame_of_groups(over_time(self._tally_over_time()))
 
     def trends(self) -> Any:
         """Return a data frame with one row per group: whether its share grows, shrinks or bursts.
@@ -240,7 +240,7 @@ class ClusteredTexts:
         >>> result.trends()["kind"].tolist()
         ['steady', 'steady']
         """
-        found = self.changes_over_time()
+        found = find_changes(self._tally_over_time())
         return self._frame_of_groups({
             "group": np.arange(self.n_clusters), "kind": found.kind, "before": found.before, "after": found.after,
             "change": found.after - found.before, "start": found.start, "end": found.end, "p": found.p,
@@ -268,11 +268,7 @@ class ClusteredTexts:
             raise UserError("The groups of this result were not counted by segments; name columns with by= (--by).")
         return self._frame_of_groups(by_segment(self.tally, segment))
 
-    def changes_over_time(self) -> Changes:
-        """Return how the share of each group changes over time."""
-        return find_changes(self.tally_over_time())
-
-    def tally_over_time(self) -> Tally:
+    def _tally_over_time(self) -> Tally:
         """Return the counts of the groups in the periods, or raise a UserError if there are none."""
         if self.tally is None or self.tally.every is None:
             raise UserError("The groups of this result were not counted over time; name a column with time= (--time).")
