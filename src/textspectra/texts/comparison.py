@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import take_units
-from ..clustering.lloyd import LinearRule
+from ..clustering.lloyd import LinearRule, labels_by
 from ..clustering.novelty import Known, Novelty, find_new_groups, score_novelty
 from ..clustering.numbering import largest_first
 from ..clustering.refine import separate_groups
@@ -34,6 +34,7 @@ from .tally import tally_rows
 
 if TYPE_CHECKING:
     from .corpus import Texts
+    from .result import TextClustering
 
 FEWEST_NEW = 40
 """Distinct new texts from which halves of them can agree on a number of groups."""
@@ -76,8 +77,8 @@ class Comparison:
     40 texts in 3 of 3 groups, 0 new groups
     """
 
-    model: ClusteredTexts
-    result: ClusteredTexts
+    model: TextClustering
+    result: TextClustering
     group_changes: tuple[GroupChange, ...]
     new_topics: tuple[Topic, ...]
     new_centers: NDArray[np.float32]
@@ -129,7 +130,7 @@ class Comparison:
 
 
 def compare_texts(
-    model: ClusteredTexts,
+    model: TextClustering,
     texts: Texts,
     *,
     text_column: str | None = None,
@@ -147,19 +148,16 @@ def compare_texts(
         )
     known, codes = model.known(), _codes_of_known_texts(model, placed)
     units = take_units(placed.texts.X, placed.texts.counting)
-    novelty, codes = _find_new(known, placed.texts, units, codes)
-    k, n_new = model.n_clusters, int(codes.max()) + 1 - model.n_clusters
-    rule, centers = model.rule, model.centers
-    if n_new > 0:
-        both = np.concatenate([known.units, units])
-        rule = separate_groups(both, None, np.concatenate([known.codes, codes[placed.texts.counting]]), k + n_new)
-        centers = np.concatenate([centers, mean_vectors(placed.texts, codes, k + n_new)[k:]])
+    novelty = score_novelty(known, units, np.random.default_rng(0))
+    codes, rule = _find_new(model, known, placed.texts, units, codes, novelty)
+    k, n_new = model.n_clusters, len(rule.offsets) - model.n_clusters
+    centers = np.concatenate([model.centers, mean_vectors(placed.texts, codes, k + n_new)[k:]])
     result = _with_details(
         replace(_new_texts_alone(model, placed, codes, centers, rule), frame=texts if library_of(texts) else None),
         model, texts, text_column,
     )  # fmt: skip
     new_topics = tuple(topic for topic in result.topics if topic.label >= model.next_label)
-    after = np.bincount(codes[codes >= 0], placed.texts.corpus.counts[codes >= 0], k + max(n_new, 0)).astype(np.intp)
+    after = np.bincount(codes[codes >= 0], placed.texts.corpus.counts[codes >= 0], k + n_new).astype(np.intp)
     return Comparison(
         model=model,
         result=result,
@@ -173,6 +171,14 @@ def compare_texts(
     )
 
 
+def novelty_of(model: ClusteredTexts, texts: EmbeddedTexts) -> NDArray[np.float32]:
+    """Return the novelty of each distinct text; NaN if the model has no vectors to compare with."""
+    if model.reference is None or not len(texts.counting):
+        return np.full(len(texts.X), np.nan, np.float32)
+    units = take_units(texts.X, texts.counting)
+    return texts.scatter(score_novelty(model.known(), units, np.random.default_rng(0)).scores, np.nan)
+
+
 def _codes_of_known_texts(model: ClusteredTexts, placed: Placed) -> NDArray[np.intp]:
     """Return the groups of new texts, where a text that the model has keeps its group."""
     code_of = dict(zip(model.corpus.distinct, model.distinct_codes.tolist(), strict=True))
@@ -181,18 +187,26 @@ def _codes_of_known_texts(model: ClusteredTexts, placed: Placed) -> NDArray[np.i
 
 
 def _find_new(
-    known: Known, texts: EmbeddedTexts, units: NDArray[np.float32], codes: NDArray[np.intp]
-) -> tuple[Novelty, NDArray[np.intp]]:
-    """Return the novelty of the texts that count, and all groups: new ones come after those of the model, by size."""
-    novelty = score_novelty(known, units, np.random.default_rng(0))
-    groups = find_new_groups(known, units, codes[texts.counting], novelty)
+    model: ClusteredTexts, known: Known, texts: EmbeddedTexts, units: NDArray[np.float32], codes: NDArray[np.intp],
+    novelty: Novelty,
+) -> tuple[NDArray[np.intp], LinearRule]:  # fmt: skip
+    """Return the groups of the distinct texts, and the rule for all groups; new ones come last, the largest first."""
+    own = codes[texts.counting]
+    groups = find_new_groups(known, units, own, novelty)
     is_new = np.flatnonzero(groups >= 0)
     if not len(is_new):
-        return novelty, codes
+        return codes, model.rule
     grouped = _as_halves_agree(units[is_new], texts.weights[is_new], groups[is_new])
+    own[is_new] = known.k + largest_first(grouped, np.bincount(grouped, texts.weights[is_new]))[0]
+    both, k = np.concatenate([known.units, units]), int(own.max()) + 1
+    rule = separate_groups(both, None, np.concatenate([known.codes, own]), k)
+    # The rule also finds texts of the new groups that were too near to a group of the model at first.
+    won = labels_by(units, rule)
+    joining = (own < known.k) & (won >= known.k) & (novelty.scores > 1)
+    own[joining] = won[joining]
     codes = codes.copy()
-    codes[texts.counting[is_new]] = known.k + largest_first(grouped, np.bincount(grouped, texts.weights[is_new]))[0]
-    return novelty, codes
+    codes[texts.counting] = own
+    return codes, rule
 
 
 def _as_halves_agree(
@@ -210,12 +224,12 @@ def _as_halves_agree(
 
 
 def _new_texts_alone(
-    model: ClusteredTexts,
+    model: TextClustering,
     placed: Placed,
     codes: NDArray[np.intp],
     centers: NDArray[np.float32],
     rule: LinearRule,
-) -> ClusteredTexts:
+) -> TextClustering:
     """Return a result of the new texts in the groups that have some of them."""
     texts, k = placed.texts, model.n_clusters
     filled = np.unique(codes[codes >= 0])
@@ -249,7 +263,7 @@ def _new_texts_alone(
     )
 
 
-def _with_details(result: ClusteredTexts, model: ClusteredTexts, texts: Any, text_column: str | None) -> ClusteredTexts:
+def _with_details(result: TextClustering, model: ClusteredTexts, texts: Any, text_column: str | None) -> TextClustering:
     """Add what the model knows of its rows beside the texts: dates, segments and shown columns."""
     details, notes = details_like(model.details, texts, text_column)
     if details is None:
