@@ -128,7 +128,9 @@ class _Rehearsal(NamedTuple):
         return _Rehearsal(Known(others, known.codes[rest], known.k), units, known.codes[played], raw)
 
 
-def _raw_novelty(known: NDArray[np.float32], units: NDArray[np.float32], chosen: NDArray[np.intp]) -> NDArray[np.float32]:
+def _raw_novelty(
+    known: NDArray[np.float32], units: NDArray[np.float32], chosen: NDArray[np.intp]
+) -> NDArray[np.float32]:
     """Return by what factor (as a logarithm) the nearest known rows are farther than the nearest of the chosen rows.
 
     It is averaged over the nearest chosen rows. With too few of them, it is the distance to the nearest known rows.
