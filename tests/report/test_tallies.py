@@ -8,6 +8,8 @@ import pytest
 from report_data import contents, cut_labels, unpack
 
 import textspectra as ts
+from textspectra.metrics.shares import compare_shares
+from textspectra.report.tallies import binomial_p
 from textspectra.texts.tally import tally_rows
 from textspectra.texts.trends import LEVEL
 
@@ -83,6 +85,17 @@ def test_without_rows_only_merged_groups_are_known(counted, page):
     np.testing.assert_array_equal(part[known], whole[known])
     assert not meta["details"]["filters"]
     assert not {"days", "codes", "cells"} & set(blocks)
+
+
+def test_the_test_of_other_nodes_is_close_to_fishers_and_no_bolder():
+    counts = np.random.default_rng(0).poisson([0.5, 3, 30, 300], (200, 4))
+    counts[0] = 9, 9, 9, 9
+    totals, sizes = counts.sum(axis=0), counts.sum(axis=1, keepdims=True)
+    exact = compare_shares(counts, totals, sizes - counts, totals.sum() - totals)
+    np.testing.assert_allclose(binomial_p(counts, totals), exact, atol=0.01)
+    half = np.array([[60, 240], [40, 260]])
+    p = binomial_p(half, half.sum(axis=0))
+    assert (p > compare_shares(half, half.sum(axis=0), half[::-1], 600 - half.sum(axis=0))).all()
 
 
 def test_one_period_and_no_dates(planted):

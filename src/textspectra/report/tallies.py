@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
-from ..metrics.shares import adjusted, compare_shares
-from ..texts.periods import name_period
+from ..metrics.shares import adjusted
+from ..texts.periods import MOST_PERIODS, name_period
 from ..texts.result import TextClustering
 from ..texts.tally import Crosstab, Tally, tally_rows
 from ..texts.trends import LEVEL, Changes, by_segment, find_changes
@@ -69,7 +70,7 @@ def _describe_time(result: TextClustering, nodes: NodeTally) -> dict[str, Any]:
     tally = nodes.tally
     every = tally.every
     assert every is not None  # noqa: S101 - for the type checker
-    kind = np.full(len(nodes.known), "steady", object)
+    kind = np.full(len(nodes.known), None, object)
     p, change, span = np.ones(len(kind)), np.zeros(len(kind)), [""] * len(kind)
     for where, found in _changes(result, nodes):
         kind[where], p[where], change[where] = found.kind, found.p, found.after - found.before
@@ -89,13 +90,17 @@ def _describe_time(result: TextClustering, nodes: NodeTally) -> dict[str, Any]:
 
 
 def _changes(result: TextClustering, nodes: NodeTally) -> list[tuple[NDArray[np.intp], Changes]]:
-    """Return nodes and how they change. The groups of the result have its own tests, all other nodes one together."""
-    if len(nodes.tally.periods) < 2:
-        return []
+    """Return nodes and how they change. The groups of the result have its own tests, all other nodes one together.
+
+    The others are not tested over very many periods, in which a burst may lie at so many places that it takes long.
+    """
     others, base = _others(nodes), np.array(nodes.base, np.intp)
-    totals = nodes.tally.by_period[base].sum(axis=0)
-    rest = replace(nodes.tally, by_period=nodes.tally.by_period[others])
-    return [(base, result.changes_over_time()), (others, find_changes(rest, totals))]
+    tested = [(base, result.changes_over_time())]
+    if len(nodes.tally.periods) <= MOST_PERIODS:
+        totals = nodes.tally.by_period[base].sum(axis=0)
+        rest = replace(nodes.tally, by_period=nodes.tally.by_period[others])
+        tested.append((others, find_changes(rest, totals)))
+    return tested
 
 
 def _deviates(result: TextClustering, nodes: NodeTally, name: str) -> NDArray[np.bool_]:
@@ -108,11 +113,28 @@ def _deviates(result: TextClustering, nodes: NodeTally, name: str) -> NDArray[np
     marks = np.zeros(counts.shape, bool)
     marks[nodes.base] = (by_segment(result.tally, name)["p"] < LEVEL).reshape(len(nodes.base), -1)
     others, totals = _others(nodes), counts[nodes.base].sum(axis=0)
-    part = counts[others]
-    sizes = part.sum(axis=1, keepdims=True)
-    p = adjusted(compare_shares(part, totals, sizes - part, totals.sum() - totals).ravel())
-    marks[others] = (p < LEVEL).reshape(part.shape)
+    p = adjusted(binomial_p(counts[others], totals).ravel())
+    marks[others] = (p < LEVEL).reshape(len(others), -1)
     return marks
+
+
+def binomial_p(counts: NDArray[np.int64], totals: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return two-sided p-values of the counts of groups, which are some of all texts with each value.
+
+    The texts of a group count as independent draws. They scatter less, because none is drawn twice, so the test errs
+    on the safe side of Fisher's, which takes 16 seconds for the nodes of 100,000 texts and a segment of 50 values.
+
+    Examples
+    --------
+    >>> binomial_p(np.array([[3, 7], [30, 70]]), np.array([500, 500])).round(4).tolist()
+    [[0.2266, 0.2266], [0.0001, 0.0001]]
+    """
+    sizes, share = counts.sum(axis=1, keepdims=True), totals / max(totals.sum(), 1)
+    below = np.where(counts > 0, special.bdtr(np.maximum(counts - 1, 0), sizes, share), 0)
+    lower = (below + special.bdtr(counts, sizes, share)) / 2
+    upper = (special.bdtrc(counts - 1, sizes, share) + special.bdtrc(counts, sizes, share)) / 2
+    p: NDArray[np.float64] = np.minimum(2 * np.minimum(lower, upper), 1)
+    return p
 
 
 def _others(nodes: NodeTally) -> NDArray[np.intp]:

@@ -33,32 +33,37 @@ export class Trends {
     });
   }
 
+  // Null if it was not tested.
   kind(node) {
     return this.time.kind[node];
+  }
+
+  #changes(node) {
+    return this.has(node) && this.kind(node) in ARROWS;
   }
 
   words(node) {
     const shares = this.shares(node);
     const at = (period) => `${percent(shares[period].share)} in ${this.time.names[period]}`;
     const what = {
-      growing: "growing",
-      shrinking: "shrinking",
-      burst: `a burst in ${this.time.span[node]}`,
-      steady: "no more change than by chance",
+      growing: "; growing",
+      shrinking: "; shrinking",
+      burst: `; a burst in ${this.time.span[node]}`,
+      steady: "; no more change than by chance",
     }[this.kind(node)];
-    return `${at(this.filled[0])}, ${at(this.filled.at(-1))}; ${what}`;
+    return `${at(this.filled[0])}, ${at(this.filled.at(-1))}${what ?? ""}`;
   }
 
   // The groups that change, the surest first.
   strongest(nodes) {
     const { p, change } = this.time;
-    return nodes.filter((node) => this.has(node) && this.kind(node) !== "steady")
+    return nodes.filter((node) => this.#changes(node))
       .sort((a, b) => p[a] - p[b] || Math.abs(change[b]) - Math.abs(change[a]));
   }
 
   // By how much the share grows; 0 if the change may be chance.
   growth(node) {
-    return this.has(node) && this.kind(node) !== "steady" ? this.time.change[node] : 0;
+    return this.#changes(node) ? this.time.change[node] : 0;
   }
 
   line(node) {
@@ -80,10 +85,10 @@ export class Trends {
     );
     line.style.setProperty("--color", this.tree.colors[node]);
     const [begin, end] = [this.filled[0], last].map((period) => percent(shares[period].share));
-    const change = kind === "steady" ? "" : ` ${ARROWS[kind]} ${kind}`;
+    const change = this.#changes(node) ? ` ${ARROWS[kind]} ${kind}` : "";
     return make(
       "span",
-      { class: `trend ${kind}`, title: words },
+      { class: `trend ${kind ?? ""}`, title: words },
       line,
       make("span", { "aria-hidden": "true" }, `${begin} → ${end}`, make("b", {}, change)),
     );
