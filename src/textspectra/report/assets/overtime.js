@@ -3,6 +3,7 @@ import { element, escaped, make, percent, shorten } from "./data.js";
 
 const STRONGEST = 5;
 const LARGEST = 3;
+const TICK = 110; // pixels for the name of a period
 
 export class OverTime {
   constructor({ meta, tree, state, trends }) {
@@ -71,6 +72,7 @@ export class OverTime {
   figure() {
     const nodes = this.nodes().filter((node) => this.trends.has(node));
     const x = this.time.names;
+    const width = element("over-time").clientWidth;
     element("over-time").setAttribute(
       "aria-label",
       nodes.map((node) => `${this.state.nameOf(node)}: ${this.trends.words(node)}`).join(". "),
@@ -98,7 +100,12 @@ export class OverTime {
       data,
       layout: {
         showlegend: false, // the buttons above the chart name the groups
-        xaxis: { type: "category", showgrid: false, range: [-0.3, x.length - 0.7] },
+        xaxis: {
+          type: "category",
+          nticks: Math.max(3, Math.floor(width / TICK)),
+          showgrid: false,
+          range: [-0.3, x.length - 0.7],
+        },
         yaxis: { tickformat: ".1~%", rangemode: "tozero", title: { text: "share of texts" } },
       },
     };

@@ -106,5 +106,5 @@ export class Segments {
 }
 
 function times(lift) {
-  return `${lift.toFixed(lift < 0.095 ? 2 : lift < 9.95 ? 1 : 0)}×`;
+  return `${lift.toFixed(lift > 0 && lift < 0.095 ? 2 : lift < 9.95 ? 1 : 0)}×`;
 }
