@@ -48,6 +48,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/text.py
 	$(BIN)/python benchmarks/embedding.py
 	$(BIN)/python benchmarks/report.py
+	$(BIN)/python benchmarks/commands.py
 
 # How well k is found, against rivals; half an hour on two cores, and goes on where it stopped.
 bench-k: $(VENV)/.bench

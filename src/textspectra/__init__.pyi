@@ -21,9 +21,11 @@ from .io import TableFormat, TextTable, read_table
 from .metrics.cohesion import ClusterCohesion, CohesionReport, cohesion_ratio, cohesion_report
 from .metrics.evaluation import evaluate
 from .report import write_report
+from .texts.comparison import Comparison
 from .texts.corpus import Corpus, Totals
 from .texts.embedded import EmbeddedTexts, EmbeddingSource
 from .texts.hierarchy import Hierarchy
+from .texts.history import GroupChange, Update
 from .texts.pipeline import cluster_texts
 from .texts.result import TextClustering
 from .topics.describe import Topic
@@ -37,11 +39,13 @@ __all__ = [
     "CacheSize",
     "ClusterCohesion",
     "CohesionReport",
+    "Comparison",
     "Corpus",
     "EmbeddedTexts",
     "EmbeddingCache",
     "EmbeddingSource",
     "Encoder",
+    "GroupChange",
     "Hierarchy",
     "KEstimate",
     "MergeTree",
@@ -57,6 +61,7 @@ __all__ = [
     "TextTable",
     "Topic",
     "Totals",
+    "Update",
     "UserError",
     "as_backend",
     "cluster_texts",

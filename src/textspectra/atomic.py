@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO
 
 from .errors import UserError
 
@@ -71,6 +73,52 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
         move_folder(temporary, folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def only_one(path: Path) -> Iterator[None]:
+    """Let only one process at a time change `path`; a second one gets a UserError.
+
+    The lock is a file beside it, which the system releases when the process ends, however it ends.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, only_one(Path(folder, "a.model")):
+    ...     with only_one(Path(folder, "a.model")):
+    ...         pass
+    Traceback (most recent call last):
+        ...
+    textspectra.errors.UserError: '...a.model' is being changed by another process; try again when that has ended.
+    """
+    target = path.resolve()
+    if not target.parent.is_dir():
+        raise UserError(f"There is no folder {path.parent}.")
+    lock = target.with_name(f"{TEMPORARY}{target.name}.lock")
+    with _user_errors(path), lock.open("a") as file:
+        try:
+            _lock(file)
+        except OSError:
+            raise UserError(f"'{path}' is being changed by another process; try again when that has ended.") from None
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                lock.unlink()
+
+
+def _lock(file: IO[str]) -> None:
+    """Lock an open file, or raise an OSError if another process has."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.path.samestat(os.fstat(file.fileno()), Path(file.name).stat()):
+            raise OSError  # the process that held it has just removed it
 
 
 def move_folder(source: Path, folder: Path) -> None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any, TypeVar
 
+import scipy.linalg  # noqa: F401 (its BLAS must be there when `_blas` looks for the libraries)
 from joblib import Parallel, delayed
-from joblib.parallel import get_active_backend
-from threadpoolctl import threadpool_limits
+from joblib.parallel import ThreadingBackend, get_active_backend
+from threadpoolctl import ThreadpoolController
 
 Result = TypeVar("Result")
 
@@ -30,21 +35,50 @@ def run_tasks(
     >>> run_tasks(pow, [(2, 3), (3, 2)], n_jobs=2)
     [8, 9]
     """
-    hint = {"require": "sharedmem"} if shared_memory else {"prefer": "threads"}
-    # One BLAS thread per task, for any n_jobs: oversubscribed BLAS threads can cost a factor of 50,
-    # and a varying number of threads would make results depend on the machine.
-    with threadpool_limits(1, user_api="blas"):
-        return list(Parallel(n_jobs=_all_cores(n_jobs), **hint)(delayed(function)(*task) for task in tasks))
+    if shared_memory or isinstance(get_active_backend(prefer="threads")[0], ThreadingBackend):
+        return list(stream_tasks(function, tasks, n_jobs=n_jobs))
+    with one_blas_thread():
+        return list(Parallel(n_jobs=n_jobs)(delayed(function)(*task) for task in tasks))
 
 
 def stream_tasks(
     function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None
 ) -> Iterator[Result]:
     """Yield the results of :func:`run_tasks` in threads, so that few of them are in memory at a time."""
-    with threadpool_limits(1, user_api="blas"):
-        run = Parallel(n_jobs=_all_cores(n_jobs), require="sharedmem", return_as="generator")
-        yield from run(delayed(function)(*task) for task in tasks)
+    # joblib would do the same, but it looks for results every 10 ms, which is longer than most tasks take.
+    n_threads = _n_threads(n_jobs)
+    with one_blas_thread():
+        if n_threads == 1:
+            yield from (function(*task) for task in tasks)
+            return
+        with ThreadPoolExecutor(n_threads) as pool:
+            started: deque[Future[Result]] = deque()
+            for task in tasks:
+                started.append(pool.submit(function, *task))
+                if len(started) > 2 * n_threads:
+                    yield started.popleft().result()
+            while started:
+                yield started.popleft().result()
 
 
-def _all_cores(n_jobs: int | None) -> int | None:
-    return -1 if n_jobs is None and get_active_backend()[1] is None else n_jobs
+def _n_threads(n_jobs: int | None) -> int:
+    if n_jobs is None:
+        n_jobs = get_active_backend()[1]
+    n_threads: int = get_active_backend(require="sharedmem")[0].effective_n_jobs(-1 if n_jobs is None else n_jobs)
+    return n_threads
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Let BLAS work in the thread that calls it.
+
+    Threads of BLAS beside ours, or on small matrices, can cost a factor of 50, and their number would make results
+    depend on the machine.
+    """
+    limited: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
+    return limited
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    """Find the BLAS libraries of NumPy and SciPy, once: the search takes longer than most passes over a block."""
+    return ThreadpoolController()

@@ -50,8 +50,12 @@ def test_k_does_not_depend_on_the_back_end_of_joblib(client, blobs, backend):
 
 
 def test_files_on_workers_are_grouped_as_they_are_here(client, texts, tmp_path):
-    here = group_files(texts, tmp_path / "here")
-    there = group_files(texts, tmp_path / "there", scheduler=client.scheduler.address)
+    columns = {"time": "received", "by": ["channel"], "show": ["id"], "every": "week"}
+    here = group_files(texts, tmp_path / "here", **columns)
+    there = group_files(texts, tmp_path / "there", scheduler=client.scheduler.address, **columns)
+    assert (here.result.tally.by_period == there.result.tally.by_period).all()
+    assert here.result.by("channel").equals(there.result.by("channel"))
+    assert here.result.details.shown == there.result.details.shown
     assert read_all(there.folder).drop(["similarity"]).equals(read_all(here.folder).drop(["similarity"]))
     ours, theirs = (read_all(one.folder)["similarity"].fill_null(0).to_numpy() for one in (there, here))
     assert ours == pytest.approx(theirs, abs=2e-4)

@@ -3,7 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textspectra.clustering.leaves import gather_leaves, split_leaves
+from textspectra.clustering.leaves import gather_leaves, groups_of_means, split_leaves
+from textspectra.clustering.lloyd import LinearRule, labels_by
 
 
 def unit(X):
@@ -30,6 +31,19 @@ def test_leaves_are_means_of_their_rows_and_splitting_keeps_groups_apart(seed, n
     split = split_leaves(leaves, X, weights, groups)
     check(split, X, weights)
     assert len(set(zip(split.of_row.tolist(), groups.tolist(), strict=True))) == len(split.mass)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 60), st.integers(1, 8), st.booleans())
+def test_each_leaf_lies_in_one_group_of_a_rule(seed, n, n_groups, exact):
+    rng = np.random.default_rng(seed)
+    X, weights = rng.standard_normal((n, 3)), np.append(rng.integers(3, size=n - 1), 1).astype(float)
+    directions, offsets = rng.standard_normal((n_groups, 3)), rng.standard_normal(n_groups) / 2
+    rule = LinearRule(directions.astype(np.float32), offsets.astype(np.float32))
+    groups = labels_by(X, rule)
+    leaves = gather_leaves(X, weights, rng, exact_rows=n if exact else 0, n_leaves=5, rule=rule)
+    check(leaves, X, weights)
+    reached = np.isin(groups, groups[weights > 0])
+    assert (groups_of_means(leaves.means, rule)[leaves.of_row] == groups)[reached].all()
 
 
 @pytest.mark.parametrize("exact_rows", [100, 10])

@@ -6,7 +6,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from textspectra.clustering import refine
 from textspectra.clustering.lloyd import labels_by
-from textspectra.clustering.refine import n_nearest, refined_rule, separate_groups, smoothed_rows
+from textspectra.clustering.refine import highest_columns, n_nearest, refined_rule, separate_groups, smoothed_rows
 
 
 def unit(X):
@@ -23,6 +23,12 @@ def test_smoothed_rows_are_the_plain_definition(seed, n, size, block):
     nearest = np.argsort(-(units @ units.T), axis=1)[:, :size]
     sums = np.array([weights[own] @ units[own] for own in nearest])
     assert found == pytest.approx(unit(sums), abs=1e-3)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 700), st.integers(1, 10))
+def test_highest_columns_are_those_of_a_full_sort(seed, n, size):
+    values, size = np.random.default_rng(seed).standard_normal((3, n)).astype(np.float32), min(size, n)
+    assert np.array_equal(np.sort(highest_columns(values, size)), np.sort(np.argsort(values)[:, n - size :]))
 
 
 def test_neighbours_that_cancel_out_leave_the_row_as_it_is():

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import cut_tree, linkage
 from sklearn.metrics import adjusted_rand_score
 
+from textspectra.clustering import tree as tree_module
 from textspectra.clustering.tree import nested_tree, ward_tree, weighted_means
 
 
@@ -12,12 +13,14 @@ def random_points(seed, n, d=3):
     return np.random.default_rng(seed).standard_normal((n, d)).astype(np.float32)
 
 
-@given(st.integers(0, 10**6), st.integers(2, 40))
-def test_the_tree_and_its_cuts_are_scipys(seed, n):
+@given(st.integers(0, 10**6), st.integers(2, 40), st.sampled_from([0, 2048]), st.sampled_from([1.0, 4.0]))
+def test_the_tree_and_its_cuts_are_scipys(seed, n, scipy_points, weight):
     points = random_points(seed, n)
     expected = linkage(points.astype(float), "ward")
-    tree = ward_tree(points, np.ones(n))
-    assert tree.linkage == pytest.approx(expected, abs=1e-4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tree_module, "SCIPY_POINTS", scipy_points)
+        tree = ward_tree(points, np.full(n, weight))
+    assert tree.linkage == pytest.approx(expected * [1, 1, np.sqrt(weight), weight], abs=1e-4)
     for k in {1, 2, n // 2 + 1, n}:
         assert adjusted_rand_score(tree.cut(k), cut_tree(expected, k).ravel()) == 1
 

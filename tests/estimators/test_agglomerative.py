@@ -5,6 +5,7 @@ from sklearn.cluster import AgglomerativeClustering
 from sklearn.metrics import adjusted_rand_score
 
 import textspectra as ts
+from textspectra.clustering import refine
 from textspectra.estimators import agglomerative
 
 
@@ -29,6 +30,29 @@ def test_micro_clusters_give_nearly_the_exact_tree(planted, monkeypatch):
     assert fitted.merge_tree_.n_leaves <= 400
     assert adjusted_rand_score(truth, fitted.labels_) > 0.95
     assert len(set(fitted.cut(100))) == 100
+
+
+@pytest.mark.parametrize("exact_rows", [10_000, 500])
+def test_labels_cuts_and_predictions_agree(planted, monkeypatch, exact_rows):
+    X, _ = planted(6, 1500, noise=1.2)
+    monkeypatch.setattr(agglomerative, "EXACT_ROWS", exact_rows)
+    monkeypatch.setattr(agglomerative, "MICRO_CLUSTERS", 100)
+    fitted = ts.AutoAgglomerative(6).fit(X)
+    assert (fitted.labels_ == ts.AutoKMeans(6).fit(X).labels_).all()
+    assert (fitted.labels_ == fitted.cut(6)).all()
+    assert (fitted.labels_ == fitted.predict(X)).all()
+    for k, pairs in ((3, 6), (12, 12)):
+        # A coarser cut merges the clusters, and a finer one splits them.
+        assert len(set(zip(fitted.cut(k).tolist(), fitted.labels_.tolist(), strict=True))) == pairs
+
+
+def test_more_clusters_than_can_be_refined_are_a_cut_of_wards_tree(planted, monkeypatch):
+    X, _ = planted(6, 600, noise=0.7)
+    monkeypatch.setattr(refine, "REFINED_ROWS", 320)
+    fitted, finer = ts.AutoAgglomerative(25).fit(X), ts.AutoAgglomerative(30).fit(X)
+    assert (fitted.merge_tree_.linkage == finer.merge_tree_.linkage).all()
+    assert (fitted.labels_ == fitted.cut(25)).all()
+    assert (fitted.labels_ == finer.cut(25)).all()
 
 
 def test_rows_without_weight_get_the_nearest_leaf(planted):

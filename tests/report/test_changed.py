@@ -1,9 +1,9 @@
 """What changed since last time, as the page has it."""
 
 from report_data import contents
-from some_change import SomeChange
 
 import textspectra as ts
+from textspectra.texts.history import GroupChange
 
 
 def test_changes_point_to_their_groups():
@@ -11,10 +11,10 @@ def test_changes_point_to_their_groups():
     result = ts.cluster_texts(["a b", "c\n d", "e f", "a b c"], embeddings=X, n_clusters=3)
     first, second, third = result.topics
     changes = [
-        SomeChange(third.label, third.name, "steady", 10, 10, 0.1, 0.11, 0.8),
-        SomeChange(second.label, second.name, "new", 0, 1, 0.0, 0.25, 0.001),
-        SomeChange(99, "old", "gone", 4, 0, 0.02, 0.0, 0.01),
-        SomeChange(first.label, first.name, "growing", 1, 2, 0.1, 0.5, 0.01),
+        GroupChange(third.label, third.name, "steady", 10, 10, 0.1, 0.11, 0.8),
+        GroupChange(second.label, second.name, "new", 0, 1, 0.0, 0.25, 0.001),
+        GroupChange(99, "old", "gone", 4, 0, 0.02, 0.0, 0.01),
+        GroupChange(first.label, first.name, "growing", 1, 2, 0.1, 0.5, 0.01),
     ]
     meta = contents(result, changes=changes)[0]
     found = meta["changes"]

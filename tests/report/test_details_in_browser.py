@@ -10,10 +10,11 @@ import pytest
 from browser import needs_browser
 from in_browser import PAYLOAD, card_texts, download, map_point, move_to, painted
 from report_data import quick_map
-from some_change import SomeChange
 
 import textspectra as ts
 from textspectra.report import apply_state, read_state
+from textspectra.texts.history import GroupChange
+from textspectra.texts.trends import find_changes
 
 pytestmark = needs_browser
 
@@ -68,7 +69,7 @@ def passing(columns, channel, months):
 
 def test_cards_have_trend_lines_with_words(open_page, report, result):
     page = open_page(report)
-    frame, kinds = result.over_time(), result.changes_over_time().kind
+    frame, kinds = result.over_time(), find_changes(result.tally).kind
     assert page.locator(".card .spark").count() == 6
     for topic, kind in zip(result.topics, kinds, strict=True):
         node = page.evaluate("textspectra.tree.base.nodes")[topic.label]
@@ -90,7 +91,7 @@ def test_cards_have_trend_lines_with_words(open_page, report, result):
 
 def test_the_panel_shows_what_changes_then_what_is_chosen(open_page, report, result):
     page = open_page(report)
-    growing = result.topics[result.changes_over_time().kind.index("growing")]
+    growing = result.topics[find_changes(result.tally).kind.index("growing")]
     chips = page.locator("#time-groups button")
     page.locator("#over-time").scroll_into_view_if_needed()
     page.wait_for_selector("#over-time .main-svg")
@@ -239,11 +240,11 @@ def test_without_rows_there_are_lines_and_no_filters(open_page, result, tmp_path
 def test_the_page_begins_with_what_changed(open_page, result, tmp_path):
     one, two, three, *others = result.topics
     changes = [
-        SomeChange(one.label, one.name, "new", 0, one.size, 0, one.size / 600, 0),
-        SomeChange(two.label, two.name, "growing", 20, two.size, 0.031, 0.17, 0),
-        SomeChange(three.label, three.name, "shrinking", 400, three.size, 0.4, 0.17, 0),
-        SomeChange(77, PAYLOAD, "gone", 9, 0, 0.02, 0, 0),
-        *(SomeChange(topic.label, topic.name, "steady", 100, 100, 0.1, 0.1, 1) for topic in others),
+        GroupChange(one.label, one.name, "new", 0, one.size, 0, one.size / 600, 0),
+        GroupChange(two.label, two.name, "growing", 20, two.size, 0.031, 0.17, 0),
+        GroupChange(three.label, three.name, "shrinking", 400, three.size, 0.4, 0.17, 0),
+        GroupChange(77, PAYLOAD, "gone", 9, 0, 0.02, 0, 0),
+        *(GroupChange(topic.label, topic.name, "steady", 100, 100, 0.1, 0.1, 1) for topic in others),
     ]
     with quick_map():
         ts.write_report(result, tmp_path / "report.html", changes=changes)
@@ -276,7 +277,7 @@ def test_hostile_columns_are_just_columns(open_page, planted, tmp_path):
         by={PAYLOAD: values, "__proto__": values}, show={f"{PAYLOAD} id": values, "constructor": values},
     )  # fmt: skip
     result = result.rename({0: PAYLOAD, 1: "<b>bold</b>"})
-    changes = [SomeChange(0, PAYLOAD, "new", 0, 20, 0, 0.5, 0), SomeChange(9, PAYLOAD, "gone", 5, 0, 0.5, 0, 0)]
+    changes = [GroupChange(0, PAYLOAD, "new", 0, 20, 0, 0.5, 0), GroupChange(9, PAYLOAD, "gone", 5, 0, 0.5, 0, 0)]
     path = tmp_path / "hostile.html"
     with quick_map():
         ts.write_report(result, path, changes=changes)

@@ -11,7 +11,7 @@ import textspectra as ts
 from textspectra.metrics.shares import compare_shares
 from textspectra.report.tallies import binomial_p
 from textspectra.texts.tally import tally_rows
-from textspectra.texts.trends import LEVEL
+from textspectra.texts.trends import LEVEL, find_changes
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_counts_of_every_cut_are_those_of_its_rows(counted, page, k):
 
 def test_the_groups_of_the_result_have_its_tests(counted, page):
     meta, _, blocks = page
-    found, nodes, time = counted.changes_over_time(), meta["base"]["nodes"], meta["tally"]["time"]
+    found, nodes, time = find_changes(counted.tally), meta["base"]["nodes"], meta["tally"]["time"]
     assert [time["kind"][node] for node in nodes] == found.kind
     assert "growing" in found.kind
     assert time["kind"][-1] == "steady"  # all texts together

@@ -237,3 +237,57 @@ def test_distinct_texts_are_counted_until_there_are_enough(tmp_path):
     files = [str(tmp_path / f"{name}.txt") for name in "abcd"]
     counts = [count_distinct(files, "text", None, enough=enough) for enough in (1, 2, 3, 9)]
     assert counts == [2, 3, 4, 4]
+
+
+DATED = {"embeddings": "v", "text_column": "text", "n_clusters": 2, "time": "sent", "by": ["channel"], "show": ["id"]}
+
+
+def write_dated(folder, name, sent, channel):
+    rows = np.arange(len(sent))
+    texts = [f"{name if row else 'shared'} {'ab'[row % 2]}{row}" for row in rows]
+    columns = {"id": [f"{name}-{row}" for row in rows], "text": texts, "v": np.eye(2)[rows % 2].tolist()}
+    pq.write_table(pa.table({**columns, "sent": sent, "channel": channel}), folder / f"{name}.parquet")
+
+
+def test_groups_of_many_files_are_counted_as_those_of_one(tmp_path, monkeypatch):
+    monkeypatch.setattr("textspectra.texts.files.run.RESULT_TEXTS", 10)
+    monkeypatch.setattr("textspectra.texts.files.run.RESULT_LEAST", 3)
+    # Only the last file shows that the day comes first.
+    write_dated(tmp_path, "a", [f"{day}/3/2025" for day in range(1, 13)], ["web"] * 12)
+    write_dated(tmp_path, "b", [f"{day}/4/2025" for day in range(1, 12)] + ["soon"], ["web", "mail"] * 6)
+    write_dated(tmp_path, "c", [f"{day}/4/2025" for day in range(13, 24)] + [None], [None, "mail"] * 6)
+    files = matching_files(f"{tmp_path}/*.parquet")
+    found = cluster_files(files, tmp_path / "out", **DATED)
+    joined = pa.concat_tables([pq.read_table(name) for name in files])
+    one = ts.cluster_texts(
+        joined, text_column="text", embeddings=np.stack(joined["v"].to_numpy()), n_clusters=2,
+        time="sent", by="channel", show="id",
+    )  # fmt: skip
+    assert len(found.result.corpus.rows) < found.result.totals.distinct
+    assert found.result.tally.every == one.tally.every
+    assert (found.result.tally.periods == one.tally.periods).all()
+    assert found.result.tally.by_period.tolist() == one.tally.by_period.tolist()
+    (values, counts), (expected_values, expected) = (each.tally.segments["channel"] for each in (found.result, one))
+    assert values == expected_values
+    assert counts.tolist() == expected.tolist()
+    assert found.result.notes == (
+        "1 row has no date that can be read, in 'sent'; the first is 'soon' in row 12 of 'b.parquet'.",
+        "1 row has nothing in 'sent'.",
+    )
+    id_of = dict(zip(joined["text"].to_pylist()[::-1], joined["id"].to_pylist()[::-1], strict=True))
+    assert found.result.details.shown["id"] == [id_of[text] for text in found.result.corpus.rows]
+
+
+def test_a_file_without_the_column_or_without_dates_is_named_before_any_work(tmp_path):
+    write_dated(tmp_path, "a", ["2025-01-01"] * 4, ["web"] * 4)
+    write_dated(tmp_path, "b", ["never"] * 4, ["web"] * 4)
+    files = matching_files(f"{tmp_path}/*.parquet")
+    with pytest.raises(
+        ts.UserError, match=r"b\.parquet': the column 'sent' holds no dates; its first value is 'never'"
+    ):
+        cluster_files(files, tmp_path / "out", **DATED)
+    with pytest.raises(ts.UserError, match=r"a\.parquet': there is no column 'chanel'; did you mean 'channel'\?"):
+        cluster_files(files, tmp_path / "out", **{**DATED, "by": ["chanel"]})
+    write_dated(tmp_path, "a", pa.nulls(4, pa.string()), ["web"] * 4)
+    with pytest.raises(ts.UserError, match=r"^the column 'sent' holds no dates; all of its values are missing\.$"):
+        cluster_files(files[:1], tmp_path / "out", **DATED)

@@ -15,6 +15,7 @@ from textspectra.texts.details import MISSING, OTHER, Segment
 from textspectra.texts.periods import choose_period, period_starts, periods_between
 from textspectra.texts.tally import tally_rows
 from textspectra.texts.trend_words import changes_in_words, segments_in_words
+from textspectra.texts.trends import find_changes
 
 K, N = 12, 2400
 
@@ -78,11 +79,15 @@ def test_shuffled_dates_and_segments_are_rarely_a_finding(result):
             segments={"channel": segment._replace(codes=segment.codes[order])},
         )
         other = replace(result, tally=tally_rows(shuffled, result.labels, K, None))
-        changes += set(other.changes_over_time().kind) != {"steady"}
+        changes += set(find_changes(other.tally).kind) != {"steady"}
         differences += (other.by("channel")["represented"] != "as expected").any()
     # At a rate of 5 %, more than 10 of 100 have a probability of 1 %.
     assert changes <= 10
     assert differences <= 10
+
+
+def test_the_recipe_names_the_columns(result):
+    assert result.recipe["command"].endswith("random_state=0, time='received', by=('channel',), show=('id',))")
 
 
 def test_over_time_counts_the_rows(result, tickets):

@@ -34,15 +34,29 @@ def command(state: str, model: str, embeddings: str | None, overwrite: bool, qui
     number. The new groups also go into the table NAME.clusters.* next to the folder NAME.model, if it has the texts
     of the model in the same order. If its groups are not those of the model, it needs --overwrite.
     """
-    from ..atomic import replacing_file
-    from ..io import write_labelled
-    from ..report.state import apply_state, count_changes, read_state
-    from ..texts.clustered import groups_of
+    from ..atomic import only_one
+    from ..report.state import count_changes, read_state
 
     settled = read_state(Path(state))
-    before = load_model(model, embeddings)
+    with only_one(Path(model)):
+        before, after, told = _applied(settled, Path(model), embeddings, overwrite=overwrite)
+    if not quiet:
+        click.echo(f"{model}: {changes_in_words(count_changes(before, after))}")
+        click.echo(told)
+
+
+def _applied(
+    settled: dict[str, Any], model: Path, embeddings: str | None, *, overwrite: bool
+) -> tuple[TextClustering, TextClustering, str]:
+    """Change the model and its table; return the model before and after, and what became of the table."""
+    from ..atomic import replacing_file
+    from ..io import write_labelled
+    from ..report.state import apply_state
+    from ..texts.clustered import groups_of
+
+    before = load_model(str(model), embeddings)
     after = apply_state(before, settled)
-    found = find_table(Path(model), before)
+    found = find_table(model, before)
     if found is None:
         told = f"no table of its texts is beside it; get one with: textspectra predict {model} FILE"
         after.save(model, overwrite=True)
@@ -55,9 +69,7 @@ def command(state: str, model: str, embeddings: str | None, overwrite: bool, qui
             groups = groups_of(after).count(after.labels)
             write_labelled(found.bare, _columns(after), waiting, chosen=found.form, groups=groups, overwrite=True)
             after.save(model, overwrite=True)
-    if not quiet:
-        click.echo(f"{model}: {changes_in_words(count_changes(before, after))}")
-        click.echo(told)
+    return before, after, told
 
 
 class FoundTable(NamedTuple):

@@ -188,7 +188,7 @@ def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, A
     embeddings = options.embeddings
     if embeddings and Path(embeddings).suffix in (".npy", ".parquet"):
         raise click.UsageError(f"--embeddings must be a column of each file, but {embeddings!r} looks like a file.")
-    files, place = _files(sources)
+    files, place = find_files(sources)
     outputs = _outputs(place.parent, place.name, ".clusters", options)
     with ExitStack() as together:
         done = cluster_files(
@@ -202,7 +202,7 @@ def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, A
     return Done(done.result, done.text_column, outputs, done.reused)
 
 
-def _files(sources: Sequence[str]) -> tuple[list[str], Path]:
+def find_files(sources: Sequence[str]) -> tuple[list[str], Path]:
     """Return the files that the sources name, each once, and the path from which the outputs get their names."""
     from ..io import is_pattern, matching_files
 

@@ -19,6 +19,8 @@ COMMANDS = {
     "embed": "Turn texts into embeddings (.npy or .parquet).",
     "score": "Score a clustering that you have, by its labels.",
     "predict": "Put new texts into the groups of a saved model.",
+    "compare": "Tell what is new in a file, against a saved model.",
+    "update": "Take a new file into a saved model, and tell what is new.",
     "report": "Make the page to explore a saved model in a browser.",
     "apply": "Give a model the number of groups and the names that you set in its report.",
     "study": "Compare clusterings on labelled sets, as the paper does.",

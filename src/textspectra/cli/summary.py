@@ -123,7 +123,7 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
     for note in _notes(summary):
         console.print(note, style="yellow", markup=False)
     console.print()
-    console.print(_table(summary["clusters"][:SHOWN_GROUPS]))
+    console.print(group_table(summary["clusters"][:SHOWN_GROUPS]))
     hidden = len(summary["clusters"]) - SHOWN_GROUPS
     if hidden > 0:
         console.print(f"and {count_of(hidden, 'smaller group')}: the outputs have all of them")
@@ -184,7 +184,8 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     return notes
 
 
-def _table(clusters: list[dict[str, Any]]) -> Any:
+def group_table(clusters: Sequence[Mapping[str, Any]]) -> Any:
+    """Return a table of groups for the terminal."""
     from rich.table import Table
     from rich.text import Text
 
@@ -200,7 +201,7 @@ def _table(clusters: list[dict[str, Any]]) -> Any:
     for cluster in clusters:
         value = cluster["cohesion"]
         cohesion = "" if value is None else f"[yellow]{value:.2f}[/yellow]" if value < LOOSE else f"{value:.2f}"
-        typical = "\n".join(f"· {_one_line(text)}" for text in cluster["representatives"][:2])
+        typical = "\n".join(f"· {one_line(text)}" for text in cluster["representatives"][:2])
         table.add_row(
             str(cluster["cluster"]), f"{cluster['size']:,}", f"{cluster['share']:.1%}", cohesion,
             Text.assemble((cluster["name"], "bold"), "\n", (", ".join(cluster["keywords"][:5]), "dim")), Text(typical),
@@ -208,7 +209,8 @@ def _table(clusters: list[dict[str, Any]]) -> Any:
     return table
 
 
-def _one_line(text: str, width: int = 90) -> str:
+def one_line(text: str, width: int = 90) -> str:
+    """Return a text on one line, without control characters, and cut if it is long."""
     flat = "".join(character if character.isprintable() else " " for character in text)
     flat = " ".join(flat.split())
     return flat if len(flat) <= width else flat[: width - 1] + "…"

@@ -13,7 +13,14 @@ from .lloyd import MAX_PASSES, train_centers
 from .tree import ward_tree, weighted_means
 
 SEED_ROWS = 2000
-"""The Ward tree of this many rows, cut at k, gives the first centres."""
+"""The Ward tree of up to this many rows, cut at k, gives the first centres."""
+
+FEWER_SEEDS = 1000
+"""From MANY_ROWS on, training makes up for a rougher start: so many are enough, or SEEDS_PER_CENTER for each centre."""
+
+SEEDS_PER_CENTER = 16
+
+MANY_ROWS = 2**13
 
 TRAINING_ROWS = 2**14
 """Centres are trained on this many rows, or on ROWS_PER_CENTER for each centre if that is more."""
@@ -68,7 +75,8 @@ def seeded_centers(
     if k > SEED_ROWS // 2:
         centers = units[_draw(len(units), k, rng)]
     else:
-        seeds = _draw(len(units), SEED_ROWS, rng)
+        enough = SEED_ROWS if len(units) < MANY_ROWS else max(FEWER_SEEDS, SEEDS_PER_CENTER * k)
+        seeds = _draw(len(units), min(enough, SEED_ROWS), rng)
         k = min(k, len(seeds))
         centers = weighted_means(units[seeds], weights[seeds], ward_tree(units[seeds], weights[seeds]).cut(k), k)
     return train_centers(units, weights, centers, max_passes=max_passes, n_jobs=n_jobs)

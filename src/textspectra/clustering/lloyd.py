@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..arrays.engine import Folded
 from ..arrays.rows import fold_rows, map_unit_rows, sum_by_code
 
-TOLERANCE = 1e-5
+TOLERANCE = 1e-4
 """Training stops when a pass lowers the inertia by less than this share."""
 
 MAX_PASSES = 100

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..parallel import run_tasks
-from .lloyd import LinearRule, labels_by
+from .lloyd import labels_by
 from .refine import SEARCH_ROWS, separate_groups
 from .tree import ward_tree
 
@@ -24,8 +24,8 @@ FEWEST_ROWS = 5 * NEIGHBOURS
 SAME = 0.02
 """Smallest squared distance of unit rows that counts: nearer rows say the same, however near they are."""
 
-USUAL = 0.9
-"""Share of the model's own rows whose novelty is below 1."""
+USUAL, ODD = 0.9, 0.99
+"""Shares of the model's own rows whose novelty is below 1, and below what is called odd."""
 
 REHEARSALS, REHEARSED_ROWS = 3, 500
 """How often, and on how many rows together at least, the model's own rows are compared with each other."""
@@ -46,31 +46,81 @@ class Known(NamedTuple):
 
 
 class Novelty(NamedTuple):
-    """How new rows are, and the new groups among them.
+    """How new rows are.
 
     Attributes
     ----------
     scores : ndarray of shape (n,)
         0 is the median of the model's own rows, and nine tenths of these are below 1. NaN if the model has too few
         rows to tell.
-    groups : ndarray of int, shape (n,)
-        The new group of each row, numbered from 0; -1 for the rows that are not in one.
+    odd : float
+        The score that one in a hundred of the model's own rows exceeds; NaN if it is not known.
+    rehearsals : list
+        Rows of the model that played new ones, for :func:`find_new_groups`.
     """
 
     scores: NDArray[np.float32]
-    groups: NDArray[np.intp]
+    odd: float
+    rehearsals: list[Rehearsal]
 
 
-def find_novelty(
-    known: Known, units: NDArray[np.float32], codes: NDArray[np.intp], rng: np.random.Generator
-) -> Novelty:
-    """Compare unit rows with those of a model, in whose clusters they are by `codes`.
+class Rehearsal(NamedTuple):
+    """Rows of a model that play new ones: what stays known, these rows, their clusters, and their novelty."""
+
+    known: Known
+    units: NDArray[np.float32]
+    codes: NDArray[np.intp]
+    scores: NDArray[np.float32]
+
+    @staticmethod
+    def of(known: Known, order: NDArray[np.intp], n_played: int) -> Rehearsal:
+        """Let the first rows of an order play."""
+        played, rest = order[:n_played], order[n_played:]
+        units, others = known.units[played], known.units[rest]
+        raw = _raw_novelty(others, units, np.arange(n_played))
+        return Rehearsal(Known(others, known.codes[rest], known.k), units, known.codes[played], raw)
+
+
+def score_novelty(known: Known, units: NDArray[np.float32], rng: np.random.Generator) -> Novelty:
+    """Tell how new unit rows are for a model.
 
     A row is new if its nearest rows among the new ones are nearer than its nearest rows in the model. The same is done
     with the model itself: some of its rows play the new ones. So chance, density and the spread of the model's own
-    clusters do not look like news. Rows that are newer than usual form candidates, which compete with the clusters
-    of the model for all rows. A candidate is a new group if its mean novelty is above that of every candidate
-    among the model's own rows.
+    clusters do not look like news.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> points = np.eye(8)[np.arange(900) % 3] + 0.1 * rng.standard_normal((900, 8))
+    >>> points[860:] += np.eye(8)[5] * 3
+    >>> units = (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32)
+    >>> found = score_novelty(Known(units[:800], np.arange(800) % 3, 3), units[800:], rng)
+    >>> bool(np.median(found.scores[:60]) < 1), bool(found.scores[60:].min() > found.odd)
+    (True, True)
+    """
+    n_known, n = len(known.units), len(units)
+    if n_known < FEWEST_ROWS or not n:
+        return Novelty(np.full(n, np.nan, np.float32), float("nan"), [])
+    # As many new rows as known ones at the most, so that a rehearsal has enough of both.
+    chosen = np.sort(rng.permutation(n)[: min(n_known, REFERENCE_ROWS)])
+    raw = _raw_novelty(known.units, units, chosen)
+    n_played = max(n_known * len(chosen) // (n_known + len(chosen)), 1)
+    n_rehearsals = max(REHEARSALS, -(-REHEARSED_ROWS // n_played))
+    rehearsals = [Rehearsal.of(known, rng.permutation(n_known), n_played) for _ in range(n_rehearsals)]
+    middle, high, odd = np.quantile(np.concatenate([one.scores for one in rehearsals]), [0.5, USUAL, ODD])
+    width = max(high - middle, np.finfo(np.float32).tiny)
+    scaled = [one._replace(scores=(one.scores - middle) / width) for one in rehearsals[:REHEARSALS]]
+    return Novelty(((raw - middle) / width).astype(np.float32), float((odd - middle) / width), scaled)
+
+
+def find_new_groups(
+    known: Known, units: NDArray[np.float32], codes: NDArray[np.intp], novelty: Novelty
+) -> NDArray[np.intp]:
+    """Return the new group of each row, numbered from 0; -1 for the rows that stay in a cluster of the model.
+
+    Rows that are newer than usual form candidates, which compete with the clusters of the model for all rows. A
+    candidate is a new group if its mean novelty is above that of every candidate among the rows of the model that
+    played new ones. `codes` are the clusters of the rows in the model.
 
     Examples
     --------
@@ -79,53 +129,23 @@ def find_novelty(
     >>> points[860:] += np.eye(8)[5] * 3
     >>> units = (points / np.linalg.norm(points, axis=1, keepdims=True)).astype(np.float32)
     >>> known = Known(units[:800], np.arange(800) % 3, 3)
-    >>> found = find_novelty(known, units[800:], np.arange(800, 900) % 3, rng)
-    >>> np.bincount(found.groups + 1), bool((found.groups[60:] == 0).all())
+    >>> novelty = score_novelty(known, units[800:], rng)
+    >>> found = find_new_groups(known, units[800:], np.arange(800, 900) % 3, novelty)
+    >>> np.bincount(found + 1), bool((found[60:] == 0).all())
     (array([60, 40]), True)
     """
-    n_known, n = len(known.units), len(units)
-    if n_known < FEWEST_ROWS or not n:
-        return Novelty(np.full(n, np.nan, np.float32), np.full(n, -1))
-    # As many new rows as known ones at the most, so that a rehearsal has enough of both.
-    chosen = np.sort(rng.permutation(n)[: min(n_known, REFERENCE_ROWS)])
-    raw = _raw_novelty(known.units, units, chosen)
-    n_played = max(n_known * len(chosen) // (n_known + len(chosen)), 1)
-    n_rehearsals = max(REHEARSALS, -(-REHEARSED_ROWS // n_played))
-    rehearsals = [_Rehearsal.of(known, rng.permutation(n_known), n_played) for _ in range(n_rehearsals)]
-    usual = np.concatenate([rehearsal.raw for rehearsal in rehearsals])
-    middle, high = np.quantile(usual, [0.5, USUAL])
-    unit_of = max(high - middle, np.finfo(np.float32).tiny)
-    scores = ((raw - middle) / unit_of).astype(np.float32)
-    groups = np.full(n, -1)
-    if len(chosen) > NEIGHBOURS:
-        size = max(n / known.k, SMALLEST_GROUP)
-        threshold = 1.0
-        for played in rehearsals[:REHEARSALS]:
-            own = (played.raw - middle) / unit_of
-            candidates = _candidates(played.known, played.units, played.codes, own, size * len(own) / n)
-            threshold = max([threshold, *_means(own, candidates).values()])
-        candidates = _candidates(known, units, codes, scores, size)
-        means = _means(scores, candidates)
-        new = [code for code, mean in means.items() if mean > threshold]
-        for number, code in enumerate(new):
-            groups[candidates == code] = number
-    return Novelty(scores, groups)
-
-
-class _Rehearsal(NamedTuple):
-    """Rows of the model that play the new ones, with their clusters and raw novelty, and the rows that stay known."""
-
-    known: Known
-    units: NDArray[np.float32]
-    codes: NDArray[np.intp]
-    raw: NDArray[np.float32]
-
-    @staticmethod
-    def of(known: Known, order: NDArray[np.intp], n_played: int) -> _Rehearsal:
-        played, rest = order[:n_played], order[n_played:]
-        units, others = known.units[played], known.units[rest]
-        raw = _raw_novelty(others, units, np.arange(n_played))
-        return _Rehearsal(Known(others, known.codes[rest], known.k), units, known.codes[played], raw)
+    groups = np.full(len(units), -1)
+    if len(units) <= NEIGHBOURS or not novelty.rehearsals:
+        return groups
+    threshold = 1.0
+    for played in novelty.rehearsals:
+        candidates = _candidates(played.known, played.units, played.codes, played.scores)
+        threshold = max([threshold, *_means(played.scores, candidates).values()])
+    candidates = _candidates(known, units, codes, novelty.scores)
+    new = [code for code, mean in _means(novelty.scores, candidates).items() if mean > threshold]
+    for number, code in enumerate(new):
+        groups[candidates == code] = number
+    return groups
 
 
 def _raw_novelty(
@@ -167,22 +187,21 @@ def _nearest(
 
 
 def _candidates(
-    known: Known, units: NDArray[np.float32], codes: NDArray[np.intp], scores: NDArray[np.floating], size: float
+    known: Known, units: NDArray[np.float32], codes: NDArray[np.intp], scores: NDArray[np.floating]
 ) -> NDArray[np.intp]:
     """Return the candidate group of each row, numbered from 0; -1 for rows that a cluster of the model won.
 
-    `size` is the size of a candidate, on average.
+    Rows that are newer than usual are cut into candidates that have, on average, as many rows as a cluster.
     """
     candidates = np.full(len(units), -1)
     novel = np.flatnonzero(scores > 1)[:REFERENCE_ROWS]
-    k = round(len(novel) / size)
-    if len(novel) < 2 or not k:
+    k = round(len(novel) / max(len(units) / known.k, SMALLEST_GROUP))
+    if not k:
         return candidates
     proposed = codes.copy()
     proposed[novel] = known.k + ward_tree(units[novel], np.ones(len(novel))).cut(k)
     both, groups = np.concatenate([known.units, units]), np.concatenate([known.codes, proposed])
-    rule: LinearRule = separate_groups(both, None, groups, known.k + k, n_passes=PASSES)
-    won = labels_by(units, rule)
+    won = labels_by(units, separate_groups(both, None, groups, known.k + k, n_passes=PASSES))
     return np.where(won >= known.k, won - known.k, -1)
 
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from ..arrays.engine import Folded
 from ..arrays.rows import fold_rows, sum_by_code
-from ..parallel import run_tasks
+from ..parallel import one_blas_thread, run_tasks
 from .centers import ROWS_PER_CENTER, draw_units, seeded_centers
 from .lloyd import LinearRule, directions_of, labels_by, nearest_rule
 
@@ -32,6 +32,9 @@ LEAST_VARIANCE = 1e-4
 
 SEARCH_ROWS = 512
 """Rows whose neighbours are searched at a time."""
+
+STACK = 16
+"""Columns of which only the maximum is compared at first, in the search for the highest values of a row."""
 
 
 def refined_rule(
@@ -79,13 +82,38 @@ def smoothed_rows(
         cosines = units[start : start + SEARCH_ROWS] @ units.T
         rows = np.arange(len(cosines))
         cosines[rows, start + rows] = np.inf
-        nearest = np.argpartition(cosines, n - size, axis=1)[:, n - size :].ravel()
+        nearest = highest_columns(cosines, size).ravel()
         starts = np.arange(0, len(nearest) + 1, size)
         summed: NDArray[np.float32] = csr_array((weight[nearest], nearest, starts), shape=cosines.shape) @ units
         return summed
 
     parts = run_tasks(sums_of_nearest, ((start,) for start in range(0, n, SEARCH_ROWS)), n_jobs=n_jobs)
     return directions_of(np.concatenate(parts), units)
+
+
+def highest_columns(values: NDArray[np.float32], size: int) -> NDArray[np.intp]:
+    """Return the columns of the `size` highest values of each row, in any order.
+
+    The maximum of each stack of columns is cheap, and the `size` stacks with the highest maxima hold all columns
+    looked for. So most columns need no partition.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> highest_columns(np.array([[0, 5, 3, 1], [2, 0, 1, 7]], np.float32), 1)
+    array([[1],
+           [3]])
+    """
+    n = values.shape[1]
+    if n < 2 * STACK * size:
+        return np.argpartition(values, n - size, axis=1)[:, n - size :]
+    width, rest = n // STACK, np.arange(n - n % STACK, n)
+    maxima = values[:, : n - len(rest)].reshape(len(values), STACK, width).max(axis=1)
+    stacks = np.argpartition(maxima, width - size, axis=1)[:, None, width - size :]
+    stacked = (stacks + width * np.arange(STACK)[:, None]).reshape(len(values), -1)
+    candidates = np.hstack([stacked, np.broadcast_to(rest, (len(values), len(rest)))])
+    best = highest_columns(np.take_along_axis(values, candidates, axis=1), size)
+    return np.take_along_axis(candidates, best, axis=1)
 
 
 def separate_groups(
@@ -111,7 +139,8 @@ def separate_groups(
             ((units * weight[:, None]).T @ units, sum_by_code(units, code, k, weight), np.bincount(code, weight, k))
         )
 
-    projection, origin = _discriminants(*fold_rows(moments, X, weights, codes, n_jobs=n_jobs).statistics)
+    with one_blas_thread():
+        projection, origin = _discriminants(*fold_rows(moments, X, weights, codes, n_jobs=n_jobs).statistics)
 
     def projected_sums(rows: Any, scale: Any, weight: Any, code: Any) -> Folded:
         projected = (rows * scale[:, None] - origin) @ projection

@@ -6,11 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.cluster.hierarchy import linkage
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import squareform
 
 from ..arrays.rows import sum_by_code
 from ..validation import check_whole_number
+
+SCIPY_POINTS = 2048
+"""Up to this many points of equal weight, SciPy's linkage is faster, by a factor of two at 500 points."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +77,8 @@ def ward_tree(points: NDArray[np.float32], weights: NDArray[np.float64]) -> Merg
     array([[0.   , 1.   , 1.   , 2.   ],
            [2.   , 3.   , 5.196, 3.   ]])
     """
+    if 1 < len(points) <= SCIPY_POINTS and (weights == weights[0]).all():
+        return MergeTree(_linkage_of_equals(points, float(weights[0])))
     return MergeTree(_to_linkage(_ward_merges(points, weights), weights))
 
 
@@ -136,19 +143,32 @@ def _ward_merges(points: NDArray[np.float32], weights: NDArray[np.float64]) -> l
     return merges
 
 
+def _linkage_of_equals(points: NDArray[np.float32], weight: float) -> NDArray[np.float64]:
+    """Return the linkage of points of the same weight by SciPy, which takes no weights."""
+    distances = squareform(_squared_distances(points), checks=False)
+    found: NDArray[np.float64] = linkage(np.sqrt(distances, out=distances), "ward")
+    found[:, 2] *= np.sqrt(weight)
+    found[:, 3] *= weight
+    return found
+
+
 def _merge_costs(points: NDArray[np.float32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return how much merging each pair adds to the sum of squares, times 2 as in SciPy's heights."""
-    wide = points.astype(np.float64)
-    squares = np.einsum("ij,ij->i", wide, wide)
-    costs = wide @ wide.T
-    costs *= -2
-    costs += squares[:, None]
-    costs += squares
-    np.maximum(costs, 0, out=costs)
+    costs = _squared_distances(points)
     for i in range(len(costs)):
         costs[i] *= 2 * weights[i] * weights / (weights[i] + weights)
     np.fill_diagonal(costs, np.inf)
     return costs
+
+
+def _squared_distances(points: NDArray[np.float32]) -> NDArray[np.float64]:
+    wide = points.astype(np.float64)
+    squares = np.einsum("ij,ij->i", wide, wide)
+    found: NDArray[np.float64] = wide @ wide.T
+    found *= -2
+    found += squares[:, None]
+    found += squares
+    return np.maximum(found, 0, out=found)
 
 
 def _merge(costs: NDArray[np.float64], weight: NDArray[np.float64], low: int, high: int) -> None:

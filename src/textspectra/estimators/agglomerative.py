@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays.engine import as_given, map_rows
-from ..clustering.leaves import gather_leaves
-from ..clustering.lloyd import directions_of, nearest_rule
+from ..clustering.leaves import gather_leaves, groups_of_means
+from ..clustering.lloyd import LinearRule, directions_of, nearest_rule
 from ..clustering.numbering import label_sizes, largest_first
-from ..clustering.refine import n_nearest, separate_groups, smoothed_rows
-from ..clustering.tree import MergeTree, ward_tree, weighted_means
+from ..clustering.refine import n_nearest, refined_rule, smoothed_rows
+from ..clustering.tree import MergeTree, nested_tree, ward_tree, weighted_means
 from .base import AutoClusterer
 
 EXACT_ROWS = 10_000
@@ -26,9 +26,14 @@ MICRO_CLUSTERS = 4096
 class AutoAgglomerative(AutoClusterer):
     """Ward's hierarchical clustering of unit vectors that estimates k itself and can be cut anywhere.
 
+    The clusters at k are those of :class:`AutoKMeans`, and a tree is built around them by Ward's rule: it completes
+    each of these clusters before it merges any two. So a cut at fewer clusters merges them, and a cut at more splits
+    them. Each leaf of the tree is replaced by the mean of its 10 nearest leaves before. With ``refine=False``, it is
+    the plain algorithm: Ward's tree of the leaves as they are, cut at k. Where `AutoKMeans` falls back to plain K-Means
+    (more than 512 clusters of more than 8,192 rows, or hardly any rows), it is Ward's tree of the smoothed leaves.
+
     Up to 10,000 rows, each row is a leaf of the tree. Above, K-Means first gathers the rows into 4,096
-    micro-clusters, and the tree is Ward's tree of these, with their weights. Before the tree is built, each leaf is
-    replaced by the mean of its 10 nearest leaves.
+    micro-clusters, and these, with their weights, are the leaves; each lies in one cluster.
 
     Parameters
     ----------
@@ -65,23 +70,29 @@ class AutoAgglomerative(AutoClusterer):
     leaves_: Any
 
     def _cluster(self, X: Any, weights: Any, k: int, rng: np.random.Generator) -> None:
+        rule = refined_rule(X, weights, k, rng, n_jobs=self.n_jobs) if self.refine else None
         leaves = gather_leaves(
-            X, weights, rng, exact_rows=EXACT_ROWS, n_leaves=max(MICRO_CLUSTERS, k), n_jobs=self.n_jobs
+            X, weights, rng, exact_rows=EXACT_ROWS, n_leaves=max(MICRO_CLUSTERS, k), rule=rule, n_jobs=self.n_jobs
         )
         self.leaves_ = as_given(leaves.of_row, X)
-        k = min(k, len(leaves.mass))
         points = leaves.means
         if self.refine:
             units = directions_of(leaves.means, np.ones_like(leaves.means))
             points = smoothed_rows(units, leaves.mass, n_nearest(len(units), k), n_jobs=self.n_jobs)
-        self.merge_tree_ = ward_tree(points, leaves.mass)
-        codes = self.merge_tree_.cut(k)
-        self.labels_, order = largest_first(_look_up(codes, leaves.of_row), np.bincount(codes, leaves.mass))
-        self.cluster_centers_ = weighted_means(leaves.means, leaves.mass, codes, k)[order]
+        if rule is None:
+            self.merge_tree_ = ward_tree(points, leaves.mass)
+            codes = self.merge_tree_.cut(min(k, len(leaves.mass)))
+        else:
+            filled, codes = np.unique(groups_of_means(leaves.means, rule), return_inverse=True)
+            rule = LinearRule(rule.directions[filled], rule.offsets[filled])
+            self.merge_tree_ = nested_tree(points, leaves.mass, codes)
+        mass = np.bincount(codes, leaves.mass)
+        self.labels_, order = largest_first(_look_up(codes, leaves.of_row), mass)
+        self.cluster_centers_ = weighted_means(leaves.means, leaves.mass, codes, len(mass))[order]
         self.rule_ = (
-            separate_groups(units, leaves.mass, np.argsort(order)[codes], k, n_jobs=self.n_jobs)
-            if self.refine
-            else nearest_rule(self.cluster_centers_)
+            nearest_rule(self.cluster_centers_)
+            if rule is None
+            else LinearRule(rule.directions[order], rule.offsets[order])
         )
 
     def cut(self, n_clusters: int) -> Any:
@@ -90,7 +101,7 @@ class AutoAgglomerative(AutoClusterer):
         Parameters
         ----------
         n_clusters : int
-            From 1 to the number of leaves, which is 4,096 above 10,000 rows.
+            From 1 to the number of leaves, which is about 4,096 above 10,000 rows.
 
         Returns
         -------

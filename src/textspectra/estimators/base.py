@@ -104,8 +104,8 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """Return the cluster of each row.
 
         It is the one whose centre is nearest or, with ``refine=True``, whose direction is nearest along the
-        discriminants of the clusters. For K-Means, the rows seen in :meth:`fit` get their own labels. For Ward's
-        method, some may get another label, because clusters of the tree need not be separable in this way.
+        discriminants of the clusters. The rows seen in :meth:`fit` get their own labels. Only where
+        the clusters are a cut of Ward's plain tree some may get another, because these need not be separable so.
 
         Parameters
         ----------

@@ -101,7 +101,7 @@ def reproducible_k(
     """
     n = min(len(rows), MAX_ROWS)
     # As a task, which has one BLAS thread: with more, the result would depend on the machine.
-    basis = rows.map(_principal_axes, [(rows.positions(n, rng),)], n_jobs=1)[0]
+    basis = rows.map(principal_axes, [(rows.positions(n, rng),)], n_jobs=1)[0]
     if basis is None:
         return None
     ks = _granularities(n)
@@ -139,12 +139,14 @@ def _granularities(n: int) -> NDArray[np.intp]:
     return ks[ks <= highest]
 
 
-class _Basis(NamedTuple):
+class Basis(NamedTuple):
+    """The mean of unit rows, and the principal axes of their directions from it."""
+
     mean: NDArray[np.float32]
     axes: NDArray[np.float32]
 
 
-def _principal_axes(units: NDArray[np.float32]) -> _Basis | None:
+def principal_axes(units: NDArray[np.float32]) -> Basis | None:
     """Return the mean of the rows, and the leading principal axes of their directions from it."""
     mean = units.mean(axis=0)
     centred = units - mean
@@ -153,10 +155,11 @@ def _principal_axes(units: NDArray[np.float32]) -> _Basis | None:
     directions = _directions(centred)
     variance, axes = np.linalg.eigh((directions.T @ directions).astype(np.float64))
     leading = axes[:, ::-1][:, : min(max(AXES), int((variance > 1e-6 * variance[-1]).sum()))]
-    return _Basis(mean, np.ascontiguousarray(leading, np.float32))
+    return Basis(mean, np.ascontiguousarray(leading, np.float32))
 
 
-def _projected(units: NDArray[np.float32], basis: _Basis, n_axes: int) -> NDArray[np.float32]:
+def projected(units: NDArray[np.float32], basis: Basis, n_axes: int) -> NDArray[np.float32]:
+    """Return the directions of rows from the mean, on some of the principal axes."""
     return _directions((units - basis.mean) @ basis.axes[:, :n_axes])
 
 
@@ -167,7 +170,7 @@ def _directions(points: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _split_requests(
-    rows: CountedRows, n: int, basis: _Basis, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
+    rows: CountedRows, n: int, basis: Basis, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
 ) -> Iterator[tuple[Any, ...]]:
     for axes in n_axes:
         for own in rng.spawn(SPLITS // len(n_axes)):
@@ -175,14 +178,14 @@ def _split_requests(
 
 
 def _split_agreement(
-    units: NDArray[np.float32], basis: _Basis, n_axes: int, ks: NDArray[np.intp], rng: np.random.Generator
+    units: NDArray[np.float32], basis: Basis, n_axes: int, ks: NDArray[np.intp], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    points = _projected(units, basis, n_axes)
+    points = projected(units, basis, n_axes)
     return half_agreement(points[rng.permutation(len(points))], ks, rng)
 
 
 def _cloud_tasks(
-    rows: CountedRows, n: int, basis: _Basis, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
+    rows: CountedRows, n: int, basis: Basis, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
 ) -> Iterator[tuple[Any, ...]]:
     drawn = [(rows.positions(n, rng), basis, axes, rng.standard_normal((CLOUD_ROWS, axes))) for axes in n_axes]
     spectra = rows.map(_spectrum, (request[:3] for request in drawn), n_jobs=1)
@@ -201,8 +204,8 @@ def _cloud_agreement(
     return np.interp(np.log(ks), np.log(ks[some]), found)
 
 
-def _spectrum(units: NDArray[np.float32], basis: _Basis, n_axes: int) -> NDArray[np.float64]:
-    return _mean_squares(_projected(units, basis, n_axes))
+def _spectrum(units: NDArray[np.float32], basis: Basis, n_axes: int) -> NDArray[np.float64]:
+    return _mean_squares(projected(units, basis, n_axes))
 
 
 def _mean_squares(points: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -226,7 +229,7 @@ def _resample(splits: NDArray[np.float64], rng: np.random.Generator) -> NDArray[
     return np.take_along_axis(splits, chosen[:, :, None], axis=1)
 
 
-def _nearness(rows: CountedRows, basis: _Basis, rng: np.random.Generator) -> float:
+def _nearness(rows: CountedRows, basis: Basis, rng: np.random.Generator) -> float:
     """Return by how much the nearest rows are nearer than in clouds of the same spectrum; 1 is the maximum."""
     n, n_axes = min(len(rows), NEAREST_ROWS), min(NEAREST_AXES, basis.axes.shape[1])
     (target, near), *_ = rows.map(_spectrum_and_nearest, [(rows.positions(n, rng), basis, n_axes)], n_jobs=1)
@@ -236,8 +239,8 @@ def _nearness(rows: CountedRows, basis: _Basis, rng: np.random.Generator) -> flo
     return (near - null) / (1 - null)
 
 
-def _spectrum_and_nearest(units: NDArray[np.float32], basis: _Basis, n_axes: int) -> tuple[NDArray[np.float64], float]:
-    points = _projected(units, basis, n_axes)
+def _spectrum_and_nearest(units: NDArray[np.float32], basis: Basis, n_axes: int) -> tuple[NDArray[np.float64], float]:
+    points = projected(units, basis, n_axes)
     return _mean_squares(points), _nearest_cosine(points)
 
 

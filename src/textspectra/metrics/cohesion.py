@@ -293,11 +293,9 @@ def _pair_means(units: NDArray[np.float32], n_batches: int) -> NDArray[np.float6
     """Return the means of the cosine and of ``min(cosine, 0)`` of each batch; of all pairs, only the latter."""
     if not n_batches:
         return np.array([[_negative_sum(units) / (len(units) * (len(units) - 1) / 2)]])
-    means = np.empty((n_batches, 2))
-    for batch, rows in enumerate(np.split(units, n_batches)):
-        cosines = rows[:BATCH_SIDE] @ rows[BATCH_SIDE:].T
-        means[batch] = cosines.mean(), np.minimum(cosines, 0).mean()
-    return means
+    sides = units.reshape(n_batches, 2, BATCH_SIDE, -1)
+    cosines = (sides[:, 0] @ sides[:, 1].transpose(0, 2, 1)).reshape(n_batches, -1)
+    return np.stack([cosines.mean(axis=1), np.minimum(cosines, 0).mean(axis=1)], axis=1, dtype=np.float64)
 
 
 def _summary(parts: list[NDArray[np.float64]], linear_mean: float) -> tuple[float, float]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
+from ..texts.history import GroupChange
 from ..texts.result import TextClustering
 from ..topics.words import clean_text
 
@@ -12,44 +13,8 @@ MAX_TEXT = 160
 """Characters of the typical text of a new group."""
 
 
-class Change(Protocol):
-    """How a group changed between two times."""
-
-    @property
-    def label(self) -> int:
-        """The label of the group, which it keeps for ever."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def status(self) -> str:
-        """One of "new", "growing", "shrinking", "gone" and "steady"."""
-
-    @property
-    def before(self) -> int:
-        """Texts before."""
-
-    @property
-    def after(self) -> int:
-        """Texts after."""
-
-    @property
-    def share_before(self) -> float:
-        """Share of the texts before."""
-
-    @property
-    def share_after(self) -> float:
-        """Share of the texts after."""
-
-    @property
-    def p(self) -> float:
-        """The p-value of the difference."""
-
-
 def describe_changes(
-    result: TextClustering, changes: Iterable[Change] | None, base: list[int]
+    result: TextClustering, changes: Iterable[GroupChange] | None, base: list[int]
 ) -> list[dict[str, Any]] | None:
     """Return the changes with the nodes of their groups, and with a text of each new one; the largest come first."""
     if changes is None:
@@ -63,9 +28,9 @@ def describe_changes(
             "node": None if place is None else base[place],
             "name": change.name,
             "status": change.status,
-            "before": int(change.before),
-            "after": int(change.after),
-            "shares": [round(float(change.share_before), 5), round(float(change.share_after), 5)],
+            "before": change.before,
+            "after": change.after,
+            "shares": [round(change.share_before, 5), round(change.share_after, 5)],
             "text": clean_text(texts[0], limit=MAX_TEXT) if texts and change.status == "new" else "",
         })  # fmt: skip
     return described

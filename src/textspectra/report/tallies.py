@@ -94,8 +94,9 @@ def _changes(result: TextClustering, nodes: NodeTally) -> list[tuple[NDArray[np.
 
     The others are not tested over very many periods, in which a burst may lie at so many places that it takes long.
     """
+    assert result.tally is not None  # noqa: S101 - for the type checker
     others, base = _others(nodes), np.array(nodes.base, np.intp)
-    tested = [(base, result.changes_over_time())]
+    tested = [(base, find_changes(result.tally))]
     if len(nodes.tally.periods) <= MOST_PERIODS:
         totals = nodes.tally.by_period[base].sum(axis=0)
         rest = replace(nodes.tally, by_period=nodes.tally.by_period[others])

@@ -15,9 +15,10 @@ from ..atomic import replacing_file
 from ..errors import UserError
 from ..io.writing import output_paths_free
 from ..texts.corpus import Corpus
+from ..texts.history import GroupChange
 from ..texts.result import TextClustering
 from ..validation import check_labels, is_missing
-from .changed import Change, describe_changes
+from .changed import describe_changes
 from .levels import Levels, top_levels
 from .matrix import Z_LIMIT, similarity_matrix
 from .nodes import Nodes, describe_nodes
@@ -43,7 +44,7 @@ def write_report(
     path: str | Path,
     *,
     truth: ArrayLike | Sequence[Hashable] | None = None,
-    changes: Iterable[Change] | None = None,
+    changes: Iterable[GroupChange] | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> None:
@@ -60,9 +61,8 @@ def write_report(
         The HTML file.
     truth : sequence of hashable, optional
         The ground truth: one class per text. The page then shows how well each number of clusters agrees with it.
-    changes : iterable of changes, optional
-        How the groups changed since last time, as `changes` of a comparison with a model has it. The page then begins
-        with them.
+    changes : iterable of GroupChange, optional
+        How the groups changed since last time: `group_changes` of a :class:`Comparison`. The page begins with them.
     overwrite : bool, default=False
         Replace a file that exists already.
     progress : callable, optional
@@ -91,7 +91,7 @@ def report_blocks(
     result: TextClustering,
     *,
     truth: ArrayLike | Sequence[Hashable] | None = None,
-    changes: Iterable[Change] | None = None,
+    changes: Iterable[GroupChange] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, str]:
     """Return the packed data blocks of the page, by name."""

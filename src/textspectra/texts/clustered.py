@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..clustering.lloyd import LinearRule
+from ..clustering.novelty import Known
 from ..embedding import Backend, EmbeddingCache, embed_texts
 from ..errors import UserError
 from ..granularity.estimate import KEstimate
@@ -21,8 +22,10 @@ from .details import Details
 from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
 from .frames import library_of, new_frame
 from .hierarchy import Hierarchy
+from .history import Update, columns_of
+from .reference import Reference, draw_reference
 from .tally import Tally
-from .trends import Changes, by_segment, find_changes, over_time
+from .trends import by_segment, find_changes, over_time
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,8 @@ class ClusteredTexts:
     frame: Any = None
     details: Details | None = None
     tally: Tally | None = None
+    reference: Reference | None = None
+    history: tuple[Update, ...] = ()
 
     def __repr__(self) -> str:
         score = f", Cohesion Ratio {self.cohesion.ratio:.2f}" if self.cohesion else ""
@@ -215,7 +220,7 @@ class ClusteredTexts:
         >>> result.over_time()[["cluster", "texts", "share"]].values.tolist()
         [[0.0, 1.0, 1.0], [0.0, 1.0, 0.5], [1.0, 0.0, 0.0], [1.0, 1.0, 0.5]]
         """
-        return self._frame_of_groups(over_time(self.tally_over_time()))
+        return self._frame_of_groups(over_time(self._tally_over_time()))
 
     def trends(self) -> Any:
         """Return a data frame with one row per group: whether its share grows, shrinks or bursts.
@@ -235,7 +240,7 @@ class ClusteredTexts:
         >>> result.trends()["kind"].tolist()
         ['steady', 'steady']
         """
-        found = self.changes_over_time()
+        found = find_changes(self._tally_over_time())
         return self._frame_of_groups({
             "group": np.arange(self.n_clusters), "kind": found.kind, "before": found.before, "after": found.after,
             "change": found.after - found.before, "start": found.start, "end": found.end, "p": found.p,
@@ -263,11 +268,7 @@ class ClusteredTexts:
             raise UserError("The groups of this result were not counted by segments; name columns with by= (--by).")
         return self._frame_of_groups(by_segment(self.tally, segment))
 
-    def changes_over_time(self) -> Changes:
-        """Return how the share of each group changes over time."""
-        return find_changes(self.tally_over_time())
-
-    def tally_over_time(self) -> Tally:
+    def _tally_over_time(self) -> Tally:
         """Return the counts of the groups in the periods, or raise a UserError if there are none."""
         if self.tally is None or self.tally.every is None:
             raise UserError("The groups of this result were not counted over time; name a column with time= (--time).")
@@ -280,6 +281,24 @@ class ClusteredTexts:
             "cluster_name": [self.topics[group].name for group in groups],
         }
         return new_frame({**named, **columns}, like=self.frame)
+
+    @property
+    def changes(self) -> Any:
+        """A data frame of what the last update changed, one row per group; the columns are those of `Comparison`.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
+        >>> len(result.changes)
+        0
+        """
+        return new_frame(columns_of(self.history[-1].changes if self.history else ()), like=self.frame)
+
+    def known(self) -> Known:
+        """Return the rows that new texts are compared with."""
+        reference = self.reference or draw_reference(self.embedded(), self.distinct_codes)
+        return Known(reference.units, self.distinct_codes[reference.positions], self.n_clusters)
 
     def load_encoder(self) -> Backend:
         """Return the model that made the embeddings; it is loaded if it is not in memory."""

@@ -111,6 +111,25 @@ class Corpus:
         """
         return cls(texts, texts, np.arange(len(texts)), counts)
 
+    def joined(self, other: Corpus) -> tuple[Corpus, NDArray[np.intp]]:
+        """Append the rows of another corpus; return the position of each of its distinct texts too.
+
+        Examples
+        --------
+        >>> both, positions = Corpus.from_texts(["a", "b"]).joined(Corpus.from_texts(["c", "b"]))
+        >>> both.distinct, both.counts, positions
+        (['a', 'b', 'c'], array([1, 2, 1]), array([2, 1]))
+        """
+        code_of = {text: code for code, text in enumerate(self.distinct)}
+        positions = np.array([code_of.setdefault(text, len(code_of)) for text in other.distinct], np.intp)
+        distinct, counts = list(code_of), np.zeros(len(code_of), np.intp)
+        counts[: len(self.counts)] = self.counts
+        counts[positions] += other.counts
+        if not (self.has_all_rows and other.has_all_rows):
+            return Corpus.from_counts(distinct, counts), positions
+        codes = np.concatenate([self.codes, np.append(positions, -1)[other.codes]])
+        return Corpus(self.rows + other.rows, distinct, codes, counts), positions
+
     @property
     def has_all_rows(self) -> bool:
         """Whether `rows` are the rows that `counts` counts."""

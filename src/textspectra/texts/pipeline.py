@@ -16,13 +16,14 @@ from ..errors import UserError
 from ..estimators import AutoAgglomerative, AutoKMeans
 from ..validation import Level, RandomState
 from .corpus import Corpus, Totals
-from .details import Details, details_of, wanted_columns
+from .describing import describe_groups
+from .details import Details, Wanted, details_of, wanted_columns
 from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
 from .frames import library_of
 from .hierarchy import Hierarchy
 from .notes import notes_on_languages
 from .periods import Period
-from .result import TextClustering, describe_groups
+from .result import TextClustering
 from .tally import tally_rows
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def cluster_texts(
     embeddings : array-like of shape (n, d), optional
         Used instead of a model: one row per text.
     algorithm : {"kmeans", "hac"}, default="kmeans"
-        "hac" is Ward's method, whose result can be cut anywhere.
+        "hac" finds the same groups and builds Ward's tree around them, on smoothed vectors and more leaves.
     n_clusters : {"auto", "coarse", "fine"} or int, default="auto"
         An int overrules the estimate; "coarse" and "fine" take its other suggestions.
     random_state : int, RandomState, Generator or None, default=0
@@ -126,19 +127,19 @@ def cluster_texts(
         recipe=recipe_of(encoder, reason, algorithm, n_clusters, random_state),
         frame=texts if library_of(texts) else None,
     )
-    if details is not None:
-        result = with_details(result, details, notes, every)
+    if asked is not None and details is not None:
+        result = _with_details(result, details, notes, asked[1])
     tell("describing", 1, 1)
     return result
 
 
-def with_details(
-    result: TextClustering, details: Details, notes: Sequence[str], every: Period | None
-) -> TextClustering:
-    """Add what else is known of the rows of one file, and count the groups by it."""
-    tally = tally_rows(details, result.labels, result.n_clusters, every)
+def _with_details(result: TextClustering, details: Details, notes: Sequence[str], wanted: Wanted) -> TextClustering:
+    """Add what else is known of the rows, and count the groups by it."""
+    tally = tally_rows(details, result.labels, result.n_clusters, wanted.every)
     all_notes = (*result.notes, *notes, *(tally.notes() if tally else ()))
-    return replace(result, details=details, tally=tally, notes=all_notes)
+    asked = "".join(f", {name}={value!r}" for name, value in wanted._asdict().items() if value)
+    recipe = {**result.recipe, "command": f"{result.recipe['command'].removesuffix(')')}{asked})"}
+    return replace(result, details=details, tally=tally, notes=all_notes, recipe=recipe)
 
 
 def check_algorithm(algorithm: str) -> None:

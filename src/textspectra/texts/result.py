@@ -11,22 +11,20 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays.rows import cluster_sums, cosines_to_centers
-from ..clustering.lloyd import labels_by
 from ..clustering.numbering import same_clusters
 from ..clustering.refine import separate_groups
 from ..embedding import EmbeddingCache, as_backend
 from ..errors import UserError
 from ..metrics.cohesion import report_if_defined
-from ..topics.describe import Topic, describe_clusters
-from ..topics.names import EmbedPhrases, unique_name
 from .clustered import ClusteredTexts
-from .corpus import Corpus
-from .embedded import EmbeddedTexts, embed_corpus
+from .comparison import Comparison, compare_texts
+from .describing import describe_groups, mean_vectors, with_names
+from .embedded import embed_corpus
 from .hierarchy import build_hierarchy
-from .notes import note_on_model
+from .placing import place_texts, similarity_to_groups
 from .storage import load_fields, save_clustering
 from .tally import Tally, tally_rows
+from .updating import updated
 
 if TYPE_CHECKING:
     from ..embedding import Model
@@ -67,6 +65,10 @@ class TextClustering(ClusteredTexts):
         What made the embeddings.
     hierarchy : Hierarchy or None
         The merge tree of "hac", or the one of :meth:`with_hierarchy`.
+    reference : Reference or None
+        The sample of vectors that new texts are compared with, if it was loaded or updated.
+    history : tuple of Update
+        The files that :meth:`update` took in, and what changed.
     recipe : dict
         How the result was made: the command or call, the seed, the date, and `model_reason` if the model was "auto".
     notes : tuple of str
@@ -138,24 +140,14 @@ class TextClustering(ClusteredTexts):
         >>> result.predict(["x z", ""], embeddings=[[0.2, 1], [0, 0]]).tolist() == [result.labels[1], -1]
         True
         """
-        corpus = Corpus.from_texts(texts, text_column)
-        labels, similarity = np.full(len(corpus.distinct), -1), np.full(len(corpus.distinct), np.nan, np.float32)
-        if corpus.distinct:
-            encoder = self.load_encoder() if embeddings is None else None
-            note = note_on_model(corpus.distinct, encoder)
-            if note:
-                warnings.warn(note, stacklevel=2)
-            new = embed_corpus(corpus, encoder, embeddings, cache=cache)
-            if new.X.shape[1] != self.centers.shape[1]:
-                raise UserError(
-                    f"These embeddings have {new.X.shape[1]} dimensions, but the clusters were found in "
-                    f"{self.centers.shape[1]}; use the same model."
-                )
-            found = labels_by(new.vectors, self.rule)
-            labels = new.scatter(self.labels_of(found), -1)
-            similarity = new.scatter(cosines_to_centers(new.vectors, found, self.centers), np.nan)
-        of_rows = corpus.spread(labels, -1)
-        return (of_rows, corpus.spread(similarity, np.nan)) if return_similarity else of_rows
+        placed = place_texts(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
+        if placed.note:
+            warnings.warn(placed.note, stacklevel=2)
+        labels = placed.texts.corpus.spread(self.labels_of(placed.codes), -1)
+        if not return_similarity:
+            return labels
+        similarity = similarity_to_groups(placed.texts, placed.codes, self.centers)
+        return labels, placed.texts.corpus.spread(similarity, np.nan)
 
     def rename(self, label: int | Mapping[int, str], name: str | None = None) -> TextClustering:
         """Give a cluster another name, or several: ``rename(3, "refunds")``, ``rename({3: "refunds", 5: "login"})``.
@@ -212,9 +204,8 @@ class TextClustering(ClusteredTexts):
     def cut(self, n_clusters: int) -> TextClustering:
         """Cut the merge tree at another number of clusters.
 
-        After "hac" it is Ward's tree. After "kmeans" it is built from the groups: fewer clusters are groups
-        merged, more are groups split. A cluster whose texts stay the same keeps its label and its name. The others
-        get new labels, the largest cluster first.
+        It is built around the groups: fewer clusters are groups merged, more are groups split. A cluster whose texts
+        stay the same keeps its label and its name. The others get new labels, the largest cluster first.
 
         Examples
         --------
@@ -265,8 +256,7 @@ class TextClustering(ClusteredTexts):
         same = same_clusters(self.distinct_codes, codes) | dict(continued or {})
         codes, labels, kept = self._numbered(codes, same)
         grouped, k = codes[texts.counting], len(labels)
-        sums = cluster_sums(texts.vectors, grouped, k, weights=texts.weights)
-        centers = (sums / np.bincount(grouped, texts.weights, k)[:, None]).astype(np.float32)
+        centers = mean_vectors(texts, codes, k)
         similarity, topics = describe_groups(texts, codes, centers, self.embed_phrases())
         return replace(
             self,
@@ -276,11 +266,57 @@ class TextClustering(ClusteredTexts):
             rule=self.rule
             if np.array_equal(codes, self.distinct_codes)
             else separate_groups(texts.vectors, texts.weights, grouped, k),
-            topics=_with_names(topics, labels, {new: self.topics[old].name for new, old in kept.items()}),
+            topics=with_names(topics, labels, {new: self.topics[old].name for new, old in kept.items()}),
             next_label=max(self.next_label, labels[-1] + 1),
             cohesion=report_if_defined(texts.vectors, grouped, k, random_state=0),
             tally=self._tally_of(codes, k),
         )
+
+    def compare(
+        self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+        cache: EmbeddingCache | bool = True,
+    ) -> Comparison:  # fmt: skip
+        """Tell what is new in new texts: new groups, groups that grow, shrink or are gone, texts that fit nothing.
+
+        Parameters
+        ----------
+        texts, text_column, embeddings, cache
+            As in :meth:`predict`. A data frame may have the columns that were named by `time`, `by` and `show` in
+            :func:`cluster_texts`.
+
+        Returns
+        -------
+        Comparison
+
+        Examples
+        --------
+        >>> import numpy as np, textspectra as ts
+        >>> X = np.eye(4)[np.arange(120) % 3] + 0.1 * np.random.default_rng(0).standard_normal((120, 4))
+        >>> result = ts.cluster_texts([f"text {i}" for i in range(80)], embeddings=X[:80], n_clusters=3)
+        >>> result.compare([f"text {i}" for i in range(80, 120)], embeddings=X[80:]).changes["status"].tolist()
+        ['steady', 'steady', 'steady']
+        """
+        return compare_texts(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
+
+    def update(
+        self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+        cache: EmbeddingCache | bool = True,
+    ) -> TextClustering:  # fmt: skip
+        """Take in new texts: they join their groups, and new groups get new labels.
+
+        The groups that were there stay as they are: their texts, labels, names and centres do not change. What
+        changed is in :attr:`changes`, and in `history`. The parameters are those of :meth:`compare`.
+
+        Examples
+        --------
+        >>> import numpy as np, textspectra as ts
+        >>> X = np.eye(4)[np.arange(120) % 3] + 0.1 * np.random.default_rng(0).standard_normal((120, 4))
+        >>> result = ts.cluster_texts([f"text {i}" for i in range(80)], embeddings=X[:80], n_clusters=3)
+        >>> updated = result.update([f"text {i}" for i in range(80, 120)], embeddings=X[80:])
+        >>> len(updated), updated.changes["status"].tolist()
+        (120, ['steady', 'steady', 'steady'])
+        """
+        return updated(self, self.compare(texts, text_column=text_column, embeddings=embeddings, cache=cache))
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write everything but the embeddings to a folder: safetensors, Parquet and JSON.
@@ -390,31 +426,3 @@ def _listed(labels: Sequence[int]) -> str:
     if len(labels) > 2 and labels[-1] - labels[0] == len(labels) - 1:
         return f"{labels[0]} to {labels[-1]}"
     return " and ".join(filter(None, [", ".join(map(str, labels[:-1])), str(labels[-1])]))
-
-
-def _with_names(topics: Sequence[Topic], labels: Sequence[int], kept: Mapping[int, str]) -> tuple[Topic, ...]:
-    """Give topics their labels, and some the names that they had; a new name that equals one of these gets a number."""
-    taken = set(kept.values())
-    return tuple(
-        replace(topic, label=label, name=kept.get(position) or unique_name(topic.name, taken))
-        for position, (topic, label) in enumerate(zip(topics, labels, strict=True))
-    )
-
-
-def describe_groups(
-    texts: EmbeddedTexts, labels: NDArray[np.intp], centers: NDArray[np.float32], embed: EmbedPhrases | None
-) -> tuple[NDArray[np.float32], tuple[Topic, ...]]:
-    """Return the similarity of each distinct text to its centre, and the topic of each group."""
-    corpus, usable = texts.corpus, texts.counting
-    similarity = texts.scatter(cosines_to_centers(texts.vectors, labels[usable], centers), np.nan)
-    sizes = np.bincount(labels[usable], corpus.counts[usable]).astype(int)
-    first_rows = corpus.first_rows
-    topics = tuple(
-        replace(
-            topic,
-            size=int(sizes[topic.label]),
-            representatives=tuple(int(first_rows[i]) for i in topic.representatives),
-        )
-        for topic in describe_clusters(corpus.distinct, texts.X, labels, embed=embed)
-    )
-    return similarity, topics

@@ -30,6 +30,8 @@ from .corpus import Corpus, Totals
 from .details_storage import add_details, describe_tally, details_from, tally_arrays, tally_from
 from .embedded import EmbeddingSource
 from .hierarchy import Hierarchy
+from .history import update_from
+from .reference import Reference, draw_reference
 
 FORMAT_VERSION, OLDEST_FORMAT = 4, 3
 """The format that is written, and the oldest that is read."""
@@ -93,6 +95,8 @@ def load_fields(folder: Path) -> dict[str, Any]:
         "source": EmbeddingSource(**summary["embedding"]),
         "hierarchy": None if tree is None else Hierarchy(MergeTree(tree), arrays["leaves"]),
         "recipe": summary["recipe"],
+        "reference": _reference_from(arrays),
+        "history": tuple(update_from(entry) for entry in summary.get("history", ())),
         "notes": tuple(summary.get("notes", ())),  # older folders have none
     }
 
@@ -126,9 +130,25 @@ def _arrays(result: ClusteredTexts) -> dict[str, NDArray[Any]]:
                 arrays |= {f"{part}.{name}": getattr(evidence, name) for name in names}
     if result.tally is not None:
         arrays |= tally_arrays(result.tally)
+    reference = result.reference or _drawn(result)
+    if reference is not None:
+        # Half precision is enough to compare with, and halves the folder.
+        arrays |= {"reference.positions": reference.positions, "reference.units": reference.units.astype(np.float16)}
     if result.hierarchy is not None:
         arrays |= {"linkage": result.hierarchy.tree.linkage, "leaves": result.hierarchy.leaves}
     return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+
+
+def _drawn(result: ClusteredTexts) -> Reference | None:
+    """Draw the sample of vectors if they are in memory; otherwise it can be drawn when it is needed."""
+    return None if result.known_embeddings is None else draw_reference(result.embedded(), result.distinct_codes)
+
+
+def _reference_from(arrays: dict[str, NDArray[Any]]) -> Reference | None:
+    if "reference.positions" not in arrays:
+        return None
+    units = arrays["reference.units"].astype(np.float32)
+    return Reference(arrays["reference.positions"], units / np.linalg.norm(units, axis=1, keepdims=True))
 
 
 def _summary(result: ClusteredTexts) -> dict[str, Any]:
@@ -141,6 +161,7 @@ def _summary(result: ClusteredTexts) -> dict[str, Any]:
         "algorithm": result.algorithm,
         "totals": result.totals._asdict(),
         "recipe": result.recipe,
+        "history": [asdict(entry) for entry in result.history],
         "notes": list(result.notes),
         "details": None if result.details is None else {"time": result.details.time},
         "tally": None if result.tally is None else describe_tally(result.tally),

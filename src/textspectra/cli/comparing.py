@@ -1,0 +1,182 @@
+"""What `compare` and `update` share: read the files, compare them with a model, write the tables and the page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from .common import (
+    Function,
+    Stages,
+    cache_option,
+    check_folder,
+    given_embeddings,
+    json_option,
+    offline_option,
+    options,
+    output_options,
+    read_input,
+    reading_options,
+    table_options,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ..io import TextTable
+    from ..texts.comparison import Comparison
+    from ..texts.result import TextClustering
+
+comparing_options: Callable[[Function], Function] = options(
+    click.argument("model", metavar="MODEL"),
+    click.argument("sources", metavar="FILE...", nargs=-1, required=True),
+    click.option("--out", metavar="FOLDER", help="Where outputs go; next to the input by default."),
+    reading_options,
+    click.option(
+        "--embeddings", metavar="FILE_OR_COLUMN", help="Embeddings of the texts, where the model was made of such."
+    ),
+    offline_option,
+    cache_option,
+    table_options,
+    click.option("--no-report", is_flag=True, help="Leave out the report, which takes longest for many texts."),
+    output_options,
+    json_option,
+)
+
+
+class Inputs(NamedTuple):
+    """The files, their tables, and where the outputs go."""
+
+    files: list[str]
+    tables: list[TextTable]
+    outputs: dict[str, Path]
+
+    @property
+    def is_one(self) -> bool:
+        """Whether there is a single file, whose output is a table and not a folder of tables."""
+        return len(self.files) == 1
+
+
+def read_inputs(sources: Sequence[str], kind: str, tell: Stages, **chosen: Any) -> Inputs:
+    """Read the files, and find out where the outputs go; an output that cannot be written is reported at once."""
+    from ..io import is_pattern, name_parts, output_format, output_paths_free
+    from ..texts.files.run import folder_free
+    from .cluster import find_files
+
+    tell("reading")
+    if len(sources) == 1 and not is_pattern(sources[0]):
+        files, place = [sources[0]], Path(sources[0])
+    else:
+        files, place = find_files(sources)
+    reading = [chosen[name] for name in ("text_column", "encoding", "sheet")]
+    tables = [read_input(name, *reading) for name in files]
+    folder = Path(chosen["out"]) if chosen["out"] else place.parent
+    check_folder(folder)
+    if len(files) == 1:
+        stem, suffix = name_parts(files[0], tables[0], chosen["table_format"])
+        outputs = {"table": folder / f"{stem}.{kind}{suffix}"}
+        output_paths_free([outputs["table"]], overwrite=chosen["overwrite"])
+        output_format(outputs["table"], tables[0], chosen["table_format"])
+    else:
+        stem, outputs = place.name, {"table": folder / f"{place.name}.{kind}"}
+        folder_free(outputs["table"], overwrite=chosen["overwrite"])
+    if not chosen["no_report"]:
+        outputs["report"] = folder / f"{stem}.{kind}.html"
+        output_paths_free([outputs["report"]], overwrite=chosen["overwrite"])
+    return Inputs(files, tables, outputs)
+
+
+def compare_inputs(model: TextClustering, inputs: Inputs, tell: Stages, **chosen: Any) -> Comparison:
+    """Compare the texts of all files with the model."""
+    import numpy as np
+
+    from ..texts.comparison import compare_texts
+
+    tell("embedding")
+    parts = [given_embeddings(chosen["embeddings"], table) for table in inputs.tables]
+    given = None if chosen["embeddings"] is None else np.concatenate([part for part in parts if part is not None])
+    return compare_texts(
+        model, _all_rows(model, inputs), text_column=inputs.tables[0].text_column, embeddings=given,
+        cache=not chosen["no_cache"], progress=lambda *step: tell("embedding", *step),
+    )  # fmt: skip
+
+
+def _all_rows(model: TextClustering, inputs: Inputs) -> pa.Table:
+    """Return the texts of all files in one table, with the columns that the model keeps beside its texts."""
+    import pyarrow as pa
+
+    from ..io.columns import as_strings
+
+    if inputs.is_one:
+        return inputs.tables[0].table
+    details, first = model.details, inputs.tables[0].text_column
+    names = [] if details is None else [*filter(None, [details.time]), *details.segments, *details.shown]
+    parts = []
+    for one in inputs.tables:
+        columns = {first: as_strings(one.table.column(one.text_column))}
+        columns |= {name: as_strings(one.table.column(name)) for name in names if name in one.table.column_names}
+        parts.append(pa.table(columns))
+    return pa.concat_tables(parts, promote_options="default")
+
+
+def write_outputs(found: Comparison, inputs: Inputs, together: ExitStack, tell: Stages, **chosen: Any) -> None:
+    """Write the page and the tables; they take their places when `together` ends."""
+    from ..atomic import replacing_file, replacing_folder
+    from ..report import write_report
+
+    inputs.outputs["table"].parent.mkdir(parents=True, exist_ok=True)
+    if "report" in inputs.outputs:
+        waiting = together.enter_context(replacing_file(inputs.outputs["report"]))
+        write_report(found.result, waiting, changes=found.group_changes, overwrite=True, progress=tell)
+    tell("writing")
+    place = replacing_file if inputs.is_one else replacing_folder
+    waiting = together.enter_context(place(inputs.outputs["table"]))
+    for name, table, columns, groups in _parts(found, inputs):
+        _write_one(table, columns, groups, waiting if inputs.is_one else waiting / name, inputs, chosen)
+    if not inputs.is_one:
+        from ..texts.files.run import MANIFEST
+
+        written = [str(path.relative_to(waiting)) for path in waiting.rglob("*") if path.is_file()]
+        (waiting / MANIFEST).write_text(json.dumps(written))
+
+
+def _write_one(
+    table: TextTable, columns: dict[str, Any], groups: pa.Table, path: Path, inputs: Inputs, chosen: Mapping[str, Any]
+) -> None:
+    from ..io import output_format, write_labelled
+
+    form = output_format(inputs.outputs["table"] if inputs.is_one else path, table, chosen["table_format"])
+    write_labelled(
+        table, columns, path, chosen=form, groups=groups, spreadsheet_safe=chosen["spreadsheet_safe"], overwrite=True
+    )
+
+
+def _parts(found: Comparison, inputs: Inputs) -> Iterator[tuple[str, TextTable, dict[str, Any], pa.Table]]:
+    """Yield the name of the output of each file, its table, the columns that are added, and the sizes of its groups."""
+    from ..io import name_parts
+    from ..texts.clustered import groups_of
+
+    result, start, groups = found.result, 0, groups_of(found.result)
+    for number, (source, table) in enumerate(zip(inputs.files, inputs.tables, strict=True)):
+        rows = slice(start, start + table.table.num_rows)
+        start = rows.stop
+        labels = result.labels[rows]
+        columns = groups.columns(labels, result.similarity[rows]) | novelty_columns(
+            found.novelty[rows], found.is_new[rows]
+        )
+        yield f"{number + 1:03d}-{''.join(name_parts(source, table))}", table, columns, groups.count(labels)
+
+
+def novelty_columns(novelty: Any, is_new: Any = None) -> dict[str, Any]:
+    """Return the columns novelty and is_new of a table; texts without a group, and unknown novelty, are missing."""
+    import numpy as np
+    import pyarrow as pa
+
+    without = np.isnan(novelty)
+    columns = {"novelty": pa.array(novelty.astype(float).round(3), mask=without)}
+    return columns if is_new is None else columns | {"is_new": pa.array(is_new)}

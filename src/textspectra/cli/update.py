@@ -1,0 +1,40 @@
+"""`textspectra update`: take a new file into a model, whose groups keep their labels and names."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .common import stages
+from .comparing import compare_inputs, comparing_options, read_inputs, write_outputs
+
+
+@click.command("update")
+@comparing_options
+def command(model: str, sources: tuple[str, ...], as_json: bool, quiet: bool, **chosen: Any) -> None:
+    """Take the texts of FILE into the saved MODEL folder, and tell what is new, as `textspectra compare` does.
+
+    Texts that fit a group of the model join it. New groups get new labels; a label never changes its meaning. Names
+    that you gave are kept, and the model records what changed. Writes FILE.updated.* and FILE.updated.html. The
+    model is replaced when all is complete; if the update is interrupted, it stays as it was.
+    """
+    from ..atomic import only_one
+    from ..texts.result import TextClustering
+    from ..texts.updating import updated
+    from .changes import print_changes, summarize_changes
+
+    with stages(quiet=quiet or as_json) as tell, only_one(Path(model)), ExitStack() as together:
+        inputs = read_inputs(sources, "updated", tell, **chosen)
+        before = TextClustering.load(model)
+        found = compare_inputs(before, inputs, tell, **chosen)
+        write_outputs(found, inputs, together, tell, **chosen)
+        updated(before, found).save(model, overwrite=True)
+    summary = summarize_changes(found, model, sources, {**inputs.outputs, "model": Path(model)}, tell.seconds)
+    if as_json:
+        click.echo(json.dumps(summary, ensure_ascii=False, indent=1))
+    elif not quiet:
+        print_changes(summary)

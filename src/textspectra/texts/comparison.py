@@ -1,0 +1,295 @@
+"""New texts compared with a model: which groups changed, which are new, which texts fit nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..arrays.rows import take_units
+from ..clustering.lloyd import LinearRule, labels_by
+from ..clustering.novelty import Known, Novelty, find_new_groups, score_novelty
+from ..clustering.numbering import largest_first
+from ..clustering.refine import separate_groups
+from ..embedding import EmbeddingCache
+from ..errors import UserError
+from ..estimators import AutoKMeans
+from ..granularity.estimate import estimate_k
+from ..granularity.pairs import falls_in_two
+from ..metrics.cohesion import report_if_defined
+from ..topics.describe import Topic
+from .clustered import ClusteredTexts
+from .corpus import Totals
+from .describing import describe_groups, mean_vectors, with_names
+from .details import details_like
+from .embedded import EmbeddedTexts
+from .frames import library_of, new_frame
+from .history import GroupChange, columns_of, find_changes
+from .placing import Placed, place_texts, similarity_to_groups
+from .tally import tally_rows
+
+if TYPE_CHECKING:
+    from .corpus import Texts
+    from .result import TextClustering
+
+FEWEST_NEW = 40
+"""Distinct new texts from which halves of them can agree on a number of groups."""
+
+SPLIT_TEXTS = 100
+"""Fewest texts of a group, old and new together, for which a split is looked for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What is new in a file, against a model that stays as it is. It is made by :meth:`TextClustering.compare`.
+
+    Attributes
+    ----------
+    model : TextClustering
+        What the texts were compared with.
+    result : TextClustering
+        The new texts alone: in the groups of the model that have some of them, and in the new groups.
+    changes : data frame
+        One row per group: cluster, name, status ("new", "growing", "shrinking", "gone" or "steady"), size_before,
+        size_after, share_before, share_after, and p, adjusted for the number of groups. Before is the last file of the
+        model.
+    group_changes : tuple of GroupChange
+        The same as objects.
+    new_topics : tuple of Topic
+        The new groups; their labels are those that :meth:`TextClustering.update` gives.
+    distinct_novelty : ndarray
+        The novelty of each distinct text. 0 is usual, and nine tenths of the model's own texts are below 1.
+    odd : float
+        The novelty that one in a hundred of the model's own texts exceeds.
+    splits : tuple of int
+        Labels of groups that would now better be two; nothing is split.
+
+    Examples
+    --------
+    >>> import numpy as np, textspectra as ts
+    >>> X = np.eye(4)[np.arange(120) % 3] + 0.1 * np.random.default_rng(0).standard_normal((120, 4))
+    >>> result = ts.cluster_texts([f"text {i}" for i in range(80)], embeddings=X[:80], n_clusters=3)
+    >>> result.compare([f"text {i}" for i in range(80, 120)], embeddings=X[80:])
+    40 texts in 3 of 3 groups, 0 new groups
+    """
+
+    model: TextClustering
+    result: TextClustering
+    group_changes: tuple[GroupChange, ...]
+    new_topics: tuple[Topic, ...]
+    new_centers: NDArray[np.float32]
+    rule: LinearRule
+    distinct_novelty: NDArray[np.float32]
+    odd: float
+    splits: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        new, k = len(self.new_topics), self.model.n_clusters
+        found = f"{len(self.result):,} texts in {self.result.n_clusters - new} of {k} groups"
+        return f"{found}, {new} new group{'' if new == 1 else 's'}"
+
+    @property
+    def changes(self) -> Any:
+        """One row per group, the new ones first."""
+        return new_frame(columns_of(self.group_changes), like=self.result.frame)
+
+    @property
+    def novelty(self) -> NDArray[np.float32]:
+        """The novelty of each row; NaN if it has no group, or if the model has too few texts to tell."""
+        return self.result.corpus.spread(self.distinct_novelty, np.nan)
+
+    @property
+    def is_new(self) -> NDArray[np.bool_]:
+        """Whether each row is in a new group."""
+        new: NDArray[np.bool_] = np.isin(self.result.labels, [topic.label for topic in self.new_topics])
+        return new
+
+    @cached_property
+    def misfits(self) -> NDArray[np.intp]:
+        """Positions of the distinct texts that fit nothing: odd, and in no new group. The oddest comes first."""
+        in_new = np.isin(self.result.labels_of(self.result.distinct_codes), [topic.label for topic in self.new_topics])
+        odd = np.flatnonzero((self.distinct_novelty > self.odd) & ~in_new)
+        ordered: NDArray[np.intp] = odd[np.argsort(-self.distinct_novelty[odd], kind="stable")]
+        return ordered
+
+    def to_frame(self) -> Any:
+        """Return a data frame with one row per text: cluster, cluster_name, similarity, novelty and is_new.
+
+        It is made as :meth:`TextClustering.to_frame` makes it.
+        """
+        from ..io import is_data_frame, with_columns
+
+        frame, added = self.result.to_frame(), {"novelty": self.novelty, "is_new": self.is_new}
+        if is_data_frame(self.result.frame) or library_of(frame):
+            return with_columns(frame, added)[0]
+        return frame
+
+
+def compare_texts(
+    model: TextClustering,
+    texts: Texts,
+    *,
+    text_column: str | None = None,
+    embeddings: ArrayLike | None = None,
+    cache: EmbeddingCache | bool = True,
+    progress: Callable[[int, int], None] | None = None,
+) -> Comparison:
+    """Compare new texts with a model, which is not changed."""
+    placed = place_texts(
+        model, texts, text_column=text_column, embeddings=embeddings, cache=cache, progress=progress
+    )  # fmt: skip
+    if not len(placed.texts.counting):
+        raise UserError(
+            f"None of the {len(placed.texts.corpus.rows):,} texts can be compared: all are blank or unknown."
+        )
+    known, codes = model.known(), _codes_of_known_texts(model, placed)
+    units = take_units(placed.texts.X, placed.texts.counting)
+    novelty = score_novelty(known, units, np.random.default_rng(0))
+    codes, rule = _find_new(model, known, placed.texts, units, codes, novelty)
+    k, n_new = model.n_clusters, len(rule.offsets) - model.n_clusters
+    centers = np.concatenate([model.centers, mean_vectors(placed.texts, codes, k + n_new)[k:]])
+    result = _with_details(
+        replace(_new_texts_alone(model, placed, codes, centers, rule), frame=texts if library_of(texts) else None),
+        model, texts, text_column,
+    )  # fmt: skip
+    new_topics = tuple(topic for topic in result.topics if topic.label >= model.next_label)
+    after = np.bincount(codes[codes >= 0], placed.texts.corpus.counts[codes >= 0], k + n_new).astype(np.intp)
+    return Comparison(
+        model=model,
+        result=result,
+        group_changes=find_changes([*model.topics, *new_topics], _sizes_of_last_file(model), after),
+        new_topics=new_topics,
+        new_centers=centers[k:],
+        rule=rule,
+        distinct_novelty=placed.texts.scatter(novelty.scores, np.nan),
+        odd=novelty.odd,
+        splits=_groups_to_split(model, known, units, codes[placed.texts.counting]),
+    )
+
+
+def novelty_of(model: ClusteredTexts, texts: EmbeddedTexts) -> NDArray[np.float32]:
+    """Return the novelty of each distinct text; NaN if the model has no vectors to compare with."""
+    if model.reference is None or not len(texts.counting):
+        return np.full(len(texts.X), np.nan, np.float32)
+    units = take_units(texts.X, texts.counting)
+    return texts.scatter(score_novelty(model.known(), units, np.random.default_rng(0)).scores, np.nan)
+
+
+def _codes_of_known_texts(model: ClusteredTexts, placed: Placed) -> NDArray[np.intp]:
+    """Return the groups of new texts, where a text that the model has keeps its group."""
+    code_of = dict(zip(model.corpus.distinct, model.distinct_codes.tolist(), strict=True))
+    own = np.array([code_of.get(text, -1) for text in placed.texts.corpus.distinct], np.intp)
+    return np.where((own >= 0) & (placed.codes >= 0), own, placed.codes)
+
+
+def _find_new(
+    model: ClusteredTexts, known: Known, texts: EmbeddedTexts, units: NDArray[np.float32], codes: NDArray[np.intp],
+    novelty: Novelty,
+) -> tuple[NDArray[np.intp], LinearRule]:  # fmt: skip
+    """Return the groups of the distinct texts, and the rule for all groups; new ones come last, the largest first."""
+    own = codes[texts.counting]
+    groups = find_new_groups(known, units, own, novelty)
+    is_new = np.flatnonzero(groups >= 0)
+    if not len(is_new):
+        return codes, model.rule
+    grouped = _as_halves_agree(units[is_new], texts.weights[is_new], groups[is_new])
+    own[is_new] = known.k + largest_first(grouped, np.bincount(grouped, texts.weights[is_new]))[0]
+    both, k = np.concatenate([known.units, units]), int(own.max()) + 1
+    rule = separate_groups(both, None, np.concatenate([known.codes, own]), k)
+    # The rule also finds texts of the new groups that were too near to a group of the model at first.
+    won = labels_by(units, rule)
+    joining = (own < known.k) & (won >= known.k) & (novelty.scores > 1)
+    own[joining] = won[joining]
+    codes = codes.copy()
+    codes[texts.counting] = own
+    return codes, rule
+
+
+def _as_halves_agree(
+    units: NDArray[np.float32], weights: NDArray[np.float64], groups: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """Group the new texts anew if two halves of them agree on fewer groups; what was found are pieces of these."""
+    k = int(groups.max()) + 1
+    if k == 1 or len(units) < FEWEST_NEW:
+        return groups
+    agreed = estimate_k(units, random_state=0).k
+    if agreed >= k:
+        return groups
+    regrouped: NDArray[np.intp] = AutoKMeans(agreed, random_state=0).fit(units, sample_weight=weights).labels_
+    return regrouped
+
+
+def _new_texts_alone(
+    model: TextClustering,
+    placed: Placed,
+    codes: NDArray[np.intp],
+    centers: NDArray[np.float32],
+    rule: LinearRule,
+) -> TextClustering:
+    """Return a result of the new texts in the groups that have some of them."""
+    texts, k = placed.texts, model.n_clusters
+    filled = np.unique(codes[codes >= 0])
+    labels = [model.topics[code].label if code < k else model.next_label + code - k for code in filled.tolist()]
+    compact = np.where(codes >= 0, np.searchsorted(filled, codes), -1)
+    _, topics = describe_groups(texts, compact, centers[filled], model.embed_phrases())
+    kept = {place: model.topics[code].name for place, code in enumerate(filled.tolist()) if code < k}
+    taken = {topic.name for topic in model.topics} - set(kept.values())
+    blank = int((texts.corpus.codes < 0).sum())
+    rows = len(texts.corpus.rows)
+    return replace(
+        model,
+        corpus=texts.corpus,
+        totals=Totals(rows, len(texts.counting), blank, rows - blank - int(texts.weights.sum())),
+        distinct_codes=compact,
+        distinct_similarity=similarity_to_groups(texts, codes, centers),
+        centers=centers[filled],
+        rule=LinearRule(rule.directions[filled], rule.offsets[filled]),
+        topics=with_names(topics, labels, kept, taken),
+        next_label=model.next_label + int((filled >= k).sum()),
+        cohesion=report_if_defined(texts.vectors, compact[texts.counting], len(filled), random_state=0),
+        k_estimate=None,
+        hierarchy=None,
+        notes=tuple(filter(None, [placed.note])),
+        known_embeddings=texts.X,
+        frame=None,
+        details=None,
+        tally=None,
+        reference=None,
+        history=(),
+    )
+
+
+def _with_details(result: TextClustering, model: ClusteredTexts, texts: Any, text_column: str | None) -> TextClustering:
+    """Add what the model knows of its rows beside the texts: dates, segments and shown columns."""
+    details, notes = details_like(model.details, texts, text_column)
+    if details is None:
+        return result
+    codes = result.corpus.spread(result.distinct_codes, -1)
+    tally = tally_rows(details, codes, result.n_clusters, model.tally.every if model.tally else None)
+    return replace(result, details=details, tally=tally, notes=(*result.notes, *notes))
+
+
+def _sizes_of_last_file(model: ClusteredTexts) -> NDArray[np.intp]:
+    """Return the sizes of the groups in the last file of a model, or in all its texts if groups were changed since."""
+    last = {change.label: change.after for change in model.history[-1].changes} if model.history else {}
+    if not all(topic.label in last for topic in model.topics):
+        last = {topic.label: topic.size for topic in model.topics}
+    return np.array([last[topic.label] for topic in model.topics], np.intp)
+
+
+def _groups_to_split(
+    model: ClusteredTexts, known: Known, units: NDArray[np.float32], codes: NDArray[np.intp]
+) -> tuple[int, ...]:
+    """Return the labels of the groups whose old and new texts, in two halves, agree on a split in two."""
+    found = []
+    for position, topic in enumerate(model.topics):
+        before, new = known.units[known.codes == position], units[codes == position]
+        if len(new) and len(before) + len(new) >= SPLIT_TEXTS:
+            rows = np.concatenate([before, new])
+            if falls_in_two(rows, np.random.default_rng(0)) and not falls_in_two(before, np.random.default_rng(0)):
+                found.append(topic.label)
+    return tuple(found)

@@ -1,0 +1,114 @@
+"""What changed in the groups from one file to the next, and the record that a model keeps of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..metrics.shares import adjusted, trend_test
+from ..topics.describe import Topic
+
+Status = Literal["new", "growing", "shrinking", "gone", "steady"]
+
+LEVEL = 0.05
+"""False discovery rate: of the groups that are said to change, this share is expected to be chance."""
+
+
+@dataclass(frozen=True)
+class GroupChange:
+    """How one group changed.
+
+    Attributes
+    ----------
+    label, name : int, str
+        The group.
+    status : {"new", "growing", "shrinking", "gone", "steady"}
+        "gone" is a group that has lost all its texts, and had too many for that to be chance.
+    before, after : int
+        Texts of the group in the last file, and in this one.
+    share_before, share_after : float
+        Their shares of all texts in a group.
+    p : float
+        The p-value of the change, adjusted for the number of groups; 0 for a new group.
+
+    Examples
+    --------
+    >>> GroupChange(3, "refund", "growing", 10, 30, 0.01, 0.03, 0.001).status
+    'growing'
+    """
+
+    label: int
+    name: str
+    status: Status
+    before: int
+    after: int
+    share_before: float
+    share_after: float
+    p: float
+
+
+@dataclass(frozen=True)
+class Update:
+    """An entry in the history of a model: when it took in a file, how many rows that had, and what changed.
+
+    Examples
+    --------
+    >>> Update("2026-10-31", 2000, ()).rows
+    2000
+    """
+
+    date: str
+    rows: int
+    changes: tuple[GroupChange, ...]
+
+
+def find_changes(topics: Sequence[Topic], before: NDArray[np.intp], after: NDArray[np.intp]) -> tuple[GroupChange, ...]:
+    """Compare the sizes of groups in two files; groups after the last of `before` are new.
+
+    Examples
+    --------
+    >>> topics = [Topic(label, 0, (), (), name) for label, name in enumerate("abc")]
+    >>> changes = find_changes(topics, np.array([500, 500]), np.array([700, 280, 20]))
+    >>> [(change.name, change.status) for change in changes]
+    [('a', 'growing'), ('b', 'shrinking'), ('c', 'new')]
+    """
+    n_old, n_new = len(before), len(after) - len(before)
+    totals = np.array([before.sum(), after.sum()])
+    # New groups take texts from none of the old ones, which are compared among themselves.
+    trend = trend_test(np.column_stack([before, after[:n_old]]), [totals[0], after[:n_old].sum()])
+    p = np.concatenate([adjusted(trend.p), np.zeros(n_new)])
+    statuses = [_status(*one) for one in zip(p, trend.z, after, strict=False)] + ["new"] * n_new
+    counts = np.column_stack([np.concatenate([before, np.zeros(n_new, np.intp)]), after])
+    shares = counts / np.maximum(totals, 1)
+    return tuple(
+        GroupChange(topic.label, topic.name, status, count[0], count[1], share[0], share[1], value)
+        for topic, status, count, share, value in zip(
+            topics, statuses, counts.tolist(), shares.tolist(), p.tolist(), strict=True
+        )
+    )
+
+
+def _status(p: float, z: float, after: int) -> Status:
+    if p >= LEVEL:
+        return "steady"
+    if after == 0:
+        return "gone"
+    return "growing" if z > 0 else "shrinking"
+
+
+def update_from(stored: Mapping[str, Any]) -> Update:
+    """Read an entry of a history that was stored as plain values."""
+    return Update(stored["date"], stored["rows"], tuple(GroupChange(**change) for change in stored["changes"]))
+
+
+def columns_of(changes: Sequence[GroupChange]) -> dict[str, list[Any]]:
+    """Return the columns of a table of changes: the new groups first, the largest changes of a kind first."""
+    order = {status: place for place, status in enumerate(get_args(Status))}
+    ranked = sorted(changes, key=lambda one: (order[one.status], -abs(one.share_after - one.share_before)))
+    names = {"label": "cluster", "name": "name", "status": "status", "before": "size_before", "after": "size_after",
+             "share_before": "share_before", "share_after": "share_after", "p": "p"}  # fmt: skip
+    return {column: [getattr(change, name) for change in ranked] for name, column in names.items()}
