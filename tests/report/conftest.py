@@ -1,6 +1,7 @@
-"""A result of each algorithm, and the data of its report."""
+"""A result of each algorithm, the data of its report, and a browser to open reports in."""
 
 import pytest
+from browser import launch
 from report_data import contents
 
 import textspectra as ts
@@ -23,3 +24,47 @@ def result(request, data):
 @pytest.fixture(scope="session")
 def page_data(result):
     return contents(result)
+
+
+@pytest.fixture(scope="module")
+def tab():
+    """Open the one tab that all tests share: a page that is loaded again there takes a quarter of the time."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as api:
+        browser = launch(api)
+        yield browser.new_context(offline=True, accept_downloads=True).new_page()
+        browser.close()
+
+
+@pytest.fixture
+def open_page(tab):
+    """Open a report and fail on any error, any request and any script that a text brought."""
+    problems = []
+    listeners = {
+        "pageerror": lambda error: problems.append(str(error)),
+        "console": lambda line: problems.append(line.text) if line.type == "error" else None,
+        "dialog": lambda dialog: problems.append(f"dialog: {dialog.message}"),
+        "request": lambda request: (
+            None if request.url.startswith(("file:", "blob:", "data:")) else problems.append(f"request: {request.url}")
+        ),
+    }
+    for event, listener in listeners.items():
+        tab.on(event, listener)
+
+    def open_(path, fragment="", *, width=1280, height=720, **media):
+        leave()
+        tab.set_viewport_size({"width": width, "height": height})
+        tab.emulate_media(**{"color_scheme": "light", "reduced_motion": "no-preference", **media})
+        tab.goto(path.as_uri() + fragment)
+        tab.wait_for_selector("html[data-ready]")
+        return tab
+
+    def leave():
+        assert tab.evaluate("globalThis.hacked") is None
+        tab.goto("about:blank")  # otherwise a new fragment would not load the page again
+
+    yield open_
+    leave()
+    for event, listener in listeners.items():
+        tab.remove_listener(event, listener)
+    assert problems == []

@@ -1,17 +1,14 @@
-"""The report in a browser, from the disk and without a network, as a reader has it.
-
-All tests share one tab of the browser: a page that is loaded again there takes a quarter of the time.
-"""
+"""The report in a browser, from the disk and without a network, as a reader has it."""
 
 import csv
 import io
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from browser import launch, needs_browser
+from browser import needs_browser
+from in_browser import PAYLOAD, card_texts, download, map_point, move_to, painted
 from report_data import quick_map
 
 import textspectra as ts
@@ -21,7 +18,6 @@ from textspectra.report.sentences import estimate_in_words, worth_in_words
 pytestmark = needs_browser
 
 WORDS = ["parcel", "password", "refund", "invoice", "battery"]
-PAYLOAD = '<img src=x onerror="document.title=1;globalThis.hacked=1">'
 HOSTILE = [
     "<script>globalThis.hacked=1</script>",
     "</script><script>globalThis.hacked=1</script>",
@@ -37,15 +33,6 @@ HOSTILE = [
     "\n\r\t many\nlines, with \"quotes\" and, commas",
     "=cmd|' /C calc'!A0",
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def tab():
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as api:
-        browser = launch(api)
-        yield browser.new_context(offline=True, accept_downloads=True).new_page()
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -70,72 +57,6 @@ def report(truth_and_result, tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
     ts.write_report(result, path, truth=truth)
     return path
-
-
-@pytest.fixture
-def open_page(tab):
-    """Open a report and fail on any error, any request and any script that a text brought."""
-    problems = []
-    listeners = {
-        "pageerror": lambda error: problems.append(str(error)),
-        "console": lambda line: problems.append(line.text) if line.type == "error" else None,
-        "dialog": lambda dialog: problems.append(f"dialog: {dialog.message}"),
-        "request": lambda request: (
-            None if request.url.startswith(("file:", "blob:", "data:")) else problems.append(f"request: {request.url}")
-        ),
-    }
-    for event, listener in listeners.items():
-        tab.on(event, listener)
-
-    def open_(path, fragment="", *, width=1280, height=720, **media):
-        leave()
-        tab.set_viewport_size({"width": width, "height": height})
-        tab.emulate_media(**{"color_scheme": "light", "reduced_motion": "no-preference", **media})
-        tab.goto(path.as_uri() + fragment)
-        tab.wait_for_selector("html[data-ready]")
-        return tab
-
-    def leave():
-        assert tab.evaluate("globalThis.hacked") is None
-        tab.goto("about:blank")  # otherwise a new fragment would not load the page again
-
-    yield open_
-    leave()
-    for event, listener in listeners.items():
-        tab.remove_listener(event, listener)
-    assert problems == []
-
-
-def card_texts(page, part):
-    return page.locator(f".card {part}").all_text_contents()
-
-
-def move_to(page, k):
-    page.fill("#k", str(k))
-    page.press("#k", "Enter")
-    page.wait_for_function("!textspectra.map.painting")
-
-
-def painted(page):
-    """Return how many points have each colour on the map."""
-    page.wait_for_function("!textspectra.map.painting")
-    return page.evaluate(
-        "Object.values(textspectra.map.plot.data[0].marker.color.reduce((n, c) => ({...n, [c]: (n[c] ?? 0) + 1}), {}))"
-    )
-
-
-def map_point(page, position):
-    """Return where on the screen the point at a position is."""
-    return page.evaluate(
-        """(i) => {
-            const { plot, x, y } = textspectra.map;
-            const box = plot.getBoundingClientRect();
-            const at = (value, [low, high]) => (value - low) / (high - low);
-            const { xaxis, yaxis } = plot.layout;
-            return [box.left + at(x[i], xaxis.range) * box.width, box.bottom - at(y[i], yaxis.range) * box.height];
-        }""",
-        position,
-    )
 
 
 def test_the_answer_is_at_the_top(open_page, report, result):
@@ -240,12 +161,6 @@ def test_the_list_can_be_sorted(open_page, report, result):
     assert values == sorted(values, reverse=True)
     page.click("#sorting button >> text=cohesion")
     assert [float(text) for text in card_texts(page, ".bar")] == sorted(values)
-
-
-def download(page, button):
-    with page.expect_download() as waiting:
-        page.click(button)
-    return Path(waiting.value.path())
 
 
 def test_names_and_labels_go_out_and_come_back(open_page, report, result, tmp_path):

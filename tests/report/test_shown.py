@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from report_data import contents, unpack
 
 import textspectra as ts
-from textspectra.report import shown
+from textspectra.report import shown, write
 from textspectra.report.shown import MAX_CHARACTERS, longest_text
 
 
@@ -25,13 +25,13 @@ def test_of_many_texts_a_sample_is_shown_and_all_are_counted(result, monkeypatch
 
 @given(st.lists(st.integers(0, 3 * MAX_CHARACTERS), min_size=1, max_size=8))
 def test_the_longest_text_is_as_long_as_fits(lengths):
-    limit = longest_text(np.array(lengths))
+    limit = longest_text(np.array(lengths), MAX_CHARACTERS)
     assert np.minimum(lengths, limit).sum() <= MAX_CHARACTERS
     assert sum(lengths) <= MAX_CHARACTERS or np.minimum(lengths, limit + 1).sum() > MAX_CHARACTERS
 
 
 def test_long_texts_are_cut(monkeypatch):
-    monkeypatch.setattr(shown, "MAX_CHARACTERS", 1000)
+    monkeypatch.setattr(write, "MAX_CHARACTERS", 1000)
     result = ts.cluster_texts(["a" * 5000, "b", "c"], embeddings=np.eye(3), n_clusters=2)
     meta, texts, _ = contents(result)
     assert meta["about"]["cut_at"] == 998

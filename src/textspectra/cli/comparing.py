@@ -132,7 +132,7 @@ def write_outputs(found: Comparison, inputs: Inputs, together: ExitStack, tell: 
     inputs.outputs["table"].parent.mkdir(parents=True, exist_ok=True)
     if "report" in inputs.outputs:
         waiting = together.enter_context(replacing_file(inputs.outputs["report"]))
-        write_report(found.result, waiting, overwrite=True, progress=tell)
+        write_report(found.result, waiting, changes=found.group_changes, overwrite=True, progress=tell)
     tell("writing")
     place = replacing_file if inputs.is_one else replacing_folder
     waiting = together.enter_context(place(inputs.outputs["table"]))

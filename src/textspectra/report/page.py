@@ -10,7 +10,10 @@ from importlib.resources import files
 
 from .pack import pack
 
-SCRIPTS = ("data", "tree", "state", "map", "slider", "groups", "charts", "takeaway", "main")
+SCRIPTS = (
+    "data", "tree", "filter", "state", "rows", "counts", "trends", "map", "slider", "groups", "charts", "takeaway",
+    "filterbar", "overtime", "segments", "changed", "main",
+)  # fmt: skip
 """The modules of the page's script; each comes after those that it imports."""
 
 IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)

@@ -69,13 +69,28 @@ def exported_rows(corpus: Corpus, shown: Shown, grouped: NDArray[np.bool_]) -> R
     return Rows(numbers, positions[numbers], list(place))
 
 
-def longest_text(lengths: NDArray[np.intp]) -> int:
-    """Return the number of characters to which long texts must be cut, so that all texts fit into the report."""
+def cut_texts(texts: list[str], most: int) -> tuple[list[str], int | None]:
+    """Cut the longest texts so that all of them have at most `most` characters; None if none had to be cut.
+
+    Examples
+    --------
+    >>> cut_texts(["long text", "text"], 8)
+    (['long…', 'text'], 4)
+    """
+    lengths = np.array([len(text) for text in texts], np.intp)
+    limit = longest_text(lengths, most)
+    if lengths.max(initial=0) <= limit:
+        return texts, None
+    return [text if len(text) <= limit else text[:limit] + "…" for text in texts], limit
+
+
+def longest_text(lengths: NDArray[np.intp], most: int) -> int:
+    """Return the number of characters to which long texts must be cut, so that all have at most `most` together."""
     lengths = np.sort(lengths)
     fewer = np.cumsum(np.append(0, lengths[:-1]))
     # total[i] is the sum of the lengths if all texts are cut to the length of the i-th shortest.
     total = fewer + lengths * np.arange(len(lengths), 0, -1)
-    fits = int(np.searchsorted(total, MAX_CHARACTERS, side="right"))
+    fits = int(np.searchsorted(total, most, side="right"))
     if fits == len(lengths):
         return int(lengths[-1]) if len(lengths) else 0
-    return int((MAX_CHARACTERS - fewer[fits]) // (len(lengths) - fits))
+    return int((most - fewer[fits]) // (len(lengths) - fits))

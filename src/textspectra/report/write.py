@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,10 @@ from ..atomic import replacing_file
 from ..errors import UserError
 from ..io.writing import output_paths_free
 from ..texts.corpus import Corpus
+from ..texts.history import GroupChange
 from ..texts.result import TextClustering
 from ..validation import check_labels, is_missing
+from .changed import describe_changes
 from .levels import Levels, top_levels
 from .matrix import Z_LIMIT, similarity_matrix
 from .nodes import Nodes, describe_nodes
@@ -25,8 +27,10 @@ from .page import render_page
 from .palette import palette
 from .profile import SILHOUETTE_ROWS, agreement, silhouettes
 from .projection import project
+from .row_details import describe_rows
 from .sentences import LOOSE, estimate_in_words, worth_in_words
-from .shown import Rows, Shown, choose_shown, exported_rows, longest_text
+from .shown import MAX_CHARACTERS, Rows, Shown, choose_shown, cut_texts, exported_rows
+from .tallies import describe_tally, tally_nodes
 from .why_k import why_this_k
 
 MAX_CLUSTERS = 300
@@ -40,6 +44,7 @@ def write_report(
     path: str | Path,
     *,
     truth: ArrayLike | Sequence[Hashable] | None = None,
+    changes: Iterable[GroupChange] | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> None:
@@ -56,6 +61,8 @@ def write_report(
         The HTML file.
     truth : sequence of hashable, optional
         The ground truth: one class per text. The page then shows how well each number of clusters agrees with it.
+    changes : iterable of GroupChange, optional
+        How the groups changed since last time: `group_changes` of a :class:`Comparison`. The page begins with them.
     overwrite : bool, default=False
         Replace a file that exists already.
     progress : callable, optional
@@ -75,13 +82,17 @@ def write_report(
     output_paths_free([path], overwrite=overwrite)
     if not path.absolute().parent.is_dir():
         raise UserError(f"There is no folder {path.absolute().parent} to write the report to.")
-    page = render_page(report_blocks(result, truth=truth, progress=progress))
+    page = render_page(report_blocks(result, truth=truth, changes=changes, progress=progress))
     with replacing_file(path) as temporary:
         temporary.write_bytes(page.encode())
 
 
 def report_blocks(
-    result: TextClustering, *, truth: ArrayLike | Sequence[Hashable] | None = None, progress: Progress | None = None
+    result: TextClustering,
+    *,
+    truth: ArrayLike | Sequence[Hashable] | None = None,
+    changes: Iterable[GroupChange] | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, str]:
     """Return the packed data blocks of the page, by name."""
     report_progress: Progress = progress or (lambda stage, done, total: None)
@@ -98,6 +109,8 @@ def report_blocks(
     nodes = describe_nodes(result, X, levels, finest, shown)
     rows = exported_rows(result.corpus, shown, finest >= 0)
     texts, cut_at = _texts(result.corpus, shown, rows)
+    tally, tally_blocks = describe_tally(result, tally_nodes(result, levels, finest, nodes.base))
+    details, detail_blocks = describe_rows(result.details, rows)
     matrix = similarity_matrix(X, shown)
     counted = CountedRows(X, result.corpus.counts * (finest >= 0))
     profile = _profile(result, X, levels, finest, nodes, classes)
@@ -114,6 +127,9 @@ def report_blocks(
         "profile": profile,
         "evidence": None if result.k_estimate is None else why_this_k(result.k_estimate, counted),
         "palette": palette(levels.k),
+        "changes": describe_changes(result, changes, nodes.base),
+        "tally": tally,
+        "details": details,
         "matrix": {"positions": matrix.positions.tolist(), "low": matrix.low, "high": matrix.high, "z": Z_LIMIT},
     }
     return {
@@ -126,6 +142,8 @@ def report_blocks(
         "texts": pack_json(texts),
         "raw": pack_array(matrix.raw, "u1"),
         "rectified": pack_array(matrix.rectified, "u1"),
+        **tally_blocks,
+        **detail_blocks,
     }
 
 
@@ -173,12 +191,7 @@ def _about(result: TextClustering, shown: Shown, cut_at: int | None, silhouette:
 
 
 def _texts(corpus: Corpus, shown: Shown, rows: Rows) -> tuple[list[str], int | None]:
-    texts = [*(corpus.distinct[i] for i in shown.order), *rows.others]
-    lengths = np.array([len(text) for text in texts])
-    limit = longest_text(lengths)
-    if lengths.max() <= limit:
-        return texts, None
-    return [text if len(text) <= limit else text[:limit] + "…" for text in texts], limit
+    return cut_texts([*(corpus.distinct[i] for i in shown.order), *rows.others], MAX_CHARACTERS)
 
 
 def _node_table(nodes: Nodes, points: NDArray[np.float32], shown: Shown) -> dict[str, Any]:

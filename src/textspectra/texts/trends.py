@@ -34,9 +34,13 @@ class Changes(NamedTuple):
     p: NDArray[np.float64]
 
 
-def find_changes(tally: Tally) -> Changes:
-    """Test each group for a trend and for a burst."""
-    counts, totals = tally.by_period, tally.by_period.sum(axis=0)
+def find_changes(tally: Tally, totals: NDArray[np.int64] | None = None) -> Changes:
+    """Test each group for a trend and for a burst.
+
+    `totals` are the texts of each period; without them, the sums over the groups.
+    """
+    counts = tally.by_period
+    totals = counts.sum(axis=0) if totals is None else totals
     n_periods = len(totals)
     trend, burst = trend_test(counts, totals), burst_test(counts, totals)
     p = adjusted(np.minimum(2 * np.minimum(trend.p, burst.p), 1))

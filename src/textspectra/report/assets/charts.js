@@ -12,7 +12,8 @@ const CURVES = {
 const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
 export class Charts {
-  constructor(report, Plotly) {
+  // `others` are makers of further charts, by the id of their place in the page.
+  constructor(report, Plotly, others) {
     Object.assign(this, report);
     this.Plotly = Plotly;
     this.drawn = new Set();
@@ -23,18 +24,19 @@ export class Charts {
       profile: () => this.#profile(),
       raw: () => this.#matrix("raw"),
       rectified: () => this.#matrix("rectified"),
+      ...others,
     };
     this.#describe();
     const watcher = new IntersectionObserver((entries) => {
       for (const { isIntersecting, target } of entries) if (isIntersecting) this.draw(target.id);
     }, { rootMargin: "400px" });
     for (const id of Object.keys(this.makers)) watcher.observe(element(id));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#redraw(this.drawn));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw(this.drawn));
     globalThis.addEventListener("beforeprint", () => Object.keys(this.makers).forEach((id) => this.draw(id)));
-    this.state.listen((changed) => changed.k && this.#redraw(["profile", "raw", "rectified"]));
+    this.state.listen((changed) => changed.k && this.redraw(["profile", "raw", "rectified"]));
   }
 
-  #redraw(ids) {
+  redraw(ids) {
     for (const id of [...ids]) {
       if (!this.drawn.has(id)) continue;
       this.drawn.delete(id);
@@ -45,7 +47,7 @@ export class Charts {
 
   draw(id) {
     const figure = element(id);
-    if (this.drawn.has(id) || figure.closest("figure").hidden) return;
+    if (this.drawn.has(id) || figure.closest("[hidden]")) return;
     this.drawn.add(id);
     figure.style.setProperty("--width", figure.clientWidth); // for printing, as in the map
     const { data, layout } = this.makers[id]();

@@ -35,9 +35,16 @@ export function element(id) {
   return document.getElementById(id);
 }
 
-// The only function that makes elements. Text stays text: it is never read as markup.
+// The only functions that make elements. Text stays text: it is never read as markup.
 export function make(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
+  return filled(document.createElement(tag), attributes, children);
+}
+
+export function makeShape(tag, attributes = {}, ...children) {
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+function filled(made, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (value === true) made.setAttribute(name, "");
@@ -45,6 +52,11 @@ export function make(tag, attributes = {}, ...children) {
   }
   made.append(...children);
   return made;
+}
+
+// Plotly interprets some markup in its labels.
+export function escaped(text) {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
 export const number = new Intl.NumberFormat("en");

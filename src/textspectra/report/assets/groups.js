@@ -1,9 +1,10 @@
 // The groups as a list, and one group with its texts.
 import { count, element, make, number, percent, shorten } from "./data.js";
 
-const ROW = 46; // height of a row in the list of all texts, in pixels, as in the style sheet
+const ROW = { plain: 46, "with-cells": 64 }; // height of a row in the list of all texts, as in the style sheet
 const NEAREST = 5;
 const EXTREMES = 5;
+const MOST_ROWS = 100; // of one text, in the reader
 
 export class Groups {
   constructor(report) {
@@ -17,7 +18,7 @@ export class Groups {
   }
 
   #changed(changed) {
-    if (changed.names) this.cards.clear();
+    if (changed.names || changed.filter) this.cards.clear();
     if (changed.selected && this.state.selected !== null) element("panel").scrollTop = 0;
     this.show();
   }
@@ -44,7 +45,7 @@ export class Groups {
   }
 
   #sorting() {
-    const keys = { size: "size", name: "name", cohesion: "cohesion", found: "found" };
+    const keys = { size: "size", name: "name", cohesion: "cohesion", change: "change", found: "found" };
     for (const [key, name] of Object.entries(keys)) {
       const sort = () => {
         this.order = { key, down: this.order.key === key ? !this.order.down : key !== "name" };
@@ -58,22 +59,25 @@ export class Groups {
     if (!this.matches) return null;
     let hits = 0;
     const [start, end] = this.tree.ranges[node];
-    for (let i = start; i < end; i++) hits += this.matches[i] ? this.counts[i] : 0;
+    for (let i = start; i < end; i++) hits += this.matches[i] ? this.counts.texts[i] : 0;
     return hits;
   }
 
   #sorted() {
-    const { size, cohesion } = this.tree.nodes;
+    const { cohesion } = this.tree.nodes;
+    const size = this.counts.nodes;
     const value = {
       size: (node) => size[node],
       cohesion: (node) => cohesion[node] ?? 0,
+      change: (node) => this.trends.growth(node),
       found: (node) => this.#found(node) ?? 0,
     }[this.order.key];
     const compare = value
       ? (a, b) => value(a) - value(b)
       : (a, b) => this.state.nameOf(a).localeCompare(this.state.nameOf(b));
     const sign = this.order.down ? -1 : 1;
-    return [...this.tree.cut(this.state.k)].sort((a, b) => sign * compare(a, b) || size[b] - size[a]);
+    const left = this.tree.cut(this.state.k).filter((node) => size[node] > 0);
+    return left.sort((a, b) => sign * compare(a, b) || size[b] - size[a]);
   }
 
   #showList() {
@@ -81,7 +85,7 @@ export class Groups {
       const active = button.dataset.key === this.order.key;
       button.setAttribute("aria-pressed", String(active));
       button.dataset.down = active ? String(this.order.down) : "";
-      button.hidden = button.dataset.key === "found" && !this.matches;
+      button.hidden = { found: !this.matches, change: this.trends.filled.length < 2 }[button.dataset.key] ?? false;
     }
     element("list").replaceChildren(...this.#sorted().map((node) => this.#card(node)));
   }
@@ -92,21 +96,23 @@ export class Groups {
   }
 
   #newCard(node) {
-    const { size, keywords, typical } = this.tree.nodes;
+    const { keywords } = this.tree.nodes;
+    const size = this.counts.nodes[node];
     const found = this.#found(node);
-    const examples = this.texts ? typical[node].slice(0, 2).map((i) => this.#line(i, 110)) : [];
+    const examples = this.texts ? this.#typical(node).slice(0, 2).map((i) => this.#line(i, 110)) : [];
     const open = () => {
       this.state.set({ selected: node });
       element("panel").focus({ preventScroll: true });
     };
     const title = make("span", { class: "name", dir: "auto" }, this.state.nameOf(node));
-    const share = percent(size[node] / this.meta.about.grouped);
-    const figures = make("span", { class: "figures" }, make("b", {}, number.format(size[node])), ` · ${share}`);
+    const share = percent(size / Math.max(1, this.counts.total));
+    const figures = make("span", { class: "figures" }, make("b", {}, number.format(size)), ` · ${share}`);
     const button = make(
       "button",
       { type: "button", class: "card", "data-node": node, onclick: open },
       make("span", { class: "top" }, this.#swatch(node), title, figures),
       this.#bar(node),
+      this.trends.line(node),
       make("span", { class: "keywords", dir: "auto" }, keywords[node].slice(0, 7).join(" · ")),
       ...examples.map((line) => make("span", { class: "example text", dir: "auto" }, line)),
     );
@@ -143,15 +149,18 @@ export class Groups {
   }
 
   #showGroup(node) {
-    const { size, keywords } = this.tree.nodes;
+    const { keywords } = this.tree.nodes;
+    const size = this.counts.nodes[node];
     const label = this.tree.labelsAt(this.state.k).get(node);
     const back = make("button", { type: "button", class: "back", onclick: () => this.#close(node) }, "← all groups");
-    const facts = `group ${label} · ${count(size[node], "text")} · ${percent(size[node] / this.meta.about.grouped)}`;
+    const share = percent(size / Math.max(1, this.counts.total));
+    const facts = `group ${label} · ${count(size, "text")} · ${share}`;
     element("group-view").replaceChildren(
       back,
       this.#nameForm(node),
       make("p", { class: "muted" }, facts),
       this.#bar(node),
+      this.trends.line(node),
       make("p", { class: "chips" }, ...keywords[node].map((word) => make("span", { dir: "auto" }, word))),
       ...this.#nearest(node),
       ...this.#texts(node),
@@ -160,7 +169,7 @@ export class Groups {
 
   #close(node) {
     this.state.set({ selected: null });
-    this.#card(node).firstChild.focus();
+    this.#card(node).firstChild.focus(); // which does nothing if the filter leaves none of its texts
   }
 
   #nameForm(node) {
@@ -213,15 +222,25 @@ export class Groups {
     return [make("h3", {}, "Nearest groups"), make("p", { class: "near" }, ...buttons)];
   }
 
+  // The texts of a group that the filter leaves, the most typical first.
+  #left(node) {
+    const [start, end] = this.tree.ranges[node];
+    const all = Array.from({ length: end - start }, (_, i) => start + i).filter((i) => this.counts.texts[i] > 0);
+    return all.sort((a, b) => this.similarity(node, b) - this.similarity(node, a));
+  }
+
+  #typical(node) {
+    const left = this.tree.nodes.typical[node].filter((i) => this.counts.texts[i] > 0);
+    return left.length ? left : this.#left(node).slice(0, EXTREMES);
+  }
+
   #texts(node) {
     if (!this.texts) return [];
-    const [start, end] = this.tree.ranges[node];
-    const all = Array.from({ length: end - start }, (_, i) => start + i);
-    all.sort((a, b) => this.similarity(node, b) - this.similarity(node, a));
+    const all = this.#left(node);
     const shown = this.matches ? all.filter((i) => this.matches[i]) : all;
     const extremes = (rows) =>
       make("ul", { class: "texts" }, ...rows.map((i) => make("li", {}, this.#textButton(node, i))));
-    const parts = [make("h3", {}, "Most typical"), extremes(this.tree.nodes.typical[node])];
+    const parts = [make("h3", {}, "Most typical"), extremes(this.#typical(node))];
     if (all.length > 2 * EXTREMES) {
       parts.push(make("h3", {}, "Least typical"), extremes(all.slice(-EXTREMES).reverse()));
     }
@@ -232,41 +251,75 @@ export class Groups {
   }
 
   #textButton(node, i) {
-    const times = this.counts[i] > 1 ? make("b", {}, `${number.format(this.counts[i])}×`) : "";
+    const n = this.counts.texts[i];
+    const times = n > 1 ? make("b", {}, `${number.format(n)}×`) : "";
     const similarity = make("span", { class: "similarity" }, this.similarity(node, i).toFixed(2));
     const open = () => this.#read(node, i);
     return make(
       "button",
       { type: "button", class: "text-row", onclick: open },
-      make("span", { class: "text", dir: "auto" }, this.#line(i, 220)),
+      make(
+        "span",
+        { class: "words" },
+        make("span", { class: "text", dir: "auto" }, this.#line(i, 220)),
+        this.#cells(i),
+      ),
       times,
       similarity,
     );
   }
 
+  // The shown columns of the first row with this text.
+  #cells(i) {
+    const { rows } = this.counts;
+    if (!rows?.shown.length) return "";
+    const [row] = this.counts.rowsOf(i);
+    const cells = rows.shown.map((column) => shorten(rows.value(column, row), 60));
+    return make("span", { class: "cells", dir: "auto" }, cells.join(" · "));
+  }
+
+  // All that is known of the rows with this text, as a table.
+  #rows(i) {
+    const { rows } = this.counts;
+    if (!rows?.columns.length) return [];
+    const all = this.counts.rowsOf(i);
+    const heads = rows.columns.map(({ title }) => make("th", { scope: "col", dir: "auto" }, title));
+    const lines = all.slice(0, MOST_ROWS).map((row) =>
+      make("tr", {}, ...rows.columns.map((column) => make("td", { dir: "auto" }, rows.value(column, row) ?? "")))
+    );
+    const rest = all.length > MOST_ROWS
+      ? [make("p", { class: "muted" }, `and ${count(all.length - MOST_ROWS, "row")} more`)]
+      : [];
+    return [make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...lines)), ...rest];
+  }
+
   #read(node, i) {
-    const times = this.counts[i] > 1 ? `, ${count(this.counts[i], "time")} in the data` : "";
+    const n = this.counts.texts[i];
+    const times = n > 1 ? `, ${count(n, "time")} in the data` : "";
     element("reader-about").textContent = `similarity to the centre of its group ${
       this.similarity(node, i).toFixed(4)
     }${times}`;
     element("reader-text").textContent = this.texts[i];
+    element("reader-rows").replaceChildren(...this.#rows(i));
     element("reader").showModal();
   }
 
   // Only the visible rows are elements; the box is as high as all rows together.
   #virtual(node, rows) {
     const inner = make("ul", { class: "texts" });
+    const look = this.counts.rows?.shown.length ? "with-cells" : "plain";
+    const high = ROW[look];
     const box = make("div", {
-      class: "virtual",
+      class: `virtual ${look}`,
       tabindex: "0",
       role: "region",
       "aria-label": "All texts of the group, the most typical first",
     }, inner);
-    inner.style.height = `${rows.length * ROW}px`;
-    box.style.height = `${Math.min(rows.length, 9) * ROW}px`;
+    inner.style.height = `${rows.length * high}px`;
+    box.style.height = `${Math.min(rows.length, 9) * high}px`;
     const fill = () => {
-      const first = Math.max(0, Math.floor(box.scrollTop / ROW) - 4);
-      const last = Math.min(rows.length, first + Math.ceil(box.clientHeight / ROW) + 8);
+      const first = Math.max(0, Math.floor(box.scrollTop / high) - 4);
+      const last = Math.min(rows.length, first + Math.ceil(box.clientHeight / high) + 8);
       inner.replaceChildren(
         ...rows.slice(first, last).map((i, at) => {
           const item = make(
@@ -274,7 +327,7 @@ export class Groups {
             { "aria-setsize": rows.length, "aria-posinset": first + at + 1 },
             this.#textButton(node, i),
           );
-          item.style.translate = `0 ${(first + at) * ROW}px`;
+          item.style.translate = `0 ${(first + at) * high}px`;
           return item;
         }),
       );

@@ -2,15 +2,22 @@
 import { count, element, loadLibrary, make, number, unpackArray, unpackJson } from "./data.js";
 import { Tree } from "./tree.js";
 import { State } from "./state.js";
+import { Rows } from "./rows.js";
+import { Counts } from "./counts.js";
+import { Trends } from "./trends.js";
 import { TextMap } from "./map.js";
 import { Slider } from "./slider.js";
 import { Groups } from "./groups.js";
 import { Charts } from "./charts.js";
 import { TakeAway } from "./takeaway.js";
+import { FilterBar } from "./filterbar.js";
+import { OverTime } from "./overtime.js";
+import { Segments } from "./segments.js";
+import { Changed } from "./changed.js";
 
 const SEARCH_AFTER = 120; // milliseconds without a key press after which the search starts
 
-function answer({ about, base }) {
+function answer({ about, base, details }) {
   const grouped = about.grouped === about.texts
     ? number.format(about.texts)
     : `${number.format(about.grouped)} of ${number.format(about.texts)}`;
@@ -19,7 +26,7 @@ function answer({ about, base }) {
   document.title = `${count(base.k, "group")} in ${texts} · textspectra`;
   element("range").textContent = about.range;
   element("worth").textContent = about.worth;
-  element("notes").replaceChildren(...notes(about).map((note) => make("li", {}, note)));
+  element("notes").replaceChildren(...notes(about, details).map((note) => make("li", {}, note)));
   const { command, model_reason, ...recipe } = about.recipe;
   const model = model_reason ? `${about.model}, ${model_reason}` : about.model;
   const facts = { model, algorithm: { kmeans: "K-Means", hac: "Ward (HAC)" }[about.algorithm], ...recipe };
@@ -33,7 +40,7 @@ function answer({ about, base }) {
     `Made by textspectra ${about.version}. This page needs no network and sends nothing.`;
 }
 
-function notes({ notes: given, blank, unknown, shown, distinct, cut_at }) {
+function notes({ notes: given, blank, unknown, shown, distinct, cut_at }, details) {
   return [
     ...given,
     blank && `${count(blank, "blank text")} without a group`,
@@ -43,6 +50,7 @@ function notes({ notes: given, blank, unknown, shown, distinct, cut_at }) {
       number.format(distinct)
     } different texts; the sizes of groups count all texts.`,
     cut_at !== null && `Texts are shown up to ${number.format(cut_at)} characters.`,
+    details.cut_at !== null && `Values of the shown columns are cut to ${number.format(details.cut_at)} characters.`,
   ].filter(Boolean);
 }
 
@@ -70,7 +78,7 @@ class Search {
       event.preventDefault();
       this.input.focus();
     });
-    this.state.listen((changed) => changed.query && this.run());
+    this.state.listen((changed) => (changed.query || (changed.filter && this.state.query)) && this.run());
     if (this.state.query) this.run();
   }
 
@@ -81,10 +89,10 @@ class Search {
     let [hits, rows] = [0, 0];
     const matches = query ? new Uint8Array(this.x.length) : null;
     for (let i = 0; matches && i < matches.length; i++) {
-      if (!this.lower[i].includes(query)) continue;
+      if (!this.counts.texts[i] || !this.lower[i].includes(query)) continue;
       matches[i] = 1;
       hits++;
-      rows += this.counts[i];
+      rows += this.counts.texts[i];
     }
     const different = rows > hits ? `, ${number.format(hits)} different` : "";
     element("found").textContent = matches ? `${count(rows, "text")} found${different}` : "";
@@ -93,27 +101,52 @@ class Search {
   }
 }
 
+// The counts of the nodes over time and by segments.
+async function unpackTallies({ time, segments }) {
+  const each = (name, Kind) => Promise.all(segments.map((_, i) => unpackArray(`${name}${i}`, Kind)));
+  return {
+    periods: time && await unpackArray("periods", Uint32Array),
+    segments: await each("segment", Uint32Array),
+    marks: await each("marks", Uint8Array),
+  };
+}
+
+async function unpackRows(meta) {
+  const kinds = new Set(meta.details.columns.map(({ kind }) => kind));
+  const { filters } = meta.details;
+  return new Rows(meta, await unpackArray("rows", Uint32Array), {
+    days: filters && meta.tally.time && await unpackArray("days", Int32Array),
+    codes: filters && meta.tally.segments.length && await unpackArray("codes", Uint8Array),
+    cells: kinds.has("shown") && await unpackJson("cells"),
+  });
+}
+
 async function start() {
   const library = loadLibrary();
-  const [meta, packed, counts] = await Promise.all([
+  const [meta, packed, all] = await Promise.all([
     unpackJson("meta"),
     unpackArray("points", Uint16Array),
     unpackArray("counts", Uint32Array),
   ]);
   answer(meta);
   const tree = new Tree(meta);
-  const state = new State(tree);
+  const state = new State(tree, meta);
+  const counts = new Counts(meta, tree, all);
+  state.listen((changed) => changed.filter && counts.follow(state.filter));
   const report = { meta, tree, state, counts, ...coordinates(packed) };
+  new Changed(report);
   new Slider(meta, tree, state);
-  element("map-note").textContent = `${
-    count(report.x.length, "different text")
-  }. Close points are similar texts; large distances mean little.`;
   const map = new TextMap(report, await library);
   await map.draw();
   performance.mark("map");
   await new Promise((resolve) => setTimeout(resolve));
   report.likeness = await unpackArray("likeness", Uint8Array);
   report.similarities = await unpackArray("similarity", Uint16Array);
+  report.tallies = await unpackTallies(meta.tally);
+  report.trends = new Trends(meta, tree, report.tallies.periods);
+  counts.rows = await unpackRows(meta);
+  new FilterBar(report);
+  if (state.filter.isActive) state.tell({ filter: true });
   const groups = new Groups(report);
   report.groups = groups;
   report.texts = map.texts = await unpackJson("texts");
@@ -121,13 +154,15 @@ async function start() {
   new Search(report, map);
   report.rawShades = await unpackArray("raw", Uint8Array);
   report.rectifiedShades = await unpackArray("rectified", Uint8Array);
-  new Charts(report, globalThis.Plotly);
-  report.rowTable = await unpackArray("rows", Uint32Array);
+  const overTime = new OverTime(report);
+  const charts = new Charts(report, globalThis.Plotly, { "over-time": () => overTime.figure() });
+  overTime.redraw = () => charts.redraw(["over-time"]);
+  new Segments(report);
   const takeAway = new TakeAway(report, map);
   performance.mark("ready");
   document.documentElement.dataset.ready = "yes";
   // For tests, and for use in the console.
-  globalThis.textspectra = { meta, tree, state, map, groups, takeAway };
+  globalThis.textspectra = { meta, tree, state, counts, map, groups, takeAway, overTime };
 }
 
 start().catch((error) => {

@@ -1,5 +1,5 @@
 // The map: one point per text, coloured by group, with the names of the groups.
-import { count, element, make, shorten } from "./data.js";
+import { count, element, escaped, make, shorten } from "./data.js";
 
 const EDGE = 1.06; // the points lie between -1 and 1
 const FAR = { least: 0.004, most: 4 }; // limits of the zoom
@@ -25,6 +25,12 @@ export class TextMap {
     await this.Plotly.newPlot(this.plot, [trace], this.#layout(this.#whole()), config);
     this.#listen();
     this.label();
+    this.#note();
+  }
+
+  #note() {
+    const texts = count(this.counts.texts.filter(Boolean).length, "different text");
+    element("map-note").textContent = `${texts}. Close points are similar texts; large distances mean little.`;
   }
 
   #layout(ranges) {
@@ -93,8 +99,12 @@ export class TextMap {
     element("zoom-all").addEventListener("click", () => this.all());
     this.dark.addEventListener("change", () => this.paint());
     new ResizeObserver(() => this.#resize()).observe(plot);
-    this.state.listen((changed) => (changed.k || changed.selected) && this.paint());
-    this.state.listen((changed) => (changed.k || changed.names || changed.selected) && this.label());
+    this.state.listen((changed) => {
+      if (changed.filter) this.#note();
+      if (changed.filter) this.moved = true;
+      if (changed.k || changed.selected || changed.filter) this.paint();
+      if (changed.k || changed.names || changed.selected || changed.filter) this.label();
+    });
   }
 
   #onKey(event) {
@@ -128,11 +138,12 @@ export class TextMap {
     this.hovered = i;
     const node = this.owners[i];
     const tooltip = element("tooltip");
-    const times = this.counts[i] > 1 ? ` · ${count(this.counts[i], "time")}` : "";
+    const n = this.counts.texts[i];
+    const times = n > 1 ? ` · ${count(n, "time")}` : "";
     const name = make("p", { class: "tip-name", dir: "auto" }, this.state.nameOf(node));
     name.style.setProperty("--color", this.tree.colors[node]);
     const text = this.texts ? shorten(this.texts[i], 280) : "…";
-    tooltip.replaceChildren(make("p", { class: "text", dir: "auto" }, text), name);
+    tooltip.replaceChildren(make("p", { class: "text", dir: "auto" }, text), ...this.#cells(i), name);
     if (times) name.append(times);
     tooltip.hidden = false;
     const box = this.plot.getBoundingClientRect();
@@ -140,6 +151,15 @@ export class TextMap {
     const left = Math.max(8, Math.min(x + 14, box.width - tooltip.offsetWidth - 8));
     const below = y + 18 + tooltip.offsetHeight < box.height;
     tooltip.style.translate = `${left}px ${below ? y + 18 : Math.max(8, y - tooltip.offsetHeight - 12)}px`;
+  }
+
+  // The shown columns of the first row with this text.
+  #cells(i) {
+    const { rows } = this.counts;
+    if (!rows?.shown.length) return [];
+    const [row] = this.counts.rowsOf(i);
+    const cells = rows.shown.map((column) => `${shorten(column.title, 40)} ${shorten(rows.value(column, row), 80)}`);
+    return [make("p", { class: "cells", dir: "auto" }, cells.join(" · "))];
   }
 
   #unhover() {
@@ -170,8 +190,18 @@ export class TextMap {
   async #repaint() {
     while (this.stale) {
       this.stale = false;
-      await this.Plotly.restyle(this.plot, { "marker.color": [this.#colors()] });
+      const change = { "marker.color": [this.#colors()] };
+      if (this.moved) Object.assign(change, this.#places());
+      this.moved = false;
+      await this.Plotly.restyle(this.plot, change);
     }
+  }
+
+  // A text without rows that pass the filter has no place on the map.
+  #places() {
+    const left = this.counts.texts;
+    const [x, y] = [this.x, this.y].map((all) => all.map((value, i) => left[i] ? value : NaN));
+    return { x: [x], y: [y] };
   }
 
   highlight(matches) {
@@ -212,9 +242,10 @@ export class TextMap {
   }
 
   #byImportance() {
-    const { size } = this.tree.nodes;
+    const size = this.counts.nodes;
     const { k, selected } = this.state;
-    return [...this.tree.cut(k)].sort((a, b) => (b === selected) - (a === selected) || size[b] - size[a]);
+    const left = this.tree.cut(k).filter((node) => size[node] > 0);
+    return left.sort((a, b) => (b === selected) - (a === selected) || size[b] - size[a]);
   }
 
   // The map as a picture, with the names of the groups.
@@ -248,9 +279,4 @@ export class TextMap {
 
 function overlap(a, b) {
   return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
-}
-
-// Plotly interprets some markup in its labels.
-function escaped(text) {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -1,21 +1,24 @@
 // What the reader chose. It is kept here, written to the address, and passed to the listeners.
 import { shorten } from "./data.js";
+import { Filter } from "./filter.js";
 
 const WRITE_AFTER = 250; // browsers refuse an address that changes too often
 
 export class State {
-  constructor(tree) {
+  constructor(tree, { tally, details }) {
     this.tree = tree;
+    this.fields = details.filters ? tally : { time: null, segments: [] };
     this.k = tree.base.k;
     this.selected = null;
     this.query = "";
+    this.filter = Filter.none(this.fields);
     this.names = new Map();
     this.listeners = [];
     this.timer = 0;
     this.read();
     globalThis.addEventListener("hashchange", () => {
       this.read();
-      this.tell({ k: true, selected: true, query: true, names: true });
+      this.tell({ k: true, selected: true, query: true, filter: true, names: true });
     });
   }
 
@@ -45,6 +48,10 @@ export class State {
       changed.query = change.query !== this.query;
       this.query = change.query;
     }
+    if ("filter" in change) {
+      changed.filter = !change.filter.equals(this.filter);
+      this.filter = change.filter;
+    }
     if (Object.values(changed).includes(true)) this.#changed(changed);
   }
 
@@ -73,6 +80,7 @@ export class State {
     const parts = new URLSearchParams({ k: this.k });
     if (this.selected !== null) parts.set("group", this.selected);
     if (this.query) parts.set("q", shorten(this.query, 200));
+    this.filter.write(parts, this.fields);
     if (this.names.size) parts.set("names", JSON.stringify([...this.names]));
     return `#${parts}`;
   }
@@ -86,6 +94,7 @@ export class State {
     const group = Number(parts.get("group") ?? NaN);
     this.selected = isNode(group) ? this.tree.standIn(group, this.k) : null;
     this.query = parts.get("q") ?? "";
+    this.filter = Filter.read(parts, this.fields);
     this.names = new Map();
     try {
       for (const [node, name] of JSON.parse(parts.get("names") ?? "[]")) {

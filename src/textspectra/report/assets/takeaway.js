@@ -14,7 +14,7 @@ export class TakeAway {
       } of this report; textspectra apply labels all texts.`
       : "";
     element("takeaway-text").textContent =
-      `The files have the number of groups and the names that you set here. To use them in the model, download the JSON file and run: textspectra apply FILE.json MODEL.${part}`;
+      `The files have the number of groups, the names and the filter that you set here. To use them in the model, download the JSON file and run: textspectra apply FILE.json MODEL.${part}`;
     const actions = {
       csv: () => this.#save("clusters.csv", "text/csv", this.csv()),
       json: () => this.#save("clusters.json", "application/json", this.json()),
@@ -25,20 +25,26 @@ export class TakeAway {
     for (const [id, act] of Object.entries(actions)) element(id).addEventListener("click", act);
   }
 
-  // The rows of the data with their labels, as in `to_frame`.
+  // The rows of the data that pass the filter, with their labels, as in `to_frame`.
   rows() {
     const { tree, state } = this;
     const label = tree.labelsAt(state.k);
     const owners = tree.ownersAt(state.k);
-    const n = this.rowTable.length / 2;
-    return Array.from({ length: n }, (_, r) => {
-      const position = this.rowTable[n + r];
-      const row = { row: this.rowTable[r], text: this.texts[position] };
-      if (position >= owners.length) return { ...row, cluster: null, cluster_name: null, similarity: null };
+    const { rows, passing } = this.counts;
+    const { numbers, positions, columns } = rows;
+    const group = (position) => {
+      if (position >= owners.length) return { cluster: null, cluster_name: null, similarity: null };
       const node = owners[position];
       const similarity = Number(this.groups.similarity(node, position).toFixed(4));
-      return { ...row, cluster: label.get(node), cluster_name: state.nameOf(node), similarity };
-    });
+      return { cluster: label.get(node), cluster_name: state.nameOf(node), similarity };
+    };
+    const left = Array.from(numbers.keys()).filter((r) => !passing || passing[r]);
+    return left.map((r) => ({
+      row: numbers[r],
+      text: this.texts[positions[r]],
+      ...group(positions[r]),
+      ...Object.fromEntries(columns.map((column) => [column.name, rows.value(column, r)])),
+    }));
   }
 
   csv() {
@@ -48,6 +54,7 @@ export class TakeAway {
     };
     const rows = this.rows();
     const names = ["row", "text", "cluster", "cluster_name", "similarity"];
+    names.push(...this.counts.rows.columns.map(({ name }) => name));
     return [names, ...rows.map((row) => names.map((name) => row[name]))].map((row) => row.map(cell).join(",")).join(
       "\n",
     ) + "\n";
@@ -60,12 +67,13 @@ export class TakeAway {
       cluster: label.get(node),
       name: state.nameOf(node),
       size: tree.nodes.size[node],
+      ...(this.counts.isFiltered ? { filtered_size: this.counts.nodes[node] } : {}),
       keywords: tree.nodes.keywords[node],
       cohesion: tree.nodes.cohesion[node],
     }));
     const { fingerprint, version } = this.meta.about;
     const selected = state.selected === null ? null : label.get(state.selected);
-    const view = { selected, search: state.query };
+    const view = { selected, search: state.query, filter: state.filter.conditions(state.fields) };
     return JSON.stringify({ format: FORMAT, version, fingerprint, k: state.k, clusters, ...view, rows: this.rows() });
   }
 

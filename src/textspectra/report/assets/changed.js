@@ -1,0 +1,70 @@
+// What changed since last time: new groups first, then those that grow, shrink or are gone.
+import { count, element, make, number, percent, shorten } from "./data.js";
+
+const FIRST_CHANGES = 6; // groups of each kind that are shown at first
+const TITLES = { new: "New", growing: "Growing", shrinking: "Shrinking", gone: "Gone" };
+
+export class Changed {
+  constructor({ meta, tree, state }) {
+    Object.assign(this, { changes: meta.changes, tree, state });
+    element("changed").hidden = !this.changes;
+    if (!this.changes) return;
+    this.most = Math.max(...this.changes.map(({ shares }) => Math.max(...shares)), Number.EPSILON);
+    state.listen((changed) => changed.names && this.show());
+    this.show();
+  }
+
+  show() {
+    const of = (status) => this.changes.filter((one) => one.status === status);
+    const parts = Object.keys(TITLES).filter((status) => of(status).length).flatMap((status) => this.#part(status, of));
+    const steady = of("steady").length;
+    const rest = steady
+      ? [make("p", { class: "muted" }, `${count(steady, "group")} without a change beyond chance.`)]
+      : [];
+    const nothing = parts.length ? [] : [make("p", {}, "No group is new, and none grew, shrank or disappeared.")];
+    element("changes").replaceChildren(...nothing, ...parts, ...rest);
+  }
+
+  #part(status, of) {
+    const rows = of(status).map((one) => make("li", {}, this.#row(one)));
+    const list = (some) => make("ul", { class: `changes ${status}` }, ...some);
+    const more = rows.length - FIRST_CHANGES;
+    return [
+      make("h3", {}, `${TITLES[status]} `, make("span", { class: "muted" }, number.format(rows.length))),
+      list(rows.slice(0, FIRST_CHANGES)),
+      ...(more > 0
+        ? [make("details", {}, make("summary", {}, `${number.format(more)} more`), list(rows.slice(FIRST_CHANGES)))]
+        : []),
+    ];
+  }
+
+  #row({ node, name, status, before, after, shares, text }) {
+    const shown = node === null ? name : this.state.nameOf(node);
+    const numbers = status === "new"
+      ? `${count(after, "text")} · ${percent(shares[1])}`
+      : `${percent(shares[0])} → ${percent(shares[1])}`;
+    const bars = shares.map((share, i) => {
+      const bar = make("span", { class: i ? "fill" : "fill before" });
+      bar.style.width = `${100 * share / this.most}%`;
+      return bar;
+    });
+    const parts = [
+      make("span", { class: "name", dir: "auto" }, shorten(shown, 80)),
+      make(
+        "span",
+        { class: "figures", title: `${number.format(before)} texts before, ${number.format(after)} now` },
+        numbers,
+      ),
+      make("span", { class: "bars", "aria-hidden": "true" }, ...bars),
+    ];
+    if (text) parts.push(make("span", { class: "example text", dir: "auto" }, text));
+    if (node === null) return make("div", { class: "change" }, ...parts);
+    return make("button", { type: "button", class: "change", onclick: () => this.#open(node) }, ...parts);
+  }
+
+  #open(node) {
+    this.state.set({ k: this.tree.base.k, selected: node });
+    element("panel").focus({ preventScroll: true });
+    element("panel").scrollIntoView({ block: "nearest" });
+  }
+}

@@ -1,0 +1,72 @@
+// Which rows the reader wants to see: from one period to another, and with a value of each segment. It never changes.
+
+export class Filter {
+  // Periods and values are given by their numbers; null is no condition.
+  constructor(from, to, values) {
+    Object.assign(this, { from, to, values });
+  }
+
+  static none({ segments }) {
+    return new Filter(null, null, segments.map(() => null));
+  }
+
+  get isActive() {
+    return this.from !== null || this.to !== null || this.values.some((value) => value !== null);
+  }
+
+  equals(other) {
+    return JSON.stringify(this) === JSON.stringify(other);
+  }
+
+  // The end that was not set moves if the other one passes it.
+  startingAt(from) {
+    return new Filter(from, from !== null && this.to !== null && this.to < from ? from : this.to, this.values);
+  }
+
+  endingAt(to) {
+    return new Filter(to !== null && this.from !== null && this.from > to ? to : this.from, to, this.values);
+  }
+
+  withValue(segment, value) {
+    return new Filter(this.from, this.to, this.values.with(segment, value));
+  }
+
+  // The conditions by name, for the downloads.
+  conditions({ time, segments }) {
+    const values = this.values.flatMap((value, i) =>
+      value === null ? [] : [[segments[i].name, segments[i].values[value]]]
+    );
+    return {
+      ...(this.from === null ? {} : { from: time.days[this.from] }),
+      ...(this.to === null ? {} : { to: time.days[this.to] }),
+      ...(values.length ? { by: values } : {}),
+    };
+  }
+
+  write(parts, fields) {
+    const { by, ...days } = this.conditions(fields);
+    for (const [name, day] of Object.entries(days)) parts.set(name, day);
+    if (by) parts.set("by", JSON.stringify(by));
+  }
+
+  // Whatever is not valid is ignored.
+  static read(parts, fields) {
+    const known = (list, one) => {
+      const at = list?.indexOf(one) ?? -1;
+      return at < 0 ? null : at;
+    };
+    const none = Filter.none(fields);
+    const [from, to] = ["from", "to"].map((name) => known(fields.time?.days, parts.get(name)));
+    let filter = none.startingAt(from);
+    if (to !== null && (from === null || from <= to)) filter = filter.endingAt(to);
+    try {
+      for (const [name, value] of JSON.parse(parts.get("by") ?? "[]")) {
+        const segment = fields.segments.findIndex((one) => one.name === name);
+        if (segment >= 0) filter = filter.withValue(segment, known(fields.segments[segment].values, value));
+      }
+    } catch {
+      return none;
+    }
+    return filter;
+  }
+}

@@ -1,0 +1,113 @@
+// The panel of groups over time: the shares of the chosen groups with their intervals.
+import { element, escaped, make, percent, shorten } from "./data.js";
+
+const STRONGEST = 5;
+const LARGEST = 3;
+const TICK = 110; // pixels for the name of a period
+
+export class OverTime {
+  constructor({ meta, tree, state, trends }) {
+    Object.assign(this, { tree, state, trends, time: meta.tally.time, chosen: null, redraw: () => {} });
+    element("time").hidden = trends.filled.length < 2;
+    if (element("time").hidden) return;
+    element("time-add").addEventListener("change", (event) => {
+      this.#choose([...this.nodes(), Number(event.target.value)]);
+    });
+    element("time-reset").addEventListener("click", () => this.#choose(null));
+    state.listen((changed) => (changed.k || changed.selected || changed.names) && this.show());
+    this.show();
+  }
+
+  #choose(nodes) {
+    this.chosen = nodes;
+    this.show();
+  }
+
+  // What the reader chose; otherwise the open group, or the groups that change most, or the largest.
+  nodes() {
+    const { k, selected } = this.state;
+    if (this.chosen) return [...new Set(this.chosen.map((node) => this.tree.standIn(node, k)))];
+    if (selected !== null) return [selected];
+    const cut = this.tree.cut(k);
+    const changing = this.trends.strongest([...cut]).slice(0, STRONGEST);
+    return changing.length ? changing : cut.slice(0, LARGEST);
+  }
+
+  show() {
+    const nodes = this.nodes();
+    const others = this.tree.cut(this.state.k).filter((node) => !nodes.includes(node));
+    element("time-groups").replaceChildren(...nodes.map((node) => this.#chip(node, nodes)));
+    element("time-add").replaceChildren(
+      make("option", { value: "", disabled: true, selected: true }, "add a group …"),
+      ...others.map((node) => make("option", { value: node }, shorten(this.state.nameOf(node), 60))),
+    );
+    element("time-reset").hidden = this.chosen === null;
+    const unknown = nodes.filter((node) => !this.trends.has(node)).length;
+    element("time-text").textContent = [
+      `Share of all texts of each ${this.time.every}, with its 95 % interval. `,
+      this.#about(),
+      unknown ? " Parts of the groups of the result were not counted over time, so they have no line." : "",
+    ].join("");
+    this.redraw();
+  }
+
+  #about() {
+    if (this.chosen || this.state.selected !== null) return "Filters do not change this chart.";
+    const n = this.trends.strongest([...this.tree.cut(this.state.k)]).length;
+    if (!n) return "No group changes more than by chance; these are the largest. Filters do not change this chart.";
+    const which = n > STRONGEST ? `the ${STRONGEST} surest of ${n} changes` : "the groups that change";
+    return `Shown are ${which}; tests for trends and bursts correct for the number of groups. Filters do not change this chart.`;
+  }
+
+  #chip(node, nodes) {
+    const name = this.state.nameOf(node);
+    const swatch = make("span", { class: "swatch" });
+    swatch.style.setProperty("--color", this.tree.colors[node]);
+    const remove = () => this.#choose(nodes.filter((other) => other !== node));
+    const attributes = { type: "button", "aria-label": `Remove ${name} from the chart`, onclick: remove };
+    return make("button", attributes, swatch, make("span", { dir: "auto" }, shorten(name, 60)), " ×");
+  }
+
+  // What Plotly draws: for each group a line, and the interval as an area between two lines that are not seen.
+  figure() {
+    const nodes = this.nodes().filter((node) => this.trends.has(node));
+    const x = this.time.names;
+    const width = element("over-time").clientWidth;
+    element("over-time").setAttribute(
+      "aria-label",
+      nodes.map((node) => `${this.state.nameOf(node)}: ${this.trends.words(node)}`).join(". "),
+    );
+    const data = nodes.flatMap((node) => {
+      const shares = this.trends.shares(node);
+      const [color, of] = [this.tree.colors[node], (key) => shares.map((one) => one && one[key])];
+      const bound = { x, mode: "lines", line: { width: 0 }, hoverinfo: "skip" };
+      return [
+        { ...bound, y: of("low") },
+        { ...bound, y: of("high"), fill: "tonexty", fillcolor: `${color}26` },
+        {
+          x,
+          y: of("share"),
+          mode: "lines+markers",
+          name: escaped(shorten(this.state.nameOf(node), 40)),
+          line: { color, width: 2.2 },
+          marker: { color, size: 6 },
+          customdata: shares.map((one) => one ? `${percent(one.low)} to ${percent(one.high)}, ${one.texts} texts` : ""),
+          hovertemplate: "%{y:.1%} (%{customdata})",
+        },
+      ];
+    });
+    return {
+      data,
+      layout: {
+        showlegend: false, // the buttons above the chart name the groups
+        xaxis: {
+          type: "category",
+          nticks: Math.max(3, Math.floor(width / TICK)),
+          showgrid: false,
+          range: [-0.3, x.length - 0.7],
+        },
+        yaxis: { tickformat: ".1~%", rangemode: "tozero", title: { text: "share of texts" } },
+      },
+    };
+  }
+}

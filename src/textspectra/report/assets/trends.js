@@ -1,0 +1,96 @@
+// The share of each group in each period: small lines on the cards, and the numbers for the panel.
+import { make, makeShape, percent } from "./data.js";
+
+const LINE = { width: 120, height: 22, edge: 2.5 };
+const Z = 1.96; // of a 95 % interval
+const ARROWS = { growing: "↗", shrinking: "↘", burst: "⌃" };
+
+export class Trends {
+  constructor({ tally }, tree, counts) {
+    Object.assign(this, { time: tally.time, known: tally.known, tree, counts });
+    this.n = this.time?.starts.length ?? 0;
+    this.totals = this.n ? this.#row(tree.ranges.length - 1) : [];
+    this.filled = Array.from(this.totals.keys()).filter((period) => this.totals[period] > 0);
+  }
+
+  has(node) {
+    return this.filled.length > 1 && this.known[node];
+  }
+
+  #row(node) {
+    return this.counts.subarray(node * this.n, (node + 1) * this.n);
+  }
+
+  // The share in each period with its interval (Wilson); null where there are no texts at all.
+  shares(node) {
+    return Array.from(this.#row(node), (texts, period) => {
+      const total = this.totals[period];
+      if (!total) return null;
+      const [share, extra] = [texts / total, Z * Z / total];
+      const middle = (share + extra / 2) / (1 + extra);
+      const half = Math.sqrt(extra * (share * (1 - share) + extra / 4)) / (1 + extra);
+      return { texts, total, share, low: Math.max(0, middle - half), high: Math.min(1, middle + half) };
+    });
+  }
+
+  // Null if it was not tested.
+  kind(node) {
+    return this.time.kind[node];
+  }
+
+  #changes(node) {
+    return this.has(node) && this.kind(node) in ARROWS;
+  }
+
+  words(node) {
+    const shares = this.shares(node);
+    const at = (period) => `${percent(shares[period].share)} in ${this.time.names[period]}`;
+    const what = {
+      growing: "; growing",
+      shrinking: "; shrinking",
+      burst: `; a burst in ${this.time.span[node]}`,
+      steady: "; no more change than by chance",
+    }[this.kind(node)];
+    return `${at(this.filled[0])}, ${at(this.filled.at(-1))}${what ?? ""}`;
+  }
+
+  // The groups that change, the surest first.
+  strongest(nodes) {
+    const { p, change } = this.time;
+    return nodes.filter((node) => this.#changes(node))
+      .sort((a, b) => p[a] - p[b] || Math.abs(change[b]) - Math.abs(change[a]));
+  }
+
+  // By how much the share grows; 0 if the change may be chance.
+  growth(node) {
+    return this.#changes(node) ? this.time.change[node] : 0;
+  }
+
+  line(node) {
+    if (!this.has(node)) return "";
+    const shares = this.shares(node);
+    const most = Math.max(...this.filled.map((period) => shares[period].share), Number.EPSILON);
+    const { width, height, edge } = LINE;
+    const x = (period) => edge + period / (this.n - 1) * (width - 2 * edge);
+    const y = (period) => height - edge - shares[period].share / most * (height - 2 * edge);
+    const points = this.filled.map((period) => `${x(period).toFixed(1)},${y(period).toFixed(1)}`);
+    const last = this.filled.at(-1);
+    const words = this.words(node);
+    const kind = this.kind(node);
+    const line = makeShape(
+      "svg",
+      { class: "spark", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words },
+      makeShape("polyline", { points: points.join(" ") }),
+      makeShape("circle", { cx: x(last), cy: y(last), r: edge }),
+    );
+    line.style.setProperty("--color", this.tree.colors[node]);
+    const [begin, end] = [this.filled[0], last].map((period) => percent(shares[period].share));
+    const change = this.#changes(node) ? ` ${ARROWS[kind]} ${kind}` : "";
+    return make(
+      "span",
+      { class: `trend ${kind ?? ""}`, title: words },
+      line,
+      make("span", { "aria-hidden": "true" }, `${begin} → ${end}`, make("b", {}, change)),
+    );
+  }
+}

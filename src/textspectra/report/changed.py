@@ -1,0 +1,36 @@
+"""What changed since last time, for the beginning of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..texts.history import GroupChange
+from ..texts.result import TextClustering
+from ..topics.words import clean_text
+
+MAX_TEXT = 160
+"""Characters of the typical text of a new group."""
+
+
+def describe_changes(
+    result: TextClustering, changes: Iterable[GroupChange] | None, base: list[int]
+) -> list[dict[str, Any]] | None:
+    """Return the changes with the nodes of their groups, and with a text of each new one; the largest come first."""
+    if changes is None:
+        return None
+    at = {topic.label: position for position, topic in enumerate(result.topics)}
+    described = []
+    for change in sorted(changes, key=lambda one: -abs(one.share_after - one.share_before)):
+        place = None if change.status == "gone" else at.get(change.label)
+        texts = [] if place is None else result.typical_texts(result.topics[place])
+        described.append({
+            "node": None if place is None else base[place],
+            "name": change.name,
+            "status": change.status,
+            "before": change.before,
+            "after": change.after,
+            "shares": [round(change.share_before, 5), round(change.share_after, 5)],
+            "text": clean_text(texts[0], limit=MAX_TEXT) if texts and change.status == "new" else "",
+        })  # fmt: skip
+    return described
