@@ -25,10 +25,12 @@ from ..topics.describe import Topic
 from .clustered import ClusteredTexts
 from .corpus import Totals
 from .describing import describe_groups, mean_vectors, with_names
+from .details import details_like
 from .embedded import EmbeddedTexts
 from .frames import library_of, new_frame
 from .history import GroupChange, columns_of, find_changes
 from .placing import Placed, place_texts, similarity_to_groups
+from .tally import tally_rows
 
 if TYPE_CHECKING:
     from .corpus import Texts
@@ -152,8 +154,10 @@ def compare_texts(
         both = np.concatenate([known.units, units])
         rule = separate_groups(both, None, np.concatenate([known.codes, codes[placed.texts.counting]]), k + n_new)
         centers = np.concatenate([centers, mean_vectors(placed.texts, codes, k + n_new)[k:]])
-    frame = texts if library_of(texts) else None
-    result = _new_texts_alone(model, placed, codes, centers, rule, frame)
+    result = _with_details(
+        replace(_new_texts_alone(model, placed, codes, centers, rule), frame=texts if library_of(texts) else None),
+        model, texts, text_column,
+    )  # fmt: skip
     new_topics = tuple(topic for topic in result.topics if topic.label >= model.next_label)
     after = np.bincount(codes[codes >= 0], placed.texts.corpus.counts[codes >= 0], k + max(n_new, 0)).astype(np.intp)
     return Comparison(
@@ -211,7 +215,6 @@ def _new_texts_alone(
     codes: NDArray[np.intp],
     centers: NDArray[np.float32],
     rule: LinearRule,
-    frame: Any,
 ) -> ClusteredTexts:
     """Return a result of the new texts in the groups that have some of them."""
     texts, k = placed.texts, model.n_clusters
@@ -238,12 +241,22 @@ def _new_texts_alone(
         hierarchy=None,
         notes=tuple(filter(None, [placed.note])),
         known_embeddings=texts.X,
-        frame=frame,
+        frame=None,
         details=None,
         tally=None,
         reference=None,
         history=(),
     )
+
+
+def _with_details(result: ClusteredTexts, model: ClusteredTexts, texts: Any, text_column: str | None) -> ClusteredTexts:
+    """Add what the model knows of its rows beside the texts: dates, segments and shown columns."""
+    details, notes = details_like(model.details, texts, text_column)
+    if details is None:
+        return result
+    codes = result.corpus.spread(result.distinct_codes, -1)
+    tally = tally_rows(details, codes, result.n_clusters, model.tally.every if model.tally else None)
+    return replace(result, details=details, tally=tally, notes=(*result.notes, *notes))
 
 
 def _sizes_of_last_file(model: ClusteredTexts) -> NDArray[np.intp]:

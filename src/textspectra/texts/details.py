@@ -79,6 +79,12 @@ class Segment(NamedTuple):
         encoded = pc.fill_null(as_strings(column), MISSING).dictionary_encode()
         return Segment(encoded.indices.to_numpy().astype(np.int32), encoded.dictionary.to_pylist())
 
+    def joined(self, other: Segment) -> Segment:
+        """Append the rows of another segment with the same name."""
+        code_of = {value: code for code, value in enumerate(self.values)}
+        codes = np.array([code_of.setdefault(value, len(code_of)) for value in other.values], np.int32)
+        return Segment(np.concatenate([self.codes, codes[other.codes]]), list(code_of)).in_order()
+
     def in_order(self) -> Segment:
         """Return it with the most frequent values first, and with the rarest as one if there are many.
 
@@ -144,6 +150,25 @@ class Details:
         """Whether there is something to count the groups by."""
         return self.days is not None or bool(self.segments)
 
+    def joined(self, other: Details | None, n_other: int) -> Details:
+        """Append the details of `n_other` more rows; what they do not have is missing.
+
+        Examples
+        --------
+        >>> web = Details(segments={"channel": Segment(np.array([0, 0], np.int32), ["web"])})
+        >>> web.joined(None, 1).segments["channel"]
+        Segment(codes=array([0, 0, 1], dtype=int32), values=['web', '(missing)'])
+        """
+        more = other or Details()
+        days = None
+        if self.days is not None:
+            none = np.full(n_other, np.datetime64("NaT"), "datetime64[D]")
+            days = np.concatenate([self.days, none if more.days is None else more.days])
+        absent = Segment(np.zeros(n_other, np.int32), [MISSING])
+        segments = {name: one.joined(more.segments.get(name, absent)) for name, one in self.segments.items()}
+        shown = {name: [*values, *more.shown.get(name, [""] * n_other)] for name, values in self.shown.items()}
+        return Details(self.time, days, segments, shown)
+
 
 class Read(NamedTuple):
     """The details of a table, and what was left out of its dates."""
@@ -179,6 +204,23 @@ def details_of(table: pa.Table, wanted: Wanted, n_rows: int) -> tuple[Details, l
         notes += note_on_values(name, len(segment.values))
     ordered = {name: segment.in_order() for name, segment in details.segments.items()}
     return replace(details, segments=ordered), notes
+
+
+def details_like(known: Details | None, texts: Any, text_column: str | None) -> tuple[Details | None, list[str]]:
+    """Take the columns that the details of a model have from a data frame; a note names those that it has not."""
+    if known is None or not is_data_frame(texts):
+        return None, []
+    table = as_table(texts, text_column).table
+    names = [*filter(None, [known.time]), *known.segments, *known.shown]
+    missing = [name for name in dict.fromkeys(names) if name not in table.column_names]
+    notes = [f"The column {name!r} of the model is missing in these texts." for name in missing]
+    wanted = Wanted(
+        None if known.time in missing else known.time,
+        tuple(name for name in known.segments if name not in missing),
+        tuple(name for name in known.shown if name not in missing),
+    )
+    details, more = details_of(table, wanted, table.num_rows)
+    return details, notes + more
 
 
 def wanted_columns(
