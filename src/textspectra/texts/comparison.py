@@ -17,8 +17,6 @@ from ..clustering.numbering import largest_first
 from ..clustering.refine import separate_groups
 from ..embedding import EmbeddingCache
 from ..errors import UserError
-from ..estimators import AutoKMeans
-from ..granularity.estimate import estimate_k
 from ..granularity.pairs import falls_in_two
 from ..metrics.cohesion import report_if_defined
 from ..topics.describe import Topic
@@ -35,9 +33,6 @@ from .tally import tally_rows
 
 if TYPE_CHECKING:
     from .corpus import Texts
-
-FEWEST_NEW = 40
-"""Distinct new texts from which halves of them can agree on a number of groups."""
 
 READ_TEXTS = 100
 """Texts of each group of the model that are read to tell new groups from them: those nearest to its centre."""
@@ -203,24 +198,10 @@ def _find_new(
     is_new = np.flatnonzero(groups >= 0)
     if not len(is_new):
         return novelty, codes
-    grouped = _as_halves_agree(units[is_new], texts.weights[is_new], groups[is_new])
+    found = groups[is_new]
     codes = codes.copy()
-    codes[texts.counting[is_new]] = known.k + largest_first(grouped, np.bincount(grouped, texts.weights[is_new]))[0]
+    codes[texts.counting[is_new]] = known.k + largest_first(found, np.bincount(found, texts.weights[is_new]))[0]
     return novelty, codes
-
-
-def _as_halves_agree(
-    units: NDArray[np.float32], weights: NDArray[np.float64], groups: NDArray[np.intp]
-) -> NDArray[np.intp]:
-    """Group the new texts anew if two halves of them agree on fewer groups; what was found are pieces of these."""
-    k = int(groups.max()) + 1
-    if k == 1 or len(units) < FEWEST_NEW:
-        return groups
-    agreed = estimate_k(units, random_state=0).k
-    if agreed >= k:
-        return groups
-    regrouped: NDArray[np.intp] = AutoKMeans(agreed, random_state=0).fit(units, sample_weight=weights).labels_
-    return regrouped
 
 
 def _new_texts_alone(
