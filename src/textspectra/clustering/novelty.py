@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from ..parallel import run_tasks
 from .lloyd import LinearRule, labels_by
-from .refine import SEARCH_ROWS, separate_groups
+from .refine import SEARCH_ROWS, highest_columns, separate_groups
 from .tree import ward_tree
 
 NEIGHBOURS = 10
 """Nearest rows by which a row is compared with the model, and over which its novelty is averaged."""
 
-REFERENCE_ROWS = 10_000
-"""Rows that a model keeps, and rows of a new file that are searched for neighbours."""
+REFERENCE_ROWS, NEW_ROWS = 10_000, 2_500
+"""Rows that a model keeps, and rows of a new file among which neighbours are searched."""
 
 FEWEST_ROWS = 5 * NEIGHBOURS
 """A model with fewer rows cannot tell what is usual for it."""
@@ -97,7 +97,7 @@ def score_novelty(known: Known, units: NDArray[np.float32], rng: np.random.Gener
     if n_known < FEWEST_ROWS or not n:
         return Novelty(np.full(n, np.nan, np.float32), float("nan"), [])
     # As many new rows as known ones at the most, so that a rehearsal has enough of both.
-    chosen = np.sort(rng.permutation(n)[: min(n_known, REFERENCE_ROWS)])
+    chosen = np.sort(rng.permutation(n)[: min(n_known, NEW_ROWS)])
     among = _nearest(known.units, known.units, 2 * NEIGHBOURS, np.arange(n_known))
     raw = _raw_novelty(_nearest(units, known.units, NEIGHBOURS), among.first(NEIGHBOURS), units, chosen)
     n_played = max(n_known * len(chosen) // (n_known + len(chosen)), 1)
@@ -209,7 +209,7 @@ def _nearest(
         if own is not None:
             low, high = np.searchsorted(own, [start, start + len(cosines)])
             cosines[own[low:high] - start, np.arange(low, high)] = -np.inf
-        found = np.argpartition(cosines, -size, axis=1)[:, -size:]
+        found = highest_columns(cosines, size)
         cosine = np.take_along_axis(cosines, found, axis=1)
         order = np.argsort(-cosine, axis=1)
         squares = np.maximum(2 - 2 * np.take_along_axis(cosine, order, axis=1), SAME)

@@ -30,6 +30,7 @@ from .embedded import EmbeddedTexts
 from .frames import library_of, new_frame
 from .history import GroupChange, columns_of, find_changes
 from .placing import Placed, place_texts, similarity_to_groups
+from .reference import is_among_first
 from .tally import tally_rows
 
 if TYPE_CHECKING:
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 FEWEST_NEW = 40
 """Distinct new texts from which halves of them can agree on a number of groups."""
+
+READ_TEXTS = 100
+"""Texts of each group of the model that are read to tell new groups from them: those nearest to its centre."""
 
 SPLIT_TEXTS = 100
 """Fewest texts of a group, old and new together, for which a split is looked for."""
@@ -65,8 +69,6 @@ class Comparison:
         The novelty of each distinct text. 0 is usual, and nine tenths of the model's own texts are below 1.
     odd : float
         The novelty that one in a hundred of the model's own texts exceeds.
-    splits : tuple of int
-        Labels of groups that would now better be two; nothing is split.
 
     Examples
     --------
@@ -85,7 +87,6 @@ class Comparison:
     rule: LinearRule
     distinct_novelty: NDArray[np.float32]
     odd: float
-    splits: tuple[int, ...]
 
     def __repr__(self) -> str:
         new, k = len(self.new_topics), self.model.n_clusters
@@ -115,6 +116,20 @@ class Comparison:
         odd = np.flatnonzero((self.distinct_novelty > self.odd) & ~in_new)
         ordered: NDArray[np.intp] = odd[np.argsort(-self.distinct_novelty[odd], kind="stable")]
         return ordered
+
+    @cached_property
+    def splits(self) -> tuple[int, ...]:
+        """Labels of groups that would now better be two: halves of their old and new texts agree. Nothing is split."""
+        known, texts = self.model.known(), self.result.embedded()
+        units, labels = take_units(texts.X, texts.counting), self.result.labels_of(self.result.distinct_codes)
+        found = []
+        for position, topic in enumerate(self.model.topics):
+            before, new = known.units[known.codes == position], units[labels[texts.counting] == topic.label]
+            if len(new) and len(before) + len(new) >= SPLIT_TEXTS:
+                both = falls_in_two(np.concatenate([before, new]), np.random.default_rng(0))
+                if both and not falls_in_two(before, np.random.default_rng(0)):
+                    found.append(topic.label)
+        return tuple(found)
 
     def to_frame(self) -> Any:
         """Return a data frame with one row per text: cluster, cluster_name, similarity, novelty and is_new.
@@ -167,7 +182,6 @@ def compare_texts(
         rule=rule,
         distinct_novelty=placed.texts.scatter(novelty.scores, np.nan),
         odd=novelty.odd,
-        splits=_groups_to_split(model, known, units, codes[placed.texts.counting]),
     )
 
 
@@ -235,9 +249,13 @@ def _new_texts_alone(
     filled = np.unique(codes[codes >= 0])
     labels = [model.topics[code].label if code < k else model.next_label + code - k for code in filled.tolist()]
     compact = np.where(codes >= 0, np.searchsorted(filled, codes), -1)
-    _, topics = describe_groups(texts, compact, centers[filled], model.embed_phrases())
-    kept = {place: model.topics[code].name for place, code in enumerate(filled.tolist()) if code < k}
-    taken = {topic.name for topic in model.topics} - set(kept.values())
+    similarity = similarity_to_groups(texts, codes, centers)
+    read = (codes >= k) | _is_central(codes, similarity)
+    _, topics = describe_groups(texts, compact, centers[filled], model.embed_phrases(), read)
+    kept = {place: model.topics[code] for place, code in enumerate(filled.tolist()) if code < k}
+    names = {place: topic.name for place, topic in kept.items()}
+    named = with_names(topics, labels, names, {topic.name for topic in model.topics} - set(names.values()))
+    keywords = [kept.get(place, topic).keywords for place, topic in enumerate(topics)]
     blank = int((texts.corpus.codes < 0).sum())
     rows = len(texts.corpus.rows)
     return replace(
@@ -245,10 +263,10 @@ def _new_texts_alone(
         corpus=texts.corpus,
         totals=Totals(rows, len(texts.counting), blank, rows - blank - int(texts.weights.sum())),
         distinct_codes=compact,
-        distinct_similarity=similarity_to_groups(texts, codes, centers),
+        distinct_similarity=similarity,
         centers=centers[filled],
         rule=LinearRule(rule.directions[filled], rule.offsets[filled]),
-        topics=with_names(topics, labels, kept, taken),
+        topics=tuple(replace(topic, keywords=words) for topic, words in zip(named, keywords, strict=True)),
         next_label=model.next_label + int((filled >= k).sum()),
         cohesion=report_if_defined(texts.vectors, compact[texts.counting], len(filled), random_state=0),
         k_estimate=None,
@@ -273,23 +291,17 @@ def _with_details(result: TextClustering, model: ClusteredTexts, texts: Any, tex
     return replace(result, details=details, tally=tally, notes=(*result.notes, *notes))
 
 
+def _is_central(codes: NDArray[np.intp], similarity: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Tell which texts are among the nearest to the centre of their group."""
+    order = np.argsort(-similarity, kind="stable")
+    central = np.zeros(len(codes), bool)
+    central[order] = is_among_first(codes[order], READ_TEXTS)
+    return central
+
+
 def _sizes_of_last_file(model: ClusteredTexts) -> NDArray[np.intp]:
     """Return the sizes of the groups in the last file of a model, or in all its texts if groups were changed since."""
     last = {change.label: change.after for change in model.history[-1].changes} if model.history else {}
     if not all(topic.label in last for topic in model.topics):
         last = {topic.label: topic.size for topic in model.topics}
     return np.array([last[topic.label] for topic in model.topics], np.intp)
-
-
-def _groups_to_split(
-    model: ClusteredTexts, known: Known, units: NDArray[np.float32], codes: NDArray[np.intp]
-) -> tuple[int, ...]:
-    """Return the labels of the groups whose old and new texts, in two halves, agree on a split in two."""
-    found = []
-    for position, topic in enumerate(model.topics):
-        before, new = known.units[known.codes == position], units[codes == position]
-        if len(new) and len(before) + len(new) >= SPLIT_TEXTS:
-            rows = np.concatenate([before, new])
-            if falls_in_two(rows, np.random.default_rng(0)) and not falls_in_two(before, np.random.default_rng(0)):
-                found.append(topic.label)
-    return tuple(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +43,16 @@ def with_names(
 
 
 def describe_groups(
-    texts: EmbeddedTexts, labels: NDArray[np.intp], centers: NDArray[np.float32], embed: EmbedPhrases | None
+    texts: EmbeddedTexts,
+    labels: NDArray[np.intp],
+    centers: NDArray[np.float32],
+    embed: EmbedPhrases | None,
+    read: NDArray[np.bool_] | Literal[True] = True,
 ) -> tuple[NDArray[np.float32], tuple[Topic, ...]]:
-    """Return the similarity of each distinct text to its centre, and the topic of each group."""
+    """Return the similarity of each distinct text to its centre, and the topic of each group.
+
+    `read` tells which of the distinct texts are read for that; it must be some of each group.
+    """
     corpus, usable = texts.corpus, texts.counting
     similarity = texts.scatter(cosines_to_centers(texts.vectors, labels[usable], centers), np.nan)
     sizes = np.bincount(labels[usable], corpus.counts[usable]).astype(int)
@@ -55,6 +63,6 @@ def describe_groups(
             size=int(sizes[topic.label]),
             representatives=tuple(int(first_rows[i]) for i in topic.representatives),
         )
-        for topic in describe_clusters(corpus.distinct, texts.X, labels, embed=embed)
+        for topic in describe_clusters(corpus.distinct, texts.X, np.where(read, labels, -1), embed=embed)
     )
     return similarity, topics

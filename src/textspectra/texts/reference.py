@@ -47,7 +47,7 @@ def extend_reference(known: Reference, n_known: int, new: Reference, codes: NDAr
     kept = np.sort(rng.permutation(len(known.positions))[: max(round(share * n_known), 1)])
     chosen = np.searchsorted(new.positions, _drawn(new.positions, codes[new.positions], share))
     # A group of which no old text is left keeps a few.
-    kept = np.union1d(kept, np.flatnonzero(_is_among_first(codes[known.positions])))
+    kept = np.union1d(kept, np.flatnonzero(is_among_first(codes[known.positions], LEAST)))
     return Reference(
         np.concatenate([known.positions[kept], new.positions[chosen]]),
         np.concatenate([known.units[kept], new.units[chosen]]),
@@ -58,15 +58,21 @@ def _drawn(positions: NDArray[np.intp], codes: NDArray[np.intp], share: float | 
     """Draw positions at random, with the first few of each group among them."""
     share = min(1.0, REFERENCE_ROWS / max(len(positions), 1)) if share is None else share
     chosen = np.random.default_rng(0).random(len(positions)) < share
-    drawn: NDArray[np.intp] = positions[chosen | _is_among_first(codes)]
+    drawn: NDArray[np.intp] = positions[chosen | is_among_first(codes, LEAST)]
     return drawn
 
 
-def _is_among_first(codes: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Tell whether each entry is among the first few of its code."""
+def is_among_first(codes: NDArray[np.intp], n: int) -> NDArray[np.bool_]:
+    """Tell whether each entry is among the first `n` of its code.
+
+    Examples
+    --------
+    >>> is_among_first(np.array([0, 1, 0, 0]), 2)
+    array([ True,  True,  True, False])
+    """
     order = np.argsort(codes, kind="stable")
     ordered = codes[order]
     starts = np.searchsorted(ordered, ordered)
     first = np.zeros(len(codes), bool)
-    first[order] = np.arange(len(codes)) - starts < LEAST
+    first[order] = np.arange(len(codes)) - starts < n
     return first
