@@ -28,8 +28,8 @@ export class OverTime {
     const { k, selected } = this.state;
     if (this.chosen) return [...new Set(this.chosen.map((node) => this.tree.standIn(node, k)))];
     if (selected !== null) return [selected];
-    const cut = this.tree.cut(k);
-    const changing = this.trends.strongest([...cut]).slice(0, STRONGEST);
+    const cut = this.tree.largestFirst(k);
+    const changing = this.trends.strongest(cut).slice(0, STRONGEST);
     return changing.length ? changing : cut.slice(0, LARGEST);
   }
 
@@ -53,7 +53,7 @@ export class OverTime {
 
   #about() {
     if (this.chosen || this.state.selected !== null) return "Filters do not change this chart.";
-    const n = this.trends.strongest([...this.tree.cut(this.state.k)]).length;
+    const n = this.trends.strongest(this.tree.cut(this.state.k)).length;
     if (!n) return "No group changes more than by chance; these are the largest. Filters do not change this chart.";
     const which = n > STRONGEST ? `the ${STRONGEST} surest of ${n} changes` : "the groups that change";
     return `Shown are ${which}; tests for trends and bursts correct for the number of groups. Filters do not change this chart.`;

@@ -50,7 +50,7 @@ export class Segments {
     const { values, totals, row } = this.#table(at);
     const name = this.segments[at].name;
     const strength = (cells) => Math.max(0, ...cells.map((one) => one.marked ? one.distance : 0));
-    const rows = this.tree.cut(this.state.k).filter((node) => this.known[node])
+    const rows = this.tree.largestFirst(this.state.k).filter((node) => this.known[node])
       .map((node) => ({ node, cells: row(node) }));
     rows.sort((a, b) => strength(b.cells) - strength(a.cells));
     const marked = rows.filter(({ cells }) => cells.some((one) => one.marked)).length;

@@ -63,6 +63,10 @@ export class Tree {
     return this.cuts.get(k);
   }
 
+  largestFirst(k) {
+    return [...this.cut(k)].sort((a, b) => this.#bySize(a, b));
+  }
+
   // The label of each group at k: a group of the result has its own, the others get new ones.
   labelsAt(k) {
     const own = new Map(this.base.nodes.map((node, i) => [node, this.base.labels[i]]));
