@@ -129,4 +129,4 @@ def is_drift(novelty: NDArray[np.float32]) -> bool:
 
     known = novelty[~np.isnan(novelty)]
     above = int((known > 1).sum())
-    return above > 2 * (1 - USUAL) * len(known) and binom.sf(above - 1, len(known), 1 - USUAL) < SURE
+    return bool(above > 2 * (1 - USUAL) * len(known) and binom.sf(above - 1, len(known), 1 - USUAL) < SURE)

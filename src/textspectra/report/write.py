@@ -36,6 +36,8 @@ from .why_k import why_this_k
 MAX_CLUSTERS = 300
 """Highest number of clusters on the slider; higher if the result has more."""
 
+OF_A_MODEL = "The groups are those of the model that the texts were compared with, and the new ones."
+
 Progress = Callable[[str, int, int], None]
 
 
@@ -115,7 +117,7 @@ def report_blocks(
     counted = CountedRows(X, result.corpus.counts * (finest >= 0))
     profile = _profile(result, X, levels, finest, nodes, classes)
     meta = {
-        "about": _about(result, shown, cut_at, profile["curves"]["silhouette"][result.n_clusters - 1]),
+        "about": _about(result, shown, cut_at, profile["curves"]["silhouette"][result.n_clusters - 1], changes),
         "levels": {"k": levels.k, "merges": levels.merges.tolist(), "ranges": shown.ranges.tolist()},
         "base": {
             "k": result.n_clusters,
@@ -166,7 +168,9 @@ def _classes(truth: ArrayLike | Sequence[Hashable] | None, n_texts: int) -> list
     return ["" if is_missing(value) else value for value in values]
 
 
-def _about(result: TextClustering, shown: Shown, cut_at: int | None, silhouette: float | None) -> dict[str, Any]:
+def _about(
+    result: TextClustering, shown: Shown, cut_at: int | None, silhouette: float | None, changes: Any
+) -> dict[str, Any]:
     from .. import __version__
 
     totals = result.totals
@@ -181,7 +185,7 @@ def _about(result: TextClustering, shown: Shown, cut_at: int | None, silhouette:
         "cut_at": cut_at,
         "model": result.source.model or "given embeddings",
         "algorithm": result.algorithm,
-        "range": estimate_in_words(result.k_estimate, result.n_clusters),
+        "range": OF_A_MODEL if changes is not None else estimate_in_words(result.k_estimate, result.n_clusters),
         "worth": worth_in_words(result.cohesion, result.k_estimate, silhouette),
         "notes": result.notes,
         "loose": LOOSE,

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import take_units
-from ..clustering.lloyd import LinearRule, labels_by
-from ..clustering.novelty import Known, Novelty, find_new_groups, score_novelty
+from ..clustering.lloyd import LinearRule
+from ..clustering.novelty import NEIGHBOURS, Known, Novelty, find_new_groups, score_novelty
 from ..clustering.numbering import largest_first
-from ..clustering.refine import separate_groups
+from ..clustering.refine import SEARCH_ROWS, highest_columns, separate_groups
 from ..embedding import EmbeddingCache
 from ..errors import UserError
 from ..estimators import AutoKMeans
@@ -211,16 +211,33 @@ def _find_new(
     if not len(is_new):
         return codes, model.rule
     grouped = _as_halves_agree(units[is_new], texts.weights[is_new], groups[is_new])
+    own[is_new] = known.k + grouped
+    own = _joined_by_neighbours(units, own, known.k, novelty.scores)
+    is_new = np.flatnonzero(own >= known.k)
+    grouped = own[is_new] - known.k
     own[is_new] = known.k + largest_first(grouped, np.bincount(grouped, texts.weights[is_new]))[0]
-    both, k = np.concatenate([known.units, units]), int(own.max()) + 1
-    rule = separate_groups(both, None, np.concatenate([known.codes, own]), k)
-    # The rule also finds texts of the new groups that were too near to a group of the model at first.
-    won = labels_by(units, rule)
-    joining = (own < known.k) & (won >= known.k) & (novelty.scores > 1)
-    own[joining] = won[joining]
+    both = np.concatenate([known.units, units])
+    rule = separate_groups(both, None, np.concatenate([known.codes, own]), int(own.max()) + 1)
     codes = codes.copy()
     codes[texts.counting] = own
     return codes, rule
+
+
+def _joined_by_neighbours(
+    units: NDArray[np.float32], codes: NDArray[np.intp], k: int, scores: NDArray[np.float32]
+) -> NDArray[np.intp]:
+    """Let texts that are newer than usual join the group of most of their neighbours, if it is new: from `k` on."""
+    joined = codes.copy()
+    outside = np.flatnonzero((codes < k) & (scores > 1))
+    for rows in np.array_split(outside, max(len(outside) // SEARCH_ROWS, 1)):
+        cosines = units[rows] @ units.T
+        cosines[np.arange(len(rows)), rows] = -np.inf
+        nearest = np.sort(codes[highest_columns(cosines, min(NEIGHBOURS, len(units) - 1))], axis=1)
+        # Sorted, the code of a majority stands in the middle.
+        middle = nearest[:, nearest.shape[1] // 2]
+        is_most = (nearest == middle[:, None]).sum(axis=1) > nearest.shape[1] / 2
+        joined[rows] = np.where((middle >= k) & is_most, middle, codes[rows])
+    return joined
 
 
 def _as_halves_agree(

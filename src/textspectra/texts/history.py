@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..metrics.shares import adjusted, trend_test
+from ..metrics.shares import adjusted, compare_shares, trend_test
 from ..topics.describe import Topic
 
 Status = Literal["new", "growing", "shrinking", "gone", "steady"]
@@ -79,8 +79,11 @@ def find_changes(topics: Sequence[Topic], before: NDArray[np.intp], after: NDArr
     n_old, n_new = len(before), len(after) - len(before)
     totals = np.array([before.sum(), after.sum()])
     # New groups take texts from none of the old ones, which are compared among themselves.
-    trend = trend_test(np.column_stack([before, after[:n_old]]), [totals[0], after[:n_old].sum()])
-    p = np.concatenate([adjusted(trend.p), np.zeros(n_new)])
+    old_totals = [totals[0], after[:n_old].sum()]
+    trend = trend_test(np.column_stack([before, after[:n_old]]), old_totals)
+    # Texts that come in lumps make sizes scatter, but no lump explains that a group has lost all its texts.
+    lost = compare_shares(before, old_totals[0], after[:n_old], old_totals[1])
+    p = np.concatenate([adjusted(np.where(after[:n_old] == 0, lost, trend.p)), np.zeros(n_new)])
     statuses = [_status(*one) for one in zip(p, trend.z, after, strict=False)] + ["new"] * n_new
     counts = np.column_stack([np.concatenate([before, np.zeros(n_new, np.intp)]), after])
     shares = counts / np.maximum(totals, 1)

@@ -1,0 +1,131 @@
+"""`textspectra compare`, `update` and the novelty of `predict`, run as a person runs them."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import textspectra as ts
+from textspectra.atomic import only_one
+
+WORDS = ["parcel", "password", "refund", "invoice", "battery", "delivery", "warranty", "coupon"]
+
+
+def write_month(folder, name, classes, seed):
+    rng = np.random.default_rng(seed)
+    centers = np.random.default_rng(99).standard_normal((8, 48))
+    X = centers[classes] + 0.6 * rng.standard_normal((len(classes), 48))
+    lines = [f"{seed}{row},web,my {WORDS[one]} question {seed}-{row}" for row, one in enumerate(classes)]
+    (folder / f"{name}.csv").write_text("\n".join(["id,channel,message", *lines, ""]))
+    np.save(folder / f"{name}.npy", X)
+
+
+@pytest.fixture
+def months(tmp_path, run):
+    write_month(tmp_path, "september", np.arange(600) % 6, 0)
+    write_month(tmp_path, "october", np.concatenate([np.arange(160) % 6, np.full(40, 7)]), 1)
+    run("cluster", "september.csv", "--embeddings", "september.npy", "--clusters", 6, "--no-report", "-q")
+    return tmp_path
+
+
+def read_csv(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_compare_changes_nothing_and_update_takes_the_texts_in(run, months):
+    before = ts.TextClustering.load(months / "september.model")
+    said = run("compare", "september.model", "october.csv", "--embeddings", "october.npy")
+    assert "1 new group in 200 texts against 6 groups of september.model" in said.out
+    assert "coupon" in said.out
+    page = (months / "october.compared.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert len(ts.TextClustering.load(months / "september.model")) == 600
+    rows = read_csv(months / "october.compared.csv")
+    added = ["cluster", "cluster_name", "similarity", "novelty", "is_new"]
+    assert list(rows[0]) == ["id", "channel", "message", *added]
+    assert {row["cluster"] for row in rows if row["is_new"] == "true"} == {"6"}
+
+    summary = json.loads(
+        run("update", "september.model", "october.csv", "--embeddings", "october.npy", "--no-report", "--json").out
+    )
+    assert [group["cluster"] for group in summary["new_groups"]] == [6]
+    assert summary["changes"][0].keys() >= {"cluster", "name", "status", "share_before", "share_after"}
+    after = ts.TextClustering.load(months / "september.model")
+    assert (after.labels[:600] == before.labels).all()
+    assert [row["cluster"] for row in read_csv(months / "october.updated.csv")] == [str(x) for x in after.labels[600:]]
+    again = run(
+        "compare", "september.model", "october.csv", "--embeddings", "october.npy", "--no-report", "--overwrite"
+    )
+    assert "Nothing new in 200 texts against 7 groups" in again.out
+
+
+def test_several_files_are_compared_together(run, months):
+    write_month(months, "november", np.arange(90) % 6, 2)
+    for name in ("october", "november"):
+        X, rows = np.load(months / f"{name}.npy"), read_csv(months / f"{name}.csv")
+        lines = [json.dumps({**row, "vector": x.tolist()}) for row, x in zip(rows, X, strict=True)]
+        (months / f"{name}.jsonl").write_text("\n".join(lines))
+    options = ["--embeddings", "vector", "--text-column", "message", "--json"]
+    summary = json.loads(run("compare", "september.model", "october.jsonl", "november.jsonl", *options).out)
+    assert summary["texts"] == 290
+    folder = months / summary["outputs"]["table"]
+    first, second = sorted(path for path in folder.iterdir() if path.suffix == ".jsonl")
+    rows = [json.loads(line) for path in (first, second) for line in path.read_text().splitlines()]
+    assert [row["id"] for row in rows] == [row["id"] for name in ("october", "november") for row in
+                                           read_csv(months / f"{name}.csv")]  # fmt: skip
+    assert sum(row["is_new"] for row in rows) > 35
+    refused = run("compare", "september.model", "october.jsonl", "november.jsonl", *options, code=2)
+    assert "exists already" in refused.err
+
+
+def test_predict_tells_novelty_and_warns_of_drift(run, months):
+    said = run("predict", "september.model", "october.csv", "--embeddings", "october.npy", "--json")
+    summary = json.loads(said.out)
+    assert summary["drift"]
+    assert summary["novelty"]["share_above_1"] > 0.2
+    assert "see what is new with: textspectra compare september.model october.csv" in said.err
+    rows = read_csv(months / "october.predicted.csv")
+    assert list(rows[0])[-2:] == ["similarity", "novelty"]
+    write_month(months, "same", np.arange(150) % 6, 3)
+    calm = run("predict", "september.model", "same.csv", "--embeddings", "same.npy", "--json")
+    assert not json.loads(calm.out)["drift"]
+    assert "warning" not in calm.err
+
+
+def test_two_updates_at_once_are_not_possible(run, months):
+    with only_one(months / "september.model"):
+        said = run("update", "september.model", "october.csv", "--embeddings", "october.npy", code=2)
+    assert said.err == (
+        "error: 'september.model' is being changed by another process; try again when that has ended.\n"
+    )
+    assert not (months / "october.updated.csv").exists()
+    assert not list(months.glob(".textspectra-*"))
+
+
+def test_an_update_that_is_killed_leaves_the_model_as_it_was(months):
+    before = {path.name: path.read_bytes() for path in (months / "september.model").iterdir()}
+    program = (
+        "import os, signal, textspectra.texts.storage as storage\n"
+        "def kill(*args, **kwargs): os.kill(os.getpid(), signal.SIGKILL)\n"
+        "storage.pq.write_table = kill\n"
+        "from textspectra.cli import main\n"
+        "main()\n"
+    )
+    options = ["update", "september.model", "october.csv", "--embeddings", "october.npy", "--no-report"]
+    done = subprocess.run([sys.executable, "-c", program, *options], cwd=months, capture_output=True)  # noqa: S603
+    assert done.returncode == -signal.SIGKILL
+    assert {path.name: path.read_bytes() for path in (months / "september.model").iterdir()} == before
+    again = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "textspectra", *options, "-q"], cwd=months, capture_output=True
+    )
+    assert again.returncode == 0, again.stderr
+
+
+def test_a_model_that_is_not_there(run, months):
+    said = run("update", "no.model", "october.csv", code=2)
+    assert said.err == "error: There is no model folder at no.model.\n"

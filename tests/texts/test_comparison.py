@@ -1,0 +1,155 @@
+"""New texts against a model: what changed, what is new, and what stays as it was."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import textspectra as ts
+from textspectra.errors import UserError
+from textspectra.texts.history import find_changes
+from textspectra.topics.describe import Topic
+
+WORDS = ["parcel", "password", "refund", "invoice", "battery", "delivery", "warranty", "coupon"]
+
+
+def rows_of(classes, seed):
+    """Return texts and vectors of classes: directions with noise."""
+    rng = np.random.default_rng(seed)
+    centers = np.random.default_rng(99).standard_normal((20, 48))
+    texts = [f"my {WORDS[one % 8]} question number {seed}-{row}" for row, one in enumerate(classes)]
+    return texts, centers[classes] + 0.6 * rng.standard_normal((len(classes), 48))
+
+
+@pytest.fixture(scope="module")
+def result():
+    texts, X = rows_of(np.arange(600) % 6, 0)
+    return ts.cluster_texts(texts, embeddings=X, n_clusters=6)
+
+
+@pytest.fixture(scope="module")
+def news():
+    """200 texts: one class four times as frequent as before, one gone, and 40 texts of a class that is new."""
+    return rows_of(np.concatenate([np.zeros(100, int), np.arange(60) % 4 + 1, np.full(40, 7)]), 1)
+
+
+@pytest.fixture(scope="module")
+def found(result, news):
+    return result.compare(news[0], embeddings=news[1])
+
+
+def test_a_comparison_finds_what_was_planted(result, news, found):
+    changes = found.changes.set_index("cluster")
+    (new,) = changes.index[changes["status"] == "new"]
+    assert new == 6
+    assert found.is_new[160:].mean() > 0.9
+    assert not found.is_new[:160].any()
+    grown = result.predict([news[0][0]], embeddings=news[1][:1])[0]
+    gone = result.labels[5]  # no new text is of class 5
+    assert changes.loc[grown, "status"] == "growing"
+    assert changes.loc[gone, "status"] == "gone"
+    assert changes["size_after"].sum() == 200
+    assert changes.loc[grown, "share_before"] == pytest.approx(1 / 6)
+    assert found.new_topics[0].name == "coupon"
+    assert found.novelty[160:].min() > np.median(found.novelty[:160])
+
+
+def test_the_frame_has_the_columns_of_the_table(result, news):
+    texts, X = news
+    frame = result.compare(pd.DataFrame({"id": range(200), "text": texts}), embeddings=X).to_frame()
+    assert list(frame) == ["id", "text", "cluster", "cluster_name", "similarity", "novelty", "is_new"]
+    assert set(frame.loc[frame["is_new"], "cluster"]) == {6}
+    plain = result.compare(texts, embeddings=X).to_frame()
+    assert list(plain) == ["text", "cluster", "cluster_name", "similarity", "novelty", "is_new"]
+
+
+def test_an_update_keeps_every_label_and_name(result, news, tmp_path):
+    own = result.rename(2, "my own name")
+    after = own.update(news[0], embeddings=news[1])
+    assert (after.labels[:600] == own.labels).all()
+    assert [topic.name for topic in after.topics[:6]] == [topic.name for topic in own.topics]
+    assert (after.centers[:6] == own.centers).all()
+    assert after.n_clusters == 7
+    assert after.totals.rows == len(after) == 800
+    assert sum(topic.size for topic in after.topics) == 800
+    assert all("coupon" in text for text in after.typical_texts(after.topics[6]))
+    assert after.changes["status"].tolist() == own.compare(news[0], embeddings=news[1]).changes["status"].tolist()
+    after.save(tmp_path / "model")
+    again = ts.TextClustering.load(tmp_path / "model")
+    assert (again.labels == after.labels).all()
+    assert again.history == after.history
+    assert (again.predict(news[0], embeddings=news[1]) == after.labels[600:]).mean() > 0.95
+
+
+def test_a_second_update_compares_with_the_last_file_and_gives_new_labels(result, news):
+    once = result.update(news[0], embeddings=news[1])
+    texts, X = rows_of(np.concatenate([np.arange(160) % 6, np.full(40, 9)]), 2)
+    twice = once.update(texts, embeddings=X)
+    assert [entry.rows for entry in twice.history] == [200, 200]
+    changes = twice.changes.set_index("cluster")
+    assert changes.index[changes["status"] == "new"].tolist() == [7]
+    assert changes.loc[6, "status"] == "gone"
+    merged = twice.merge(6, 7)
+    assert merged.next_label == 8
+    assert [topic.label for topic in merged.topics] == list(range(7))
+
+
+def test_texts_of_the_model_keep_their_group_and_are_not_new(result):
+    some = result.corpus.rows[:100]
+    found = result.compare(some, embeddings=result.embeddings()[:100])
+    assert (found.result.labels == result.labels[:100]).all()
+    assert not found.is_new.any()
+    updated = result.update(some, embeddings=result.embeddings()[:100])
+    assert len(updated.corpus.distinct) == 600
+    assert updated.totals.distinct == 600
+    assert len(updated) == 700
+
+
+def test_dates_and_segments_go_on(news):
+    texts, X = rows_of(np.arange(600) % 6, 0)
+    frame = pd.DataFrame({"text": texts, "sent": "2026-09-03", "channel": "web"})
+    frame.loc[::2, "sent"] = "2026-08-05"
+    result = ts.cluster_texts(frame, embeddings=X, n_clusters=6, time="sent", by="channel", every="month")
+    new = pd.DataFrame({"text": news[0], "sent": "2026-10-07"})
+    after = result.update(new, embeddings=news[1])
+    assert after.over_time()["period"].nunique() == 3
+    assert set(after.by("channel")["value"]) == {"web", "(missing)"}
+    assert "The column 'channel' of the model is missing in these texts." in after.notes
+    assert after.details.days[-1] == np.datetime64("2026-10-07")
+
+
+def test_blank_texts_are_no_texts(result, news):
+    found = result.compare([*news[0][:50], "", None], embeddings=np.vstack([news[1][:50], np.zeros((2, 48))]))
+    assert found.result.labels[-2:].tolist() == [-1, -1]
+    assert np.isnan(found.novelty[-2:]).all()
+    with pytest.raises(UserError, match="None of the 2 texts can be compared: all are blank or unknown"):
+        result.compare(["", " "], embeddings=np.zeros((2, 48)))
+    with pytest.raises(UserError, match="These embeddings have 3 dimensions, but the clusters were found in 48"):
+        result.compare(["a"], embeddings=np.ones((1, 3)))
+
+
+def test_a_model_without_vectors_says_so(result, news, tmp_path):
+    result.save(tmp_path / "model")
+    loaded = ts.TextClustering.load(tmp_path / "model")
+    assert loaded.compare(*news[:1], embeddings=news[1]).new_topics
+    from dataclasses import replace
+
+    bare = replace(loaded, reference=None)
+    with pytest.raises(UserError, match="made from given embeddings, which are not saved with it"):
+        bare.compare(news[0], embeddings=news[1])
+
+
+def test_a_group_that_falls_in_two_is_suggested_and_not_split():
+    texts, X = rows_of(np.arange(400) % 4, 0)
+    result = ts.cluster_texts(texts, embeddings=X, n_clusters=4)
+    # Half of the new texts of class 0 have moved a little, but stay nearest to it.
+    more, Y = rows_of(np.zeros(150, int), 1)
+    Y[::2] += 0.9 * np.random.default_rng(5).standard_normal(48) * 2
+    found = result.compare(more, embeddings=Y)
+    assert set(found.splits) <= {int(result.labels[0])}
+    assert result.update(more, embeddings=Y).n_clusters == 4 + len(found.new_topics)
+
+
+def test_changes_of_a_small_file_are_chance():
+    topics = [Topic(label, 0, (), (), str(label)) for label in range(3)]
+    changes = find_changes(topics, np.array([500, 300, 200]), np.array([3, 0, 2]))
+    assert {change.status for change in changes} == {"steady"}
