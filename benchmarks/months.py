@@ -312,8 +312,11 @@ def bench_bertopic() -> list[Row]:
     ours = {name: [cell for cell in some if cell["cell"][2] in draws.get(name, [])]
             for name, some in cells("held out").items() if name in theirs}  # fmt: skip
     merged = [{name: [cell[str(least)] for cell in some] for name, some in theirs.items()} for least in MERGING]
-    aucs = {"in a new topic": mean_of(merged[0], "novelty"), "distance of its topic": mean_of(theirs, "topic"),
-            "distance of the text": mean_of(theirs, "text")}  # fmt: skip
+    aucs = {
+        "whether a text is in a new topic": mean_of(merged[0], "novelty"),
+        "the distance of its topic": mean_of(theirs, "topic"),
+        "the distance of the text": mean_of(theirs, "text"),
+    }
     best = {name: max(values[name] for values in aucs.values()) for name in theirs}
     novelty, shares, rival = mean_of(ours, "novelty"), shares_of(ours), shares_of(merged[0])
     versus = [", ".join(f"{name} {pattern.format(a[name])} against {pattern.format(b[name])}" for name in theirs)
