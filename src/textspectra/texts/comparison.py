@@ -243,14 +243,17 @@ def _joined_by_neighbours(
 def _as_halves_agree(
     units: NDArray[np.float32], weights: NDArray[np.float64], groups: NDArray[np.intp]
 ) -> NDArray[np.intp]:
-    """Group the new texts anew if two halves of them agree on fewer groups; what was found are pieces of these."""
+    """Group the new texts anew if two halves of them agree on fewer groups; what was found are pieces of these.
+
+    Of the numbers of groups that the halves suggest, the finest that is not above the number of pieces is taken.
+    """
     k = int(groups.max()) + 1
     if k == 1 or len(units) < FEWEST_NEW:
         return groups
-    agreed = estimate_k(units, random_state=0).k
-    if agreed >= k:
+    levels = [int(one.k) for one in estimate_k(units, random_state=0).suggestions if one.k <= k]
+    if not levels or max(levels) == k:
         return groups
-    regrouped: NDArray[np.intp] = AutoKMeans(agreed, random_state=0).fit(units, sample_weight=weights).labels_
+    regrouped: NDArray[np.intp] = AutoKMeans(max(levels), random_state=0).fit(units, sample_weight=weights).labels_
     return regrouped
 
 
