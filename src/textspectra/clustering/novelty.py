@@ -176,7 +176,8 @@ def _is_news(
         np.bincount(some, minlength=known.k + k)[known.k :]
         for some in (groups, groups[won == groups], won[is_new], won[~is_new])
     )
-    news: NDArray[np.bool_] = (again >= size / 2) & (after / n_new > GROWTH * before / n_known)
+    highest = before + np.sqrt(before)  # a standard error more, because few rows tell little
+    news: NDArray[np.bool_] = (again >= size / 2) & (after / n_new > GROWTH * highest / n_known)
     return news
 
 

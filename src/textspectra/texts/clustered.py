@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..clustering.lloyd import LinearRule
-from ..clustering.novelty import Known
 from ..embedding import Backend, EmbeddingCache, embed_texts
 from ..errors import UserError
 from ..granularity.estimate import KEstimate
@@ -23,7 +22,7 @@ from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
 from .frames import library_of, new_frame
 from .hierarchy import Hierarchy
 from .history import Update, columns_of
-from .reference import Reference, draw_reference
+from .reference import Reference
 from .tally import Tally
 from .trends import by_segment, find_changes, over_time
 
@@ -294,11 +293,6 @@ class ClusteredTexts:
         0
         """
         return new_frame(columns_of(self.history[-1].changes if self.history else ()), like=self.frame)
-
-    def known(self) -> Known:
-        """Return the rows that new texts are compared with."""
-        reference = self.reference or draw_reference(self.embedded(), self.distinct_codes)
-        return Known(reference.units, self.distinct_codes[reference.positions], self.n_clusters)
 
     def load_encoder(self) -> Backend:
         """Return the model that made the embeddings; it is loaded if it is not in memory."""

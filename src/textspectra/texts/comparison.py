@@ -30,7 +30,7 @@ from .embedded import EmbeddedTexts
 from .frames import library_of, new_frame
 from .history import GroupChange, columns_of, find_changes
 from .placing import Placed, place_texts, similarity_to_groups
-from .reference import is_among_first
+from .reference import is_among_first, known_rows
 from .tally import tally_rows
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Comparison:
     @cached_property
     def splits(self) -> tuple[int, ...]:
         """Labels of groups that would now better be two: halves of their old and new texts agree. Nothing is split."""
-        known, texts = self.model.known(), self.result.embedded()
+        known, texts = known_rows(self.model), self.result.embedded()
         units, labels = take_units(texts.X, texts.counting), self.result.labels_of(self.result.distinct_codes)
         found = []
         for position, topic in enumerate(self.model.topics):
@@ -161,7 +161,7 @@ def compare_texts(
         raise UserError(
             f"None of the {len(placed.texts.corpus.rows):,} texts can be compared: all are blank or unknown."
         )
-    known, codes = model.known(), _codes_of_known_texts(model, placed)
+    known, codes = known_rows(model), _codes_of_known_texts(model, placed)
     units = take_units(placed.texts.X, placed.texts.counting)
     novelty = score_novelty(known, units, np.random.default_rng(0))
     codes, rule = _find_new(model, known, placed.texts, units, codes, novelty)
@@ -190,7 +190,7 @@ def novelty_of(model: ClusteredTexts, texts: EmbeddedTexts) -> NDArray[np.float3
     if model.reference is None or not len(texts.counting):
         return np.full(len(texts.X), np.nan, np.float32)
     units = take_units(texts.X, texts.counting)
-    return texts.scatter(score_novelty(model.known(), units, np.random.default_rng(0)).scores, np.nan)
+    return texts.scatter(score_novelty(known_rows(model), units, np.random.default_rng(0)).scores, np.nan)
 
 
 def _codes_of_known_texts(model: ClusteredTexts, placed: Placed) -> NDArray[np.intp]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays.rows import take_units
-from ..clustering.novelty import REFERENCE_ROWS
+from ..clustering.novelty import REFERENCE_ROWS, Known
 from .embedded import EmbeddedTexts
+
+if TYPE_CHECKING:
+    from .clustered import ClusteredTexts
 
 LEAST = 10
 """Texts of each group in the sample, or all that it has."""
@@ -29,6 +32,12 @@ class Reference(NamedTuple):
 
     positions: NDArray[np.intp]
     units: NDArray[np.float32]
+
+
+def known_rows(model: ClusteredTexts) -> Known:
+    """Return the rows of a model that new texts are compared with."""
+    reference = model.reference or draw_reference(model.embedded(), model.distinct_codes)
+    return Known(reference.units, model.distinct_codes[reference.positions], model.n_clusters)
 
 
 def draw_reference(texts: EmbeddedTexts, codes: NDArray[np.intp]) -> Reference:

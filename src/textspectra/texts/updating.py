@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +61,7 @@ def updated(model: Result, found: Comparison) -> Result:
         k_estimate=None,
         hierarchy=None,
         notes=tuple(dict.fromkeys([*model.notes, *new.notes])),
-        known_embeddings=None,
+        known_embeddings=_all_vectors(model, new, joined),
         frame=None,
         reference=reference,
         history=(*model.history, Update(datetime.now(UTC).date().isoformat(), new.totals.rows, found.group_changes)),
@@ -104,6 +104,14 @@ def _totals(model: ClusteredTexts, new: ClusteredTexts, joined: Joined) -> Total
         model.totals.blank + new.totals.blank,
         model.totals.unknown + new.totals.unknown,
     )
+
+
+def _all_vectors(model: ClusteredTexts, new: ClusteredTexts, joined: Joined) -> NDArray[Any] | None:
+    """Return the vectors of all distinct texts, if those of the model are in memory."""
+    if model.known_embeddings is None:
+        return None
+    added = new.embedded().X[joined.fresh][np.argsort(joined.positions[joined.fresh])]
+    return np.concatenate([model.known_embeddings, added.astype(model.known_embeddings.dtype)])
 
 
 def _extended(model: ClusteredTexts, new: ClusteredTexts, joined: Joined) -> Reference:
