@@ -52,6 +52,10 @@ READER_GONE = 141
 """The exit code of a process that a closed pipe (SIGPIPE) has ended, as of any Unix command."""
 
 
+class ReaderGoneError(Exception):
+    """The reader of the output is gone; click would end the process at once if it were a BrokenPipeError."""
+
+
 class LazyCommands(click.Group):
     """Imports a command's module when it is used, so that --help is instant."""
 
@@ -69,6 +73,13 @@ class LazyCommands(click.Group):
         _add_log_options(command)
         listen_to_variables(command, (name,))
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Carry out the command."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGoneError from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
@@ -116,8 +127,8 @@ def run() -> None:
     except (click.exceptions.Abort, KeyboardInterrupt):
         events.error("stopped")
         raise KeyboardInterrupt from None
-    except BrokenPipeError:
-        # The reader of the output is gone (such as `head`). Python documents this way to avoid a second error at exit.
+    except ReaderGoneError:
+        # Python documents this way to avoid a second error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(READER_GONE)
     except Exception as error:

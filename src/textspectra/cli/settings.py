@@ -120,13 +120,12 @@ class _Tables:
         self._tables: dict[Place, dict[str, Any]] = {}
         self._collect(file.content, (), {path[:end] for path in commands for end in range(len(path) + 1)})
         everywhere = {key for command in commands.values() for key in options_of(command)}
-        sections = [path[0] for path in commands]
         for path, table in self._tables.items():
             known = options_of(commands[path]) if path in commands else everywhere if not path else set()
             for key in table:
                 if key not in known:
                     where = f" in [{'.'.join(path)}]" if path else ""
-                    raise self._error(f"there is no setting {key!r}{where}{nearest(key, [*known, *sections])}")
+                    raise self._error(f"there is no setting {key!r}{where}{nearest(key, known)}")
 
     def _collect(self, table: Mapping[str, Any], path: Place, known: set[Place]) -> None:
         below = {key: value for key, value in table.items() if isinstance(value, dict)}
