@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from ..atomic import replacing_folder
+from ..atomic import replacing_folder, settle, shown_path
 from ..clustering.lloyd import LinearRule
 from ..clustering.tree import MergeTree
 from ..errors import UserError
@@ -45,16 +45,21 @@ SUMMARY, ARRAYS, TEXTS = "clustering.json", "arrays.safetensors", "texts.parquet
 def save_clustering(result: ClusteredTexts, folder: Path, *, overwrite: bool) -> None:
     """Write `result` to a folder, which is complete or not there."""
     model_folder_free(folder, overwrite=overwrite)
+    with replacing_folder(folder) as temporary:
+        write_clustering(result, temporary)
+
+
+def write_clustering(result: ClusteredTexts, folder: Path) -> None:
+    """Write `result` to an empty folder."""
     try:
-        with replacing_folder(folder) as temporary:
-            save_file(_arrays(result), temporary / ARRAYS)
-            pq.write_table(add_details(_texts(result.corpus), result.details), temporary / TEXTS, compression="zstd")
-            summary = _summary(result)
-            summary["sha256"] = {name: _digest(temporary / name) for name in (ARRAYS, TEXTS)}
-            summary["sha256"][SUMMARY] = _digest_of_summary(summary)
-            (temporary / SUMMARY).write_text(json.dumps(summary, ensure_ascii=False, indent=1), encoding="utf-8")
+        save_file(_arrays(result), folder / ARRAYS)
     except SafetensorError as error:
-        raise UserError(f"'{folder}' cannot be written: {error}") from error
+        raise UserError(f"'{shown_path(folder)}' cannot be written: {error}") from error
+    pq.write_table(add_details(_texts(result.corpus), result.details), folder / TEXTS, compression="zstd")
+    summary = _summary(result)
+    summary["sha256"] = {name: _digest(folder / name) for name in (ARRAYS, TEXTS)}
+    summary["sha256"][SUMMARY] = _digest_of_summary(summary)
+    (folder / SUMMARY).write_text(json.dumps(summary, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
 def model_folder_free(folder: Path, *, overwrite: bool) -> None:
@@ -69,6 +74,7 @@ def model_folder_free(folder: Path, *, overwrite: bool) -> None:
 
 def load_fields(folder: Path) -> dict[str, Any]:
     """Read the fields of a :class:`TextClustering` from a folder, after checking every file in it."""
+    settle(folder)
     if not folder.is_dir():
         raise UserError(f"There is no model folder at {folder}.")
     summary = _checked_summary(folder)
