@@ -308,8 +308,11 @@ def test_spreadsheet_safe_escapes_formulas(run, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize(("model", "n_texts"), [("wordllama", 300_000), ("minilm", 30_000)])
-def test_ctrl_c_is_one_line_and_leaves_nothing_half_written(start, tmp_path, model, n_texts):
+@pytest.mark.parametrize(
+    ("model", "n_texts", "stop", "code"),
+    [("wordllama", 300_000, signal.SIGTERM, 143), ("minilm", 30_000, signal.SIGINT, 130)],
+)
+def test_ctrl_c_and_sigterm_are_one_line_and_leave_nothing_half_written(start, tmp_path, model, n_texts, stop, code):
     texts = "".join(f"message number {i} about topic {i % 97}\n" for i in range(n_texts))
     (tmp_path / "big.txt").write_text(texts)
     cache = tmp_path / "cache"
@@ -322,13 +325,35 @@ def test_ctrl_c_is_one_line_and_leaves_nothing_half_written(start, tmp_path, mod
         cache=cache,
         output=subprocess.PIPE,
     )
-    os.killpg(process.pid, signal.SIGINT)
-    os.killpg(process.pid, signal.SIGINT)  # as a nervous user, or a shell that signals the whole group, does
+    os.killpg(process.pid, stop)
+    os.killpg(process.pid, stop)  # as a nervous user, or a shell that signals the whole group, does
     told, _ = process.communicate()
-    assert process.returncode == 130
-    assert b"stopped" in told
-    assert b"Traceback" not in told
+    assert process.returncode == code
+    assert told.strip() == b"stopped. What is finished is kept: the same command goes on from there."
     assert sorted(path.name for path in tmp_path.iterdir()) == ["big.txt", "cache"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_comes_where_python_ignores_exceptions_is_not_lost(stop):
+    """It may come inside the callback of a weak reference, as imports have them."""
+    program = (
+        "import signal, sys, time, weakref\n"
+        "from textspectra.cli import main\n"
+        "import textspectra.cli.main\n"
+        "class Thing: pass\n"
+        "def run():\n"
+        "    thing = Thing()\n"
+        f"    reference = weakref.ref(thing, lambda _: signal.raise_signal({int(stop)}))\n"
+        "    del thing\n"
+        "    time.sleep(60)\n"
+        "    print('went on')\n"
+        "sys.modules['textspectra.cli.main'].run = run\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)  # noqa: S603
+    assert (done.returncode, done.stdout) == (128 + stop, b"")
+    assert done.stderr == b"stopped. What is finished is kept: the same command goes on from there.\n"
 
 
 def test_cluster_writes_a_report_and_report_makes_it_again(run, tickets, tmp_path):

@@ -49,6 +49,13 @@ def _unraisable(lost: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(lost)
         return
     _interrupted = -1.0
-    timer = threading.Timer(AGAIN_SECONDS, signal.raise_signal, [_signal])
+    timer = threading.Timer(AGAIN_SECONDS, _send_again)
     timer.daemon = True
     timer.start()
+
+
+def _send_again() -> None:
+    if sys.platform == "win32":
+        signal.raise_signal(_signal)
+    else:
+        signal.pthread_kill(threading.main_thread().ident or 0, _signal)
