@@ -124,6 +124,36 @@ def refuse_duplicates(names: list[str], where: str) -> None:
         seen.add(name)
 
 
+def python_values(column: pa.ChunkedArray) -> list[Any]:
+    """Return the values as Python objects; dates and times that Python cannot express become strings or numbers.
+
+    Examples
+    --------
+    >>> python_values(pa.chunked_array([pa.array([-(10**6), 0], pa.date32())]))
+    ['-0768-02-04', '1970-01-01']
+    """
+    for instead in (None, pa.string(), pa.int64()):
+        try:
+            cast = column if instead is None else column.cast(_without_times(column.type, instead))
+            values: list[Any] = cast.to_pylist()
+        except (pa.ArrowException, ValueError, OverflowError, KeyError, OSError):  # also unknown time zones
+            continue
+        return values
+    raise UserError(f"values of the type {column.type} cannot be written in this format; use --format parquet.")
+
+
+def _without_times(kind: pa.DataType, instead: pa.DataType) -> pa.DataType:
+    """Return the type with another one in the place of dates, times and durations, however deep they are."""
+    if pa.types.is_temporal(kind):
+        return instead
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without_times(field.type, instead)) for field in kind])
+    for test, made in ((pa.types.is_list, pa.list_), (pa.types.is_large_list, pa.large_list)):
+        if test(kind):
+            return made(_without_times(kind.value_type, instead))
+    return kind
+
+
 def holds_json(field: pa.Field) -> bool:
     """Tell whether the strings of a column are JSON."""
     return JSON_MARK.items() <= (field.metadata or {}).items()

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from ..atomic import replacing_folder, settle, shown_path
+from ..atomic import replacing_folder, settle
 from ..clustering.lloyd import LinearRule
 from ..clustering.tree import MergeTree
 from ..errors import UserError
@@ -54,7 +54,7 @@ def write_clustering(result: ClusteredTexts, folder: Path) -> None:
     try:
         save_file(_arrays(result), folder / ARRAYS)
     except SafetensorError as error:
-        raise UserError(f"'{shown_path(folder)}' cannot be written: {error}") from error
+        raise OSError(0, str(error)) from error
     pq.write_table(add_details(_texts(result.corpus), result.details), folder / TEXTS, compression="zstd")
     summary = _summary(result)
     summary["sha256"] = {name: _digest(folder / name) for name in (ARRAYS, TEXTS)}
