@@ -25,6 +25,7 @@ from ..granularity.reproducible import Agreement
 from ..granularity.spectral import Spectrum
 from ..metrics.cohesion import ClusterCohesion, CohesionReport
 from ..topics.describe import Topic
+from .checking import is_sound
 from .clustered import ClusteredTexts
 from .corpus import Corpus, Totals
 from .details_storage import add_details, describe_tally, details_from, tally_arrays, tally_from
@@ -78,9 +79,18 @@ def load_fields(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise UserError(f"There is no model folder at {folder}.")
     summary = _checked_summary(folder)
-    arrays: dict[str, NDArray[Any]] = load_file(folder / ARRAYS)
+    try:
+        fields = _fields(summary, load_file(folder / ARRAYS), pq.read_table(folder / TEXTS))
+        sound = is_sound(fields)
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, SafetensorError, pa.ArrowException):
+        sound = False
+    if not sound:
+        raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.")
+    return fields
+
+
+def _fields(summary: dict[str, Any], arrays: dict[str, NDArray[Any]], texts: pa.Table) -> dict[str, Any]:
     tree = arrays.get("linkage")
-    texts = pq.read_table(folder / TEXTS)
     return {
         "corpus": _corpus_from(texts),
         "details": details_from(texts, summary.get("details")),
@@ -222,9 +232,10 @@ def _checked_summary(folder: Path) -> dict[str, Any]:
     try:
         summary: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
         version, digests = summary["format"], summary["sha256"]
-    except (ValueError, KeyError, TypeError):
+        digests = dict(digests)
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.") from None
-    if not isinstance(version, int) or version < 1:
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.")
     if version < OLDEST_FORMAT:
         raise UserError(
