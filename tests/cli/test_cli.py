@@ -204,6 +204,22 @@ def test_a_full_disk_leaves_both_outputs_or_neither(run, tickets, tmp_path):
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of a process")
+def test_too_little_memory_is_a_message(tmp_path):
+    (tmp_path / "a.txt").write_text("parcel lost\npassword gone\n" * 20)
+    code = (
+        "import numpy, resource, textspectra.texts.pipeline as pipeline\n"
+        "def greedy(*args, **options): return numpy.ones(10**15)\n"
+        "pipeline.fit_groups = greedy\n"
+        "from textspectra.cli import main; main()"
+    )
+    command = [sys.executable, "-c", code, "cluster", "a.txt", "--model", "wordllama"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)  # noqa: S603
+    assert done.stderr.startswith(b"error: there is not enough memory for this. Split the input into several files")
+    assert b"Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
 def test_a_hub_model_without_a_network_says_what_to_do(run, tickets):
     pytest.importorskip("sentence_transformers")
     offline = {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HUB_DOWNLOAD_TIMEOUT": "1"}

@@ -79,6 +79,12 @@ def run() -> None:
         if isinstance(error, ModuleNotFoundError) and "pip install" not in str(error):
             raise
         _stop(f"error: {error}", 2)
+    except MemoryError:
+        _stop(
+            "error: there is not enough memory for this. Split the input into several files and give a pattern in "
+            "quotes, such as 'folder/*.csv': they need not fit into memory together.",
+            4,
+        )
     except BrokenPipeError:
         # The reader of the output is gone (such as `head`). Python documents this way to avoid a second error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from .formats import TableFormat
+from .limits import MAX_TEXT
 
 JSON_MARK = {b"textspectra.values": b"json"}
 """Metadata of a string column whose values are JSON, because no single Arrow type can hold them unchanged."""
@@ -56,15 +57,17 @@ class TextTable:
     delimiter: str = ","
 
     def texts(self) -> list[str]:
-        """Return the texts, one per row; missing texts are empty strings.
+        """Return the texts, one per row; missing texts are empty strings, and very long ones are cut at `MAX_TEXT`.
 
         Examples
         --------
         >>> TextTable(pa.table({"text": ["a", None]}), "text", TableFormat.PARQUET).texts()
         ['a', '']
         """
-        column = self.table.column(self.text_column)
-        texts: list[str] = pc.fill_null(column.cast(pa.large_string()), "").to_numpy().tolist()
+        column = pc.fill_null(self.table.column(self.text_column).cast(pa.large_string()), "")
+        if (pc.max(pc.binary_length(column)).as_py() or 0) > MAX_TEXT:
+            column = pc.utf8_slice_codeunits(column, 0, MAX_TEXT)
+        texts: list[str] = column.to_numpy().tolist()
         return texts
 
 
