@@ -17,6 +17,7 @@ from .report import embeddings_option, load_model, model_argument
 from .summary import count_of
 
 if TYPE_CHECKING:
+    from ..atomic import Outputs
     from ..io import TableFormat, TextTable
     from ..report.state import Changes
     from ..texts.result import TextClustering
@@ -36,12 +37,12 @@ def command(state: str, model: str, embeddings: str | None, overwrite: bool, qui
     number. The new groups also go into the table NAME.clusters.* next to the folder NAME.model, if it has the texts
     of the model in the same order. If its groups are not those of the model, it needs --overwrite.
     """
-    from ..atomic import only_one
+    from ..atomic import replacing_together
     from ..report.state import count_changes, read_state
 
     settled = read_state(Path(state))
-    with only_one(Path(model)):
-        before, after, told = _applied(settled, Path(model), embeddings, overwrite=overwrite)
+    with replacing_together(Path(model)) as together:
+        before, after, told = _applied(settled, Path(model), embeddings, together, overwrite=overwrite)
     changes = count_changes(before, after)
     if as_json:
         print_json({"model": model, **changes._asdict(), "note": told})
@@ -51,29 +52,28 @@ def command(state: str, model: str, embeddings: str | None, overwrite: bool, qui
 
 
 def _applied(
-    settled: dict[str, Any], model: Path, embeddings: str | None, *, overwrite: bool
+    settled: dict[str, Any], model: Path, embeddings: str | None, together: Outputs, *, overwrite: bool
 ) -> tuple[TextClustering, TextClustering, str]:
     """Change the model and its table; return the model before and after, and what became of the table."""
-    from ..atomic import replacing_file
     from ..io import write_labelled
     from ..report.state import apply_state
     from ..texts.clustered import groups_of
+    from ..texts.storage import write_clustering
 
     before = load_model(str(model), embeddings)
     after = apply_state(before, settled)
     found = find_table(model, before)
     if found is None:
         told = f"no table of its texts is beside it; get one with: textspectra predict {model} FILE"
-        after.save(model, overwrite=True)
     elif not (found.is_current or overwrite):
         told = f"{found.path} has other groups than the model had, so it was left alone; --overwrite replaces it"
-        after.save(model, overwrite=True)
     else:
         told = f"every text with its group: {found.path}"
-        with replacing_file(found.path) as waiting:
+        with together.file(found.path) as waiting:
             groups = groups_of(after).count(after.labels)
             write_labelled(found.bare, _columns(after), waiting, chosen=found.form, groups=groups, overwrite=True)
-            after.save(model, overwrite=True)
+    with together.folder(model) as waiting:
+        write_clustering(after, waiting)
     return before, after, told
 
 

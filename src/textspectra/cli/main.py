@@ -161,6 +161,11 @@ def describe(error: Exception) -> Failure:
     if isinstance(error, OSError) and error.errno in SYSTEM:
         what = f"{error.filename or 'writing'}: {SYSTEM[error.errno]}. What was there before is untouched."
         error = cannot_write(what, error)
+    if isinstance(error, MemoryError):
+        error = OutsideError(
+            "there is not enough memory for this. Split the input into several files and give a pattern in quotes, "
+            "such as 'folder/*.csv': they need not fit into memory together."
+        )
     if isinstance(error, ConnectionError | TimeoutError):
         error = OutsideError(f"A connection was lost: {error}. Run this again later.")
     if isinstance(error, UserError):

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from ..errors import UserError
 from .names import TEXT_NAMES
-from .table import describe_values, holds_text
+from .table import describe_values, holds_text, python_values
 
 SAMPLE = 1000
 """Number of values per column that are examined, evenly spread over the table."""
@@ -107,8 +107,7 @@ def find_column(table: pa.Table, name: str) -> pa.Field:
 def column_values(table: pa.Table, name: str) -> list[Any]:
     """Return the values of a column as Python objects; missing values are None."""
     find_column(table, name)
-    values: list[Any] = table.column(name).to_pylist()
-    return values
+    return python_values(table.column(name))
 
 
 def as_strings(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -126,7 +125,9 @@ def as_strings(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     try:
         strings = column.cast(pa.large_string())
     except pa.ArrowException:  # lists and objects
-        strings = pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.large_string())
+        strings = pa.array(
+            [None if value is None else str(value) for value in python_values(column)], pa.large_string()
+        )
     strings = pc.utf8_trim_whitespace(strings)
     return pc.if_else(pc.equal(strings, ""), pa.scalar(None, pa.large_string()), strings)
 

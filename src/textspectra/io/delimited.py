@@ -16,7 +16,8 @@ from ..errors import UserError
 from . import source
 from .formats import DELIMITERS
 from .jsonlines import BATCH_ROWS, as_string, to_json
-from .table import holds_json, holds_text, refuse_duplicates
+from .limits import check_rows
+from .table import holds_json, holds_text, python_values, refuse_duplicates
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """A spreadsheet may run a cell with such a start as a formula."""
@@ -60,6 +61,7 @@ def read_delimited(lines: Iterable[str], *, name: str, delimiter: str) -> pa.Tab
                 if len(rows) == BATCH_ROWS:
                     parts.append(_as_table(rows, header))
                     rows = []
+                    check_rows(len(parts) * BATCH_ROWS, name)
                 row_start = reader.line_num + 1
     except csv.Error:
         raise UserError(
@@ -148,10 +150,10 @@ def _cells(column: pa.ChunkedArray, field: pa.Field, *, safe: bool) -> Iterable[
     if pa.types.is_floating(field.type):
         return ["" if value is None else repr(value) for value in column.to_pylist()]
     if pa.types.is_nested(field.type):
-        return ["" if value is None else to_json(value) for value in column.to_pylist()]
+        return ["" if value is None else to_json(value) for value in python_values(column)]
     if pa.types.is_integer(field.type) or pa.types.is_boolean(field.type):
         return [value or "" for value in column.cast(pa.string()).to_pylist()]
-    return ["" if value is None else as_string(value) for value in column.to_pylist()]
+    return ["" if value is None else as_string(value) for value in python_values(column)]
 
 
 def _made_safe(values: Iterable[str]) -> list[str]:
