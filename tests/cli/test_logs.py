@@ -46,7 +46,7 @@ def test_runs_are_appended_and_errors_and_warnings_are_in_it(call, tmp_path, mon
     monkeypatch.setattr("textspectra.embedding.known_models", warn)
     with warnings.catch_warnings():
         warnings.simplefilter("default")
-        assert call("models", "--log-file", "job.log").err == "warning: two\nlines\n"
+        assert call("models", "--log-file", "job.log").err == "warning: two\\nlines\n"
     said = call("cluster", "no.csv", "--log-file", "job.log", code=3).err
     assert said == "error: there is no file 'no.csv'\n"
     told = [event for event in events((tmp_path / "job.log").read_text()) if event[0] != "INFO"]

@@ -90,6 +90,12 @@ def test_a_mistake_in_the_file_is_named_with_the_nearest_key(tmp_path, content, 
     assert str(error.value) == f"textspectra.toml: {message}"
 
 
+def test_errors_are_json_if_a_setting_asks_for_it(call, tmp_path):
+    (tmp_path / "textspectra.toml").write_text("[cluster]\njson = true\n")
+    assert json.loads(call("cluster", "no.csv", code=3).err)["error"]["code"] == 3
+    assert call("estimate", "no.csv", code=3).err == "error: there is no file 'no.csv'\n"
+
+
 def test_a_file_that_is_no_toml_and_a_wrong_variable(call, tmp_path, monkeypatch):
     monkeypatch.setenv("TEXTSPECTRA_SEED", "many")
     assert "It comes from TEXTSPECTRA_SEED." in call("estimate", "a.csv", code=2).err
