@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from .. import __version__
 from ..errors import OutsideError, UserError, cannot_write
 from .logs import events, log_options
-from .output import Asked, asked, print_error
+from .output import Asked, asked, at_terminal, print_error
 from .settings import default_map, listen_to_variables, read_settings
 
 COMMANDS = {
@@ -127,7 +127,7 @@ def run() -> None:
     traceback.
     """
     warnings.showwarning = _show_warning
-    if not sys.stderr.isatty():
+    if not at_terminal():
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     mode = Asked(json="--json" in sys.argv[1:])  # also if the command line cannot be parsed
     try:
