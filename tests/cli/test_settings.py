@@ -112,6 +112,8 @@ def test_a_file_that_is_no_toml_and_a_wrong_variable(call, tmp_path, monkeypatch
 def test_own_file_counts_and_the_other_is_not_read(call, tmp_path):
     (tmp_path / "pyproject.toml").write_text('[tool.textspectra]\nmodle = "x"\n')
     assert "pyproject.toml, [tool.textspectra]: there is no setting 'modle'" in call("config", code=2).err
+    (tmp_path / "pyproject.toml").write_text("[tool]\ntextspectra = 3\n")
+    assert "tool.textspectra must be a table" in call("config", code=2).err
     (tmp_path / "textspectra.toml").write_text("seed = 1\n")
     assert "settings file: textspectra.toml\n" in call("config").out
     (tmp_path / "textspectra.toml").unlink()
