@@ -217,3 +217,11 @@ def test_what_is_missing_or_wrong_in_the_environment_is_named(monkeypatch):
         load_backend("openai:text-embedding-3-small")
     with pytest.raises(UserError, match="openai needs the name of a model after a colon, such as openai:text-emb"):
         load_backend("openai")
+
+
+@pytest.mark.parametrize(("status", "code"), [(401, 2), (404, 2), (400, 3), (429, 4), (503, 4)])
+def test_the_exit_code_tells_a_wrong_key_from_texts_that_are_refused_and_a_server_that_is_down(server, status, code):
+    server.troubles = [(status, {}, error("no"))]
+    with pytest.raises(UserError) as caught:
+        OpenAIServer(retries=0).embed("tiny", ["a"])
+    assert caught.value.exit_code == code

@@ -29,7 +29,14 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:
-        sys.stderr.write("stopped. What is finished is kept: the same command goes on from there.\n")
+        message = "stopped. What is finished is kept: the same command goes on from there."
+        if "--json" in sys.argv[1:]:
+            from .output import print_error
+
+            print_error(128 + _signal, "interrupted", message)
+        else:
+            sys.stderr.write(f"{message}
+")
         sys.exit(128 + _signal)
 
 

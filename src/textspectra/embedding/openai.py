@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OutsideError, UsageError
+from ..errors import OutsideError, UsageError, UserError
 from ..packages import require
 
 DEFAULT_URL = "https://api.openai.com/v1"
@@ -29,9 +29,6 @@ REQUEST_CHARACTERS = 400_000
 
 RETRIES = 5
 """How often a request is sent again: after 0.5 s, then after twice as long each time, or when the server says."""
-
-RETRIED = {408, 409, 429}
-"""Statuses below 500 of a server that may answer later."""
 
 NO_API = "Does OPENAI_BASE_URL name an OpenAI-compatible server, with /v1 at its end?"
 
@@ -84,8 +81,7 @@ class OpenAIServer:
         try:
             return request()
         except self._openai.APIStatusError as error:
-            refused = OutsideError if error.status_code in RETRIED or error.status_code >= 500 else UsageError
-            raise refused(
+            raise _refusal(error.status_code)(
                 f"{self.public_url} refused: {error.status_code} {_explanation(error)}. {_advice(error.status_code)}"
             ) from error
         except self._openai.APIConnectionError as error:
@@ -104,6 +100,13 @@ def _explanation(error: Any) -> str:
     if isinstance(body, dict):
         body = body.get("message", body.get("detail", body))
     return " ".join(str(body or error.response.text or error.response.reason_phrase).split())[:300].rstrip(".")
+
+
+def _refusal(status: int) -> type[UserError]:
+    """Return the kind of error: a wrong key or name, a server that may answer later, or texts that it does not take."""
+    if status in (401, 403, 404):
+        return UsageError
+    return OutsideError if status >= 500 or status in (408, 409, 429) else UserError
 
 
 def _advice(status: int) -> str:
