@@ -25,6 +25,6 @@ def command(clear: bool) -> None:
     if clear:
         cache.clear()
         clear_weights()
-        if cache.size().entries or weights_size()[0]:
+        if cache.size().bytes or weights_size()[1]:
             raise UserError(f"{cache.folder} could not be cleared; check who may write there.")
         click.echo("cleared")

@@ -29,6 +29,9 @@ COMMANDS = {
     "demo": "Run `cluster` on the example that comes with the package.",
 }
 
+LONGEST_MESSAGE = 4000
+"""Characters of an error or a warning; the texts, names and answers in it can be of any length."""
+
 
 class LazyCommands(click.Group):
     """Imports a command's module when it is used, so that --help is instant."""
@@ -63,6 +66,7 @@ def run() -> None:
 
     Exit codes: 0 done, 2 a mistake that the user can fix, 130 interrupted, 1 a bug (with its traceback).
     """
+    from ..atomic import shown_path
     from ..errors import UserError
 
     warnings.showwarning = _show_warning
@@ -93,15 +97,22 @@ def run() -> None:
         reason = {errno.ENOSPC: "the disk is full", errno.EACCES: "no permission", errno.EROFS: "read-only"}
         if error.errno not in reason:
             raise
-        _stop(f"error: {error.filename or 'writing'}: {reason[error.errno]}. What was there before is untouched.", 2)
+        name = shown_path(error.filename or "writing")
+        _stop(f"error: {name}: {reason[error.errno]}. What was there before is untouched.", 2)
     else:
         sys.exit(outcome if isinstance(outcome, int) else 0)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    click.echo(f"warning: {message}", err=True)
+    click.echo(_one_line(f"warning: {message}"), err=True)
 
 
 def _stop(message: str, code: int) -> None:
-    click.echo(message, err=True)
+    click.echo(_one_line(message), err=True)
     sys.exit(code)
+
+
+def _one_line(message: str) -> str:
+    """Return a message on one line and of bounded length, whatever the names of files and columns in it are."""
+    shown = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in shown)
