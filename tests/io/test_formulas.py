@@ -14,14 +14,12 @@ from textspectra.io.formulas import made_safe
 SIGN = "=+-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b"
 
 
-@pytest.mark.parametrize(
-    "before", ["", "\n", " ", "\u00a0", "\u200b", "\ufeff", "\u202e", "\x00", "\r\n", "\t", "\u3000"]
-)
+@pytest.mark.parametrize("before", ["", "\n", " ", *"\u00a0\u200b\ufeff\u202e\x00\t\u3000", "\r\n"])
 @pytest.mark.parametrize("sign", SIGN)
 def test_a_sign_behind_what_nobody_sees_is_escaped(before, sign):
     [safe] = made_safe([f"{before}{sign}cmd|' /C calc'!A0"])
     assert re.search(rf"'[^;\w]*{re.escape(sign)}", safe)
-    assert safe.replace("'", "", 1) == f"{before}{sign}cmd|' /C calc'!A0"
+    assert safe.replace("'", "") == f"{before}{sign}cmd| /C calc!A0"
 
 
 @given(st.text(alphabet=f"{SIGN}ab1;,\t\r\n \u200b\"'|", max_size=12))
