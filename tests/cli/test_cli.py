@@ -204,6 +204,25 @@ def test_a_full_disk_leaves_both_outputs_or_neither(run, tickets, tmp_path):
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
+def test_messages_are_one_line_of_bounded_length_whatever_names_a_file_has(run, tmp_path):
+    name = "a\nb\x1b[31m.csv"
+    (tmp_path / name).write_text(",".join(f"column {i} of many" for i in range(4000)) + "\n" + "7," * 3999 + "7\n")
+    told = run("cluster", name, code=2).err
+    assert told.endswith("'column 29 of many' and 3,970 others\n")
+    assert told.count("\n") == 1
+    assert run("cluster", "no\nfile.csv", code=2).err == "error: there is no file 'no\\nfile.csv'\n"
+    long = run("cluster", tmp_path / name, "--text-column", "x" * 100_000, code=2).err
+    assert len(long) < 5000
+
+
+def test_a_cache_that_cannot_be_cleared_is_not_said_to_be(run, tmp_path):
+    cache = tmp_path / "cache"
+    (cache / "embeddings" / "stuck.sqlite").mkdir(parents=True)  # a folder cannot be deleted as a file can
+    told = run("cache", "--clear", code=2, TEXTSPECTRA_CACHE=str(cache))
+    assert told.err == f"error: {cache} could not be cleared; check who may write there.\n"
+    assert "cleared" not in told.out
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="limits of a process")
 def test_too_little_memory_is_a_message(tmp_path):
     (tmp_path / "a.txt").write_text("parcel lost\npassword gone\n" * 20)

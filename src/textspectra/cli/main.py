@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 from .. import __version__
+from ..atomic import shown_path
 from ..errors import OutsideError, UserError, cannot_write
 from .logs import events, log_options
 from .output import Asked, asked, at_terminal, print_error
@@ -167,13 +168,9 @@ def describe(error: Exception) -> Failure:
     if isinstance(error, ModuleNotFoundError) and "pip install" in str(error):
         return Failure(2, "usage", str(error))
     if isinstance(error, OSError) and error.errno in SYSTEM:
-        what = f"{error.filename or 'writing'}: {SYSTEM[error.errno]}. What was there before is untouched."
+        name = shown_path(error.filename or "writing")
+        what = f"{name}: {SYSTEM[error.errno]}. What was there before is untouched."
         error = cannot_write(what, error)
-    if isinstance(error, MemoryError):
-        error = OutsideError(
-            "there is not enough memory for this. Split the input into several files and give a pattern in quotes, "
-            "such as 'folder/*.csv': they need not fit into memory together."
-        )
     if isinstance(error, ConnectionError | TimeoutError):
         error = OutsideError(f"A connection was lost: {error}. Run this again later.")
     if isinstance(error, MemoryError):

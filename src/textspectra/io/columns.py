@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 import statistics
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import UserError
-from .names import TEXT_NAMES
+from .names import TEXT_NAMES, in_words
 from .table import describe_values, holds_text, python_values
 
 SAMPLE = 1000
@@ -81,7 +80,7 @@ def _check_text_column(table: pa.Table, name: str, option: str) -> str:
     if not holds_text(field):
         raise UserError(
             f"the column {name!r} holds {describe_values(field)}, not text. Choose another with {option}; the columns "
-            f"are: {_listed(table.column_names)}"
+            f"are: {in_words(table.column_names)}"
         )
     return name
 
@@ -101,7 +100,7 @@ def find_column(table: pa.Table, name: str) -> pa.Field:
     by_lower = {known.strip().lower(): known for known in table.column_names}
     near = difflib.get_close_matches(name.strip().lower(), by_lower, n=1, cutoff=0.5)
     guess = f"; did you mean {by_lower[near[0]]!r}?" if near else "."
-    raise UserError(f"there is no column {name!r}{guess} The columns are: {_listed(table.column_names)}")
+    raise UserError(f"there is no column {name!r}{guess} The columns are: {in_words(table.column_names)}")
 
 
 def column_values(table: pa.Table, name: str) -> list[Any]:
@@ -169,9 +168,5 @@ def _only(candidates: list[str], table: pa.Table, option: str) -> str:
     if len(candidates) == 1:
         return candidates[0]
     raise UserError(
-        f"which column holds the texts? Choose with {option}; the columns are: {_listed(table.column_names)}"
+        f"which column holds the texts? Choose with {option}; the columns are: {in_words(table.column_names)}"
     )
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(repr(name) for name in names)

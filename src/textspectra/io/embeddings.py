@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..errors import UserError
 from .columns import find_column
 from .formats import ZIP_START
+from .names import in_words
 from .source import open_file
 from .table import describe_values
 from .writing import output_paths_free, replacing
@@ -123,7 +124,7 @@ def _as_matrix(column: pa.ChunkedArray, where: str, name: str) -> NDArray[Any]:
 def _embedding_column(schema: pa.Schema, path: Path) -> str:
     fitting = [field.name for field in schema if _is_list_of_numbers(field.type)]
     if len(fitting) != 1:
-        found = "none" if not fitting else ", ".join(repr(name) for name in fitting)
+        found = in_words(fitting) if fitting else "none"
         raise UserError(f"'{path}' must have exactly one column of lists of numbers; found: {found}")
     return str(fitting[0])
 

@@ -21,7 +21,7 @@ from ..errors import NoRowsError, UserError
 from ..packages import require
 from .formats import OLE_START, reads_like_names
 from .jsonlines import BATCH_ROWS, as_string, to_json
-from .names import ALL_TEXT_NAMES
+from .names import ALL_TEXT_NAMES, in_words
 from .source import Source
 from .table import holds_shares, holds_text, python_values, refuse_duplicates
 
@@ -140,8 +140,7 @@ def _find_sheet(names: list[str], wanted: str, name: str) -> str:
             return known
     if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
         return names[int(wanted) - 1]
-    listed = ", ".join(repr(known) for known in names)
-    raise UserError(f"{name} has no sheet {wanted!r}. Choose with --sheet; the sheets are: {listed}")
+    raise UserError(f"{name} has no sheet {wanted!r}. Choose with --sheet; the sheets are: {in_words(names)}")
 
 
 def _as_table(sheet: Any, name: str) -> pa.Table:
