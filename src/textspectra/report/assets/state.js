@@ -10,6 +10,7 @@ export class State {
     this.fields = details.filters ? tally : { time: null, segments: [] };
     this.k = tree.base.k;
     this.selected = null;
+    this.hovered = null; // the group that the pointer is at; it is not part of the address
     this.query = "";
     this.filter = Filter.none(this.fields);
     this.names = new Map();
@@ -53,6 +54,12 @@ export class State {
       this.filter = change.filter;
     }
     if (Object.values(changed).includes(true)) this.#changed(changed);
+  }
+
+  hover(node) {
+    if (node === this.hovered) return;
+    this.hovered = node;
+    this.tell({ hovered: true });
   }
 
   nameOf(node) {
