@@ -83,9 +83,20 @@ def write_report(
     output_paths_free([path], overwrite=overwrite)
     if not path.absolute().parent.is_dir():
         raise UserError(f"There is no folder {path.absolute().parent} to write the report to.")
-    page = render_page(report_blocks(result, truth=truth, changes=changes, progress=progress))
+    page = report_page(result, truth=truth, changes=changes, progress=progress)
     with replacing_file(path) as temporary:
         temporary.write_bytes(page.encode())
+
+
+def report_page(
+    result: TextClustering,
+    *,
+    truth: ArrayLike | Sequence[Hashable] | None = None,
+    changes: Iterable[GroupChange] | None = None,
+    progress: Progress | None = None,
+) -> str:
+    """Return the page that :func:`write_report` writes."""
+    return render_page(report_blocks(result, truth=truth, changes=changes, progress=progress))
 
 
 def report_blocks(

@@ -80,7 +80,12 @@ export class State {
   #changed(changed) {
     this.tell(changed);
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => history.replaceState(null, "", this.address()), WRITE_AFTER);
+    this.timer = setTimeout(() => this.write(), WRITE_AFTER);
+  }
+
+  write() {
+    // Inside a notebook, the page is in a frame without an address.
+    if (location.protocol !== "about:") history.replaceState(null, "", this.address());
   }
 
   address() {
