@@ -165,6 +165,7 @@ export class Groups {
     const facts = `group ${label} · ${count(size, "text")} · ${share}`;
     element("group-view").replaceChildren(
       back,
+      make("h2", { class: "hidden", dir: "auto" }, this.state.nameOf(node)),
       this.#nameForm(node),
       make("p", { class: "muted" }, facts),
       this.#bar(node),
