@@ -136,6 +136,6 @@ async function start() {
 start().catch((error) => {
   element("headline").textContent = "This report cannot be shown";
   element("range").textContent =
-    `${error.message}. The report needs WebGL and a current version of Firefox, Chrome, Edge or Safari.`;
+    `${error.message}. The report needs a current version of Firefox, Chrome, Edge or Safari.`;
   throw error;
 });

@@ -4,7 +4,8 @@ import { Density } from "./density.js";
 import { Tooltip } from "./tooltip.js";
 import { placeLabel, placeOver, Room } from "./labels.js";
 
-const MANY = 12_000; // texts in sight from which on a density is drawn instead of points
+// Texts in sight above which a density is drawn instead of points. Without WebGL, points are shapes, which are slow.
+const KINDS = { webgl: { type: "scattergl", most: 12_000 }, shapes: { type: "scatter", most: 4000 } };
 const PADDING = { x: 0.035, y: 0.06 }; // around the points, as a share of the map
 const ZOOM = { step: 0.6, least: 0.004, most: 2 }; // how much of the whole map may be seen
 const LIMIT = 34; // characters of a label
@@ -16,6 +17,7 @@ export class TextMap {
     this.Plotly = Plotly;
     this.plot = element("plot");
     this.dark = matchMedia("(prefers-color-scheme: dark)");
+    this.kind = KINDS[document.createElement("canvas").getContext("webgl") ? "webgl" : "shapes"];
     this.density = new Density(element("density"));
     this.tooltip = new Tooltip(report);
     this.all = Int32Array.from(this.x.keys());
@@ -24,12 +26,11 @@ export class TextMap {
     this.painting = null;
     this.hovered = null;
     this.labels = [];
-    this.rgb = this.tree.colors.map((color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16)));
   }
 
   async draw() {
     this.owners = this.tree.ownersAt(this.state.k);
-    const trace = { type: "scattergl", mode: "markers", x: [], y: [], hoverinfo: "none" };
+    const trace = { type: this.kind.type, mode: "markers", x: [], y: [], hoverinfo: "none" };
     const config = { scrollZoom: true, displayModeBar: false, responsive: false, doubleClick: false };
     const whole = this.#whole();
     this.#choose(whole);
@@ -195,12 +196,12 @@ export class TextMap {
     const [wideX, wideY] = [reach(x), reach(y)];
     const inside = (value, [low, high]) => value >= low && value <= high;
     let seen = 0;
-    const near = this.all.length <= MANY ? this.all : this.all.filter((i) => {
+    const near = this.all.length <= this.kind.most ? this.all : this.all.filter((i) => {
       if (!this.counts.texts[i]) return false;
       if (inside(this.x[i], x) && inside(this.y[i], y)) seen++;
       return inside(this.x[i], wideX) && inside(this.y[i], wideY);
     });
-    this.dense = seen > MANY;
+    this.dense = seen > this.kind.most;
     this.shown = this.dense ? new Int32Array(0) : near;
   }
 
@@ -232,7 +233,9 @@ export class TextMap {
       if (!this.counts.texts[i]) return 0;
       return (selected === null || selected === this.owners[i]) && (!this.matches || this.matches[i]) ? 1 : FADED;
     });
-    const { x, y, owners, rgb: colors } = this;
+    const rgb = (color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+    const colors = Object.fromEntries(this.tree.cut(this.state.k).map((node) => [node, rgb(this.tree.colors[node])]));
+    const { x, y, owners } = this;
     this.density.draw({ x, y, range, width, height, weights, owners, colors });
   }
 
