@@ -11,8 +11,9 @@ from importlib.resources import files
 from .pack import pack
 
 SCRIPTS = (
-    "data", "tree", "filter", "state", "rows", "counts", "trends", "density", "labels", "tooltip", "map", "answer",
-    "slider", "groups", "hover", "why", "charts", "takeaway", "filterbar", "overtime", "segments", "changed", "main",
+    "data", "tree", "filter", "state", "rows", "counts", "trends", "density", "labels", "groupnames", "tooltip",
+    "map", "answer", "slider", "groups", "hover", "why", "charts", "takeaway", "filterbar", "overtime", "segments",
+    "changed", "main",
 )  # fmt: skip
 """The modules of the page's script; each comes after those that it imports."""
 

@@ -1,14 +1,14 @@
 // The map: the texts as points, or as a density where there are many; coloured by group, with the names of the groups.
-import { count, element, escaped, make, makeShape, shorten } from "./data.js";
+import { count, element } from "./data.js";
 import { Density } from "./density.js";
+import { GroupNames } from "./groupnames.js";
 import { Tooltip } from "./tooltip.js";
-import { placeLabel, placeOver, Room } from "./labels.js";
 
 // Texts in sight above which a density is drawn instead of points. Without WebGL, points are shapes, which are slow.
 const KINDS = { webgl: { type: "scattergl", most: 12_000 }, shapes: { type: "scatter", most: 4000 } };
 const PADDING = { x: 0.035, y: 0.06 }; // around the points, as a share of the map
 const ZOOM = { step: 0.6, least: 0.004, most: 2 }; // how much of the whole map may be seen
-const LIMIT = 34; // characters of a label
+const CLICK = 4; // pixels that a pointer may move in a click
 const FADED = 0.15; // how much a text counts in the density if it is not searched for
 
 export class TextMap {
@@ -25,7 +25,7 @@ export class TextMap {
     this.matches = null;
     this.painting = null;
     this.hovered = null;
-    this.labels = [];
+    this.names = new GroupNames(report, this);
   }
 
   async draw() {
@@ -111,7 +111,7 @@ export class TextMap {
     plot.addEventListener("keydown", (event) => this.#onKey(event));
     plot.addEventListener("pointermove", (event) => this.#overDensity(event));
     plot.addEventListener("pointerleave", () => this.#unhover());
-    plot.addEventListener("click", () => this.dense && this.hovered !== null && this.#select(this.hovered), true);
+    plot.addEventListener("pointerdown", (event) => this.#press(event));
     element("zoom-in").addEventListener("click", () => this.zoom(ZOOM.step));
     element("zoom-out").addEventListener("click", () => this.zoom(1 / ZOOM.step));
     element("zoom-all").addEventListener("click", () => this.showAll());
@@ -156,7 +156,7 @@ export class TextMap {
     ) => [event[`${axis}axis.range[0]`] ?? now[axis][0], event[`${axis}axis.range[1]`] ?? now[axis][1]];
     const range = { x: side("x"), y: side("y") };
     this.#drawDensity(range);
-    this.#moveLabels(range);
+    this.names.move(this.#onScreen(range));
   }
 
   #settle() {
@@ -167,6 +167,16 @@ export class TextMap {
 
   #select(i) {
     this.state.set({ selected: this.owners[i] });
+  }
+
+  // Plotly tells of clicks on points only, and hides others: a click is a press that ends where it began.
+  #press({ clientX, clientY }) {
+    const i = this.dense ? this.hovered : null;
+    if (i === null) return;
+    const release = (event) => {
+      if (Math.hypot(event.clientX - clientX, event.clientY - clientY) < CLICK) this.#select(i);
+    };
+    globalThis.addEventListener("pointerup", release, { once: true });
   }
 
   #overDensity(event) {
@@ -270,9 +280,7 @@ export class TextMap {
     const { hovered } = this.state;
     const canvas = element("spot");
     canvas.parentElement.classList.toggle("hovering", hovered !== null);
-    for (const { node, span, line } of this.labels) {
-      for (const one of [span, line]) one?.classList.toggle("other", hovered !== null && node !== hovered);
-    }
+    this.names.fadeOthers(hovered);
     const { clientWidth: width, clientHeight: height } = this.plot;
     const scale = globalThis.devicePixelRatio;
     Object.assign(canvas, { width: width * scale, height: height * scale });
@@ -296,7 +304,6 @@ export class TextMap {
     return (px, py) => [(px - x[0]) * toX, (y[1] - py) * toY];
   }
 
-  // Place the names of the groups, the largest group first; a name for which there is no room is left out.
   label() {
     const { clientWidth: width, clientHeight: height } = this.plot;
     // For printing, the style sheet scales the map from this size to that of the paper.
@@ -304,75 +311,7 @@ export class TextMap {
       this.plot.parentElement.style.setProperty(`--${side}`, length);
     });
     this.owners = this.tree.ownersAt(this.state.k);
-    const at = this.#onScreen();
-    const room = new Room(width, height, this.#written());
-    const members = this.#members(at);
-    room.fill([...members.values()].flat(), this.size / 2);
-    const place = this.dense ? placeOver : placeLabel;
-    const placed = this.#byImportance().map((node) => place(room, this.#group(node, members, at))).filter(Boolean);
-    this.labels = placed.map((one) => this.#makeLabel(one));
-    element("labels").replaceChildren(
-      makeShape("svg", { class: "lines" }, ...this.labels.map(({ line }) => line).filter(Boolean)),
-      ...this.labels.map(({ span }) => span),
-    );
-    this.labelled = placed.length;
-  }
-
-  // The boxes of what is written on the map besides the labels.
-  #written() {
-    const around = this.plot.getBoundingClientRect();
-    return [document.querySelector(".zoom"), element("map-note")].map((one) => {
-      const { left, top, right, bottom } = one.getBoundingClientRect();
-      return [left - around.left, top - around.top, right - around.left, bottom - around.top];
-    });
-  }
-
-  // Where the points of each group are on the screen.
-  #members(at) {
-    const members = new Map();
-    for (const i of this.shown) {
-      if (!this.counts.texts[i]) continue;
-      if (!members.has(this.owners[i])) members.set(this.owners[i], []);
-      members.get(this.owners[i]).push(at(this.x[i], this.y[i]));
-    }
-    return members;
-  }
-
-  #group(node, members, at) {
-    const middle = this.tree.nodes.middle[node];
-    const [x, y] = at(...middle);
-    const away = ([px, py]) => Math.hypot(px - x, py - y);
-    const points = (members.get(node) ?? []).sort((a, b) => away(a) - away(b));
-    return { node, name: shorten(this.state.nameOf(node), LIMIT), middle, x, y, points };
-  }
-
-  #makeLabel({ node, name, middle, x, y, left, top, line }) {
-    const { selected } = this.state;
-    const look = selected === null ? "" : node === selected ? "chosen" : "behind";
-    const span = make("span", { dir: "auto", class: look }, name);
-    span.style.setProperty("--color", this.tree.colors[node]);
-    const [[x1, y1], [x2, y2]] = line ?? [[0, 0], [0, 0]];
-    const drawn = line && makeShape("line", { x1, y1, x2, y2, stroke: this.tree.colors[node] });
-    const label = { node, span, line: drawn, middle, from: [x, y], offset: [left - x, top - y] };
-    this.#moveLabel(label, [x, y]);
-    return label;
-  }
-
-  #moveLabel({ span, line, from, offset }, [x, y]) {
-    span.style.translate = `calc(${x + offset[0]}px - 50%) calc(${y + offset[1]}px - 50%)`;
-    if (line) line.style.translate = `${x - from[0]}px ${y - from[1]}px`;
-  }
-
-  #moveLabels(range) {
-    const at = this.#onScreen(range);
-    for (const label of this.labels) this.#moveLabel(label, at(...label.middle));
-  }
-
-  #byImportance() {
-    const size = this.counts.nodes;
-    const { k, selected } = this.state;
-    const left = this.tree.cut(k).filter((node) => size[node] > 0);
-    return left.sort((a, b) => (b === selected) - (a === selected) || size[b] - size[a]);
+    this.names.place(this.#onScreen());
   }
 
   // The map as a picture, with the names of the groups.
@@ -381,18 +320,6 @@ export class TextMap {
     const [paper, ink] = ["--paper", "--ink"].map((name) =>
       getComputedStyle(document.body).getPropertyValue(name).trim()
     );
-    const annotations = this.labels.map(({ node, span, line, middle, offset }) => ({
-      x: middle[0],
-      y: middle[1],
-      ax: offset[0],
-      ay: offset[1],
-      text: escaped(span.textContent),
-      showarrow: true,
-      arrowhead: 0,
-      arrowwidth: line ? 1 : 0.1,
-      arrowcolor: line ? this.tree.colors[node] : "rgba(0,0,0,0)",
-      font: { size: 13, color: ink },
-    }));
     const { x, y } = this.ranges();
     const images = this.dense
       ? [{
@@ -401,7 +328,8 @@ export class TextMap {
         layer: "below",
       }]
       : [];
-    const layout = { ...this.plot.layout, annotations, images, paper_bgcolor: paper, plot_bgcolor: paper };
+    const names = this.names.drawn(ink);
+    const layout = { ...this.plot.layout, ...names, images, paper_bgcolor: paper, plot_bgcolor: paper };
     const scale = format === "png" ? 2 : 1;
     return this.Plotly.toImage({ data: this.plot.data, layout }, { format, width, height, scale });
   }
