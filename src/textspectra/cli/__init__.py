@@ -35,8 +35,7 @@ def main() -> None:
 
             print_error(128 + _signal, "interrupted", message)
         else:
-            sys.stderr.write(f"{message}
-")
+            sys.stderr.write(f"{message}\n")
         sys.exit(128 + _signal)
 
 

@@ -59,12 +59,13 @@ if TYPE_CHECKING:
 @click.option("--show", metavar="COLUMN", multiple=True, help="A column to show with each text; repeatable.")
 @click.option("--truth", metavar="COLUMN", help="A column of true classes, to compare with in the report.")
 @click.option("--no-report", is_flag=True, help="Leave out the report, which takes longest for many texts.")
+@click.option("--open", "open_it", is_flag=True, help="Open the report in the browser.")
 @click.option(
     "--scheduler", metavar="tcp://HOST:PORT|local", help="For many files: let the workers of Dask do the work."
 )
 @output_options
 @json_option
-def command(sources: tuple[str, ...], as_json: bool, quiet: bool, **chosen: Any) -> None:
+def command(sources: tuple[str, ...], as_json: bool, quiet: bool, open_it: bool, **chosen: Any) -> None:
     """Group the texts of FILE (CSV, TSV, JSON Lines, Parquet, Excel, text; compressed too; - for standard input).
 
     Writes FILE.clusters.* (every column of the input, and cluster, cluster_name and similarity),
@@ -75,8 +76,11 @@ def command(sources: tuple[str, ...], as_json: bool, quiet: bool, **chosen: Any)
     memory. The folder NAME.clusters gets a table for each of them. A run that was stopped goes on where it was.
     With --scheduler, Dask workers that see the same folders share the work.
     """
+    from .open import open_in_browser
     from .summary import print_summary, summarize
 
+    if open_it and chosen["no_report"]:
+        raise click.UsageError("--open needs the report, which --no-report leaves out.")
     with stages(quiet=quiet or as_json) as tell:
         done = run(sources, tell, **chosen)
     summary = summarize(done.result, " ".join(sources), done.text_column, done.outputs, tell.seconds)
@@ -86,6 +90,8 @@ def command(sources: tuple[str, ...], as_json: bool, quiet: bool, **chosen: Any)
         print_json(summary)
     elif not quiet:
         print_summary(summary)
+    if open_it:
+        open_in_browser(done.outputs["report"])
 
 
 @dataclass(frozen=True)

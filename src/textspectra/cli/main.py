@@ -30,6 +30,7 @@ COMMANDS = {
     "compare": "Tell what is new in a file, against a saved model.",
     "update": "Take a new file into a saved model, and tell what is new.",
     "report": "Make the page to explore a saved model in a browser.",
+    "open": "Open a report in the browser.",
     "apply": "Give a model the number of groups and the names that you set in its report.",
     "study": "Compare clusterings on labelled sets, as the paper does.",
     "models": "List the embedding models that can be used, and what each needs.",

@@ -18,6 +18,7 @@ from ..texts.corpus import Corpus
 from ..texts.history import GroupChange
 from ..texts.result import TextClustering
 from ..validation import check_labels, is_missing
+from .answers import answers_at
 from .changed import describe_changes
 from .levels import Levels, top_levels
 from .matrix import Z_LIMIT, similarity_matrix
@@ -28,15 +29,13 @@ from .palette import palette
 from .profile import SILHOUETTE_ROWS, agreement, silhouettes
 from .projection import project
 from .row_details import describe_rows
-from .sentences import LOOSE, estimate_in_words, worth_in_words
+from .sentences import LOOSE
 from .shown import MAX_CHARACTERS, Rows, Shown, choose_shown, cut_texts, exported_rows
 from .tallies import describe_tally, tally_nodes
 from .why_k import why_this_k
 
 MAX_CLUSTERS = 300
 """Highest number of clusters on the slider; higher if the result has more."""
-
-OF_A_MODEL = "The groups are those of the model that the texts were compared with, and the new ones."
 
 Progress = Callable[[str, int, int], None]
 
@@ -84,9 +83,20 @@ def write_report(
     output_paths_free([path], overwrite=overwrite)
     if not path.absolute().parent.is_dir():
         raise UsageError(f"There is no folder {path.absolute().parent} to write the report to.")
-    page = render_page(report_blocks(result, truth=truth, changes=changes, progress=progress))
+    page = report_page(result, truth=truth, changes=changes, progress=progress)
     with replacing_file(path) as temporary:
         temporary.write_bytes(page.encode())
+
+
+def report_page(
+    result: TextClustering,
+    *,
+    truth: ArrayLike | Sequence[Hashable] | None = None,
+    changes: Iterable[GroupChange] | None = None,
+    progress: Progress | None = None,
+) -> str:
+    """Return the page that :func:`write_report` writes."""
+    return render_page(report_blocks(result, truth=truth, changes=changes, progress=progress))
 
 
 def report_blocks(
@@ -117,7 +127,8 @@ def report_blocks(
     counted = CountedRows(X, result.corpus.counts * (finest >= 0))
     profile = _profile(result, X, levels, finest, nodes, classes)
     meta = {
-        "about": _about(result, shown, cut_at, profile["curves"]["silhouette"][result.n_clusters - 1], changes),
+        "about": _about(result, shown, cut_at),
+        "answers": answers_at(result, profile["curves"], given=changes is not None),
         "levels": {"k": levels.k, "merges": levels.merges.tolist(), "ranges": shown.ranges.tolist()},
         "base": {
             "k": result.n_clusters,
@@ -168,9 +179,7 @@ def _classes(truth: ArrayLike | Sequence[Hashable] | None, n_texts: int) -> list
     return ["" if is_missing(value) else value for value in values]
 
 
-def _about(
-    result: TextClustering, shown: Shown, cut_at: int | None, silhouette: float | None, changes: Any
-) -> dict[str, Any]:
+def _about(result: TextClustering, shown: Shown, cut_at: int | None) -> dict[str, Any]:
     from .. import __version__
 
     totals = result.totals
@@ -185,8 +194,6 @@ def _about(
         "cut_at": cut_at,
         "model": result.source.model or "given embeddings",
         "algorithm": result.algorithm,
-        "range": OF_A_MODEL if changes is not None else estimate_in_words(result.k_estimate, result.n_clusters),
-        "worth": worth_in_words(result.cohesion, result.k_estimate, silhouette),
         "notes": result.notes,
         "loose": LOOSE,
         "recipe": result.recipe,

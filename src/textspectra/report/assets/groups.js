@@ -1,5 +1,5 @@
 // The groups as a list, and one group with its texts.
-import { count, element, make, number, percent, shorten } from "./data.js";
+import { count, element, make, number, percent, quoted, shorten } from "./data.js";
 
 const ROW = { plain: 46, "with-cells": 64 }; // height of a row in the list of all texts, as in the style sheet
 const NEAREST = 5;
@@ -13,11 +13,13 @@ export class Groups {
     this.order = { key: "size", down: true };
     this.matches = null;
     this.#sorting();
+    element("list-all").addEventListener("click", () => element("list").classList.add("all"));
     this.state.listen((changed) => this.#changed(changed));
     this.show();
   }
 
   #changed(changed) {
+    if (changed.hovered) return;
     if (changed.names || changed.filter) this.cards.clear();
     if (changed.selected && this.state.selected !== null) element("panel").scrollTop = 0;
     this.show();
@@ -38,10 +40,10 @@ export class Groups {
 
   show() {
     const open = this.state.selected !== null;
-    element("list-view").hidden = open;
+    element("list-view").inert = open; // on a narrow screen the group covers the list, which stays where it is
     element("group-view").hidden = !open;
+    this.#showList();
     if (open) this.#showGroup(this.state.selected);
-    else this.#showList();
   }
 
   #sorting() {
@@ -114,7 +116,7 @@ export class Groups {
       this.#bar(node),
       this.trends.line(node),
       make("span", { class: "keywords", dir: "auto" }, keywords[node].slice(0, 7).join(" · ")),
-      ...examples.map((line) => make("span", { class: "example text", dir: "auto" }, line)),
+      ...examples.map(quoted),
     );
     if (found !== null) button.append(make("span", { class: "hits" }, `${number.format(found)} found`));
     return make("li", {}, button);
@@ -136,7 +138,13 @@ export class Groups {
     const title = `cohesion ${value.toFixed(2)}: two texts of this group are ${
       value.toFixed(2)
     } times as alike as any two texts`;
-    return make("span", { class: "bar", title }, make("span", { class: "rail" }, fill), ` ${value.toFixed(2)}`);
+    return make(
+      "span",
+      { class: "bar", title },
+      "cohesion",
+      make("span", { class: "rail" }, fill),
+      make("span", { class: "value" }, value.toFixed(2)),
+    );
   }
 
   #line(i, limit) {
@@ -157,6 +165,7 @@ export class Groups {
     const facts = `group ${label} · ${count(size, "text")} · ${share}`;
     element("group-view").replaceChildren(
       back,
+      make("h2", { class: "hidden", dir: "auto" }, this.state.nameOf(node)),
       this.#nameForm(node),
       make("p", { class: "muted" }, facts),
       this.#bar(node),
@@ -226,12 +235,16 @@ export class Groups {
   #left(node) {
     const [start, end] = this.tree.ranges[node];
     const all = Array.from({ length: end - start }, (_, i) => start + i).filter((i) => this.counts.texts[i] > 0);
-    return all.sort((a, b) => this.similarity(node, b) - this.similarity(node, a));
+    return this.#mostAlikeFirst(node, all);
   }
 
   #typical(node) {
     const left = this.tree.nodes.typical[node].filter((i) => this.counts.texts[i] > 0);
-    return left.length ? left : this.#left(node).slice(0, EXTREMES);
+    return left.length ? this.#mostAlikeFirst(node, left) : this.#left(node).slice(0, EXTREMES);
+  }
+
+  #mostAlikeFirst(node, texts) {
+    return texts.sort((a, b) => this.similarity(node, b) - this.similarity(node, a));
   }
 
   #texts(node) {

@@ -1,13 +1,16 @@
 // Starts the page: first the map, then everything else.
-import { count, element, loadLibrary, make, number, unpackArray, unpackJson } from "./data.js";
+import { count, element, loadLibrary, number, unpackArray, unpackJson } from "./data.js";
 import { Tree } from "./tree.js";
 import { State } from "./state.js";
 import { Rows } from "./rows.js";
 import { Counts } from "./counts.js";
 import { Trends } from "./trends.js";
 import { TextMap } from "./map.js";
+import { Answer } from "./answer.js";
 import { Slider } from "./slider.js";
+import { followPointer } from "./hover.js";
 import { Groups } from "./groups.js";
+import { Why } from "./why.js";
 import { Charts } from "./charts.js";
 import { TakeAway } from "./takeaway.js";
 import { FilterBar } from "./filterbar.js";
@@ -16,43 +19,6 @@ import { Segments } from "./segments.js";
 import { Changed } from "./changed.js";
 
 const SEARCH_AFTER = 120; // milliseconds without a key press after which the search starts
-
-function answer({ about, base, details }) {
-  const grouped = about.grouped === about.texts
-    ? number.format(about.texts)
-    : `${number.format(about.grouped)} of ${number.format(about.texts)}`;
-  const texts = `${grouped} ${about.texts === 1 ? "text" : "texts"}`;
-  element("headline").replaceChildren(make("b", {}, count(base.k, "group")), ` in ${texts}`);
-  document.title = `${count(base.k, "group")} in ${texts} · textspectra`;
-  element("range").textContent = about.range;
-  element("worth").textContent = about.worth;
-  element("notes").replaceChildren(...notes(about, details).map((note) => make("li", {}, note)));
-  const { command, model_reason, ...recipe } = about.recipe;
-  const model = model_reason ? `${about.model}, ${model_reason}` : about.model;
-  const facts = { model, algorithm: { kmeans: "K-Means", hac: "Ward (HAC)" }[about.algorithm], ...recipe };
-  element("facts").replaceChildren(
-    ...Object.entries(facts).map(([name, value]) =>
-      make("div", {}, make("dt", {}, name), make("dd", {}, String(value)))
-    ),
-  );
-  element("command").textContent = command ?? "not recorded";
-  element("colophon").textContent =
-    `Made by textspectra ${about.version}. This page needs no network and sends nothing.`;
-}
-
-function notes({ notes: given, blank, unknown, shown, distinct, cut_at }, details) {
-  return [
-    ...given,
-    blank && `${count(blank, "blank text")} without a group`,
-    unknown && `${count(unknown, "text")} without a group, because the model knows none of their words`,
-    shown < distinct &&
-    `The map and the lists show a random sample of ${number.format(shown)} of ${
-      number.format(distinct)
-    } different texts; the sizes of groups count all texts.`,
-    cut_at !== null && `Texts are shown up to ${number.format(cut_at)} characters.`,
-    details.cut_at !== null && `Values of the shown columns are cut to ${number.format(details.cut_at)} characters.`,
-  ].filter(Boolean);
-}
 
 function coordinates(packed) {
   const all = Float32Array.from(packed, (value) => value / 32767.5 - 1);
@@ -128,12 +94,12 @@ async function start() {
     unpackArray("points", Uint16Array),
     unpackArray("counts", Uint32Array),
   ]);
-  answer(meta);
   const tree = new Tree(meta);
   const state = new State(tree, meta);
   const counts = new Counts(meta, tree, all);
   state.listen((changed) => changed.filter && counts.follow(state.filter));
   const report = { meta, tree, state, counts, ...coordinates(packed) };
+  new Answer(report);
   new Changed(report);
   new Slider(meta, tree, state);
   const map = new TextMap(report, await library);
@@ -151,9 +117,11 @@ async function start() {
   report.groups = groups;
   report.texts = map.texts = await unpackJson("texts");
   groups.addTexts(report.texts);
+  followPointer(state);
   new Search(report, map);
   report.rawShades = await unpackArray("raw", Uint8Array);
   report.rectifiedShades = await unpackArray("rectified", Uint8Array);
+  new Why(report);
   const overTime = new OverTime(report);
   const charts = new Charts(report, globalThis.Plotly, { "over-time": () => overTime.figure() });
   overTime.redraw = () => charts.redraw(["over-time"]);
@@ -168,6 +136,6 @@ async function start() {
 start().catch((error) => {
   element("headline").textContent = "This report cannot be shown";
   element("range").textContent =
-    `${error.message}. The report needs WebGL and a current version of Firefox, Chrome, Edge or Safari.`;
+    `${error.message}. The report needs a current version of Firefox, Chrome, Edge or Safari.`;
   throw error;
 });

@@ -10,6 +10,7 @@ export class State {
     this.fields = details.filters ? tally : { time: null, segments: [] };
     this.k = tree.base.k;
     this.selected = null;
+    this.hovered = null; // the group that the pointer is at; it is not part of the address
     this.query = "";
     this.filter = Filter.none(this.fields);
     this.names = new Map();
@@ -55,6 +56,12 @@ export class State {
     if (Object.values(changed).includes(true)) this.#changed(changed);
   }
 
+  hover(node) {
+    if (node === this.hovered) return;
+    this.hovered = node;
+    this.tell({ hovered: true });
+  }
+
   nameOf(node) {
     return this.names.get(node) ?? this.tree.nodes.name[node];
   }
@@ -73,7 +80,12 @@ export class State {
   #changed(changed) {
     this.tell(changed);
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => history.replaceState(null, "", this.address()), WRITE_AFTER);
+    this.timer = setTimeout(() => this.write(), WRITE_AFTER);
+  }
+
+  write() {
+    // Inside a notebook, the page is in a frame without an address.
+    if (location.protocol !== "about:") history.replaceState(null, "", this.address());
   }
 
   address() {

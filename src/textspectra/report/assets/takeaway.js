@@ -95,7 +95,7 @@ export class TakeAway {
   }
 
   async #copyLink() {
-    history.replaceState(null, "", this.state.address());
+    this.state.write();
     try {
       await navigator.clipboard.writeText(location.href);
       element("done").textContent = "Copied.";
