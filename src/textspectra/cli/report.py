@@ -29,14 +29,24 @@ def command(model: str, out: str | None, embeddings: str | None, overwrite: bool
     from ..io import output_paths_free
     from ..report import write_report
 
-    folder = Path(model)
-    path = Path(out) if out else folder.with_name(f"{folder.name.removesuffix('.model')}.report.html")
+    path = Path(out) if out else report_path(Path(model))
     with stages(quiet=quiet) as tell:
         tell("reading")
         output_paths_free([path], overwrite=overwrite)
         write_report(load_model(model, embeddings), path, overwrite=overwrite, progress=tell)
     if not quiet:
         click.echo(f"open this in a browser: {path}")
+
+
+def report_path(model: Path) -> Path:
+    """Return where the page of a model folder is by default.
+
+    Examples
+    --------
+    >>> report_path(Path("messages.model")).name
+    'messages.report.html'
+    """
+    return model.with_name(f"{model.name.removesuffix('.model')}.report.html")
 
 
 def load_model(model: str, embeddings: str | None) -> TextClustering:

@@ -11,10 +11,13 @@ from importlib.resources import files
 from .pack import pack
 
 SCRIPTS = (
-    "data", "tree", "filter", "state", "rows", "counts", "trends", "map", "slider", "groups", "charts", "takeaway",
-    "filterbar", "overtime", "segments", "changed", "main",
+    "data", "grouping", "tree", "filter", "state", "rows", "counts", "tallied", "trends", "measures", "answer", "map",
+    "slider", "words", "query", "textrows", "editing", "groups", "search", "picked", "compare", "lasso", "safecells",
+    "charts", "takeaway", "filterbar", "overtime", "segments", "changed", "main",
 )  # fmt: skip
 """The modules of the page's script; each comes after those that it imports."""
+
+STYLES = ("style", "work")
 
 IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=async function|function|const|let|class)", re.MULTILINE)
@@ -33,7 +36,7 @@ def render_page(blocks: dict[str, str]) -> str:
     script, library = page_script(), plotting_library()
     return environment.get_template("page.html").render(
         policy=_policy(script, library),
-        style=Markup(_asset("style.css")),  # noqa: S704 - our own file, not data
+        style=Markup("".join(_asset(f"{name}.css") for name in STYLES)),  # noqa: S704 - our own files, not data
         script=Markup(script),  # noqa: S704 - our own files, not data
         blocks={**blocks, "library": pack(library.encode())},
     )

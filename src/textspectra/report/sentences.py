@@ -55,14 +55,32 @@ def worth_in_words(
 ) -> str:
     """Say how good a grouping is."""
     if cohesion is None:
-        return "No two texts are alike, so there is no Cohesion Ratio."
-    if len(cohesion.per_cluster) == 1:
-        return "There is only one group, so its Cohesion Ratio is 1."
+        return verdict_in_words(None, 0)
     error = f" ± {2 * cohesion.standard_error:.2f}" if cohesion.standard_error > 0.005 else ""
-    shown = len(cohesion.per_cluster)
+    return verdict_in_words(cohesion.ratio, len(cohesion.per_cluster), estimate, silhouette, error)
+
+
+def verdict_in_words(
+    ratio: float | None,
+    shown: int,
+    estimate: KEstimate | None = None,
+    silhouette: float | None = None,
+    error: str = "",
+) -> str:
+    """Say what the Cohesion Ratio of a number of groups means, with its error if that is known.
+
+    Examples
+    --------
+    >>> verdict_in_words(2.041, 7)
+    'Cohesion Ratio 2.04: two texts of one group are 2.0 times as alike as any two texts. The groups hold together.'
+    """
+    if ratio is None:
+        return "No two texts are alike, so there is no Cohesion Ratio."
+    if shown == 1:
+        return "There is only one group, so its Cohesion Ratio is 1."
     levels = estimate.suggestions if estimate and estimate.method == "reproducible" else ()
     score = next((level.score for level in levels if level.k == shown), None)
-    return f"Cohesion Ratio {cohesion.ratio:.2f}{error}: {cohesion_in_words(cohesion.ratio, score, silhouette)}"
+    return f"Cohesion Ratio {ratio:.2f}{error}: {cohesion_in_words(ratio, score, silhouette)}"
 
 
 def doubt_about_k(method: str | None, k: int, confidence: float) -> str:

@@ -221,7 +221,7 @@ export class Charts {
         yaxis2: { title: { text: "Cohesion Ratio" }, overlaying: "y", side: "right", showgrid: false },
         shapes: [mark(estimate), mark(k, "solid"), ...(classes ? [mark(classes, "longdash")] : [])],
         annotations: [
-          note(Math.log10(k), `shown: ${k}`),
+          note(Math.log10(k), `shown: ${k}${this.state.edits ? ", edited (not on the curves)" : ""}`),
           ...(estimate === k ? [] : [note(Math.log10(estimate), `estimated: ${estimate}`, 0.9)]),
           ...(classes ? [note(Math.log10(classes), `ground truth: ${classes}`, 0.8)] : []),
         ],

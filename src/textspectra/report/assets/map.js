@@ -174,16 +174,17 @@ export class TextMap {
     const colors = new Array(this.x.length);
     for (const node of this.tree.cut(k)) {
       const color = selected === null || selected === node ? this.tree.colors[node] : faded;
-      colors.fill(color, ...this.tree.ranges[node]);
+      for (const piece of this.tree.pieces(node)) colors.fill(color, ...piece);
     }
     if (this.matches) this.matches.forEach((hit, i) => hit || (colors[i] = faded));
     return colors;
   }
 
-  // Colouring is slow. Of the requests that come in during one, only the last is carried out.
+  // Colouring is slow, so the rest of the page comes first. Of the requests that come in during one, only the last is
+  // carried out.
   paint() {
     this.stale = true;
-    this.painting ??= this.#repaint().finally(() => this.painting = null);
+    this.painting ??= nextFrame().then(() => this.#repaint()).finally(() => this.painting = null);
     return this.painting;
   }
 
@@ -275,6 +276,10 @@ export class TextMap {
     const scale = format === "png" ? 2 : 1;
     return this.Plotly.toImage({ data: this.plot.data, layout }, { format, width, height, scale });
   }
+}
+
+function nextFrame() {
+  return new Promise((shown) => requestAnimationFrame(() => setTimeout(shown)));
 }
 
 function overlap(a, b) {

@@ -77,12 +77,19 @@ export class Slider {
     slider.setAttribute("aria-valuetext", count(k, "group"));
     element("k").value = k;
     for (const button of element("suggestions").children) {
-      button.setAttribute("aria-pressed", String(Number(button.dataset.k) === k));
+      button.setAttribute("aria-pressed", String(Number(button.dataset.k) === k && !this.state.edits));
     }
     element("metrics").replaceChildren(...this.#metrics(k));
   }
 
+  // They are unpacked after the map is drawn.
+  addMeasures(measures) {
+    this.measures = measures;
+    this.show();
+  }
+
   #metrics(k) {
+    if (this.state.edits) return this.#edited();
     const { cohesion, silhouette, ari } = this.meta.profile.curves;
     const values = [["Cohesion Ratio", cohesion], ["silhouette", silhouette], [
       "agreement with the ground truth (ARI)",
@@ -92,5 +99,12 @@ export class Slider {
     return known.flatMap((
       [name, curve],
     ) => [make("span", {}, `${name} `, make("b", {}, curve[k - 1].toFixed(2))), " "]);
+  }
+
+  // What is known only of cuts of the tree is not said of groups that were edited.
+  #edited() {
+    const ratio = this.measures?.ratio(this.state.edits.nodes) ?? null;
+    const words = ratio === null ? "not known" : ratio.toFixed(2);
+    return [make("span", {}, "edited by hand"), " ", make("span", {}, "Cohesion Ratio ", make("b", {}, words)), " "];
   }
 }
