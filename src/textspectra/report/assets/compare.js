@@ -70,7 +70,7 @@ export class Compare {
         "li",
         { title: `in ${percent(shares[0])} of the texts here, in ${percent(shares[1])} there` },
         make("span", { dir: "auto" }, word),
-        make("span", { class: "muted" }, `${percent(shares[0])} : ${percent(shares[1])}`),
+        make("span", { class: "muted" }, shares.map((share) => `${Math.round(100 * share)} %`).join(" : ")),
       );
     return make("ul", { class: "differing" }, ...words.map(item));
   }

@@ -1,6 +1,6 @@
 // The words of the texts, to say what a group made by hand is about and in what two groups differ.
 
-const WORD = /\p{L}[\p{L}\p{M}\p{N}'’-]*/gu;
+const WORD = /(?<![\p{L}\p{N}])\p{L}[\p{L}\p{M}\p{N}'’-]+/gu;
 const LETTERS = 2000; // of a long text, more are not read
 const MOST = 10;
 const ENOUGH = 5000; // texts
