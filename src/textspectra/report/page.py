@@ -11,13 +11,14 @@ from importlib.resources import files
 from .pack import pack
 
 SCRIPTS = (
-    "data", "tree", "filter", "state", "rows", "counts", "trends", "density", "labels", "groupnames", "tooltip",
-    "map", "answer", "slider", "groups", "hover", "why", "charts", "takeaway", "filterbar", "overtime", "segments",
-    "changed", "main",
+    "data", "grouping", "tree", "filter", "state", "rows", "counts", "tallied", "trends", "measures", "density",
+    "labels", "groupnames", "tooltip", "map", "answer", "slider", "words", "query", "textrows", "editing", "groups",
+    "hover", "search", "picked", "compare", "lasso", "safecells", "why", "charts", "takeaway", "filterbar", "overtime",
+    "segments", "changed", "main",
 )  # fmt: skip
 """The modules of the page's script; each comes after those that it imports."""
 
-STYLES = ("base", "answer", "controls", "map", "groups", "chapters", "narrow", "print")
+STYLES = ("base", "answer", "controls", "map", "groups", "work", "chapters", "narrow", "print")
 """The style sheets of the page; a later one overrules an earlier one."""
 
 IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)

@@ -1,9 +1,10 @@
-// The answer at the top: how many groups, how good they are, what to know. It follows the number of groups.
+// The answer at the top: how many groups, how good they are, what to know. It is about the groups that are shown, whatever
+// the slider and the edits made them.
 import { count, element, make, number } from "./data.js";
 
 export class Answer {
   constructor({ meta, state }) {
-    Object.assign(this, { meta, state });
+    Object.assign(this, { meta, state, measures: null });
     const { about, details } = meta;
     element("range").textContent = meta.answers.range;
     this.#notes(notes(about, details));
@@ -35,7 +36,7 @@ export class Answer {
   }
 
   show() {
-    const { k } = this.state;
+    const { k, edits } = this.state;
     const { about, answers, profile } = this.meta;
     const grouped = about.grouped === about.texts
       ? number.format(about.texts)
@@ -43,14 +44,31 @@ export class Answer {
     const texts = `${grouped} ${about.texts === 1 ? "text" : "texts"}`;
     element("headline").replaceChildren(make("b", {}, count(k, "group")), ` in ${texts}`);
     document.title = `${count(k, "group")} in ${texts} · textspectra`;
-    element("worth").textContent = answers.worth[k - 1];
-    const ari = profile.curves.ari?.[k - 1] ?? null;
+    element("worth").textContent = edits ? this.#edited() : answers.worth[k - 1];
+    const ari = edits ? null : profile.curves.ari?.[k - 1] ?? null;
     element("truth").hidden = ari === null;
     if (ari !== null) {
       element("truth").textContent = `Agreement with the ground truth, which has ${profile.classes} classes: ARI ${
         ari.toFixed(2)
       }.`;
     }
+  }
+
+  // What is known only of cuts of the tree is not said of groups that were edited.
+  #edited() {
+    const ratio = this.measures?.ratio(this.state.edits.nodes) ?? null;
+    const known = ratio === null
+      ? "How alike their texts are is not known"
+      : `Two texts of one group are ${ratio.toFixed(1)} times as alike as any two texts (Cohesion Ratio ${
+        ratio.toFixed(2)
+      }); the silhouette is not known`;
+    return `The groups were edited by hand. ${known} until the edits are applied to the model.`;
+  }
+
+  // They are unpacked after the map is drawn.
+  addMeasures(measures) {
+    this.measures = measures;
+    this.show();
   }
 }
 

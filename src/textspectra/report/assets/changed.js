@@ -63,7 +63,8 @@ export class Changed {
   }
 
   #open(node) {
-    this.state.set({ k: this.tree.base.k, selected: node });
+    const isShown = this.tree.cut(this.state.k).includes(node);
+    this.state.set(isShown ? { selected: node } : { k: this.tree.base.k, selected: node });
     element("panel").focus({ preventScroll: true });
     element("panel").scrollIntoView({ block: "nearest" });
   }

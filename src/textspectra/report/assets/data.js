@@ -78,3 +78,9 @@ export function shorten(text, limit) {
 export function quoted(text) {
   return make("span", { class: "example" }, make("span", { class: "text", dir: "auto" }, text));
 }
+
+// Sorts numbers by a value that is computed once for each.
+export function sortedBy(numbers, valueOf) {
+  const values = Float64Array.from(numbers, valueOf);
+  return Array.from(Uint32Array.from(values.keys()).sort((a, b) => values[a] - values[b]), (at) => numbers[at]);
+}

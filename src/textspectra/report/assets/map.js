@@ -249,10 +249,11 @@ export class TextMap {
     this.density.draw({ x, y, range, width, height, weights, owners, colors });
   }
 
-  // Colouring is slow. Of the requests that come in during one, only the last is carried out.
+  // Colouring is slow, so the rest of the page comes first. Of the requests that come in during one, only the last is
+  // carried out.
   paint() {
     this.stale = true;
-    this.painting ??= this.#repaint().finally(() => this.painting = null);
+    this.painting ??= nextFrame().then(() => this.#repaint()).finally(() => this.painting = null);
     return this.painting;
   }
 
@@ -333,4 +334,8 @@ export class TextMap {
     const scale = format === "png" ? 2 : 1;
     return this.Plotly.toImage({ data: this.plot.data, layout }, { format, width, height, scale });
   }
+}
+
+function nextFrame() {
+  return new Promise((shown) => requestAnimationFrame(() => setTimeout(shown)));
 }

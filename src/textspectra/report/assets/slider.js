@@ -87,7 +87,7 @@ export class Slider {
     slider.setAttribute("aria-valuetext", count(k, "group"));
     element("k").value = k;
     for (const button of element("suggestions").children) {
-      button.setAttribute("aria-pressed", String(Number(button.dataset.k) === k));
+      button.setAttribute("aria-pressed", String(Number(button.dataset.k) === k && !this.state.edits));
     }
   }
 }
