@@ -152,8 +152,8 @@ def test_a_merge_changes_all_that_the_page_says_and_undo_changes_it_back(open_pa
 
 def test_splits_moves_and_the_slider_are_steps(open_page, report, result, tmp_path):
     page = open_page(report)
-    page.click(".card >> nth=1")
-    page.click("button >> text=Split in two")
+    select(page, 1)
+    page.click("#chosen button >> text=Split")
     assert headline(page) == "7 groups"
     after = applied(page, result, tmp_path / "state.json")
     assert [topic.label for topic in after.topics] == [0, 2, 3, 4, 5, 6, 7]
@@ -226,6 +226,14 @@ def test_a_lasso_selects_saves_and_names(open_page, report, result, tmp_path):
     after = applied(page, result, tmp_path / "state.json")
     made = next(topic for topic in after.topics if topic.name == "my own")
     assert made.label == result.next_label
+    node = page.evaluate("textspectra.state.selected")
+    shares = page.evaluate("(node) => textspectra.groups.trends.shares(node).map((one) => one.texts)", node)
+    frame = after.over_time()
+    assert shares == frame.loc[frame["cluster"] == made.label, "texts"].tolist()
+    frame = after.by("channel")
+    row = page.locator("#heat tbody tr:has-text('my own') td").all_text_contents()
+    lift = frame.loc[frame["cluster"] == made.label, "lift"].tolist()
+    assert [float(cell.rstrip("×")) for cell in row] == pytest.approx(lift, abs=0.06)
     assert {
         after.corpus.distinct[i] for i in np.flatnonzero(after.distinct_codes == after.position(made.label))
     } == texts
