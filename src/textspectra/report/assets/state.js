@@ -10,7 +10,8 @@ export class State {
     this.fields = details.filters ? tally : { time: null, segments: [] };
     this.k = tree.base.k;
     this.selected = null;
-    this.hovered = null; // the group that the pointer is at; it is not part of the address
+    this.hovered = null; // the group that the pointer is at; it is not part of the view, and has its own listeners
+    this.hoverListeners = [];
     this.query = "";
     this.filter = Filter.none(this.fields);
     this.names = new Map();
@@ -56,10 +57,14 @@ export class State {
     if (Object.values(changed).includes(true)) this.#changed(changed);
   }
 
+  onHover(listener) {
+    this.hoverListeners.push(listener);
+  }
+
   hover(node) {
     if (node === this.hovered) return;
     this.hovered = node;
-    this.tell({ hovered: true });
+    for (const listener of this.hoverListeners) listener(node);
   }
 
   nameOf(node) {
