@@ -17,8 +17,9 @@ import pyarrow.parquet as pq
 
 TOKENS = [
     b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\r", b"\n\n", b'"', b'""', b"'", b",", b";", b"\t", b"[", b"]" * 9,
-    b"{" * 200, b"NaN", b"Infinity", b"-0", b"1e999", b"9" * 400, b"\\ud800", b"\xed\xa0\x80", b"\xf0\x9f\x98\x80", b"null",
-    b"true", b"text", b"=cmd|' /C calc'!A0", b"\x1b[2J", b"PAR1", b"PK\x03\x04", b"\x1f\x8b", b"\x93NUMPY", b"\x7f\xff\xff\xff",
+    b"{" * 200, b"NaN", b"Infinity", b"-0", b"1e999", b"9" * 400, b"\\ud800", b"\xed\xa0\x80", b"null", b"true",
+    b"\xf0\x9f\x98\x80", b"text", b"=cmd|' /C calc'!A0", b"\x1b[2J", b"PAR1", b"PK\x03\x04", b"\x1f\x8b", b"\x93NUMPY",
+    b"\x7f\xff\xff\xff",
 ]  # fmt: skip
 """What has broken programs before, of this kind or another."""
 

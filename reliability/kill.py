@@ -1,8 +1,8 @@
 """Kill commands at every change of a file and at random moments: `python reliability/kill.py --kills 200`.
 
-A command runs with an audit hook that counts what changes files: opening one to write, renaming, removing, making. The
-process gets the signal before the change with a given number, or after a random time. Then the outputs must be all old
-or all new once a command has opened them, the same command must succeed, and nothing else may be left.
+A command runs in a child with an audit hook that counts what changes files: opening one to write, renaming, removing,
+making. It gets the signal before the change with a given number, or after a random time. Then the outputs must be all
+old or all new once a command has opened them, the same command must succeed, and nothing else may be left.
 The table goes to `reliability/results/kill.json`.
 """
 
@@ -10,57 +10,95 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
 import json
 import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
+import time
+import traceback
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+import textspectra.cli
+
 HERE = Path(__file__).parent
 
-WATCHED = """
-import os, sys, time, threading
-number, which, after = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 CHANGES = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "os.truncate")
-place, seen, owner = os.getcwd(), 0, os.getpid()
+"""What Python announces of file operations, beside the opening of a file."""
 
-def watch(event, arguments):
-    global seen
-    if os.getpid() != owner:
-        return
-    if event == "open":
-        mode, flags = str(arguments[1]), arguments[2] or 0
-        if not (set(mode) & set("wax+") or flags & (os.O_WRONLY | os.O_RDWR)):
-            return
-        if "dev/" in str(arguments[0]):
-            return
-    elif event not in CHANGES:
-        return
-    seen += 1
-    if seen == number:
-        seen += 1
-        os.kill(owner, which)
+MODULES = "cli.main cli.cluster cli.update cli.apply cli.embed texts.pipeline texts.files.run report"
 
-if after > 0:
-    timer = threading.Timer(after, os.kill, [owner, which])
-    timer.daemon = True
-    timer.start()
-sys.argv = ["textspectra", *sys.argv[4:]]
-from textspectra.cli import main
-sys.addaudithook(watch)
-try:
-    main()
-finally:
-    if number == 0 and not after:
-        with open(os.environ["COUNT_FILE"], "w") as file:
-            file.write(str(seen))
-"""
+command_line = textspectra.cli.main
+for module in MODULES.split():
+    importlib.import_module(f"textspectra.{module}")  # here, so that a child can begin at once
+
+
+class Ended(NamedTuple):
+    """How a command ended, what it said, and how many changes of files it made."""
+
+    code: int
+    said: str
+    changes: int
+
+
+def call(folder: Path, arguments: list[str], number: int = 0, which: int = 9, after: float = 0.0) -> Ended:
+    """Run a command in a child; it gets the signal before the change with this number, or after some seconds."""
+    count, said = folder.with_name(f"{folder.name}.count"), folder.with_name(f"{folder.name}.said")
+    child = os.fork()
+    if child == 0:
+        os.chdir(folder)
+        os.environ["TEXTSPECTRA_CACHE"] = str(folder / "cache")
+        file = os.open(said, os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
+        os.dup2(file, 1)
+        os.dup2(file, 2)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _run(arguments, number, which, count)
+    if after:
+        deadline = time.monotonic() + after
+        while time.monotonic() < deadline and not os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            time.sleep(0.01)
+        os.kill(child, which)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    ended = Ended(code, said.read_text(errors="replace"), int(count.read_text()) if count.exists() else 0)
+    for path in (count, said):
+        path.unlink(missing_ok=True)
+    return ended
+
+
+def _run(arguments: list[str], number: int, which: int, count: Path) -> None:
+    owner, seen, code = os.getpid(), 0, 1
+
+    def watch(event: str, details: tuple[Any, ...]) -> None:
+        nonlocal seen
+        if event == "open":
+            mode, flags = str(details[1]), details[2] or 0
+            if "/dev/" in str(details[0]) or not (set(mode) & set("wax+") or flags & (os.O_WRONLY | os.O_RDWR)):
+                return
+        elif event not in CHANGES:
+            return
+        if os.getpid() == owner:
+            seen += 1
+            if seen == number:
+                seen += 1  # the kill is an event, too
+                os.kill(owner, which)
+
+    sys.argv = ["textspectra", *arguments]
+    sys.addaudithook(watch)
+    try:
+        command_line()
+    except SystemExit as end:
+        code = int(end.code or 0)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        count.write_text(str(seen))
+        os._exit(code)
 
 
 def texts(n: int, shift: int) -> tuple[list[str], np.ndarray]:
@@ -106,15 +144,6 @@ OUTPUTS = {
 }
 
 
-def call(
-    folder: Path, arguments: list[str], number: int = 0, which: int = 9, after: float = 0.0
-) -> subprocess.CompletedProcess[bytes]:
-    env = {**os.environ, "TEXTSPECTRA_CACHE": str(folder / "cache"), "COUNT_FILE": str(folder / "cache" / "count")}
-    (folder / "cache").mkdir(exist_ok=True)
-    watched = [sys.executable, "-c", WATCHED, str(number), str(int(which)), str(after), *arguments]
-    return subprocess.run(watched, cwd=folder, env=env, capture_output=True, timeout=300, check=False)  # noqa: S603
-
-
 def digest(folder: Path, names: list[str]) -> dict[str, str]:
     """Return a digest of each output; what is different in every run, such as a date, is left out."""
     found = {}
@@ -143,8 +172,8 @@ def prepare(command: str) -> Path:
     }
     first = earlier.get(command.removesuffix(" on Dask"), COMMANDS["cluster"])
     done = call(folder, first)
-    if done.returncode:
-        raise RuntimeError(done.stderr.decode())
+    if done.code:
+        raise RuntimeError(done.said)
     if command == "embed":
         np.save(folder / "out.npy", np.ones((60, 2), np.float32))
     if command == "update":
@@ -182,9 +211,9 @@ def trial(base: Path, command: str, new: dict[str, str], number: int, which: int
     old = digest(folder, names)
     done = call(folder, COMMANDS[command], number, which, after)
     expected = {9: -9, 15: 143, 2: 130}[which]
-    if done.returncode not in (expected, 0):
-        return f"ended with {done.returncode}: {done.stderr.decode()[-300:]}"
-    if which != signal.SIGKILL and done.returncode == expected and b"Traceback" in done.stderr:
+    if done.code not in (expected, 0):
+        return f"ended with {done.code}: {done.said[-300:]}"
+    if which != signal.SIGKILL and done.code == expected and "Traceback" in done.said:
         return "a traceback"
     settle(folder, names)
     found = digest(folder, names)
@@ -192,7 +221,7 @@ def trial(base: Path, command: str, new: dict[str, str], number: int, which: int
         return (
             f"neither old nor new: {[name for name in names if found[name] not in (old[name], new[name])] or 'mixed'}"
         )
-    if which != signal.SIGKILL and done.returncode == expected:
+    if which != signal.SIGKILL and done.code == expected:
         left = [
             path.name for path in folder.rglob(".textspectra-*") if not any(p.endswith("-work") for p in path.parts)
         ]
@@ -203,8 +232,8 @@ def trial(base: Path, command: str, new: dict[str, str], number: int, which: int
         shutil.rmtree(folder)
         return ""
     again = call(folder, COMMANDS[command])
-    if again.returncode:
-        return f"the same command failed: {again.stderr.decode()[-300:]}"
+    if again.code:
+        return f"the same command failed: {again.said[-300:]}"
     if digest(folder, names) != new:
         return "the same command gave another result"
     left = [str(path.relative_to(folder)) for path in folder.rglob(".*") if ".textspectra.json" not in path.name]
@@ -221,9 +250,9 @@ def run(command: str, kills: int, rng: random.Random) -> dict[str, object]:
     shutil.rmtree(whole)
     shutil.copytree(base, whole)
     done = call(whole, COMMANDS[command])
-    if done.returncode:
-        raise RuntimeError(done.stderr.decode())
-    new, changes = digest(whole, OUTPUTS[command]), int((whole / "cache" / "count").read_text())
+    if done.code:
+        raise RuntimeError(done.said)
+    new, changes = digest(whole, OUTPUTS[command]), done.changes
     findings = []
     for kill in range(kills):
         which = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)[kill % 4]

@@ -32,7 +32,8 @@ def clustering() -> Any:
 
     return ts.cluster_texts(
         MESSAGES, embeddings=VECTORS, algorithm="hac", n_clusters=3,
-        time=[f"2026-{1 + i % 4:02}-03" for i in range(24)], by={"channel": ["web", "post"] * 12}, show={"id": [str(i) for i in range(24)]},
+        time=[f"2026-{1 + i % 4:02}-03" for i in range(24)], by={"channel": ["web", "post"] * 12},
+        show={"id": [str(i) for i in range(24)]},
     )  # fmt: skip
 
 
