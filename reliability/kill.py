@@ -278,11 +278,11 @@ def main() -> None:
     rng = random.Random(chosen.seed)  # noqa: S311 - no secrets here
     path = HERE / "results" / "kill.json"
     path.parent.mkdir(exist_ok=True)
-    table = json.loads(path.read_text()) if path.exists() else {}
     failed = False
     for command in chosen.commands:
         share = max(1, chosen.kills // len(chosen.commands))
-        table[command] = run(command, share, rng)
+        found = run(command, share, rng)
+        table = {**(json.loads(path.read_text()) if path.exists() else {}), command: found}
         failed |= bool(table[command]["findings"])
         print(f"{command:20} {share} kills, {len(table[command]['findings'])} findings", flush=True)
         path.write_text(json.dumps(table, indent=1) + "\n")
