@@ -9,7 +9,7 @@ ASSETS := src/textspectra/report/assets
 STYLES := $(ASSETS)/*.css src/textspectra_study/page/assets/*.css
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock
 
-.PHONY: demo test test-slow coverage lint format picture bench bench-k bench-groups bench-months bench-scale study lock clean venv-package
+.PHONY: demo test test-slow coverage lint format docs picture bench bench-k bench-groups bench-months bench-scale study lock clean venv-package
 
 demo: $(VENV)/.demo
 	$(BIN)/textspectra demo
@@ -37,8 +37,14 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format
 	$(BIN)/deno fmt --quiet --line-width 120 $(ASSETS)/*.js $(STYLES)
 
-# The pictures of the README: what the command prints for the example, and the report that it writes.
+# The documentation site, without the network; a warning is an error.
+docs: $(VENV)/.dev
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
+# The pictures of the README and the site: what the command prints for the example, the report that it writes, and how it works.
 picture: $(VENV)/.browser
+	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/make_picture.py
 	$(BIN)/python docs/make_screenshots.py
 
@@ -120,4 +126,4 @@ lock:
 	rm -rf $(VENV)/lock
 
 clean:
-	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist textspectra-demo
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist textspectra-demo docs/_build docs/notebooks docs/reference/generated
