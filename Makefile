@@ -45,6 +45,7 @@ docs: $(VENV)/.dev
 # The pictures of the README and the site: what the command prints for the example, the report that it writes, and how it works.
 picture: $(VENV)/.browser
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/run_notebooks.py
 	$(BIN)/python docs/make_picture.py
 	$(BIN)/python docs/make_screenshots.py
 

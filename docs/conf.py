@@ -3,6 +3,7 @@
 import inspect
 import re
 import shutil
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ extensions = [
 templates_path = ["_templates"]
 exclude_patterns = ["_build"]
 
+smartquotes = False  # two hyphens begin an option
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # the docstrings say it in words
 autosummary_generate = True
 autosummary_context = {"own_members": lambda name: own_members(getattr(textspectra, name.rpartition(".")[2]))}
@@ -50,6 +53,7 @@ html_title = "textspectra"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_sidebars = {page: [] for page in ("start", "how", "faq")}  # they have no pages below them
 html_theme_options = {
     "logo": {"text": "textspectra"},
     "navbar_align": "left",
@@ -73,6 +77,11 @@ def own_members(kind: type) -> list[tuple[str, str]]:
     return found
 
 
+def without_signature(app: Any, what: str, name: str, thing: Any, *_: Any) -> tuple[str, None] | None:
+    """Leave out the signature of a class that is only returned, never made by a user."""
+    return ("", None) if what == "class" and (is_dataclass(thing) or hasattr(thing, "_fields")) else None
+
+
 def copy_notebooks() -> None:
     """Bring the notebooks of `examples/` into the tree that Sphinx reads."""
     folder = HERE / "notebooks"
@@ -89,5 +98,6 @@ def as_rst(app: Any, context: Any, lines: list[str]) -> None:
 def setup(app: Any) -> None:
     """Prepare what Sphinx cannot find or read by itself."""
     copy_notebooks()
+    app.connect("autodoc-process-signature", without_signature)
     for part in ("description", "options"):
         app.connect(f"sphinx-click-process-{part}", as_rst)

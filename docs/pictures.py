@@ -1,11 +1,13 @@
-"""Draws the pictures of the page "How it works" into docs/pictures/. Run by `make picture`; `python docs/pictures.py FOLDER` draws elsewhere.
+"""Draws the pictures of the page "How it works" into docs/pictures/. Run by `make picture`.
 
-The data are the example that ships with the package, and points that are made here.
+`python docs/pictures.py FOLDER` draws them elsewhere. The data are the example that ships with the package, and points
+that are made here.
 """
 
 import re
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import matplotlib as mpl
@@ -13,6 +15,7 @@ import numpy as np
 import pyarrow.csv as pc
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_mutual_info_score
@@ -37,6 +40,7 @@ STYLE = {
 }
 
 
+@cache
 def example() -> tuple[ts.EmbeddedTexts, ts.TextClustering]:
     """Return the distinct texts of the example with their vectors, and their groups."""
     table = pc.read_csv(ROOT / "examples" / "customer_messages.csv")
@@ -101,8 +105,6 @@ def draw_halves() -> Figure:
 
 def _matched(labels: list[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
     """Give the groups of the second labelling the colours of the groups of the first that they share most with."""
-    from scipy.optimize import linear_sum_assignment
-
     counts = np.zeros((9, 9))
     np.add.at(counts, (labels[0], labels[1]), 1)
     rows, columns = linear_sum_assignment(-counts)
@@ -112,8 +114,7 @@ def _matched(labels: list[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
 def draw_score() -> Figure:
     """Draw the score of the example over k."""
     figure = Figure(figsize=(9, 4), layout="constrained")
-    _, result = EXAMPLE
-    assert result.k_estimate is not None
+    _, result = example()
     result.k_estimate.plot(figure.subplots())
     return figure
 
@@ -138,22 +139,25 @@ def draw_neighbours() -> Figure:
 
 def draw_cohesion() -> Figure:
     """Draw how alike pairs of texts are within groups and overall, and the ratio of each group of the example."""
-    texts, result = EXAMPLE
+    texts, result = example()
     units = texts.vectors / np.linalg.norm(texts.vectors, axis=1, keepdims=True)
     codes = result.distinct_codes[texts.counting]
     upper = np.triu_indices(len(units), 1)
     alike = np.maximum((units @ units.T)[upper], 0)
     within = alike[codes[upper[0]] == codes[upper[1]]]
-    assert result.cohesion is not None
     figure = Figure(figsize=(9, 4), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[1.2, 1])
     for values, colour, label in ((alike, GREY, "any two texts"), (within, BLUE, "two texts of one group")):
         left.hist(values, np.linspace(0, 1, 51), density=True, color=colour, alpha=0.55, label=label)
         left.axvline(values.mean(), color=colour, linewidth=1.5)
-    left.set(xlabel="similarity (negative is 0)", yticks=[], title=f"means of the two: ratio {result.cohesion.ratio:.2f}",
-             ylim=(0, 8))  # fmt: skip
+    left.set(title=f"means of the two: ratio {result.cohesion.ratio:.2f}", xlabel="similarity (negative is 0)")
+    left.set(ylim=(0, 8), yticks=[])
     left.legend()
-    ratios = sorted((ratio, topic.name) for topic, ratio in zip(result.topics, result.ratios, strict=True) if ratio and topic.name.isascii())
+    ratios = sorted(
+        (ratio, topic.name)
+        for topic, ratio in zip(result.topics, result.ratios, strict=True)
+        if ratio and topic.name.isascii()
+    )
     shown = [*ratios[:5], *ratios[-5:]]
     right.barh([_short(name) for _, name in shown], [ratio for ratio, _ in shown], color=[GREY] * 5 + [BLUE] * 5)
     right.axvline(1, color=ORANGE, linestyle="--", linewidth=1)
@@ -200,7 +204,6 @@ def draw_failures() -> Figure:
         axis.set_minor_locator(mpl.ticker.NullLocator())
     left.legend()
     estimate = ts.estimate_k(nested(6, 6, 3000))
-    assert estimate.agreement is not None
     right.plot(estimate.agreement.k, estimate.agreement.score, color=BLUE)
     for k, label in ((6, "6 families"), (36, "36 groups")):
         right.axvline(k, color=ORANGE, linestyle="--", linewidth=1)
@@ -229,7 +232,6 @@ PICTURES: dict[str, Callable[[], Figure]] = {
 }
 
 if __name__ == "__main__":
-    EXAMPLE = example()
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures"
     target.mkdir(exist_ok=True)
     mpl.rcParams.update(STYLE)

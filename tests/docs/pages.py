@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 
-FENCE = re.compile(r"^(?:<!-- (?P<remark>.+?) -->\n)?```(?P<language>python|sh)\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(
+    r"^(?:<!-- (?P<remark>[^\n]+?) -->\n)?```(?P<language>python|sh)\n(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE
+)
 """A block, and a remark right above it: `not run: WHY`, or `needs: PACKAGE`."""
 
 
@@ -33,14 +35,14 @@ def blocks_of(page):
 
 
 def run_block(block, page, names):
-    """Run a block in the present folder; Python blocks of a page share their names."""
+    """Run a block of the page of that name in the present folder; Python blocks of a page share their names."""
     if block.language == "sh":
         _run_shell(block, page)
     elif ">>>" in block.code:
         _run_doctest(block, page, names)
     else:
         # Blank lines before it make the lines of a traceback those of the page.
-        exec(compile("\n" * (block.line - 1) + block.code, str(page), "exec"), names)  # noqa: S102
+        exec(compile("\n" * (block.line - 1) + block.code, page, "exec"), names)  # noqa: S102
 
 
 def _run_shell(block, page):
@@ -54,7 +56,7 @@ def _run_shell(block, page):
 
 def _run_doctest(block, page, names):
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-    test = doctest.DocTestParser().get_doctest(block.code, names, page.name, str(page), block.line - 1)
+    test = doctest.DocTestParser().get_doctest(block.code, names, page, page, block.line - 1)
     told = []
     doctest.DocTestRunner(optionflags=flags).run(test, out=told.append, clear_globs=False)
     names.update(test.globs)  # the test has a copy

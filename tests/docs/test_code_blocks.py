@@ -5,11 +5,14 @@ import shutil
 import pytest
 from pages import ROOT, blocks_of, run_block
 
-SLOW = {"docs/guides/million.md"}
+SLOW = {
+    f"docs/guides/{name}.md"
+    for name in ("dask", "million", "nightly", "offline", "own_embeddings", "queries", "tickets")
+}
 PAGES = sorted(
     str(page.relative_to(ROOT))
     for page in (*ROOT.glob("*.md"), *ROOT.glob("examples/*.md"), *ROOT.glob("docs/**/*.md"))
-    if "_build" not in page.parts and blocks_of(page)
+    if not {"_build", "study"} & set(page.parts) and blocks_of(page)
 )
 
 
