@@ -21,7 +21,7 @@ def notebook(path):
 
 
 @pytest.mark.filterwarnings("default")  # those of the kernel's packages
-@pytest.mark.parametrize("path", map(notebook, run_notebooks.NOTEBOOKS))
+@pytest.mark.parametrize("path", [notebook(path) for path in run_notebooks.NOTEBOOKS])
 def test_a_notebook_runs(path, tmp_path, cache_folder, monkeypatch):
     monkeypatch.setenv("TEXTSPECTRA_CACHE", str(cache_folder))
     monkeypatch.setenv("JUPYTER_PLATFORM_DIRS", "1")
