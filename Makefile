@@ -4,17 +4,19 @@
 
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 ASSETS := src/textspectra/report/assets
 STYLES := $(ASSETS)/*.css src/textspectra_study/page/assets/*.css
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock
 
-.PHONY: demo test test-slow coverage lint format docs picture bench bench-k bench-groups bench-months bench-scale study lock clean venv-package
+.PHONY: demo test pytest test-slow release-check container-check coverage lint format docs picture bench bench-k bench-groups bench-months bench-scale study lock clean venv-package
 
 demo: $(VENV)/.demo
 	$(BIN)/textspectra demo
 
-test: lint $(VENV)/.browser
+test: lint pytest
+
+pytest: $(VENV)/.browser
 	$(BIN)/python -m pytest -n auto --dist loadgroup --max-worker-restart 0 -m "not slow"
 
 test-slow: $(VENV)/.dev
@@ -28,7 +30,11 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python --project tests/typed_project
 	$(BIN)/lint-imports
+	$(BIN)/hadolint Dockerfile
+	$(BIN)/zizmor --offline --quiet .github
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	$(BIN)/deno lint --quiet $(ASSETS)/*.js
 	$(BIN)/deno fmt --quiet --check --line-width 120 $(ASSETS)/*.js $(STYLES)
 
@@ -42,7 +48,20 @@ docs: $(VENV)/.dev
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
-# The pictures of the README and the site: what the command prints for the example, the report that it writes, and how it works.
+# Builds what is released into dist/, twice with the same bytes, and runs the demo in empty environments; 10 minutes.
+# TAG=v0.1.0 checks that the version is that of a tag.
+release-check: $(VENV)/.release
+	$(BIN)/python tools/release_check.py $(TAG)
+
+# Builds the container and runs it as it is meant to be run; the tests do what is possible of it without a daemon.
+container-check:
+	docker build --tag textspectra .
+	mkdir -p .cache/container && chmod 777 .cache/container && cp examples/customer_messages.csv .cache/container
+	docker run --rm --network none --read-only --volume "$(CURDIR)/.cache/container:/data" textspectra \
+		cluster customer_messages.csv --overwrite
+
+# The pictures of the README and the site: what the command prints for the example, the report that it writes, how it works,
+# and the outputs of the notebooks.
 picture: $(VENV)/.browser
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/run_notebooks.py
@@ -102,6 +121,10 @@ $(VENV)/.bench: $(VENV)/.dev
 	$(INSTALL) --group bench
 	@touch $@
 
+$(VENV)/.release: $(VENV)/.base
+	$(INSTALL) --group release
+	@touch $@
+
 # The tests of the report need a Chromium; without one they are skipped and say so.
 $(VENV)/.browser: $(VENV)/.dev
 	@if ! which chromium chromium-browser google-chrome google-chrome-stable 2>/dev/null | grep -q .; then \
@@ -122,7 +145,7 @@ venv-package:
 lock:
 	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python -m pip install --quiet --upgrade pip
-	$(VENV)/lock/bin/python -m pip install --quiet --editable '.[all]' --group dev --group bench
+	$(VENV)/lock/bin/python -m pip install --quiet --editable '.[all]' --group dev --group bench --group release
 	$(VENV)/lock/bin/python -m pip freeze --all --exclude-editable --exclude setuptools | sed 's/+cpu$$//' > requirements.lock
 	rm -rf $(VENV)/lock
 

@@ -1,9 +1,11 @@
 """Planted groups, files of texts, the command as a person runs it, and a Dask cluster."""
 
+import logging
 import os
 import signal
 import subprocess
 import sys
+import warnings
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -14,6 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import settings
 from on_cluster import crew_of
+
+from textspectra.cli.main import run as run_command
 
 # Times depend on the machine; speed is measured in benchmarks/.
 settings.register_profile("textspectra", deadline=None)
@@ -101,3 +105,29 @@ def client(crew):
     """Have two living workers, whatever the test before did to them."""
     crew.replace_the_dead()
     return crew.client
+
+
+@pytest.fixture
+def call(monkeypatch, capsys, tmp_path):
+    """Run the command in this process, in a folder of its own; return what it printed."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # the command replaces it
+    monkeypatch.setenv("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    for name in [name for name in os.environ if name.startswith("TEXTSPECTRA_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TEXTSPECTRA_CACHE", str(tmp_path / "cache"))
+
+    def call(*arguments, code=0):
+        monkeypatch.setattr(sys, "argv", ["textspectra", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            run_command()
+        said = capsys.readouterr()
+        assert ended.value.code == code, said.err
+        return said
+
+    yield call
+    logger = logging.getLogger("textspectra")
+    for handler in logger.handlers[1:]:  # the first one is there from the start
+        logger.removeHandler(handler)
+        handler.close()
+    logger.setLevel(logging.NOTSET)

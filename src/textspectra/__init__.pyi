@@ -11,7 +11,7 @@ from .embedding import (
     known_models,
     load_backend,
 )
-from .errors import UserError
+from .errors import OutsideError, UsageError, UserError
 from .estimators import AutoAgglomerative, AutoKMeans
 from .granularity.estimate import KEstimate, Method, Suggestion, SuggestionName, estimate_k
 from .granularity.laplacian import laplacian_eigenvalues
@@ -52,6 +52,7 @@ __all__ = [
     "Method",
     "Model",
     "ModelInfo",
+    "OutsideError",
     "RandomState",
     "Spectrum",
     "Suggestion",
@@ -62,6 +63,7 @@ __all__ = [
     "Topic",
     "Totals",
     "Update",
+    "UsageError",
     "UserError",
     "as_backend",
     "cluster_texts",

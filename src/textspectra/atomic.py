@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from .errors import UserError
+from .errors import OutsideError, UserError, cannot_write
 
 TEMPORARY = ".textspectra-"
 """What the names of unfinished files and folders start with."""
@@ -89,7 +89,7 @@ def only_one(path: Path) -> Iterator[None]:
     ...         pass
     Traceback (most recent call last):
         ...
-    textspectra.errors.UserError: 'a.model' is being changed by another process; try again when that has ended.
+    textspectra.errors.OutsideError: 'a.model' is being changed by another process; try again when that has ended.
     """
     target = path.resolve()
     if not target.parent.is_dir():
@@ -99,7 +99,9 @@ def only_one(path: Path) -> Iterator[None]:
         try:
             _lock(file)
         except OSError:
-            raise UserError(f"'{path}' is being changed by another process; try again when that has ended.") from None
+            raise OutsideError(
+                f"'{path}' is being changed by another process; try again when that has ended."
+            ) from None
         try:
             yield
         finally:
@@ -147,4 +149,4 @@ def _user_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise UserError(f"'{path}' cannot be written: {error.strerror or 'the disk may be full'}") from error
+        raise cannot_write(f"'{path}' cannot be written: {error.strerror or 'the disk may be full'}", error) from error

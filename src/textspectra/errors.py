@@ -1,9 +1,51 @@
-"""Errors that the user can fix."""
+"""Errors that are no bugs: each kind has an exit code, by which a job knows what to do."""
+
+from __future__ import annotations
+
+import errno
+from typing import ClassVar
+
+WRONG_PLACE = {
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG,
+    errno.EINVAL, errno.ELOOP,
+}  # fmt: skip
+"""What a system says if a file cannot be written where it was to go; a retry fails for the same reason."""
 
 
 class UserError(ValueError):
-    """A mistake in the input or the options; the message says what is wrong and how to fix it."""
+    """An input that cannot be used; the message says what is wrong and how to fix it."""
+
+    exit_code: ClassVar[int] = 3
+    kind: ClassVar[str] = "input"
+
+
+class UsageError(UserError):
+    """An option, an argument or a setting that cannot be used, whatever the input is."""
+
+    exit_code = 2
+    kind = "usage"
+
+
+class OutsideError(UserError):
+    """Something outside failed: a network, a server, a disk, a cluster. The same call may succeed later."""
+
+    exit_code = 4
+    kind = "outside"
 
 
 class NoRowsError(UserError):
     """A table has no rows; among many tables, such a one is skipped."""
+
+
+def cannot_write(message: str, error: OSError) -> UserError:
+    """Return the error for an output that the system refused: a wrong place, or a disk that failed or is full.
+
+    Examples
+    --------
+    >>> import errno
+    >>> cannot_write("'a.csv' cannot be written", OSError(errno.ENOSPC, "No space left on device")).exit_code
+    4
+    >>> cannot_write("'a.csv' cannot be written", OSError(errno.EROFS, "Read-only file system")).exit_code
+    2
+    """
+    return (UsageError if error.errno in WRONG_PLACE else OutsideError)(message)

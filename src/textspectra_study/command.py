@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from textspectra import UserError
+from textspectra import UsageError
 
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors and warnings.")
 
@@ -98,7 +98,7 @@ def report_command(folder: Path, out: Path | None, overwrite: bool, quiet: bool)
     results = Store(folder).read()
     existing = [str(target / name) for name in OUTPUTS if (target / name).exists()]
     if existing and not overwrite:
-        raise UserError(f"Use --overwrite or another --out; there is already {', '.join(existing)}.")
+        raise UsageError(f"Use --overwrite or another --out; there is already {', '.join(existing)}.")
     written = write_page(results, target)
     if not quiet:
         click.echo(f"{len(results.cells):,} of {results.n_planned:,} cells; open {written[0]}")

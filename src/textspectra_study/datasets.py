@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from textspectra import UserError, read_table
+from textspectra import OutsideError, UsageError, UserError, read_table
 
 from .extra import require
 from .results import DatasetFacts
@@ -186,13 +186,13 @@ def _find(name: str, files: dict[str, Path], folder: Path | None) -> Dataset:
     if paper_set is None:
         if name not in files:
             known = ", ".join([*(one.name for one in PAPER_SETS), *files])
-            raise UserError(f"There is no dataset {name!r}; there are {known}.")
+            raise UsageError(f"There is no dataset {name!r}; there are {known}.")
         return _dataset(name, name, _local_table(files[name]), SIZES, files[name])
     there = next((stem for stem in paper_set.files if stem in files), None)
     if there is not None:
         return _dataset(name, paper_set.title, _local_table(files[there]), paper_set.sizes, files[there])
     if paper_set.hub is None:
-        raise UserError(
+        raise UsageError(
             f"{paper_set.title} is not on the Hugging Face hub. Put {paper_set.files[0]}.parquet, with the columns "
             f"text and label, into {folder or 'a folder and name it with --data'}, or choose others with --sets."
         )
@@ -203,7 +203,7 @@ def _local_table(path: Path) -> pa.Table:
     try:
         table = read_table(str(path), text_column="text").table
     except UserError as error:
-        raise UserError(str(error) if str(path) in str(error) else f"{path}: {error}") from error
+        raise type(error)(str(error) if str(path) in str(error) else f"{path}: {error}") from error
     if "label" not in table.column_names:
         raise UserError(
             f"{path} has no column 'label' (it has {', '.join(table.column_names)}); rename the column that holds "
@@ -223,7 +223,7 @@ def _hub_table(hub: HubSource) -> pa.Table:
             allow_patterns=f"{hub.folder}/*.parquet",
         )
     except (OSError, ValueError, RuntimeError) as error:
-        raise UserError(
+        raise OutsideError(
             f"{hub.repository} could not be downloaded from the Hugging Face hub ({type(error).__name__}). Put the "
             "dataset into a folder and name it with --data, or choose other datasets with --sets."
         ) from error

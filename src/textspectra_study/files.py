@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from textspectra import UserError
+from textspectra import OutsideError, UsageError
 
 
 def make_folder(folder: Path) -> None:
@@ -26,7 +26,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"The folder {folder} cannot be made: {error.strerror}.") from error
+        raise UsageError(f"The folder {folder} cannot be made: {error.strerror}.") from error
 
 
 @contextmanager
@@ -49,6 +49,6 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             os.fsync(stream.fileno())
         temporary.replace(path)
     except OSError as error:
-        raise UserError(f"{path} cannot be written: {error.strerror}.") from error
+        raise OutsideError(f"{path} cannot be written: {error.strerror}.") from error
     finally:
         temporary.unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from textspectra import Backend, UserError, load_backend
+from textspectra import Backend, UsageError, load_backend
 
 from .cells import CellProcess, Limits, Work, failure
 from .datasets import Dataset, describe, load_datasets
@@ -95,7 +95,7 @@ def run_study(
     backends = {name: load_backend(name) for name in models}
     unknown = set(max_size_of or {}) - set(backends)
     if unknown:
-        raise UserError(
+        raise UsageError(
             f"--max-size names {', '.join(sorted(unknown))}, which is not among the models: {', '.join(backends)}."
         )
     study = _Study(load_datasets(sets, data), backends, seed, max_size, max_size_of or {})
@@ -136,7 +136,7 @@ class _Study:
         variants = plan_variants(datasets, seed=seed, max_size=max_size)
         if not variants:
             smallest = min(variant.size for variant in plan_variants(datasets, seed=seed))
-            raise UserError(
+            raise UsageError(
                 f"No sample has at most {max_size:,} rows; the smallest has {smallest:,}. Use a larger --max-size."
             )
         self.manifest = Manifest(

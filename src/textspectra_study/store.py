@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from textspectra import UserError, __version__
+from textspectra import UsageError, UserError, __version__
 
 from . import variants
 from .code_digest import code_digest
@@ -97,7 +97,7 @@ class Store:
                     "still reads the folder."
                 )
         elif self.folder.is_dir() and {path.name for path in self.folder.iterdir()} - {CELLS, VECTORS, REPORT}:
-            raise UserError(f"{self.folder} holds other files; choose a new or an empty folder for the study.")
+            raise UsageError(f"{self.folder} holds other files; choose a new or an empty folder for the study.")
 
     def begin(self, manifest: Manifest, plan: Sequence[Planned]) -> None:
         """Write the manifest; finished cells are kept."""

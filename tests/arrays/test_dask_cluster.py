@@ -167,13 +167,13 @@ def test_the_command_takes_patterns_without_dask(texts, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "message"),
     [
-        (["nothing/*.csv"], "no file matches 'nothing/*.csv'"),
-        (["texts/0.parquet", "--scheduler", "local"], "--scheduler is for many files"),
-        (["texts/*.parquet", "--truth", "label"], "there is no column 'label'"),
-        (["texts/*.parquet", "--embeddings", "v.npy"], "--embeddings must be a column of each file, but 'v.npy' looks"),
+        (["nothing/*.csv"], 3, "no file matches 'nothing/*.csv'"),
+        (["texts/0.parquet", "--scheduler", "local"], 2, "--scheduler is for many files"),
+        (["texts/*.parquet", "--truth", "label"], 3, "there is no column 'label'"),
+        (["texts/*.parquet", "--embeddings", "v.npy"], 2, "--embeddings must be a column of each file, but 'v.npy'"),
     ],
 )
-def test_mistakes_are_explained(run, texts, arguments, message):
-    assert message in run("cluster", *arguments, code=2).err
+def test_mistakes_are_explained(run, texts, arguments, code, message):
+    assert message in run("cluster", *arguments, code=code).err

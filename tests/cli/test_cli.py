@@ -132,24 +132,24 @@ def test_models_cache_demo_and_version(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "message"),
     [
-        (["cluster", "missing.csv"], "missing.csv"),
-        (["cluster", "."], "folder"),
-        (["cluster", "tickets.csv", "--text-column", "mesage"], "message"),
-        (["cluster", "tickets.csv", "--model", "wordlama"], "wordllama"),
-        (["cluster", "tickets.csv", "--clusters", "many"], "is not auto, coarse, fine or a whole number above 0"),
-        (["cluster", "tickets.csv", "--clusters", "5000"], "5,000 clusters were asked for, but there are 98"),
-        (["cluster", "tickets.csv", "--embeddings", "nothing.npy"], "nothing.npy"),
-        (["cluster", "tickets.csv", "--seed", "-1"], "-1 is not in the range"),
-        (["cluster", "tickets.csv", "--encoding", "utf-16"], "is not utf-16"),
-        (["score", "tickets.csv", "--labels", "nope"], "nope"),
-        (["predict", "no.model", "tickets.csv"], "There is no model folder at no.model."),
-        (["nonsense"], "No such command"),
+        (["cluster", "missing.csv"], 3, "missing.csv"),
+        (["cluster", "."], 3, "folder"),
+        (["cluster", "tickets.csv", "--text-column", "mesage"], 3, "message"),
+        (["cluster", "tickets.csv", "--model", "wordlama"], 2, "wordllama"),
+        (["cluster", "tickets.csv", "--clusters", "many"], 2, "is not auto, coarse, fine or a whole number above 0"),
+        (["cluster", "tickets.csv", "--clusters", "5000"], 3, "5,000 clusters were asked for, but there are 98"),
+        (["cluster", "tickets.csv", "--embeddings", "nothing.npy"], 3, "nothing.npy"),
+        (["cluster", "tickets.csv", "--seed", "-1"], 2, "-1 is not in the range"),
+        (["cluster", "tickets.csv", "--encoding", "utf-16"], 3, "is not utf-16"),
+        (["score", "tickets.csv", "--labels", "nope"], 3, "nope"),
+        (["predict", "no.model", "tickets.csv"], 3, "There is no model folder at no.model."),
+        (["nonsense"], 2, "No such command"),
     ],
 )
-def test_a_users_mistake_is_one_line_and_exit_code_2(run, tickets, arguments, message):
-    assert message in run(*arguments, code=2).err
+def test_a_users_mistake_is_one_line_and_its_exit_code(run, tickets, arguments, code, message):
+    assert message in run(*arguments, code=code).err
 
 
 def truncated_parquet():
@@ -177,7 +177,7 @@ def truncated_parquet():
 )
 def test_damaged_files_are_explained(run, tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content())
-    assert message in run("cluster", name, code=2).err
+    assert message in run("cluster", name, code=3).err
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
@@ -198,7 +198,7 @@ def test_a_full_disk_leaves_both_outputs_or_neither(run, tickets, tmp_path):
     command = [sys.executable, "-c", code, "cluster", str(tickets), "--overwrite", "--no-cache", "--clusters", "4"]
     command += ["--model", "wordllama"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)  # noqa: S603
-    assert done.returncode == 2
+    assert done.returncode == 4
     assert b"cannot be written" in done.stderr
     assert b"Traceback" not in done.stderr
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
@@ -207,7 +207,7 @@ def test_a_full_disk_leaves_both_outputs_or_neither(run, tickets, tmp_path):
 def test_a_hub_model_without_a_network_says_what_to_do(run, tickets):
     pytest.importorskip("sentence_transformers")
     offline = {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HUB_DOWNLOAD_TIMEOUT": "1"}
-    message = run("cluster", tickets, "--model", "nobody/no-such-model", code=2, **offline).err
+    message = run("cluster", tickets, "--model", "nobody/no-such-model", code=4, **offline).err
     assert "nobody/no-such-model" in message
     assert "folder" in message
 
@@ -288,7 +288,7 @@ def test_nothing_is_overwritten_without_being_asked(run, tickets, tmp_path):
 @pytest.mark.parametrize("content", ["message\n", "message\n\n\n", "message\n , \n"])
 def test_no_texts_is_said(run, tmp_path, content):
     (tmp_path / "empty.csv").write_text(content)
-    run("cluster", "empty.csv", code=2)
+    run("cluster", "empty.csv", code=3)
 
 
 def test_one_row_and_equal_rows_are_one_group(run, tmp_path):
@@ -342,4 +342,4 @@ def test_cluster_writes_a_report_and_report_makes_it_again(run, tickets, tmp_pat
     assert page.stat().st_mtime_ns > first
     done = run("report", tmp_path / "tickets.model", "--out", tmp_path / "no" / "page.html", code=2)
     assert "There is no folder" in done.err
-    assert "no/such" in run("report", "no/such", code=2).err
+    assert "no/such" in run("report", "no/such", code=3).err

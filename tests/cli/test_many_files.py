@@ -66,20 +66,21 @@ def test_a_pattern_gives_the_answer_of_the_joined_file(run, months):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "message"),
     [
-        (["july.csv", "-"], "Standard input (-) cannot be combined with other files."),
-        (["july.csv", "june.csv"], "there is no file 'june.csv'"),
+        (["july.csv", "-"], 2, "Standard input (-) cannot be combined with other files."),
+        (["july.csv", "june.csv"], 3, "there is no file 'june.csv'"),
         (
             ["july.csv", "august.csv", "--embeddings", "v.npy"],
+            2,
             "--embeddings must be a column of each file, but 'v.npy'",
         ),
-        (["july.csv", "--scheduler", "local"], "--scheduler is for many files"),
-        (["*.txt"], "no file matches '*.txt'"),
+        (["july.csv", "--scheduler", "local"], 2, "--scheduler is for many files"),
+        (["*.txt"], 3, "no file matches '*.txt'"),
     ],
 )
-def test_mistakes_with_several_files(run, months, arguments, message):
-    assert message in run("cluster", *arguments, code=2).err
+def test_mistakes_with_several_files(run, months, arguments, code, message):
+    assert message in run("cluster", *arguments, code=code).err
 
 
 def test_all_commands_agree_on_the_rows_that_count(run, tmp_path):

@@ -99,7 +99,7 @@ def test_predict_tells_novelty_and_warns_of_drift(run, months):
 
 def test_two_updates_at_once_are_not_possible(run, months):
     with only_one(months / "september.model"):
-        said = run("update", "september.model", "october.csv", "--embeddings", "october.npy", code=2)
+        said = run("update", "september.model", "october.csv", "--embeddings", "october.npy", code=4)
     assert said.err == (
         "error: 'september.model' is being changed by another process; try again when that has ended.\n"
     )
@@ -127,5 +127,5 @@ def test_an_update_that_is_killed_leaves_the_model_as_it_was(months):
 
 
 def test_a_model_that_is_not_there(run, months):
-    said = run("update", "no.model", "october.csv", code=2)
+    said = run("update", "no.model", "october.csv", code=3)
     assert said.err == "error: There is no model folder at no.model.\n"

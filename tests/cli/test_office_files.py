@@ -89,20 +89,20 @@ def test_workbooks_and_csv_together(run, tickets, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "message"),
     [
-        (["--sheet", "Sept"], "'tickets.xlsx' has no sheet 'Sept'. Choose with --sheet; the sheets are: 'Cover', "),
-        (["--sheet", "Cover"], "'tickets.xlsx', sheet 'Cover' is empty"),
-        (["--format", "ods"], "'ods' is not one of 'xlsx', 'csv', 'excel-csv', 'tsv', 'jsonl', 'parquet'"),
+        (["--sheet", "Sept"], 3, "'tickets.xlsx' has no sheet 'Sept'. Choose with --sheet; the sheets are: 'Cover', "),
+        (["--sheet", "Cover"], 3, "'tickets.xlsx', sheet 'Cover' is empty"),
+        (["--format", "ods"], 2, "'ods' is not one of 'xlsx', 'csv', 'excel-csv', 'tsv', 'jsonl', 'parquet'"),
     ],
 )
-def test_mistakes(run, tickets, arguments, message):
-    assert message in run("cluster", "tickets.xlsx", *OPTIONS, *arguments, code=2).err
+def test_mistakes(run, tickets, arguments, code, message):
+    assert message in run("cluster", "tickets.xlsx", *OPTIONS, *arguments, code=code).err
 
 
 def test_too_many_rows_are_refused_before_any_work(run, tmp_path):
     write_table(pa.table({"text": ["a"] * 1_048_576}), tmp_path / "long.parquet", format=TableFormat.PARQUET)
-    err = run("cluster", "long.parquet", "--format", "xlsx", "--model", "no such model", code=2).err
+    err = run("cluster", "long.parquet", "--format", "xlsx", "--model", "no such model", code=3).err
     assert "a sheet of Excel holds 1,048,575 rows" in err
     assert "Use --format csv or --format parquet." in err
 

@@ -63,7 +63,8 @@ def command(tmp_path, monkeypatch, capsys):
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_no_folder(command, data, tmp_path, arguments, message):
-    assert message in command("run", "s", "--data", data, *arguments, code=2)
+    code = 3 if "no folder" in message else 2
+    assert message in command("run", "s", "--data", data, *arguments, code=code)
     assert not (tmp_path / "s").exists()
 
 
@@ -75,7 +76,7 @@ def test_a_study_cannot_be_a_file(command, data, tmp_path):
 
 
 def test_a_report_of_nothing_says_how_to_make_a_study(command):
-    said = command("report", "s", code=2)
+    said = command("report", "s", code=3)
     assert said == "error: There is no study in s. Make one with `textspectra study run s`."
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from .common import offline_option, output_options
+from .output import json_option, print_json
 from .report import embeddings_option, load_model, model_argument
 from .summary import count_of
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 @embeddings_option
 @offline_option
 @output_options
-def command(state: str, model: str, embeddings: str | None, overwrite: bool, quiet: bool) -> None:
+@json_option
+def command(state: str, model: str, embeddings: str | None, overwrite: bool, quiet: bool, as_json: bool) -> None:
     """Give the saved MODEL folder the number of groups and the names of STATE.json.
 
     STATE.json is the file that "Download JSON" of a report writes. Groups whose texts stay the same keep their
@@ -40,8 +42,11 @@ def command(state: str, model: str, embeddings: str | None, overwrite: bool, qui
     settled = read_state(Path(state))
     with only_one(Path(model)):
         before, after, told = _applied(settled, Path(model), embeddings, overwrite=overwrite)
-    if not quiet:
-        click.echo(f"{model}: {changes_in_words(count_changes(before, after))}")
+    changes = count_changes(before, after)
+    if as_json:
+        print_json({"model": model, **changes._asdict(), "note": told})
+    elif not quiet:
+        click.echo(f"{model}: {changes_in_words(changes)}")
         click.echo(told)
 
 

@@ -2,29 +2,58 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
+from .output import json_option, print_json
 from .summary import count_of
 
 
 @click.command("cache")
 @click.option("--clear", is_flag=True, help="Delete all of it.")
-def command(clear: bool) -> None:
+@json_option
+def command(clear: bool, as_json: bool) -> None:
     """Show the folder and the size of the cache of embeddings and converted models; --clear empties it."""
     from ..embedding import EmbeddingCache
-    from ..embedding.weights import clear_weights, weights_size
-    from ..errors import UserError
+    from ..embedding.weights import clear_weights
+    from ..errors import OutsideError
 
     cache = EmbeddingCache()
-    size = cache.size()
-    click.echo(f"{count_of(size.entries, 'embedding')}, {size.bytes / 2**20:,.1f} MB, in {cache.folder}")
-    for name in size.models:
-        click.echo(f"  {name}")
-    n_models, n_bytes = weights_size()
-    click.echo(f"{count_of(n_models, 'converted model')}, {n_bytes / 2**20:,.1f} MB")
+    found = cache_sizes(cache)
+    if not as_json:
+        _print(found)
     if clear:
         cache.clear()
         clear_weights()
-        if cache.size().entries or weights_size()[0]:
-            raise UserError(f"{cache.folder} could not be cleared; check who may write there.")
+        left = cache_sizes(cache)
+        if left["embeddings"] or left["converted_models"]:
+            raise OutsideError(f"{cache.folder} could not be cleared; check who may write there.")
+    if as_json:
+        print_json({**found, "cleared": clear})
+    elif clear:
         click.echo("cleared")
+
+
+def cache_sizes(cache: Any) -> dict[str, Any]:
+    """Return where a cache is, and how much it holds, as --json prints it."""
+    from ..embedding.weights import weights_size
+
+    size, (n_models, n_bytes) = cache.size(), weights_size()
+    return {
+        "folder": str(cache.folder),
+        "embeddings": size.entries,
+        "embeddings_bytes": size.bytes,
+        "models": list(size.models),
+        "converted_models": n_models,
+        "converted_models_bytes": n_bytes,
+    }
+
+
+def _print(found: dict[str, Any]) -> None:
+    megabytes = found["embeddings_bytes"] / 2**20
+    click.echo(f"{count_of(found['embeddings'], 'embedding')}, {megabytes:,.1f} MB, in {found['folder']}")
+    for name in found["models"]:
+        click.echo(f"  {name}")
+    megabytes = found["converted_models_bytes"] / 2**20
+    click.echo(f"{count_of(found['converted_models'], 'converted model')}, {megabytes:,.1f} MB")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .common import terminal
 from .summary import count_of, group_table, one_line
 
 if TYPE_CHECKING:
@@ -83,10 +84,7 @@ def novelty_summary(novelty: Any) -> dict[str, float | None]:
 
 def print_changes(summary: Mapping[str, Any], console: Console | None = None) -> None:
     """Print for a person what is new, what grows, what shrinks, and what fits nothing."""
-    if console is None:
-        from rich.console import Console
-
-        console = Console(highlight=False)
+    console = console or terminal()
     console.print()
     new = summary["new_groups"]
     texts = f"{count_of(summary['texts'], 'text')} against {count_of(summary['groups_of_the_model'], 'group')}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import itertools
-import json
 import shlex
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -18,7 +17,6 @@ from .common import (
     Stages,
     check_folder,
     given_embeddings,
-    json_option,
     model_options,
     output_options,
     read_input,
@@ -27,6 +25,7 @@ from .common import (
     stages,
     table_options,
 )
+from .output import json_option, print_json
 
 if TYPE_CHECKING:
     from ..io import TableFormat
@@ -83,7 +82,7 @@ def command(sources: tuple[str, ...], as_json: bool, quiet: bool, **chosen: Any)
     if done.reused is not None:
         summary["files_embedded_before"] = done.reused
     if as_json:
-        click.echo(json.dumps(summary, ensure_ascii=False, indent=1))
+        print_json(summary)
     elif not quiet:
         print_summary(summary)
 

@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from .logs import events
+from .output import asked, json_option
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from rich.console import Console
     from rich.progress import Progress
 
     from ..io import TableFormat, TextTable
@@ -81,7 +85,6 @@ model_options = options(
 seed_option = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same result."
 )
-json_option = click.option("--json", "as_json", is_flag=True, help="Print a machine-readable summary to stdout.")
 output_options = options(
     click.option("--overwrite", is_flag=True, help="Replace outputs that exist already."),
     click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors and warnings."),
@@ -131,6 +134,7 @@ class Stages:
         if stage != self._stage:
             self.finish()
             self._stage, self._start = stage, time.perf_counter()
+            events.info("%s", LABELS[stage])
             if self._bars is not None:
                 self._task = self._bars.add_task(LABELS[stage], total=None)
         if self._bars is not None and total is not None and total > 1:
@@ -140,7 +144,9 @@ class Stages:
         """Close the stage that is under way."""
         if not self._stage:
             return
-        self.seconds[self._stage] = self.seconds.get(self._stage, 0) + time.perf_counter() - self._start
+        seconds = time.perf_counter() - self._start
+        self.seconds[self._stage] = self.seconds.get(self._stage, 0) + seconds
+        events.info("%s: done in %.3f s", LABELS[self._stage], seconds)
         if self._bars is not None:
             self._bars.update(self._task, completed=1, total=1)
         self._stage = ""
@@ -148,7 +154,8 @@ class Stages:
 
 @contextmanager
 def stages(*, quiet: bool) -> Iterator[Stages]:
-    """Show progress on standard error, if that is a terminal and `quiet` is false."""
+    """Show progress on standard error, if that is a terminal and neither `quiet` nor line by line (-v)."""
+    quiet = quiet or asked().verbose
     bars: AbstractContextManager[Progress | None] = nullcontext()
     if not quiet and sys.stderr.isatty():
         from rich.console import Console
@@ -179,12 +186,24 @@ def _showing_log(bars: Progress | None) -> Iterator[None]:
     """Show on standard error what the library logs: a download, or work that takes long."""
     show = partial(click.echo, err=True) if bars is None else partial(bars.console.print, markup=False, highlight=False)
     logger, handler = logging.getLogger("textspectra"), _Shown(show)
-    logger.setLevel(logging.INFO)
+    handler.addFilter(lambda record: record.levelno >= logging.INFO and record.name != events.name)
+    logger.setLevel(min(logger.level or logging.INFO, logging.INFO))  # a log file may have asked for more
     logger.addHandler(handler)
     try:
         yield
     finally:
         logger.removeHandler(handler)
+
+
+def terminal() -> Console:
+    """Return the console for results; a reader that has gone is an error like any other, not the end of the process."""
+    from rich.console import Console
+
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Terminal(highlight=False)
 
 
 def read_input(source: str, text_column: str | None, encoding: str | None, sheet: str | None = None) -> TextTable:
@@ -237,10 +256,10 @@ def model_line(described: Mapping[str, Any]) -> str:
 
 def check_folder(folder: Path) -> None:
     """Raise if nothing can be written to a folder that may have to be made first."""
-    from ..errors import UserError
+    from ..errors import UsageError
 
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not there.is_dir():
-        raise UserError(f"'{folder}' cannot be a folder for the outputs, because '{there}' is a file.")
+        raise UsageError(f"'{folder}' cannot be a folder for the outputs, because '{there}' is a file.")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise UserError(f"There is no permission to write to '{there}'; choose another place.")
+        raise UsageError(f"There is no permission to write to '{there}'; choose another place.")

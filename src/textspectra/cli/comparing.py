@@ -16,7 +16,6 @@ from .common import (
     cache_option,
     check_folder,
     given_embeddings,
-    json_option,
     offline_option,
     options,
     output_options,
@@ -24,6 +23,7 @@ from .common import (
     reading_options,
     table_options,
 )
+from .output import json_option
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,14 +8,20 @@ import click
 
 from .cluster import run
 from .common import stages
+from .output import json_option, print_json
 from .summary import print_summary, summarize
 
 
 @click.command("demo")
 @click.option("--out", default="textspectra-demo", show_default=True, metavar="FOLDER", help="Where outputs go.")
-def command(out: str) -> None:
+@json_option
+def command(out: str, as_json: bool) -> None:
     """Group 1,019 customer messages that come with the package, and say what to open."""
     with as_file(files("textspectra") / "data" / "customer_messages.csv") as example:
-        with stages(quiet=False) as tell:
+        with stages(quiet=as_json) as tell:
             done = run([str(example)], tell, out=out, overwrite=True)
-        print_summary(summarize(done.result, str(example), done.text_column, done.outputs, tell.seconds))
+        summary = summarize(done.result, str(example), done.text_column, done.outputs, tell.seconds)
+    if as_json:
+        print_json(summary)
+    else:
+        print_summary(summary)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal
 
 import click
 
 from .common import embed_source, input_options, measuring_options, model_line, model_options, read_input, stages
+from .output import print_json
 from .summary import levels
 
 
@@ -49,8 +49,11 @@ def command(
         "texts_used": int(texts.weights.sum()),
         **described,
     }
-    if as_json or quiet:
-        click.echo(json.dumps(summary) if as_json else str(estimate.k))
+    if as_json:
+        print_json(summary)
+        return
+    if quiet:
+        click.echo(str(estimate.k))
         return
     click.echo(repr(estimate))
     if described["model_reason"]:

@@ -6,12 +6,19 @@ import errno
 import importlib
 import os
 import sys
+import traceback
 import warnings
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 
 from .. import __version__
+from ..errors import OutsideError, UserError, cannot_write
+from .logs import events, log_options
+from .output import Asked, asked, print_error
+from .settings import default_map, listen_to_variables, read_settings
 
 COMMANDS = {
     "cluster": "Group the texts of a file: how many groups, what they are, which text is in which.",
@@ -26,8 +33,27 @@ COMMANDS = {
     "study": "Compare clusterings on labelled sets, as the paper does.",
     "models": "List the embedding models that can be used, and what each needs.",
     "cache": "Show or clear the cache of embeddings and converted models.",
+    "config": "Show the settings that hold here, and where each comes from.",
+    "schema": "Print the JSON Schema of what --json prints.",
+    "doctor": "Tell what is installed, what is missing, and the line that installs it.",
     "demo": "Run `cluster` on the example that comes with the package.",
 }
+
+SYSTEM = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the quota of the disk is used up",
+    errno.EIO: "the disk has failed",
+    errno.EACCES: "no permission",
+    errno.EROFS: "read-only",
+}
+"""What a system says that is no bug, in words."""
+
+READER_GONE = 141
+"""The exit code of a process that a closed pipe (SIGPIPE) has ended, as of any Unix command."""
+
+
+class ReaderGoneError(Exception):
+    """The reader of the output is gone; click would end the process at once if it were a BrokenPipeError."""
 
 
 class LazyCommands(click.Group):
@@ -38,13 +64,22 @@ class LazyCommands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import the command."""
+        """Import the command, and give it what all commands have: a log, and variables for its options."""
         if name not in COMMANDS:
             return None
         # The study is a package of its own, beside this one.
         module = "textspectra_study.command" if name == "study" else f"{__package__}.{name}"
         command: click.Command = importlib.import_module(module).command
+        _add_log_options(command)
+        listen_to_variables(command, (name,))
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Carry out the command."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGoneError from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
@@ -52,50 +87,111 @@ class LazyCommands(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
+def _add_log_options(command: click.Command) -> None:
+    if isinstance(command, click.Group):
+        for part in command.commands.values():
+            _add_log_options(part)
+    elif not any("--log-file" in parameter.opts for parameter in command.params):
+        command.params += log_options()
+
+
 @click.command(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="textspectra")
-def group() -> None:
+@click.pass_context
+def group(context: click.Context) -> None:
     """How many groups are in a pile of short texts, what are they, and can you trust it?"""  # noqa: D400
+    context.default_map = default_map(read_settings(Path.cwd()), group)
+
+
+class Failure(NamedTuple):
+    """Why a command ended: its exit code, what kind of thing is wrong, and a message."""
+
+    code: int
+    kind: str
+    message: str
 
 
 def run() -> None:
     """Parse the command line and carry it out.
 
-    Exit codes: 0 done, 2 a mistake that the user can fix, 130 interrupted, 1 a bug (with its traceback).
+    Exit codes: 0 done; 2 a wrong option, argument or setting; 3 an input that cannot be used; 4 something outside
+    failed and a retry may help; 130 and 143 interrupted; 141 the reader of the output is gone; 1 a bug, with its
+    traceback.
     """
-    from ..errors import UserError
-
     warnings.showwarning = _show_warning
+    if not sys.stderr.isatty():
+        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    mode = Asked(json="--json" in sys.argv[1:])  # also if the command line cannot be parsed
     try:
-        outcome: Any = group.main(prog_name="textspectra", standalone_mode=False)
-    except click.exceptions.Abort:
+        outcome: Any = group.main(prog_name="textspectra", standalone_mode=False, obj=mode)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        events.error("stopped")
         raise KeyboardInterrupt from None
-    except click.UsageError as error:
-        error.show()
-        sys.exit(2)
-    except click.ClickException as error:
-        _stop(error.format_message(), 2)
-    except (UserError, ModuleNotFoundError) as error:
-        if isinstance(error, ModuleNotFoundError) and "pip install" not in str(error):
-            raise
-        _stop(f"error: {error}", 2)
-    except BrokenPipeError:
-        # The reader of the output is gone (such as `head`). Python documents this way to avoid a second error at exit.
+    except ReaderGoneError:
+        # Python documents this way to avoid a second error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-    except OSError as error:
-        reason = {errno.ENOSPC: "the disk is full", errno.EACCES: "no permission", errno.EROFS: "read-only"}
-        if error.errno not in reason:
-            raise
-        _stop(f"error: {error.filename or 'writing'}: {reason[error.errno]}. What was there before is untouched.", 2)
+        sys.exit(READER_GONE)
+    except Exception as error:
+        if isinstance(error, click.BadParameter):
+            error = _with_origin(error)
+        failure = describe(error)
+        events.error("exit code %d (%s): %s", *failure)
+        _show(error, failure, mode)
+        sys.exit(failure.code)
     else:
+        events.info("done")
         sys.exit(outcome if isinstance(outcome, int) else 0)
 
 
+def describe(error: Exception) -> Failure:
+    """Return what an error means for the exit code; whatever is not foreseen is a bug.
+
+    Examples
+    --------
+    >>> from textspectra import UserError
+    >>> describe(UserError("there is no file 'a.csv'"))
+    Failure(code=3, kind='input', message="there is no file 'a.csv'")
+    >>> describe(KeyError("a")).code
+    1
+    """
+    if isinstance(error, click.ClickException):
+        return Failure(2, "usage", error.format_message())
+    if isinstance(error, ModuleNotFoundError) and "pip install" in str(error):
+        return Failure(2, "usage", str(error))
+    if isinstance(error, OSError) and error.errno in SYSTEM:
+        what = f"{error.filename or 'writing'}: {SYSTEM[error.errno]}. What was there before is untouched."
+        error = cannot_write(what, error)
+    if isinstance(error, ConnectionError | TimeoutError):
+        error = OutsideError(f"A connection was lost: {error}. Run this again later.")
+    if isinstance(error, UserError):
+        return Failure(error.exit_code, error.kind, str(error))
+    return Failure(1, "bug", f"{type(error).__name__}: {error}")
+
+
+def _with_origin(error: click.BadParameter) -> click.BadParameter:
+    """Return the error with the variable that a wrong value comes from, if it is not on the command line."""
+    context, option = error.ctx, error.param
+    if context is None or option is None or not isinstance(option.envvar, list):
+        return error
+    if context.get_parameter_source(str(option.name)) is not ParameterSource.ENVIRONMENT:
+        return error
+    variable = next(name for name in option.envvar if os.environ.get(name))
+    return click.BadParameter(f"{error.message} It comes from {variable}.", context, option, error.param_hint)
+
+
+def _show(error: Exception, failure: Failure, mode: Asked) -> None:
+    if failure.kind == "bug":
+        traceback.print_exception(error)
+        click.echo("This is a bug in textspectra. Please report it with what `textspectra doctor` prints.", err=True)
+    if mode.json:
+        print_error(*failure)
+    elif isinstance(error, click.UsageError):
+        error.show()
+    elif failure.kind != "bug":
+        click.echo(f"error: {failure.message}", err=True)
+
+
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    click.echo(f"warning: {message}", err=True)
-
-
-def _stop(message: str, code: int) -> None:
-    click.echo(message, err=True)
-    sys.exit(code)
+    events.warning("%s", message)
+    if not asked().verbose:
+        click.echo(f"warning: {message}", err=True)

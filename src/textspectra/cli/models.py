@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
 import click
 
-from .common import json_option
+from .output import json_option, print_json
 
 LABELS = {"ready": "ready", "download": "download of ", "missing": "needs: "}
 
@@ -20,7 +19,7 @@ def command(as_json: bool) -> None:
 
     models = known_models()
     if as_json:
-        click.echo(json.dumps([asdict(model) for model in models], indent=1))
+        print_json({"models": [asdict(model) for model in models]})
         return
     for model in models:
         dimension = f", {model.dimension:,} dimensions" if model.dimension else ""

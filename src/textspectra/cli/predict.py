@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +16,6 @@ from .common import (
     cache_option,
     given_embeddings,
     input_options,
-    json_option,
     offline_option,
     output_options,
     read_input,
@@ -25,6 +23,7 @@ from .common import (
     table_options,
 )
 from .comparing import novelty_columns
+from .output import json_option, print_json
 
 if TYPE_CHECKING:
     from ..io import TableFormat
@@ -90,7 +89,7 @@ def command(
     }  # fmt: skip
     _warn(summary, placed.note, clustering.reference is None)
     if as_json:
-        click.echo(json.dumps(summary, ensure_ascii=False, indent=1))
+        print_json(summary)
     elif not quiet:
         grouped = int((labels >= 0).sum())
         click.echo(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .common import offline_option, output_options, stages
+from .output import json_option, print_json
 
 if TYPE_CHECKING:
     from ..texts.result import TextClustering
@@ -24,18 +25,21 @@ embeddings_option = click.option(
 @embeddings_option
 @offline_option
 @output_options
-def command(model: str, out: str | None, embeddings: str | None, overwrite: bool, quiet: bool) -> None:
+@json_option
+def command(model: str, out: str | None, embeddings: str | None, overwrite: bool, quiet: bool, as_json: bool) -> None:
     """Write a page to explore the saved MODEL folder in a browser: one HTML file that needs no network."""
     from ..io import output_paths_free
     from ..report import write_report
 
     folder = Path(model)
     path = Path(out) if out else folder.with_name(f"{folder.name.removesuffix('.model')}.report.html")
-    with stages(quiet=quiet) as tell:
+    with stages(quiet=quiet or as_json) as tell:
         tell("reading")
         output_paths_free([path], overwrite=overwrite)
         write_report(load_model(model, embeddings), path, overwrite=overwrite, progress=tell)
-    if not quiet:
+    if as_json:
+        print_json({"model": model, "outputs": {"report": str(path)}})
+    elif not quiet:
         click.echo(f"open this in a browser: {path}")
 
 

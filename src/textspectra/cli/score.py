@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import click
 
 from .common import embed_source, input_options, measuring_options, model_line, model_options, read_input, stages
+from .output import print_json
 
 
 @click.command("score")
@@ -46,8 +46,7 @@ def command(
         )
     left_out = len(found) - len(keep)
     if as_json:
-        values = {name: None if math.isnan(value) else value for name, value in scores.items()}
-        click.echo(json.dumps({**values, "rows_left_out": left_out, **described}))
+        print_json({**scores, "rows_left_out": left_out, **described})
         return
     if described["model_reason"] and not quiet:
         click.echo(model_line(described))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .common import model_line
+from .common import model_line, terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,17 +73,20 @@ def _further_columns(result: TextClustering) -> dict[str, Any]:
     tally = result.tally
     if tally is None:
         return {}
-    followed = {
-        "every": tally.every,
-        "over_time": records(result.over_time()),
-        "trends": records(result.trends()),
-        "changes": changes_in_words(result),
-    }  # fmt: skip
-    compared = {
-        "by": {name: records(result.by(name)) for name in tally.segments},
-        "differences": segments_in_words(result),
-    }
-    return (followed if tally.every else {}) | (compared if tally.segments else {})
+    found: dict[str, Any] = {}
+    if tally.every:
+        found |= {
+            "every": tally.every,
+            "over_time": records(result.over_time()),
+            "trends": records(result.trends()),
+            "changes": changes_in_words(result),
+        }
+    if tally.segments:
+        found |= {
+            "by": {name: records(result.by(name)) for name in tally.segments},
+            "differences": segments_in_words(result),
+        }
+    return found
 
 
 def records(frame: Any) -> list[dict[str, Any]]:
@@ -109,10 +112,7 @@ def _estimate(estimate: KEstimate | None) -> dict[str, Any]:
 
 def print_summary(summary: Mapping[str, Any], console: Console | None = None) -> None:
     """Print the summary for a person: the answer, how good it is, and the largest groups."""
-    if console is None:
-        from rich.console import Console
-
-        console = Console(highlight=False)
+    console = console or terminal()
     console.print()
     console.print(f"[bold]{_headline(summary)}[/bold]")
     console.print(summary["verdict"])

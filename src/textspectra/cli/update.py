@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import click
 
 from .common import stages
 from .comparing import compare_inputs, comparing_options, read_inputs, write_outputs
+from .output import print_json
 
 
 @click.command("update")
@@ -35,6 +35,6 @@ def command(model: str, sources: tuple[str, ...], as_json: bool, quiet: bool, **
         updated(before, found).save(model, overwrite=True)
     summary = summarize_changes(found, model, sources, {**inputs.outputs, "model": Path(model)}, tell.seconds)
     if as_json:
-        click.echo(json.dumps(summary, ensure_ascii=False, indent=1))
+        print_json(summary)
     elif not quiet:
         print_changes(summary)

@@ -15,7 +15,7 @@ from typing import Any
 import platformdirs
 from safetensors import SafetensorError, safe_open
 
-from ..errors import UserError
+from ..errors import OutsideError, UsageError
 from ..packages import require
 
 MODEL_SUFFIXES = {".bin", ".json", ".model", ".safetensors", ".txt"}
@@ -30,8 +30,12 @@ OFFLINE = "HF_HUB_OFFLINE"
 logger = logging.getLogger(__name__)
 
 
-class NotHereError(UserError):
-    """A hub model is not on this machine and cannot be downloaded."""
+class NotHereError(UsageError):
+    """A hub model is not on this machine and must not be downloaded."""
+
+
+class HubError(OutsideError, NotHereError):
+    """A hub model is not on this machine and could not be downloaded."""
 
 
 def check_installed(module: str, *, extra: str) -> None:
@@ -142,7 +146,7 @@ def check_on_hub(name: str) -> dict[str, int]:
     try:
         found = hub.HfApi().model_info(name, timeout=10, files_metadata=True)
     except (hub.errors.RepositoryNotFoundError, hub.errors.HFValidationError) as error:
-        raise UserError(
+        raise UsageError(
             f"{name!r} is neither a folder nor a public model on the Hugging Face hub. Check the spelling; for a "
             "private model log in with `hf auth login`; `textspectra models` lists names that work."
         ) from error
@@ -192,10 +196,10 @@ def no_downloads(forbidden: bool) -> Iterator[None]:
             os.environ.update({OFFLINE: before} if before is not None else {})
 
 
-def cannot_load(name: str, error: Exception) -> NotHereError:
+def cannot_load(name: str, error: Exception) -> HubError:
     """Return the error for a hub model that is not here and cannot be downloaded."""
     reason = str(error).strip().splitlines() or [type(error).__name__]
-    return NotHereError(
+    return HubError(
         f"The model {name!r} is not on this machine and could not be downloaded from the Hugging Face hub "
         f"({reason[0]}). Connect to the internet, or download it elsewhere with `hf download {name} --local-dir "
         "FOLDER`, copy that folder here and give its path as the model."

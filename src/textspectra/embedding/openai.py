@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import UserError
+from ..errors import OutsideError, UsageError
 from ..packages import require
 
 DEFAULT_URL = "https://api.openai.com/v1"
@@ -29,6 +29,9 @@ REQUEST_CHARACTERS = 400_000
 
 RETRIES = 5
 """How often a request is sent again: after 0.5 s, then after twice as long each time, or when the server says."""
+
+RETRIED = {408, 409, 429}
+"""Statuses below 500 of a server that may answer later."""
 
 NO_API = "Does OPENAI_BASE_URL name an OpenAI-compatible server, with /v1 at its end?"
 
@@ -56,10 +59,10 @@ class OpenAIServer:
         url = (os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https"):
-            raise UserError(f"OPENAI_BASE_URL is {url!r}, but it must start with https:// or http://.")
+            raise UsageError(f"OPENAI_BASE_URL is {url!r}, but it must start with https:// or http://.")
         key = os.environ.get("OPENAI_API_KEY")
         if not key and url == DEFAULT_URL:
-            raise UserError(
+            raise UsageError(
                 "The OpenAI API needs a key: set OPENAI_API_KEY, or set OPENAI_BASE_URL to a server that needs none."
             )
         # The address is stored with the vectors and shown in messages, so it must not hold a password.
@@ -81,17 +84,18 @@ class OpenAIServer:
         try:
             return request()
         except self._openai.APIStatusError as error:
-            raise UserError(
+            refused = OutsideError if error.status_code in RETRIED or error.status_code >= 500 else UsageError
+            raise refused(
                 f"{self.public_url} refused: {error.status_code} {_explanation(error)}. {_advice(error.status_code)}"
             ) from error
         except self._openai.APIConnectionError as error:
-            raise UserError(
+            raise OutsideError(
                 f"{self.public_url} did not answer in {self._tries} tries ({error.__cause__ or error}). Is the "
                 "address right (OPENAI_BASE_URL), and is the server up? Run this again to continue: finished work is "
                 "kept."
             ) from error
         except ValueError as error:
-            raise UserError(f"{self.public_url} did not answer with JSON ({error}). {NO_API}") from error
+            raise OutsideError(f"{self.public_url} did not answer with JSON ({error}). {NO_API}") from error
 
 
 def _explanation(error: Any) -> str:
@@ -148,9 +152,11 @@ class OpenAIBackend:
         try:
             rows = {int(entry.index): np.asarray(list(entry.embedding), np.float32) for entry in answer.data}
         except (AttributeError, TypeError, ValueError) as error:
-            raise UserError(f"{self._server.public_url} gave no vectors for {self.name} ({error}). {NO_API}") from error
+            raise OutsideError(
+                f"{self._server.public_url} gave no vectors for {self.name} ({error}). {NO_API}"
+            ) from error
         if sorted(rows) != list(range(len(texts))):
-            raise UserError(
+            raise OutsideError(
                 f"{self._server.public_url} gave {len(rows):,} vectors for {len(texts):,} texts, so it is not clear "
                 "which vector belongs to which text. The server or its model does not support lists of texts."
             )
@@ -160,7 +166,7 @@ class OpenAIBackend:
         lengths = {vector.shape for vector in vectors} | ({(self._dimension,)} if self._dimension else set())
         if len(lengths) > 1 or vectors[0].ndim != 1:
             found = ", ".join(str(shape).strip("(,)") for shape in sorted(lengths))
-            raise UserError(
+            raise OutsideError(
                 f"{self._server.public_url} gave vectors of different lengths ({found}) for {self.name}: its model "
                 "changed during this run. Run this again when the server keeps to one model."
             )

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import UserError
+from ..errors import UsageError, UserError
 from .base import Backend
 from .encoder import PREFIX, Encoder, EncoderBackend, encoder_by_name
 from .folders import hub_revision, in_megabytes, is_model_folder, is_offline, is_static_model
@@ -156,7 +156,7 @@ def load_backend(name: str) -> Backend:
     if prefix.lower() in PREFIXED:
         build, example = PREFIXED[prefix.lower()]
         if not argument:
-            raise UserError(f"{prefix} needs the name of a model after a colon, such as {prefix.lower()}:{example}.")
+            raise UsageError(f"{prefix} needs the name of a model after a colon, such as {prefix.lower()}:{example}.")
         return build(argument)
     if name.lower() in PLAIN:
         return PLAIN[name.lower()]()
@@ -269,15 +269,15 @@ def _load_plugin(plugin: EntryPoint, argument: str | None) -> Backend:
 
 def _unknown(name: str) -> UserError:
     if name.lower() == DEFAULT_MODEL:
-        return UserError(f"{DEFAULT_MODEL} is chosen by the number of texts; give the name of a model here.")
+        return UsageError(f"{DEFAULT_MODEL} is chosen by the number of texts; give the name of a model here.")
     folder = Path(name).expanduser()
     if name and folder.is_dir():
-        return UserError(f"The folder {name} holds no model: it has neither modules.json nor config.json.")
+        return UsageError(f"The folder {name} holds no model: it has neither modules.json nor config.json.")
     if "/" in name or "\\" in name:
-        return UserError(f"There is no folder {name} here, and it is not a possible name on the Hugging Face hub.")
+        return UsageError(f"There is no folder {name} here, and it is not a possible name on the Hugging Face hub.")
     hub_names = [known.preset or known.hub_name.partition("/")[2] for known in HUB_MODELS]
     names = [*PLAIN, *PREFIXED, *_plugins(), *hub_names]
     by_lower = {known.lower(): known for known in names}
     near = [by_lower[match] for match in difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    return UserError(f"There is no model {name!r}.{hint} `textspectra models` lists all.")
+    return UsageError(f"There is no model {name!r}.{hint} `textspectra models` lists all.")

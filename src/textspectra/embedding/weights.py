@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..atomic import TEMPORARY, replacing_folder
-from ..errors import UserError
+from ..errors import OutsideError, UserError
 from ..packages import require
 from .checkpoint import CONFIG, Checkpoint
 from .convert import converted_spec
@@ -114,7 +114,7 @@ def _write_elsewhere(spec: Any) -> dict[str, bytes]:
         with tempfile.TemporaryDirectory() as folder:
             return _write(spec, Path(folder))
     except OSError as error:
-        raise UserError(
+        raise OutsideError(
             f"There is no space for the converted weights, not even in {tempfile.gettempdir()} ({error.strerror}); "
             "free some, or set TEXTSPECTRA_CACHE to a folder on another disk."
         ) from error

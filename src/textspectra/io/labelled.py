@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..errors import UserError
+from ..errors import UsageError
 from ..packages import require
 from .excel import check_sheet_size
 from .formats import OTHER_WORKBOOKS, TableFormat, format_from_name
@@ -52,12 +52,12 @@ def output_format(path: Path, table: TextTable, chosen: TableFormat | None = Non
     """
     named = format_from_name(path)[0]
     if named is TableFormat.XLSX and ".xlsx" not in (suffix.lower() for suffix in path.suffixes[-2:]):
-        raise UserError(f"'{path}': workbooks are written as .xlsx only. Give the output that name.")
+        raise UsageError(f"'{path}': workbooks are written as .xlsx only. Give the output that name.")
     form = chosen or named or table.format
     if form is TableFormat.TEXT:
-        raise UserError(f"'{path}': plain text holds one column. Give the output a name that ends with .csv.")
+        raise UsageError(f"'{path}': plain text holds one column. Give the output a name that ends with .csv.")
     if named and named is not format_from_name(f"a{SUFFIXES.get(form, f'.{form}')}")[0]:
-        raise UserError(f"'{path}' is the name of a {named} file, but the format is to be {form}. Choose one of them.")
+        raise UsageError(f"'{path}' is the name of a {named} file, but the format is to be {form}. Choose one of them.")
     if form is TableFormat.XLSX:
         require("xlsxwriter", extra="excel")
         check_sheet_size(table.table.num_rows, table.table.num_columns)

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from ..errors import UserError
+from ..errors import OutsideError, UserError
 from .formats import SAMPLE_BYTES, compression_of, format_from_name
 
 MAX_LINE = 2**24
@@ -59,7 +59,7 @@ class _RawBytes(io.RawIOBase):
             return bytes(self._stream.read(size))
         except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
             if self._compression is None:
-                raise UserError(f"{self._name} cannot be read: {error}") from error
+                raise OutsideError(f"{self._name} cannot be read: {error}") from error
             raise UserError(
                 f"{self._name} is damaged or cut short: its {self._compression} data cannot be decompressed. Fetch it "
                 "or compress it again."
@@ -115,7 +115,7 @@ def open_file(path: Path) -> BinaryIO:
     except PermissionError:
         raise UserError(f"'{path}' cannot be read: no permission. Ask its owner, or change it with chmod.") from None
     except OSError as error:
-        raise UserError(f"'{path}' cannot be read: {error.strerror}") from None
+        raise OutsideError(f"'{path}' cannot be read: {error.strerror}") from None
 
 
 def _decompressed(raw: Any, name: str, path: Path | None) -> Source:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ..atomic import replacing_file
-from ..errors import UserError
+from ..errors import UsageError, UserError
 from .delimited import write_delimited
 from .excel import write_workbook
 from .formats import TableFormat
@@ -82,11 +82,11 @@ def output_paths_free(paths: Iterable[Path], *, overwrite: bool) -> None:
     there = [path for path in paths if os.path.lexists(path)]
     folders = [path for path in there if path.is_dir()]
     if folders:
-        raise UserError(f"'{folders[0]}' is a folder; name a file in it")
+        raise UsageError(f"'{folders[0]}' is a folder; name a file in it")
     if there and not overwrite:
         verb = "exists" if len(there) == 1 else "exist"
         names = ", ".join(f"'{path}'" for path in there)
-        raise UserError(f"{names} {verb} already; use --overwrite or another --out")
+        raise UsageError(f"{names} {verb} already; use --overwrite or another --out")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import CountedRows
 from ..atomic import replacing_file
-from ..errors import UserError
+from ..errors import UsageError, UserError
 from ..io.writing import output_paths_free
 from ..texts.corpus import Corpus
 from ..texts.history import GroupChange
@@ -83,7 +83,7 @@ def write_report(
     path = Path(path)
     output_paths_free([path], overwrite=overwrite)
     if not path.absolute().parent.is_dir():
-        raise UserError(f"There is no folder {path.absolute().parent} to write the report to.")
+        raise UsageError(f"There is no folder {path.absolute().parent} to write the report to.")
     page = render_page(report_blocks(result, truth=truth, changes=changes, progress=progress))
     with replacing_file(path) as temporary:
         temporary.write_bytes(page.encode())

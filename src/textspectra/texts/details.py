@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..errors import UserError
+from ..errors import UsageError, UserError
 from ..io.columns import as_strings, find_column
 from ..io.dates import Problem, Reading, check_dates, notes_on_dates, read_dates, survey
 from ..io.frames import as_table, is_data_frame
@@ -49,11 +49,11 @@ class Wanted(NamedTuple):
         """Raise a UserError if the choice makes no sense."""
         check_period(self.every)
         if self.every and self.time is None:
-            raise UserError(f"{self.every}s need dates: name their column with --time (in Python, time=).")
+            raise UsageError(f"{self.every}s need dates: name their column with --time (in Python, time=).")
         for names in ((*self.by, *filter(None, [self.time])), self.show):
             twice = [name for name in names if names.count(name) > 1]
             if twice:
-                raise UserError(f"the column {twice[0]!r} is named twice; each can be used once.")
+                raise UsageError(f"the column {twice[0]!r} is named twice; each can be used once.")
 
     def check_columns(self, table: pa.Table) -> None:
         """Raise a UserError if a table has not all of the columns."""

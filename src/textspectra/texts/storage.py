@@ -19,7 +19,7 @@ from safetensors.numpy import load_file, save_file
 from ..atomic import replacing_folder
 from ..clustering.lloyd import LinearRule
 from ..clustering.tree import MergeTree
-from ..errors import UserError
+from ..errors import OutsideError, UsageError, UserError
 from ..granularity.estimate import KEstimate, Suggestion
 from ..granularity.reproducible import Agreement
 from ..granularity.spectral import Spectrum
@@ -54,17 +54,17 @@ def save_clustering(result: ClusteredTexts, folder: Path, *, overwrite: bool) ->
             summary["sha256"][SUMMARY] = _digest_of_summary(summary)
             (temporary / SUMMARY).write_text(json.dumps(summary, ensure_ascii=False, indent=1), encoding="utf-8")
     except SafetensorError as error:
-        raise UserError(f"'{folder}' cannot be written: {error}") from error
+        raise OutsideError(f"'{folder}' cannot be written: {error}") from error
 
 
 def model_folder_free(folder: Path, *, overwrite: bool) -> None:
     """Raise if a model cannot be written to `folder` because something is there already."""
     if folder.exists() and not folder.is_dir():
-        raise UserError(f"'{folder}' is a file; a model needs a folder of its own.")
+        raise UsageError(f"'{folder}' is a file; a model needs a folder of its own.")
     if folder.exists() and not overwrite:
-        raise UserError(f"'{folder}' exists already; overwrite it (--overwrite) or choose another place.")
+        raise UsageError(f"'{folder}' exists already; overwrite it (--overwrite) or choose another place.")
     if folder.exists() and any(folder.iterdir()) and not (folder / SUMMARY).is_file():
-        raise UserError(f"'{folder}' holds something else than a model; it is not overwritten.")
+        raise UsageError(f"'{folder}' holds something else than a model; it is not overwritten.")
 
 
 def load_fields(folder: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from textspectra import UserError
+from textspectra import UsageError
 
 from ..algorithms import TITLES
 from ..files import make_folder, whole_file
@@ -81,7 +81,7 @@ def write_page(results: Results, folder: Path) -> list[Path]:
 
     Raises
     ------
-    UserError
+    UsageError
         If the folder cannot be made or written to, or holds other pictures with the names of ours.
 
     Examples
@@ -111,7 +111,7 @@ def write_page(results: Results, folder: Path) -> list[Path]:
     there = {path: _is_ours(path) for path in (folder / FIGURES).glob("*.svg")}
     foreign = [path for path, ours in there.items() if path in pictures and not ours]
     if foreign:
-        raise UserError(f"{foreign[0]} exists and is not a figure of a study; choose another folder.")
+        raise UsageError(f"{foreign[0]} exists and is not a figure of a study; choose another folder.")
     for path, content in reversed(contents.items()):  # the page comes last, when all files it links to exist
         with whole_file(path) as stream:
             stream.write(content.encode("utf-8"))

@@ -15,7 +15,7 @@ import dask
 from dask.delayed import Delayed
 from threadpoolctl import threadpool_limits
 
-from ...errors import UserError
+from ...errors import OutsideError, UserError
 
 PATIENCE = 30.0
 """A run is given up after this many seconds without a worker."""
@@ -106,7 +106,7 @@ def _watch(
         if client.scheduler_info()["workers"]:
             last_seen = now
         elif now - last_seen > PATIENCE:
-            raise UserError(
+            raise OutsideError(
                 f"The Dask cluster at {client.scheduler.address} has had no worker for {PATIENCE:.0f} seconds, so the "
                 "run was given up. Start workers and run it again."
             )
@@ -133,16 +133,16 @@ def cluster_fault(error: BaseException) -> UserError | None:
     from distributed.comm import CommClosedError
 
     if isinstance(error, KilledWorker):
-        return UserError(
+        return OutsideError(
             f"Several workers of the Dask cluster died at the same task, the last one at {error.last_worker.address}. "
             "They probably ran out of memory: use smaller chunks, or workers with more memory."
         )
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "textspectra":
-        return UserError(
+        return OutsideError(
             "A worker of the Dask cluster cannot import textspectra; install the same version of it on every worker."
         )
     if isinstance(error, CommClosedError | CancelledError):
-        return UserError(
+        return OutsideError(
             "The Dask scheduler was lost, or it has cancelled the work. Run it again once the scheduler is back."
         )
     return None
@@ -168,13 +168,13 @@ def check_workers() -> None:
         if isinstance(theirs, OSError):
             continue  # it has just died; Dask gives its work to others
         if isinstance(theirs, Exception):
-            raise UserError(f"The Dask worker {worker} cannot import textspectra ({theirs}); fix its installation.")
+            raise OutsideError(f"The Dask worker {worker} cannot import textspectra ({theirs}); fix its installation.")
         if not theirs:
-            raise UserError(
+            raise OutsideError(
                 f"The Dask worker {worker} does not have textspectra; install version {ours} on every worker."
             )
         if theirs != ours:
-            raise UserError(
+            raise OutsideError(
                 f"The Dask worker {worker} has textspectra {theirs}, but {ours} is running here; install the same "
                 "version on every worker."
             )

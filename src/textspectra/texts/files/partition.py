@@ -19,7 +19,7 @@ from ...arrays.rows import cosines_to_centers, scaled_rows
 from ...atomic import replacing_file
 from ...embedding import Backend, load_backend
 from ...embedding.folders import no_downloads
-from ...errors import NoRowsError, UserError
+from ...errors import NoRowsError, OutsideError, UserError
 from ...io import (
     Groups,
     TableFormat,
@@ -106,7 +106,7 @@ def _encoder(name: str, settings: str, offline: bool) -> Backend:
     with no_downloads(offline):
         encoder = load_backend(name)
     if settings_of(encoder) != settings:
-        raise UserError(f"The model {name} on a worker is not the one of the process that started the run.")
+        raise OutsideError(f"The model {name} on a worker is not the one of the process that started the run.")
     return encoder
 
 
@@ -261,7 +261,7 @@ def _read(job: Job, file: File) -> TextTable:
     with named_in_errors(file.path):
         table = read_table(file.path, text_column=job.text_column, encoding=job.encoding, sheet=job.sheet)
     if _state(file.path) != file.state:
-        raise UserError(f"'{file.path}' has changed since the run began. Run it again.")
+        raise OutsideError(f"'{file.path}' has changed since the run began. Run it again.")
     return table
 
 
@@ -279,4 +279,4 @@ def named_in_errors(path: str) -> Iterator[None]:
     except UserError as error:
         if path in str(error):
             raise
-        raise UserError(f"'{path}': {error}") from None
+        raise type(error)(f"'{path}': {error}") from None

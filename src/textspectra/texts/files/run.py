@@ -23,7 +23,7 @@ from ...embedding import DEFAULT_MODEL, Backend, chosen_backend, is_auto
 from ...embedding.folders import is_offline
 from ...embedding.forecast import Forecast
 from ...embedding.registry import FEW_TEXTS
-from ...errors import NoRowsError, UserError
+from ...errors import NoRowsError, UsageError, UserError
 from ...estimators import AutoAgglomerative, AutoKMeans
 from ...io import Groups, TableFormat, read_table
 from ...validation import Level
@@ -165,19 +165,19 @@ def folder_free(folder: Path, *, overwrite: bool) -> None:
     if not folder.exists():
         return
     if not overwrite:
-        raise UserError(f"'{folder}' exists already; use --overwrite or another --out")
+        raise UsageError(f"'{folder}' exists already; use --overwrite or another --out")
     there = {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
     with suppress(OSError, ValueError, TypeError):
         there -= {MANIFEST, *json.loads((folder / MANIFEST).read_text())}
     if there or not folder.is_dir():
-        raise UserError(f"'{folder}' holds files that no earlier run wrote; it is not overwritten.")
+        raise UsageError(f"'{folder}' holds files that no earlier run wrote; it is not overwritten.")
 
 
 def _without_own(files: Sequence[str], folder: Path) -> list[str]:
     """Leave out what an earlier run wrote to the same place, which a wide pattern matches too."""
     others = [name for name in files if folder.absolute() not in Path(name).absolute().parents]
     if not others:
-        raise UserError(f"All of the files are in '{folder}', where the output goes. Give another --out.")
+        raise UsageError(f"All of the files are in '{folder}', where the output goes. Give another --out.")
     return others
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...atomic import replacing_file
-from ...errors import UserError
+from ...errors import OutsideError
 from ...packages import require
 from .partition import File, Job, load_own_vectors
 
@@ -102,7 +102,7 @@ def _client_of(distributed: Any, scheduler: str) -> Any:
     try:
         return distributed.Client(scheduler, timeout=CONNECT_SECONDS)
     except (OSError, ValueError, TimeoutError) as error:
-        raise UserError(
+        raise OutsideError(
             f"There is no Dask scheduler at {scheduler} ({error}). Give its address, such as tcp://host:8786, or "
             "local for workers on this machine."
         ) from None

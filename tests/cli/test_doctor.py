@@ -1,0 +1,51 @@
+"""What is installed, what is missing, and the line that installs it."""
+
+import json
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+import textspectra.cli.doctor as doctor
+
+
+def test_what_is_here_is_told(call, tmp_path):
+    found = json.loads(call("doctor", "--json").out)
+    assert found["python"] == platform.python_version()
+    assert found["packages"]["numpy"] == version("numpy")
+    assert found["cores"]["machine"] >= found["cores"]["usable"] >= 1
+    assert found["blas"]
+    assert found["cache"]["folder"] == str(tmp_path / "cache")
+    assert found["cache"]["writable"]
+    text = call("doctor").out
+    assert f"textspectra {found['textspectra_version']}, Python {found['python']}" in text
+    assert f"numpy {found['packages']['numpy']}" in text
+
+
+def test_what_is_missing_has_its_install_line(call, monkeypatch):
+    def installed(name):
+        if name in ("openai", "xlsxwriter"):
+            raise PackageNotFoundError(name)
+        return "1.0"
+
+    lines = [
+        "click>=8.1",
+        'openai>=2; extra == "openai"',
+        'python-calamine>=0.4; extra == "excel"',
+        "xlsxwriter>=3.2; extra == 'excel'",
+        'textspectra[excel,openai]; extra == "all"',
+    ]
+    monkeypatch.setattr(doctor, "requires", lambda _: lines)
+    monkeypatch.setattr(doctor, "version", installed)
+    monkeypatch.setattr("textspectra.embedding.known_models", list)
+    found = json.loads(call("doctor", "--json").out)
+    assert found["packages"] == {"click": "1.0", "python-calamine": "1.0"}
+    assert found["missing"] == [
+        {"name": "excel", "install": 'pip install "textspectra[excel]"'},
+        {"name": "openai", "install": 'pip install "textspectra[openai]"'},
+    ]
+    assert 'missing: excel: pip install "textspectra[excel]"' in call("doctor").out
+
+
+def test_a_cache_that_cannot_be_written_is_told(call, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TEXTSPECTRA_CACHE", str(tmp_path / "file" / "below"))
+    assert "which cannot be written" in call("doctor").out

@@ -1,0 +1,220 @@
+"""What machines read: every --json output against the published schema, errors as JSON, a reader that goes away."""
+
+import contextlib
+import copy
+import io
+import json
+import os
+import subprocess
+import sys
+import warnings
+
+import jsonschema
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from textspectra import TextClustering, __version__
+from textspectra.cli.common import terminal
+from textspectra.cli.main import COMMANDS, describe, group
+from textspectra.cli.schema import read_schema, schema_of
+from textspectra.errors import OutsideError, UsageError, UserError
+from textspectra.report.state import FORMAT
+from textspectra.report.write import fingerprint
+
+COLOURS = ["red", "green", "blue"]
+
+
+def closed(schema):
+    """Return a schema in which every key must be described: the published one lets consumers ignore new keys."""
+    if isinstance(schema, list):
+        return [closed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {key: closed(value) for key, value in schema.items()}
+    return {"additionalProperties": False, **inner} if schema.get("type") == "object" else inner
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Write a file of 60 dated texts with a segment, their classes and their vectors, and a second file."""
+    folder = tmp_path_factory.mktemp("outputs")
+    rng = np.random.default_rng(0)
+    centers = rng.standard_normal((4, 8))
+    for name, classes in {"a": np.arange(60) % 3, "b": np.arange(40) % 4}.items():
+        colours = [(*COLOURS, "yellow")[one] for one in classes]
+        rows = [f"2026-0{1 + i % 3}-11,{'ab'[i % 2]},{colour},{colour} thing {i}" for i, colour in enumerate(colours)]
+        (folder / f"{name}.csv").write_text("day,side,colour,text\n" + "\n".join(rows))
+        X = centers[classes] + 0.2 * rng.standard_normal((len(classes), 8))
+        np.save(folder / f"{name}.npy", X.astype(np.float32))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def outputs(folder):
+    """Run every command with --json, each on what those before it wrote."""
+    found = {}
+
+    def run(name, *arguments):
+        done = CliRunner().invoke(group, [name, *arguments, "--json"], standalone_mode=False, catch_exceptions=False)
+        found.setdefault(name, []).append(json.loads(done.stdout))
+
+    with contextlib.chdir(folder), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the second file is meant to drift
+        options = ["--embeddings", "a.npy", "--no-report", "--overwrite", "--text-column", "text"]
+        run("cluster", "a.csv", *options)
+        run("cluster", "a.csv", *options, "--by", "side", "--out", "sides")
+        run("cluster", "a.csv", *options, "--time", "day", "--every", "month", "--by", "side", "--clusters", "3")
+        run("estimate", "a.csv", "--embeddings", "a.npy", "--text-column", "text")
+        run("score", "a.csv", "--labels", "side", "--embeddings", "a.npy", "--text-column", "text")
+        run("score", "a.csv", "--labels", "colour", "--truth", "side", "--embeddings", "a.npy", "--text-column", "text")
+        second = ["b.csv", "--embeddings", "b.npy", "--text-column", "text"]
+        run("predict", "a.model", *second)
+        run("compare", "a.model", *second, "--no-report")
+        run("report", "a.model", "--embeddings", "a.npy")
+        (folder / "state.json").write_text(json.dumps(state_of(folder)))
+        run("apply", "state.json", "a.model", "--embeddings", "a.npy")
+        run("update", "a.model", *second, "--no-report")
+        for name in ("models", "cache", "config", "doctor"):
+            run(name)
+        run("config", "cluster")
+    return found
+
+
+def state_of(folder):
+    result = TextClustering.load(folder / "a.model", embeddings=np.load(folder / "a.npy"))
+    clusters = [{"cluster": one.label, "name": f"my {one.name}", "size": one.size} for one in result.topics]
+    return {"format": FORMAT, "fingerprint": fingerprint(result.corpus), "clusters": clusters}
+
+
+TESTED = ["cluster", "estimate", "score", "predict", "compare", "update", "report", "apply", "models", "cache",
+          "config", "doctor"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TESTED)
+def test_the_output_is_what_the_schema_says_and_nothing_else(outputs, name):
+    for output in outputs[name]:
+        jsonschema.validate(output, closed(schema_of(name)))
+        assert (output["schema_version"], output["textspectra_version"]) == (1, __version__)
+
+
+@pytest.mark.parametrize("name", ["embed", pytest.param("demo", marks=pytest.mark.slow)])
+def test_the_output_of_commands_that_need_a_model(run, tmp_path, name):
+    pytest.importorskip("wordllama")
+    (tmp_path / "t.csv").write_text("message\nred car\nblue car\nred bus\n")
+    arguments = ["t.csv", "t.npy"] if name == "embed" else ["--out", "demo"]
+    output = json.loads(run(name, *arguments, "--json", TEXTSPECTRA_MODEL="wordllama").out)
+    jsonschema.validate(output, closed(schema_of(name)))
+
+
+def test_every_command_has_a_schema_or_prints_no_result():
+    assert set(COMMANDS) - set(read_schema()["properties"]) == {"study", "schema"}
+    for name in COMMANDS.keys() - {"study", "schema"}:
+        options = {one for parameter in group.get_command(None, name).params for one in parameter.opts}
+        assert {"--json", "--verbose", "--log-file"} <= options
+
+
+def test_the_schema_is_valid_and_explains_every_key():
+    schema = read_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+    def keys(part):
+        if isinstance(part, dict):
+            yield from part.get("properties", {}).items()
+            for value in part.values():
+                yield from keys(value)
+
+    for key, value in keys(schema["$defs"]):
+        assert value.get("description") or "$ref" in value, key
+
+
+def test_the_published_schema_is_printed(call):
+    assert json.loads(call("schema").out) == read_schema()
+    assert json.loads(call("schema", "predict").out) == schema_of("predict")
+    assert "there is no schema 'predcit'; there are cluster, " in call("schema", "predcit", code=2).err
+
+
+def test_a_new_key_is_allowed_and_what_breaks_consumers_is_not(outputs):
+    schema, output = schema_of("predict"), outputs["predict"][0]
+    jsonschema.validate({**output, "a_key_of_the_next_version": 1}, schema)
+    for key in output:
+        without = {name: value for name, value in output.items() if name != key}
+        with pytest.raises(jsonschema.ValidationError, match=f"'{key}' is a required property"):
+            jsonschema.validate(without, schema)
+    other = copy.deepcopy(output)
+    other["novelty"]["median"] = "high"
+    for wrong in (other, {**output, "schema_version": 2}, {**output, "texts": "40"}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, schema)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "kind", "message"),
+    [
+        (["cluster", "missing.csv", "--json"], 3, "input", "there is no file 'missing.csv'"),
+        (["cluster", "--json"], 2, "usage", "Missing argument 'FILE...'."),
+        (["cluster", "a.csv", "--json", "--clusters", "x"], 2, "usage", "Invalid value for --clusters: 'x' is not"),
+    ],
+)
+def test_an_error_is_one_json_object_on_standard_error(call, arguments, code, kind, message):
+    done = call(*arguments, code=code)
+    (line,) = done.err.splitlines()
+    error = json.loads(line)
+    jsonschema.validate(error, closed(schema_of("error")))
+    assert (error["error"]["code"], error["error"]["kind"]) == (code, kind)
+    assert error["error"]["message"].startswith(message)
+    assert done.out == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (UserError("x"), 3),
+        (UsageError("x"), 2),
+        (OutsideError("x"), 4),
+        (ModuleNotFoundError('x is not installed: pip install "textspectra[x]"'), 2),
+        (ModuleNotFoundError("No module named 'x'"), 1),
+        (OSError(28, "No space left on device"), 4),
+        (PermissionError(13, "Permission denied"), 2),
+        (ConnectionResetError("reset"), 4),
+        (ValueError("x"), 1),
+    ],
+)
+def test_the_exit_code_of_an_error(error, code):
+    assert describe(error).code == code
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_bug_has_its_traceback_and_exit_code_1(call, monkeypatch, options):
+    def broken():
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("textspectra.embedding.known_models", broken)
+    err = call("models", *options, code=1).err
+    assert "Traceback" in err
+    assert "Please report it with what `textspectra doctor` prints." in err
+    if options:
+        error = json.loads(err.splitlines()[-1])["error"]
+        assert error == {"code": 1, "kind": "bug", "message": "RuntimeError: broken"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes")
+@pytest.mark.parametrize("arguments", [["schema"], ["models", "--json"]])
+def test_a_reader_that_goes_away_is_no_error_message(tmp_path, arguments):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "textspectra", *arguments]
+    done = subprocess.run(command, cwd=tmp_path, stdout=writer, stderr=subprocess.PIPE, check=False)  # noqa: S603
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_a_summary_for_people_may_lose_its_reader_too():
+    class Gone(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+    console = terminal()
+    console.file = Gone()
+    with pytest.raises(BrokenPipeError):
+        console.print("a line")
