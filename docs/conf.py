@@ -95,9 +95,17 @@ def as_rst(app: Any, context: Any, lines: list[str]) -> None:
     lines[:] = [re.sub(r"`([^`]+)`", r"``\1``", line.replace("*", r"\*")) for line in lines]
 
 
+def say_once(app: Any, context: Any, lines: list[str]) -> None:
+    """Leave out arguments, which the usage line has, and variables, which a guide explains."""
+    lines.clear()
+
+
 def setup(app: Any) -> None:
     """Prepare what Sphinx cannot find or read by itself."""
     copy_notebooks()
     app.connect("autodoc-process-signature", without_signature)
     for part in ("description", "options"):
         app.connect(f"sphinx-click-process-{part}", as_rst)
+    app.add_event("sphinx-click-process-envars")  # sphinx-click 6.2 declares "envvars", and emits this
+    for part in ("arguments", "envars", "envvars"):
+        app.connect(f"sphinx-click-process-{part}", say_once)

@@ -20,7 +20,8 @@ def notebook(path):
     return pytest.param(path, id=path.stem, marks=pytest.mark.slow if path.stem in SLOW else ())
 
 
-@pytest.mark.filterwarnings("default")  # those of the kernel's packages
+@pytest.mark.filterwarnings("ignore")  # those of the kernel's packages
+@pytest.mark.xdist_group("pages")  # they share the vectors of the example
 @pytest.mark.parametrize("path", [notebook(path) for path in run_notebooks.NOTEBOOKS])
 def test_a_notebook_runs(path, tmp_path, cache_folder, monkeypatch):
     monkeypatch.setenv("TEXTSPECTRA_CACHE", str(cache_folder))

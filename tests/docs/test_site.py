@@ -9,7 +9,10 @@ from sphinx.cmd.build import main as build
 
 import textspectra as ts
 
-pytestmark = pytest.mark.filterwarnings("default")  # Sphinx and its extensions warn of their own future
+pytestmark = [
+    pytest.mark.filterwarnings("ignore"),  # Sphinx's extensions use what a later Sphinx will not have
+    pytest.mark.xdist_group("site"),  # it is built once
+]
 
 
 class Links(HTMLParser):
@@ -55,6 +58,6 @@ def test_a_page_loads_nothing_from_elsewhere(pages):
         assert not [target for target in links.loaded if urlsplit(target).netloc], page
 
 
-def test_everything_public_is_in_the_reference(pages):
+def test_everything_public_is_in_the_reference():
     named = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8").replace("`", " ").split()
     assert set(ts.__all__) <= set(named)
