@@ -125,13 +125,16 @@ $(VENV)/.release: $(VENV)/.base
 	$(INSTALL) --group release
 	@touch $@
 
-# The tests of the report need a Chromium; without one they are skipped and say so.
+# The tests of the report need a Chromium and a Firefox; without one they are skipped and say so.
 $(VENV)/.browser: $(VENV)/.dev
-	@if ! which chromium chromium-browser google-chrome google-chrome-stable 2>/dev/null | grep -q .; then \
+	@missing=""; \
+	which chromium chromium-browser google-chrome google-chrome-stable 2>/dev/null | grep -q . || missing="chromium"; \
+	which firefox-esr firefox 2>/dev/null | grep -q . || missing="$$missing firefox-esr"; \
+	if [ -n "$$missing" ]; then \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null; \
 		else \
-			echo "No Chromium or Chrome: the tests of the report will be skipped. On Debian or Ubuntu: sudo apt-get install chromium"; \
+			echo "Some tests of the report will be skipped. On Debian or Ubuntu: sudo apt-get install $$missing"; \
 		fi; \
 	fi
 	@touch $@

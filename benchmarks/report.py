@@ -1,4 +1,4 @@
-"""The report: the size of the file, the time until the map is there, the slider, the time to make it.
+"""The report: the size of the file, the time until the map is there, the slider, search and edits, the time to make it.
 
 ``make bench`` runs it and rewrites ``report.md``. The data are titles of ``stackexchange121``; the browser is Chromium
 with WebGL by software, and the bare page has the same library, the same points and nothing else.
@@ -42,6 +42,27 @@ const layout = { margin: { l: 0, r: 0, t: 0, b: 0 }, xaxis: axis, yaxis: axis };
 Plotly.newPlot(plot, [trace], layout).then(() => performance.mark("map"));
 const slide = (step) => Plotly.restyle(plot, { "marker.color": [colors(step)] });
 </script>"""
+
+SEARCHES = ("error", "windows install", '"how to" -python', "water", "the best")
+
+SEARCH = """([query, word]) => {
+    const { state, map: { texts } } = textspectra;
+    const start = performance.now();
+    state.set({ query });
+    document.getElementById("list").getBoundingClientRect();
+    const found = performance.now();
+    let hits = 0;
+    for (const text of texts) hits += text.toLowerCase().includes(word);
+    return [found - start, performance.now() - found];
+}"""
+"""Until the list of hits is in the page and laid out; then one plain pass over the strings."""
+
+MERGE = """async (step) => {
+    const { editing, map, state, tree } = textspectra;
+    editing.merge(tree.cut(state.k).slice(0, 2));
+    await map.painting;
+}"""
+UNDO = "async (step) => { textspectra.state.undo(); await textspectra.map.painting; }"
 
 SLIDE = "async (step) => { textspectra.state.set({ k: 20 + step }); await textspectra.map.painting; }"
 
@@ -102,12 +123,14 @@ def bench_browser() -> list[Row]:
             "ours": slide_times(browser, path, SLIDE),
             "bare": slide_times(browser, bare, "(step) => slide(step)"),
         }
+        edits = edit_times(browser, path)
+        searches = search_times(browser, path)
         size = megabytes(path)
         browser.close()
     first = {name: float(np.median(values)) for name, values in times.items()}
     slide = {name: float(np.median(values)) for name, values in slides.items()}
     return [
-        ("report of 100,000 texts: file size", "≤ 40 MB", f"{size:.1f} MB", ""),
+        ("report of 100,000 texts: file size", "≤ 12 MB", f"{size:.1f} MB", ""),
         (
             "100,000 texts: time to the first interactive map, against a bare Plotly page with the same points",
             "≤ 1.5×",
@@ -120,7 +143,53 @@ def bench_browser() -> list[Row]:
             f"{slide['ours'] / slide['bare']:.2f}×",
             f"{slide['ours']:,.0f} ms against {slide['bare']:,.0f} ms, medians of {SLIDES}",
         ),
+        *(
+            (
+                f"100,000 texts: {what}, against one bare recolouring of the same points",
+                "≤ 2×",
+                f"{np.median(times) / slide['bare']:.2f}×",
+                f"{np.median(times):,.0f} ms against {slide['bare']:,.0f} ms, medians of {SLIDES}",
+            )
+            for what, times in edits.items()
+        ),
+        (
+            "100,000 texts: a search until its hits are listed, against one plain pass over the strings in JavaScript",
+            "≤ 3×",
+            f"{np.median(searches[0]) / np.median(searches[1]):.2f}×",
+            f"{np.median(searches[0]):,.0f} ms against {np.median(searches[1]):,.0f} ms, medians of {SLIDES} over "
+            f"{len(SEARCHES)} queries; the map follows as after a move of the slider",
+        ),
     ]
+
+
+def edit_times(browser: Any, path: Path) -> dict[str, list[float]]:
+    """Merge two groups and undo it, in turn."""
+    page = ready_page(browser, path)
+    times: dict[str, list[float]] = {"merging two groups": [], "undoing a merge": []}
+    for step in range(SLIDES):
+        for code, found in zip((MERGE, UNDO), times.values(), strict=True):
+            found.append(page.evaluate(TIMED % code, step))
+    page.context.close()
+    return times
+
+
+def search_times(browser: Any, path: Path) -> np.ndarray:
+    """Return the times of searches, and of plain passes over the same texts, in turn; the first one prepares."""
+    page = ready_page(browser, path)
+    found = []
+    for step in range(SLIDES + 1):
+        query = SEARCHES[step % len(SEARCHES)]
+        found.append(page.evaluate(SEARCH, [query, query.strip('"').split('"')[0]]))
+        page.wait_for_function("!textspectra.map.painting", timeout=120_000)
+    page.context.close()
+    return np.array(found[1:]).T
+
+
+def ready_page(browser: Any, path: Path) -> Any:
+    page = open_page(browser, path)
+    page.wait_for_selector("html[data-ready]", timeout=120_000)
+    page.wait_for_timeout(2000)  # until what loading left to do is done
+    return page
 
 
 def open_page(browser: Any, path: Path) -> Any:

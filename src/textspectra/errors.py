@@ -13,7 +13,10 @@ WRONG_PLACE = {
 
 
 class UserError(ValueError):
-    """An input that cannot be used; the message says what is wrong and how to fix it."""
+    """An input that cannot be used, and the base of the other errors that are no bugs.
+
+    The message says what is wrong and what to do; `exit_code` is that of the command.
+    """
 
     exit_code: ClassVar[int] = 3
     kind: ClassVar[str] = "input"

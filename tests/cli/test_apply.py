@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from report_data import quick_map, read_page
 
 import textspectra as ts
 from textspectra.cli.apply import command
@@ -19,7 +20,7 @@ from textspectra.clustering.numbering import same_clusters
 from textspectra.errors import UserError
 from textspectra.io import TableFormat, read_table
 from textspectra.report.state import FORMAT
-from textspectra.report.write import fingerprint
+from textspectra.report.write import fingerprint, grouping_mark
 
 WORDS = ["parcel", "password", "refund", "invoice", "battery", "delivery"]
 
@@ -59,13 +60,14 @@ def load(folder, name="x.model"):
     return ts.TextClustering.load(folder / name, embeddings=np.load(folder / "x.npy"))
 
 
-def write_state(folder, result, names):
-    """Write what "Download JSON" writes for a result with some groups renamed."""
+def write_state(folder, result, names, base=None):
+    """Write what "Download JSON" writes for a result with some groups renamed, which is a cut of the base."""
     clusters = [
         {"cluster": topic.label, "name": names.get(topic.label, topic.name), "size": topic.size}
         for topic in result.topics
     ]
-    state = {"format": FORMAT, "fingerprint": fingerprint(result.corpus), "clusters": clusters}
+    marks = {"fingerprint": fingerprint(result.corpus), "grouping": grouping_mark(base or result)}
+    state = {"format": FORMAT, **marks, "edited": False, "clusters": clusters}
     (folder / "state.json").write_text(json.dumps(state))
 
 
@@ -116,7 +118,7 @@ def test_groups_that_stay_the_same_keep_their_number(folder, k, told):
     before = load(folder)
     cut = before.cut(k)
     same = same_clusters(before.distinct_codes, cut.distinct_codes)
-    write_state(folder, cut, {})
+    write_state(folder, cut, {}, base=before)
     assert (
         apply().splitlines()[0]
         == f"x.model: {6 - len(same)} groups {told} {k - len(same)}, {len(same)} groups unchanged"
@@ -129,6 +131,44 @@ def test_groups_that_stay_the_same_keep_their_number(folder, k, told):
     new = [topic.label for topic in after.topics if topic.label not in same.values()]
     assert new == list(range(6, 6 + k - len(same)))  # no label is given twice
     assert [(row["cluster"], row["cluster_name"]) for row in read_csv(folder / "x.clusters.csv")] == groups_of(after)
+
+
+def test_the_report_beside_the_model_follows(folder):
+    before = load(folder)
+    page = folder / "x.report.html"
+    with quick_map():
+        ts.write_report(before, page)
+        write_state(folder, before.cut(4), {}, base=before)
+        assert apply().splitlines()[2] == "open this in a browser: x.report.html"
+        after = load(folder)
+        meta, _, _ = read_page(page)
+        assert meta["base"]["labels"] == [topic.label for topic in after.topics]
+        assert meta["about"]["grouping"] == grouping_mark(after)
+        ts.write_report(after, page, truth=after.labels, overwrite=True)
+        there = page.read_bytes()
+        write_state(folder, after, {after.topics[0].label: "new"})
+        told = "x.report.html compares with a ground truth, which the model does not have, so it was left alone; "
+        assert apply().splitlines()[2] == f"{told}--overwrite replaces it"
+        assert page.read_bytes() == there
+        page.write_text("<p>my own page</p>")
+        write_state(folder, load(folder), {after.topics[0].label: "newer"})
+        assert "x.report.html is no report of these texts, so it was left alone" in apply()
+        assert page.read_text() == "<p>my own page</p>"
+        apply("--overwrite")
+        assert "newer" in read_page(page)[0]["nodes"]["name"]
+
+
+def test_without_vectors_names_are_applied_and_the_report_stays(folder):
+    before = load(folder)
+    page = folder / "x.report.html"
+    with quick_map():
+        ts.write_report(before, page)
+    there = page.read_bytes()
+    write_state(folder, before, {0: "new"})
+    out = CliRunner().invoke(command, ["state.json", "x.model"], catch_exceptions=False).output
+    assert out.splitlines()[2].startswith("x.report.html still has the groups from before: ")
+    assert load(folder).topics[0].name == "new"
+    assert page.read_bytes() == there
 
 
 def test_a_table_for_excel_keeps_its_mark(folder):

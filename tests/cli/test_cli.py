@@ -204,6 +204,41 @@ def test_a_full_disk_leaves_both_outputs_or_neither(run, tickets, tmp_path):
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
+def test_messages_are_one_line_of_bounded_length_whatever_names_a_file_has(run, tmp_path):
+    name = "a\nb\x1b[31m.csv"
+    (tmp_path / name).write_text(",".join(f"column {i} of many" for i in range(4000)) + "\n" + "7," * 3999 + "7\n")
+    told = run("cluster", name, code=2).err
+    assert told.endswith("'column 29 of many' and 3,970 others\n")
+    assert told.count("\n") == 1
+    assert run("cluster", "no\nfile.csv", code=2).err == "error: there is no file 'no\\nfile.csv'\n"
+    long = run("cluster", tmp_path / name, "--text-column", "x" * 100_000, code=2).err
+    assert len(long) < 5000
+
+
+def test_a_cache_that_cannot_be_cleared_is_not_said_to_be(run, tmp_path):
+    cache = tmp_path / "cache"
+    (cache / "embeddings" / "stuck.sqlite").mkdir(parents=True)  # a folder cannot be deleted as a file can
+    told = run("cache", "--clear", code=2, TEXTSPECTRA_CACHE=str(cache))
+    assert told.err == f"error: {cache} could not be cleared; check who may write there.\n"
+    assert "cleared" not in told.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of a process")
+def test_too_little_memory_is_a_message(tmp_path):
+    (tmp_path / "a.txt").write_text("parcel lost\npassword gone\n" * 20)
+    code = (
+        "import numpy, resource, textspectra.texts.pipeline as pipeline\n"
+        "def greedy(*args, **options): return numpy.ones(10**15)\n"
+        "pipeline.fit_groups = greedy\n"
+        "from textspectra.cli import main; main()"
+    )
+    command = [sys.executable, "-c", code, "cluster", "a.txt", "--model", "wordllama"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)  # noqa: S603
+    assert done.stderr.startswith(b"error: there is not enough memory for this. Split the input into several files")
+    assert b"Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
 def test_a_hub_model_without_a_network_says_what_to_do(run, tickets):
     pytest.importorskip("sentence_transformers")
     offline = {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HUB_DOWNLOAD_TIMEOUT": "1"}
@@ -308,8 +343,11 @@ def test_spreadsheet_safe_escapes_formulas(run, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize(("model", "n_texts"), [("wordllama", 300_000), ("minilm", 30_000)])
-def test_ctrl_c_is_one_line_and_leaves_nothing_half_written(start, tmp_path, model, n_texts):
+@pytest.mark.parametrize(
+    ("model", "n_texts", "stop", "code"),
+    [("wordllama", 300_000, signal.SIGTERM, 143), ("minilm", 30_000, signal.SIGINT, 130)],
+)
+def test_ctrl_c_and_sigterm_are_one_line_and_leave_nothing_half_written(start, tmp_path, model, n_texts, stop, code):
     texts = "".join(f"message number {i} about topic {i % 97}\n" for i in range(n_texts))
     (tmp_path / "big.txt").write_text(texts)
     cache = tmp_path / "cache"
@@ -322,13 +360,35 @@ def test_ctrl_c_is_one_line_and_leaves_nothing_half_written(start, tmp_path, mod
         cache=cache,
         output=subprocess.PIPE,
     )
-    os.killpg(process.pid, signal.SIGINT)
-    os.killpg(process.pid, signal.SIGINT)  # as a nervous user, or a shell that signals the whole group, does
+    os.killpg(process.pid, stop)
+    os.killpg(process.pid, stop)  # as a nervous user, or a shell that signals the whole group, does
     told, _ = process.communicate()
-    assert process.returncode == 130
-    assert b"stopped" in told
-    assert b"Traceback" not in told
+    assert process.returncode == code
+    assert told.strip() == b"stopped. What is finished is kept: the same command goes on from there."
     assert sorted(path.name for path in tmp_path.iterdir()) == ["big.txt", "cache"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_comes_where_python_ignores_exceptions_is_not_lost(stop):
+    """It may come inside the callback of a weak reference, as imports have them."""
+    program = (
+        "import signal, sys, time, weakref\n"
+        "from textspectra.cli import main\n"
+        "import textspectra.cli.main\n"
+        "class Thing: pass\n"
+        "def run():\n"
+        "    thing = Thing()\n"
+        f"    reference = weakref.ref(thing, lambda _: signal.raise_signal({int(stop)}))\n"
+        "    del thing\n"
+        "    time.sleep(60)\n"
+        "    print('went on')\n"
+        "sys.modules['textspectra.cli.main'].run = run\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)  # noqa: S603
+    assert (done.returncode, done.stdout) == (128 + stop, b"")
+    assert done.stderr == b"stopped. What is finished is kept: the same command goes on from there.\n"
 
 
 def test_cluster_writes_a_report_and_report_makes_it_again(run, tickets, tmp_path):

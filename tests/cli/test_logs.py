@@ -1,7 +1,12 @@
 """What happened when, line by line; and no progress bars where there is no terminal."""
 
+import json
 import re
+import shlex
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -46,7 +51,7 @@ def test_runs_are_appended_and_errors_and_warnings_are_in_it(call, tmp_path, mon
     monkeypatch.setattr("textspectra.embedding.known_models", warn)
     with warnings.catch_warnings():
         warnings.simplefilter("default")
-        assert call("models", "--log-file", "job.log").err == "warning: two\nlines\n"
+        assert call("models", "--log-file", "job.log").err == "warning: two\\nlines\n"
     said = call("cluster", "no.csv", "--log-file", "job.log", code=3).err
     assert said == "error: there is no file 'no.csv'\n"
     told = [event for event in events((tmp_path / "job.log").read_text()) if event[0] != "INFO"]
@@ -57,6 +62,18 @@ def test_runs_are_appended_and_errors_and_warnings_are_in_it(call, tmp_path, mon
 def test_a_log_that_cannot_be_written_is_explained(call):
     said = call("models", "--log-file", "no/such/job.log", code=2).err
     assert "Invalid value for --log-file: 'no/such/job.log' cannot be written: No such file or directory" in said
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_log_that_cannot_be_written_any_more_does_not_stop_the_job(call):
+    done = call("models", "--log-file", "/dev/full", "--json")
+    assert json.loads(done.out)["models"]
+    assert done.err == "warning: '/dev/full' cannot be written any more: [Errno 28] No space left on device\n"
+
+
+def test_a_job_may_close_standard_error(tmp_path):
+    command = f"{shlex.quote(sys.executable)} -m textspectra models -v 2>&-"
+    assert subprocess.run(command, shell=True, cwd=tmp_path, stdout=subprocess.DEVNULL, check=False).returncode == 0  # noqa: S602
 
 
 @pytest.mark.parametrize("arguments", [["-v", "--json"], ["-v", "-q"]])

@@ -177,6 +177,7 @@ def test_an_error_is_one_json_object_on_standard_error(call, arguments, code, ki
         (OSError(28, "No space left on device"), 4),
         (PermissionError(13, "Permission denied"), 2),
         (ConnectionResetError("reset"), 4),
+        (MemoryError(), 4),
         (ValueError("x"), 1),
     ],
 )

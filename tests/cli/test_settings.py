@@ -90,6 +90,12 @@ def test_a_mistake_in_the_file_is_named_with_the_nearest_key(tmp_path, content, 
     assert str(error.value) == f"textspectra.toml: {message}"
 
 
+def test_errors_are_json_if_a_setting_asks_for_it(call, tmp_path):
+    (tmp_path / "textspectra.toml").write_text("[cluster]\njson = true\n")
+    assert json.loads(call("cluster", "no.csv", code=3).err)["error"]["code"] == 3
+    assert call("estimate", "no.csv", code=3).err == "error: there is no file 'no.csv'\n"
+
+
 def test_a_file_that_is_no_toml_and_a_wrong_variable(call, tmp_path, monkeypatch):
     monkeypatch.setenv("TEXTSPECTRA_SEED", "many")
     assert "It comes from TEXTSPECTRA_SEED." in call("estimate", "a.csv", code=2).err
@@ -106,6 +112,8 @@ def test_a_file_that_is_no_toml_and_a_wrong_variable(call, tmp_path, monkeypatch
 def test_own_file_counts_and_the_other_is_not_read(call, tmp_path):
     (tmp_path / "pyproject.toml").write_text('[tool.textspectra]\nmodle = "x"\n')
     assert "pyproject.toml, [tool.textspectra]: there is no setting 'modle'" in call("config", code=2).err
+    (tmp_path / "pyproject.toml").write_text("[tool]\ntextspectra = 3\n")
+    assert "tool.textspectra must be a table" in call("config", code=2).err
     (tmp_path / "textspectra.toml").write_text("seed = 1\n")
     assert "settings file: textspectra.toml\n" in call("config").out
     (tmp_path / "textspectra.toml").unlink()

@@ -1,5 +1,6 @@
 """The openai back end against a real server on this machine."""
 
+import gzip
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -9,7 +10,7 @@ import pytest
 
 pytest.importorskip("openai", reason="needs the extra openai")
 
-from textspectra.embedding import embed_texts, load_backend
+from textspectra.embedding import embed_texts, guarded, load_backend
 from textspectra.embedding.openai import OpenAIBackend, OpenAIServer
 from textspectra.errors import UserError
 
@@ -200,6 +201,78 @@ def test_a_server_that_takes_too_long_is_an_error(server):
     server.together.wait()
 
 
+@pytest.mark.parametrize("where", ["head", "body"])
+def test_an_answer_that_drips_is_given_up(server, monkeypatch, where):
+    hung_up = threading.Event()
+    monkeypatch.setattr(Handler, "do_POST", dripping(where, hung_up))
+    patience = {"timeout": 0.3, "patience": 60} if where == "body" else {"timeout": 60, "patience": 0.3}
+    with pytest.raises(UserError, match=r"came so slowly that it was given up|did not answer in 0 seconds"):
+        OpenAIServer(retries=0, **patience).embed("tiny", ["a"])
+    hung_up.set()
+
+
+def dripping(where, hung_up):
+    def answer(self):
+        start = b"HTTP/1.1 200 OK\r\nX-Long: " if where == "head" else b"HTTP/1.1 200 OK\r\n\r\n"
+        self.wfile.write(start)
+        while not hung_up.wait(0.01):
+            self.wfile.write(b" ")
+        self.close_connection = True
+
+    return answer
+
+
+@pytest.mark.parametrize("encoding", [None, "gzip"])
+def test_an_answer_without_end_is_not_read_to_its_end(server, backend, monkeypatch, encoding):
+    monkeypatch.setattr(guarded, "ANSWER_BYTES", 2**20)
+    body = b" " * 2**24
+    headers = {} if encoding is None else {"Content-Encoding": "gzip"}
+    for status in (200, 400):
+        server.troubles = [(status, headers, body if encoding is None else gzip.compress(body))]
+        with pytest.raises(UserError, match=r"/v1 cannot be used: the answer is larger than 1 MB\. Finished work"):
+            backend.embed(["a"])
+
+
+def test_a_server_cannot_ask_for_a_long_wait(server, backend, monkeypatch):
+    monkeypatch.setattr(guarded, "WAIT_SECONDS", 0.01)
+    server.troubles = [(503, {"retry-after-ms": "", "Retry-After": "599"}, {})] * 2
+    assert np.array_equal(backend.embed(["a"]), [vector("a")])
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [
+        ({}, b"[" * 100_000),
+        ({"Content-Encoding": "gzip"}, b"not gzip at all"),
+        ({}, b'{"data": [{"index": Infinity, "embedding": [1]}]}'),
+        ({}, b'{"data": [{"index": 0, "embedding": [1' + b"0" * 400 + b"]}]}"),
+        ({}, b'{"data": [{"index": 0, "embedding": ' + b"[" * 500 + b"]" * 500 + b"}]}"),
+        ({"Content-Type": "application/json; charset=none"}, b"\xff\xfe"),
+    ],
+)
+def test_an_answer_that_cannot_be_parsed_is_a_message(server, headers, body):
+    server.troubles = [(200, headers, body)] * 2
+    backend = OpenAIBackend("tiny")
+    backend._server = OpenAIServer(retries=0)
+    with pytest.raises(UserError):
+        backend.embed(["a"])
+
+
+def test_what_a_server_says_is_printable_and_without_the_key(server, backend):
+    server.troubles = [(400, {}, error("\x1b[2J\u202e bad key secret-key\n\r\x07" + "x" * 10_000))]
+    with pytest.raises(UserError) as caught:
+        backend.embed(["a"])
+    told = str(caught.value)
+    assert told.isprintable()
+    assert "bad key [key]" in told
+    assert len(told) < 500
+
+
+def test_a_name_cannot_repeat_the_key(server):
+    server.troubles = [(200, {}, {"choices": [{"message": {"content": "secret-key"}}]})]
+    assert OpenAIServer().chat("tiny", []).choices[0].message.content == "[key]"
+
+
 def test_a_server_of_ones_own_needs_no_key(server, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     load_backend("openai:tiny").embed(["a"])
@@ -217,3 +290,11 @@ def test_what_is_missing_or_wrong_in_the_environment_is_named(monkeypatch):
         load_backend("openai:text-embedding-3-small")
     with pytest.raises(UserError, match="openai needs the name of a model after a colon, such as openai:text-emb"):
         load_backend("openai")
+
+
+@pytest.mark.parametrize(("status", "code"), [(401, 2), (404, 2), (400, 3), (429, 4), (503, 4)])
+def test_the_exit_code_tells_a_wrong_key_from_texts_that_are_refused_and_a_server_that_is_down(server, status, code):
+    server.troubles = [(status, {}, error("no"))]
+    with pytest.raises(UserError) as caught:
+        OpenAIServer(retries=0).embed("tiny", ["a"])
+    assert caught.value.exit_code == code

@@ -1,6 +1,7 @@
 """Converted weights on disk: many processes, kills, damage, and disks that cannot be written."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -123,10 +124,15 @@ def test_a_process_that_is_killed_while_it_converts_leaves_nothing_that_is_used(
     [left] = weights().iterdir()
     assert left.name.startswith(".textspectra-")
     assert np.array_equal(embed(folder), vectors)
-    assert left.exists()  # it could belong to a process that is at work
-    os.utime(left, (0, 0))
-    load_backend(f"float32:{folder}").embed(["red"])
     assert not left.exists()
+    other = weights() / ".textspectra-other"
+    other.mkdir()
+    load_backend(f"float32:{folder}").embed(["red"])
+    assert other.exists()  # it could belong to a process that is at work
+    os.utime(other, (0, 0))
+    shutil.rmtree(next(weights().glob("*-float32-*")))
+    load_backend(f"float32:{folder}").embed(["red"])
+    assert not other.exists()
     assert len(list(weights().iterdir())) == 2
 
 

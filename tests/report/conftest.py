@@ -54,7 +54,7 @@ def open_page(tab):
     def open_(path, fragment="", *, width=1280, height=720, **media):
         leave()
         tab.set_viewport_size({"width": width, "height": height})
-        tab.emulate_media(**{"color_scheme": "light", "reduced_motion": "no-preference", **media})
+        tab.emulate_media(**{"media": "screen", "color_scheme": "light", "reduced_motion": "no-preference", **media})
         tab.goto(path.as_uri() + fragment)
         tab.wait_for_selector("html[data-ready]")
         return tab

@@ -13,7 +13,7 @@ from report_data import quick_map
 
 import textspectra as ts
 from textspectra.report import apply_state, read_state
-from textspectra.report.sentences import estimate_in_words, worth_in_words
+from textspectra.report.sentences import estimate_in_words, score_at, worth_in_words
 
 pytestmark = needs_browser
 
@@ -63,8 +63,11 @@ def test_the_answer_is_at_the_top(open_page, report, result):
     page = open_page(report)
     assert page.inner_text("h1") == "5 groups in 600 of 602 texts"
     silhouette = page.evaluate("textspectra.meta.profile.curves.silhouette")[4]
-    assert page.inner_text("#worth") == worth_in_words(result.cohesion, result.k_estimate, silhouette)
-    assert page.inner_text("#notes").splitlines() == ["a <b>note</b>", "2 blank texts without a group"]
+    score = score_at(result.k_estimate, 5)
+    assert page.inner_text("#worth") == worth_in_words(result.cohesion.ratio, 5, score=score, silhouette=silhouette)
+    assert page.inner_text("#notes summary") == "a <b>note</b>\nand 1 more note"
+    page.click("#notes summary")
+    assert page.locator("#notes .note").all_inner_texts() == ["a <b>note</b>", "2 blank texts without a group"]
     assert "random_state=0" in page.inner_text("#command")
     assert card_texts(page, ".figures b") == [str(topic.size) for topic in result.topics]
     assert card_texts(page, ".name") == [topic.name for topic in result.topics]
@@ -78,7 +81,10 @@ def test_the_slider_follows_the_tree(open_page, report, result):
         assert card_texts(page, ".figures b") == [
             str(size) for size in sorted((t.size for t in cut.topics), reverse=True)
         ]
-        assert f"Cohesion Ratio {cut.cohesion.ratio:.2f}" in page.inner_text("#metrics")
+        assert page.inner_text("h1").startswith(f"{k} groups in ")
+        assert page.title().startswith(f"{k} groups in ")
+        assert f"Cohesion Ratio {cut.cohesion.ratio:.2f}" in page.inner_text("#worth")
+        assert page.inner_text("#truth").startswith("Agreement with the ground truth, which has 5 classes: ARI ")
         sizes = np.bincount(cut.distinct_codes[cut.distinct_codes >= 0])
         assert sorted(painted(page)) == sorted(sizes.tolist())
 
@@ -157,10 +163,10 @@ def test_the_list_can_be_sorted(open_page, report, result):
     page.click("#sorting button >> text=name")
     assert card_texts(page, ".name") == sorted(topic.name for topic in result.topics)
     page.click("#sorting button >> text=cohesion")
-    values = [float(text) for text in card_texts(page, ".bar")]
+    values = [float(text) for text in card_texts(page, ".bar .value")]
     assert values == sorted(values, reverse=True)
     page.click("#sorting button >> text=cohesion")
-    assert [float(text) for text in card_texts(page, ".bar")] == sorted(values)
+    assert [float(text) for text in card_texts(page, ".bar .value")] == sorted(values)
 
 
 def test_names_and_labels_go_out_and_come_back(open_page, report, result, tmp_path):
@@ -265,7 +271,8 @@ def test_a_narrow_screen_scrolls_only_down(open_page, report):
 
 def test_charts_appear_and_the_page_prints(open_page, report, result):
     page = open_page(report)
-    for chart in ("agreement", "spectrum", "replicates", "profile", "raw", "rectified"):
+    page.click("#experts summary")
+    for chart in ("agreement", "halves", "spectrum", "replicates", "profile", "raw", "rectified"):
         page.locator(f"#{chart}").scroll_into_view_if_needed()
         page.wait_for_selector(f"#{chart} .main-svg")
     spectrum = page.evaluate("textspectra.meta.evidence.spectrum")
@@ -276,7 +283,6 @@ def test_charts_appear_and_the_page_prints(open_page, report, result):
     assert page.inner_text("#range") == estimate_in_words(result.k_estimate, result.n_clusters)
     assert "5 classes of the ground truth" in page.inner_text("#profile-text")
     assert "completeness" in page.text_content("#profile")
-    assert page.locator("#interval").is_visible()
     assert page.pdf().count(b"/Type /Page\n") >= 2
 
 

@@ -7,41 +7,52 @@ import pytest
 
 import textspectra as ts
 from textspectra.granularity.estimate import Suggestion
-from textspectra.report.sentences import (
-    cohesion_in_words,
-    doubt_about_k,
-    estimate_in_words,
-    levels_in_words,
-    worth_in_words,
-)
+from textspectra.granularity.reproducible import Agreement
+from textspectra.report.sentences import doubt_about_k, estimate_in_words, levels_in_words, score_at, worth_in_words
 
 
 @pytest.mark.parametrize(
-    ("ratio", "end"),
-    [(1.09, "Do not rely on these groups."), (1.1, "The groups are loose."), (1.5, "The groups hold together."),
-     (2.5, "The groups hold together well.")],
+    ("ratio", "start"),
+    [(1.09, "Do not rely on these groups: "), (1.1, "The groups are loose: "), (1.5, "The groups hold together: "),
+     (2.5, "The groups hold together well: ")],
 )  # fmt: skip
-def test_a_ratio_is_judged(ratio, end):
-    assert cohesion_in_words(ratio).endswith(end)
+def test_a_ratio_is_judged(ratio, start):
+    words = worth_in_words(ratio, 8)
+    assert words.startswith(start)
+    assert words.endswith(f" (Cohesion Ratio {ratio:.2f}).")
 
 
 @pytest.mark.parametrize(
-    ("score", "silhouette", "strength"),
-    [(0.9, 0.3, "hold together well"), (0.54, 0.3, "hold together"), (0.39, 0.3, "are loose"),
-     (0.9, 0.09, "hold together"), (0.9, 0.01, "are loose")],
+    ("score", "silhouette", "expected"),
+    [
+        (0.9, 0.3, "The groups hold together well: ALIKE, two halves of the texts agree well on 8 groups (0.90 of 1), "
+         "and most texts are nearest to their own group (silhouette 0.30)."),
+        (0.54, 0.3, "The groups hold together: ALIKE and most texts are nearest to their own group (silhouette 0.30), "
+         "but two halves of the texts agree only in part on 8 groups (0.54 of 1)."),
+        (0.24, 0.3, "The groups are loose: ALIKE and most texts are nearest to their own group (silhouette 0.30), but "
+         "two halves of the texts agree hardly on 8 groups (0.24 of 1)."),
+        (0.9, 0.09, "The groups hold together: ALIKE and two halves of the texts agree well on 8 groups (0.90 of 1), "
+         "but some texts are as near to another group (silhouette 0.09)."),
+        (None, 0.01, "The groups are loose: ALIKE, but many texts are as near to another group (silhouette 0.01)."),
+    ],
 )  # fmt: skip
-def test_the_weakest_evidence_decides(score, silhouette, strength):
-    expected = f"The groups {strength}: agreement of halves {score:.2f} of 1, silhouette {silhouette:.2f}."
-    assert cohesion_in_words(3.0, score, silhouette).endswith(expected)
+def test_the_weakest_evidence_decides(score, silhouette, expected):
+    alike = "two texts of one group are 3.0 times as alike as any two texts (Cohesion Ratio 3.00)"
+    assert worth_in_words(3.0, 8, score=score, silhouette=silhouette) == expected.replace("ALIKE", alike)
 
 
 def test_the_worth_of_groups():
-    report = ts.cohesion_report([[1, 0], [1, 0.2], [0, 1], [0.2, 1]], [0, 0, 1, 1])
-    assert worth_in_words(report).startswith(f"Cohesion Ratio {report.ratio:.2f}: two texts of one group are ")
-    assert worth_in_words(replace(report, ratio=2.0, standard_error=0.02)).startswith("Cohesion Ratio 2.00 ± 0.04: two")
-    assert worth_in_words(None) == "No two texts are alike, so there is no Cohesion Ratio."
-    one = ts.cohesion_report([[1, 0], [1, 0.2]], [0, 0])
-    assert worth_in_words(one) == "There is only one group, so its Cohesion Ratio is 1."
+    assert "(Cohesion Ratio 2.00 ± 0.04)" in worth_in_words(2.0, 2, error=0.02)
+    assert worth_in_words(None, 2) == "No two texts are alike, so there is no Cohesion Ratio."
+    assert worth_in_words(1.0, 1) == "There is only one group, so its Cohesion Ratio is 1."
+
+
+def test_the_score_of_any_number_of_groups():
+    curve = Agreement(np.array([3, 10, 30]), *3 * [np.array([-0.1, 0.4, 0.8])], 0.3)
+    estimate = replace(ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0), agreement=curve)
+    assert [score_at(estimate, k) for k in (2, 3, 10, 30, 31)] == [None, 0, 0.4, 0.8, None]
+    assert 0.4 < score_at(estimate, 17) < 0.8
+    assert score_at(None, 8) is None
 
 
 NO_STRUCTURE = "There is no structure: the texts form one cloud, without groups that could be told apart."
@@ -67,7 +78,7 @@ def test_doubt(method, k, confidence, message):
 
 def test_the_estimate_by_halves():
     estimate = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0)
-    levels = "About 3 or 8 groups, depending on how fine you want it; shown: 8."
+    levels = "About 3 or 8 groups, depending on how fine you want it."
     assert estimate_in_words(estimate, 8) == f"{levels} Two halves of the texts agree well on 8, hardly on 3."
     assert estimate_in_words(replace(estimate, confidence=0.2), 8) == FAINT
     assert estimate_in_words(replace(estimate, k=1), 1) == NO_STRUCTURE
@@ -77,15 +88,15 @@ def test_the_estimate_by_halves():
     ("scores", "expected"),
     [
         ([0.3], "About 8 groups. Two halves of the texts agree in part on 8."),
-        ([0.6, 0.1], "About 8 or 16 groups, depending on how fine you want it; shown: 8. Two halves of the texts agree "
-         "well on 8, hardly on 16."),
-        ([0.55, 0.54, 0.25], "About 8, 16 or 32 groups, depending on how fine you want it; shown: 8. Two halves of the "
-         "texts agree well on 8, in part on 16 and 32."),
+        ([0.6, 0.1], "About 8 or 16 groups, depending on how fine you want it. Two halves of the texts agree well "
+         "on 8, hardly on 16."),
+        ([0.55, 0.54, 0.25], "About 8, 16 or 32 groups, depending on how fine you want it. Two halves of the texts "
+         "agree well on 8, in part on 16 and 32."),
     ],
 )  # fmt: skip
 def test_the_levels(scores, expected):
     suggestions = [Suggestion("fine", 8 * 2**i, score) for i, score in enumerate(scores)]
-    assert levels_in_words(suggestions, 8) == expected
+    assert levels_in_words(suggestions) == expected
 
 
 def test_the_estimate_by_spectra(planted):

@@ -1,22 +1,57 @@
 """What was set in the page, back in the result."""
 
-import json
-
+import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from report_data import cut_labels
 
 from textspectra.errors import UserError
-from textspectra.report.state import FORMAT, Changes, apply_state, count_changes, read_state
+from textspectra.report.levels import report_levels
+from textspectra.report.state import FORMAT, Changes, apply_state, count_changes, parse_state, read_state
+from textspectra.report.write import fingerprint, grouping_mark
 
 
-def state_at(meta, k, names=None):
-    """Return the state of a page at k, with some groups renamed."""
+def content_at(meta, k, names=None):
+    """Return what the page writes at k, with some groups renamed."""
     nodes = meta["nodes"]
     clusters = [
         {"cluster": label, "name": (names or {}).get(label, nodes["name"][node]), "size": nodes["size"][node]}
         for label, node in cut_labels(meta, k)[1].items()
     ]
-    return {"fingerprint": meta["about"]["fingerprint"], "clusters": clusters}
+    about = {key: meta["about"][key] for key in ("fingerprint", "grouping")}
+    return {"format": FORMAT, **about, "edited": False, "clusters": clusters}
+
+
+def state_at(meta, k, names=None):
+    return parse_state(content_at(meta, k, names))
+
+
+def edited_content(result, groups):
+    """Return what the page writes for groups made by hand, each a label, a name and distinct texts."""
+    levels, finest = report_levels(result)
+    clusters = []
+    for label, name, texts in groups:
+        inside = np.isin(np.arange(len(finest)), texts)
+        parts = [code for code in range(levels.k) if inside[finest == code].mean() > 0.5]
+        moved = [text for text in texts if finest[text] not in parts]
+        clusters.append({
+            "cluster": label, "name": name, "size": int(result.corpus.counts[texts].sum()),
+            "parts": [[code, code + 1] for code in parts], "moved": result.corpus.first_rows[moved].tolist(),
+        })  # fmt: skip
+    marks = {"fingerprint": fingerprint(result.corpus), "grouping": grouping_mark(result)}
+    return {"format": FORMAT, **marks, "edited": True, "clusters": clusters}
+
+
+def members(result):
+    return {topic.label: np.flatnonzero(result.distinct_codes == code) for code, topic in enumerate(result.topics)}
+
+
+def groups_of(result):
+    return {
+        topic.label: (topic.name, frozenset(texts))
+        for topic, texts in zip(result.topics, members(result).values(), strict=True)
+    }
 
 
 def test_a_state_that_changes_nothing(result, page_data):
@@ -49,35 +84,90 @@ def test_groups_that_stay_the_same_keep_number_and_name(result, page_data, k):
     assert count_changes(result, changed) == Changes(len(same), 0, 9 - len(same), k - len(same))
 
 
+def test_a_merge_by_hand_is_that_of_the_model(result):
+    texts = members(result)
+    names = {topic.label: topic.name for topic in result.topics}
+    groups = [(label, names[label], rows) for label, rows in texts.items() if label not in (3, 7)]
+    both = np.sort(np.append(texts[7], texts[3]))
+    changed = apply_state(result, parse_state(edited_content(result, [*groups, (7, names[7], both)])))
+    assert groups_of(changed) == groups_of(result.merge(7, 3))
+    assert changed.next_label == result.next_label
+    assert count_changes(result, changed) == Changes(unchanged=7, renamed=0, before=2, after=1)
+
+
+def test_split_parts_get_new_labels_and_moved_texts_change_none(result):
+    texts = members(result)
+    names = {topic.label: topic.name for topic in result.topics}
+    _, finest = report_levels(result)
+    half = np.isin(finest[texts[0]], np.unique(finest[texts[0]])[::2])
+    small, large = sorted((texts[0][half], texts[0][~half]), key=len)
+    went = texts[1][:3]
+    groups = [
+        (9, "larger", large), (10, "smaller", small), (1, names[1], texts[1][3:]),
+        (2, "renamed", np.sort(np.append(texts[2], went))),
+        *((label, names[label], texts[label]) for label in range(3, 9)),
+    ]  # fmt: skip
+    changed = apply_state(result, parse_state(edited_content(result, groups)))
+    assert groups_of(changed) == {label: (name, frozenset(rows)) for label, name, rows in groups}
+    assert changed.next_label == 11
+    assert count_changes(result, changed) == Changes(unchanged=6, renamed=0, before=3, after=4)
+
+
 def test_states_that_do_not_fit(result, page_data):
-    state = state_at(page_data[0], 4)
+    content = content_at(page_data[0], 4)
     with pytest.raises(UserError, match="The state comes from the report of another model: their texts differ"):
-        apply_state(result, {**state, "fingerprint": "0" * 16})
+        apply_state(result, parse_state({**content, "fingerprint": "0" * 16}))
+    with pytest.raises(UserError, match="The state does not fit the model, whose groups have changed since the report"):
+        apply_state(result, parse_state({**content, "grouping": "0" * 16}))
     for name in ("x", " "):
         with pytest.raises(UserError, match="The names in the state are blank or not all different"):
-            apply_state(result, {**state, "clusters": [{**cluster, "name": name} for cluster in state["clusters"]]})
+            parse_state({**content, "clusters": [{**cluster, "name": name} for cluster in content["clusters"]]})
+    half = [{**content["clusters"][0], "name": "half \ud800"}, *content["clusters"][1:]]
+    with pytest.raises(UserError, match=r"The name 'half \\ud800' of group \d+ has half of a character"):
+        apply_state(result, parse_state({**content, "clusters": half}))
+    sizes = [{**content["clusters"][0], "size": 1}, *content["clusters"][1:]]
     with pytest.raises(UserError, match="The state does not fit the model, whose groups have changed since the report"):
-        apply_state(
-            result,
-            {**state, "clusters": [{"cluster": 0, "name": "a", "size": 1}, {"cluster": 1, "name": "b", "size": 2}]},
-        )
-    with pytest.raises(UserError, match="The state is damaged: its clusters cannot be read"):
-        apply_state(result, {"fingerprint": ""})
+        apply_state(result, parse_state({**content, "clusters": sizes}))
+
+
+WRONG = [0, True, None, "x", [], {}, 1.5, -1, 10**9, [[0]], [[0, 0]], [[1, 0]], [["0", 1]], [[0, 10**9]], [True], [-1]]
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_damaged_state_gives_a_message_and_no_traceback(result, data):
+    """Whatever one value is replaced by, the file is applied or refused with one of the messages."""
+    groups = [(label, f"group {label}", rows) for label, rows in members(result).items()]
+    content = edited_content(result, groups)
+    at = data.draw(st.sampled_from(["", "clusters"]))
+    target = content if not at else content["clusters"][data.draw(st.integers(0, 8))]
+    key = data.draw(st.sampled_from(sorted(target)))
+    before, target[key] = target[key], data.draw(st.sampled_from(WRONG))
+    message, changed = None, result
+    try:
+        changed = apply_state(result, parse_state(content))
+    except UserError as error:
+        message = str(error)
+    assert message is None or message.startswith(("The state ", "The names in the state "))
+    assert message or key in ("format", "name", "moved") or target[key] == before
+    assert groups_of(changed).keys() == groups_of(result).keys()
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("{", "state.json is not JSON; use the file that “Download JSON” of a report writes."),
+        ("[" * 100_000, "state.json is not JSON; use the file that “Download JSON” of a report writes."),
+        ('{"format": NaN}', "state.json is not JSON; use the file that “Download JSON” of a report writes."),
+        ('{"format": Infinity}', "state.json is not JSON; use the file that “Download JSON” of a report writes."),
         ("[]", "state.json was not written by “Download JSON” of a report of this version."),
         ('{"format": "other"}', "state.json was not written by “Download JSON” of a report of this version."),
+        (f'{{"format": "{FORMAT}"}}', "The state is damaged: its clusters cannot be read. Download the JSON file"),
+        (f'{{"format": "{FORMAT}", "edited": false, "clusters": []}}', "The state is damaged: its clusters cannot be"),
     ],
-)
-def test_other_files_are_no_states(tmp_path, monkeypatch, text, message):
-    monkeypatch.chdir(tmp_path)
+)  # fmt: skip
+def test_other_files_are_no_states(tmp_path, text, message):
     path = tmp_path / "state.json"
     path.write_text(text)
     with pytest.raises(UserError, match=message):
         read_state(path)
-    path.write_text(json.dumps({"format": FORMAT, "clusters": []}))
-    assert read_state(path) == {"format": FORMAT, "clusters": []}

@@ -4,6 +4,8 @@ import json
 import warnings
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from five_languages import five_languages
 from sklearn.metrics import normalized_mutual_info_score
@@ -121,3 +123,12 @@ def test_many_files_have_the_notes_of_one(run, table, result):
     other.write_bytes(table.read_bytes())
     done = run("cluster", table, other, "--model", "wordllama", "--json", "--no-report")
     assert json.loads(done.out)["notes"] == list(result.notes)
+
+
+def test_a_text_of_millions_of_characters_is_cut_and_noted():
+    texts = ["x" * 5_000_000, "x" * 5_000_000, "parcel lost", "parcel late", "password gone"]
+    result = ts.cluster_texts(texts, embeddings=np.eye(3)[[0, 0, 1, 1, 2]], n_clusters=2)
+    assert max(map(len, result.corpus.rows)) == 100_000
+    assert result.notes == ("2 texts have 100,000 characters or more; what comes after that was not read.",)
+    frame = pa.table({"text": texts})
+    assert ts.cluster_texts(frame, embeddings=np.eye(3)[[0, 0, 1, 1, 2]], n_clusters=2).notes == result.notes

@@ -9,7 +9,6 @@ from sklearn.metrics import adjusted_rand_score
 
 import textspectra as ts
 from textspectra.errors import UserError
-from textspectra.report.sentences import estimate_in_words, worth_in_words
 from textspectra.texts.storage import ARRAYS, SUMMARY, TEXTS
 
 TEXTS_IN = [
@@ -390,12 +389,3 @@ def test_a_result_without_a_cache_writes_none_later(tmp_path, monkeypatch):
     result = ts.cluster_texts(texts, model="wordllama", n_clusters=3, cache=False)
     ts.write_report(result.merge([0, 1]), tmp_path / "report.html")
     assert not list((tmp_path / "cache").rglob("*.sqlite*"))
-
-
-def test_the_sentences_of_a_report_are_about_the_groups_that_are_shown(tmp_path):
-    X = np.repeat(np.eye(8, dtype=np.float32), 20, axis=0)
-    texts = [f"text {i}" for i in range(160)]
-    result = ts.cluster_texts(texts, embeddings=X, n_clusters="coarse")
-    assert result.n_clusters == result.k_estimate.at("coarse") == 3
-    assert estimate_in_words(result.k_estimate, result.n_clusters).split(";")[1].startswith(" shown: 3.")
-    assert "agreement of halves 1.00" not in worth_in_words(result.cohesion, result.k_estimate)

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .common import offline_option, output_options
+from .common import Stages, offline_option, output_options, stages
 from .output import json_option, print_json
-from .report import embeddings_option, load_model, model_argument
+from .report import embeddings_option, load_model, model_argument, report_path
 from .summary import count_of
 
 if TYPE_CHECKING:
+    from ..atomic import Outputs
     from ..io import TableFormat, TextTable
-    from ..report.state import Changes
+    from ..report.state import Changes, State
     from ..texts.result import TextClustering
 
 
@@ -30,51 +31,84 @@ if TYPE_CHECKING:
 @output_options
 @json_option
 def command(state: str, model: str, embeddings: str | None, overwrite: bool, quiet: bool, as_json: bool) -> None:
-    """Give the saved MODEL folder the number of groups and the names of STATE.json.
+    """Give the saved MODEL folder the groups and the names of STATE.json.
 
     STATE.json is the file that "Download JSON" of a report writes. Groups whose texts stay the same keep their
-    number. The new groups also go into the table NAME.clusters.* next to the folder NAME.model, if it has the texts
-    of the model in the same order. If its groups are not those of the model, it needs --overwrite.
+    number. A merged group keeps that of the first, and parts of a split group get new ones. The new groups also go
+    into the table NAME.clusters.* next to the folder NAME.model, if it has the texts of the model in the same order,
+    and into the page NAME.report.html. If the groups of the table are not those of the model, or if the page compares
+    with a ground truth, they need --overwrite.
     """
-    from ..atomic import only_one
+    from ..atomic import replacing_together
     from ..report.state import count_changes, read_state
 
     settled = read_state(Path(state))
-    with only_one(Path(model)):
-        before, after, told = _applied(settled, Path(model), embeddings, overwrite=overwrite)
+    with replacing_together(Path(model)) as together, stages(quiet=quiet or as_json) as tell:
+        tell("reading")
+        before, after, told = _applied(settled, Path(model), embeddings, together, tell, overwrite=overwrite)
     changes = count_changes(before, after)
     if as_json:
-        print_json({"model": model, **changes._asdict(), "note": told})
+        print_json({"model": model, **changes._asdict(), "notes": told})
     elif not quiet:
         click.echo(f"{model}: {changes_in_words(changes)}")
-        click.echo(told)
+        for line in told:
+            click.echo(line)
 
 
 def _applied(
-    settled: dict[str, Any], model: Path, embeddings: str | None, *, overwrite: bool
-) -> tuple[TextClustering, TextClustering, str]:
-    """Change the model and its table; return the model before and after, and what became of the table."""
-    from ..atomic import replacing_file
-    from ..io import write_labelled
+    settled: State, model: Path, embeddings: str | None, together: Outputs, tell: Stages, *, overwrite: bool
+) -> tuple[TextClustering, TextClustering, list[str]]:
+    """Change the model, its table and its report; return the model before and after, and what became of the others."""
     from ..report.state import apply_state
-    from ..texts.clustered import groups_of
+    from ..texts.storage import write_clustering
 
     before = load_model(str(model), embeddings)
     after = apply_state(before, settled)
+    told = [
+        _update_table(model, before, after, together, overwrite=overwrite),
+        _update_report(model, after, together, tell, overwrite=overwrite),
+    ]
+    with together.folder(model) as waiting:
+        write_clustering(after, waiting)
+    return before, after, [line for line in told if line]
+
+
+def _update_table(
+    model: Path, before: TextClustering, after: TextClustering, together: Outputs, *, overwrite: bool
+) -> str:
+    from ..io import write_labelled
+    from ..texts.clustered import groups_of
+
     found = find_table(model, before)
     if found is None:
-        told = f"no table of its texts is beside it; get one with: textspectra predict {model} FILE"
-        after.save(model, overwrite=True)
-    elif not (found.is_current or overwrite):
-        told = f"{found.path} has other groups than the model had, so it was left alone; --overwrite replaces it"
-        after.save(model, overwrite=True)
-    else:
-        told = f"every text with its group: {found.path}"
-        with replacing_file(found.path) as waiting:
-            groups = groups_of(after).count(after.labels)
-            write_labelled(found.bare, _columns(after), waiting, chosen=found.form, groups=groups, overwrite=True)
-            after.save(model, overwrite=True)
-    return before, after, told
+        return f"no table of its texts is beside it; get one with: textspectra predict {model} FILE"
+    if not (found.is_current or overwrite):
+        return f"{found.path} has other groups than the model had, so it was left alone; --overwrite replaces it"
+    with together.file(found.path) as waiting:
+        groups = groups_of(after).count(after.labels)
+        write_labelled(found.bare, _columns(after), waiting, chosen=found.form, groups=groups, overwrite=True)
+    return f"every text with its group: {found.path}"
+
+
+def _update_report(model: Path, after: TextClustering, together: Outputs, tell: Stages, *, overwrite: bool) -> str:
+    """Make the page beside the model again, if there is one; return what became of it."""
+    from ..errors import UserError
+    from ..report.existing import what_only_it_has
+    from ..report.write import report_page
+
+    path = report_path(model)
+    if not path.exists():
+        return ""
+    only = what_only_it_has(path, after)
+    if only and not overwrite:
+        return f"{path} {only}, so it was left alone; --overwrite replaces it"
+    try:
+        page = report_page(after, progress=tell)
+    except UserError as error:
+        return f"{path} still has the groups from before: {error}"
+    with together.file(path) as waiting:
+        waiting.write_bytes(page.encode())
+    return f"open this in a browser: {path}"
 
 
 class FoundTable(NamedTuple):
@@ -131,7 +165,7 @@ def _cells(column: Any) -> list[str]:
 
 
 def changes_in_words(changes: Changes) -> str:
-    """Say how many groups were renamed, merged or split.
+    """Say how many groups were renamed, merged, split, or got other texts.
 
     Examples
     --------
@@ -139,10 +173,12 @@ def changes_in_words(changes: Changes) -> str:
     >>> changes_in_words(Changes(unchanged=27, renamed=2, before=3, after=1))
     '2 groups renamed, 3 groups merged into 1, 27 groups unchanged'
     """
+    others = count_of(changes.before, "group")
     verb = "merged" if changes.before > changes.after else "split"
+    regrouped = f"{others} {verb} into {changes.after}" if changes.before != changes.after else f"{others} regrouped"
     parts = {
         f"{count_of(changes.renamed, 'group')} renamed": changes.renamed,
-        f"{count_of(changes.before, 'group')} {verb} into {changes.after}": changes.before,
+        regrouped: changes.before,
         f"{count_of(changes.unchanged, 'group')} unchanged": changes.unchanged,
     }
     return ", ".join(part for part, number in parts.items() if number)

@@ -6,7 +6,7 @@ import glob
 import itertools
 import shlex
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,6 +28,7 @@ from .common import (
 from .output import json_option, print_json
 
 if TYPE_CHECKING:
+    from ..atomic import Outputs
     from ..io import TableFormat
     from ..texts.result import TextClustering
 
@@ -58,12 +59,13 @@ if TYPE_CHECKING:
 @click.option("--show", metavar="COLUMN", multiple=True, help="A column to show with each text; repeatable.")
 @click.option("--truth", metavar="COLUMN", help="A column of true classes, to compare with in the report.")
 @click.option("--no-report", is_flag=True, help="Leave out the report, which takes longest for many texts.")
+@click.option("--open", "open_it", is_flag=True, help="Open the report in the browser.")
 @click.option(
     "--scheduler", metavar="tcp://HOST:PORT|local", help="For many files: let the workers of Dask do the work."
 )
 @output_options
 @json_option
-def command(sources: tuple[str, ...], as_json: bool, quiet: bool, **chosen: Any) -> None:
+def command(sources: tuple[str, ...], as_json: bool, quiet: bool, open_it: bool, **chosen: Any) -> None:
     """Group the texts of FILE (CSV, TSV, JSON Lines, Parquet, Excel, text; compressed too; - for standard input).
 
     Writes FILE.clusters.* (every column of the input, and cluster, cluster_name and similarity),
@@ -74,8 +76,11 @@ def command(sources: tuple[str, ...], as_json: bool, quiet: bool, **chosen: Any)
     memory. The folder NAME.clusters gets a table for each of them. A run that was stopped goes on where it was.
     With --scheduler, Dask workers that see the same folders share the work.
     """
+    from .open import open_in_browser
     from .summary import print_summary, summarize
 
+    if open_it and chosen["no_report"]:
+        raise click.UsageError("--open needs the report, which --no-report leaves out.")
     with stages(quiet=quiet or as_json) as tell:
         done = run(sources, tell, **chosen)
     summary = summarize(done.result, " ".join(sources), done.text_column, done.outputs, tell.seconds)
@@ -85,6 +90,8 @@ def command(sources: tuple[str, ...], as_json: bool, quiet: bool, **chosen: Any)
         print_json(summary)
     elif not quiet:
         print_summary(summary)
+    if open_it:
+        open_in_browser(done.outputs["report"])
 
 
 @dataclass(frozen=True)
@@ -150,7 +157,6 @@ def run(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
 
 
 def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: Stages) -> Done:
-    from ..atomic import replacing_file
     from ..io import column_values, name_parts, output_format, output_paths_free, write_labelled
     from ..texts.clustered import groups_of
     from ..texts.pipeline import cluster_texts
@@ -163,21 +169,20 @@ def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: S
     output_paths_free([outputs["table"]], overwrite=options.overwrite)
     form = output_format(outputs["table"], table, options.table_format)
     given = given_embeddings(options.embeddings, table)
-    result = cluster_texts(
-        table.table, text_column=table.text_column, embeddings=given, random_state=options.seed, progress=tell,
-        **options.for_details(), **grouping,
-    )  # fmt: skip
-    with ExitStack() as together:
+    with _replacing(outputs) as together:
+        result = cluster_texts(
+            table.table, text_column=table.text_column, embeddings=given, random_state=options.seed, progress=tell,
+            **options.for_details(), **grouping,
+        )  # fmt: skip
         result = _finish(result, classes, [source], options, outputs, together, tell)
         tell("writing")
         groups = groups_of(result)
-        waiting = together.enter_context(replacing_file(outputs["table"]))
-        write_labelled(
-            table, groups.columns(result.labels, result.similarity), waiting, chosen=form,
-            groups=groups.count(result.labels),
-            spreadsheet_safe=options.spreadsheet_safe, overwrite=True,
-        )  # fmt: skip
-        result.save(outputs["model"], overwrite=options.overwrite)
+        with together.file(outputs["table"]) as waiting:
+            write_labelled(
+                table, groups.columns(result.labels, result.similarity), waiting, chosen=form,
+                groups=groups.count(result.labels),
+                spreadsheet_safe=options.spreadsheet_safe, overwrite=True,
+            )  # fmt: skip
     return Done(result, table.text_column, outputs)
 
 
@@ -189,15 +194,14 @@ def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, A
         raise click.UsageError(f"--embeddings must be a column of each file, but {embeddings!r} looks like a file.")
     files, place = find_files(sources)
     outputs = _outputs(place.parent, place.name, ".clusters", options)
-    with ExitStack() as together:
+    with _replacing(outputs) as together:
         done = cluster_files(
-            files, outputs["table"], scheduler=options.scheduler, text_column=options.text_column,
+            files, outputs["table"], together=together, scheduler=options.scheduler, text_column=options.text_column,
             encoding=options.encoding, sheet=options.sheet, embeddings=embeddings, seed=options.seed,
             truth=options.truth, table_format=options.table_format, spreadsheet_safe=options.spreadsheet_safe,
             overwrite=options.overwrite, progress=tell, **options.for_details(), **grouping,
             refine=lambda result, classes: _finish(result, classes, sources, options, outputs, together, tell),
         )  # fmt: skip
-        done.result.save(outputs["model"], overwrite=options.overwrite)
     return Done(done.result, done.text_column, outputs, done.reused)
 
 
@@ -219,12 +223,14 @@ def find_files(sources: Sequence[str]) -> tuple[list[str], Path]:
 
 def _outputs(beside: Path, name: str, table_suffix: str, options: Options) -> dict[str, Path]:
     """Return where the outputs go, once it is clear that they can be written."""
+    from ..atomic import settle
     from ..io import output_paths_free
     from ..texts.storage import model_folder_free
 
     folder = Path(options.out) if options.out else beside
     check_folder(folder)
     outputs = {"table": folder / f"{name}{table_suffix}", "model": folder / f"{name}.model"}
+    settle(outputs["model"])
     if not options.no_report:
         outputs["report"] = folder / f"{name}.report.html"
         output_paths_free([outputs["report"]], overwrite=options.overwrite)
@@ -232,13 +238,21 @@ def _outputs(beside: Path, name: str, table_suffix: str, options: Options) -> di
     return outputs
 
 
+def _replacing(outputs: dict[str, Path]) -> AbstractContextManager[Outputs]:
+    """Keep other processes from the outputs, which take their places together at the end."""
+    from ..atomic import replacing_together
+
+    outputs["model"].parent.mkdir(parents=True, exist_ok=True)
+    return replacing_together(outputs["model"])
+
+
 def _finish(
     result: TextClustering, classes: list[Any] | None, sources: Sequence[str], options: Options,
-    outputs: dict[str, Path], together: ExitStack, tell: Stages,
+    outputs: dict[str, Path], together: Outputs, tell: Stages,
 ) -> TextClustering:  # fmt: skip
-    """Name the groups and make the report, which takes its place when all outputs are complete."""
-    from ..atomic import replacing_file
+    """Name the groups, and write the model and the report, which take their places when all outputs are complete."""
     from ..report import write_report
+    from ..texts.storage import write_clustering
 
     if options.name_with:
         from ..embedding.openai import OpenAIServer
@@ -250,12 +264,12 @@ def _finish(
     if "model_reason" in result.recipe:  # the command is to give the same result on any machine
         options = replace(options, model=str(result.source.model))
     result = replace(result, recipe={**result.recipe, "command": _command_line(sources, options)})
-    outputs["table"].parent.mkdir(parents=True, exist_ok=True)
-    if options.no_report:
-        return result
-    result = result.with_hierarchy()
-    waiting = together.enter_context(replacing_file(outputs["report"]))
-    write_report(result, waiting, truth=classes, overwrite=True, progress=tell)
+    if not options.no_report:
+        result = result.with_hierarchy()
+        with together.file(outputs["report"]) as waiting:
+            write_report(result, waiting, truth=classes, overwrite=True, progress=tell)
+    with together.folder(outputs["model"]) as waiting:
+        write_clustering(result, waiting)
     return result
 
 

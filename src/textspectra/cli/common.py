@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from .logs import events
-from .output import asked, json_option
+from .output import asked, at_terminal, json_option
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -157,7 +157,7 @@ def stages(*, quiet: bool) -> Iterator[Stages]:
     """Show progress on standard error, if that is a terminal and neither `quiet` nor line by line (-v)."""
     quiet = quiet or asked().verbose
     bars: AbstractContextManager[Progress | None] = nullcontext()
-    if not quiet and sys.stderr.isatty():
+    if not quiet and at_terminal():
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 

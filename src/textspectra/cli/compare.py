@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import Any
 
 import click
@@ -22,13 +21,17 @@ def command(model: str, sources: tuple[str, ...], as_json: bool, quiet: bool, **
     is_new) and FILE.compared.html, a page that begins with what changed. Several files, or a pattern in quotes, are
     compared together. A novelty of 0 is usual, and nine tenths of the texts of the model are below 1.
     """
+    from ..atomic import replacing_together
     from ..texts.result import TextClustering
     from .changes import print_changes, summarize_changes
 
-    with stages(quiet=quiet or as_json) as tell, ExitStack() as together:
+    with stages(quiet=quiet or as_json) as tell:
         inputs = read_inputs(sources, "compared", tell, **chosen)
         found = compare_inputs(TextClustering.load(model), inputs, tell, **chosen)
-        write_outputs(found, inputs, together, tell, **chosen)
+        table = inputs.outputs["table"]
+        table.parent.mkdir(parents=True, exist_ok=True)
+        with replacing_together(table) as together:
+            write_outputs(found, inputs, together, tell, **chosen)
     summary = summarize_changes(found, model, sources, inputs.outputs, tell.seconds)
     if as_json:
         print_json(summary)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,6 +27,7 @@ from .output import json_option
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ..atomic import Outputs
     from ..io import TextTable
     from ..texts.comparison import Comparison
     from ..texts.result import TextClustering
@@ -64,6 +64,7 @@ class Inputs(NamedTuple):
 
 def read_inputs(sources: Sequence[str], kind: str, tell: Stages, **chosen: Any) -> Inputs:
     """Read the files, and find out where the outputs go; an output that cannot be written is reported at once."""
+    from ..atomic import settle
     from ..io import is_pattern, name_parts, output_format, output_paths_free
     from ..texts.files.run import folder_free
     from .cluster import find_files
@@ -80,10 +81,12 @@ def read_inputs(sources: Sequence[str], kind: str, tell: Stages, **chosen: Any) 
     if len(files) == 1:
         stem, suffix = name_parts(files[0], tables[0], chosen["table_format"])
         outputs = {"table": folder / f"{stem}.{kind}{suffix}"}
+        settle(outputs["table"])
         output_paths_free([outputs["table"]], overwrite=chosen["overwrite"])
         output_format(outputs["table"], tables[0], chosen["table_format"])
     else:
         stem, outputs = place.name, {"table": folder / f"{place.name}.{kind}"}
+        settle(outputs["table"])
         folder_free(outputs["table"], overwrite=chosen["overwrite"])
     if not chosen["no_report"]:
         outputs["report"] = folder / f"{stem}.{kind}.html"
@@ -124,25 +127,24 @@ def _all_rows(model: TextClustering, inputs: Inputs) -> pa.Table:
     return pa.concat_tables(parts, promote_options="default")
 
 
-def write_outputs(found: Comparison, inputs: Inputs, together: ExitStack, tell: Stages, **chosen: Any) -> None:
+def write_outputs(found: Comparison, inputs: Inputs, together: Outputs, tell: Stages, **chosen: Any) -> None:
     """Write the page and the tables; they take their places when `together` ends."""
-    from ..atomic import replacing_file, replacing_folder
     from ..report import write_report
 
     inputs.outputs["table"].parent.mkdir(parents=True, exist_ok=True)
     if "report" in inputs.outputs:
-        waiting = together.enter_context(replacing_file(inputs.outputs["report"]))
-        write_report(found.result, waiting, changes=found.group_changes, overwrite=True, progress=tell)
+        with together.file(inputs.outputs["report"]) as waiting:
+            write_report(found.result, waiting, changes=found.group_changes, overwrite=True, progress=tell)
     tell("writing")
-    place = replacing_file if inputs.is_one else replacing_folder
-    waiting = together.enter_context(place(inputs.outputs["table"]))
-    for name, table, columns, groups in _parts(found, inputs):
-        _write_one(table, columns, groups, waiting if inputs.is_one else waiting / name, inputs, chosen)
-    if not inputs.is_one:
-        from ..texts.files.run import MANIFEST
+    place = together.file if inputs.is_one else together.folder
+    with place(inputs.outputs["table"]) as waiting:
+        for name, table, columns, groups in _parts(found, inputs):
+            _write_one(table, columns, groups, waiting if inputs.is_one else waiting / name, inputs, chosen)
+        if not inputs.is_one:
+            from ..texts.files.run import MANIFEST
 
-        written = [str(path.relative_to(waiting)) for path in waiting.rglob("*") if path.is_file()]
-        (waiting / MANIFEST).write_text(json.dumps(written))
+            written = [str(path.relative_to(waiting)) for path in waiting.rglob("*") if path.is_file()]
+            (waiting / MANIFEST).write_text(json.dumps(written))
 
 
 def _write_one(

@@ -37,9 +37,12 @@ def examine() -> dict[str, Any]:
     """Return the state of this installation, as --json prints it."""
     from ..embedding import known_models
 
-    installed, missing = _packages()
+    installed, extras = _packages()
     models = [asdict(model) for model in known_models()]
-    lacking = [{"name": one["name"], "install": one["needs"]} for one in models if one["status"] == "missing"]
+    missing = {f'pip install "textspectra[{name}]"': name for name in extras}
+    for one in models:
+        if one["status"] == "missing":
+            missing.setdefault(one["needs"], one["name"])  # the extra of many models is named once
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -48,7 +51,7 @@ def examine() -> dict[str, Any]:
         "cache": _cache(),
         "cores": _cores(),
         "blas": _blas(),
-        "missing": [*({"name": name, "install": f'pip install "textspectra[{name}]"'} for name in missing), *lacking],
+        "missing": [{"name": name, "install": line} for line, name in missing.items()],
     }
 
 

@@ -59,4 +59,4 @@ def command(
     if described["model_reason"]:
         click.echo(model_line(described))
     if len(estimate.suggestions) > 1:
-        click.echo(levels(summary["suggestions"], estimate.k))
+        click.echo(levels(summary["suggestions"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shlex
 import sys
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -36,28 +37,40 @@ class OneLine(logging.Formatter):
         return f"{time} {record.levelname} {message}"
 
 
+class LogFile(logging.FileHandler):
+    """A log that is given up, with a warning, if it cannot be written any more: the job itself goes on."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  the name is that of logging
+        """Warn, and write no more."""
+        logging.getLogger("textspectra").removeHandler(self)
+        click.echo(f"warning: '{self.baseFilename}' cannot be written any more: {sys.exc_info()[1]}", err=True)
+        with suppress(OSError):  # what is left in its buffer cannot be written either
+            self.close()
+
+
 def _to_standard_error(context: click.Context, option: click.Parameter, chosen: bool) -> None:
     if chosen:
         context.ensure_object(Asked).verbose = True
-        _listen(logging.StreamHandler(sys.stderr))
+        if sys.stderr is not None:
+            _listen(logging.StreamHandler(sys.stderr))
 
 
 def _to_file(context: click.Context, option: click.Parameter, name: str | None) -> None:
     if not name:
         return
     try:
-        _listen(logging.FileHandler(Path(name), encoding="utf-8", errors="backslashreplace"))
+        _listen(LogFile(Path(name), encoding="utf-8", errors="backslashreplace"))
     except OSError as error:
         raise click.BadParameter(f"'{name}' cannot be written: {error.strerror}", param_hint="--log-file") from None
 
 
 def _listen(handler: logging.Handler) -> None:
     handler.setFormatter(OneLine())
-    start = f"textspectra {__version__}: {shlex.join(sys.argv[1:])}"
-    handler.emit(logging.makeLogRecord({"msg": start, "levelname": "INFO"}))
     logger = logging.getLogger("textspectra")
     logger.setLevel(logging.DEBUG)
     logger.addHandler(handler)
+    start = f"textspectra {__version__}: {shlex.join(sys.argv[1:])}"
+    handler.emit(logging.makeLogRecord({"msg": start, "levelname": "INFO"}))
 
 
 def log_options() -> list[click.Parameter]:

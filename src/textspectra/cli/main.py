@@ -15,9 +15,10 @@ import click
 from click.core import ParameterSource
 
 from .. import __version__
+from ..atomic import shown_path
 from ..errors import OutsideError, UserError, cannot_write
 from .logs import events, log_options
-from .output import Asked, asked, print_error
+from .output import Asked, asked, at_terminal, print_error
 from .settings import default_map, listen_to_variables, read_settings
 
 COMMANDS = {
@@ -29,6 +30,7 @@ COMMANDS = {
     "compare": "Tell what is new in a file, against a saved model.",
     "update": "Take a new file into a saved model, and tell what is new.",
     "report": "Make the page to explore a saved model in a browser.",
+    "open": "Open a report in the browser.",
     "apply": "Give a model the number of groups and the names that you set in its report.",
     "study": "Compare clusterings on labelled sets, as the paper does.",
     "models": "List the embedding models that can be used, and what each needs.",
@@ -47,6 +49,14 @@ SYSTEM = {
     errno.EROFS: "read-only",
 }
 """What a system says that is no bug, in words."""
+
+NO_MEMORY = (
+    "there is not enough memory for this. Split the input into several files and give a pattern in quotes, such as "
+    "'folder/*.csv': they need not fit into memory together."
+)
+
+LONGEST_MESSAGE = 4000
+"""Characters of an error or a warning; the texts, names and answers in it can be of any length."""
 
 READER_GONE = 141
 """The exit code of a process that a closed pipe (SIGPIPE) has ended, as of any Unix command."""
@@ -119,7 +129,7 @@ def run() -> None:
     traceback.
     """
     warnings.showwarning = _show_warning
-    if not sys.stderr.isatty():
+    if not at_terminal():
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     mode = Asked(json="--json" in sys.argv[1:])  # also if the command line cannot be parsed
     try:
@@ -159,10 +169,13 @@ def describe(error: Exception) -> Failure:
     if isinstance(error, ModuleNotFoundError) and "pip install" in str(error):
         return Failure(2, "usage", str(error))
     if isinstance(error, OSError) and error.errno in SYSTEM:
-        what = f"{error.filename or 'writing'}: {SYSTEM[error.errno]}. What was there before is untouched."
+        name = shown_path(error.filename or "writing")
+        what = f"{name}: {SYSTEM[error.errno]}. What was there before is untouched."
         error = cannot_write(what, error)
     if isinstance(error, ConnectionError | TimeoutError):
         error = OutsideError(f"A connection was lost: {error}. Run this again later.")
+    if isinstance(error, MemoryError):
+        error = OutsideError(NO_MEMORY)
     if isinstance(error, UserError):
         return Failure(error.exit_code, error.kind, str(error))
     return Failure(1, "bug", f"{type(error).__name__}: {error}")
@@ -188,10 +201,16 @@ def _show(error: Exception, failure: Failure, mode: Asked) -> None:
     elif isinstance(error, click.UsageError):
         error.show()
     elif failure.kind != "bug":
-        click.echo(f"error: {failure.message}", err=True)
+        click.echo(_one_line(f"error: {failure.message}"), err=True)
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     events.warning("%s", message)
     if not asked().verbose:
-        click.echo(f"warning: {message}", err=True)
+        click.echo(_one_line(f"warning: {message}"), err=True)
+
+
+def _one_line(message: str) -> str:
+    """Return a message on one line and of bounded length, whatever the names of files and columns in it are."""
+    shown = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in shown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +29,11 @@ def asked() -> Asked:
     """Return how the command that is running was asked to speak."""
     context = click.get_current_context(silent=True)
     return Asked() if context is None else context.ensure_object(Asked)
+
+
+def at_terminal() -> bool:
+    """Return whether somebody watches standard error, which a job may have closed."""
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _remember(context: click.Context, option: click.Parameter, chosen: bool) -> bool:

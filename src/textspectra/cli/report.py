@@ -31,8 +31,7 @@ def command(model: str, out: str | None, embeddings: str | None, overwrite: bool
     from ..io import output_paths_free
     from ..report import write_report
 
-    folder = Path(model)
-    path = Path(out) if out else folder.with_name(f"{folder.name.removesuffix('.model')}.report.html")
+    path = Path(out) if out else report_path(Path(model))
     with stages(quiet=quiet or as_json) as tell:
         tell("reading")
         output_paths_free([path], overwrite=overwrite)
@@ -41,6 +40,17 @@ def command(model: str, out: str | None, embeddings: str | None, overwrite: bool
         print_json({"model": model, "outputs": {"report": str(path)}})
     elif not quiet:
         click.echo(f"open this in a browser: {path}")
+
+
+def report_path(model: Path) -> Path:
+    """Return where the page of a model folder is by default.
+
+    Examples
+    --------
+    >>> report_path(Path("messages.model")).name
+    'messages.report.html'
+    """
+    return model.with_name(f"{model.name.removesuffix('.model')}.report.html")
 
 
 def load_model(model: str, embeddings: str | None) -> TextClustering:

@@ -26,7 +26,7 @@ def command(
     from ..errors import UserError
     from ..io import column_values
     from ..metrics.evaluation import evaluate
-    from ..report.sentences import cohesion_in_words
+    from ..report.sentences import worth_in_words
 
     with stages(quiet=quiet or as_json) as tell:
         tell("reading")
@@ -57,4 +57,5 @@ def command(
         figure = "not defined" if math.isnan(value) else f"{value:,.{digits}f}"
         click.echo(f"{name.replace('_', ' '):>20}  {figure}")
     if not math.isnan(scores["cohesion_ratio"]) and not quiet:
-        click.echo(f"\nCohesion Ratio {scores['cohesion_ratio']:.2f}: {cohesion_in_words(scores['cohesion_ratio'])}")
+        n_groups = len({found[row] for row in keep})
+        click.echo(f"\n{worth_in_words(scores['cohesion_ratio'], n_groups)}")

@@ -41,7 +41,11 @@ def read_settings(folder: Path) -> SettingsFile | None:
     if own is not None:
         return SettingsFile("textspectra.toml", own)
     shared = (_read_toml(folder / "pyproject.toml") or {}).get("tool", {}).get("textspectra")
-    return None if shared is None else SettingsFile("pyproject.toml, [tool.textspectra]", shared)
+    if shared is None:
+        return None
+    if not isinstance(shared, dict):
+        raise UsageError("pyproject.toml: tool.textspectra must be a table of settings.")
+    return SettingsFile("pyproject.toml, [tool.textspectra]", shared)
 
 
 def _read_toml(path: Path) -> dict[str, Any] | None:

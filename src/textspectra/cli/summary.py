@@ -29,7 +29,7 @@ def summarize(
 ) -> dict[str, Any]:
     """Return the summary that --json prints."""
     from ..report.profile import silhouette
-    from ..report.sentences import worth_in_words
+    from ..report.sentences import score_at, worth_in_words
 
     totals, cohesion = result.totals, result.cohesion
     return {
@@ -46,7 +46,13 @@ def summarize(
         **_estimate(result.k_estimate),
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
-        "verdict": worth_in_words(cohesion, result.k_estimate, silhouette(result.embedded().X, result.distinct_codes)),
+        "verdict": worth_in_words(
+            cohesion.ratio if cohesion else None,
+            result.n_clusters,
+            error=cohesion.standard_error if cohesion else 0.0,
+            score=score_at(result.k_estimate, result.n_clusters),
+            silhouette=silhouette(result.embedded().X, result.distinct_codes),
+        ),
         "clusters": [
             {
                 "cluster": topic.label,
@@ -117,7 +123,7 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
     console.print(f"[bold]{_headline(summary)}[/bold]")
     console.print(summary["verdict"])
     if len(summary["k_suggestions"]) > 1:
-        console.print(levels(summary["k_suggestions"], summary["k"]))
+        console.print(levels(summary["k_suggestions"]))
     if summary["model_reason"]:
         console.print(model_line(summary), markup=False)
     for note in _notes(summary):
@@ -140,12 +146,12 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
             console.print(summary["outputs"][name], style="bold", markup=False, soft_wrap=True)
 
 
-def levels(suggestions: Sequence[Mapping[str, Any]], shown: int) -> str:
+def levels(suggestions: Sequence[Mapping[str, Any]]) -> str:
     """Return a line with the suggested numbers of groups, from the suggestions as --json prints them."""
     from ..granularity.estimate import Suggestion
     from ..report.sentences import levels_in_words
 
-    return levels_in_words([Suggestion(**one) for one in suggestions], shown)
+    return levels_in_words([Suggestion(**one) for one in suggestions])
 
 
 def _headline(summary: Mapping[str, Any]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +21,19 @@ def command(model: str, sources: tuple[str, ...], as_json: bool, quiet: bool, **
     that you gave are kept, and the model records what changed. Writes FILE.updated.* and FILE.updated.html. The
     model is replaced when all is complete; if the update is interrupted, it stays as it was.
     """
-    from ..atomic import only_one
+    from ..atomic import replacing_together
     from ..texts.result import TextClustering
+    from ..texts.storage import write_clustering
     from ..texts.updating import updated
     from .changes import print_changes, summarize_changes
 
-    with stages(quiet=quiet or as_json) as tell, only_one(Path(model)), ExitStack() as together:
+    with stages(quiet=quiet or as_json) as tell, replacing_together(Path(model)) as together:
         inputs = read_inputs(sources, "updated", tell, **chosen)
         before = TextClustering.load(model)
         found = compare_inputs(before, inputs, tell, **chosen)
         write_outputs(found, inputs, together, tell, **chosen)
-        updated(before, found).save(model, overwrite=True)
+        with together.folder(Path(model)) as waiting:
+            write_clustering(updated(before, found), waiting)
     summary = summarize_changes(found, model, sources, {**inputs.outputs, "model": Path(model)}, tell.seconds)
     if as_json:
         print_json(summary)

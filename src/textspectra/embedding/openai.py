@@ -12,8 +12,9 @@ from urllib.parse import urlsplit, urlunsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import OutsideError, UsageError
+from ..errors import OutsideError, UsageError, UserError
 from ..packages import require
+from .guarded import guarded_client, printable, within
 
 DEFAULT_URL = "https://api.openai.com/v1"
 
@@ -30,8 +31,8 @@ REQUEST_CHARACTERS = 400_000
 RETRIES = 5
 """How often a request is sent again: after 0.5 s, then after twice as long each time, or when the server says."""
 
-RETRIED = {408, 409, 429}
-"""Statuses below 500 of a server that may answer later."""
+ALL_SECONDS = 300.0
+"""The longest time for a request with all its tries."""
 
 NO_API = "Does OPENAI_BASE_URL name an OpenAI-compatible server, with /v1 at its end?"
 
@@ -43,7 +44,7 @@ class OpenAIServer:
     """The server of ``OPENAI_BASE_URL`` (by default OpenAI's own), with the key of ``OPENAI_API_KEY``.
 
     The package `openai` sends the requests and retries them where that can help. This class turns its errors
-    into messages for users. The timeout is in seconds.
+    into messages for users. An answer must be complete after `timeout` seconds, and all tries after `patience`.
 
     Examples
     --------
@@ -54,7 +55,7 @@ class OpenAIServer:
     'http://127.0.0.1:8080/v1'
     """
 
-    def __init__(self, *, timeout: float = 60.0, retries: int = RETRIES) -> None:
+    def __init__(self, *, timeout: float = 60.0, retries: int = RETRIES, patience: float = ALL_SECONDS) -> None:
         self._openai = require("openai", extra="openai")
         url = (os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
         parts = urlsplit(url)
@@ -68,7 +69,11 @@ class OpenAIServer:
         # The address is stored with the vectors and shown in messages, so it must not hold a password.
         self.public_url = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
         self._tries = retries + 1
-        self._client = self._openai.OpenAI(api_key=key or NO_KEY, base_url=url, timeout=timeout, max_retries=retries)
+        self._patience = patience
+        self._client = self._openai.OpenAI(
+            api_key=key or NO_KEY, base_url=url, timeout=timeout, max_retries=retries,
+            http_client=guarded_client(self._openai, key=key or "", seconds=timeout),
+        )  # fmt: skip
         weakref.finalize(self, self._client.close)
 
     def embed(self, model: str, texts: list[str]) -> Any:
@@ -82,20 +87,27 @@ class OpenAIServer:
 
     def _ask(self, request: Callable[[], Answer]) -> Answer:
         try:
-            return request()
+            return within(self._patience, request)
         except self._openai.APIStatusError as error:
-            refused = OutsideError if error.status_code in RETRIED or error.status_code >= 500 else UsageError
-            raise refused(
+            raise _refusal(error.status_code)(
                 f"{self.public_url} refused: {error.status_code} {_explanation(error)}. {_advice(error.status_code)}"
             ) from error
         except self._openai.APIConnectionError as error:
+            reason = printable(error.__cause__ or error)
             raise OutsideError(
-                f"{self.public_url} did not answer in {self._tries} tries ({error.__cause__ or error}). Is the "
+                f"{self.public_url} did not answer in {self._tries} tries ({reason}). Is the "
                 "address right (OPENAI_BASE_URL), and is the server up? Run this again to continue: finished work is "
                 "kept."
             ) from error
-        except ValueError as error:
-            raise OutsideError(f"{self.public_url} did not answer with JSON ({error}). {NO_API}") from error
+        except UserError as error:
+            raise OutsideError(f"{self.public_url} cannot be used: {error}. Finished work is kept.") from None
+        except TimeoutError:
+            raise OutsideError(
+                f"{self.public_url} did not answer in {self._patience:.0f} seconds. Run this again to continue: "
+                "finished work is kept."
+            ) from None
+        except Exception as error:  # what the package makes of an answer is not under our control
+            raise OutsideError(f"{self.public_url} did not answer with JSON ({printable(error)}). {NO_API}") from error
 
 
 def _explanation(error: Any) -> str:
@@ -103,7 +115,14 @@ def _explanation(error: Any) -> str:
     body = error.body
     if isinstance(body, dict):
         body = body.get("message", body.get("detail", body))
-    return " ".join(str(body or error.response.text or error.response.reason_phrase).split())[:300].rstrip(".")
+    return printable(body or error.response.text or error.response.reason_phrase).rstrip(".")
+
+
+def _refusal(status: int) -> type[UserError]:
+    """Return the kind of error: a wrong key or name, a server that may answer later, or texts that it does not take."""
+    if status in (401, 403, 404):
+        return UsageError
+    return OutsideError if status >= 500 or status in (408, 409, 429) else UserError
 
 
 def _advice(status: int) -> str:
@@ -151,9 +170,9 @@ class OpenAIBackend:
         answer = self._server.embed(self._model, texts)
         try:
             rows = {int(entry.index): np.asarray(list(entry.embedding), np.float32) for entry in answer.data}
-        except (AttributeError, TypeError, ValueError) as error:
+        except (AttributeError, TypeError, ValueError, OverflowError) as error:
             raise OutsideError(
-                f"{self._server.public_url} gave no vectors for {self.name} ({error}). {NO_API}"
+                f"{self._server.public_url} gave no vectors for {self.name} ({printable(error)}). {NO_API}"
             ) from error
         if sorted(rows) != list(range(len(texts))):
             raise OutsideError(

@@ -147,7 +147,7 @@ def load_backend(name: str) -> Backend:
     >>> load_backend("wordlama")
     Traceback (most recent call last):
         ...
-    textspectra.errors.UserError: There is no model 'wordlama'. Did you mean wordllama? `textspectra models` lists all.
+    textspectra.errors.UsageError: There is no model 'wordlama'. Did you mean wordllama? `textspectra models` lists all.
     """
     folder = Path(name).expanduser()
     if name and folder.is_dir() and is_model_folder(folder):

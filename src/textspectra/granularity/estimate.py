@@ -122,6 +122,11 @@ class KEstimate:
         plural = "group" if self.k == 1 else "groups"
         return f"{self.k} {plural} (95 % interval {low} to {high}), {self._source()}"
 
+    def _repr_html_(self) -> str:
+        from .estimate_html import estimate_html
+
+        return estimate_html(self)
+
     def _source(self) -> str:
         if self.spectrum is None:
             return f"on which two halves of the {self.n_samples:,} rows agree"

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..packages import require
+from .estimate_html import ROUND
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from .estimate import KEstimate
     from .spectral import Spectrum
+
+
+BELOW: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "ncols": 3, "frameon": False}
+"""Where the legend is: below the axes, where it hides no curve."""
 
 
 def _new_axes() -> Axes:
@@ -43,7 +48,7 @@ def plot_spectrum(estimate: KEstimate, spectrum: Spectrum, ax: Axes | None) -> A
     right.set_ylabel("normalized difference δ")
     handles, labels = ax.get_legend_handles_labels()
     more_handles, more_labels = right.get_legend_handles_labels()
-    ax.legend(handles + more_handles, labels + more_labels, loc="center right")
+    ax.legend(handles + more_handles, labels + more_labels, **BELOW)
     return ax
 
 
@@ -65,5 +70,8 @@ def plot_agreement(estimate: KEstimate, ax: Axes | None) -> Axes:
         ax.axvline(
             suggestion.k, color="#c55a11", linestyle=style, linewidth=1, label=f"{suggestion.name}: {suggestion.k}"
         )
-    ax.legend(loc="lower right")
+    ticks = [k for k in ROUND if agreement.k[0] <= k <= agreement.k[-1]]
+    ax.set_xticks(ticks, [str(k) for k in ticks])
+    ax.minorticks_off()
+    ax.legend(**BELOW)
     return ax

@@ -10,12 +10,14 @@ from .embeddings import list_column, read_embeddings, write_embeddings
 from .formats import TableFormat, format_from_name
 from .frames import as_table, free_name, is_data_frame, with_columns
 from .labelled import name_parts, output_format, write_labelled
+from .limits import MAX_TEXT
 from .patterns import is_pattern, matching_files
 from .reading import read_table
 from .table import Groups, TextTable
 from .writing import output_paths_free, write_table
 
 __all__ = [
+    "MAX_TEXT",
     "Groups",
     "TableFormat",
     "TextTable",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 import statistics
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import UserError
-from .names import TEXT_NAMES
-from .table import describe_values, holds_text
+from .names import TEXT_NAMES, in_words
+from .table import describe_values, holds_text, python_values
 
 SAMPLE = 1000
 """Number of values per column that are examined, evenly spread over the table."""
@@ -81,7 +80,7 @@ def _check_text_column(table: pa.Table, name: str, option: str) -> str:
     if not holds_text(field):
         raise UserError(
             f"the column {name!r} holds {describe_values(field)}, not text. Choose another with {option}; the columns "
-            f"are: {_listed(table.column_names)}"
+            f"are: {in_words(table.column_names)}"
         )
     return name
 
@@ -101,14 +100,13 @@ def find_column(table: pa.Table, name: str) -> pa.Field:
     by_lower = {known.strip().lower(): known for known in table.column_names}
     near = difflib.get_close_matches(name.strip().lower(), by_lower, n=1, cutoff=0.5)
     guess = f"; did you mean {by_lower[near[0]]!r}?" if near else "."
-    raise UserError(f"there is no column {name!r}{guess} The columns are: {_listed(table.column_names)}")
+    raise UserError(f"there is no column {name!r}{guess} The columns are: {in_words(table.column_names)}")
 
 
 def column_values(table: pa.Table, name: str) -> list[Any]:
     """Return the values of a column as Python objects; missing values are None."""
     find_column(table, name)
-    values: list[Any] = table.column(name).to_pylist()
-    return values
+    return python_values(table.column(name))
 
 
 def as_strings(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -126,7 +124,9 @@ def as_strings(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     try:
         strings = column.cast(pa.large_string())
     except pa.ArrowException:  # lists and objects
-        strings = pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.large_string())
+        strings = pa.array(
+            [None if value is None else str(value) for value in python_values(column)], pa.large_string()
+        )
     strings = pc.utf8_trim_whitespace(strings)
     return pc.if_else(pc.equal(strings, ""), pa.scalar(None, pa.large_string()), strings)
 
@@ -168,9 +168,5 @@ def _only(candidates: list[str], table: pa.Table, option: str) -> str:
     if len(candidates) == 1:
         return candidates[0]
     raise UserError(
-        f"which column holds the texts? Choose with {option}; the columns are: {_listed(table.column_names)}"
+        f"which column holds the texts? Choose with {option}; the columns are: {in_words(table.column_names)}"
     )
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(repr(name) for name in names)

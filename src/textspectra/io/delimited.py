@@ -15,11 +15,10 @@ import pyarrow.compute as pc
 from ..errors import UserError
 from . import source
 from .formats import DELIMITERS
+from .formulas import made_safe
 from .jsonlines import BATCH_ROWS, as_string, to_json
-from .table import holds_json, holds_text, refuse_duplicates
-
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
-"""A spreadsheet may run a cell with such a start as a formula."""
+from .limits import check_rows
+from .table import holds_json, holds_text, python_values, refuse_duplicates
 
 _FIELD_LIMIT = threading.Lock()
 
@@ -60,6 +59,7 @@ def read_delimited(lines: Iterable[str], *, name: str, delimiter: str) -> pa.Tab
                 if len(rows) == BATCH_ROWS:
                     parts.append(_as_table(rows, header))
                     rows = []
+                    check_rows(len(parts) * BATCH_ROWS, name)
                 row_start = reader.line_num + 1
     except csv.Error:
         raise UserError(
@@ -108,12 +108,11 @@ def write_delimited(table: pa.Table, stream: IO[bytes], *, delimiter: str, sprea
     """Write CSV in UTF-8 with LF line breaks and only the necessary quotes.
 
     Missing values are empty cells, and nested values are JSON. With `spreadsheet_safe`, strings and column names that
-    begin with ``=``, ``+``, ``-``, ``@``, a tab or CR get a leading apostrophe, so that a spreadsheet does not run
-    them; numbers are unchanged.
+    a spreadsheet could run get an apostrophe, see :func:`made_safe`; numbers are unchanged.
     """
     # Without quotes, a delimiter in a name would mislead readers that guess the delimiter from the header.
     misleading = any(sign in name for name in table.column_names for sign in DELIMITERS)
-    header = _made_safe(table.column_names) if spreadsheet_safe else table.column_names
+    header = made_safe(table.column_names) if spreadsheet_safe else table.column_names
     text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
     _writer(text, delimiter, csv.QUOTE_ALL if misleading else csv.QUOTE_MINIMAL).writerow(header)
     writer = _writer(text, delimiter, csv.QUOTE_MINIMAL)
@@ -144,15 +143,11 @@ class _LineFeeds:
 def _cells(column: pa.ChunkedArray, field: pa.Field, *, safe: bool) -> Iterable[str]:
     if holds_text(field) or holds_json(field):
         values: list[str] = pc.fill_null(column.cast(pa.large_string()), "").to_pylist()
-        return _made_safe(values) if safe else values
+        return made_safe(values) if safe else values
     if pa.types.is_floating(field.type):
         return ["" if value is None else repr(value) for value in column.to_pylist()]
     if pa.types.is_nested(field.type):
-        return ["" if value is None else to_json(value) for value in column.to_pylist()]
+        return ["" if value is None else to_json(value) for value in python_values(column)]
     if pa.types.is_integer(field.type) or pa.types.is_boolean(field.type):
         return [value or "" for value in column.cast(pa.string()).to_pylist()]
-    return ["" if value is None else as_string(value) for value in column.to_pylist()]
-
-
-def _made_safe(values: Iterable[str]) -> list[str]:
-    return [f"'{value}" if value.startswith(FORMULA_STARTS) else value for value in values]
+    return ["" if value is None else as_string(value) for value in python_values(column)]

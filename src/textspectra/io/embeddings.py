@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from .columns import find_column
+from .formats import ZIP_START
+from .names import in_words
 from .source import open_file
 from .table import describe_values
 from .writing import output_paths_free, replacing
@@ -32,15 +34,15 @@ def read_embeddings(path: Path) -> NDArray[Any]:
 
 
 def _read_npy(path: Path) -> NDArray[Any]:
+    with open_file(path) as file:
+        if file.read(len(ZIP_START)) == ZIP_START:
+            raise UserError(f"'{path}' holds several arrays. Write the one with numpy.save.")
     try:
-        rows = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError, SyntaxError) as error:
+        rows: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # a damaged header, which is Python code, can raise anything
         raise UserError(
             f"'{path}' is not a .npy file of numbers, or it is cut short. Write it with numpy.save."
         ) from error
-    if not isinstance(rows, np.ndarray):
-        rows.close()
-        raise UserError(f"'{path}' holds several arrays. Write the one with numpy.save.")
     if rows.ndim != 2 or rows.dtype.kind not in "iuf":
         raise UserError(
             f"'{path}' must hold a matrix of numbers, but its shape is {rows.shape} and its type {rows.dtype}."
@@ -53,7 +55,8 @@ def _read_parquet(path: Path) -> NDArray[Any]:
         file = pq.ParquetFile(path)
         name = _embedding_column(file.schema_arrow, path)
         column = file.read(columns=[name]).column(name)
-    except (pa.ArrowException, OSError) as error:
+        column.validate(full=True)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise UserError(f"'{path}' is not a Parquet file, or it is damaged or cut short.") from error
     if not len(column):
         raise UserError(f"'{path}' has no rows")
@@ -121,7 +124,7 @@ def _as_matrix(column: pa.ChunkedArray, where: str, name: str) -> NDArray[Any]:
 def _embedding_column(schema: pa.Schema, path: Path) -> str:
     fitting = [field.name for field in schema if _is_list_of_numbers(field.type)]
     if len(fitting) != 1:
-        found = "none" if not fitting else ", ".join(repr(name) for name in fitting)
+        found = in_words(fitting) if fitting else "none"
         raise UserError(f"'{path}' must have exactly one column of lists of numbers; found: {found}")
     return str(fitting[0])
 

@@ -21,9 +21,9 @@ from ..errors import NoRowsError, UserError
 from ..packages import require
 from .formats import OLE_START, reads_like_names
 from .jsonlines import BATCH_ROWS, as_string, to_json
-from .names import ALL_TEXT_NAMES
+from .names import ALL_TEXT_NAMES, in_words
 from .source import Source
-from .table import holds_shares, holds_text, refuse_duplicates
+from .table import holds_shares, holds_text, python_values, refuse_duplicates
 
 MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384
 """Size of a sheet, with the header."""
@@ -140,8 +140,7 @@ def _find_sheet(names: list[str], wanted: str, name: str) -> str:
             return known
     if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
         return names[int(wanted) - 1]
-    listed = ", ".join(repr(known) for known in names)
-    raise UserError(f"{name} has no sheet {wanted!r}. Choose with --sheet; the sheets are: {listed}")
+    raise UserError(f"{name} has no sheet {wanted!r}. Choose with --sheet; the sheets are: {in_words(names)}")
 
 
 def _as_table(sheet: Any, name: str) -> pa.Table:
@@ -296,10 +295,10 @@ def _style(field: pa.Field) -> str:
 def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     for start in range(0, table.num_rows, BATCH_ROWS):
         part = table.slice(start, BATCH_ROWS)
-        yield from zip(*(_python_values(column).to_pylist() for column in part.columns), strict=True)
+        yield from zip(*(python_values(_in_utc(column)) for column in part.columns), strict=True)
 
 
-def _python_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _in_utc(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Cast times to a resolution that Python and Excel have; timestamps lose their zone and are in UTC."""
     if pa.types.is_timestamp(column.type):
         zoned = column.cast(pa.timestamp("ms", column.type.tz), safe=False)

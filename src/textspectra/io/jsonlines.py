@@ -11,10 +11,18 @@ from typing import IO, Any
 import pyarrow as pa
 
 from ..errors import UserError
-from .table import JSON_MARK, holds_json
+from .limits import MAX_CELLS, check_rows
+from .table import JSON_MARK, holds_json, python_values
 
 BATCH_ROWS = 10_000
 """Number of rows that are converted and written at a time."""
+
+
+MAX_DEPTH = 100
+"""How deeply the values of a line may be nested."""
+
+MAX_KEYS = 20_000
+"""Different keys in all lines, which become the columns."""
 
 
 def as_string(value: Any) -> str:
@@ -58,6 +66,13 @@ def read_jsonlines(lines: Iterable[str], *, name: str) -> pa.Table:
                 column.extend([None] * (count - len(column)))
             column.append(value)
         count += 1
+        if count % BATCH_ROWS == 0 or len(columns) > MAX_KEYS:
+            check_rows(count, name)
+            if len(columns) > MAX_KEYS or count * len(columns) > MAX_CELLS:
+                raise UserError(
+                    f"{name}, line {number}: {len(columns):,} different keys so far, in {count:,} objects. That is too "
+                    "much for a table; are some keys values? Put such objects into one field."
+                )
     if count and not columns:
         raise UserError(f"{name}: the objects have no keys, so there are no columns")
     for column in columns.values():
@@ -79,6 +94,8 @@ def _parse(line: str, name: str, number: int) -> dict[str, Any]:
             ) from None
     except (ValueError, RecursionError):  # numbers of thousands of digits, objects in thousands of objects
         raise UserError(f"{name}, line {number}: this JSON has too long a number or is nested too deeply.") from None
+    if line.count("[") + line.count("{") > MAX_DEPTH and _is_deep(value):
+        raise UserError(f"{name}, line {number}: values are nested more than {MAX_DEPTH} deep.")
     if isinstance(value, dict):
         return value
     kinds = {list: "an array", str: "a string", bool: "true or false", type(None): "null"}
@@ -87,6 +104,15 @@ def _parse(line: str, name: str, number: int) -> dict[str, Any]:
         f'{name}, line {number}: {kinds.get(type(value), "a number")} instead of an object such as {{"text": "..."}}.'
         f"{hint}"
     )
+
+
+def _is_deep(value: Any) -> bool:
+    """Tell whether a value is nested more deeply than the functions that call themselves can follow."""
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        below = (one.values() if isinstance(one, dict) else one for one in level)
+        level = [one for some in below for one in some if isinstance(one, dict | list)]
+    return bool(level)
 
 
 def build_column(name: str, values: list[Any]) -> tuple[pa.Field, pa.Array]:
@@ -149,7 +175,7 @@ def _encoded(column: pa.ChunkedArray, field: pa.Field) -> list[str]:
         return [value or "null" for value in column.to_pylist()]
     if pa.types.is_integer(field.type):
         return [value or "null" for value in column.cast(pa.string()).to_pylist()]
-    return [to_json(value) for value in column.to_pylist()]
+    return [to_json(value) for value in python_values(column)]
 
 
 def _finite(value: Any) -> Any:

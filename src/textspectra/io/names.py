@@ -1,4 +1,8 @@
-"""Column names that announce texts."""
+"""Column names: those that announce texts, and how many a message lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
 
 TEXT_NAMES = (
     ("text", "texts"),
@@ -14,3 +18,18 @@ TEXT_NAMES = (
 """From the most to the least certain; the names within a group are equal."""
 
 ALL_TEXT_NAMES = frozenset(name for group in TEXT_NAMES for name in group)
+
+LISTED, LONGEST = 30, 60
+"""How many names a message lists, and how many characters of each."""
+
+
+def in_words(names: Sequence[str]) -> str:
+    """List names in a message, which stays readable whatever a file holds.
+
+    Examples
+    --------
+    >>> in_words(["id", "text"]), in_words(["x" * 99] + ["y"] * 99)[-22:]
+    ("'id', 'text'", "'y', 'y' and 70 others")
+    """
+    shown = ", ".join(repr(name if len(name) <= LONGEST else f"{name[:LONGEST]}…") for name in names[:LISTED])
+    return shown if len(names) <= LISTED else f"{shown} and {len(names) - LISTED:,} others"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from ..errors import NoRowsError, UserError
+from . import limits
 from .columns import choose_text_column
 from .delimited import read_delimited
 from .excel import read_workbook
@@ -22,8 +23,9 @@ from .formats import (
     sniff_format,
 )
 from .jsonlines import read_jsonlines
+from .parquet import read_parquet
 from .source import Source, check_encoding, open_source, read_lines
-from .table import TextTable, refuse_duplicates
+from .table import TextTable
 
 
 def read_table(
@@ -61,7 +63,8 @@ def read_table(
     ------
     UserError
         If the file cannot be read. The message says why, where, and what to do. A line (in CSV: a cell) may have up
-        to 2**24 characters. A valid file without rows raises a NoRowsError, which is a UserError.
+        to 2**24 characters, and a file 5,000,000 rows and 1 GB once it is unpacked. A valid file without rows raises
+        a NoRowsError, which is a UserError.
 
     Examples
     --------
@@ -109,7 +112,9 @@ def _read(source: Source, form: TableFormat, codec: str, delimiter: str) -> pa.T
         return _read_parquet(source)
     lines = read_lines(source, codec)
     if form is TableFormat.TEXT:
-        return pa.table({"text": pa.array([line.rstrip("\r\n") for line in lines], pa.string())})
+        texts = [line.rstrip("\r\n") for line in islice(lines, limits.MAX_ROWS + 1)]
+        limits.check_rows(len(texts), source.name)
+        return pa.table({"text": pa.array(texts, pa.string())})
     if form is TableFormat.JSONL:
         return read_jsonlines(lines, name=source.name)
     return read_delimited(lines, name=source.name, delimiter=delimiter)
@@ -119,9 +124,4 @@ def _read_parquet(source: Source) -> pa.Table:
     if not source.stream.peek().startswith(b"PAR1"):
         raise UserError(f"{source.name} is not a Parquet file")
     in_memory = source.path is None or source.compression is not None
-    try:
-        table = pq.ParquetFile(pa.BufferReader(source.stream.read()) if in_memory else source.path).read()
-    except (pa.ArrowException, OSError) as error:
-        raise UserError(f"{source.name} is a Parquet file that is damaged or cut short. Fetch it again.") from error
-    refuse_duplicates(table.column_names, source.name)
-    return table
+    return read_parquet(pa.py_buffer(source.stream.read()) if in_memory else source.path, name=source.name)

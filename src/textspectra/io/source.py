@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from ..errors import OutsideError, UserError
 from .formats import SAMPLE_BYTES, compression_of, format_from_name
+from .limits import check_bytes
 
 MAX_LINE = 2**24
 """Maximum length of a line, or of a cell of CSV, in characters. Reading stops there: a longer line means that line
@@ -52,6 +53,7 @@ class _RawBytes(io.RawIOBase):
             buffer[filled : filled + len(piece)] = piece
             filled += len(piece)
         self._count += filled
+        check_bytes(self._count, self._name)
         return filled
 
     def _piece(self, size: int) -> bytes:

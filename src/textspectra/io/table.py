@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from .formats import TableFormat
+from .limits import MAX_TEXT
 
 JSON_MARK = {b"textspectra.values": b"json"}
 """Metadata of a string column whose values are JSON, because no single Arrow type can hold them unchanged."""
@@ -56,15 +57,17 @@ class TextTable:
     delimiter: str = ","
 
     def texts(self) -> list[str]:
-        """Return the texts, one per row; missing texts are empty strings.
+        """Return the texts, one per row; missing texts are empty strings, and very long ones are cut at `MAX_TEXT`.
 
         Examples
         --------
         >>> TextTable(pa.table({"text": ["a", None]}), "text", TableFormat.PARQUET).texts()
         ['a', '']
         """
-        column = self.table.column(self.text_column)
-        texts: list[str] = pc.fill_null(column.cast(pa.large_string()), "").to_numpy().tolist()
+        column = pc.fill_null(self.table.column(self.text_column).cast(pa.large_string()), "")
+        if (pc.max(pc.binary_length(column)).as_py() or 0) > MAX_TEXT:
+            column = pc.utf8_slice_codeunits(column, 0, MAX_TEXT)
+        texts: list[str] = column.to_numpy().tolist()
         return texts
 
 
@@ -122,6 +125,36 @@ def refuse_duplicates(names: list[str], where: str) -> None:
         if name in seen:
             raise UserError(f"{where} has more than one column called {name!r}. Give each column a name of its own.")
         seen.add(name)
+
+
+def python_values(column: pa.ChunkedArray) -> list[Any]:
+    """Return the values as Python objects; dates and times that Python cannot express become strings or numbers.
+
+    Examples
+    --------
+    >>> python_values(pa.chunked_array([pa.array([-(10**6), 0], pa.date32())]))
+    ['-0768-02-04', '1970-01-01']
+    """
+    for instead in (None, pa.string(), pa.int64()):
+        try:
+            cast = column if instead is None else column.cast(_without_times(column.type, instead))
+            values: list[Any] = cast.to_pylist()
+        except (pa.ArrowException, ValueError, OverflowError, KeyError, OSError):  # also unknown time zones
+            continue
+        return values
+    raise UserError(f"values of the type {column.type} cannot be written in this format; use --format parquet.")
+
+
+def _without_times(kind: pa.DataType, instead: pa.DataType) -> pa.DataType:
+    """Return the type with another one in the place of dates, times and durations, however deep they are."""
+    if pa.types.is_temporal(kind):
+        return instead
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without_times(field.type, instead)) for field in kind])
+    for test, made in ((pa.types.is_list, pa.list_), (pa.types.is_large_list, pa.large_list)):
+        if test(kind):
+            return made(_without_times(kind.value_type, instead))
+    return kind
 
 
 def holds_json(field: pa.Field) -> bool:

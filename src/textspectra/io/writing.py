@@ -14,7 +14,6 @@ from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from ..atomic import replacing_file
 from ..errors import UsageError, UserError
@@ -22,6 +21,7 @@ from .delimited import write_delimited
 from .excel import write_workbook
 from .formats import TableFormat
 from .jsonlines import write_jsonlines
+from .parquet import write_parquet
 
 COMPRESSORS: dict[str, Callable[[IO[bytes]], Any]] = {
     "gzip": lambda file: gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0),
@@ -63,7 +63,7 @@ def write_table(
     output_paths_free([path], overwrite=overwrite)
     with replacing(path, compression) as stream:
         if format is TableFormat.PARQUET:
-            pq.write_table(table, stream, compression="zstd")
+            write_parquet(table, stream)
         elif format is TableFormat.JSONL:
             write_jsonlines(table, stream)
         elif format is TableFormat.TEXT:

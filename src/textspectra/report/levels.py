@@ -8,6 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..clustering.tree import MergeTree
+from ..texts.result import TextClustering
+
+MAX_CLUSTERS = 300
+"""Highest number of clusters on the slider; higher if the result has more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,17 @@ class Levels:
                 path.append(parent[path[-1]])
             paths.append(path)
         return paths
+
+
+def report_levels(result: TextClustering) -> tuple[Levels, NDArray[np.intp]]:
+    """Return the levels that the report of a result shows, and the finest cluster of each distinct text, -1 for none.
+
+    The same result always has the same.
+    """
+    hierarchy = result.with_hierarchy().hierarchy
+    assert hierarchy is not None  # noqa: S101 - for the type checker
+    levels = top_levels(hierarchy.tree, max(MAX_CLUSTERS, result.n_clusters))
+    return levels, np.append(levels.codes, -1)[hierarchy.leaves]
 
 
 def top_levels(tree: MergeTree, k: int) -> Levels:

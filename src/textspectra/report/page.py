@@ -11,10 +11,15 @@ from importlib.resources import files
 from .pack import pack
 
 SCRIPTS = (
-    "data", "tree", "filter", "state", "rows", "counts", "trends", "map", "slider", "groups", "charts", "takeaway",
-    "filterbar", "overtime", "segments", "changed", "main",
+    "data", "grouping", "tree", "filter", "state", "rows", "counts", "tallied", "trends", "measures", "density",
+    "labels", "groupnames", "tooltip", "map", "answer", "slider", "words", "query", "textrows", "editing", "groups",
+    "hover", "search", "picked", "compare", "lasso", "safecells", "why", "charts", "takeaway", "filterbar", "overtime",
+    "segments", "changed", "main",
 )  # fmt: skip
 """The modules of the page's script; each comes after those that it imports."""
+
+STYLES = ("base", "answer", "controls", "map", "groups", "work", "chapters", "narrow", "print")
+"""The style sheets of the page; a later one overrules an earlier one."""
 
 IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=async function|function|const|let|class)", re.MULTILINE)
@@ -33,7 +38,7 @@ def render_page(blocks: dict[str, str]) -> str:
     script, library = page_script(), plotting_library()
     return environment.get_template("page.html").render(
         policy=_policy(script, library),
-        style=Markup(_asset("style.css")),  # noqa: S704 - our own file, not data
+        style=Markup(page_style()),  # noqa: S704 - our own files, not data
         script=Markup(script),  # noqa: S704 - our own files, not data
         blocks={**blocks, "library": pack(library.encode())},
     )
@@ -44,6 +49,11 @@ def page_script() -> str:
     """Join the modules of the script into one, without `import` and `export`."""
     parts = [EXPORT.sub("", IMPORT.sub("", _asset(f"{name}.js"))) for name in SCRIPTS]
     return "\n" + "\n".join(parts)
+
+
+def page_style() -> str:
+    """Join the style sheets."""
+    return "\n" + "\n".join(_asset(f"{name}.css") for name in STYLES)
 
 
 def _asset(name: str) -> str:

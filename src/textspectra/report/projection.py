@@ -39,8 +39,8 @@ def project(
 ) -> NDArray[np.float32]:
     """Return a point in the plane for each of the `rows` of `X`; similar rows are close to each other.
 
-    None of the rows may be all zeros. The same input gives the same map. The map is centred, and its coordinates are
-    between -1 and 1.
+    None of the rows may be all zeros. The same input gives the same map. The map is centred, its longer side is
+    horizontal, as that of a screen, and its coordinates are between -1 and 1.
     """
     reduced = _principal_components(X, rows)
     if len(rows) <= 8:  # too few to have neighbourhoods
@@ -106,6 +106,9 @@ def _arrange(reduced: NDArray[np.float32], progress: Progress, total: int) -> An
 
 
 def _centred(points: NDArray[Any]) -> NDArray[np.float32]:
+    points = points - points.mean(axis=0)
+    _, _, axes = np.linalg.svd(points.T @ points)
+    points = points @ (axes.T * np.where(axes.sum(axis=1) < 0, -1, 1))
     middle = (points.max(axis=0) + points.min(axis=0)) / 2
     reach = np.abs(points - middle).max()
     centred: NDArray[np.float32] = ((points - middle) / (reach or 1)).astype(np.float32)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from ..granularity.estimate import KEstimate, Suggestion
-    from ..metrics.cohesion import CohesionReport
+    from ..granularity.estimate import KEstimate, Suggestion, SuggestionName
 
 LOOSE = 1.1
 """A Cohesion Ratio below this is hardly above that of random groups."""
@@ -25,44 +26,92 @@ CLEAR = 0.55
 WORDS = ("well", "in part", "hardly")
 """How well two halves agree, in words: from CLEAR on, from FAINT on, and below."""
 
+AGREEMENT = {"well": "well", "in part": "only in part", "hardly": "hardly"}
+"""The same in a sentence about one number of groups."""
 
-def cohesion_in_words(ratio: float, score: float | None = None, silhouette: float | None = None) -> str:
-    """Say what a Cohesion Ratio means. The verdict weighs the score of the estimate and the silhouette, where given.
-
-    Examples
-    --------
-    >>> cohesion_in_words(2.04)
-    'two texts of one group are 2.0 times as alike as any two texts. The groups hold together.'
-    >>> cohesion_in_words(2.04, score=0.34, silhouette=0.01)
-    'two texts of one group are 2.0 times as alike as any two texts. The groups are loose: agreement of halves 0.34 \
-of 1, silhouette 0.01.'
-    >>> cohesion_in_words(1.02)
-    'texts of one group are hardly more alike than any two texts. Do not rely on these groups.'
-    """
-    if ratio < LOOSE:
-        return "texts of one group are hardly more alike than any two texts. Do not rely on these groups."
-    evidence = [(HOLDING_RATIOS, ratio), (HOLDING_SCORES, score), (HOLDING_SILHOUETTES, silhouette)]
-    # The weakest evidence decides.
-    strength = STRENGTHS[min(sum(value >= one for one in steps) for steps, value in evidence if value is not None)]
-    also = [f"agreement of halves {score:.2f} of 1"] if score is not None else []
-    also += [f"silhouette {silhouette:.2f}"] if silhouette is not None else []
-    details = f": {', '.join(also)}" if also else ""
-    return f"two texts of one group are {ratio:.1f} times as alike as any two texts. The groups {strength}{details}."
+MEANINGS: dict[SuggestionName, str] = {
+    "coarsest": "The broadest themes, for a first look.",
+    "coarse": "Broad themes, for an overview.",
+    "suggested": "As fine as the texts support.",
+    "fine": "More detail: themes in their parts.",
+    "finest": "The most detail.",
+}
+"""What each level of the estimate is for."""
 
 
 def worth_in_words(
-    cohesion: CohesionReport | None, estimate: KEstimate | None = None, silhouette: float | None = None
+    ratio: float | None,
+    k: int,
+    *,
+    error: float = 0.0,
+    score: float | None = None,
+    silhouette: float | None = None,
 ) -> str:
-    """Say how good a grouping is."""
-    if cohesion is None:
+    """Say how good `k` groups are, in one sentence: the verdict, what it rests on, and the numbers in brackets.
+
+    Parameters
+    ----------
+    ratio : float or None
+        The Cohesion Ratio; None if it is not defined.
+    k : int
+        Number of groups.
+    error : float
+        The standard error of the ratio.
+    score : float, optional
+        How well two halves of the texts agree on `k` groups (:func:`score_at`).
+    silhouette : float, optional
+        The mean silhouette.
+
+    Examples
+    --------
+    >>> worth_in_words(2.04, 8)
+    'The groups hold together: two texts of one group are 2.0 times as alike as any two texts (Cohesion Ratio 2.04).'
+    >>> worth_in_words(2.04, 8, score=0.34, silhouette=0.01)
+    'The groups are loose: two texts of one group are 2.0 times as alike as any two texts (Cohesion Ratio 2.04), but \
+two halves of the texts agree only in part on 8 groups (0.34 of 1), and many texts are as near to another group \
+(silhouette 0.01).'
+    >>> worth_in_words(1.02, 8)
+    'Do not rely on these groups: texts of one group are hardly more alike than any two texts (Cohesion Ratio 1.02).'
+    """
+    if ratio is None:
         return "No two texts are alike, so there is no Cohesion Ratio."
-    if len(cohesion.per_cluster) == 1:
+    if k == 1:
         return "There is only one group, so its Cohesion Ratio is 1."
-    error = f" ± {2 * cohesion.standard_error:.2f}" if cohesion.standard_error > 0.005 else ""
-    shown = len(cohesion.per_cluster)
-    levels = estimate.suggestions if estimate and estimate.method == "reproducible" else ()
-    score = next((level.score for level in levels if level.k == shown), None)
-    return f"Cohesion Ratio {cohesion.ratio:.2f}{error}: {cohesion_in_words(cohesion.ratio, score, silhouette)}"
+    number = f"Cohesion Ratio {ratio:.2f}" + (f" ± {2 * error:.2f}" if error > 0.005 else "")
+    if ratio < LOOSE:
+        return f"Do not rely on these groups: texts of one group are hardly more alike than any two texts ({number})."
+    evidence = [(HOLDING_RATIOS, ratio), (HOLDING_SCORES, score), (HOLDING_SILHOUETTES, silhouette)]
+    # The weakest evidence decides.
+    strength = STRENGTHS[min(sum(value >= one for one in steps) for steps, value in evidence if value is not None)]
+    reasons = [f"two texts of one group are {ratio:.1f} times as alike as any two texts ({number})"]
+    doubts: list[str] = []
+    if score is not None:
+        agree = f"two halves of the texts agree {AGREEMENT[_agreement(score)]} on {k} groups ({score:.2f} of 1)"
+        (reasons if score >= CLEAR else doubts).append(agree)
+    if silhouette is not None:
+        few, many = HOLDING_SILHOUETTES
+        share = "most" if silhouette >= many else "many" if silhouette < few else "some"
+        near = "nearest to their own group" if share == "most" else "as near to another group"
+        (reasons if share == "most" else doubts).append(f"{share} texts are {near} (silhouette {silhouette:.2f})")
+    but = f", but {_listed(doubts, ', and')}" if doubts else ""
+    return f"The groups {strength}: {_listed(reasons, ', and' if len(reasons) > 2 else 'and')}{but}."
+
+
+def score_at(estimate: KEstimate | None, k: int) -> float | None:
+    """Return how well two halves of the texts agree on `k` groups; None where they were not compared.
+
+    Examples
+    --------
+    >>> import numpy as np, textspectra as ts
+    >>> estimate = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0)
+    >>> score_at(estimate, 8), score_at(estimate, 9)
+    (1.0, None)
+    """
+    curve = None if estimate is None else estimate.agreement
+    if curve is None or not curve.k[0] <= k <= curve.k[-1]:
+        return None
+    # From 32 on, not every k was tried.
+    return float(np.interp(np.log(k), np.log(curve.k), np.clip(curve.score, 0, 1)))
 
 
 def doubt_about_k(method: str | None, k: int, confidence: float) -> str:
@@ -87,22 +136,32 @@ def doubt_about_k(method: str | None, k: int, confidence: float) -> str:
     return ""
 
 
-def levels_in_words(suggestions: Sequence[Suggestion], shown: int) -> str:
-    """Say which numbers of groups are worth a look, how well two halves of the texts agree on each, and which is shown.
+def level_in_words(name: SuggestionName, score: float) -> str:
+    """Say what a level of the estimate is for, and how well two halves of the texts agree on it.
+
+    Examples
+    --------
+    >>> level_in_words("coarse", 0.58)
+    'Broad themes, for an overview. Two halves of the texts agree well.'
+    """
+    return f"{MEANINGS[name]} Two halves of the texts agree {AGREEMENT[_agreement(score)]}."
+
+
+def levels_in_words(suggestions: Sequence[Suggestion]) -> str:
+    """Say which numbers of groups are worth a look, and how well two halves of the texts agree on each.
 
     Examples
     --------
     >>> from textspectra.granularity.estimate import Suggestion
-    >>> levels_in_words([Suggestion("suggested", 8, 0.71), Suggestion("fine", 38, 0.3)], 8)
-    'About 8 or 38 groups, depending on how fine you want it; shown: 8. Two halves of the texts agree well on 8, in \
-part on 38.'
+    >>> levels_in_words([Suggestion("suggested", 8, 0.71), Suggestion("fine", 38, 0.3)])
+    'About 8 or 38 groups, depending on how fine you want it. Two halves of the texts agree well on 8, in part on 38.'
     """
     ks = [str(one.k) for one in suggestions]
     by_word = {
         word: [k for k, one in zip(ks, suggestions, strict=True) if word == _agreement(one.score)] for word in WORDS
     }
     agree = ", ".join(f"{word} on {_listed(found, 'and')}" for word, found in by_word.items() if found)
-    choice = f", depending on how fine you want it; shown: {shown}" if len(ks) > 1 else ""
+    choice = ", depending on how fine you want it" if len(ks) > 1 else ""
     return f"About {_listed(ks, 'or')} groups{choice}. Two halves of the texts agree {agree}."
 
 
@@ -111,28 +170,35 @@ def _agreement(score: float) -> str:
 
 
 def _listed(words: list[str], last: str) -> str:
-    return f" {last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+    """Join words by commas, and the last one by a word.
+
+    Examples
+    --------
+    >>> _listed(["6", "14", "32"], "or"), _listed(["this", "that"], ", and")
+    ('6, 14 or 32', 'this, and that')
+    """
+    joint = last if last.startswith(",") else f" {last}"
+    return f"{joint} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-def estimate_in_words(estimate: KEstimate | None, shown: int) -> str:
-    """Say which numbers of groups are plausible, and why, if some number of them is shown.
+def estimate_in_words(estimate: KEstimate | None, given: int) -> str:
+    """Say which numbers of groups are plausible, and why; `given` is the number without an estimate.
 
     Examples
     --------
     >>> import numpy as np, textspectra as ts
     >>> estimate_in_words(ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0), 8)
-    'About 3 or 8 groups, depending on how fine you want it; shown: 8. Two halves of the texts agree well on 8, hardly \
-on 3.'
+    'About 3 or 8 groups, depending on how fine you want it. Two halves of the texts agree well on 8, hardly on 3.'
     >>> estimate_in_words(None, 8)
-    'The number of groups was given.'
+    'The number of groups was given: 8.'
     """
     if estimate is None:
-        return "The number of groups was given."
+        return f"The number of groups was given: {given}."
     doubt = doubt_about_k(estimate.method, estimate.k, estimate.confidence)
     if doubt:
         return doubt
     if estimate.spectrum is None:
-        return levels_in_words(estimate.suggestions, shown)
+        return levels_in_words(estimate.suggestions)
     low, high = estimate.interval
     size, rows = len(estimate.spectrum.eigenvalues), estimate.n_samples
     source = f"all {rows:,} texts" if size == rows else f"random samples of {size:,} texts"

@@ -1,18 +1,26 @@
-"""Bring what a reader set in the page, the number of groups and their names, back into the result."""
+"""Bring what a reader set in the page, the groups and their names, back into the result."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..clustering.numbering import same_clusters
 from ..errors import UserError
 from ..texts.result import TextClustering
-from .write import fingerprint
+from .levels import report_levels
+from .write import fingerprint, grouping_mark
 
-FORMAT = "textspectra-state-3"
-"""Changes with the numbering of the groups, because names are matched to groups by number."""
+FORMAT = "textspectra-state-4"
+"""Changes with the meaning of what the file holds."""
+
+DAMAGED = "The state is damaged: its clusters cannot be read. Download the JSON file from the report again."
+CHANGED = "The state does not fit the model, whose groups have changed since the report was made."
 
 
 class Changes(NamedTuple):
@@ -20,42 +28,152 @@ class Changes(NamedTuple):
 
     unchanged: int  # the same texts and the same name
     renamed: int  # the same texts and another name
-    before: int  # the other groups, which were merged or split: how many there were,
+    before: int  # the other groups, which were merged, split or got other texts: how many there were,
     after: int  # and how many there are
 
 
-def read_state(path: Path) -> dict[str, Any]:
-    """Read the JSON file that "Download JSON" of a report wrote."""
+class StateCluster(NamedTuple):
+    """A group of a state."""
+
+    label: int
+    name: str
+    size: int
+    parts: list[tuple[int, int]]  # ranges of finest clusters of the report, if the groups were edited
+    moved: list[int]  # for each text that was moved into it, a row of the data
+
+
+class State(NamedTuple):
+    """What "Download JSON" of a report writes, as far as a model needs it."""
+
+    fingerprint: str  # of the texts
+    grouping: str  # of the groups that the report was made of
+    edited: bool  # whether the groups are more than a cut of the tree
+    clusters: list[StateCluster]
+
+
+def read_state(path: Path) -> State:
+    """Read the JSON file that "Download JSON" of a report wrote; a UserError says what is wrong with it."""
     try:
-        state = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UserError(f"{path} is not JSON; use the file that “Download JSON” of a report writes.") from None
-    if not isinstance(state, dict) or state.get("format") != FORMAT:
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise UserError(f"{path} was not written by “Download JSON” of a report of this version.")
-    return state
+    return parse_state(content)
 
 
-def apply_state(result: TextClustering, state: dict[str, Any]) -> TextClustering:
-    """Return `result`, which a report shows, with the number of clusters and the names of a state that was read.
+def _refuse(constant: str) -> NoReturn:
+    """Refuse NaN and Infinity, which are not JSON."""
+    raise ValueError(constant)
 
-    A cluster whose texts stay the same keeps its number, as in :meth:`TextClustering.cut`.
-    """
-    try:
-        mark = state["fingerprint"]
-        names = {int(cluster["cluster"]): str(cluster["name"]) for cluster in state["clusters"]}
-        sizes = [int(cluster["size"]) for cluster in state["clusters"]]
-    except (KeyError, TypeError, ValueError):
-        raise UserError("The state is damaged: its clusters cannot be read.") from None
-    if mark != fingerprint(result.corpus):
-        raise UserError("The state comes from the report of another model: their texts differ.")
-    changed = result if _sizes(result) == sizes else result.cut(len(sizes))
-    if _sizes(changed) != sizes or [topic.label for topic in changed.topics] != list(names):
-        raise UserError("The state does not fit the model, whose groups have changed since the report was made.")
-    if not all(name.strip() for name in names.values()) or len(set(names.values())) < len(names):
+
+def parse_state(content: dict[str, Any]) -> State:
+    """Check the types of all that a state needs."""
+    edited = _typed(content.get("edited"), bool)
+    given = _typed(content.get("clusters"), list)
+    clusters = [_cluster(_typed(one, dict), edited) for one in given]
+    labels = [cluster.label for cluster in clusters]
+    if not clusters or len(set(labels)) < len(labels):
+        raise UserError(DAMAGED)
+    names = [cluster.name for cluster in clusters]
+    if not all(name.strip() for name in names) or len(set(names)) < len(names):
         raise UserError("The names in the state are blank or not all different.")
-    return changed.rename(names)
+    return State(_typed(content.get("fingerprint"), str), _typed(content.get("grouping"), str), edited, clusters)
+
+
+def _cluster(one: dict[str, Any], edited: bool) -> StateCluster:
+    parts = [_pair(part) for part in _typed(one.get("parts"), list)] if edited else []
+    moved = [_typed(row, int) for row in _typed(one.get("moved"), list)] if edited else []
+    label, name, size = (_typed(one.get(key), kind) for key, kind in (("cluster", int), ("name", str), ("size", int)))
+    return StateCluster(label, name, size, parts, moved)
+
+
+def _pair(part: Any) -> tuple[int, int]:
+    first, end = part if isinstance(part, list) and len(part) == 2 else (None, None)
+    return _typed(first, int), _typed(end, int)
+
+
+def _typed(value: Any, kind: type) -> Any:
+    """Return a value of exactly this type: True is no number."""
+    if type(value) is not kind:
+        raise UserError(DAMAGED)
+    return value
+
+
+def apply_state(result: TextClustering, state: State) -> TextClustering:
+    """Return `result`, which a report shows, with the groups and the names of a state that was read.
+
+    A cluster whose texts stay the same keeps its label. So does one that others were merged into, or that single texts
+    left or joined. The others get new labels, the largest first.
+    """
+    if state.fingerprint != fingerprint(result.corpus):
+        raise UserError("The state comes from the report of another model: their texts differ.")
+    if state.grouping != grouping_mark(result):
+        raise UserError(CHANGED)
+    _check_names(result, state.clusters)
+    if state.edited:
+        return _regrouped(result, state.clusters)
+    k = len(state.clusters)
+    changed = result if k == result.n_clusters else result.cut(k)
+    found = [(topic.label, topic.size) for topic in changed.topics]
+    if found != [(cluster.label, cluster.size) for cluster in state.clusters]:
+        raise UserError(CHANGED)
+    return changed.rename({cluster.label: cluster.name for cluster in state.clusters})
+
+
+def _check_names(result: TextClustering, clusters: Sequence[StateCluster]) -> None:
+    """Refuse new names with half of a surrogate pair, which no file can hold."""
+    known = {topic.name for topic in result.topics}
+    for cluster in clusters:
+        if cluster.name not in known and any("\ud800" <= letter <= "\udfff" for letter in cluster.name):
+            raise UserError(
+                f"The name {cluster.name!r} of group {cluster.label} has half of a character (a surrogate); change it "
+                "in the report."
+            )
+
+
+def _regrouped(result: TextClustering, clusters: Sequence[StateCluster]) -> TextClustering:
+    """Return the result with groups that were edited by hand."""
+    base = result.with_hierarchy()
+    codes = _codes(base, clusters)
+    grouped = codes >= 0
+    sizes = np.bincount(codes[grouped], result.corpus.counts[grouped], len(clusters))
+    if sizes.tolist() != [cluster.size for cluster in clusters] or not sizes.all():
+        raise UserError(CHANGED)
+    position = {topic.label: number for number, topic in enumerate(result.topics)}
+    goes_on = {number: position[cluster.label] for number, cluster in enumerate(clusters) if cluster.label in position}
+    same = same_clusters(result.distinct_codes, codes)
+    if any(goes_on.get(number) != old for number, old in same.items()):
+        raise UserError(DAMAGED)  # a group with all texts of another one, and not its label
+    changed = base.regroup(codes, goes_on)
+    first = np.unique(codes[grouped], return_index=True)[1]
+    labels = [changed.topics[code].label for code in changed.distinct_codes[grouped][first]]
+    return changed.rename(dict(zip(labels, (cluster.name for cluster in clusters), strict=True)))
+
+
+def _codes(result: TextClustering, clusters: Sequence[StateCluster]) -> NDArray[np.intp]:
+    """Return the number of the cluster of each distinct text: that of its part, unless it was moved."""
+    levels, finest = report_levels(result)
+    owner = np.full(levels.k, -1)
+    for number, cluster in enumerate(clusters):
+        for first, end in cluster.parts:
+            if not 0 <= first < end <= levels.k or (owner[first:end] >= 0).any():
+                raise UserError(DAMAGED)
+            owner[first:end] = number
+    if (owner < 0).any():
+        raise UserError(DAMAGED)
+    codes = np.append(owner, -1)[finest]
+    moved = [(row, number) for number, cluster in enumerate(clusters) for row in cluster.moved]
+    rows = [row for row, _ in moved]
+    if any(not 0 <= row < len(result.corpus.rows) for row in rows):
+        raise UserError(DAMAGED)
+    texts = result.corpus.codes[np.array(rows, np.intp)]
+    if (texts < 0).any() or (finest[texts] < 0).any() or len(np.unique(texts)) < len(texts):
+        raise UserError(DAMAGED)
+    codes[texts] = [number for _, number in moved]
+    return codes
 
 
 def count_changes(before: TextClustering, after: TextClustering) -> Changes:
@@ -63,7 +181,3 @@ def count_changes(before: TextClustering, after: TextClustering) -> Changes:
     same = same_clusters(before.distinct_codes, after.distinct_codes)
     renamed = sum(before.topics[old].name != after.topics[new].name for new, old in same.items())
     return Changes(len(same) - renamed, renamed, before.n_clusters - len(same), after.n_clusters - len(same))
-
-
-def _sizes(result: TextClustering) -> list[int]:
-    return [topic.size for topic in result.topics]

@@ -10,6 +10,7 @@ from ..arrays.rows import CountedRows
 from ..granularity.estimate import KEstimate, estimate_from_rows
 from ..granularity.reproducible import Agreement
 from ..granularity.spectral import Rule
+from .sentences import level_in_words
 
 SPECTRA = 8
 """Number of random samples behind a spectrum that is only shown; the paper's estimate takes some hundred."""
@@ -23,7 +24,10 @@ def why_this_k(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
     return {
         "k": estimate.k,
         "interval": list(estimate.interval),
-        "suggestions": [{**one._asdict(), "score": round(one.score, 4)} for one in estimate.suggestions],
+        "suggestions": [
+            {**one._asdict(), "score": round(one.score, 4), "words": level_in_words(one.name, one.score)}
+            for one in estimate.suggestions
+        ],
         "agreement": None if estimate.agreement is None else _curves(estimate.agreement),
         "spectrum": _spectrum(estimate, rows),
     }

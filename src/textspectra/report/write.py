@@ -17,9 +17,12 @@ from ..io.writing import output_paths_free
 from ..texts.corpus import Corpus
 from ..texts.history import GroupChange
 from ..texts.result import TextClustering
+from ..topics.words import STOP_WORDS
 from ..validation import check_labels, is_missing
+from .answers import answers_at
 from .changed import describe_changes
-from .levels import Levels, top_levels
+from .compact import FinestClusters, describe_parts
+from .levels import Levels, report_levels
 from .matrix import Z_LIMIT, similarity_matrix
 from .nodes import Nodes, describe_nodes
 from .pack import none_if_nan, pack_array, pack_json, shares_as_u2
@@ -28,15 +31,10 @@ from .palette import palette
 from .profile import SILHOUETTE_ROWS, agreement, silhouettes
 from .projection import project
 from .row_details import describe_rows
-from .sentences import LOOSE, estimate_in_words, worth_in_words
+from .sentences import LOOSE
 from .shown import MAX_CHARACTERS, Rows, Shown, choose_shown, cut_texts, exported_rows
 from .tallies import describe_tally, tally_nodes
 from .why_k import why_this_k
-
-MAX_CLUSTERS = 300
-"""Highest number of clusters on the slider; higher if the result has more."""
-
-OF_A_MODEL = "The groups are those of the model that the texts were compared with, and the new ones."
 
 Progress = Callable[[str, int, int], None]
 
@@ -84,9 +82,20 @@ def write_report(
     output_paths_free([path], overwrite=overwrite)
     if not path.absolute().parent.is_dir():
         raise UsageError(f"There is no folder {path.absolute().parent} to write the report to.")
-    page = render_page(report_blocks(result, truth=truth, changes=changes, progress=progress))
+    page = report_page(result, truth=truth, changes=changes, progress=progress)
     with replacing_file(path) as temporary:
         temporary.write_bytes(page.encode())
+
+
+def report_page(
+    result: TextClustering,
+    *,
+    truth: ArrayLike | Sequence[Hashable] | None = None,
+    changes: Iterable[GroupChange] | None = None,
+    progress: Progress | None = None,
+) -> str:
+    """Return the page that :func:`write_report` writes."""
+    return render_page(report_blocks(result, truth=truth, changes=changes, progress=progress))
 
 
 def report_blocks(
@@ -100,10 +109,7 @@ def report_blocks(
     report_progress: Progress = progress or (lambda stage, done, total: None)
     classes = _classes(truth, len(result.corpus.rows))
     X = result.embedded().X
-    hierarchy = result.with_hierarchy().hierarchy
-    assert hierarchy is not None  # noqa: S101 - for the type checker
-    levels = top_levels(hierarchy.tree, max(MAX_CLUSTERS, result.n_clusters))
-    finest = np.append(levels.codes, -1)[hierarchy.leaves]
+    levels, finest = report_levels(result)
     shown = choose_shown(result, levels, finest)
     report_progress("mapping", 0, 1)
     points = project(X, shown.order, progress=lambda done, total: report_progress("mapping", done, total))
@@ -113,11 +119,13 @@ def report_blocks(
     texts, cut_at = _texts(result.corpus, shown, rows)
     tally, tally_blocks = describe_tally(result, tally_nodes(result, levels, finest, nodes.base))
     details, detail_blocks = describe_rows(result.details, rows)
+    parts, part_blocks = describe_parts(result, FinestClusters(X, levels, finest, shown))
     matrix = similarity_matrix(X, shown)
     counted = CountedRows(X, result.corpus.counts * (finest >= 0))
     profile = _profile(result, X, levels, finest, nodes, classes)
     meta = {
-        "about": _about(result, shown, cut_at, profile["curves"]["silhouette"][result.n_clusters - 1], changes),
+        "about": _about(result, shown, cut_at),
+        "answers": answers_at(result, profile["curves"], given=changes is not None),
         "levels": {"k": levels.k, "merges": levels.merges.tolist(), "ranges": shown.ranges.tolist()},
         "base": {
             "k": result.n_clusters,
@@ -132,6 +140,8 @@ def report_blocks(
         "changes": describe_changes(result, changes, nodes.base),
         "tally": tally,
         "details": details,
+        "parts": parts,
+        "stop_words": _stop_words(nodes.keywords),
         "matrix": {"positions": matrix.positions.tolist(), "low": matrix.low, "high": matrix.high, "z": Z_LIMIT},
     }
     return {
@@ -146,6 +156,7 @@ def report_blocks(
         "rectified": pack_array(matrix.rectified, "u1"),
         **tally_blocks,
         **detail_blocks,
+        **part_blocks,
     }
 
 
@@ -168,9 +179,14 @@ def _classes(truth: ArrayLike | Sequence[Hashable] | None, n_texts: int) -> list
     return ["" if is_missing(value) else value for value in values]
 
 
-def _about(
-    result: TextClustering, shown: Shown, cut_at: int | None, silhouette: float | None, changes: Any
-) -> dict[str, Any]:
+def grouping_mark(result: TextClustering) -> str:
+    """Return a digest of the groups and their labels, which tells one state of a model from another."""
+    digest = hashlib.sha256(np.ascontiguousarray(result.distinct_codes, "<i8").tobytes())
+    digest.update(repr([topic.label for topic in result.topics] + [result.next_label]).encode())
+    return digest.hexdigest()[:16]
+
+
+def _about(result: TextClustering, shown: Shown, cut_at: int | None) -> dict[str, Any]:
     from .. import __version__
 
     totals = result.totals
@@ -185,13 +201,18 @@ def _about(
         "cut_at": cut_at,
         "model": result.source.model or "given embeddings",
         "algorithm": result.algorithm,
-        "range": OF_A_MODEL if changes is not None else estimate_in_words(result.k_estimate, result.n_clusters),
-        "worth": worth_in_words(result.cohesion, result.k_estimate, silhouette),
         "notes": result.notes,
         "loose": LOOSE,
         "recipe": result.recipe,
         "fingerprint": fingerprint(result.corpus),
+        "grouping": grouping_mark(result),
     }
+
+
+def _stop_words(keywords: list[list[str]]) -> list[str]:
+    """Return the stop words of all languages but those that are a keyword here, such as the verb "die"."""
+    used = {word.lower() for some in keywords for word in some}
+    return sorted(frozenset().union(*STOP_WORDS.values()) - used)
 
 
 def _texts(corpus: Corpus, shown: Shown, rows: Rows) -> tuple[list[str], int | None]:

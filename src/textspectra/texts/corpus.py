@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from ..io import as_table, is_data_frame
+from ..io import MAX_TEXT, as_table, is_data_frame
 from ..validation import is_missing
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Corpus:
     Attributes
     ----------
     rows : list of str
-        The texts, in order; a missing text is empty.
+        The texts, in order; a missing text is empty, and of a very long one there is only the beginning.
     distinct : list of str
         Each different text once, in order of appearance, without blank ones.
     codes : ndarray of int, shape (n_rows,)
@@ -174,7 +174,7 @@ def _values(texts: Any, text_column: str | None) -> Iterable[Any]:
 
 def _as_text(value: Any, row: int) -> str:
     if isinstance(value, str):
-        return value
+        return value[:MAX_TEXT]
     if is_missing(value):
         return ""
     raise UserError(f"The text of row {row} is {value!r}, a {type(value).__name__}; every text must be a str.")

@@ -1,4 +1,4 @@
-"""What a reader of a result should know about the languages of its texts."""
+"""What a reader of a result should know about its texts: their languages, and those that were too long."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from ..embedding import Backend
 from ..embedding.languages import knows_only_english
 from ..embedding.sentence_transformer import MULTILINGUAL
+from ..io import MAX_TEXT
 from ..topics.languages import language_shares
 from ..topics.segment import INSTALL, segmenter
+from .corpus import Corpus
 
 NOTICEABLE = 0.05
 """Smallest share of texts in other languages that gives a note.
@@ -39,6 +41,23 @@ def notes_on_languages(texts: Sequence[str], encoder: Backend | None) -> tuple[s
     """
     shares = language_shares(texts)
     return tuple(filter(None, [_on_model(shares, len(texts), encoder), _on_keywords(shares, len(texts))]))
+
+
+def notes_on_lengths(corpus: Corpus) -> tuple[str, ...]:
+    """Return a note on texts that are so long that they were not read to their end.
+
+    Examples
+    --------
+    >>> notes_on_lengths(Corpus.from_texts(["a" * 200_000, "b"]))
+    ('1 text has 100,000 characters or more; what comes after that was not read.',)
+    """
+    n_long = sum(
+        int(count) for text, count in zip(corpus.distinct, corpus.counts, strict=True) if len(text) >= MAX_TEXT
+    )
+    if not n_long:
+        return ()
+    which = "1 text has" if n_long == 1 else f"{n_long:,} texts have"
+    return (f"{which} {MAX_TEXT:,} characters or more; what comes after that was not read.",)
 
 
 def note_on_model(texts: Sequence[str], encoder: Backend | None) -> str:

@@ -21,7 +21,7 @@ from .details import Details, Wanted, details_of, wanted_columns
 from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
 from .frames import library_of
 from .hierarchy import Hierarchy
-from .notes import notes_on_languages
+from .notes import notes_on_languages, notes_on_lengths
 from .periods import Period
 from .result import TextClustering
 from .tally import tally_rows
@@ -196,7 +196,7 @@ def describe_clustering(
         source=EmbeddingSource.of(encoder),
         hierarchy=None if leaves is None else Hierarchy(fitted.merge_tree_, texts.scatter(np.asarray(leaves), -1)),
         recipe=recipe,
-        notes=notes_on_languages(texts.corpus.distinct, encoder),
+        notes=(*notes_on_languages(texts.corpus.distinct, encoder), *notes_on_lengths(texts.corpus)),
         encoder=encoder,
         cache=cache,
         known_embeddings=texts.X,

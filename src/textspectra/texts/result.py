@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -16,12 +16,14 @@ from ..clustering.refine import separate_groups
 from ..embedding import EmbeddingCache, as_backend
 from ..errors import UserError
 from ..metrics.cohesion import report_if_defined
+from ..validation import check_whole_number
 from .clustered import ClusteredTexts
 from .comparison import Comparison, compare_texts
 from .describing import describe_groups, mean_vectors, with_names
 from .embedded import embed_corpus
 from .hierarchy import build_hierarchy
 from .placing import place_texts, similarity_to_groups
+from .result_html import framed, result_html
 from .storage import load_fields, save_clustering
 from .tally import Tally, tally_rows
 from .updating import updated
@@ -317,6 +319,68 @@ class TextClustering(ClusteredTexts):
         (120, ['steady', 'steady', 'steady'])
         """
         return updated(self, self.compare(texts, text_column=text_column, embeddings=embeddings, cache=cache))
+
+    @overload
+    def report(
+        self, path: None = ..., *, truth: ArrayLike | Sequence[Hashable] | None = ..., overwrite: bool = ...
+    ) -> str: ...
+
+    @overload
+    def report(
+        self, path: str | Path, *, truth: ArrayLike | Sequence[Hashable] | None = ..., overwrite: bool = ...
+    ) -> None: ...
+
+    def report(
+        self, path: str | Path | None = None, *, truth: ArrayLike | Sequence[Hashable] | None = None,
+        overwrite: bool = False,
+    ) -> str | None:  # fmt: skip
+        """Write the page to explore the groups in a browser (:func:`write_report`), or return it as a string.
+
+        Parameters
+        ----------
+        path : path, optional
+            The HTML file; without it, the page is returned.
+        truth : sequence of hashable, optional
+            The ground truth: one class per text.
+        overwrite : bool, default=False
+            Replace a file that exists already.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
+        >>> result.report()[:15]
+        '<!doctype html>'
+        """
+        from ..report.write import report_page, write_report
+
+        if path is None:
+            return report_page(self, truth=truth)
+        write_report(self, path, truth=truth, overwrite=overwrite)
+        return None
+
+    def show(self, height: int = 800) -> None:
+        """Show the page to explore the groups inside a notebook.
+
+        It is in a frame of its own and cannot reach the notebook.
+
+        Parameters
+        ----------
+        height : int, default=800
+            Height of the frame in pixels.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
+        >>> result.show()  # doctest: +SKIP
+        """
+        from IPython.display import HTML, display
+
+        display(HTML(framed(self.report(), check_whole_number("height", height, low=100))))
+
+    def _repr_html_(self) -> str:
+        return result_html(self)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write everything but the embeddings to a folder: safetensors, Parquet and JSON.

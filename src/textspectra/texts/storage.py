@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from ..atomic import replacing_folder
+from ..atomic import replacing_folder, settle
 from ..clustering.lloyd import LinearRule
 from ..clustering.tree import MergeTree
-from ..errors import OutsideError, UsageError, UserError
+from ..errors import UsageError, UserError
 from ..granularity.estimate import KEstimate, Suggestion
 from ..granularity.reproducible import Agreement
 from ..granularity.spectral import Spectrum
 from ..metrics.cohesion import ClusterCohesion, CohesionReport
 from ..topics.describe import Topic
+from .checking import is_sound
 from .clustered import ClusteredTexts
 from .corpus import Corpus, Totals
 from .details_storage import add_details, describe_tally, details_from, tally_arrays, tally_from
@@ -45,16 +46,21 @@ SUMMARY, ARRAYS, TEXTS = "clustering.json", "arrays.safetensors", "texts.parquet
 def save_clustering(result: ClusteredTexts, folder: Path, *, overwrite: bool) -> None:
     """Write `result` to a folder, which is complete or not there."""
     model_folder_free(folder, overwrite=overwrite)
+    with replacing_folder(folder) as temporary:
+        write_clustering(result, temporary)
+
+
+def write_clustering(result: ClusteredTexts, folder: Path) -> None:
+    """Write `result` to an empty folder."""
     try:
-        with replacing_folder(folder) as temporary:
-            save_file(_arrays(result), temporary / ARRAYS)
-            pq.write_table(add_details(_texts(result.corpus), result.details), temporary / TEXTS, compression="zstd")
-            summary = _summary(result)
-            summary["sha256"] = {name: _digest(temporary / name) for name in (ARRAYS, TEXTS)}
-            summary["sha256"][SUMMARY] = _digest_of_summary(summary)
-            (temporary / SUMMARY).write_text(json.dumps(summary, ensure_ascii=False, indent=1), encoding="utf-8")
+        save_file(_arrays(result), folder / ARRAYS)
     except SafetensorError as error:
-        raise OutsideError(f"'{folder}' cannot be written: {error}") from error
+        raise OSError(0, str(error)) from error
+    pq.write_table(add_details(_texts(result.corpus), result.details), folder / TEXTS, compression="zstd")
+    summary = _summary(result)
+    summary["sha256"] = {name: _digest(folder / name) for name in (ARRAYS, TEXTS)}
+    summary["sha256"][SUMMARY] = _digest_of_summary(summary)
+    (folder / SUMMARY).write_text(json.dumps(summary, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
 def model_folder_free(folder: Path, *, overwrite: bool) -> None:
@@ -69,12 +75,22 @@ def model_folder_free(folder: Path, *, overwrite: bool) -> None:
 
 def load_fields(folder: Path) -> dict[str, Any]:
     """Read the fields of a :class:`TextClustering` from a folder, after checking every file in it."""
+    settle(folder)
     if not folder.is_dir():
         raise UserError(f"There is no model folder at {folder}.")
     summary = _checked_summary(folder)
-    arrays: dict[str, NDArray[Any]] = load_file(folder / ARRAYS)
+    try:
+        fields = _fields(summary, load_file(folder / ARRAYS), pq.read_table(folder / TEXTS))
+        sound = is_sound(fields)
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, SafetensorError, pa.ArrowException):
+        sound = False
+    if not sound:
+        raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.")
+    return fields
+
+
+def _fields(summary: dict[str, Any], arrays: dict[str, NDArray[Any]], texts: pa.Table) -> dict[str, Any]:
     tree = arrays.get("linkage")
-    texts = pq.read_table(folder / TEXTS)
     return {
         "corpus": _corpus_from(texts),
         "details": details_from(texts, summary.get("details")),
@@ -216,9 +232,10 @@ def _checked_summary(folder: Path) -> dict[str, Any]:
     try:
         summary: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
         version, digests = summary["format"], summary["sha256"]
-    except (ValueError, KeyError, TypeError):
+        digests = dict(digests)
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.") from None
-    if not isinstance(version, int) or version < 1:
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.")
     if version < OLDEST_FORMAT:
         raise UserError(

@@ -1,5 +1,5 @@
 // What changed since last time: new groups first, then those that grow, shrink or are gone.
-import { count, element, make, number, percent, shorten } from "./data.js";
+import { count, element, make, number, percent, quoted, shorten } from "./data.js";
 
 const FIRST_CHANGES = 6; // groups of each kind that are shown at first
 const TITLES = { new: "New", growing: "Growing", shrinking: "Shrinking", gone: "Gone" };
@@ -57,13 +57,14 @@ export class Changed {
       ),
       make("span", { class: "bars", "aria-hidden": "true" }, ...bars),
     ];
-    if (text) parts.push(make("span", { class: "example text", dir: "auto" }, text));
+    if (text) parts.push(quoted(text));
     if (node === null) return make("div", { class: "change" }, ...parts);
     return make("button", { type: "button", class: "change", onclick: () => this.#open(node) }, ...parts);
   }
 
   #open(node) {
-    this.state.set({ k: this.tree.base.k, selected: node });
+    const isShown = this.tree.cut(this.state.k).includes(node);
+    this.state.set(isShown ? { selected: node } : { k: this.tree.base.k, selected: node });
     element("panel").focus({ preventScroll: true });
     element("panel").scrollIntoView({ block: "nearest" });
   }

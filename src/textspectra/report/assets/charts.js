@@ -1,5 +1,6 @@
 // The charts of "Why this number of groups", and the similarity matrices. Each is drawn when it is scrolled into view.
-import { count, element, number, shorten } from "./data.js";
+import { element, shorten } from "./data.js";
+import { jumpOf } from "./why.js";
 
 const CURVES = {
   cohesion: { name: "Cohesion Ratio", axis: "y2", dash: "solid" },
@@ -9,6 +10,9 @@ const CURVES = {
   completeness: { name: "completeness", axis: "y", dash: "dashdot" },
   fowlkes_mallows: { name: "Fowlkes-Mallows", axis: "y", dash: "longdash" },
 };
+const RIGHT = { overlaying: "y", side: "right", showgrid: false, tickmode: "auto" };
+const ROW_OF_NAMES = 16; // pixels
+const LETTER = 6.4; // pixels
 const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
 export class Charts {
@@ -19,6 +23,7 @@ export class Charts {
     this.drawn = new Set();
     this.makers = {
       agreement: () => this.#agreement(),
+      halves: () => this.#halves(),
       spectrum: () => this.#spectrum(),
       replicates: () => this.#replicates(),
       profile: () => this.#profile(),
@@ -26,14 +31,20 @@ export class Charts {
       rectified: () => this.#matrix("rectified"),
       ...others,
     };
-    this.#describe();
     const watcher = new IntersectionObserver((entries) => {
       for (const { isIntersecting, target } of entries) if (isIntersecting) this.draw(target.id);
     }, { rootMargin: "400px" });
     for (const id of Object.keys(this.makers)) watcher.observe(element(id));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw(this.drawn));
-    globalThis.addEventListener("beforeprint", () => Object.keys(this.makers).forEach((id) => this.draw(id)));
-    this.state.listen((changed) => changed.k && this.redraw(["profile", "raw", "rectified"]));
+    globalThis.addEventListener("beforeprint", () => this.#drawAll(true));
+    globalThis.addEventListener("afterprint", () => this.#drawAll(false));
+    this.state.listen((changed) => changed.k && this.redraw(["agreement", "profile", "raw", "rectified"]));
+  }
+
+  #drawAll(onPaper) {
+    document.documentElement.classList.toggle("paper", onPaper);
+    this.drawn.clear();
+    for (const id of Object.keys(this.makers)) this.draw(id);
   }
 
   redraw(ids) {
@@ -47,23 +58,28 @@ export class Charts {
 
   draw(id) {
     const figure = element(id);
-    if (this.drawn.has(id) || figure.closest("[hidden]")) return;
+    if (this.drawn.has(id) || figure.closest("[hidden], details:not([open])")) return;
     this.drawn.add(id);
-    figure.style.setProperty("--width", figure.clientWidth); // for printing, as in the map
-    const { data, layout } = this.makers[id]();
+    for (const side of ["width", "height"]) { // for printing, as in the map
+      figure.style.setProperty(`--${side}`, figure[side === "width" ? "clientWidth" : "clientHeight"]);
+    }
+    const { data, layout, marks = [] } = this.makers[id]();
+    const { shapes, annotations, above } = marked(marks, layout.xaxis, figure.clientWidth - 90);
     const style = getComputedStyle(document.body);
     const [ink, line] = ["--ink", "--line"].map((name) => style.getPropertyValue(name).trim());
     const axis = { color: ink, gridcolor: line, zerolinecolor: line, linecolor: line, automargin: true };
     const whole = {
-      margin: { l: 8, r: 8, t: 8, b: 8 },
+      margin: { l: 8, r: 8, t: 8 + above, b: 8 },
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: style.fontFamily, size: 12, color: ink },
-      legend: { orientation: "h", y: -0.22, font: { size: 11 } },
+      legend: { orientation: "h", yref: "container", y: 0, yanchor: "bottom", font: { size: 11 } },
       hovermode: "x unified",
       hoverlabel: { bgcolor: style.getPropertyValue("--paper").trim(), bordercolor: line, font: { color: ink } },
       dragmode: false,
+      annotations,
       ...layout,
+      shapes: [...(layout.shapes ?? []), ...shapes],
       xaxis: { ...axis, ...layout.xaxis },
       yaxis: { ...axis, ...layout.yaxis },
     };
@@ -72,160 +88,118 @@ export class Charts {
     if (id === "raw" || id === "rectified") this.#readPairs(figure);
   }
 
-  #describe() {
-    const { evidence, profile } = this.meta;
-    for (const id of ["spectrum", "replicates"]) element(id).closest("figure").hidden = !evidence;
-    element("agreement").closest("figure").hidden = !evidence?.agreement;
-    if (evidence) {
-      const { spectrum } = evidence;
-      element("agreement-text").textContent =
-        "The texts are split into two random halves. Each half is grouped separately, and the two groupings are compared. The score is how well they agree, corrected for the agreement of data without groups. The higher the score of a number of groups, the larger its weight. The estimate is the number up to which four fifths of the weight lie.";
-      const other = evidence.agreement
-        ? "Another method, shown for comparison. It has no part in the number of groups above. "
-        : "";
-      const jump = spectrum.fallback < 1
-        ? `The last normalized difference above the threshold follows eigenvalue ${this.#jump()}, so this sample suggests ${this.#jump()} groups.`
-        : "No normalized difference is above the threshold, so the number of groups is a default, not a finding.";
-      element("spectrum-text").textContent = `${other}Eigenvalues of the normalized Laplacian of ${
-        number.format(spectrum.sample)
-      } texts, and the normalized difference of each from those before it. ${jump}`;
-      const [low, high] = spectrum.interval;
-      const samples = spectrum.replicates.count.reduce((a, b) => a + b, 0);
-      element("replicates-text").textContent = `${other}The estimates from the spectra of ${
-        count(samples, "random sample")
-      }. 95 % of them are between ${low} and ${high}; the estimate is ${spectrum.k}.`;
-    }
-    const truth = profile.classes
-      ? ` The other curves compare the groups with the ${profile.classes} classes of the ground truth.`
-      : "";
-    element("profile-text").textContent =
-      `At every cut of the merge tree. The Cohesion Ratio usually grows with the number of groups, for any data. The silhouette is computed on ${
-        number.format(profile.silhouette_rows)
-      } texts.${truth}`;
-    element("matrix-text").textContent = `${
-      count(this.meta.matrix.positions.length, "text")
-    }, drawn at random and sorted by group; lines separate the groups. A bright block on the diagonal is a group of similar texts; a bright block off the diagonal is a pair of similar groups. Z-scoring and rectifying removes what all texts have in common.`;
+  #agreement() {
+    const { agreement, suggestions } = this.meta.evidence;
+    const score = {
+      x: agreement.k,
+      y: agreement.score,
+      name: "score",
+      mode: "lines",
+      line: line(COLORS[0], "solid", 2.4),
+    };
+    return {
+      data: [{ ...score, fill: "tozeroy", fillcolor: `${COLORS[0]}18` }],
+      layout: {
+        showlegend: false,
+        xaxis: logarithmic("number of groups", 2, agreement.k.at(-1)),
+        yaxis: { title: { text: "score of agreement" }, range: [Math.min(0, ...agreement.score), 1], dtick: 0.2 },
+      },
+      marks: [...suggestions.map(({ name, k }) => ({ at: k, name })), { at: this.state.k, name: "shown", solid: true }],
+    };
   }
 
-  #agreement() {
-    const { agreement, suggestions, interval } = this.meta.evidence;
-    const line = (color, dash = "solid") => ({ color, dash, width: dash === "solid" ? 2.2 : 1.4 });
+  #halves() {
+    const { agreement, interval } = this.meta.evidence;
     const curve = (y, name, style) => ({ x: agreement.k, y, name, mode: "lines", line: style });
     return {
       data: [
-        curve(agreement.score, "score", line(COLORS[0])),
-        curve(agreement.halves, "two halves of the texts", line(COLORS[1], "dash")),
+        curve(agreement.halves, "two halves of the texts", line(COLORS[1])),
         curve(agreement.null, "two halves of data without groups", line(COLORS[1], "dot")),
+        curve(agreement.score, "score", line(COLORS[0], "solid", 2.4)),
       ],
       layout: {
-        xaxis: { title: { text: "number of groups" }, type: "log" },
-        yaxis: { title: { text: "agreement" }, range: [Math.min(0, ...agreement.score), 1] },
-        shapes: [
-          band(...interval),
-          ...suggestions.map(({ k }) => mark(k)),
-        ],
-        // On a logarithmic axis, Plotly takes the logarithm of the position of an annotation.
-        annotations: suggestions.map(({ name, k }) => ({ ...note(k, `${name}: ${k}`), x: Math.log10(k) })),
+        xaxis: logarithmic("number of groups", 2, agreement.k.at(-1)),
+        yaxis: {
+          title: { text: "adjusted mutual information" },
+          range: [Math.min(0, ...agreement.score), 1],
+          dtick: 0.2,
+        },
+        shapes: [band(...interval.map((k) => Math.min(agreement.k.at(-1), Math.max(2, k))))],
       },
     };
   }
 
-  // The index of the eigenvalue before the last difference above the threshold.
-  #jump() {
-    const { deltas, threshold, window, k } = this.meta.evidence.spectrum;
-    const last = deltas.findLastIndex((delta) => delta > threshold);
-    return last < 0 ? k : last + window;
-  }
-
   #spectrum() {
-    const { eigenvalues, deltas, threshold, window } = this.meta.evidence.spectrum;
-    const jump = this.#jump();
+    const { spectrum } = this.meta.evidence;
+    const { eigenvalues, deltas, threshold, window } = spectrum;
+    const jump = jumpOf(spectrum);
     const index = (length, first) => Array.from({ length }, (_, i) => first + i);
-    const line = (color, dash = "solid") => ({ color, dash, width: 1.6 });
     const end = Math.min(eigenvalues.length, Math.max(30, 4 * jump));
+    const right = { yaxis: "y2", mode: "lines" };
     return {
       data: [
         { x: index(eigenvalues.length, 1), y: eigenvalues, name: "eigenvalue λ", mode: "lines", line: line(COLORS[0]) },
         {
+          ...right,
           x: index(deltas.length, window + 1),
           y: deltas,
-          yaxis: "y2",
-          name: "difference δ",
-          mode: "lines",
+          name: "normalized difference δ",
           line: line(COLORS[1], "dot"),
         },
         {
+          ...right,
           x: [1, eigenvalues.length],
           y: [threshold, threshold],
-          yaxis: "y2",
-          name: "threshold",
-          mode: "lines",
+          name: "threshold of δ",
           line: line(COLORS[1], "dash"),
           hoverinfo: "skip",
         },
       ],
       layout: {
         xaxis: { title: { text: "index of the eigenvalue" }, range: [0, end] },
-        yaxis: { title: { text: "eigenvalue" }, rangemode: "tozero" },
-        yaxis2: {
-          title: { text: "normalized difference" },
-          overlaying: "y",
-          side: "right",
-          showgrid: false,
-          rangemode: "tozero",
-        },
-        shapes: [
-          band(Math.max(0, jump - window + 1), jump),
-          mark(jump),
-        ],
-        annotations: [note(jump, `k = ${jump}`)],
+        yaxis: { title: { text: "eigenvalue λ" }, rangemode: "tozero" },
+        yaxis2: { ...RIGHT, title: { text: "normalized difference δ" }, rangemode: "tozero" },
+        shapes: [band(Math.max(0, jump - window + 1), jump)],
       },
+      marks: [{ at: jump, name: "k" }],
     };
   }
 
   #replicates() {
     const { replicates, k, interval } = this.meta.evidence.spectrum;
+    const whole = (values) => ({ dtick: Math.max(1, Math.ceil((Math.max(...values) - Math.min(0, ...values)) / 8)) });
+    const spread = replicates.k.map((value) => value - replicates.k[0]);
     return {
       data: [{ type: "bar", x: replicates.k, y: replicates.count, marker: { color: COLORS[0] }, name: "samples" }],
       layout: {
-        xaxis: { title: { text: "estimated number of groups" } },
-        yaxis: { title: { text: "samples" } },
-        shapes: [
-          band(interval[0] - 0.5, interval[1] + 0.5),
-          mark(k),
-        ],
-        annotations: [note(k, `k = ${k}`)],
+        showlegend: false,
+        xaxis: { title: { text: "estimated number of groups" }, ...whole(spread) },
+        yaxis: { title: { text: "number of samples" }, ...whole(replicates.count) },
+        shapes: [band(interval[0] - 0.5, interval[1] + 0.5)],
         bargap: 0.15,
       },
+      marks: [{ at: k, name: "estimate" }],
     };
   }
 
   #profile() {
     const { curves, classes } = this.meta.profile;
-    const { k } = this.state;
     const x = Array.from({ length: this.tree.k }, (_, i) => i + 1);
     const data = Object.entries(curves).map(([key, y], i) => {
       const { name, axis, dash } = CURVES[key];
-      return { x, y, name, yaxis: axis, mode: "lines", line: { color: COLORS[i], dash, width: 2 } };
+      return { x, y, name, yaxis: axis, mode: "lines", line: line(COLORS[i], dash) };
     });
-    const estimate = this.meta.evidence?.k ?? this.meta.base.k;
     return {
       data,
       layout: {
-        xaxis: {
-          title: { text: "number of groups" },
-          type: "log",
-          range: [Math.log10(this.tree.lowest), Math.log10(this.tree.k)],
-        },
-        yaxis: { title: { text: "silhouette and agreement" } },
-        yaxis2: { title: { text: "Cohesion Ratio" }, overlaying: "y", side: "right", showgrid: false },
-        shapes: [mark(estimate), mark(k, "solid"), ...(classes ? [mark(classes, "longdash")] : [])],
-        annotations: [
-          note(Math.log10(k), `shown: ${k}`),
-          ...(estimate === k ? [] : [note(Math.log10(estimate), `estimated: ${estimate}`, 0.9)]),
-          ...(classes ? [note(Math.log10(classes), `ground truth: ${classes}`, 0.8)] : []),
-        ],
+        xaxis: logarithmic("number of groups", this.tree.lowest, this.tree.k),
+        yaxis: { title: { text: classes ? "silhouette and agreement with truth" : "silhouette" } },
+        yaxis2: { ...RIGHT, title: { text: "Cohesion Ratio" } },
       },
+      marks: [
+        ...(classes ? [{ at: classes, name: "ground truth" }] : []),
+        { at: this.state.k, name: "shown", solid: true },
+      ],
     };
   }
 
@@ -238,8 +212,8 @@ export class Charts {
     const edges = [];
     for (let i = 1; i < side; i++) if (owners[positions[i]] !== owners[positions[i - 1]]) edges.push(i - 0.5);
     const lines = edges.length > 60 ? [] : edges.flatMap((at) => [
-      { type: "line", x0: at, x1: at, y0: -0.5, y1: side - 0.5, line: { width: 0.5, color: "#fffa" } },
-      { type: "line", y0: at, y1: at, x0: -0.5, x1: side - 0.5, line: { width: 0.5, color: "#fffa" } },
+      { type: "line", x0: at, x1: at, y0: -0.5, y1: side - 0.5, line: { width: 0.5, color: "#ffffff3a" } },
+      { type: "line", y0: at, y1: at, x0: -0.5, x1: side - 0.5, line: { width: 0.5, color: "#ffffff3a" } },
     ]);
     const ends = which === "raw" ? [low.toFixed(2), high.toFixed(2)] : ["0", `${z} σ`];
     const bare = { showgrid: false, zeroline: false, showticklabels: false, ticks: "" };
@@ -277,34 +251,50 @@ export class Charts {
   }
 }
 
-function mark(k, dash = "dash") {
-  return { type: "line", x0: k, x1: k, y0: 0, y1: 1, yref: "paper", line: { color: "#888", width: 1.5, dash } };
+function line(color, dash = "solid", width = 1.8) {
+  return { color, dash, width };
+}
+
+// A logarithmic axis with round numbers: 1, 2 and 5 of each decade.
+function logarithmic(title, low, high) {
+  const round = [0, 1, 2, 3, 4].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
+  const tickvals = round.filter((value) => value >= low && value <= high);
+  return {
+    title: { text: `${title} (logarithmic scale)` },
+    type: "log",
+    range: [Math.log10(low), Math.log10(Math.max(high, low + 1))],
+    tickvals,
+    ticktext: tickvals.map(String),
+  };
+}
+
+// Vertical lines with their names above the curves, in as many rows as they need.
+function marked(marks, { type = "linear", range }, width) {
+  const place = (value) => type === "log" ? Math.log10(value) : value;
+  const names = new Map();
+  for (const { at, name, solid } of marks) {
+    const known = names.get(at);
+    names.set(at, { name: known ? `${known.name} and ${name}` : name, solid: solid || known?.solid });
+  }
+  const ends = [];
+  const [shapes, annotations] = [[], []];
+  for (const [at, { name, solid }] of [...names].sort(([a], [b]) => a - b)) {
+    if (range && (place(at) < range[0] - 1e-9 || place(at) > range[1] + 1e-9)) continue;
+    const text = `${name}: ${at}`;
+    const left = range ? width * (place(at) - range[0]) / (range[1] - range[0]) : 0;
+    const row = [...ends, -Infinity].findIndex((end) => end < left);
+    ends[row] = left + LETTER * text.length;
+    const stroke = { color: solid ? COLORS[1] : "#888", width: solid ? 2 : 1.2, dash: solid ? "solid" : "dash" };
+    shapes.push({ type: "line", x0: at, x1: at, y0: 0, y1: 1, yref: "paper", line: stroke });
+    const where = { x: place(at), y: 1, yref: "paper", yanchor: "bottom", yshift: ROW_OF_NAMES * row };
+    const toRight = range && left > 0.8 * width;
+    const anchor = { xanchor: toRight ? "right" : "left", xshift: toRight ? 3 : -3 };
+    annotations.push({ ...where, ...anchor, text, showarrow: false, font: { size: 11 } });
+  }
+  return { shapes, annotations, above: ROW_OF_NAMES * ends.length };
 }
 
 function band(x0, x1) {
-  return {
-    type: "rect",
-    x0,
-    x1,
-    y0: 0,
-    y1: 1,
-    yref: "paper",
-    fillcolor: "#8882",
-    line: { width: 0 },
-    layer: "below",
-  };
-}
-
-function note(x, text, y = 1) {
-  return {
-    x,
-    y,
-    yref: "paper",
-    text,
-    showarrow: false,
-    xanchor: "left",
-    xshift: 4,
-    yanchor: "top",
-    font: { size: 11 },
-  };
+  const side = { yref: "paper", y0: 0, y1: 1 };
+  return { type: "rect", x0, x1, ...side, fillcolor: "#8882", line: { width: 0 }, layer: "below" };
 }

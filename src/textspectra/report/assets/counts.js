@@ -24,13 +24,15 @@ export class Counts {
     const nodes = this.sampled
       ? left.map((some, node) => Math.round(this.tree.nodes.size[node] * some / Math.max(1, all[node])))
       : left;
-    Object.assign(this, { texts, nodes, total: nodes.at(-1) });
+    Object.assign(this, { texts, nodes, total: nodes[this.tree.ranges.length - 1] });
   }
 
   #ofNodes(counts) {
     const before = new Float64Array(counts.length + 1);
     counts.forEach((count, i) => before[i + 1] = before[i] + count);
-    return this.tree.ranges.map(([start, end]) => before[end] - before[start]);
+    return this.tree.nodes.size.map((_, node) =>
+      this.tree.pieces(node).reduce((sum, [start, end]) => sum + before[end] - before[start], 0)
+    );
   }
 
   // The rows of a text that count.

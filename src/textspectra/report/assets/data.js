@@ -73,3 +73,14 @@ export function shorten(text, limit) {
   const flat = text.slice(0, 4 * limit).replace(/[\s\p{Cc}]+/gu, " ").trim();
   return flat.length <= limit && text.length <= 4 * limit ? flat : `${flat.slice(0, limit)}…`;
 }
+
+// A text in quotation marks, which the style sheet adds; they stay if the text is cut to one line.
+export function quoted(text) {
+  return make("span", { class: "example" }, make("span", { class: "text", dir: "auto" }, text));
+}
+
+// Sorts numbers by a value that is computed once for each.
+export function sortedBy(numbers, valueOf) {
+  const values = Float64Array.from(numbers, valueOf);
+  return Array.from(Uint32Array.from(values.keys()).sort((a, b) => values[a] - values[b]), (at) => numbers[at]);
+}

@@ -1,10 +1,10 @@
 // The groups as a list, and one group with its texts.
-import { count, element, make, number, percent, shorten } from "./data.js";
+import { count, element, make, number, percent, quoted, shorten, sortedBy } from "./data.js";
 
-const ROW = { plain: 46, "with-cells": 64 }; // height of a row in the list of all texts, as in the style sheet
 const NEAREST = 5;
 const EXTREMES = 5;
-const MOST_ROWS = 100; // of one text, in the reader
+const HITS = 3; // found texts that a card shows
+const ALSO = 6; // other groups with found texts, in an open group
 
 export class Groups {
   constructor(report) {
@@ -12,40 +12,74 @@ export class Groups {
     this.cards = new Map();
     this.order = { key: "size", down: true };
     this.matches = null;
+    this.found = null;
     this.#sorting();
+    element("list-all").addEventListener("click", () => element("list").classList.add("all"));
     this.state.listen((changed) => this.#changed(changed));
     this.show();
   }
 
   #changed(changed) {
+    if (changed.hovered) return;
     if (changed.names || changed.filter) this.cards.clear();
+    if (changed.k || changed.filter) this.#find();
     if (changed.selected && this.state.selected !== null) element("panel").scrollTop = 0;
     this.show();
   }
 
-  // The texts are unpacked after the map is drawn.
-  addTexts(texts) {
-    this.texts = texts;
-    this.cards.clear();
+  highlight(matches, query) {
+    this.matches = matches;
+    this.textRows.query = query;
+    this.#find();
     this.show();
   }
 
-  highlight(matches) {
-    this.matches = matches;
+  // How many rows were found in each group, and the most typical of the texts.
+  #find() {
     this.cards.clear();
-    this.show();
+    this.found = this.matches && new Map(this.tree.cut(this.state.k).map((node) => [node, this.#hits(node)]));
+  }
+
+  #hits(node) {
+    let rows = 0;
+    const texts = [];
+    for (const [start, end] of this.tree.pieces(node)) {
+      for (let i = start; i < end; i++) {
+        if (!this.matches[i]) continue;
+        rows += this.counts.texts[i];
+        texts.push(i);
+      }
+    }
+    return { rows, texts: texts.length, best: this.#best(node, texts, HITS) };
+  }
+
+  // The texts that are most similar to the centre of a group.
+  #best(node, texts, n) {
+    const [best, similarity] = [[], []];
+    for (const i of texts) {
+      const value = this.measures.similarity(node, i);
+      if (similarity.length === n && value <= similarity[n - 1]) continue;
+      const at = similarity.findIndex((one) => one < value);
+      const place = at < 0 ? similarity.length : at;
+      similarity.splice(place, 0, value);
+      best.splice(place, 0, i);
+      similarity.length = best.length = Math.min(n, similarity.length);
+    }
+    return best;
   }
 
   show() {
-    const open = this.state.selected !== null;
-    element("list-view").hidden = open;
-    element("group-view").hidden = !open;
-    if (open) this.#showGroup(this.state.selected);
-    else this.#showList();
+    const { selected, work } = this.state;
+    const isCovered = selected !== null || work !== null;
+    element("list-view").inert = isCovered; // on a narrow screen the group covers the list, which stays where it is
+    element("group-view").hidden = selected === null;
+    this.#showList();
+    if (selected !== null) this.#showGroup(selected);
+    else element("group-view").replaceChildren();
   }
 
   #sorting() {
-    const keys = { size: "size", name: "name", cohesion: "cohesion", change: "change", found: "found" };
+    const keys = { size: "size", name: "name", cohesion: "cohesion", change: "change" };
     for (const [key, name] of Object.entries(keys)) {
       const sort = () => {
         this.order = { key, down: this.order.key === key ? !this.order.down : key !== "name" };
@@ -55,29 +89,21 @@ export class Groups {
     }
   }
 
-  #found(node) {
-    if (!this.matches) return null;
-    let hits = 0;
-    const [start, end] = this.tree.ranges[node];
-    for (let i = start; i < end; i++) hits += this.matches[i] ? this.counts.texts[i] : 0;
-    return hits;
-  }
-
+  // Groups with found texts come first.
   #sorted() {
-    const { cohesion } = this.tree.nodes;
     const size = this.counts.nodes;
     const value = {
       size: (node) => size[node],
-      cohesion: (node) => cohesion[node] ?? 0,
+      cohesion: (node) => this.measures.cohesion(node) ?? 0,
       change: (node) => this.trends.growth(node),
-      found: (node) => this.#found(node) ?? 0,
     }[this.order.key];
     const compare = value
       ? (a, b) => value(a) - value(b)
       : (a, b) => this.state.nameOf(a).localeCompare(this.state.nameOf(b));
     const sign = this.order.down ? -1 : 1;
+    const hits = (node) => this.found?.get(node).rows ?? 0;
     const left = this.tree.cut(this.state.k).filter((node) => size[node] > 0);
-    return left.sort((a, b) => sign * compare(a, b) || size[b] - size[a]);
+    return left.sort((a, b) => hits(b) - hits(a) || sign * compare(a, b) || size[b] - size[a]);
   }
 
   #showList() {
@@ -85,7 +111,7 @@ export class Groups {
       const active = button.dataset.key === this.order.key;
       button.setAttribute("aria-pressed", String(active));
       button.dataset.down = active ? String(this.order.down) : "";
-      button.hidden = { found: !this.matches, change: this.trends.filled.length < 2 }[button.dataset.key] ?? false;
+      button.hidden = { change: this.trends.filled.length < 2 }[button.dataset.key] ?? false;
     }
     element("list").replaceChildren(...this.#sorted().map((node) => this.#card(node)));
   }
@@ -95,32 +121,48 @@ export class Groups {
     return this.cards.get(node);
   }
 
+  #open(node) {
+    this.state.set({ selected: node });
+    element("panel").focus({ preventScroll: true });
+  }
+
   #newCard(node) {
-    const { keywords } = this.tree.nodes;
     const size = this.counts.nodes[node];
-    const found = this.#found(node);
-    const examples = this.texts ? this.#typical(node).slice(0, 2).map((i) => this.#line(i, 110)) : [];
-    const open = () => {
-      this.state.set({ selected: node });
-      element("panel").focus({ preventScroll: true });
-    };
+    const found = this.found?.get(node) ?? null;
+    const examples = found?.rows ? [] : this.#typical(node).slice(0, 2).map((i) => shorten(this.texts[i], 110));
     const title = make("span", { class: "name", dir: "auto" }, this.state.nameOf(node));
     const share = percent(size / Math.max(1, this.counts.total));
     const figures = make("span", { class: "figures" }, make("b", {}, number.format(size)), ` · ${share}`);
     const button = make(
       "button",
-      { type: "button", class: "card", "data-node": node, onclick: open },
-      make("span", { class: "top" }, this.#swatch(node), title, figures),
+      { type: "button", class: "card", "data-node": node, onclick: () => this.#open(node) },
+      make("span", { class: "top" }, this.swatch(node), title, figures),
       this.#bar(node),
       this.trends.line(node),
-      make("span", { class: "keywords", dir: "auto" }, keywords[node].slice(0, 7).join(" · ")),
-      ...examples.map((line) => make("span", { class: "example text", dir: "auto" }, line)),
+      make("span", { class: "keywords", dir: "auto" }, this.keywords(node).slice(0, 7).join(" · ")),
+      ...examples.map(quoted),
     );
-    if (found !== null) button.append(make("span", { class: "hits" }, `${number.format(found)} found`));
-    return make("li", {}, button);
+    if (found) button.append(make("span", { class: "hits" }, `${number.format(found.rows)} found`));
+    const item = make("li", { class: found && !found.rows ? "without-hits" : "" }, this.editing.tick(node), button);
+    if (found?.rows) item.append(this.#foundIn(node, found));
+    return item;
   }
 
-  #swatch(node) {
+  #foundIn(node, { texts, best }) {
+    const more = texts - best.length;
+    const rest = () =>
+      make("button", { type: "button", class: "link", onclick: () => this.#open(node) }, ` ${more} more`);
+    return make("div", { class: "hit-texts" }, this.textRows.list(node, best), more > 0 ? rest() : "");
+  }
+
+  // Those of a group of single texts are its most frequent words.
+  keywords(node) {
+    const known = this.tree.nodes.keywords[node];
+    if (known.length || !this.tree.made.has(node)) return known;
+    return this.tree.nodes.keywords[node] = this.words.keywords(this.tree.pieces(node));
+  }
+
+  swatch(node) {
     const swatch = make("span", { class: "swatch" });
     swatch.style.setProperty("--color", this.tree.colors[node]);
     return swatch;
@@ -128,7 +170,7 @@ export class Groups {
 
   // A bar for the cohesion; it is full at twice the Cohesion Ratio of the whole clustering.
   #bar(node) {
-    const value = this.tree.nodes.cohesion[node];
+    const value = this.measures.cohesion(node);
     if (value === null) return "";
     const ratio = this.meta.profile.curves.cohesion[this.state.k - 1] ?? 1;
     const fill = make("span", { class: value < this.meta.about.loose ? "fill loose" : "fill" });
@@ -136,20 +178,16 @@ export class Groups {
     const title = `cohesion ${value.toFixed(2)}: two texts of this group are ${
       value.toFixed(2)
     } times as alike as any two texts`;
-    return make("span", { class: "bar", title }, make("span", { class: "rail" }, fill), ` ${value.toFixed(2)}`);
-  }
-
-  #line(i, limit) {
-    return shorten(this.texts[i], limit);
-  }
-
-  similarity(node, i) {
-    const [start] = this.tree.ranges[node];
-    return this.similarities[this.tree.offsets[node] + i - start] / 32767.5 - 1;
+    return make(
+      "span",
+      { class: "bar", title },
+      "cohesion",
+      make("span", { class: "rail" }, fill),
+      make("span", { class: "value" }, value.toFixed(2)),
+    );
   }
 
   #showGroup(node) {
-    const { keywords } = this.tree.nodes;
     const size = this.counts.nodes[node];
     const label = this.tree.labelsAt(this.state.k).get(node);
     const back = make("button", { type: "button", class: "back", onclick: () => this.#close(node) }, "← all groups");
@@ -157,11 +195,13 @@ export class Groups {
     const facts = `group ${label} · ${count(size, "text")} · ${share}`;
     element("group-view").replaceChildren(
       back,
+      make("h2", { class: "hidden", dir: "auto" }, this.state.nameOf(node)),
       this.#nameForm(node),
       make("p", { class: "muted" }, facts),
       this.#bar(node),
       this.trends.line(node),
-      make("p", { class: "chips" }, ...keywords[node].map((word) => make("span", { dir: "auto" }, word))),
+      make("p", { class: "chips" }, ...this.keywords(node).map((word) => make("span", { dir: "auto" }, word))),
+      this.editing.actions(node, this.nearest(node)),
       ...this.#nearest(node),
       ...this.#texts(node),
     );
@@ -169,7 +209,7 @@ export class Groups {
 
   #close(node) {
     this.state.set({ selected: null });
-    this.#card(node).firstChild.focus(); // which does nothing if the filter leaves none of its texts
+    this.#card(node).querySelector(".card").focus(); // which does nothing if the filter leaves none of its texts
   }
 
   #nameForm(node) {
@@ -198,142 +238,79 @@ export class Groups {
     return make(
       "form",
       { class: "rename", onsubmit: submit },
-      this.#swatch(node),
+      this.swatch(node),
       input,
       make("span", { class: "pen", "aria-hidden": "true" }, "✎"),
       problem,
     );
   }
 
-  #nearest(node) {
+  nearest(node) {
     const others = this.tree.cut(this.state.k).filter((other) => other !== node);
-    const n = this.tree.ranges.length;
-    const like = (other) => this.likeness[node * n + other];
-    const near = others.sort((a, b) => like(b) - like(a)).slice(0, NEAREST);
-    if (!near.length) return [];
-    const buttons = near.map((other) =>
-      make(
-        "button",
-        { type: "button", onclick: () => this.state.set({ selected: other }) },
-        this.#swatch(other),
-        make("span", { dir: "auto" }, this.state.nameOf(other)),
-      )
-    );
-    return [make("h3", {}, "Nearest groups"), make("p", { class: "near" }, ...buttons)];
+    const like = new Map(others.map((other) => [other, this.measures.alike(node, other)]));
+    return others.sort((a, b) => like.get(b) - like.get(a));
   }
 
-  // The texts of a group that the filter leaves, the most typical first.
+  #nearest(node) {
+    const near = this.nearest(node).slice(0, NEAREST);
+    return near.length ? [make("h3", {}, "Nearest groups"), this.#buttons(near)] : [];
+  }
+
+  #buttons(nodes, after = () => "") {
+    const open = (node) => () => this.state.set({ selected: node });
+    const named = (node) => make("span", { dir: "auto" }, this.state.nameOf(node), after(node));
+    return make(
+      "p",
+      { class: "near" },
+      ...nodes.map((node) => make("button", { type: "button", onclick: open(node) }, this.swatch(node), named(node))),
+    );
+  }
+
+  // The texts of a group that the filter leaves.
   #left(node) {
-    const [start, end] = this.tree.ranges[node];
-    const all = Array.from({ length: end - start }, (_, i) => start + i).filter((i) => this.counts.texts[i] > 0);
-    return all.sort((a, b) => this.similarity(node, b) - this.similarity(node, a));
+    const left = [];
+    for (const [start, end] of this.tree.pieces(node)) {
+      for (let i = start; i < end; i++) if (this.counts.texts[i] > 0) left.push(i);
+    }
+    return left;
+  }
+
+  // The same, the most typical first.
+  members(node) {
+    return sortedBy(this.#left(node), (i) => -this.measures.similarity(node, i));
   }
 
   #typical(node) {
     const left = this.tree.nodes.typical[node].filter((i) => this.counts.texts[i] > 0);
-    return left.length ? left : this.#left(node).slice(0, EXTREMES);
+    return left.length
+      ? sortedBy(left, (i) => -this.measures.similarity(node, i))
+      : this.#best(node, this.#left(node), EXTREMES);
   }
 
   #texts(node) {
-    if (!this.texts) return [];
-    const all = this.#left(node);
-    const shown = this.matches ? all.filter((i) => this.matches[i]) : all;
-    const extremes = (rows) =>
-      make("ul", { class: "texts" }, ...rows.map((i) => make("li", {}, this.#textButton(node, i))));
-    const parts = [make("h3", {}, "Most typical"), extremes(this.#typical(node))];
+    const all = this.members(node);
+    const long = (positions) =>
+      this.textRows.virtual(positions, "All texts of the group, the most typical first", () => node);
+    const extremes = [make("h3", {}, "Most typical"), this.textRows.list(node, this.#typical(node))];
     if (all.length > 2 * EXTREMES) {
-      parts.push(make("h3", {}, "Least typical"), extremes(all.slice(-EXTREMES).reverse()));
+      const least = all.slice(-EXTREMES).reverse();
+      extremes.push(make("h3", {}, "Least typical"), this.textRows.list(node, least));
     }
-    const what = this.matches
-      ? `${count(shown.length, "text")} found here`
-      : `All ${count(all.length, "different text")}`;
-    return [...parts, make("h3", {}, what), this.#virtual(node, shown)];
+    if (!this.matches) return [...extremes, make("h3", {}, `All ${count(all.length, "different text")}`), long(all)];
+    const shown = all.filter((i) => this.matches[i]);
+    return [
+      make("h3", {}, `${count(shown.length, "text")} found here`),
+      long(shown),
+      ...this.#alsoFound(node),
+      ...extremes,
+    ];
   }
 
-  #textButton(node, i) {
-    const n = this.counts.texts[i];
-    const times = n > 1 ? make("b", {}, `${number.format(n)}×`) : "";
-    const similarity = make("span", { class: "similarity" }, this.similarity(node, i).toFixed(2));
-    const open = () => this.#read(node, i);
-    return make(
-      "button",
-      { type: "button", class: "text-row", onclick: open },
-      make(
-        "span",
-        { class: "words" },
-        make("span", { class: "text", dir: "auto" }, this.#line(i, 220)),
-        this.#cells(i),
-      ),
-      times,
-      similarity,
-    );
-  }
-
-  // The shown columns of the first row with this text.
-  #cells(i) {
-    const { rows } = this.counts;
-    if (!rows?.shown.length) return "";
-    const [row] = this.counts.rowsOf(i);
-    const cells = rows.shown.map((column) => shorten(rows.value(column, row), 60));
-    return make("span", { class: "cells", dir: "auto" }, cells.join(" · "));
-  }
-
-  // All that is known of the rows with this text, as a table.
-  #rows(i) {
-    const { rows } = this.counts;
-    if (!rows?.columns.length) return [];
-    const all = this.counts.rowsOf(i);
-    const heads = rows.columns.map(({ title }) => make("th", { scope: "col", dir: "auto" }, title));
-    const lines = all.slice(0, MOST_ROWS).map((row) =>
-      make("tr", {}, ...rows.columns.map((column) => make("td", { dir: "auto" }, rows.value(column, row) ?? "")))
-    );
-    const rest = all.length > MOST_ROWS
-      ? [make("p", { class: "muted" }, `and ${count(all.length - MOST_ROWS, "row")} more`)]
-      : [];
-    return [make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...lines)), ...rest];
-  }
-
-  #read(node, i) {
-    const n = this.counts.texts[i];
-    const times = n > 1 ? `, ${count(n, "time")} in the data` : "";
-    element("reader-about").textContent = `similarity to the centre of its group ${
-      this.similarity(node, i).toFixed(4)
-    }${times}`;
-    element("reader-text").textContent = this.texts[i];
-    element("reader-rows").replaceChildren(...this.#rows(i));
-    element("reader").showModal();
-  }
-
-  // Only the visible rows are elements; the box is as high as all rows together.
-  #virtual(node, rows) {
-    const inner = make("ul", { class: "texts" });
-    const look = this.counts.rows?.shown.length ? "with-cells" : "plain";
-    const high = ROW[look];
-    const box = make("div", {
-      class: `virtual ${look}`,
-      tabindex: "0",
-      role: "region",
-      "aria-label": "All texts of the group, the most typical first",
-    }, inner);
-    inner.style.height = `${rows.length * high}px`;
-    box.style.height = `${Math.min(rows.length, 9) * high}px`;
-    const fill = () => {
-      const first = Math.max(0, Math.floor(box.scrollTop / high) - 4);
-      const last = Math.min(rows.length, first + Math.ceil(box.clientHeight / high) + 8);
-      inner.replaceChildren(
-        ...rows.slice(first, last).map((i, at) => {
-          const item = make(
-            "li",
-            { "aria-setsize": rows.length, "aria-posinset": first + at + 1 },
-            this.#textButton(node, i),
-          );
-          item.style.translate = `0 ${(first + at) * high}px`;
-          return item;
-        }),
-      );
-    };
-    box.addEventListener("scroll", () => requestAnimationFrame(fill));
-    requestAnimationFrame(fill);
-    return box;
+  #alsoFound(node) {
+    const hits = (other) => this.found.get(other)?.rows ?? 0;
+    const others = [...this.found.keys()].filter((other) => other !== node && hits(other) > 0);
+    others.sort((a, b) => hits(b) - hits(a));
+    const shown = this.#buttons(others.slice(0, ALSO), (other) => ` ${number.format(hits(other))}`);
+    return others.length ? [make("h3", {}, "Also found in"), shown] : [];
   }
 }

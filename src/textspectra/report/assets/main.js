@@ -1,104 +1,58 @@
 // Starts the page: first the map, then everything else.
-import { count, element, loadLibrary, make, number, unpackArray, unpackJson } from "./data.js";
+import { element, loadLibrary, unpackArray, unpackJson } from "./data.js";
 import { Tree } from "./tree.js";
 import { State } from "./state.js";
 import { Rows } from "./rows.js";
 import { Counts } from "./counts.js";
 import { Trends } from "./trends.js";
 import { TextMap } from "./map.js";
+import { Answer } from "./answer.js";
 import { Slider } from "./slider.js";
+import { followPointer } from "./hover.js";
 import { Groups } from "./groups.js";
+import { Why } from "./why.js";
 import { Charts } from "./charts.js";
 import { TakeAway } from "./takeaway.js";
 import { FilterBar } from "./filterbar.js";
 import { OverTime } from "./overtime.js";
 import { Segments } from "./segments.js";
 import { Changed } from "./changed.js";
-
-const SEARCH_AFTER = 120; // milliseconds without a key press after which the search starts
-
-function answer({ about, base, details }) {
-  const grouped = about.grouped === about.texts
-    ? number.format(about.texts)
-    : `${number.format(about.grouped)} of ${number.format(about.texts)}`;
-  const texts = `${grouped} ${about.texts === 1 ? "text" : "texts"}`;
-  element("headline").replaceChildren(make("b", {}, count(base.k, "group")), ` in ${texts}`);
-  document.title = `${count(base.k, "group")} in ${texts} · textspectra`;
-  element("range").textContent = about.range;
-  element("worth").textContent = about.worth;
-  element("notes").replaceChildren(...notes(about, details).map((note) => make("li", {}, note)));
-  const { command, model_reason, ...recipe } = about.recipe;
-  const model = model_reason ? `${about.model}, ${model_reason}` : about.model;
-  const facts = { model, algorithm: { kmeans: "K-Means", hac: "Ward (HAC)" }[about.algorithm], ...recipe };
-  element("facts").replaceChildren(
-    ...Object.entries(facts).map(([name, value]) =>
-      make("div", {}, make("dt", {}, name), make("dd", {}, String(value)))
-    ),
-  );
-  element("command").textContent = command ?? "not recorded";
-  element("colophon").textContent =
-    `Made by textspectra ${about.version}. This page needs no network and sends nothing.`;
-}
-
-function notes({ notes: given, blank, unknown, shown, distinct, cut_at }, details) {
-  return [
-    ...given,
-    blank && `${count(blank, "blank text")} without a group`,
-    unknown && `${count(unknown, "text")} without a group, because the model knows none of their words`,
-    shown < distinct &&
-    `The map and the lists show a random sample of ${number.format(shown)} of ${
-      number.format(distinct)
-    } different texts; the sizes of groups count all texts.`,
-    cut_at !== null && `Texts are shown up to ${number.format(cut_at)} characters.`,
-    details.cut_at !== null && `Values of the shown columns are cut to ${number.format(details.cut_at)} characters.`,
-  ].filter(Boolean);
-}
+import { Measures } from "./measures.js";
+import { Tallied } from "./tallied.js";
+import { TextRows } from "./textrows.js";
+import { Words } from "./words.js";
+import { Search } from "./search.js";
+import { Editing } from "./editing.js";
+import { Picked } from "./picked.js";
+import { Compare } from "./compare.js";
+import { Lasso } from "./lasso.js";
 
 function coordinates(packed) {
   const all = Float32Array.from(packed, (value) => value / 32767.5 - 1);
   return { x: all.subarray(0, all.length / 2), y: all.subarray(all.length / 2) };
 }
 
-class Search {
-  constructor(report, map) {
-    Object.assign(this, report, { map });
-    this.input = element("search");
-    this.input.value = this.state.query;
-    this.input.addEventListener("input", () => {
-      clearTimeout(this.timer);
-      this.timer = setTimeout(() => this.state.set({ query: this.input.value }), SEARCH_AFTER);
-    });
-    this.input.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape") return;
-      this.input.value = "";
-      this.state.set({ query: "" });
-    });
-    document.addEventListener("keydown", (event) => {
-      if (event.key !== "/" || event.target.matches("input")) return;
-      event.preventDefault();
-      this.input.focus();
-    });
-    this.state.listen((changed) => (changed.query || (changed.filter && this.state.query)) && this.run());
-    if (this.state.query) this.run();
-  }
+async function unpackMeasures(report) {
+  report.likeness = await unpackArray("likeness", Uint8Array);
+  report.similarities = await unpackArray("similarity", Uint16Array);
+  report.measures = new Measures(report, {
+    vectors: await unpackArray("vectors", Int8Array),
+    means: await unpackArray("means", Float32Array),
+    between: await unpackArray("between", Uint16Array),
+  });
+}
 
-  run() {
-    const query = this.state.query.trim().toLowerCase();
-    if (this.input !== document.activeElement) this.input.value = this.state.query;
-    this.lower ??= this.texts.map((text) => text.toLowerCase());
-    let [hits, rows] = [0, 0];
-    const matches = query ? new Uint8Array(this.x.length) : null;
-    for (let i = 0; matches && i < matches.length; i++) {
-      if (!this.counts.texts[i] || !this.lower[i].includes(query)) continue;
-      matches[i] = 1;
-      hits++;
-      rows += this.counts.texts[i];
-    }
-    const different = rows > hits ? `, ${number.format(hits)} different` : "";
-    element("found").textContent = matches ? `${count(rows, "text")} found${different}` : "";
-    this.groups.highlight(matches);
-    this.map.highlight(matches);
-  }
+// The list of groups, and what can be done with it.
+function work(report, map) {
+  report.words = new Words(report.texts, report.x.length, report.meta.stop_words);
+  report.textRows = new TextRows(report);
+  report.editing = new Editing(report);
+  report.groups = new Groups(report);
+  new Search(report, map);
+  report.takeAway = new TakeAway(report, map);
+  new Picked(report, map);
+  new Compare(report);
+  report.lasso = new Lasso(report, map);
 }
 
 // The counts of the nodes over time and by segments.
@@ -128,46 +82,47 @@ async function start() {
     unpackArray("points", Uint16Array),
     unpackArray("counts", Uint32Array),
   ]);
-  answer(meta);
-  const tree = new Tree(meta);
+  const places = coordinates(packed);
+  const tree = new Tree(meta, { counts: all, ...places });
   const state = new State(tree, meta);
   const counts = new Counts(meta, tree, all);
-  state.listen((changed) => changed.filter && counts.follow(state.filter));
-  const report = { meta, tree, state, counts, ...coordinates(packed) };
+  state.listen((changed) => (changed.filter || changed.k) && counts.follow(state.filter));
+  const report = { meta, tree, state, counts, ...places };
+  const answer = new Answer(report);
   new Changed(report);
   new Slider(meta, tree, state);
   const map = new TextMap(report, await library);
   await map.draw();
   performance.mark("map");
   await new Promise((resolve) => setTimeout(resolve));
-  report.likeness = await unpackArray("likeness", Uint8Array);
-  report.similarities = await unpackArray("similarity", Uint16Array);
+  await unpackMeasures(report);
+  answer.addMeasures(report.measures);
   report.tallies = await unpackTallies(meta.tally);
-  report.trends = new Trends(meta, tree, report.tallies.periods);
   counts.rows = await unpackRows(meta);
+  report.tallied = new Tallied(report, counts.rows);
+  report.trends = new Trends(meta, tree, report.tallies.periods, report.tallied);
   new FilterBar(report);
   if (state.filter.isActive) state.tell({ filter: true });
-  const groups = new Groups(report);
-  report.groups = groups;
   report.texts = map.texts = await unpackJson("texts");
-  groups.addTexts(report.texts);
-  new Search(report, map);
+  work(report, map);
+  followPointer(state);
   report.rawShades = await unpackArray("raw", Uint8Array);
   report.rectifiedShades = await unpackArray("rectified", Uint8Array);
+  new Why(report);
   const overTime = new OverTime(report);
   const charts = new Charts(report, globalThis.Plotly, { "over-time": () => overTime.figure() });
   overTime.redraw = () => charts.redraw(["over-time"]);
   new Segments(report);
-  const takeAway = new TakeAway(report, map);
   performance.mark("ready");
   document.documentElement.dataset.ready = "yes";
   // For tests, and for use in the console.
-  globalThis.textspectra = { meta, tree, state, counts, map, groups, takeAway, overTime };
+  const { groups, takeAway, measures, editing, lasso } = report;
+  globalThis.textspectra = { meta, tree, state, counts, map, groups, takeAway, overTime, measures, editing, lasso };
 }
 
 start().catch((error) => {
   element("headline").textContent = "This report cannot be shown";
   element("range").textContent =
-    `${error.message}. The report needs WebGL and a current version of Firefox, Chrome, Edge or Safari.`;
+    `${error.message}. The report needs a current version of Firefox, Chrome, Edge or Safari.`;
   throw error;
 });

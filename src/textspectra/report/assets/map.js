@@ -1,9 +1,15 @@
-// The map: one point per text, coloured by group, with the names of the groups.
-import { count, element, escaped, make, shorten } from "./data.js";
+// The map: the texts as points, or as a density where there are many; coloured by group, with the names of the groups.
+import { count, element } from "./data.js";
+import { Density } from "./density.js";
+import { GroupNames } from "./groupnames.js";
+import { Tooltip } from "./tooltip.js";
 
-const EDGE = 1.06; // the points lie between -1 and 1
-const FAR = { least: 0.004, most: 4 }; // limits of the zoom
-const LABEL = { height: 19, letter: 6.6, limit: 34 };
+// Texts in sight above which a density is drawn instead of points. Without WebGL, points are shapes, which are slow.
+const KINDS = { webgl: { type: "scattergl", most: 12_000 }, shapes: { type: "scatter", most: 4000 } };
+const PADDING = { x: 0.035, y: 0.06 }; // around the points, as a share of the map
+const ZOOM = { step: 0.6, least: 0.004, most: 2 }; // how much of the whole map may be seen
+const CLICK = 4; // pixels that a pointer may move in a click
+const FADED = 0.15; // how much a text counts in the density if it is not searched for
 
 export class TextMap {
   constructor(report, Plotly) {
@@ -11,21 +17,28 @@ export class TextMap {
     this.Plotly = Plotly;
     this.plot = element("plot");
     this.dark = matchMedia("(prefers-color-scheme: dark)");
+    this.kind = KINDS[document.createElement("canvas").getContext("webgl") ? "webgl" : "shapes"];
+    this.density = new Density(element("density"));
+    this.tooltip = new Tooltip(report);
+    this.all = Int32Array.from(this.x.keys());
+    this.shown = new Int32Array(0); // the texts that are points now
     this.matches = null;
     this.painting = null;
     this.hovered = null;
+    this.names = new GroupNames(report, this);
   }
 
   async draw() {
-    const n = this.x.length;
-    const size = n < 2000 ? 8 : n < 20000 ? 5 : n < 60000 ? 4 : 3;
-    const marker = { size, color: this.#colors(), opacity: n < 20000 ? 0.85 : 0.7, line: { width: 0 } };
-    const trace = { type: "scattergl", mode: "markers", x: this.x, y: this.y, marker, hoverinfo: "none" };
+    this.owners = this.tree.ownersAt(this.state.k);
+    const trace = { type: this.kind.type, mode: "markers", x: [], y: [], hoverinfo: "none" };
     const config = { scrollZoom: true, displayModeBar: false, responsive: false, doubleClick: false };
-    await this.Plotly.newPlot(this.plot, [trace], this.#layout(this.#whole()), config);
+    const whole = this.#whole();
+    this.#choose(whole);
+    await this.Plotly.newPlot(this.plot, [{ ...trace, ...this.#points() }], this.#layout(whole), config);
+    this.#drawDensity();
     this.#listen();
-    this.label();
     this.#note();
+    this.label();
   }
 
   #note() {
@@ -49,18 +62,19 @@ export class TextMap {
     };
   }
 
+  // The map is stretched to fill its box: on such a map, distances mean little anyway.
   #whole() {
-    return this.#around(0, 0, EDGE);
+    const side = (values, padding) => {
+      let [low, high] = [Infinity, -Infinity];
+      for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
+      const edge = padding * Math.max(high - low, 0.1);
+      return [low - edge, high + edge];
+    };
+    this.extent ??= { x: side(this.x, PADDING.x), y: side(this.y, PADDING.y) };
+    return this.extent;
   }
 
-  // A window around (x, y), with the given half-length of its shorter side and equal scales on both axes.
-  #around(x, y, reach) {
-    const { clientWidth: width, clientHeight: height } = this.plot;
-    const [across, down] = [reach * Math.max(1, width / height), reach * Math.max(1, height / width)];
-    return { x: [x - across, x + across], y: [y - down, y + down] };
-  }
-
-  #ranges() {
+  ranges() {
     const { xaxis, yaxis } = this.plot.layout;
     return { x: xaxis.range, y: yaxis.range };
   }
@@ -70,38 +84,42 @@ export class TextMap {
   }
 
   zoom(factor) {
-    const { x, y } = this.#ranges();
-    const reach = factor * Math.min(x[1] - x[0], y[1] - y[0]) / 2;
-    const within = Math.min(FAR.most, Math.max(FAR.least, reach));
-    return this.#show(this.#around((x[0] + x[1]) / 2, (y[0] + y[1]) / 2, within));
+    const [now, whole] = [this.ranges(), this.#whole()];
+    const share = (now.x[1] - now.x[0]) / (whole.x[1] - whole.x[0]);
+    const within = Math.min(ZOOM.most, Math.max(ZOOM.least, factor * share)) / share;
+    const side = ([low, high]) => [-1, 1].map((sign) => (low + high) / 2 + sign * within * (high - low) / 2);
+    return this.#show({ x: side(now.x), y: side(now.y) });
   }
 
   #move(right, up) {
-    const { x, y } = this.#ranges();
-    const step = Math.min(x[1] - x[0], y[1] - y[0]) / 6;
-    return this.#show({ x: x.map((v) => v + right * step), y: y.map((v) => v + up * step) });
+    const { x, y } = this.ranges();
+    const side = ([low, high], steps) => [low, high].map((value) => value + steps * (high - low) / 6);
+    return this.#show({ x: side(x, right), y: side(y, up) });
   }
 
-  all() {
+  showAll() {
     return this.#show(this.#whole());
   }
 
   #listen() {
     const plot = this.plot;
-    plot.on("plotly_hover", (event) => this.#hover(event));
+    plot.on("plotly_hover", ({ points, event }) => this.#hover(this.shown[points[0].pointNumber], event));
     plot.on("plotly_unhover", () => this.#unhover());
-    plot.on("plotly_click", ({ points }) => this.state.set({ selected: this.owners[points[0].pointNumber] }));
-    plot.on("plotly_relayouting", (event) => this.label(event));
-    plot.on("plotly_relayout", () => this.label());
+    plot.on("plotly_click", ({ points }) => this.#select(this.shown[points[0].pointNumber]));
+    plot.on("plotly_relayouting", (event) => this.#follow(event));
+    plot.on("plotly_relayout", () => this.#settle());
     plot.addEventListener("keydown", (event) => this.#onKey(event));
-    element("zoom-in").addEventListener("click", () => this.zoom(0.6));
-    element("zoom-out").addEventListener("click", () => this.zoom(1 / 0.6));
-    element("zoom-all").addEventListener("click", () => this.all());
+    plot.addEventListener("pointermove", (event) => this.#overDensity(event));
+    plot.addEventListener("pointerleave", () => this.#unhover());
+    plot.addEventListener("pointerdown", (event) => this.#press(event));
+    element("zoom-in").addEventListener("click", () => this.zoom(ZOOM.step));
+    element("zoom-out").addEventListener("click", () => this.zoom(1 / ZOOM.step));
+    element("zoom-all").addEventListener("click", () => this.showAll());
     this.dark.addEventListener("change", () => this.paint());
     new ResizeObserver(() => this.#resize()).observe(plot);
     this.state.listen((changed) => {
+      if (changed.hovered) return this.#spot();
       if (changed.filter) this.#note();
-      if (changed.filter) this.moved = true;
       if (changed.k || changed.selected || changed.filter) this.paint();
       if (changed.k || changed.names || changed.selected || changed.filter) this.label();
     });
@@ -113,10 +131,10 @@ export class TextMap {
       ArrowRight: () => this.#move(1, 0),
       ArrowUp: () => this.#move(0, 1),
       ArrowDown: () => this.#move(0, -1),
-      "+": () => this.zoom(0.6),
-      "=": () => this.zoom(0.6),
-      "-": () => this.zoom(1 / 0.6),
-      0: () => this.all(),
+      "+": () => this.zoom(ZOOM.step),
+      "=": () => this.zoom(ZOOM.step),
+      "-": () => this.zoom(1 / ZOOM.step),
+      0: () => this.showAll(),
       Escape: () => this.state.set({ selected: null }),
     }[event.key];
     if (!act || event.ctrlKey || event.metaKey) return;
@@ -127,81 +145,130 @@ export class TextMap {
   async #resize() {
     const { clientWidth: width, clientHeight: height } = this.plot;
     if (!width || (width === this.plot.layout.width && height === this.plot.layout.height)) return;
-    const { x, y } = this.#ranges();
-    const reach = Math.min(x[1] - x[0], y[1] - y[0]) / 2;
-    const ranges = this.#around((x[0] + x[1]) / 2, (y[0] + y[1]) / 2, reach);
-    await this.Plotly.relayout(this.plot, { width, height, "xaxis.range": ranges.x, "yaxis.range": ranges.y });
+    await this.Plotly.relayout(this.plot, { width, height });
   }
 
-  #hover({ points, event }) {
-    const i = points[0].pointNumber;
+  // While the map moves, only what is cheap follows.
+  #follow(event) {
+    const now = this.ranges();
+    const side = (
+      axis,
+    ) => [event[`${axis}axis.range[0]`] ?? now[axis][0], event[`${axis}axis.range[1]`] ?? now[axis][1]];
+    const range = { x: side("x"), y: side("y") };
+    this.#drawDensity(range);
+    this.names.move(this.#onScreen(range));
+  }
+
+  #settle() {
+    this.#choose(this.ranges());
+    this.label();
+    this.paint();
+  }
+
+  #select(i) {
+    this.state.set({ selected: this.owners[i] });
+  }
+
+  // Plotly tells of clicks on points only, and hides others: a click is a press that ends where it began.
+  #press({ clientX, clientY }) {
+    const i = this.dense ? this.hovered : null;
+    if (i === null) return;
+    const release = (event) => {
+      if (Math.hypot(event.clientX - clientX, event.clientY - clientY) < CLICK) this.#select(i);
+    };
+    globalThis.addEventListener("pointerup", release, { once: true });
+  }
+
+  #overDensity(event) {
+    if (!this.dense || event.buttons) return;
+    const box = this.plot.getBoundingClientRect();
+    const i = this.density.pointAt(event.clientX - box.left, event.clientY - box.top);
+    if (i === null) this.#unhover();
+    else this.#hover(i, event);
+  }
+
+  #hover(i, event) {
     this.hovered = i;
     const node = this.owners[i];
-    const tooltip = element("tooltip");
-    const n = this.counts.texts[i];
-    const times = n > 1 ? ` · ${count(n, "time")}` : "";
-    const name = make("p", { class: "tip-name", dir: "auto" }, this.state.nameOf(node));
-    name.style.setProperty("--color", this.tree.colors[node]);
-    const text = this.texts ? shorten(this.texts[i], 280) : "…";
-    tooltip.replaceChildren(make("p", { class: "text", dir: "auto" }, text), ...this.#cells(i), name);
-    if (times) name.append(times);
-    tooltip.hidden = false;
-    const box = this.plot.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const left = Math.max(8, Math.min(x + 14, box.width - tooltip.offsetWidth - 8));
-    const below = y + 18 + tooltip.offsetHeight < box.height;
-    tooltip.style.translate = `${left}px ${below ? y + 18 : Math.max(8, y - tooltip.offsetHeight - 12)}px`;
-  }
-
-  // The shown columns of the first row with this text.
-  #cells(i) {
-    const { rows } = this.counts;
-    if (!rows?.shown.length) return [];
-    const [row] = this.counts.rowsOf(i);
-    const cells = rows.shown.map((column) => `${shorten(column.title, 40)} ${shorten(rows.value(column, row), 80)}`);
-    return [make("p", { class: "cells", dir: "auto" }, cells.join(" · "))];
+    this.state.hover(node);
+    this.tooltip.show(i, this.texts?.[i] ?? "…", node, event); // the texts are unpacked after the map is drawn
   }
 
   #unhover() {
     this.hovered = null;
-    element("tooltip").hidden = true;
+    this.tooltip.hide();
+    this.state.hover(null);
+  }
+
+  // Decide what a window shows: all its texts as points, with some beyond its edges, or a density.
+  #choose({ x, y }) {
+    const reach = ([low, high]) => [low - (high - low) / 2, high + (high - low) / 2];
+    const [wideX, wideY] = [reach(x), reach(y)];
+    const inside = (value, [low, high]) => value >= low && value <= high;
+    let seen = 0;
+    const near = this.all.length <= this.kind.most ? this.all : this.all.filter((i) => {
+      if (!this.counts.texts[i]) return false;
+      if (inside(this.x[i], x) && inside(this.y[i], y)) seen++;
+      return inside(this.x[i], wideX) && inside(this.y[i], wideY);
+    });
+    this.dense = seen > this.kind.most;
+    this.shown = this.dense ? new Int32Array(0) : near;
+  }
+
+  // What Plotly draws. A text without rows that pass the filter has no place on the map.
+  #points() {
+    const n = this.shown.length;
+    const left = this.counts.texts;
+    const [x, y] = [this.x, this.y].map((all) => Float32Array.from(this.shown, (i) => left[i] ? all[i] : NaN));
+    this.size = n < 500 ? 8 : n < 2000 ? 6.5 : n < 8000 ? 5 : 4;
+    return { x, y, marker: { size: this.size, color: this.#colors(), opacity: 0.85, line: { width: 0 } } };
   }
 
   #colors() {
-    const { k, selected } = this.state;
-    this.owners = this.tree.ownersAt(k);
+    const { selected } = this.state;
     const faded = this.dark.matches ? "#8884" : "#9995";
-    const colors = new Array(this.x.length);
-    for (const node of this.tree.cut(k)) {
-      const color = selected === null || selected === node ? this.tree.colors[node] : faded;
-      colors.fill(color, ...this.tree.ranges[node]);
-    }
-    if (this.matches) this.matches.forEach((hit, i) => hit || (colors[i] = faded));
-    return colors;
+    return Array.from(this.shown, (i) => {
+      const node = this.owners[i];
+      const isLit = (selected === null || selected === node) && (!this.matches || this.matches[i]);
+      return isLit ? this.tree.colors[node] : faded;
+    });
   }
 
-  // Colouring is slow. Of the requests that come in during one, only the last is carried out.
+  #drawDensity(range = this.ranges()) {
+    element("density").hidden = !this.dense;
+    if (!this.dense) return;
+    const { clientWidth: width, clientHeight: height } = this.plot;
+    const { selected } = this.state;
+    const weights = Float32Array.from(this.all, (i) => {
+      if (!this.counts.texts[i]) return 0;
+      return (selected === null || selected === this.owners[i]) && (!this.matches || this.matches[i]) ? 1 : FADED;
+    });
+    const rgb = (color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+    const colors = Object.fromEntries(this.tree.cut(this.state.k).map((node) => [node, rgb(this.tree.colors[node])]));
+    const { x, y, owners } = this;
+    this.density.draw({ x, y, range, width, height, weights, owners, colors });
+  }
+
+  // Colouring is slow, so the rest of the page comes first. Of the requests that come in during one, only the last is
+  // carried out.
   paint() {
     this.stale = true;
-    this.painting ??= this.#repaint().finally(() => this.painting = null);
+    this.painting ??= nextFrame().then(() => this.#repaint()).finally(() => this.painting = null);
     return this.painting;
   }
 
   async #repaint() {
     while (this.stale) {
       this.stale = false;
-      const change = { "marker.color": [this.#colors()] };
-      if (this.moved) Object.assign(change, this.#places());
-      this.moved = false;
-      await this.Plotly.restyle(this.plot, change);
+      this.owners = this.tree.ownersAt(this.state.k);
+      this.#choose(this.ranges());
+      this.#drawDensity();
+      if (!this.plot.data[0].x.length && !this.shown.length) continue;
+      const { x, y, marker } = this.#points();
+      const places = { x: [x], y: [y], "marker.size": marker.size };
+      await this.Plotly.restyle(this.plot, { ...places, "marker.color": [marker.color] });
     }
-  }
-
-  // A text without rows that pass the filter has no place on the map.
-  #places() {
-    const left = this.counts.texts;
-    const [x, y] = [this.x, this.y].map((all) => all.map((value, i) => left[i] ? value : NaN));
-    return { x: [x], y: [y] };
+    this.#spot();
   }
 
   highlight(matches) {
@@ -209,74 +276,66 @@ export class TextMap {
     return this.paint();
   }
 
-  // Place the names of the groups, the largest group first; a name that would cover another is left out.
-  label(event = {}) {
+  // The group that the reader points at stands out: its points are drawn again, above all others, which fade.
+  #spot() {
+    const { hovered } = this.state;
+    const canvas = element("spot");
+    canvas.parentElement.classList.toggle("hovering", hovered !== null);
+    this.names.fadeOthers(hovered);
+    const { clientWidth: width, clientHeight: height } = this.plot;
+    const scale = globalThis.devicePixelRatio;
+    Object.assign(canvas, { width: width * scale, height: height * scale });
+    if (hovered === null) return;
+    const pen = canvas.getContext("2d");
+    pen.scale(scale, scale);
+    pen.fillStyle = this.tree.colors[hovered];
+    const radius = this.dense ? 1 : this.size / 2;
+    const at = this.#onScreen();
+    for (let i = 0; i < this.owners.length; i++) {
+      if (this.owners[i] !== hovered || !this.counts.texts[i]) continue;
+      pen.beginPath();
+      pen.arc(...at(this.x[i], this.y[i]), radius, 0, 7);
+      pen.fill();
+    }
+  }
+
+  #onScreen({ x, y } = this.ranges()) {
+    const { clientWidth: width, clientHeight: height } = this.plot;
+    const [toX, toY] = [width / (x[1] - x[0]), height / (y[1] - y[0])];
+    return (px, py) => [(px - x[0]) * toX, (y[1] - py) * toY];
+  }
+
+  label() {
     const { clientWidth: width, clientHeight: height } = this.plot;
     // For printing, the style sheet scales the map from this size to that of the paper.
     Object.entries({ width, height }).forEach(([side, length]) => {
       this.plot.parentElement.style.setProperty(`--${side}`, length);
     });
-    const now = this.#ranges();
-    const side = (
-      axis,
-    ) => [event[`${axis}axis.range[0]`] ?? now[axis][0], event[`${axis}axis.range[1]`] ?? now[axis][1]];
-    const [x, y] = [side("x"), side("y")];
-    const placed = [];
-    const labels = [];
-    for (const node of this.#byImportance()) {
-      const [mx, my] = this.tree.nodes.middle[node];
-      const [left, top] = [(mx - x[0]) / (x[1] - x[0]) * width, (y[1] - my) / (y[1] - y[0]) * height];
-      const name = shorten(this.state.nameOf(node), LABEL.limit);
-      const half = name.length * LABEL.letter / 2 + 6;
-      const box = [left - half, top - LABEL.height / 2, left + half, top + LABEL.height / 2];
-      const outside = box[0] < 0 || box[1] < 0 || box[2] > width || box[3] > height;
-      if (outside || placed.some((other) => overlap(box, other))) continue;
-      placed.push(box);
-      const label = make("span", { dir: "auto", class: node === this.state.selected ? "chosen" : "" }, name);
-      label.style.translate = `calc(${left}px - 50%) calc(${top}px - 50%)`;
-      label.style.setProperty("--color", this.tree.colors[node]);
-      labels.push(label);
-    }
-    element("labels").replaceChildren(...labels);
-    this.labelled = placed.length;
-  }
-
-  #byImportance() {
-    const size = this.counts.nodes;
-    const { k, selected } = this.state;
-    const left = this.tree.cut(k).filter((node) => size[node] > 0);
-    return left.sort((a, b) => (b === selected) - (a === selected) || size[b] - size[a]);
+    this.owners = this.tree.ownersAt(this.state.k);
+    this.names.place(this.#onScreen());
   }
 
   // The map as a picture, with the names of the groups.
   picture(format) {
     const { clientWidth: width, clientHeight: height } = this.plot;
-    const paper = getComputedStyle(document.body).getPropertyValue("--paper").trim();
-    const ink = getComputedStyle(document.body).getPropertyValue("--ink").trim();
-    const { x, y } = this.#ranges();
-    const inside = (v, [low, high]) => v >= low && v <= high;
-    const shown = [...element("labels").children].map((label) => label.textContent);
-    const nodes = this.tree.cut(this.state.k).filter((node) =>
-      shown.includes(shorten(this.state.nameOf(node), LABEL.limit))
+    const [paper, ink] = ["--paper", "--ink"].map((name) =>
+      getComputedStyle(document.body).getPropertyValue(name).trim()
     );
-    const annotations = nodes.filter((node) => {
-      const [mx, my] = this.tree.nodes.middle[node];
-      return inside(mx, x) && inside(my, y);
-    }).map((node) => ({
-      x: this.tree.nodes.middle[node][0],
-      y: this.tree.nodes.middle[node][1],
-      text: escaped(shorten(this.state.nameOf(node), LABEL.limit)),
-      showarrow: false,
-      font: { size: 13, color: ink },
-      bgcolor: paper,
-      opacity: 0.85,
-    }));
-    const layout = { ...this.plot.layout, annotations, paper_bgcolor: paper, plot_bgcolor: paper };
+    const { x, y } = this.ranges();
+    const images = this.dense
+      ? [{
+        source: element("density").toDataURL(),
+        ...{ xref: "x", yref: "y", x: x[0], y: y[1], sizex: x[1] - x[0], sizey: y[1] - y[0], sizing: "stretch" },
+        layer: "below",
+      }]
+      : [];
+    const names = this.names.drawn(ink);
+    const layout = { ...this.plot.layout, ...names, images, paper_bgcolor: paper, plot_bgcolor: paper };
     const scale = format === "png" ? 2 : 1;
     return this.Plotly.toImage({ data: this.plot.data, layout }, { format, width, height, scale });
   }
 }
 
-function overlap(a, b) {
-  return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+function nextFrame() {
+  return new Promise((shown) => requestAnimationFrame(() => setTimeout(shown)));
 }

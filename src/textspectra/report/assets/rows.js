@@ -14,9 +14,13 @@ export class Rows {
 
   value({ kind, at }, row) {
     if (kind === "shown") return this.cells[at * this.n + row];
-    if (kind === "segment") return this.tally.segments[at].values[this.codes[at * this.n + row]];
+    if (kind === "segment") return this.tally.segments[at].values[this.code(at, row)];
     const time = new Date(this.days[row] * DAY);
     return this.days[row] > -(2 ** 31) ? time.toISOString().slice(0, 10) : null;
+  }
+
+  code(segment, row) {
+    return this.codes[segment * this.n + row];
   }
 
   // Which rows a filter lets through; rows without a date pass only if no period is chosen.

@@ -5,8 +5,8 @@ const FIRST_ROWS = 25; // groups that are shown at first
 const STRONG = 2; // powers of two: from a lift of 4 or 1/4 on, the colour is full
 
 export class Segments {
-  constructor({ meta, tree, state, tallies }) {
-    Object.assign(this, { tree, state, tallies, segments: meta.tally.segments, known: meta.tally.known, all: false });
+  constructor({ meta, tree, state, tallies, tallied }) {
+    Object.assign(this, { tree, state, tallies, tallied, segments: meta.tally.segments, all: false });
     element("segments").hidden = !this.segments.length;
     if (!this.segments.length) return;
     const choice = element("segment");
@@ -29,20 +29,24 @@ export class Segments {
     const totals = counts.subarray(-width); // the last node has all texts
     const sum = (row) => row.reduce((a, b) => a + b, 0);
     const n = sum(totals);
-    const cell = (node, code) => {
+    const cell = (node, row, code) => {
       const bit = node * width + code;
-      const overall = sum(counts.subarray(node * width, (node + 1) * width)) / n;
-      const share = counts[bit] / totals[code];
+      const overall = sum(row) / n;
+      const share = row[code] / totals[code];
       return {
-        texts: counts[bit],
+        texts: row[code],
         share,
         overall,
         lift: overall && totals[code] ? share / overall : null,
         marked: ((marks[bit >> 3] >> (bit & 7)) & 1) === 1,
-        distance: Math.abs(counts[bit] - overall * totals[code]) / Math.sqrt(overall * totals[code] || 1),
+        distance: Math.abs(row[code] - overall * totals[code]) / Math.sqrt(overall * totals[code] || 1),
       };
     };
-    return { values, totals, row: (node) => values.map((_, code) => cell(node, code)) };
+    const row = (node) => {
+      const own = this.tallied.row(node, counts, width, (one) => this.tallied.rows.code(at, one));
+      return values.map((_, code) => cell(node, own, code));
+    };
+    return { values, totals, row };
   }
 
   show() {
@@ -50,7 +54,7 @@ export class Segments {
     const { values, totals, row } = this.#table(at);
     const name = this.segments[at].name;
     const strength = (cells) => Math.max(0, ...cells.map((one) => one.marked ? one.distance : 0));
-    const rows = this.tree.largestFirst(this.state.k).filter((node) => this.known[node])
+    const rows = this.tree.largestFirst(this.state.k).filter((node) => this.tallied.has(node))
       .map((node) => ({ node, cells: row(node) }));
     rows.sort((a, b) => strength(b.cells) - strength(a.cells));
     const marked = rows.filter(({ cells }) => cells.some((one) => one.marked)).length;
@@ -93,7 +97,7 @@ export class Segments {
 
   #cell(node, { texts, share, overall, lift, marked }, name, value) {
     if (lift === null) return make("td", {}, "–");
-    const chance = marked ? "" : " (may be chance)";
+    const chance = marked ? "" : this.tree.made.has(node) ? " (not tested)" : " (may be chance)";
     const words = `${this.state.nameOf(node)}: ${percent(share)} of texts with ${name} ${value} (${
       count(texts, "text")
     }), ${percent(overall)} overall; ${times(lift)} as frequent${chance}`;

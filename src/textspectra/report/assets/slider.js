@@ -1,7 +1,8 @@
-// The number of groups: slider, buttons, suggestions, and the metrics at this number.
+// The number of groups: slider, buttons and suggestions.
 import { count, element, make } from "./data.js";
 
 const SHARE = 1000; // positions of the slider
+const APART = 30; // pixels between two numbers below it, at least
 
 export class Slider {
   constructor(meta, tree, state) {
@@ -20,7 +21,8 @@ export class Slider {
     element("fewer").addEventListener("click", () => state.set({ k: state.k - 1 }));
     element("more").addEventListener("click", () => state.set({ k: state.k + 1 }));
     if (tree.k === tree.lowest) [slider, k, element("fewer"), element("more")].forEach((one) => one.disabled = true);
-    this.#marks();
+    this.#suggest();
+    new ResizeObserver(() => this.#ticks()).observe(element("ticks"));
     state.listen((changed) => changed.k && this.show());
     this.show();
   }
@@ -43,31 +45,39 @@ export class Slider {
     this.state.set({ k: this.state.k + step });
   }
 
-  #marks() {
-    const clamp = (k) => Math.min(this.tree.k, Math.max(this.tree.lowest, k));
-    const at = (k) => `calc(var(--thumb) / 2 + (100% - var(--thumb)) * ${this.#shareOf(clamp(k))})`;
-    const evidence = this.meta.evidence;
-    if (evidence) {
-      const [low, high] = evidence.interval;
-      Object.assign(element("interval").style, { left: at(low), right: `calc(100% - ${at(high)})` });
-      element("interval").title = `95 % interval of the estimate: ${low} to ${high}`;
-    }
-    element("interval").hidden = !evidence;
-    element("estimate").style.left = at(evidence?.k ?? this.meta.base.k);
-    element("estimate").title = evidence ? `estimated: ${evidence.k}` : `given: ${this.meta.base.k}`;
-    const ticks = [2, 5, 10, 20, 50, 100, 200, 500, 1000].filter((k) => k >= this.tree.lowest && k < 0.9 * this.tree.k);
-    for (const k of [...ticks, this.tree.k]) {
-      const tick = make("span", {}, String(k));
-      tick.style.left = at(k);
-      element("ticks").append(tick);
-    }
-    const suggestions = evidence?.suggestions ?? [{ name: "given", k: this.meta.base.k }];
-    for (const { name, k } of suggestions) {
+  #at(k) {
+    return `calc(var(--thumb) / 2 + (100% - var(--thumb)) * ${this.#shareOf(k)})`;
+  }
+
+  // The suggested numbers and that of the result, as marks on the slider and as buttons.
+  #suggest() {
+    const { evidence, base } = this.meta;
+    const suggestions = (evidence?.suggestions ?? []).filter(({ k }) => k >= this.tree.lowest && k <= this.tree.k);
+    const isSuggested = suggestions.some(({ k }) => k === base.k);
+    for (const { name, k } of isSuggested ? suggestions : [...suggestions, { name: "given", k: base.k }]) {
+      const mark = make("span", { title: `${name}: ${k}` });
+      mark.style.left = this.#at(k);
+      element("marks").append(mark);
       const choose = () => this.state.set({ k });
       element("suggestions").append(
-        make("button", { type: "button", "data-k": clamp(k), onclick: choose }, `${name} `, make("b", {}, String(k))),
+        make("button", { type: "button", "data-k": k, onclick: choose }, `${name} `, make("b", {}, String(k))),
       );
     }
+  }
+
+  // The ends, then round numbers, as far as there is room between those that are there already.
+  #ticks() {
+    const { lowest, k: highest } = this.tree;
+    const width = element("ticks").clientWidth;
+    const kept = [];
+    for (const k of [highest, lowest, 10, 100, 1000, 20, 50, 5, 200, 500]) {
+      const at = this.#shareOf(k) * width;
+      if (k < lowest || k > highest || kept.some((other) => Math.abs(other.at - at) < APART)) continue;
+      const tick = make("span", {}, String(k));
+      tick.style.left = this.#at(k);
+      kept.push({ at, tick });
+    }
+    element("ticks").replaceChildren(...kept.map(({ tick }) => tick));
   }
 
   show() {
@@ -77,20 +87,7 @@ export class Slider {
     slider.setAttribute("aria-valuetext", count(k, "group"));
     element("k").value = k;
     for (const button of element("suggestions").children) {
-      button.setAttribute("aria-pressed", String(Number(button.dataset.k) === k));
+      button.setAttribute("aria-pressed", String(Number(button.dataset.k) === k && !this.state.edits));
     }
-    element("metrics").replaceChildren(...this.#metrics(k));
-  }
-
-  #metrics(k) {
-    const { cohesion, silhouette, ari } = this.meta.profile.curves;
-    const values = [["Cohesion Ratio", cohesion], ["silhouette", silhouette], [
-      "agreement with the ground truth (ARI)",
-      ari,
-    ]];
-    const known = values.filter(([, curve]) => curve && curve[k - 1] !== null);
-    return known.flatMap((
-      [name, curve],
-    ) => [make("span", {}, `${name} `, make("b", {}, curve[k - 1].toFixed(2))), " "]);
   }
 }

@@ -1,24 +1,33 @@
 // What the reader chose. It is kept here, written to the address, and passed to the listeners.
 import { shorten } from "./data.js";
 import { Filter } from "./filter.js";
+import { Grouping } from "./grouping.js";
 
 const WRITE_AFTER = 250; // browsers refuse an address that changes too often
+const ALL = { k: true, selected: true, query: true, filter: true, names: true, work: true };
 
 export class State {
-  constructor(tree, { tally, details }) {
+  constructor(tree, { tally, details, about }) {
     this.tree = tree;
+    this.mark = about.grouping;
     this.fields = details.filters ? tally : { time: null, segments: [] };
     this.k = tree.base.k;
+    this.edits = null; // the groups made by hand
     this.selected = null;
+    this.hovered = null; // the group that the pointer is at; it is not part of the address
+    this.work = null; // a list of texts or a comparison beside the map
     this.query = "";
     this.filter = Filter.none(this.fields);
     this.names = new Map();
+    this.past = []; // what can be undone, and what can be done again
+    this.future = [];
     this.listeners = [];
     this.timer = 0;
     this.read();
     globalThis.addEventListener("hashchange", () => {
+      if (document.getElementById(location.hash.slice(1))) return; // a link within the page
       this.read();
-      this.tell({ k: true, selected: true, query: true, filter: true, names: true });
+      this.tell(ALL);
     });
   }
 
@@ -32,17 +41,19 @@ export class State {
 
   set(change) {
     const changed = {};
-    if ("k" in change) {
-      const k = Math.round(Math.min(this.tree.k, Math.max(this.tree.lowest, change.k)));
-      changed.k = k !== this.k;
-      this.k = k;
-      const selected = this.selected === null ? null : this.tree.standIn(this.selected, k);
-      changed.selected = selected !== this.selected;
-      this.selected = selected;
-    }
+    if ("k" in change) this.#slide(change.k, changed);
     if ("selected" in change) {
       changed.selected = change.selected !== this.selected;
       this.selected = change.selected;
+    }
+    if ("work" in change || (changed.selected && this.selected !== null)) {
+      const work = change.work ?? null;
+      changed.work = work !== this.work;
+      this.work = work;
+      if (work && this.selected !== null) {
+        this.selected = null;
+        changed.selected = true;
+      }
     }
     if ("query" in change) {
       changed.query = change.query !== this.query;
@@ -55,46 +66,144 @@ export class State {
     if (Object.values(changed).includes(true)) this.#changed(changed);
   }
 
+  hover(node) {
+    if (node === this.hovered) return;
+    this.hovered = node;
+    this.tell({ hovered: true });
+  }
+
+  // Another number of groups is a cut of the tree, without the edits. Steps of the slider in a row are one to undo.
+  #slide(wanted, changed) {
+    const k = Math.round(Math.min(this.tree.k, Math.max(this.tree.lowest, wanted)));
+    if (k === this.k && !this.edits) return;
+    const what = "another number of groups";
+    if (this.edits || this.past.at(-1)?.what !== what || this.future.length) this.#remember(what);
+    const before = this.selected;
+    this.k = k;
+    this.#show(null);
+    if (before !== null) this.selected = this.tree.standIn(before, k);
+    Object.assign(changed, { k: true, selected: this.selected !== before });
+  }
+
+  #show(edits) {
+    this.edits = edits;
+    this.tree.byHand = edits;
+    if (edits) this.k = edits.nodes.length;
+  }
+
+  // Edits that lead to a cut of the tree with its labels are none.
+  #settle(edits) {
+    this.#show(null);
+    const k = edits.nodes.length;
+    const labels = k >= this.tree.lowest && k <= this.tree.k ? this.tree.labelsAt(k) : new Map();
+    if (!edits.nodes.every((node) => labels.get(node) === edits.labels.get(node))) return this.#show(edits);
+    this.k = k;
+    for (const node of edits.nodes) {
+      if (edits.nameOf(node) === this.tree.nodes.name[node]) this.names.delete(node);
+      else this.names.set(node, edits.nameOf(node));
+    }
+  }
+
+  // The groups as shown, ready to be edited.
+  grouping() {
+    return this.edits ?? Grouping.of(this.tree, this.k, (node) => this.nameOf(node));
+  }
+
+  edit(what, edits) {
+    this.#remember(what);
+    this.#go(() => this.#settle(edits));
+  }
+
+  #remember(what) {
+    this.past.push({ ...this.#now(), what });
+    this.future = [];
+  }
+
+  #now() {
+    return { k: this.k, edits: this.edits, names: new Map(this.names) };
+  }
+
+  undo() {
+    this.#step(this.past, this.future);
+  }
+
+  redo() {
+    this.#step(this.future, this.past);
+  }
+
+  #step(from, to) {
+    if (!from.length) return;
+    const { what, k, edits, names } = from.pop();
+    to.push({ ...this.#now(), what });
+    this.#go(() => {
+      this.k = k;
+      this.names = names;
+      this.#show(edits);
+    });
+  }
+
+  // The open group stays open as the one that now has its first text.
+  #go(change) {
+    const [text] = this.selected === null ? [null] : this.tree.pieces(this.selected)[0];
+    change();
+    if (text !== null) this.selected = this.tree.ownersAt(this.k)[text];
+    if (this.work?.pair?.some((node) => !this.tree.cut(this.k).includes(node))) this.work = null;
+    this.#changed({ k: true, selected: true, names: true, work: true });
+  }
+
   nameOf(node) {
-    return this.names.get(node) ?? this.tree.nodes.name[node];
+    return this.edits?.nameOf(node) ?? this.names.get(node) ?? this.tree.nodes.name[node];
   }
 
   // Returns the reason if a name cannot be used.
   rename(node, name) {
     const clean = name.trim();
-    if (!clean) return "Enter a name.";
-    const other = this.tree.cut(this.k).find((one) => one !== node && this.nameOf(one) === clean);
-    if (other !== undefined) return "Another group has this name.";
+    const problem = this.problemOf(clean, node);
+    if (problem) return problem;
+    if (this.edits) return this.edit("the name of a group", this.edits.rename(node, clean));
+    this.#remember("the name of a group");
     if (clean === this.tree.nodes.name[node]) this.names.delete(node);
     else this.names.set(node, clean);
     this.#changed({ names: true });
   }
 
+  problemOf(name, node = null) {
+    if (!name.trim()) return "Enter a name.";
+    const other = this.tree.cut(this.k).find((one) => one !== node && this.nameOf(one) === name.trim());
+    return other === undefined ? null : "Another group has this name.";
+  }
+
   #changed(changed) {
     this.tell(changed);
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => history.replaceState(null, "", this.address()), WRITE_AFTER);
+    this.timer = setTimeout(() => this.write(), WRITE_AFTER);
   }
 
+  write() {
+    // Inside a notebook, the page is in a frame without an address.
+    if (location.protocol !== "about:") history.replaceState(null, "", this.address());
+  }
+
+  // Nodes and positions are those of this report, so the address tells which one it is for.
   address() {
     const parts = new URLSearchParams({ k: this.k });
-    if (this.selected !== null) parts.set("group", this.selected);
+    if (this.selected !== null) parts.set("group", this.edits ? this.edits.at(this.selected) : this.selected);
     if (this.query) parts.set("q", shorten(this.query, 200));
     this.filter.write(parts, this.fields);
-    if (this.names.size) parts.set("names", JSON.stringify([...this.names]));
+    if (this.edits) parts.set("edits", this.edits.write());
+    else if (this.names.size) parts.set("names", JSON.stringify([...this.names]));
+    if (this.edits || this.names.size || this.selected !== null) parts.set("of", this.mark);
     return `#${parts}`;
   }
 
   // The address may be edited or cut short: whatever is not valid is ignored.
   read() {
     const parts = new URLSearchParams(location.hash.slice(1));
-    const isNode = (node) => Number.isInteger(node) && node >= 0 && node < this.tree.ranges.length;
+    const isOurs = parts.get("of") === this.mark;
+    this.isOther = !isOurs && ["edits", "names"].some((name) => parts.has(name));
+    const isNode = (node) => isOurs && Number.isInteger(node) && node >= 0 && node < this.tree.ranges.length;
     const k = Number(parts.get("k") ?? this.tree.base.k);
     this.k = Number.isInteger(k) && k >= this.tree.lowest && k <= this.tree.k ? k : this.tree.base.k;
-    const group = Number(parts.get("group") ?? NaN);
-    this.selected = isNode(group) ? this.tree.standIn(group, this.k) : null;
-    this.query = parts.get("q") ?? "";
-    this.filter = Filter.read(parts, this.fields);
     this.names = new Map();
     try {
       for (const [node, name] of JSON.parse(parts.get("names") ?? "[]")) {
@@ -103,5 +212,17 @@ export class State {
     } catch {
       this.names.clear();
     }
+    Object.assign(this, { past: [], future: [], work: null });
+    this.#show(null);
+    const edits = isOurs && parts.has("edits") ? Grouping.read(this.tree, parts.get("edits")) : null;
+    if (edits) {
+      this.k = this.tree.base.k;
+      this.#remember("the edits of the link");
+      this.#show(edits);
+    }
+    const group = Number(parts.get("group") ?? NaN);
+    this.selected = isNode(group) ? (edits ? edits.all[group] ?? null : this.tree.standIn(group, this.k)) : null;
+    this.query = parts.get("q") ?? "";
+    this.filter = Filter.read(parts, this.fields);
   }
 }

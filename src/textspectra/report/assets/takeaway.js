@@ -1,7 +1,9 @@
 // Downloads: the labels, the map, and a link to this view.
 import { count, element } from "./data.js";
+import { runs } from "./grouping.js";
+import { csv } from "./safecells.js";
 
-const FORMAT = "textspectra-state-3";
+const FORMAT = "textspectra-state-4";
 
 export class TakeAway {
   constructor(report, map) {
@@ -14,7 +16,7 @@ export class TakeAway {
       } of this report; textspectra apply labels all texts.`
       : "";
     element("takeaway-text").textContent =
-      `The files have the number of groups, the names and the filter that you set here. To use them in the model, download the JSON file and run: textspectra apply FILE.json MODEL.${part}`;
+      `The files have the groups, the names and the filter that you set here.${part}`;
     const actions = {
       csv: () => this.#save("clusters.csv", "text/csv", this.csv()),
       json: () => this.#save("clusters.json", "application/json", this.json()),
@@ -25,8 +27,9 @@ export class TakeAway {
     for (const [id, act] of Object.entries(actions)) element(id).addEventListener("click", act);
   }
 
-  // The rows of the data that pass the filter, with their labels, as in `to_frame`.
-  rows() {
+  // The rows of the data that pass the filter, with their labels, as in `to_frame`. Of groups made by hand, the
+  // similarities are known only about, so they are left out.
+  rows(only = null) {
     const { tree, state } = this;
     const label = tree.labelsAt(state.k);
     const owners = tree.ownersAt(state.k);
@@ -35,10 +38,12 @@ export class TakeAway {
     const group = (position) => {
       if (position >= owners.length) return { cluster: null, cluster_name: null, similarity: null };
       const node = owners[position];
-      const similarity = Number(this.groups.similarity(node, position).toFixed(4));
+      const exact = this.measures.isExact(node);
+      const similarity = exact ? Number(this.measures.similarity(node, position).toFixed(4)) : null;
       return { cluster: label.get(node), cluster_name: state.nameOf(node), similarity };
     };
-    const left = Array.from(numbers.keys()).filter((r) => !passing || passing[r]);
+    const isIn = (r) => (!passing || passing[r]) && (!only || only.has(positions[r]));
+    const left = Array.from(numbers.keys()).filter(isIn);
     return left.map((r) => ({
       row: numbers[r],
       text: this.texts[positions[r]],
@@ -47,17 +52,16 @@ export class TakeAway {
     }));
   }
 
-  csv() {
-    const cell = (value) => {
-      const text = value === null ? "" : String(value);
-      return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-    };
-    const rows = this.rows();
+  csv(only = null) {
     const names = ["row", "text", "cluster", "cluster_name", "similarity"];
     names.push(...this.counts.rows.columns.map(({ name }) => name));
-    return [names, ...rows.map((row) => names.map((name) => row[name]))].map((row) => row.map(cell).join(",")).join(
-      "\n",
-    ) + "\n";
+    const rows = this.rows(only).map((row) => names.map((name) => row[name]));
+    return csv([names, ...rows], element("safe").checked);
+  }
+
+  // Some texts, with their rows in the data.
+  saveTexts(positions) {
+    this.#save("texts.csv", "text/csv", this.csv(new Set(positions)));
   }
 
   json() {
@@ -68,13 +72,22 @@ export class TakeAway {
       name: state.nameOf(node),
       size: tree.nodes.size[node],
       ...(this.counts.isFiltered ? { filtered_size: this.counts.nodes[node] } : {}),
-      keywords: tree.nodes.keywords[node],
-      cohesion: tree.nodes.cohesion[node],
+      keywords: this.groups.keywords(node),
+      cohesion: this.measures.cohesion(node),
+      ...(state.edits ? this.#made(node) : {}),
     }));
-    const { fingerprint, version } = this.meta.about;
+    const { fingerprint, grouping, version } = this.meta.about;
     const selected = state.selected === null ? null : label.get(state.selected);
     const view = { selected, search: state.query, filter: state.filter.conditions(state.fields) };
-    return JSON.stringify({ format: FORMAT, version, fingerprint, k: state.k, clusters, ...view, rows: this.rows() });
+    const of = { format: FORMAT, version, fingerprint, grouping, edited: state.edits !== null };
+    return JSON.stringify({ ...of, k: state.k, clusters, ...view, rows: this.rows() });
+  }
+
+  // A group made by hand: its finest clusters in the tree, as ranges, and a row of the data for each text moved into it.
+  #made(node) {
+    const { leaves, moved } = this.state.edits.groups[this.state.edits.at(node)];
+    const { rows } = this.counts;
+    return { parts: runs(leaves), moved: moved.map((position) => rows.numbers[rows.of(position)[0]]) };
   }
 
   #save(name, type, content) {
@@ -95,7 +108,7 @@ export class TakeAway {
   }
 
   async #copyLink() {
-    history.replaceState(null, "", this.state.address());
+    this.state.write();
     try {
       await navigator.clipboard.writeText(location.href);
       element("done").textContent = "Copied.";

@@ -6,19 +6,24 @@ const Z = 1.96; // of a 95 % interval
 const ARROWS = { growing: "↗", shrinking: "↘", burst: "⌃" };
 
 export class Trends {
-  constructor({ tally }, tree, counts) {
-    Object.assign(this, { time: tally.time, known: tally.known, tree, counts });
+  constructor({ tally }, tree, counts, tallied) {
+    Object.assign(this, { time: tally.time, tree, counts, tallied });
     this.n = this.time?.starts.length ?? 0;
     this.totals = this.n ? this.#row(tree.ranges.length - 1) : [];
     this.filled = Array.from(this.totals.keys()).filter((period) => this.totals[period] > 0);
   }
 
   has(node) {
-    return this.filled.length > 1 && this.known[node];
+    return this.filled.length > 1 && this.tallied.has(node);
   }
 
   #row(node) {
-    return this.counts.subarray(node * this.n, (node + 1) * this.n);
+    return this.tallied.row(node, this.counts, this.n, (row) => this.#period(row));
+  }
+
+  // The period of a row of the data, or -1.
+  #period(row) {
+    return this.time.starts.findLastIndex((start) => start <= this.tallied.rows.days[row]);
   }
 
   // The share in each period with its interval (Wilson); null where there are no texts at all.

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import __version__
-from ...atomic import move_folder
+from ...atomic import Outputs
 from ...embedding import DEFAULT_MODEL, Backend, chosen_backend, is_auto
 from ...embedding.folders import is_offline
 from ...embedding.forecast import Forecast
@@ -95,6 +95,7 @@ def cluster_files(
     spreadsheet_safe: bool = False,
     overwrite: bool = False,
     refine: Refine | None = None,
+    together: Outputs | None = None,
     progress: Progress | None = None,
 ) -> ClusteredFiles:
     """Group the texts of many files together, which need not fit into memory.
@@ -107,7 +108,8 @@ def cluster_files(
     The options are those of ``textspectra cluster``; `embeddings` names a column of lists of numbers. The workers of
     `scheduler` must see the same files ("local": workers on this machine). Without it, this process goes through the
     files and keeps vectors in memory maps. ``refine(result, truth)`` is called before the tables are written, with the
-    true class of each distinct text or None, and returns the result to write, for example with other names.
+    true class of each distinct text or None, and returns the result to write, for example with other names. The folder
+    takes its place with the outputs of `together`, or at the end of this function.
     """
     check_algorithm(algorithm)
     wanted = Wanted(time, tuple(by), tuple(show), every)
@@ -155,8 +157,11 @@ def cluster_files(
         result = replace(result, details=details, tally=tally, notes=(*result.notes, *notes))
         result = refine(result, classes) if refine else result
         _write(job, found, result, workers, tell)
-    move_folder(job.tables, folder)
-    shutil.rmtree(job.work, ignore_errors=True)
+    with nullcontext(together) if together else Outputs(folder) as outputs:
+        with outputs.folder(folder) as waiting:
+            waiting.rmdir()
+            job.tables.rename(waiting)
+        outputs.then(partial(shutil.rmtree, job.work, ignore_errors=True))
     return ClusteredFiles(result, folder, text_column, reused)
 
 

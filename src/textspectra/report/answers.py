@@ -1,0 +1,25 @@
+"""The answer at the top of the page, in words, for every number of groups that the slider reaches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..texts.result import TextClustering
+from .sentences import estimate_in_words, score_at, worth_in_words
+
+OF_A_MODEL = "The groups are those of the model that the texts were compared with, and the new ones."
+
+
+def answers_at(result: TextClustering, curves: dict[str, list[float | None]], *, given: bool) -> dict[str, Any]:
+    """Say which numbers of groups are plausible, and for 1, 2, ... groups how good they are.
+
+    `curves` has the Cohesion Ratio and the silhouette of each number. `given` tells that the groups come from a model,
+    so that nothing was estimated.
+    """
+    estimate = result.k_estimate
+    error = {result.n_clusters: 0.0 if result.cohesion is None else result.cohesion.standard_error}
+    worth = [
+        worth_in_words(ratio, k, error=error.get(k, 0.0), score=score_at(estimate, k), silhouette=silhouette)
+        for k, (ratio, silhouette) in enumerate(zip(curves["cohesion"], curves["silhouette"], strict=True), start=1)
+    ]
+    return {"range": OF_A_MODEL if given else estimate_in_words(estimate, result.n_clusters), "worth": worth}

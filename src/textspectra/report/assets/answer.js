@@ -1,0 +1,87 @@
+// The answer at the top: how many groups, how good they are, what to know. It is about the groups that are shown, whatever
+// the slider and the edits made them.
+import { count, element, make, number } from "./data.js";
+
+export class Answer {
+  constructor({ meta, state }) {
+    Object.assign(this, { meta, state, measures: null });
+    const { about, details } = meta;
+    element("range").textContent = meta.answers.range;
+    this.#notes(notes(about, details));
+    const { command, model_reason, ...recipe } = about.recipe;
+    const model = model_reason ? `${about.model}, ${model_reason}` : about.model;
+    const facts = { model, algorithm: { kmeans: "K-Means", hac: "Ward (HAC)" }[about.algorithm], ...recipe };
+    element("facts").replaceChildren(
+      ...Object.entries(facts).map(([name, value]) =>
+        make("div", {}, make("dt", {}, name), make("dd", {}, String(value)))
+      ),
+    );
+    element("command").textContent = command ?? "not recorded";
+    element("colophon").textContent =
+      `Made by textspectra ${about.version}. This page needs no network and sends nothing.`;
+    globalThis.addEventListener("beforeprint", () => element("notes").open = true);
+    state.listen((changed) => changed.k && this.show());
+    this.show();
+  }
+
+  #notes(all) {
+    const [first, ...others] = all;
+    const box = element("notes");
+    box.hidden = !all.length;
+    const more = others.length ? [" ", make("b", {}, `and ${count(others.length, "more note")}`)] : [];
+    box.replaceChildren(
+      make("summary", {}, make("span", { class: "note" }, first ?? ""), ...more),
+      ...others.map((note) => make("p", { class: "note" }, note)),
+    );
+  }
+
+  show() {
+    const { k, edits } = this.state;
+    const { about, answers, profile } = this.meta;
+    const grouped = about.grouped === about.texts
+      ? number.format(about.texts)
+      : `${number.format(about.grouped)} of ${number.format(about.texts)}`;
+    const texts = `${grouped} ${about.texts === 1 ? "text" : "texts"}`;
+    element("headline").replaceChildren(make("b", {}, count(k, "group")), ` in ${texts}`);
+    document.title = `${count(k, "group")} in ${texts} · textspectra`;
+    element("worth").textContent = edits ? this.#edited() : answers.worth[k - 1];
+    const ari = edits ? null : profile.curves.ari?.[k - 1] ?? null;
+    element("truth").hidden = ari === null;
+    if (ari !== null) {
+      element("truth").textContent = `Agreement with the ground truth, which has ${profile.classes} classes: ARI ${
+        ari.toFixed(2)
+      }.`;
+    }
+  }
+
+  // What is known only of cuts of the tree is not said of groups that were edited.
+  #edited() {
+    const ratio = this.measures?.ratio(this.state.edits.nodes) ?? null;
+    const known = ratio === null
+      ? "How alike their texts are is not known"
+      : `Two texts of one group are ${ratio.toFixed(1)} times as alike as any two texts (Cohesion Ratio ${
+        ratio.toFixed(2)
+      }); the silhouette is not known`;
+    return `The groups were edited by hand. ${known} until the edits are applied to the model.`;
+  }
+
+  // They are unpacked after the map is drawn.
+  addMeasures(measures) {
+    this.measures = measures;
+    this.show();
+  }
+}
+
+function notes({ notes: given, blank, unknown, shown, distinct, cut_at }, details) {
+  return [
+    ...given,
+    blank && `${count(blank, "blank text")} without a group`,
+    unknown && `${count(unknown, "text")} without a group, because the model knows none of their words`,
+    shown < distinct &&
+    `The map and the lists show a random sample of ${number.format(shown)} of ${
+      number.format(distinct)
+    } different texts; the sizes of groups count all texts.`,
+    cut_at !== null && `Texts are shown up to ${number.format(cut_at)} characters.`,
+    details.cut_at !== null && `Values of the shown columns are cut to ${number.format(details.cut_at)} characters.`,
+  ].filter(Boolean);
+}

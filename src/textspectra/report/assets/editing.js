@@ -1,0 +1,119 @@
+// Merge, split, compare, undo and redo: the bar above the groups, the boxes on the cards, and the keys.
+import { element, make } from "./data.js";
+
+export class Editing {
+  constructor({ tree, state }) {
+    Object.assign(this, { tree, state, chosen: [] });
+    element("undo").addEventListener("click", () => state.undo());
+    element("redo").addEventListener("click", () => state.redo());
+    element("misfits").addEventListener("click", () => state.set({ work: { kind: "misfits" } }));
+    element("keep").addEventListener("click", () => element("keeping").scrollIntoView({ block: "center" }));
+    document.addEventListener("keydown", (event) => this.#onKey(event));
+    state.listen((changed) => (changed.k || changed.names || changed.work || changed.selected) && this.show());
+    this.show();
+  }
+
+  #onKey(event) {
+    const key = event.key.toLowerCase();
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || !["z", "y"].includes(key)) return;
+    if (event.target.matches("input:not([type=checkbox], [type=range])")) return; // which have an undo of their own
+    event.preventDefault();
+    if (key === "y" || event.shiftKey) this.state.redo();
+    else this.state.undo();
+  }
+
+  // The box on a card.
+  tick(node) {
+    const box = make("input", { type: "checkbox", "aria-label": `Select ${this.state.nameOf(node)}` });
+    box.checked = this.chosen.includes(node);
+    box.addEventListener("change", () => {
+      this.chosen = this.chosen.filter((other) => other !== node);
+      if (box.checked) this.chosen.push(node);
+      this.show();
+    });
+    return make("label", { class: "tick" }, box);
+  }
+
+  #clear() {
+    this.chosen = [];
+    for (const box of element("list").querySelectorAll(".tick input")) box.checked = false;
+    this.show();
+  }
+
+  show() {
+    const { state } = this;
+    const alive = this.tree.cut(state.k);
+    this.chosen = this.chosen.filter((node) => alive.includes(node));
+    for (const [id, steps, verb] of [["undo", state.past, "Undo"], ["redo", state.future, "Redo"]]) {
+      element(id).disabled = !steps.length;
+      const words = steps.length ? `${verb}: ${steps.at(-1).what}` : `Nothing to ${id}`;
+      element(id).title = words;
+      element(id).setAttribute("aria-label", words);
+    }
+    element("misfits").hidden = this.chosen.length > 0 || state.work !== null;
+    element("chosen").replaceChildren(...this.#choices());
+    element("edited").hidden = !state.edits;
+    element("other-link").hidden = !state.isOther;
+  }
+
+  #choices() {
+    const n = this.chosen.length;
+    if (!n || this.state.work || this.state.selected !== null) return [];
+    const button = (words, act, enabled = true) =>
+      make("button", { type: "button", disabled: !enabled, onclick: act }, words);
+    return [
+      make("span", { class: "muted" }, n === 1 ? "1 selected; select another" : `${n} selected`),
+      button("Merge", () => this.merge(this.chosen), n > 1),
+      button("Compare", () => this.compare(...this.chosen), n === 2),
+      button("Clear", () => this.#clear()),
+    ];
+  }
+
+  merge(nodes) {
+    const merged = this.state.grouping().merge(nodes);
+    this.chosen = [];
+    this.state.edit(`the merge of ${nodes.length} groups`, merged);
+  }
+
+  compare(one, other) {
+    this.state.set({ work: { kind: "compare", pair: [one, other] } });
+    element("panel").scrollTop = 0;
+  }
+
+  #split(node) {
+    const grouping = this.state.grouping();
+    const split = grouping.split(node);
+    if (!split) return "This group cannot be split further here: the report has no finer groups.";
+    this.state.set({ selected: null });
+    this.state.edit("the split of a group", split);
+    return null;
+  }
+
+  // What can be done with an open group, and with the others.
+  actions(node, others) {
+    const problem = make("span", { class: "problem", role: "alert" });
+    const split = () => problem.textContent = this.#split(node) ?? "";
+    const choose = (words, act) => {
+      const choice = make(
+        "select",
+        { "aria-label": words },
+        make("option", { value: "", selected: true }, `${words} …`),
+        ...others.map((other) => make("option", { value: other }, this.state.nameOf(other).slice(0, 60))),
+      );
+      choice.addEventListener("change", () => act(Number(choice.value)));
+      return choice;
+    };
+    return make(
+      "p",
+      { class: "edit-actions", role: "group", "aria-label": "Edit this group" },
+      make("button", { type: "button", onclick: split }, "Split in two"),
+      ...(others.length
+        ? [
+          choose("Merge with", (other) => this.merge([node, other])),
+          choose("Compare with", (other) => this.compare(node, other)),
+        ]
+        : []),
+      problem,
+    );
+  }
+}

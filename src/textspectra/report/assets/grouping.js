@@ -1,0 +1,346 @@
+// Groups made by hand. Each has finest clusters of the tree, and single texts that were moved into it from elsewhere.
+// A grouping never changes: an edit makes a new one.
+
+const NAME = 200; // letters
+
+export class Grouping {
+  // `keeps` is the label of the result's group that a group goes on from; null for a new one.
+  constructor(tree, groups) {
+    this.tree = tree;
+    this.groups = tidy(tree, groups);
+    this.home = homes(tree, this.groups);
+    const left = this.groups.map(() => []);
+    for (const { moved } of this.groups) {
+      for (const position of moved) left[this.home[tree.leaves[position]]].push(position);
+    }
+    this.left = left.map(ascending);
+    this.#name();
+    this.all = this.groups.map((group, i) => this.#node(group, this.left[i]));
+    this.#number();
+  }
+
+  static of(tree, k, nameOf) {
+    const labels = tree.labelsAt(k);
+    return new Grouping(
+      tree,
+      tree.cut(k).map((node) => ({
+        keeps: tree.base.labels.includes(labels.get(node)) ? labels.get(node) : null,
+        name: nameOf(node),
+        leaves: range(...tree.spans[node]),
+        moved: [],
+        color: tree.colors[node],
+      })),
+    );
+  }
+
+  at(node) {
+    return this.all.indexOf(node);
+  }
+
+  nameOf(node) {
+    return this.groups[this.at(node)]?.name;
+  }
+
+  // The merged group goes on from the first one.
+  merge(nodes) {
+    const chosen = nodes.map((node) => this.at(node));
+    const first = this.groups[chosen[0]];
+    const together = chosen.map((i) => this.groups[i]);
+    const merged = {
+      ...first,
+      leaves: ascending(together.flatMap(({ leaves }) => leaves)),
+      moved: ascending(together.flatMap(({ moved }) => moved)),
+    };
+    return this.#with((group, i) => i === chosen[0] ? [merged] : chosen.includes(i) ? [] : [group]);
+  }
+
+  // The two sides of the lowest node of the tree that has all of the group; null if there is no such node.
+  split(node) {
+    const { tree } = this;
+    const group = this.groups[this.at(node)];
+    const single = group.leaves.length === 0;
+    const homes = ascending([...new Set(single ? group.moved.map((i) => tree.leaves[i]) : group.leaves)]);
+    if (homes.length < 2) return null;
+    const [one, other] = tree.children(lowestAbove(tree, homes));
+    const inside = (side, leaf) => leaf >= tree.spans[side][0] && leaf < tree.spans[side][1];
+    const weight = (side) => tree.nodes.size[side];
+    const sides = [one, other].map((side) => ({
+      keeps: null,
+      name: null,
+      color: null,
+      leaves: group.leaves.filter((leaf) => inside(side, leaf)),
+      moved: single ? group.moved.filter((i) => inside(side, tree.leaves[i])) : [],
+    }));
+    const mass = sides.map(({ leaves }) => leaves.reduce((sum, leaf) => sum + weight(leaf), 0));
+    // Texts that were moved into the group stay with its larger side.
+    if (!single) sides[mass[1] > mass[0] ? 1 : 0].moved = group.moved;
+    return this.#with((other) => other === group ? sides : [other]);
+  }
+
+  // Into the group of a node, or into a new one with a name.
+  move(positions, node, name = null) {
+    const going = new Set(positions);
+    const target = node === null ? null : this.groups[this.at(node)];
+    const moved = (group) => group.moved.filter((i) => !going.has(i));
+    const groups = this.groups.map((group) => ({
+      ...group,
+      moved: group === target ? ascending([...moved(group), ...going]) : moved(group),
+    }));
+    if (target === null) groups.push({ keeps: null, name, color: null, leaves: [], moved: ascending([...going]) });
+    return new Grouping(this.tree, groups);
+  }
+
+  rename(node, name) {
+    return this.#with((group) => [group === this.groups[this.at(node)] ? { ...group, name } : group]);
+  }
+
+  #with(change) {
+    return new Grouping(this.tree, this.groups.flatMap(change));
+  }
+
+  // The node of the tree that has the same texts, or a further one.
+  #node({ leaves, moved, color }, left) {
+    const { tree } = this;
+    const same = sameNode(tree, leaves, moved, left);
+    if (same !== null) return same;
+    const key = `${color} ${packNumbers(leaves)} ${packNumbers(moved)} ${packNumbers(left)}`;
+    if (!tree.ofKey.has(key)) tree.ofKey.set(key, addNode(tree, { leaves, moved, left }, color));
+    return tree.ofKey.get(key);
+  }
+
+  // Every group has a name of its own, and a colour of its own: that of its node in the tree, if there is one.
+  #name() {
+    const { tree } = this;
+    const taken = new Set(this.groups.map(({ name }) => name));
+    const colors = new Set();
+    const settled = new Set();
+    this.groups.forEach((group, i) => {
+      const same = sameNode(tree, group.leaves, group.moved, this.left[i]);
+      if (same === null) return;
+      colors.add(group.color = tree.colors[same]);
+      settled.add(group);
+    });
+    for (const group of this.groups) {
+      const largest = maximal(tree, group.leaves).sort((a, b) => tree.bySize(a, b))[0];
+      if (group.name === null) {
+        group.name = unique(largest === undefined ? "new group" : tree.nodes.name[largest], taken);
+        taken.add(group.name);
+      }
+      const wanted = [group.color, largest === undefined ? null : tree.colors[largest], ...tree.palette];
+      if (!settled.has(group)) group.color = wanted.find((one) => one !== null && !colors.has(one)) ?? tree.palette[0];
+      colors.add(group.color);
+    }
+  }
+
+  // A group of the result is itself again if it has its texts; the others that are new are numbered by size.
+  #number() {
+    const { base } = this.tree;
+    const same = (group, i) => {
+      if (group.moved.length || this.left[i].length) return -1;
+      return base.nodes.findIndex((node) => {
+        const [start, end] = this.tree.spans[node];
+        return group.leaves.length === end - start && group.leaves[0] === start && group.leaves.at(-1) === end - 1;
+      });
+    };
+    this.groups.forEach((group, i) => {
+      const at = same(group, i);
+      if (at < 0) return;
+      for (const other of this.groups) if (other.keeps === base.labels[at]) other.keeps = null;
+      group.keeps = base.labels[at];
+    });
+    const kept = this.all.filter((_, i) => this.groups[i].keeps !== null);
+    const keeps = (node) => this.groups[this.at(node)].keeps;
+    kept.sort((a, b) => keeps(a) - keeps(b));
+    const fresh = this.all.filter((_, i) => this.groups[i].keeps === null).sort((a, b) => this.tree.bySize(a, b));
+    this.labels = new Map([
+      ...kept.map((node) => [node, keeps(node)]),
+      ...fresh.map((node, i) => [node, base.next + i]),
+    ]);
+    this.nodes = [...kept, ...fresh];
+  }
+
+  write() {
+    return JSON.stringify(
+      this.groups.map(({ keeps, name, color, leaves, moved }) => [
+        keeps,
+        name,
+        this.tree.palette.indexOf(color),
+        packNumbers(leaves),
+        packNumbers(moved),
+      ]),
+    );
+  }
+
+  // Null if it is not valid in every respect.
+  static read(tree, written) {
+    try {
+      const groups = JSON.parse(written).map(([keeps, name, color, leaves, moved]) => ({
+        keeps,
+        name: name.trim().slice(0, NAME),
+        color: tree.palette[color] ?? null,
+        leaves: unpackNumbers(leaves, tree.k),
+        moved: unpackNumbers(moved, tree.leaves.length),
+      }));
+      const once = (values) => new Set(values).size === values.length;
+      const every = (key) => groups.flatMap((group) => group[key]);
+      const kept = every("keeps").filter((label) => label !== null);
+      const valid = groups.length > 0 && once(every("name")) && !every("name").includes("") && once(kept) &&
+        kept.every((label) => tree.base.labels.includes(label)) && once(every("leaves")) &&
+        every("leaves").length === tree.k && once(every("moved")) && once(every("color").filter(Boolean)) &&
+        groups.every(({ leaves, moved }) => leaves.length + moved.length > 0);
+      return valid ? new Grouping(tree, groups) : null;
+    } catch {
+      return null;
+    }
+  }
+}
+
+function ascending(numbers) {
+  return [...numbers].sort((a, b) => a - b);
+}
+
+export function range(start, end) {
+  return Array.from({ length: end - start }, (_, i) => start + i);
+}
+
+function homes(tree, groups) {
+  const home = new Int32Array(tree.k).fill(-1);
+  groups.forEach(({ leaves }, i) => leaves.forEach((leaf) => home[leaf] = i));
+  return home;
+}
+
+// A text in the group of its finest cluster was not moved. A finest cluster goes to where all of its texts went, and so
+// do those of a group without texts, to where most went.
+function tidy(tree, given) {
+  const groups = given.map((group) => ({ ...group }));
+  const home = homes(tree, groups);
+  const taken = new Map(); // how many texts of a finest cluster each group has
+  const tally = () => {
+    taken.clear();
+    groups.forEach((group, i) => {
+      group.moved = group.moved.filter((position) => home[tree.leaves[position]] !== i);
+      for (const position of group.moved) {
+        const leaf = tree.leaves[position];
+        if (!taken.has(leaf)) taken.set(leaf, new Map());
+        taken.get(leaf).set(i, (taken.get(leaf).get(i) ?? 0) + 1);
+      }
+    });
+  };
+  const most = (leaf) => [...taken.get(leaf)].sort((a, b) => b[1] - a[1])[0];
+  const isGone = (leaf) => [...taken.get(leaf).values()].reduce((a, b) => a + b, 0) === tree.distinct[leaf];
+  tally();
+  for (const leaf of taken.keys()) if (most(leaf)[1] === tree.distinct[leaf]) home[leaf] = most(leaf)[0];
+  tally();
+  groups.forEach((group, i) => {
+    const own = range(0, tree.k).filter((leaf) => home[leaf] === i);
+    const isEmpty = !group.moved.length && own.every((leaf) => taken.has(leaf) && isGone(leaf));
+    if (isEmpty) { for (const leaf of own) home[leaf] = most(leaf)[0]; }
+  });
+  tally();
+  groups.forEach((group, i) => group.leaves = range(0, tree.k).filter((leaf) => home[leaf] === i));
+  return groups.filter(({ leaves, moved }) => leaves.length || moved.length);
+}
+
+function sameNode(tree, leaves, moved, left) {
+  if (!leaves.length || moved.length || left.length) return null;
+  const above = lowestAbove(tree, leaves);
+  return tree.spans[above][1] - tree.spans[above][0] === leaves.length ? above : null;
+}
+
+function lowestAbove(tree, leaves) {
+  const [first, last] = [leaves[0], leaves.at(-1)];
+  let node = first;
+  while (tree.spans[node][0] > first || tree.spans[node][1] <= last) node = tree.parent[node];
+  return node;
+}
+
+// The largest nodes of the tree all of whose finest clusters are among some.
+function maximal(tree, leaves) {
+  const inside = new Set(leaves);
+  const nodes = [];
+  for (let i = 0; i < leaves.length;) {
+    let node = leaves[i];
+    for (let up = tree.parent[node]; up >= 0; up = tree.parent[up]) {
+      const [start, end] = tree.spans[up];
+      if (start < leaves[i] || !range(start, end).every((leaf) => inside.has(leaf))) break;
+      node = up;
+    }
+    nodes.push(node);
+    i += tree.spans[node][1] - tree.spans[node][0];
+  }
+  return nodes;
+}
+
+// A further node, described by what it is made of.
+function addNode(tree, { leaves, moved, left }, color) {
+  const { nodes, counts } = tree;
+  const node = nodes.size.length;
+  const parts = maximal(tree, leaves);
+  const away = new Set(left);
+  const held = [...leaves.flatMap((leaf) => range(...tree.ranges[leaf])).filter((i) => !away.has(i)), ...moved];
+  const positions = moved.length ? ascending(held) : held;
+  const sum = (some) => some.reduce((total, i) => total + counts[i], 0);
+  const byShare = [...parts].sort((a, b) => tree.bySize(a, b));
+  tree.made.set(node, { leaves, parts, moved, left, pieces: runs(positions) });
+  nodes.size.push(parts.reduce((total, part) => total + nodes.size[part], 0) + sum(moved) - sum(left));
+  nodes.first.push(Math.min(...parts.map((part) => nodes.first[part]), Infinity));
+  nodes.cohesion.push(null);
+  const single = moved.length > positions.length / 2;
+  nodes.keywords.push(single ? [] : inTurn(byShare.map((part) => nodes.keywords[part])).slice(0, 10));
+  nodes.name.push("");
+  const known = parts.length === 1 && !moved.length ? nodes.typical[parts[0]] : [];
+  nodes.typical.push(known.filter((i) => !away.has(i)));
+  nodes.middle.push([tree.x, tree.y].map((axis) => median(positions, axis)));
+  tree.colors.push(color);
+  return node;
+}
+
+function median(positions, axis) {
+  const step = Math.max(1, Math.floor(positions.length / 1000)); // a thousand of them place a name well enough
+  const values = positions.filter((_, i) => i % step === 0).map((i) => axis[i]).sort((a, b) => a - b);
+  return values.length ? values[values.length >> 1] : 0;
+}
+
+// The first of each list, then the second of each, each only once.
+function inTurn(lists) {
+  const longest = Math.max(0, ...lists.map((list) => list.length));
+  return [...new Set(range(0, longest).flatMap((i) => lists.filter((list) => i < list.length).map((list) => list[i])))];
+}
+
+export function unique(name, taken) {
+  let free = name;
+  for (let n = 2; taken.has(free); n++) free = `${name} ${n}`;
+  return free;
+}
+
+export function runs(numbers) {
+  const found = [];
+  for (const one of numbers) {
+    if (found.length && found.at(-1)[1] === one) found.at(-1)[1]++;
+    else found.push([one, one + 1]);
+  }
+  return found;
+}
+
+// Numbers in ascending order as the gaps between runs and their lengths, in base 36.
+export function packNumbers(numbers) {
+  let last = 0;
+  return runs(numbers).map(([start, end]) => {
+    const gap = start - last;
+    last = end;
+    return end - start === 1 ? gap.toString(36) : `${gap.toString(36)}-${(end - start).toString(36)}`;
+  }).join(".");
+}
+
+export function unpackNumbers(packed, limit) {
+  const numbers = [];
+  let last = 0;
+  for (const run of packed ? packed.split(".") : []) {
+    const [gap, length] = `${run}-1`.split("-").map((part) => parseInt(part, 36));
+    const [start, end] = [last + gap, last + gap + length];
+    if (!(gap >= 0 && length > 0 && end <= limit)) throw new RangeError(run);
+    for (let i = start; i < end; i++) numbers.push(i);
+    last = end;
+  }
+  return numbers;
+}

@@ -1,0 +1,128 @@
+// A list of texts beside the map, from the lasso, from the search, or those that fit badly. It can be moved, named and saved.
+import { count, element, make, number, shorten, sortedBy } from "./data.js";
+
+const MISFITS = 200;
+
+export class Picked {
+  constructor(report, map) {
+    Object.assign(this, report, { map, lit: false });
+    this.state.listen((changed) => (changed.work || changed.k || changed.names || changed.filter) && this.show());
+  }
+
+  show() {
+    const { work } = this.state;
+    const view = element("work-view");
+    view.hidden = work === null;
+    if (work?.kind === "picked") view.replaceChildren(...this.#list(work.title, work.positions, this.#note(work)));
+    else if (work?.kind === "misfits") view.replaceChildren(...this.#misfits());
+    else if (!work) view.replaceChildren();
+    const positions = work?.kind === "picked" ? work.positions : null;
+    if (positions || this.lit) this.#light(positions);
+  }
+
+  // The picked texts keep their colours on the map; without any, those that the search found do.
+  #light(positions) {
+    this.lit = positions !== null;
+    const matches = positions && new Uint8Array(this.x.length);
+    for (const i of positions ?? []) matches[i] = 1;
+    this.map.highlight(matches ?? this.groups.matches);
+  }
+
+  // A group of the list with most texts comes first, and in it the most typical text.
+  #byGroup(positions, owners) {
+    const sizes = new Map();
+    for (const i of positions) sizes.set(owners[i], (sizes.get(owners[i]) ?? 0) + 1);
+    const groups = [...sizes.keys()].sort((a, b) => sizes.get(b) - sizes.get(a));
+    const place = new Map(groups.map((node, i) => [node, 4 * i])); // a similarity is between -1 and 1
+    return sortedBy(positions, (i) => place.get(owners[i]) - this.measures.similarity(owners[i], i));
+  }
+
+  #note({ positions }) {
+    const owners = this.tree.ownersAt(this.state.k);
+    const groups = new Set(positions.map((i) => owners[i])).size;
+    const rows = positions.reduce((sum, i) => sum + this.counts.texts[i], 0);
+    const different = rows > positions.length ? `, ${number.format(positions.length)} different` : "";
+    return `${count(rows, "text")}${different}, in ${count(groups, "group")}`;
+  }
+
+  #list(title, positions, note, more = () => []) {
+    const owners = this.tree.ownersAt(this.state.k);
+    const left = positions.filter((i) => this.counts.texts[i] > 0);
+    const ordered = this.state.work.kind === "misfits" ? left : this.#byGroup(left, owners);
+    const group = (i) => {
+      const named = make("span", { class: "of-group", dir: "auto" }, this.groups.swatch(owners[i]));
+      named.append(` ${shorten(this.state.nameOf(owners[i]), 50)}`, ...more(i));
+      return [named];
+    };
+    const close = () => this.state.set({ work: null });
+    return [
+      make("button", { type: "button", class: "back", onclick: close }, "← all groups"),
+      make("h3", { dir: "auto" }, shorten(title, 120)),
+      make("p", { class: "muted" }, note),
+      ...(left.length ? [this.#actions(left)] : []),
+      this.textRows.virtual(ordered, title, (i) => owners[i], group),
+    ];
+  }
+
+  #actions(positions) {
+    const name = make("input", {
+      placeholder: "Name of a new group",
+      "aria-label": "Name of a new group",
+      maxlength: 200,
+    });
+    const problem = make("span", { class: "problem", role: "alert" });
+    const makeGroup = (event) => {
+      event.preventDefault();
+      problem.textContent = this.state.problemOf(name.value) ?? "";
+      if (problem.textContent) return;
+      this.#move(positions, null, name.value.trim());
+    };
+    const target = make(
+      "select",
+      { "aria-label": "Move them to a group" },
+      make("option", { value: "", selected: true }, "Move them to …"),
+      ...this.textRows.options(null),
+    );
+    target.addEventListener("change", () => this.#move(positions, Number(target.value)));
+    const save = () => this.takeAway.saveTexts(positions);
+    return make(
+      "form",
+      { class: "edit-actions", onsubmit: makeGroup },
+      name,
+      make("button", {}, "Make a group"),
+      target,
+      make("button", { type: "button", onclick: save }, "Download CSV"),
+      problem,
+    );
+  }
+
+  #move(positions, node, name = null) {
+    const moved = this.state.grouping().move(positions, node, name);
+    this.state.set({ work: null });
+    this.state.edit(`the move of ${count(positions.length, "text")}`, moved);
+    const owner = this.tree.ownersAt(this.state.k)[positions[0]];
+    this.state.set({ selected: owner });
+  }
+
+  // The texts with the lowest similarity to their group, and the group that each is nearer to, if there is one.
+  #misfits() {
+    const owners = this.tree.ownersAt(this.state.k);
+    const similarity = Float32Array.from(owners, (node, i) => this.measures.similarity(node, i));
+    const left = Array.from(owners.keys()).filter((i) => this.counts.texts[i] > 0);
+    const worst = sortedBy(left, (i) => similarity[i]).slice(0, MISFITS);
+    const groups = this.tree.cut(this.state.k);
+    const nearer = (i) => {
+      const best = { node: null, value: similarity[i] };
+      for (const node of groups) {
+        const value = node === owners[i] ? -1 : this.measures.similarity(node, i);
+        if (value > best.value) Object.assign(best, { node, value });
+      }
+      if (best.node === null) return [];
+      return [` → nearer to ${shorten(this.state.nameOf(best.node), 40)} (≈ ${best.value.toFixed(2)})`];
+    };
+    const note = `The ${
+      count(worst.length, "text")
+    } with the lowest similarity to the centre of their group, the lowest first.`;
+    return this.#list("Texts that fit badly", worst, note, nearer);
+  }
+}

@@ -1,0 +1,122 @@
+// Texts in lists, and one text in full: where it is read, and where its group is set.
+import { count, element, make, number, shorten } from "./data.js";
+
+const ROW = { text: 46, line: 18 }; // pixels in a long list: two lines of the text, and one for each line below it
+const MOST_ROWS = 100; // of one text, in the reader
+const LETTERS_SHOWN = 220; // of a text in a list
+
+export class TextRows {
+  constructor({ tree, state, counts, measures, texts }) {
+    Object.assign(this, { tree, state, counts, measures, texts, query: null });
+    const choice = element("reader-group");
+    choice.addEventListener("change", () => {
+      const node = Number(choice.value);
+      const moved = this.state.grouping().move([this.reading], node);
+      this.state.edit("the group of a text", moved);
+      element("reader").close();
+    });
+  }
+
+  words(i, limit) {
+    const flat = shorten(this.texts[i], this.query ? 4 * limit : limit);
+    return this.query ? this.query.marked(flat, limit) : [flat];
+  }
+
+  // The similarity of a text to a group, with a sign before it if it is not exact.
+  similarity(node, i, digits = 2) {
+    const exact = this.measures.isExact(node) && this.tree.has(node, i);
+    return `${exact ? "" : "≈ "}${this.measures.similarity(node, i).toFixed(digits)}`;
+  }
+
+  row(node, i, ...more) {
+    const n = this.counts.texts[i];
+    const times = n > 1 ? make("b", {}, `${number.format(n)}×`) : "";
+    return make(
+      "button",
+      { type: "button", class: "text-row", onclick: () => this.read(node, i) },
+      make(
+        "span",
+        { class: "words" },
+        make("span", { class: "text", dir: "auto" }, ...this.words(i, LETTERS_SHOWN)),
+        this.#cells(i),
+        ...more,
+      ),
+      times,
+      make("span", { class: "similarity" }, this.similarity(node, i)),
+    );
+  }
+
+  list(node, positions) {
+    return make("ul", { class: "texts" }, ...positions.map((i) => make("li", {}, this.row(node, i))));
+  }
+
+  // The shown columns of the first row with this text.
+  #cells(i) {
+    const { rows } = this.counts;
+    if (!rows?.shown.length) return "";
+    const [row] = this.counts.rowsOf(i);
+    if (row === undefined) return "";
+    const cells = rows.shown.map((column) => shorten(rows.value(column, row), 60));
+    return make("span", { class: "cells", dir: "auto" }, cells.join(" · "));
+  }
+
+  // All that is known of the rows with this text, as a table.
+  #rows(i) {
+    const { rows } = this.counts;
+    if (!rows?.columns.length) return [];
+    const all = this.counts.rowsOf(i);
+    const heads = rows.columns.map(({ title }) => make("th", { scope: "col", dir: "auto" }, title));
+    const lines = all.slice(0, MOST_ROWS).map((row) =>
+      make("tr", {}, ...rows.columns.map((column) => make("td", { dir: "auto" }, rows.value(column, row) ?? "")))
+    );
+    const rest = all.length > MOST_ROWS
+      ? [make("p", { class: "muted" }, `and ${count(all.length - MOST_ROWS, "row")} more`)]
+      : [];
+    return [make("table", {}, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...lines)), ...rest];
+  }
+
+  read(node, i) {
+    const n = this.counts.texts[i];
+    const times = n > 1 ? `, ${count(n, "time")} in the data` : "";
+    this.reading = i;
+    const about = `similarity to the centre of its group ${this.similarity(node, i, 4)}${times}`;
+    element("reader-about").textContent = about;
+    element("reader-text").replaceChildren(...(this.query ? this.query.marked(this.texts[i]) : [this.texts[i]]));
+    element("reader-rows").replaceChildren(...this.#rows(i));
+    element("reader-group").replaceChildren(...this.options(node));
+    element("reader").showModal();
+  }
+
+  // All groups as choices, the nearest to one first if there is one.
+  options(node) {
+    const groups = this.tree.largestFirst(this.state.k);
+    return groups.map((group) =>
+      make("option", { value: group, selected: group === node }, shorten(this.state.nameOf(group), 60))
+    );
+  }
+
+  // Only the visible rows are elements; the box is as high as all rows together.
+  virtual(positions, label, nodeOf, more = null) {
+    const inner = make("ul", { class: "texts" });
+    const high = ROW.text + ROW.line * (Boolean(this.counts.rows?.shown.length) + Boolean(more));
+    const box = make("div", { class: "virtual", tabindex: "0", role: "region", "aria-label": label }, inner);
+    box.style.setProperty("--row", `${high}px`);
+    inner.style.height = `${positions.length * high}px`;
+    box.style.height = `${Math.min(positions.length, 9) * high}px`;
+    const fill = () => {
+      const first = Math.max(0, Math.floor(box.scrollTop / high) - 4);
+      const last = Math.min(positions.length, first + Math.ceil(box.clientHeight / high) + 8);
+      inner.replaceChildren(
+        ...positions.slice(first, last).map((i, at) => {
+          const place = { "aria-setsize": positions.length, "aria-posinset": first + at + 1 };
+          const item = make("li", place, this.row(nodeOf(i), i, ...(more?.(i) ?? [])));
+          item.style.translate = `0 ${(first + at) * high}px`;
+          return item;
+        }),
+      );
+    };
+    box.addEventListener("scroll", () => requestAnimationFrame(fill));
+    requestAnimationFrame(fill);
+    return box;
+  }
+}

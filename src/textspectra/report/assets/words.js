@@ -1,0 +1,65 @@
+// The words of the texts, to say what a group made by hand is about and in what two groups differ.
+
+const WORD = /(?<![\p{L}\p{N}])\p{L}[\p{L}\p{M}\p{N}'’-]+/gu;
+const LETTERS = 2000; // of a long text, more are not read
+const MOST = 10;
+const ENOUGH = 5000; // texts
+
+export class Words {
+  constructor(texts, n, stopWords) {
+    Object.assign(this, { texts, n, stopWords: new Set(stopWords), found: [], ids: new Map(), list: [] });
+  }
+
+  // The numbers of the different words of a text; a text is read when it is first needed.
+  #of(i) {
+    return this.found[i] ??= this.#read(this.texts[i]);
+  }
+
+  #read(text) {
+    const words = new Set(text.slice(0, LETTERS).toLowerCase().match(WORD) ?? []);
+    return [...words].filter((word) => !this.stopWords.has(word) && !this.stopWords.has(word.split(/['’]/)[0]))
+      .map((word) => {
+        if (!this.ids.has(word)) this.ids.set(word, this.list.push(word) - 1);
+        return this.ids.get(word);
+      });
+  }
+
+  // In how many of some texts each word occurs; of very many, some are read.
+  #count(positions) {
+    const step = Math.ceil(positions.length / ENOUGH);
+    const [counts, texts] = [new Map(), Math.ceil(positions.length / step)];
+    for (let at = 0; at < positions.length; at += step) {
+      for (const word of this.#of(positions[at])) counts.set(word, (counts.get(word) ?? 0) + 1);
+    }
+    return { counts, texts, share: (word) => ((counts.get(word) ?? 0) + 0.5) / (texts + 1) };
+  }
+
+  // Words are ranked by how much more frequent they are, in texts and in times.
+  #more(one, other) {
+    const ranked = [];
+    one.counts.forEach((texts, word) => {
+      const [here, there] = [one.share(word), other.share(word)];
+      if (texts > 1 || one.texts < 4) ranked.push([(here - there) * Math.log(here / there), here > there, word]);
+    });
+    const best = ranked.filter(([, more]) => more).sort((a, b) => b[0] - a[0]).slice(0, MOST);
+    return best.map(([, , word]) => ({
+      word: this.list[word],
+      shares: [one, other].map(({ counts, texts }) => (counts.get(word) ?? 0) / Math.max(1, texts)),
+    }));
+  }
+
+  keywords(pieces) {
+    const everything = Array.from({ length: this.n }, (_, i) => i);
+    return this.#more(this.#count(positionsIn(pieces)), this.#count(everything)).map(({ word }) => word);
+  }
+
+  // What is more frequent in one group, and what in the other.
+  differing(pieces, others) {
+    const [one, other] = [pieces, others].map((some) => this.#count(positionsIn(some)));
+    return [this.#more(one, other), this.#more(other, one)];
+  }
+}
+
+function positionsIn(pieces) {
+  return pieces.flatMap(([start, end]) => Array.from({ length: end - start }, (_, i) => start + i));
+}

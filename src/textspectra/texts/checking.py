@@ -1,0 +1,168 @@
+"""What a model folder must hold: fields of the declared types, and arrays whose sizes fit together."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Hashable, Mapping
+from dataclasses import is_dataclass
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from .clustered import ClusteredTexts
+
+KINDS: dict[Any, str] = {np.floating: "f", np.integer: "iu", np.datetime64: "M"}
+"""The kinds of arrays that a declared type allows: a number may be narrower or wider than declared."""
+
+
+PLAIN = (str, float, int, type(None))
+
+
+def is_sound(fields: Mapping[str, Any]) -> bool:
+    """Tell whether the fields of a :class:`ClusteredTexts` have the declared types, and fit together."""
+    hints = get_type_hints(ClusteredTexts)
+    if not all(conforms(value, hints[name]) for name, value in fields.items() if name != "corpus"):
+        return False
+    checks = (_groups_fit, _topics_fit, _estimate_fits, _hierarchy_fits, _reference_fits, _counts_fit)
+    return all(check(fields) for check in checks)
+
+
+def conforms(value: Any, hint: Any) -> bool:
+    """Tell whether a value is of a declared type, with all that it holds.
+
+    Examples
+    --------
+    >>> conforms((1, "a"), tuple[int, str]), conforms([1, None], list[int]), conforms(True, int)
+    (True, False, False)
+    """
+    origin, arguments = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
+    if hint is Hashable:
+        return conforms(value, int | str)
+    if origin in (Union, types.UnionType):
+        return any(conforms(value, one) for one in arguments)
+    if origin is Literal:
+        return isinstance(value, str) and value in arguments
+    if origin is np.ndarray:
+        return isinstance(value, np.ndarray) and _is_of_kind(value, get_args(arguments[1])[0])
+    if origin is tuple:
+        of_items = arguments[:1] * len(value) if isinstance(value, tuple) and arguments[-1] is ... else arguments
+        return isinstance(value, tuple) and len(value) == len(of_items) and all(map(conforms, value, of_items))
+    if origin is list:
+        return isinstance(value, list) and all(conforms(one, arguments[0]) for one in value)
+    if origin is dict:
+        parts = [] if not isinstance(value, dict) else [*value.items()]
+        return isinstance(value, dict) and all(
+            conforms(key, arguments[0]) and conforms(one, arguments[1]) for key, one in parts
+        )
+    return _is_plain(value, hint) if hint in PLAIN else _is_record(value, hint)
+
+
+def _is_of_kind(array: Any, declared: Any) -> bool:
+    if declared is Any:
+        return True
+    return any(array.dtype.kind in kinds for base, kinds in KINDS.items() if issubclass(declared, base))
+
+
+def _is_plain(value: Any, hint: Any) -> bool:
+    if hint is str:
+        return isinstance(value, str) and (value.isascii() or _is_encodable(value))
+    if hint is float:
+        return isinstance(value, float) or _is_plain(value, int)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53
+    return value is None
+
+
+def _is_encodable(text: str) -> bool:
+    """Tell whether a text has no half of a surrogate pair, which can be written to no output."""
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
+def _is_record(value: Any, hint: Any) -> bool:
+    """Tell whether a value is a dataclass or a named tuple with fields of the declared types."""
+    if not (isinstance(hint, type) and isinstance(value, hint)):
+        return False
+    if not (is_dataclass(hint) or hasattr(hint, "_fields")):
+        return True
+    return all(conforms(getattr(value, name), one) for name, one in get_type_hints(hint).items())
+
+
+def _within(codes: Any, lowest: int, n: int) -> bool:
+    return not len(codes) or (int(codes.min()) >= lowest and int(codes.max()) < n)
+
+
+def _groups_fit(fields: Mapping[str, Any]) -> bool:
+    n_texts, n_groups = len(fields["corpus"].distinct), len(fields["topics"])
+    codes, centers, rule = fields["distinct_codes"], fields["centers"], fields["rule"]
+    return bool(
+        n_groups > 0
+        and codes.shape == fields["distinct_similarity"].shape == (n_texts,)
+        and _within(codes, -1, n_groups)
+        and centers.ndim == 2
+        and rule.directions.shape == centers.shape == (n_groups, centers.shape[1])
+        and rule.offsets.shape == (n_groups,)
+        and all(np.isfinite(array).all() for array in (centers, rule.directions, rule.offsets))
+        and min(fields["totals"]) >= 0
+        and (fields["cohesion"] is None or len(fields["cohesion"].per_cluster) == n_groups)
+    )
+
+
+def _topics_fit(fields: Mapping[str, Any]) -> bool:
+    n_rows, labels = len(fields["corpus"].rows), [topic.label for topic in fields["topics"]]
+    return (
+        labels == sorted(set(labels))
+        and min(labels) >= 0
+        and max(labels) < fields["next_label"]
+        and all(topic.size >= 0 and topic.name.strip() for topic in fields["topics"])
+        and all(0 <= row < n_rows for topic in fields["topics"] for row in topic.representatives)
+    )
+
+
+def _estimate_fits(fields: Mapping[str, Any]) -> bool:
+    estimate = fields["k_estimate"]
+    if estimate is None:
+        return True
+    parts = [estimate.agreement] if estimate.agreement is not None else []
+    shapes = [{part.k.shape, part.halves.shape, part.null.shape, part.score.shape} for part in parts]
+    counts = [estimate.k, *estimate.interval, *(one.k for one in estimate.suggestions)]
+    return min(counts) > 0 and estimate.n_samples > 0 and all(len(found) == 1 for found in shapes)
+
+
+def _hierarchy_fits(fields: Mapping[str, Any]) -> bool:
+    hierarchy = fields["hierarchy"]
+    if hierarchy is None:
+        return True
+    linkage, leaves = hierarchy.tree.linkage, hierarchy.leaves
+    if linkage.ndim != 2 or linkage.shape[1] != 4 or leaves.shape != fields["distinct_codes"].shape:
+        return False
+    made = np.arange(len(linkage)) + len(linkage) + 1
+    return bool(((linkage[:, :2] >= 0) & (linkage[:, :2] < made[:, None])).all() and _within(leaves, -1, made[0]))
+
+
+def _reference_fits(fields: Mapping[str, Any]) -> bool:
+    reference = fields["reference"]
+    if reference is None:
+        return True
+    positions, units = reference.positions, reference.units
+    fits = positions.ndim == 1 and units.shape == (len(positions), fields["centers"].shape[1])
+    return fits and _within(positions, 0, len(fields["corpus"].distinct))
+
+
+def _counts_fit(fields: Mapping[str, Any]) -> bool:
+    n_groups, n_rows = len(fields["topics"]), len(fields["corpus"].rows)
+    tally, details = fields["tally"], fields["details"]
+    if tally is not None:
+        tables = [(tally.by_period, tally.periods), *((one.counts, one.values) for one in tally.segments.values())]
+        if any(counts.shape != (n_groups, len(values)) for counts, values in tables):
+            return False
+        if (tally.every is None) != (not len(tally.periods)):
+            return False
+    if details is None:
+        return True
+    of_rows = [*(one.codes for one in details.segments.values()), *details.shown.values()]
+    of_rows += [] if details.days is None else [details.days]
+    return all(len(one) == n_rows for one in of_rows) and all(
+        _within(one.codes, 0, len(one.values)) for one in details.segments.values()
+    )
