@@ -1,5 +1,6 @@
 """The site builds without a warning, and every link in it leads somewhere."""
 
+import re
 from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
@@ -61,3 +62,12 @@ def test_a_page_loads_nothing_from_elsewhere(pages):
 def test_everything_public_is_in_the_reference():
     named = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8").replace("`", " ").split()
     assert set(ts.__all__) <= set(named)
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "examples/README.md"])
+def test_a_page_of_the_repository_links_to_files_that_are_there(page):
+    targets = re.findall(r"\]\(([^)#\s]+)", (ROOT / page).read_text(encoding="utf-8"))
+    missing = [
+        target for target in targets if not urlsplit(target).scheme and not ((ROOT / page).parent / target).exists()
+    ]
+    assert not missing
