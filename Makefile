@@ -9,7 +9,7 @@ ASSETS := src/textspectra/report/assets
 STYLES := $(ASSETS)/*.css src/textspectra_study/page/assets/*.css
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock
 
-.PHONY: demo test pytest test-slow release-check container-check coverage lint format picture bench bench-k bench-groups bench-months bench-scale fuzz kill study lock clean venv-package
+.PHONY: demo test pytest test-slow release-check container-check coverage lint format docs picture bench bench-k bench-groups bench-months bench-scale fuzz kill study lock clean venv-package
 
 demo: $(VENV)/.demo
 	$(BIN)/textspectra demo
@@ -43,6 +43,11 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format
 	$(BIN)/deno fmt --quiet --line-width 120 $(ASSETS)/*.js $(STYLES)
 
+# The documentation site, without the network; a warning is an error.
+docs: $(VENV)/.dev
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
 # Builds what is released into dist/, twice with the same bytes, and runs the demo in empty environments; 10 minutes.
 # TAG=v0.1.0 checks that the version is that of a tag.
 release-check: $(VENV)/.release
@@ -55,8 +60,11 @@ container-check:
 	docker run --rm --network none --read-only --volume "$(CURDIR)/.cache/container:/data" textspectra \
 		cluster customer_messages.csv --overwrite
 
-# The pictures of the README: what the command prints for the example, and the report that it writes.
+# The pictures of the README and the site: what the command prints for the example, the report that it writes, how it works,
+# and the outputs of the notebooks.
 picture: $(VENV)/.browser
+	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/run_notebooks.py
 	$(BIN)/python docs/make_picture.py
 	$(BIN)/python docs/make_screenshots.py
 
@@ -158,4 +166,4 @@ lock:
 	rm -rf $(VENV)/lock
 
 clean:
-	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist textspectra-demo
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist textspectra-demo docs/_build docs/notebooks docs/reference/generated

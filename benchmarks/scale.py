@@ -1,8 +1,8 @@
 """The same calls on Dask against those on one array: a LocalCluster of two single-threaded workers.
 
-``make bench-scale`` runs it and rewrites ``scale.md``, and ``scale.json``, to which ``docs/scale.md`` is fitted. Each
-part has a process of its own. The data are the 988,908 titles of ``core.py``, embedded once, and tiles of them with
-noise in float16 for more rows.
+``make bench-scale`` runs it and rewrites ``scale.md``, and ``scale.json``, to which ``docs/guides/dask.md`` is
+fitted. Each part has a process of its own. The data are the 988,908 titles of ``core.py``, embedded once, and tiles of
+them with noise in float16 for more rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `AutoKMeans` on Dask costs, by formula; rewrites the table of ``docs/scale.md``.
+"""What `AutoKMeans` on Dask costs, by formula; rewrites the table of ``docs/guides/dask.md``.
 
 Bytes, operations and memory follow from the code, except for GRAPH_BYTES, and leave out small terms. Seconds are
 fitted to what ``scale.py`` measured (``scale.json``), without the size that is held back, which is then compared with.
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from harness import ROOT
 
-PAGE = ROOT / "docs" / "scale.md"
+PAGE = ROOT / "docs" / "guides" / "dask.md"
 MEASURED = ROOT / "benchmarks" / "scale.json"
 HELD_BACK = 2_000_000
 

@@ -132,7 +132,7 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
         Returns
         -------
-        ndarray of float32, shape (n, n_clusters_)
+        ndarray of float32, shape (n, k)
             For a Dask array, a Dask array, which is computed when it is needed.
 
         Examples

@@ -49,7 +49,7 @@ class AutoKMeans(AutoClusterer):
         :func:`cohesion_ratio` of the labels, each row counted once; NaN if no two rows are alike.
     cohesion_report_ : CohesionReport or None
         The parts of that ratio, and the cohesion of each cluster.
-    cluster_centers_ : ndarray of shape (n_clusters_, d)
+    cluster_centers_ : ndarray of shape (k, d)
         Mean of the unit rows of each cluster.
     rule_ : LinearRule
         What :meth:`predict` uses: the cluster with the highest ``x @ direction + offset`` wins, for x of length 1.
