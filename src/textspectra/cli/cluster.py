@@ -19,6 +19,7 @@ from .common import (
     check_folder,
     given_embeddings,
     json_option,
+    make_folder,
     model_options,
     output_options,
     read_input,
@@ -237,7 +238,7 @@ def _replacing(outputs: dict[str, Path]) -> AbstractContextManager[Outputs]:
     """Keep other processes from the outputs, which take their places together at the end."""
     from ..atomic import replacing_together
 
-    outputs["model"].parent.mkdir(parents=True, exist_ok=True)
+    make_folder(outputs["model"].parent)
     return replacing_together(outputs["model"])
 
 
