@@ -23,6 +23,7 @@ from targets import try_case
 
 HERE = Path(__file__).parent
 SECONDS, MEGABYTES = 10, 1024
+START_SECONDS = 300  # imports, on a busy machine
 
 
 class Hang(BaseException):
@@ -58,6 +59,7 @@ def work(kind: str, first: int, last: int, tell: Connection) -> None:
     # Allocators reserve more than they use, so this only stops what would fill the machine.
     resource.setrlimit(resource.RLIMIT_AS, (reserved + 6 * MEGABYTES * 2**20, resource.RLIM_INFINITY))
     before = _peak()
+    tell.send((first, None, 0.0))
     for number in range(first, last):
         tell.send((number, None, 0.0))
         start = time.monotonic()
@@ -78,6 +80,7 @@ def run(kind: str, first: int, last: int, until: float) -> dict[str, Any]:
         process = context.Process(target=work, args=(kind, number, last, theirs))
         process.start()
         theirs.close()
+        ours.poll(START_SECONDS)
         try:
             while number < last and time.monotonic() < until:
                 if not ours.poll(2 * SECONDS):

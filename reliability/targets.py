@@ -10,8 +10,8 @@ import socket
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -180,43 +180,48 @@ def use_settings(folder: Path, name: str, content: bytes) -> None:
         os.chdir(before)
 
 
-@contextmanager
-def answering(content: bytes) -> Iterator[str]:
-    """Serve one connection after another with the same bytes."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+class Answering(threading.Thread):
+    """A server that answers every request with the same bytes."""
 
-        def serve() -> None:
-            while True:
-                try:
-                    connection, _ = listening.accept()
-                except OSError:
-                    return
-                with connection, suppress(OSError):
-                    connection.settimeout(5)
-                    connection.recv(65536)
-                    connection.sendall(content)
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.content = b""
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}/v1"
+        self.start()
 
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
-        with suppress(OSError):
-            listening.shutdown(socket.SHUT_RDWR)
+    def run(self) -> None:
+        """Serve one connection after another."""
+        while True:
+            connection, _ = self._listening.accept()
+            with connection, suppress(OSError):
+                connection.settimeout(5)
+                connection.recv(65536)
+                connection.sendall(self.content)
+
+
+@cache
+def asked() -> tuple[Answering, Any]:
+    """Return a server and the model behind it."""
+    from textspectra.embedding.openai import OpenAIBackend, OpenAIServer
+
+    server = Answering()
+    os.environ.update(OPENAI_BASE_URL=server.url, OPENAI_API_KEY="very-secret-key")
+    backend = OpenAIBackend("tiny")
+    backend._server = OpenAIServer(timeout=2, retries=0, patience=6)
+    return server, backend
 
 
 def use_server(folder: Path, name: str, content: bytes) -> None:
     """Ask a server for vectors."""
-    from textspectra.embedding.openai import OpenAIBackend, OpenAIServer
-
-    with answering(content) as url:
-        os.environ.update(OPENAI_BASE_URL=url, OPENAI_API_KEY="very-secret-key")
-        backend = OpenAIBackend("tiny")
-        backend._server = OpenAIServer(timeout=2, retries=0, patience=6)
-        try:
-            backend.embed(["a", "b"])
-        except UserError as error:
-            if "very-secret-key" in str(error) or not str(error).isprintable():
-                raise AssertionError(f"the message {error!r} is not fit to print") from None
-            raise
+    server, backend = asked()
+    server.content, backend._dimension = content, None
+    try:
+        backend.embed(["a", "b"])
+    except UserError as error:
+        if "very-secret-key" in str(error) or not str(error).isprintable():
+            raise AssertionError(f"the message {error!r} is not fit to print") from None
+        raise
 
 
 TARGETS: dict[str, Callable[[Path, str, bytes], None]] = {

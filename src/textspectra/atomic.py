@@ -213,21 +213,25 @@ def only_one(path: Path) -> Iterator[None]:
     if not target.parent.is_dir():
         raise UserError(f"There is no folder {path.parent}.")
     lock = target.with_name(f"{TEMPORARY}{target.name}.lock")
-    with _user_errors(path), lock.open("a") as file:
-        try:
-            _lock(file)
-        except BlockingIOError:
-            raise OutsideError(
-                f"'{path}' is being changed by another process; try again when that has ended."
-            ) from None
-        _held.add(mine)
-        try:
+    with ExitStack() as locked:
+        with _user_errors(path):
+            file = locked.enter_context(lock.open("a"))
+            try:
+                _lock(file)
+            except BlockingIOError:
+                raise OutsideError(
+                    f"'{path}' is being changed by another process; try again when that has ended."
+                ) from None
+            _held.add(mine)
+            locked.callback(_release, mine, lock)
             _finish(_journal(target))
-            yield
-        finally:
-            _held.discard(mine)
-            with suppress(OSError):
-                lock.unlink()
+        yield
+
+
+def _release(mine: tuple[int, Path], lock: Path) -> None:
+    _held.discard(mine)
+    with suppress(OSError):
+        lock.unlink()
 
 
 def settle(path: Path) -> None:
@@ -235,6 +239,17 @@ def settle(path: Path) -> None:
     if _journal(path.resolve()).exists():
         with only_one(path):
             pass
+
+
+def discard(folder: Path, output: Path) -> None:
+    """Remove a folder on the same disk that was needed for an output; it is gone at once, or whole.
+
+    What a kill leaves of it is removed when the output is written again.
+    """
+    aside = _beside(output.resolve())
+    with suppress(OSError):
+        folder.rename(aside)
+        _remove(aside)
 
 
 def _lock(file: IO[str]) -> None:

@@ -17,6 +17,7 @@ from .common import (
     Stages,
     check_folder,
     given_embeddings,
+    make_folder,
     model_options,
     output_options,
     read_input,
@@ -242,7 +243,7 @@ def _replacing(outputs: dict[str, Path]) -> AbstractContextManager[Outputs]:
     """Keep other processes from the outputs, which take their places together at the end."""
     from ..atomic import replacing_together
 
-    outputs["model"].parent.mkdir(parents=True, exist_ok=True)
+    make_folder(outputs["model"].parent)
     return replacing_together(outputs["model"])
 
 

@@ -254,6 +254,16 @@ def model_line(described: Mapping[str, Any]) -> str:
     return f"Model {described['model']}, {described['model_reason'].rstrip('.')}."
 
 
+def make_folder(folder: Path) -> None:
+    """Make the folder of the outputs, if it is not there."""
+    from ..errors import UserError
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"The folder '{folder}' cannot be made: {error.strerror}.") from error
+
+
 def check_folder(folder: Path) -> None:
     """Raise if nothing can be written to a folder that may have to be made first."""
     from ..errors import UsageError

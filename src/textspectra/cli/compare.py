@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .common import stages
+from .common import make_folder, stages
 from .comparing import compare_inputs, comparing_options, read_inputs, write_outputs
 from .output import print_json
 
@@ -29,7 +29,7 @@ def command(model: str, sources: tuple[str, ...], as_json: bool, quiet: bool, **
         inputs = read_inputs(sources, "compared", tell, **chosen)
         found = compare_inputs(TextClustering.load(model), inputs, tell, **chosen)
         table = inputs.outputs["table"]
-        table.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(table.parent)
         with replacing_together(table) as together:
             write_outputs(found, inputs, together, tell, **chosen)
     summary = summarize_changes(found, model, sources, inputs.outputs, tell.seconds)

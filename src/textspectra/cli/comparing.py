@@ -15,6 +15,7 @@ from .common import (
     cache_option,
     check_folder,
     given_embeddings,
+    make_folder,
     offline_option,
     options,
     output_options,
@@ -131,7 +132,7 @@ def write_outputs(found: Comparison, inputs: Inputs, together: Outputs, tell: St
     """Write the page and the tables; they take their places when `together` ends."""
     from ..report import write_report
 
-    inputs.outputs["table"].parent.mkdir(parents=True, exist_ok=True)
+    make_folder(inputs.outputs["table"].parent)
     if "report" in inputs.outputs:
         with together.file(inputs.outputs["report"]) as waiting:
             write_report(found.result, waiting, changes=found.group_changes, overwrite=True, progress=tell)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import __version__
-from ...atomic import Outputs
+from ...atomic import Outputs, discard
 from ...embedding import DEFAULT_MODEL, Backend, chosen_backend, is_auto
 from ...embedding.folders import is_offline
 from ...embedding.forecast import Forecast
@@ -161,7 +161,7 @@ def cluster_files(
         with outputs.folder(folder) as waiting:
             waiting.rmdir()
             job.tables.rename(waiting)
-        outputs.then(partial(shutil.rmtree, job.work, ignore_errors=True))
+        outputs.then(partial(discard, job.work, folder))
     return ClusteredFiles(result, folder, text_column, reused)
 
 
