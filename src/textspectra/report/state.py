@@ -109,7 +109,7 @@ def apply_state(result: TextClustering, state: State) -> TextClustering:
     """Return `result`, which a report shows, with the groups and the names of a state that was read.
 
     A cluster whose texts stay the same keeps its label. So does one that others were merged into, or that single texts
-    left or joined. The others get new labels, the largest first.
+    left or joined. The others have new labels.
     """
     if state.fingerprint != fingerprint(result.corpus):
         raise UserError("The state comes from the report of another model: their texts differ.")
@@ -147,13 +147,14 @@ def _regrouped(result: TextClustering, clusters: Sequence[StateCluster]) -> Text
         raise UserError(CHANGED)
     position = {topic.label: number for number, topic in enumerate(result.topics)}
     goes_on = {number: position[cluster.label] for number, cluster in enumerate(clusters) if cluster.label in position}
+    new = {number: cluster.label for number, cluster in enumerate(clusters) if number not in goes_on}
     same = same_clusters(result.distinct_codes, codes)
-    if any(goes_on.get(number) != old for number, old in same.items()):
-        raise UserError(DAMAGED)  # a group with all texts of another one, and not its label
-    changed = base.regroup(codes, goes_on)
-    first = np.unique(codes[grouped], return_index=True)[1]
-    labels = [changed.topics[code].label for code in changed.distinct_codes[grouped][first]]
-    return changed.rename(dict(zip(labels, (cluster.name for cluster in clusters), strict=True)))
+    # A group with all texts of another one has its label, and new labels are the next ones.
+    has_own_label = all(goes_on.get(number) == old for number, old in same.items())
+    if not has_own_label or sorted(new.values()) != list(range(result.next_label, result.next_label + len(new))):
+        raise UserError(DAMAGED)
+    changed = base.regroup(codes, goes_on, new)
+    return changed.rename({cluster.label: cluster.name for cluster in clusters})
 
 
 def _codes(result: TextClustering, clusters: Sequence[StateCluster]) -> NDArray[np.intp]:

@@ -236,7 +236,12 @@ class TextClustering(ClusteredTexts):
             return self
         return replace(self, hierarchy=build_hierarchy(self.embedded(), self.distinct_codes))
 
-    def regroup(self, codes: NDArray[np.intp], continued: Mapping[int, int] | None = None) -> TextClustering:
+    def regroup(
+        self,
+        codes: NDArray[np.intp],
+        continued: Mapping[int, int] | None = None,
+        new_labels: Mapping[int, int] | None = None,
+    ) -> TextClustering:
         """Describe the same texts in other groups.
 
         Parameters
@@ -246,6 +251,9 @@ class TextClustering(ClusteredTexts):
         continued : mapping from int to int, optional
             New groups that keep the label and the name of an old one, given by its position in `topics`. A group
             whose texts stay the same always does.
+        new_labels : mapping from int to int, optional
+            The labels of all other groups, none of which was ever used; by default the next ones, the largest group
+            first.
 
         Examples
         --------
@@ -256,7 +264,7 @@ class TextClustering(ClusteredTexts):
         """
         texts = self.embedded()
         same = same_clusters(self.distinct_codes, codes) | dict(continued or {})
-        codes, labels, kept = self._numbered(codes, same)
+        codes, labels, kept = self._numbered(codes, same, new_labels)
         grouped, k = codes[texts.counting], len(labels)
         centers = mean_vectors(texts, codes, k)
         similarity, topics = describe_groups(texts, codes, centers, self.embed_phrases())
@@ -452,7 +460,7 @@ class TextClustering(ClusteredTexts):
         return labels.index(label)
 
     def _numbered(
-        self, codes: NDArray[np.intp], same: Mapping[int, int]
+        self, codes: NDArray[np.intp], same: Mapping[int, int], new_labels: Mapping[int, int] | None = None
     ) -> tuple[NDArray[np.intp], list[int], dict[int, int]]:
         """Order groups by their labels: those that go on keep theirs, the others get new ones, the largest first.
 
@@ -464,7 +472,7 @@ class TextClustering(ClusteredTexts):
         first = usable[np.unique(codes[usable], return_index=True)[1]]
         label_of = {new: self.topics[old].label for new, old in same.items()}
         fresh = [int(code) for code in np.lexsort((first, -sizes)) if int(code) not in label_of]
-        label_of |= {code: self.next_label + number for number, code in enumerate(fresh)}
+        label_of |= new_labels or {code: self.next_label + number for number, code in enumerate(fresh)}
         order = sorted(label_of, key=label_of.__getitem__)
         positions = {code: position for position, code in enumerate(order)}
         renumbered = np.array([*(positions[code] for code in range(len(order))), -1], np.intp)[codes]

@@ -209,36 +209,27 @@ function homes(tree, groups) {
   return home;
 }
 
-// A text in the group of its finest cluster was not moved. A finest cluster goes to where all of its texts went, and so
-// do those of a group without texts, to where most went.
+// A text in the group of its finest cluster was not moved. A finest cluster without texts goes to where most of them went.
 function tidy(tree, given) {
-  const groups = given.map((group) => ({ ...group }));
-  const home = homes(tree, groups);
-  const taken = new Map(); // how many texts of a finest cluster each group has
-  const tally = () => {
-    taken.clear();
-    groups.forEach((group, i) => {
-      group.moved = group.moved.filter((position) => home[tree.leaves[position]] !== i);
-      for (const position of group.moved) {
-        const leaf = tree.leaves[position];
-        if (!taken.has(leaf)) taken.set(leaf, new Map());
-        taken.get(leaf).set(i, (taken.get(leaf).get(i) ?? 0) + 1);
-      }
-    });
-  };
-  const most = (leaf) => [...taken.get(leaf)].sort((a, b) => b[1] - a[1])[0];
-  const isGone = (leaf) => [...taken.get(leaf).values()].reduce((a, b) => a + b, 0) === tree.distinct[leaf];
-  tally();
-  for (const leaf of taken.keys()) if (most(leaf)[1] === tree.distinct[leaf]) home[leaf] = most(leaf)[0];
-  tally();
-  groups.forEach((group, i) => {
-    const own = range(0, tree.k).filter((leaf) => home[leaf] === i);
-    const isEmpty = !group.moved.length && own.every((leaf) => taken.has(leaf) && isGone(leaf));
-    if (isEmpty) { for (const leaf of own) home[leaf] = most(leaf)[0]; }
+  const home = homes(tree, given);
+  const taken = new Map(); // how many texts of a finest cluster each group took
+  given.forEach(({ moved }, i) => {
+    for (const leaf of moved.map((position) => tree.leaves[position])) {
+      if (home[leaf] === i) continue;
+      if (!taken.has(leaf)) taken.set(leaf, new Map());
+      taken.get(leaf).set(i, (taken.get(leaf).get(i) ?? 0) + 1);
+    }
   });
-  tally();
-  groups.forEach((group, i) => group.leaves = range(0, tree.k).filter((leaf) => home[leaf] === i));
-  return groups.filter(({ leaves, moved }) => leaves.length || moved.length);
+  for (const [leaf, groups] of taken) {
+    const gone = [...groups.values()].reduce((sum, texts) => sum + texts, 0);
+    if (gone === tree.distinct[leaf]) home[leaf] = [...groups].sort((a, b) => b[1] - a[1])[0][0];
+  }
+  const all = range(0, tree.k);
+  return given.map((group, i) => ({
+    ...group,
+    leaves: all.filter((leaf) => home[leaf] === i),
+    moved: group.moved.filter((position) => home[tree.leaves[position]] !== i),
+  })).filter(({ leaves, moved }) => leaves.length || moved.length);
 }
 
 function sameNode(tree, leaves, moved, left) {

@@ -90,7 +90,7 @@ export class TextRows {
     element("reader").showModal();
   }
 
-  // All groups as choices, the nearest to one first if there is one.
+  // All groups as choices, the largest first; that of a node is chosen.
   options(node) {
     const groups = this.tree.largestFirst(this.state.k);
     return groups.map((group) =>
