@@ -9,7 +9,7 @@ ASSETS := src/textspectra/report/assets
 STYLES := $(ASSETS)/*.css src/textspectra_study/page/assets/*.css
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock
 
-.PHONY: demo test pytest test-slow release-check container-check coverage lint format docs picture bench bench-k bench-groups bench-months bench-scale study lock clean venv-package
+.PHONY: demo test pytest test-slow release-check container-check coverage lint format docs picture bench bench-k bench-groups bench-months bench-scale fuzz kill study lock clean venv-package
 
 demo: $(VENV)/.demo
 	$(BIN)/textspectra demo
@@ -88,6 +88,19 @@ bench-groups: $(VENV)/.bench
 # What is new in next month's file, against held-out classes; BERTopic takes most of the time. It goes on where it stopped.
 bench-months: $(VENV)/.bench
 	$(BIN)/python benchmarks/months.py
+
+# Damaged inputs of every kind: 1,000 of each in some minutes, or for example CASES=100000 for hours. What is found is kept as a test.
+CASES ?= 1000
+fuzz: $(VENV)/.dev
+	$(BIN)/python reliability/fuzz.py --cases $(CASES)
+	$(BIN)/python reliability/table.py
+
+# Commands that are killed at every change of a file and at random moments; faults of the disk and of the memory.
+KILLS ?= 200
+kill: $(VENV)/.dev
+	$(BIN)/python reliability/kill.py --kills $(KILLS)
+	$(BIN)/python reliability/faults.py
+	$(BIN)/python reliability/table.py
 
 # The paper's experiments on the sets in TEXTSPECTRA_DATA; an hour or two on two cores, and goes on where it stopped.
 study: $(VENV)/.dev

@@ -50,6 +50,7 @@ def in_a_box(data):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @pytest.mark.skipif(sys.platform == "win32", reason="the container is Linux")
 def test_the_steps_build_an_installation_that_works_offline_and_read_only(tmp_path):
     source, image, data = tmp_path / "source", tmp_path / "image", tmp_path / "data"

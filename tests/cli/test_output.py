@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import jsonschema
 import numpy as np
@@ -17,6 +18,7 @@ from click.testing import CliRunner
 from textspectra import TextClustering, __version__
 from textspectra.cli.common import terminal
 from textspectra.cli.main import COMMANDS, describe, group
+from textspectra.cli.output import SCHEMA_VERSION
 from textspectra.cli.schema import read_schema, schema_of
 from textspectra.errors import OutsideError, UsageError, UserError
 from textspectra.report.state import FORMAT
@@ -146,6 +148,25 @@ def test_a_new_key_is_allowed_and_what_breaks_consumers_is_not(outputs):
     for wrong in (other, {**output, "schema_version": 2}, {**output, "texts": "40"}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(wrong, schema)
+
+
+def promises(schema):
+    """Yield a line for each key of each definition: its type, and whether it is always there."""
+    for name, part in schema["$defs"].items():
+        for key, value in part.get("properties", {}).items():
+            kind = value.get("type") or value.get("$ref") or "one of a list, which may grow"
+            yield f"{name}.{key}: {kind}{' always' if key in part['required'] else ''}"
+        if "$ref" in part:
+            yield f"{name}: {part['$ref']}"
+
+
+def test_what_version_1_promised_holds_until_the_version_is_raised():
+    """New lines may be added to the list when a version is released; a line that fails needs a new schema_version."""
+    schema = read_schema()
+    if schema["$defs"]["schema_version"]["const"] == 1:
+        promised = (Path(__file__).parent / "schema_1.txt").read_text().splitlines()
+        assert not set(promised) - set(promises(schema))
+    assert schema["$defs"]["schema_version"]["const"] == SCHEMA_VERSION
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ def test_filters_act_on_map_list_search_and_downloads(open_page, report, result,
     assert page.inner_text("#found").startswith(f"{sum('refund' in columns[0][row] for row in rows)} texts found")
     saved = list(csv.DictReader(io.StringIO(download(page, "#csv").read_text(encoding="utf-8"), newline="")))
     assert [int(row["row"]) for row in saved] == rows
-    page.wait_for_function("location.hash.includes('from')")
+    page.wait_for_function("location.hash.includes('from') && location.hash.includes('q=')")
     fragment = page.evaluate("location.hash")
     path = tmp_path / "state.json"
     path.write_bytes(download(page, "#json").read_bytes())

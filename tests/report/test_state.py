@@ -58,7 +58,7 @@ def test_a_state_that_changes_nothing(result, page_data):
     same = apply_state(result, state_at(page_data[0], 9))
     assert (same.labels == result.labels).all()
     assert same.topics == result.topics
-    assert count_changes(result, same) == Changes(unchanged=9, renamed=0, before=0, after=0)
+    assert count_changes(result, same) == Changes(unchanged=9, renamed=0)
 
 
 def test_names_reach_the_groups_that_were_renamed(result, page_data):
@@ -66,7 +66,7 @@ def test_names_reach_the_groups_that_were_renamed(result, page_data):
     assert (renamed.labels == result.labels).all()
     expected = [{2: "second", 7: "seventh"}.get(topic.label, topic.name) for topic in result.topics]
     assert [topic.name for topic in renamed.topics] == expected
-    assert count_changes(result, renamed) == Changes(unchanged=7, renamed=2, before=0, after=0)
+    assert count_changes(result, renamed) == Changes(unchanged=7, renamed=2)
 
 
 @pytest.mark.parametrize("k", [4, 8, 10, 12])
@@ -81,7 +81,8 @@ def test_groups_that_stay_the_same_keep_number_and_name(result, page_data, k):
         assert groups[label] == old[label]
         assert changed.topics[changed.position(label)].name == result.topics[label].name
     assert sorted(set(groups) - set(same)) == list(range(9, 9 + k - len(same)))
-    assert count_changes(result, changed) == Changes(len(same), 0, 9 - len(same), k - len(same))
+    others = (9 - len(same), k - len(same))
+    assert count_changes(result, changed) == Changes(len(same), 0, **{"merged" if k < 9 else "split": others})
 
 
 def test_a_merge_by_hand_is_that_of_the_model(result):
@@ -92,7 +93,7 @@ def test_a_merge_by_hand_is_that_of_the_model(result):
     changed = apply_state(result, parse_state(edited_content(result, [*groups, (7, names[7], both)])))
     assert groups_of(changed) == groups_of(result.merge(7, 3))
     assert changed.next_label == result.next_label
-    assert count_changes(result, changed) == Changes(unchanged=7, renamed=0, before=2, after=1)
+    assert count_changes(result, changed) == Changes(unchanged=7, renamed=0, merged=(2, 1))
 
 
 def test_split_parts_get_new_labels_and_moved_texts_change_none(result):
@@ -110,7 +111,7 @@ def test_split_parts_get_new_labels_and_moved_texts_change_none(result):
     changed = apply_state(result, parse_state(edited_content(result, groups)))
     assert groups_of(changed) == {label: (name, frozenset(rows)) for label, name, rows in groups}
     assert changed.next_label == 11
-    assert count_changes(result, changed) == Changes(unchanged=6, renamed=0, before=3, after=4)
+    assert count_changes(result, changed) == Changes(unchanged=6, renamed=0, split=(1, 2), mixed=(2, 2))
 
 
 def test_states_that_do_not_fit(result, page_data):

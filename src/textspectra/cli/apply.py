@@ -165,20 +165,18 @@ def _cells(column: Any) -> list[str]:
 
 
 def changes_in_words(changes: Changes) -> str:
-    """Say how many groups were renamed, merged, split, or got other texts.
+    """Say how many groups were renamed, merged, split, or exchanged texts.
 
     Examples
     --------
     >>> from textspectra.report.state import Changes
-    >>> changes_in_words(Changes(unchanged=27, renamed=2, before=3, after=1))
-    '2 groups renamed, 3 groups merged into 1, 27 groups unchanged'
+    >>> changes_in_words(Changes(unchanged=27, renamed=2, merged=(3, 1), mixed=(4, 5)))
+    '2 groups renamed, 3 groups merged into 1, 4 groups mixed into 5, 27 groups unchanged'
     """
-    others = count_of(changes.before, "group")
-    verb = "merged" if changes.before > changes.after else "split"
-    regrouped = f"{others} {verb} into {changes.after}" if changes.before != changes.after else f"{others} regrouped"
+    into = {"merged": changes.merged, "split": changes.split, "mixed": changes.mixed}
     parts = {
         f"{count_of(changes.renamed, 'group')} renamed": changes.renamed,
-        regrouped: changes.before,
+        **{f"{count_of(before, 'group')} {verb} into {after}": before for verb, (before, after) in into.items()},
         f"{count_of(changes.unchanged, 'group')} unchanged": changes.unchanged,
     }
     return ", ".join(part for part, number in parts.items() if number)

@@ -105,7 +105,13 @@ def _add_log_options(command: click.Command) -> None:
         command.params += log_options()
 
 
-@click.command(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
+EXIT_CODES = (
+    "Exit codes: 0 done; 2 wrong use; 3 an input that cannot be used; 4 something outside failed, so try again later; "
+    "130 and 143 interrupted; 141 the reader of the output is gone; 1 a bug."
+)
+
+
+@click.command(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
 @click.version_option(__version__, prog_name="textspectra")
 @click.pass_context
 def group(context: click.Context) -> None:
@@ -122,12 +128,7 @@ class Failure(NamedTuple):
 
 
 def run() -> None:
-    """Parse the command line and carry it out.
-
-    Exit codes: 0 done; 2 a wrong option, argument or setting; 3 an input that cannot be used; 4 something outside
-    failed and a retry may help; 130 and 143 interrupted; 141 the reader of the output is gone; 1 a bug, with its
-    traceback.
-    """
+    """Parse the command line, carry it out, and end with one of the EXIT_CODES."""
     warnings.showwarning = _show_warning
     if not at_terminal():
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")

@@ -39,7 +39,8 @@ def describe_parts(result: TextClustering, parts: FinestClusters) -> tuple[dict[
     """Return what the page knows of the parts of groups, and the blocks with small vectors and similarities."""
     levels = parts.levels
     usable = np.flatnonzero(parts.finest >= 0)
-    points, codes = parts.X[usable], parts.finest[usable]
+    whole = len(usable) == len(parts.X)
+    points, codes = (parts.X, parts.finest) if whole else (parts.X[usable], parts.finest[usable])
     weights = result.corpus.counts[usable].astype(float)
     mass = np.bincount(codes, weights, levels.k).astype(np.float64)
     sums = cluster_sums(points, codes, levels.k, weights=weights)

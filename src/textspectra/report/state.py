@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from ..clustering.numbering import same_clusters
 from ..errors import UserError
@@ -28,8 +30,9 @@ class Changes(NamedTuple):
 
     unchanged: int  # the same texts and the same name
     renamed: int  # the same texts and another name
-    before: int  # the other groups, which were merged, split or got other texts: how many there were,
-    after: int  # and how many there are
+    merged: tuple[int, int] = (0, 0)  # how many groups were merged, and into how many
+    split: tuple[int, int] = (0, 0)  # how many were split, and into how many
+    mixed: tuple[int, int] = (0, 0)  # how many exchanged texts, and how many they are now
 
 
 class StateCluster(NamedTuple):
@@ -177,7 +180,30 @@ def _codes(result: TextClustering, clusters: Sequence[StateCluster]) -> NDArray[
 
 
 def count_changes(before: TextClustering, after: TextClustering) -> Changes:
-    """Count the groups that were renamed, merged or split between two results for the same texts."""
+    """Count the groups that were renamed, merged, split or mixed between two results for the same texts."""
     same = same_clusters(before.distinct_codes, after.distinct_codes)
     renamed = sum(before.topics[old].name != after.topics[new].name for new, old in same.items())
-    return Changes(len(same) - renamed, renamed, before.n_clusters - len(same), after.n_clusters - len(same))
+    counts = {"merged": np.zeros(2, int), "split": np.zeros(2, int), "mixed": np.zeros(2, int)}
+    for n_before, n_after in _families(before.distinct_codes, after.distinct_codes):
+        kind = "merged" if n_after == 1 else "split" if n_before == 1 else "mixed"
+        if (n_before, n_after) != (1, 1):
+            counts[kind] += n_before, n_after
+    merged, split, mixed = ((int(was), int(now)) for was, now in counts.values())
+    return Changes(len(same) - renamed, renamed, merged, split, mixed)
+
+
+def _families(before: NDArray[np.intp], after: NDArray[np.intp]) -> list[tuple[int, int]]:
+    """Return how many old and new groups there are in each set of groups that have no texts of others.
+
+    Examples
+    --------
+    >>> _families(np.array([0, 0, 1, 2, -1]), np.array([0, 1, 2, 2, -1]))
+    [(1, 2), (2, 1)]
+    """
+    grouped = before >= 0
+    old, new = before[grouped], after[grouped]
+    n_old, n_new = int(old.max()) + 1, int(new.max()) + 1
+    links = coo_array((np.ones(len(old), np.int8), (old, n_old + new)), shape=(n_old + n_new, n_old + n_new))
+    n, family = connected_components(links, directed=False)
+    sides = (np.bincount(side, minlength=n).tolist() for side in (family[:n_old], family[n_old:]))
+    return list(zip(*sides, strict=True))

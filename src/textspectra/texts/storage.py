@@ -40,6 +40,18 @@ FORMAT_VERSION, OLDEST_FORMAT = 4, 3
 EVIDENCE = {"agreement": ("k", "halves", "null", "score"), "spectrum": ("eigenvalues", "deltas")}
 """The arrays in what an estimate of k rests on; the rest of it is plain numbers."""
 
+DAMAGE = (
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    OverflowError,
+    OSError,
+    SafetensorError,
+    pa.ArrowException,
+)
+"""What reading raises if a part is not what it should be; Arrow has an OSError for damaged Parquet."""
+
 SUMMARY, ARRAYS, TEXTS = "clustering.json", "arrays.safetensors", "texts.parquet"
 
 
@@ -82,7 +94,7 @@ def load_fields(folder: Path) -> dict[str, Any]:
     try:
         fields = _fields(summary, load_file(folder / ARRAYS), pq.read_table(folder / TEXTS))
         sound = is_sound(fields)
-    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, SafetensorError, pa.ArrowException):
+    except DAMAGE:
         sound = False
     if not sound:
         raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.")

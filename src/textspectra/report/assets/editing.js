@@ -53,18 +53,19 @@ export class Editing {
     element("misfits").hidden = this.chosen.length > 0 || state.work !== null;
     element("chosen").replaceChildren(...this.#choices());
     element("edited").hidden = !state.edits;
+    element("edit-problem").textContent = "";
     element("other-link").hidden = !state.isOther;
   }
 
   #choices() {
     const n = this.chosen.length;
     if (!n || this.state.work || this.state.selected !== null) return [];
-    const button = (words, act, enabled = true) =>
-      make("button", { type: "button", disabled: !enabled, onclick: act }, words);
+    const button = (words, act) => make("button", { type: "button", onclick: act }, words);
     return [
-      make("span", { class: "muted" }, n === 1 ? "1 selected; select another" : `${n} selected`),
-      button("Merge", () => this.merge(this.chosen), n > 1),
-      button("Compare", () => this.compare(...this.chosen), n === 2),
+      make("span", { class: "muted" }, n === 1 ? "1 selected; select another, or" : `${n} selected`),
+      ...(n === 1 ? [button("Split", () => this.split(this.chosen[0]))] : []),
+      ...(n > 1 ? [button("Merge", () => this.merge(this.chosen))] : []),
+      ...(n === 2 ? [button("Compare", () => this.compare(...this.chosen))] : []),
       button("Clear", () => this.#clear()),
     ];
   }
@@ -73,26 +74,32 @@ export class Editing {
     const merged = this.state.grouping().merge(nodes);
     this.chosen = [];
     this.state.edit(`the merge of ${nodes.length} groups`, merged);
+    this.#focus();
+  }
+
+  // The button that was pressed is gone.
+  #focus() {
+    element("panel").focus({ preventScroll: true });
   }
 
   compare(one, other) {
     this.state.set({ work: { kind: "compare", pair: [one, other] } });
     element("panel").scrollTop = 0;
+    this.#focus();
   }
 
-  #split(node) {
-    const grouping = this.state.grouping();
-    const split = grouping.split(node);
-    if (!split) return "This group cannot be split further here: the report has no finer groups.";
+  split(node) {
+    const split = this.state.grouping().split(node);
+    element("edit-problem").textContent = split ? "" : "This group cannot be split: the report has no finer groups.";
+    if (!split) return;
+    this.chosen = [];
     this.state.set({ selected: null });
     this.state.edit("the split of a group", split);
-    return null;
+    this.#focus();
   }
 
   // What can be done with an open group, and with the others.
   actions(node, others) {
-    const problem = make("span", { class: "problem", role: "alert" });
-    const split = () => problem.textContent = this.#split(node) ?? "";
     const choose = (words, act) => {
       const choice = make(
         "select",
@@ -106,14 +113,13 @@ export class Editing {
     return make(
       "p",
       { class: "edit-actions", role: "group", "aria-label": "Edit this group" },
-      make("button", { type: "button", onclick: split }, "Split in two"),
+      make("button", { type: "button", onclick: () => this.split(node) }, "Split in two"),
       ...(others.length
         ? [
           choose("Merge with", (other) => this.merge([node, other])),
           choose("Compare with", (other) => this.compare(node, other)),
         ]
         : []),
-      problem,
     );
   }
 }

@@ -186,7 +186,7 @@ export class Grouping {
       const kept = every("keeps").filter((label) => label !== null);
       const valid = groups.length > 0 && once(every("name")) && !every("name").includes("") && once(kept) &&
         kept.every((label) => tree.base.labels.includes(label)) && once(every("leaves")) &&
-        every("leaves").length === tree.k && once(every("moved")) && once(every("color").filter(Boolean)) &&
+        every("leaves").length === tree.k && once(every("moved")) &&
         groups.every(({ leaves, moved }) => leaves.length + moved.length > 0);
       return valid ? new Grouping(tree, groups) : null;
     } catch {

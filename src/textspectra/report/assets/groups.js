@@ -20,7 +20,6 @@ export class Groups {
   }
 
   #changed(changed) {
-    if (changed.hovered) return;
     if (changed.names || changed.filter) this.cards.clear();
     if (changed.k || changed.filter) this.#find();
     if (changed.selected && this.state.selected !== null) element("panel").scrollTop = 0;

@@ -8,10 +8,9 @@ export function followPointer(state) {
   // A finger does not hover: it opens the group.
   list.addEventListener("pointerover", (event) => event.pointerType === "mouse" && point(event));
   list.addEventListener("focusin", (event) => event.target.matches(":focus-visible") && point(event));
-  for (const event of ["pointerleave", "focusout"]) list.addEventListener(event, () => state.hover(null));
-  state.listen((changed) => {
-    if (!changed.hovered) return;
+  for (const event of ["pointerleave", "focusout", "click"]) list.addEventListener(event, () => state.hover(null));
+  state.onHover((node) => {
     list.querySelector(".pointed")?.classList.remove("pointed");
-    list.querySelector(`[data-node="${state.hovered}"]`)?.classList.add("pointed");
+    list.querySelector(`[data-node="${node}"]`)?.classList.add("pointed");
   });
 }

@@ -117,8 +117,8 @@ export class TextMap {
     element("zoom-all").addEventListener("click", () => this.showAll());
     this.dark.addEventListener("change", () => this.paint());
     new ResizeObserver(() => this.#resize()).observe(plot);
+    this.state.onHover(() => this.#spot());
     this.state.listen((changed) => {
-      if (changed.hovered) return this.#spot();
       if (changed.filter) this.#note();
       if (changed.k || changed.selected || changed.filter) this.paint();
       if (changed.k || changed.names || changed.selected || changed.filter) this.label();
@@ -150,6 +150,7 @@ export class TextMap {
 
   // While the map moves, only what is cheap follows.
   #follow(event) {
+    this.#unhover();
     const now = this.ranges();
     const side = (
       axis,
@@ -278,7 +279,8 @@ export class TextMap {
 
   // The group that the reader points at stands out: its points are drawn again, above all others, which fade.
   #spot() {
-    const { hovered } = this.state;
+    const { hovered: pointed, k } = this.state;
+    const hovered = this.tree.cut(k).includes(pointed) ? pointed : null; // the slider may have merged or split it
     const canvas = element("spot");
     canvas.parentElement.classList.toggle("hovering", hovered !== null);
     this.names.fadeOthers(hovered);

@@ -14,7 +14,8 @@ export class State {
     this.k = tree.base.k;
     this.edits = null; // the groups made by hand
     this.selected = null;
-    this.hovered = null; // the group that the pointer is at; it is not part of the address
+    this.hovered = null; // the group that the pointer is at; it is not part of the view, and has its own listeners
+    this.hoverListeners = [];
     this.work = null; // a list of texts or a comparison beside the map
     this.query = "";
     this.filter = Filter.none(this.fields);
@@ -66,10 +67,14 @@ export class State {
     if (Object.values(changed).includes(true)) this.#changed(changed);
   }
 
+  onHover(listener) {
+    this.hoverListeners.push(listener);
+  }
+
   hover(node) {
     if (node === this.hovered) return;
     this.hovered = node;
-    this.tell({ hovered: true });
+    for (const listener of this.hoverListeners) listener(node);
   }
 
   // Another number of groups is a cut of the tree, without the edits. Steps of the slider in a row are one to undo.

@@ -4,6 +4,8 @@ import { count, element, make, number, shorten } from "./data.js";
 const ROW = { text: 46, line: 18 }; // pixels in a long list: two lines of the text, and one for each line below it
 const MOST_ROWS = 100; // of one text, in the reader
 const LETTERS_SHOWN = 220; // of a text in a list
+const LETTERS_SEARCHED = 110; // of a text that was found
+const FLAT = 20_000; // letters of a text in which matches are marked
 
 export class TextRows {
   constructor({ tree, state, counts, measures, texts }) {
@@ -17,9 +19,10 @@ export class TextRows {
     });
   }
 
-  words(i, limit) {
-    const flat = shorten(this.texts[i], this.query ? 4 * limit : limit);
-    return this.query ? this.query.marked(flat, limit) : [flat];
+  // What was searched for is among the first letters, which fit into two lines.
+  #words(i) {
+    if (!this.query) return [shorten(this.texts[i], LETTERS_SHOWN)];
+    return this.query.marked(shorten(this.texts[i], FLAT), LETTERS_SEARCHED);
   }
 
   // The similarity of a text to a group, with a sign before it if it is not exact.
@@ -37,7 +40,7 @@ export class TextRows {
       make(
         "span",
         { class: "words" },
-        make("span", { class: "text", dir: "auto" }, ...this.words(i, LETTERS_SHOWN)),
+        make("span", { class: "text", dir: "auto" }, ...this.#words(i)),
         this.#cells(i),
         ...more,
       ),

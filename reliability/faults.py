@@ -1,0 +1,160 @@
+"""Faults from below: a full disk, a read-only one, little memory, a clock that jumps, two processes in one folder.
+
+`python reliability/faults.py` runs a command under each of them. It must end with one line or a result, leave the old
+outputs as they were or put new ones in their place, and leave nothing else. It also measures how the memory of
+`cluster` grows with the number of texts. The table goes to `reliability/results/faults.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from kill import COMMANDS, OUTPUTS, digest, prepare
+
+HERE = Path(__file__).parent
+OLD, FINE = "old outputs", "new outputs"
+
+
+def command(
+    folder: Path, arguments: list[str], before: str = "", **options: object
+) -> subprocess.CompletedProcess[bytes]:
+    code = f"{before}\nfrom textspectra.cli import main\nmain()"
+    env = {**os.environ, "TEXTSPECTRA_CACHE": str(folder / "cache")}
+    return subprocess.run(  # noqa: S603
+        [sys.executable, "-c", code, *arguments], cwd=folder, env=env, capture_output=True, check=False, **options
+    )
+
+
+def limit(name: str, value: int) -> Callable[[], None]:
+    def apply() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(getattr(resource, name), (value, value))
+
+    return apply
+
+
+def judged(folder: Path, done: subprocess.CompletedProcess[bytes], old: dict[str, str]) -> str:
+    """Say what became of the outputs, or what is wrong."""
+    lines = done.stderr.decode(errors="replace").strip().splitlines()
+    if any("Traceback" in line for line in lines):
+        return f"WRONG: a traceback, {lines[-1]}"
+    if any(".textspectra-" in line for line in lines):
+        return f"WRONG: the name of a hidden file, {lines[-1]}"
+    left = [path.name for path in folder.rglob(".textspectra-*")]
+    if left:
+        return f"WRONG: left behind {left}"
+    new = digest(folder, OUTPUTS["cluster"])
+    if done.returncode == 0:
+        return FINE
+    return OLD if new == old else "WRONG: outputs were changed"
+
+
+def full_disk(folder: Path) -> subprocess.CompletedProcess[bytes]:
+    return command(folder, COMMANDS["cluster"], preexec_fn=limit("RLIMIT_FSIZE", 4000))
+
+
+def full_disk_at_the_model(folder: Path) -> subprocess.CompletedProcess[bytes]:
+    largest = max(path.stat().st_size for path in (folder / "a.model").iterdir())
+    return command(folder, [*COMMANDS["cluster"], "--no-report"], preexec_fn=limit("RLIMIT_FSIZE", largest - 100))
+
+
+def few_open_files(folder: Path) -> subprocess.CompletedProcess[bytes]:
+    return command(folder, COMMANDS["cluster"], preexec_fn=limit("RLIMIT_NOFILE", 40))
+
+
+def little_memory(folder: Path) -> subprocess.CompletedProcess[bytes]:
+    (folder / "a.csv").write_text("text\n" + "".join(f"message {i} of many\n" for i in range(400_000)))
+    used = "import textspectra.texts.pipeline, textspectra.cli.cluster, textspectra.report, wordllama, openTSNE\n"
+    used += "import os, resource\n"
+    used += "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+    used += "resource.setrlimit(resource.RLIMIT_AS, (size + 300 * 2**20,) * 2)"
+    return command(folder, ["cluster", "a.csv", "--model", "wordllama", "--no-cache", "--overwrite", "-q"], used)
+
+
+def no_permission(folder: Path) -> subprocess.CompletedProcess[bytes]:
+    """As root, who may write everywhere, /proc stands for a folder without permission."""
+    return command(folder, [*COMMANDS["cluster"], "--out", "/proc/no"])
+
+
+def clock_jumps(folder: Path) -> subprocess.CompletedProcess[bytes]:
+    jump = "import itertools, time\nbits = itertools.count()\nreal = time.time\n"
+    jump += "time.time = lambda: real() + (-10**9 if next(bits) % 2 else 10**9)"
+    return command(folder, COMMANDS["cluster"], jump)
+
+
+def slow_disk(folder: Path) -> subprocess.CompletedProcess[bytes]:
+    slow = "import os, time\nreal = os.fsync\n"
+    slow += "def late(file):\n    time.sleep(0.2)\n    real(file)\nos.fsync = late"
+    return command(folder, COMMANDS["cluster"], slow)
+
+
+def two_processes(folder: Path) -> subprocess.CompletedProcess[bytes]:
+    env = {**os.environ, "TEXTSPECTRA_CACHE": str(folder / "cache")}
+    words = [sys.executable, "-m", "textspectra", *COMMANDS["cluster"]]
+    both = [subprocess.Popen(words, cwd=folder, env=env, stderr=subprocess.PIPE) for _ in range(2)]  # noqa: S603
+    ended = [(process.communicate()[1], process.returncode) for process in both]
+    errors = b"".join(said for said, code in ended if code)
+    if errors and b"is being changed by another process" not in errors:
+        return subprocess.CompletedProcess(words, 1, b"", b"Traceback: " + errors)
+    return subprocess.CompletedProcess(words, min(code for _, code in ended), b"", b"")
+
+
+FAULTS = {
+    "a full disk": full_disk, "a disk that is full when the model is written": full_disk_at_the_model,
+    "no permission to write": no_permission, "40 open files at most": few_open_files,
+    "300 MB of memory for 400,000 texts": little_memory, "a clock that jumps": clock_jumps, "a slow disk": slow_disk,
+    "two processes in one folder": two_processes,
+}  # fmt: skip
+
+
+def memory(n: int) -> dict[str, float]:
+    """Return the peak of `cluster` on a table of n texts, in MB, and its seconds."""
+    folder = Path(tempfile.mkdtemp(prefix="textspectra-memory-"))
+    with (folder / "a.csv").open("w") as file:
+        file.write("text\n")
+        file.writelines(f"message {i} about topic {i % 97} and matter {i % 1009}\n" for i in range(n))
+    start = time.monotonic()
+    done = command(
+        folder, ["cluster", "a.csv", "--model", "wordllama", "--no-cache", "--no-report", "-q"],
+        "import atexit, resource, sys\n"
+        "atexit.register(lambda: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))",
+    )  # fmt: skip
+    shutil.rmtree(folder)
+    return {"MB": int(done.stdout.split()[-1]) // 1024, "seconds": round(time.monotonic() - start)}
+
+
+def main() -> None:
+    """Run all faults, measure the memory for the numbers of texts that are given, and write the table."""
+    path = HERE / "results" / "faults.json"
+    path.parent.mkdir(exist_ok=True)
+    table = json.loads(path.read_text()) if path.exists() else {}
+    base = prepare("cluster")
+    for name, fault in FAULTS.items():
+        folder = Path(tempfile.mkdtemp(prefix="textspectra-fault-")) / "work"
+        shutil.copytree(base, folder)
+        old = digest(folder, OUTPUTS["cluster"])
+        done = fault(folder)
+        said = done.stderr.decode(errors="replace").strip().replace(str(folder), "FOLDER").splitlines()
+        table[name] = {"outcome": judged(folder, done, old), "said": said[-1] if said else ""}
+        print(f"{name}: {table[name]['outcome']}; {table[name]['said']}", flush=True)
+        path.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n")
+        shutil.rmtree(folder.parent)
+    for n in map(int, sys.argv[1:] or ["10000", "100000", "1000000"]):
+        table[f"memory of {n:,} texts"] = memory(n)
+        print(n, table[f"memory of {n:,} texts"], flush=True)
+        path.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n")
+    sys.exit(any("WRONG" in str(entry.get("outcome")) for entry in table.values()))
+
+
+if __name__ == "__main__":
+    main()

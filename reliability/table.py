@@ -1,0 +1,111 @@
+"""Write `docs/reliability.md` from what the harness found: `python reliability/table.py`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+PAGE = HERE.parent / "docs" / "reliability.md"
+CASES = 10_000
+KILLS = 200
+
+START = """# What was tried to break it
+
+`make fuzz` and `make kill` write this page from their own output (`reliability/`). A finding is a traceback, a hang of
+more than 10 seconds, more than 1 GB of memory, a wrong vector from the cache, or outputs that are neither old nor new.
+What is found is made smaller and kept in `reliability/cases`; `make test` runs all of it, and the first cases of each
+kind.
+"""
+
+WHAT = {
+    "text": "CSV, TSV, JSON Lines and text, in several encodings, compressed or not; read, and written in all formats",
+    "parquet": "Parquet with columns of every type and extreme values; read, and written in all formats",
+    "workbook": "Excel workbooks, changed in the archive and inside its parts",
+    "npy": "matrices with changed headers and bytes",
+    "model": "model folders whose JSON, arrays or texts were changed, behind valid checksums",
+    "cache": "databases of cached vectors; the vectors must be right",
+    "state": "what a report downloads and `apply` reads",
+    "settings": "options of `cluster`",
+    "server": "answers of a server, with their status and headers",
+}
+
+END = """
+## What is promised
+
+- Outputs of a run are all old or all new. A journal beside them lists the renames before the first is done. Who opens
+  the outputs after a kill finishes it.
+- A file is read up to 5,000,000 rows and 1 GB once it is unpacked, and a text up to 100,000 characters. Larger data is
+  given as several files.
+- An answer of a server is read up to 64 MB and for 60 seconds; a request with all its tries takes at most 5 minutes.
+
+## What others do that we do not
+
+SQLite ([how it is tested](https://www.sqlite.org/testing.html)) has tests for every branch of its machine code, an
+allocator that fails at the first, second, third ... allocation, and a file system in memory that loses the writes a
+power cut would lose. We count branches (`make coverage`) but do not demand all of them. We kill processes, which loses
+no write that was made, and do not simulate power cuts; files are brought to the disk (`fsync`) before they are renamed.
+We limit memory as a whole and do not let single allocations fail. SQLite is fuzzed all the time, on many machines; here
+a person starts the run.
+
+scikit-learn tests on Windows, macOS and several processors, against old and coming versions of its dependencies, and
+on builds of Python without the global lock. Our tests run on Linux. Its checks of estimators
+(`check_estimator`) run here, too.
+
+Not looked at: other file systems than the one of the test machine, network drives without locks, memory that is
+damaged, and attacks by other users of the same machine.
+"""
+
+
+def load(name: str) -> dict[str, Any]:
+    path = HERE / "results" / f"{name}.json"
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return found
+
+
+def fuzz_table() -> list[str]:
+    found = load("fuzz")
+    lines = ["## Damaged inputs", "", "| kind | what | cases | findings | longest case |", "|---|---|---:|---:|---:|"]
+    lines += [
+        f"| {kind} | {WHAT[kind]} | {one['cases']:,} | {one['findings']} | {one['longest']:.1f} s |"
+        for kind, one in found.items()
+    ]
+    short = [kind for kind, one in found.items() if one["cases"] < CASES]
+    if short:
+        lines += ["", f"The bar is {CASES:,} cases of each kind. Fewer were run of: {', '.join(short)}."]
+    return lines
+
+
+def kill_table() -> list[str]:
+    found = load("kill")
+    lines = ["", "## Kills", "", "| command | changes of files | kills | findings |", "|---|---:|---:|---:|"]
+    for name, one in found.items():
+        lines.append(f"| {name} | {one['changes of files']} | {one['kills']} | {len(one['findings'])} |")
+    total = sum(one["kills"] for one in found.values())
+    lines += ["", f"{total} kills in all, by SIGKILL, SIGTERM and SIGINT; the bar is {KILLS} with no finding."]
+    lines += [f"- {name}: {finding}" for name, one in found.items() for finding in one["findings"]]
+    return lines
+
+
+def fault_table() -> list[str]:
+    found = load("faults")
+    lines = ["", "## Faults from below", "", "| fault of `cluster` | outcome | last line |", "|---|---|---|"]
+    lines += [f"| {name} | {one['outcome']} | {one['said']} |" for name, one in found.items() if "outcome" in one]
+    lines += ["", "## Memory", "", "| `cluster` on a table | peak | seconds |", "|---|---:|---:|"]
+    lines += [
+        f"| {name.removeprefix('memory of ')} | {one['MB']:,} MB | {one['seconds']} |"
+        for name, one in found.items()
+        if "MB" in one
+    ]
+    return lines
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text("\n".join([START, *fuzz_table(), *kill_table(), *fault_table()]) + "\n" + END)
+    print(PAGE)
+
+
+if __name__ == "__main__":
+    main()

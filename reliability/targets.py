@@ -1,0 +1,241 @@
+"""What the program does with an input of each kind. A UserError is a good answer; any other exception is a finding."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import socket
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from textspectra.errors import UserError
+
+GROUPS = np.repeat([0, 1, 2], 8)
+VECTORS = (np.eye(3, 6)[GROUPS] + 0.1 * np.random.default_rng(0).uniform(size=(24, 6))).astype(np.float32)
+MESSAGES = [f"{('parcel', 'password', 'refund')[group]} number {i}" for i, group in enumerate(GROUPS)]
+
+
+@cache
+def clustering() -> Any:
+    """Return a small result that has everything a model folder can hold."""
+    import textspectra as ts
+
+    return ts.cluster_texts(
+        MESSAGES, embeddings=VECTORS, algorithm="hac", n_clusters=3,
+        time=[f"2026-{1 + i % 4:02}-03" for i in range(24)], by={"channel": ["web", "post"] * 12},
+        show={"id": [str(i) for i in range(24)]},
+    )  # fmt: skip
+
+
+@cache
+def model_parts() -> dict[str, bytes]:
+    """Return the files of a model folder."""
+    with tempfile.TemporaryDirectory() as place:
+        clustering().save(f"{place}/a.model")
+        return {path.name: path.read_bytes() for path in Path(place, "a.model").iterdir()}
+
+
+@cache
+def state_of_model() -> str:
+    """Return the settings that a report of the model downloads."""
+    from textspectra.report.state import FORMAT
+    from textspectra.report.write import fingerprint
+
+    groups = [{"cluster": topic.label, "name": topic.name, "size": topic.size} for topic in clustering().topics]
+    return json.dumps({"format": FORMAT, "fingerprint": fingerprint(clustering().corpus), "clusters": groups})
+
+
+class Lengths:
+    """A model whose vectors can be checked."""
+
+    name, batch_size, settings = "lengths", 8, {}
+
+    def embed(self, texts: Any) -> Any:
+        """Return the length and the sum of the letters of each text."""
+        return np.array([[len(text), sum(map(ord, text))] for text in texts], np.float32)
+
+
+@cache
+def cache_database() -> bytes:
+    """Return a cache that holds the vectors of all messages."""
+    from textspectra.embedding import EmbeddingCache, embed_texts
+
+    with tempfile.TemporaryDirectory() as place:
+        embed_texts(MESSAGES, Lengths(), cache=EmbeddingCache(place))
+        [path] = Path(place, "embeddings").glob("*.sqlite")
+        _cache_name.append(path.name)
+        return path.read_bytes()
+
+
+_cache_name: list[str] = []
+
+
+def use_table(folder: Path, name: str, content: bytes) -> None:
+    """Read a table, and write it in the other formats."""
+    from textspectra.io import TableFormat, read_table, write_table
+    from textspectra.texts.corpus import Corpus
+
+    path = folder / name
+    path.write_bytes(content)
+    table = read_table(path)
+    Corpus.from_texts(table.texts())
+    for form in (TableFormat.CSV, TableFormat.JSONL, TableFormat.PARQUET, TableFormat.XLSX):
+        with suppress(UserError):
+            write_table(table.table, folder / f"out.{form}", format=form, overwrite=True, spreadsheet_safe=True)
+
+
+def use_npy(folder: Path, name: str, content: bytes) -> None:
+    """Read a matrix, and check it as every command does."""
+    from textspectra.io import read_embeddings
+    from textspectra.validation import check_embeddings
+
+    (folder / name).write_bytes(content)
+    check_embeddings(read_embeddings(folder / name), minimum=1)
+
+
+def use_model(folder: Path, name: str, content: bytes) -> None:
+    """Load a model folder with a valid checksum, and do what commands do with it."""
+    from textspectra import TextClustering
+    from textspectra.cli.summary import summarize
+    from textspectra.texts.storage import ARRAYS, SUMMARY, TEXTS, _digest_of_summary
+
+    place = folder / "a.model"
+    place.mkdir()
+    parts = {**model_parts(), name: content}
+    for part, inside in parts.items():
+        (place / part).write_bytes(inside)
+    with suppress(ValueError, TypeError, AttributeError, KeyError, RecursionError):  # then it has no valid checksum
+        summary = json.loads(parts[SUMMARY])
+        summary["sha256"] = {one: hashlib.sha256(parts[one]).hexdigest() for one in (ARRAYS, TEXTS)}
+        summary["sha256"][SUMMARY] = _digest_of_summary(summary)
+        (place / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
+    loaded = TextClustering.load(place, embeddings=VECTORS)
+    for use in (loaded.to_frame, loaded.topics_frame, loaded.over_time, loaded.trends, lambda: loaded.by("channel")):
+        with suppress(UserError):
+            use()
+    loaded.predict(["parcel", "refund"], embeddings=VECTORS[:2])
+    loaded.cut(2)
+    json.dumps(summarize(loaded, "a.csv", "text", {}, {}))
+    loaded.save(folder / "b.model")
+
+
+def use_cache(folder: Path, name: str, content: bytes) -> None:
+    """Embed with a damaged cache: the vectors must be right."""
+    from textspectra.embedding import EmbeddingCache, embed_texts
+
+    cache_database()
+    (folder / "embeddings").mkdir()
+    (folder / "embeddings" / _cache_name[0]).write_bytes(content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = embed_texts(MESSAGES, Lengths(), cache=EmbeddingCache(folder))
+        EmbeddingCache(folder).size()
+    if not np.array_equal(found, Lengths().embed(MESSAGES)):
+        raise AssertionError("a wrong vector came out of the cache")
+
+
+def use_state(folder: Path, name: str, content: bytes) -> None:
+    """Apply what a report downloaded, and save the model."""
+    from textspectra.report.state import apply_state, read_state
+
+    (folder / name).write_bytes(content)
+    apply_state(clustering(), read_state(folder / name)).save(folder / "b.model")
+
+
+def use_settings(folder: Path, name: str, content: bytes) -> None:
+    """Run `cluster` with strange options."""
+    import click
+
+    from textspectra.cli.main import group
+
+    rows = [f"{i},{text},2026-0{1 + i % 4}-03" for i, text in enumerate(MESSAGES)]
+    (folder / "a.csv").write_text("\n".join(["id,text,when", *rows]))
+    np.save(folder / "v.npy", VECTORS)
+    options = json.loads(content)
+    if "--embeddings" not in options and "--model" not in options:
+        options += ["--embeddings", "v.npy"]
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        with (folder / "said").open("w") as said, redirect_stdout(said), redirect_stderr(said):
+            group.main(
+                ["cluster", "a.csv", "--no-report", "-q", *options], prog_name="textspectra", standalone_mode=False
+            )
+    except (click.ClickException, SystemExit, ModuleNotFoundError):
+        pass
+    except OSError as error:  # the command turns these into a line
+        if error.errno not in (13, 28, 30):
+            raise
+    finally:
+        os.chdir(before)
+
+
+@contextmanager
+def answering(content: bytes) -> Iterator[str]:
+    """Serve one connection after another with the same bytes."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = listening.accept()
+                except OSError:
+                    return
+                with connection, suppress(OSError):
+                    connection.settimeout(5)
+                    connection.recv(65536)
+                    connection.sendall(content)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        with suppress(OSError):
+            listening.shutdown(socket.SHUT_RDWR)
+
+
+def use_server(folder: Path, name: str, content: bytes) -> None:
+    """Ask a server for vectors."""
+    from textspectra.embedding.openai import OpenAIBackend, OpenAIServer
+
+    with answering(content) as url:
+        os.environ.update(OPENAI_BASE_URL=url, OPENAI_API_KEY="very-secret-key")
+        backend = OpenAIBackend("tiny")
+        backend._server = OpenAIServer(timeout=2, retries=0, patience=6)
+        try:
+            backend.embed(["a", "b"])
+        except UserError as error:
+            if "very-secret-key" in str(error) or not str(error).isprintable():
+                raise AssertionError(f"the message {error!r} is not fit to print") from None
+            raise
+
+
+TARGETS: dict[str, Callable[[Path, str, bytes], None]] = {
+    "text": use_table, "parquet": use_table, "workbook": use_table, "npy": use_npy, "model": use_model,
+    "cache": use_cache, "state": use_state, "settings": use_settings, "server": use_server,
+}  # fmt: skip
+
+
+def try_case(kind: str, name: str, content: bytes) -> str:
+    """Let the program have an input; return the name of the exception that it must not raise, or nothing."""
+    folder = Path(tempfile.mkdtemp(prefix="textspectra-fuzz-"))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            TARGETS[kind](folder, name, content)
+    except UserError:
+        return ""
+    except Exception as error:
+        return f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return ""
