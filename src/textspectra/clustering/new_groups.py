@@ -31,8 +31,9 @@ GROWTH = 2.5
 AGAIN = 0.25
 """Share of a new group that a rule taught by the other half of all rows gives back to it."""
 
-TAKEN = 0.2
-"""A group that would take more than this share of a cluster of the model is that cluster, which has grown."""
+TAKEN, SURELY_NEW = 0.2, 6.0
+"""A candidate that would take more than this share of a cluster of the model is that cluster, which has grown; unless
+it is this many times as frequent as rows like it are in the model."""
 
 
 class _Neighbours(NamedTuple):
@@ -200,10 +201,11 @@ def _news(
     taken = np.zeros((k, known.k))
     np.add.at(taken, (won[:n_known][lost] - known.k, known.codes[lost]), 1)
     before = taken.sum(axis=1)
-    highest = before + np.sqrt(before)  # a standard error more, because few rows tell little
-    share = taken / np.maximum(np.bincount(known.codes, minlength=known.k), 1)
+    # A standard error more, because few rows tell little.
+    growth = after / n_new / np.maximum((before + np.sqrt(before)) / n_known, 1 / n_known)
+    share = (taken / np.maximum(np.bincount(known.codes, minlength=known.k), 1)).max(axis=1)
     is_found = (size >= SMALLEST_GROUP) & (again >= AGAIN * size)
-    return _kept(groups, is_found & (after / n_new > GROWTH * highest / n_known) & (share.max(axis=1) <= TAKEN))
+    return _kept(groups, is_found & (growth > np.where(share > TAKEN, SURELY_NEW, GROWTH)))
 
 
 def _together(
