@@ -23,6 +23,7 @@ from k_rivals import unit
 from sklearn.metrics import roc_auc_score
 
 import textspectra as ts
+from textspectra.texts.updating import updated
 
 CELLS = ROOT / ".cache" / "months.jsonl"
 SETS = ("banking77", "massive_intent", "reddit50_s", "stackexchange121_s", "googlenews_t")
@@ -117,7 +118,7 @@ def measure_held_out(name: str, seed: int) -> Cell:
     first, second, held = draw_held_out(name, seed)
     result = ts.cluster_texts(first.texts, embeddings=first.X)
     found = result.compare(second.texts, embeddings=second.X)
-    updated = result.update(second.texts, embeddings=second.X)
+    after = updated(result, found)
     is_new = np.isin(second.classes, held)
     to_old = np.sort(unit(second.X) @ unit(first.X).T, axis=1)[:, -5:].mean(axis=1)
     to_centres = (unit(second.X) @ unit(result.centers).T).max(axis=1)
@@ -126,7 +127,7 @@ def measure_held_out(name: str, seed: int) -> Cell:
     return {
         **{score: roc_auc_score(is_new, values) for score, values in scores.items()},
         **groups_of_new_classes(found.result.labels, new, second, held),
-        "changed": int((updated.labels[: len(first.texts)] != result.labels).sum()),
+        "changed": int((after.labels[: len(first.texts)] != result.labels).sum()),
         "k": result.n_clusters,
     }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .common import terminal
-from .summary import count_of, group_table, one_line
+from .summary import count_of, group_table, one_line, print_outputs, where_all_are
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -90,18 +90,18 @@ def print_changes(summary: Mapping[str, Any], console: Console | None = None) ->
     texts = f"{count_of(summary['texts'], 'text')} against {count_of(summary['groups_of_the_model'], 'group')}"
     headline = f"{count_of(len(new), 'new group')}" if new else "Nothing new"
     console.print(f"[bold]{headline}[/bold] in {texts} of {summary['model']}", soft_wrap=True)
+    print_outputs(summary["outputs"], OUTPUTS, console)
     for note in summary["notes"]:
         console.print(note, style="yellow", markup=False)
     if new:
         console.print()
         console.print(group_table(new[: 2 * NAMED]))
+        if len(new) > 2 * NAMED:
+            rest = f"and {count_of(len(new) - 2 * NAMED, 'smaller new group')}"
+            console.print(f"{rest}: all are in {where_all_are(summary)}", markup=False, soft_wrap=True)
+    console.print()
     for line in _lines(summary):
         console.print(line, markup=False)
-    console.print()
-    for name, meaning in OUTPUTS.items():
-        if name in summary["outputs"]:
-            console.print(f"{meaning}: ", end="")
-            console.print(summary["outputs"][name], style="bold", markup=False, soft_wrap=True)
 
 
 def _lines(summary: Mapping[str, Any]) -> list[str]:

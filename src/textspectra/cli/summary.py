@@ -121,6 +121,8 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
     console = console or terminal()
     console.print()
     console.print(f"[bold]{_headline(summary)}[/bold]")
+    print_outputs(summary["outputs"], OUTPUTS, console)
+    console.print()
     console.print(summary["verdict"])
     if len(summary["k_suggestions"]) > 1:
         console.print(levels(summary["k_suggestions"]))
@@ -132,18 +134,27 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
     console.print(group_table(summary["clusters"][:SHOWN_GROUPS]))
     hidden = len(summary["clusters"]) - SHOWN_GROUPS
     if hidden > 0:
-        console.print(f"and {count_of(hidden, 'smaller group')}: the outputs have all of them")
-    console.print()
+        rest = f"and {count_of(hidden, 'smaller group')}"
+        console.print(f"{rest}: all are in {where_all_are(summary)}", markup=False, soft_wrap=True)
     for title, part in {"Over time": "changes", "By segment": "differences"}.items():
         if summary.get(part):
-            console.print(f"[bold]{title}[/bold]")
+            console.print(f"\n[bold]{title}[/bold]")
             for line in summary[part]:
                 console.print(f"· {line}", markup=False)
-            console.print()
-    for name, meaning in OUTPUTS.items():
-        if name in summary["outputs"]:
+
+
+def print_outputs(outputs: Mapping[str, str], meanings: Mapping[str, str], console: Console) -> None:
+    """Print where the outputs are, a line for each."""
+    for name, meaning in meanings.items():
+        if name in outputs:
             console.print(f"{meaning}: ", end="")
-            console.print(summary["outputs"][name], style="bold", markup=False, soft_wrap=True)
+            console.print(outputs[name], style="bold", markup=False, soft_wrap=True)
+
+
+def where_all_are(summary: Mapping[str, Any]) -> str:
+    """Return the output that shows all groups best."""
+    outputs: Mapping[str, str] = summary["outputs"]
+    return outputs.get("report", outputs["table"])
 
 
 def levels(suggestions: Sequence[Mapping[str, Any]]) -> str:

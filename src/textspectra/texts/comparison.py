@@ -12,13 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import take_units
 from ..clustering.lloyd import LinearRule
-from ..clustering.novelty import NEIGHBOURS, Known, Novelty, find_new_groups, score_novelty
+from ..clustering.new_groups import find_new_groups
+from ..clustering.novelty import Known, score_novelty
 from ..clustering.numbering import largest_first
-from ..clustering.refine import SEARCH_ROWS, highest_columns, separate_groups
+from ..clustering.refine import separate_groups
 from ..embedding import EmbeddingCache
 from ..errors import UserError
-from ..estimators import AutoKMeans
-from ..granularity.estimate import estimate_k
 from ..granularity.pairs import falls_in_two
 from ..metrics.cohesion import report_if_defined
 from ..topics.describe import Topic
@@ -36,9 +35,6 @@ from .tally import tally_rows
 if TYPE_CHECKING:
     from .corpus import Texts
     from .result import TextClustering
-
-FEWEST_NEW = 40
-"""Distinct new texts from which halves of them can agree on a number of groups."""
 
 READ_TEXTS = 100
 """Texts of each group of the model that are read to tell new groups from them: those nearest to its centre."""
@@ -164,7 +160,7 @@ def compare_texts(
     known, codes = known_rows(model), _codes_of_known_texts(model, placed)
     units = take_units(placed.texts.X, placed.texts.counting)
     novelty = score_novelty(known, units, np.random.default_rng(0))
-    codes, rule = _find_new(model, known, placed.texts, units, codes, novelty)
+    codes, rule = _find_new(model, known, placed.texts, units, codes, novelty.scores)
     k, n_new = model.n_clusters, len(rule.offsets) - model.n_clusters
     centers = np.concatenate([model.centers, mean_vectors(placed.texts, codes, k + n_new)[k:]])
     result = _with_details(
@@ -202,59 +198,21 @@ def _codes_of_known_texts(model: ClusteredTexts, placed: Placed) -> NDArray[np.i
 
 def _find_new(
     model: ClusteredTexts, known: Known, texts: EmbeddedTexts, units: NDArray[np.float32], codes: NDArray[np.intp],
-    novelty: Novelty,
+    scores: NDArray[np.float32],
 ) -> tuple[NDArray[np.intp], LinearRule]:  # fmt: skip
     """Return the groups of the distinct texts, and the rule for all groups; new ones come last, the largest first."""
     own = codes[texts.counting]
-    groups = find_new_groups(known, units, own, novelty)
+    groups = find_new_groups(known, units, own, scores)
     is_new = np.flatnonzero(groups >= 0)
     if not len(is_new):
         return codes, model.rule
-    grouped = _as_halves_agree(units[is_new], texts.weights[is_new], groups[is_new])
-    own[is_new] = known.k + grouped
-    own = _joined_by_neighbours(units, own, known.k, novelty.scores)
-    is_new = np.flatnonzero(own >= known.k)
-    grouped = own[is_new] - known.k
-    own[is_new] = known.k + largest_first(grouped, np.bincount(grouped, texts.weights[is_new]))[0]
+    sizes = np.bincount(groups[is_new], texts.weights[is_new])
+    own[is_new] = known.k + largest_first(groups[is_new], sizes)[0]
     both = np.concatenate([known.units, units])
-    rule = separate_groups(both, None, np.concatenate([known.codes, own]), int(own.max()) + 1)
+    rule = separate_groups(both, None, np.concatenate([known.codes, own]), known.k + len(sizes))
     codes = codes.copy()
     codes[texts.counting] = own
     return codes, rule
-
-
-def _joined_by_neighbours(
-    units: NDArray[np.float32], codes: NDArray[np.intp], k: int, scores: NDArray[np.float32]
-) -> NDArray[np.intp]:
-    """Let texts that are newer than usual join the group of most of their neighbours, if it is new: from `k` on."""
-    joined = codes.copy()
-    outside = np.flatnonzero((codes < k) & (scores > 1))
-    for rows in np.array_split(outside, max(len(outside) // SEARCH_ROWS, 1)):
-        cosines = units[rows] @ units.T
-        cosines[np.arange(len(rows)), rows] = -np.inf
-        nearest = np.sort(codes[highest_columns(cosines, min(NEIGHBOURS, len(units) - 1))], axis=1)
-        # Sorted, the code of a majority stands in the middle.
-        middle = nearest[:, nearest.shape[1] // 2]
-        is_most = (nearest == middle[:, None]).sum(axis=1) > nearest.shape[1] / 2
-        joined[rows] = np.where((middle >= k) & is_most, middle, codes[rows])
-    return joined
-
-
-def _as_halves_agree(
-    units: NDArray[np.float32], weights: NDArray[np.float64], groups: NDArray[np.intp]
-) -> NDArray[np.intp]:
-    """Group the new texts anew if two halves of them agree on fewer groups; what was found are pieces of these.
-
-    Of the numbers of groups that the halves suggest, the finest that is not above the number of pieces is taken.
-    """
-    k = int(groups.max()) + 1
-    if k == 1 or len(units) < FEWEST_NEW:
-        return groups
-    levels = [int(one.k) for one in estimate_k(units, random_state=0).suggestions if one.k <= k]
-    if not levels or max(levels) == k:
-        return groups
-    regrouped: NDArray[np.intp] = AutoKMeans(max(levels), random_state=0).fit(units, sample_weight=weights).labels_
-    return regrouped
 
 
 def _new_texts_alone(
