@@ -17,9 +17,9 @@ from ..clustering.numbering import largest_first
 from ..clustering.refine import SEARCH_ROWS, highest_columns, separate_groups
 from ..embedding import EmbeddingCache
 from ..errors import UserError
-from ..estimators import AutoKMeans
 from ..granularity.estimate import estimate_k
 from ..granularity.pairs import falls_in_two
+from ..grouping.find import find_groups
 from ..metrics.cohesion import report_if_defined
 from ..topics.describe import Topic
 from .clustered import ClusteredTexts
@@ -253,7 +253,7 @@ def _as_halves_agree(
     levels = [int(one.k) for one in estimate_k(units, random_state=0).suggestions if one.k <= k]
     if not levels or max(levels) == k:
         return groups
-    regrouped: NDArray[np.intp] = AutoKMeans(max(levels), random_state=0).fit(units, sample_weight=weights).labels_
+    regrouped: NDArray[np.intp] = find_groups(units, weights, n_clusters=max(levels)).labels
     return regrouped
 
 
