@@ -276,6 +276,13 @@ def check_n_clusters(value: Any, n_rows: int) -> int | Level:
     return check_whole_number("n_clusters", value, low=1, high=n_rows, hint=f"X has {n_rows:,} rows.")
 
 
+def check_n_jobs(n_jobs: Any) -> None:
+    """Raise if this is no number of jobs for joblib."""
+    is_whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (is_whole and n_jobs):
+        raise UserError(f"n_jobs must be a whole number other than 0 (-1: all cores) or None, but it is {n_jobs!r}.")
+
+
 def make_seed(random_state: RandomState) -> int:
     """Return the seed that `random_state` stands for: an int itself, otherwise a random one.
 

@@ -21,6 +21,9 @@ EXACT_ROWS = 10_000
 MICRO_CLUSTERS = 4096
 """Number of leaves above that."""
 
+SAME = 1e-5
+"""Leaves that merge below this height may be equal but for rounding."""
+
 
 def group_by_tree(
     X: Any, weights: Any, k: int, rng: np.random.Generator, *, refine: bool, n_jobs: int | None
@@ -36,7 +39,10 @@ def group_by_tree(
         points = smoothed_rows(units, leaves.mass, n_nearest(len(units), k), n_jobs=n_jobs)
     if rule is None:
         tree = ward_tree(points, leaves.mass)
-        codes = tree.cut(min(k, len(leaves.mass)))
+        k = min(k, len(leaves.mass))
+        if k > 1 and tree.linkage[1 - k, 2] < SAME:  # equal rows stay together
+            k = min(k, len(np.unique(leaves.means.round(6), axis=0)))
+        codes = tree.cut(k)
     else:
         filled, codes = np.unique(groups_of_means(leaves.means, rule), return_inverse=True)
         rule = LinearRule(rule.directions[filled], rule.offsets[filled])

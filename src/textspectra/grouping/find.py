@@ -13,7 +13,7 @@ from ..arrays.rows import check_rows
 from ..errors import UserError
 from ..granularity.estimate import KEstimate, count_rows, estimate_from_rows
 from ..metrics.cohesion import CohesionReport, report_if_defined
-from ..validation import Level, RandomState, check_n_clusters, check_weights, make_seed
+from ..validation import Level, RandomState, check_n_clusters, check_n_jobs, check_weights, make_seed
 from .agglomerative import group_by_tree
 from .groups import Groups
 from .kmeans import group_by_kmeans
@@ -53,6 +53,7 @@ def find_groups(
     asked = check_n_clusters(n_clusters, len(X))
     if not isinstance(refine, bool | np.bool_):
         raise UserError(f"refine must be True or False, but it is {refine!r}.")
+    check_n_jobs(n_jobs)
     check_rows(X, n_jobs=n_jobs)
     seed = make_seed(random_state)
     estimate = None
@@ -75,7 +76,7 @@ def _warn_of_fewer(found: int, asked: int) -> None:
     from sklearn.exceptions import ConvergenceWarning  # late: the command line does without scikit-learn
 
     warnings.warn(
-        f"{asked} clusters were asked for, but only {found} could be told apart; X may have few distinct rows.",
+        f"{asked} clusters were asked for, but only {found} could be told apart; there are few distinct rows.",
         ConvergenceWarning,
         stacklevel=4,
     )
