@@ -29,8 +29,6 @@ WORDS = ("well", "in part", "hardly")
 def cohesion_in_words(ratio: float, score: float | None = None, silhouette: float | None = None) -> str:
     """Say what a Cohesion Ratio means. The verdict weighs the score of the estimate and the silhouette, where given.
 
-    The width of the plausible range is a function of the score, so it needs no weight of its own.
-
     Examples
     --------
     >>> cohesion_in_words(2.04)
