@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from textspectra.report import projection, write
+from textspectra.report import tsne, write
 
 
 def unpack(block):
@@ -20,7 +20,7 @@ def unpack(block):
 def quick_map():
     """Arrange the map in a few iterations, for tests that do not look at it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(projection, "PHASES", ((5, 12.0, 0.5), (5, 1.0, 0.8)))
+        patch.setattr(tsne, "PHASES", ((5, 12.0, 0.5), (5, 1.0, 0.8)))
         yield
 
 

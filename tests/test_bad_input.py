@@ -161,6 +161,14 @@ def test_bad_n_clusters(model, n_clusters, message):
         model(n_clusters=n_clusters).fit(GOOD)
 
 
+@pytest.mark.parametrize("n_jobs", [0, "all", 1.5, True])
+@pytest.mark.parametrize("call", [ts.estimate_k, lambda X, n_jobs: ts.AutoKMeans(2, n_jobs=n_jobs).fit(X)])
+def test_bad_n_jobs(call, n_jobs):
+    message = f"n_jobs must be a whole number other than 0 (-1: all cores) or None, but it is {n_jobs!r}."
+    with pytest.raises(ts.UserError, match=re.escape(message)):
+        call(GOOD, n_jobs=n_jobs)
+
+
 def test_bad_cut():
     fitted = ts.AutoAgglomerative(2).fit(GOOD)
     with pytest.raises(ValueError, match=r"from 1 to 40, but it is 41\. The tree has 40 leaves"):

@@ -3,6 +3,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import textspectra as ts
@@ -16,6 +17,22 @@ def test_import_loads_nothing_heavy():
     loaded = run_python("import sys, textspectra; print(*sorted(sys.modules))").stdout.split()
     assert "textspectra" in loaded
     assert not {"numpy", "scipy", "sklearn", "matplotlib", "pandas"} & set(loaded)
+
+
+def test_the_command_does_without_scikit_learn(tmp_path):
+    """Importing it takes longer than most of what the command does."""
+    source = tmp_path / "texts.csv"
+    source.write_text("text\n" + "".join(f"{word} {n}\n" for word in ("parcel", "refund") for n in range(20)))
+    np.save(tmp_path / "X.npy", np.random.default_rng(0).normal(size=(40, 5)) + np.repeat(np.eye(2, 5) * 9, 20, axis=0))
+    words = ["textspectra", "cluster", str(source), "--embeddings", str(tmp_path / "X.npy"), "--quiet"]
+    code = (
+        f"import atexit, sys; sys.argv = {words}; atexit.register(lambda: print(*sys.modules))\n"
+        "from textspectra.cli import main; main()"
+    )
+    done = run_python(code)
+    loaded = done.stdout.split()
+    assert "textspectra.report.tsne" in loaded, done.stderr
+    assert not {"sklearn", "scipy.stats", "matplotlib", "plotly.graph_objs"} & set(loaded)
 
 
 def test_everything_public_is_there_and_documented():

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Hashable, Sequence
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array, validate_data
 
 from .arrays.engine import Folded, align, fold_blocks, is_dask, map_rows
 from .errors import UserError
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 MAX_TOTAL_WEIGHT = 1e15
 """In a larger sum, rows of weight 1 would be lost by rounding."""
@@ -48,6 +49,11 @@ def check_embeddings(
             "X is a sparse matrix; textspectra works on dense embeddings. Reduce it first, for example with "
             "sklearn.decomposition.TruncatedSVD(256), or pass X.toarray() if it is small."
         )
+    if estimator is None and _is_ready(X, minimum):
+        return np.asarray(X)
+    # Late: the command line does without scikit-learn, which takes longer to import than most commands take.
+    from sklearn.utils.validation import check_array, validate_data
+
     options: dict[str, Any] = {
         "accept_sparse": False,
         "dtype": "numeric",
@@ -63,6 +69,12 @@ def check_embeddings(
         return numbers if numbers.dtype != object else numbers.astype(np.float64)
     except ValueError as error:
         raise UserError(TEXTS_GIVEN if _holds_text(X) else str(error)) from None
+
+
+def _is_ready(X: Any, minimum: int) -> bool:
+    """Return whether `X` is an array of numbers as it should be."""
+    is_table = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
+    return is_table and len(X) >= minimum and X.shape[1] > 0
 
 
 def _holds_text(X: Any) -> bool:
@@ -262,6 +274,13 @@ def check_n_clusters(value: Any, n_rows: int) -> int | Level:
                 return level
         raise UserError(f'n_clusters must be "auto", "coarse", "fine" or a whole number, but it is {value!r}.')
     return check_whole_number("n_clusters", value, low=1, high=n_rows, hint=f"X has {n_rows:,} rows.")
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Raise if this is no number of jobs for joblib."""
+    is_whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (is_whole and n_jobs):
+        raise UserError(f"n_jobs must be a whole number other than 0 (-1: all cores) or None, but it is {n_jobs!r}.")
 
 
 def make_seed(random_state: RandomState) -> int:

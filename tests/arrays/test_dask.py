@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import textspectra as ts
 from textspectra.clustering import centers, refine
-from textspectra.estimators import agglomerative
+from textspectra.grouping import agglomerative
 from textspectra.metrics import cohesion
 
 dask = pytest.importorskip("dask")

@@ -127,8 +127,8 @@ READINGS = [("spectral estimate", 1), ("estimate", 1), ("estimate", 2), ("tree",
 
 @pytest.mark.parametrize(("call", "reading"), READINGS)
 def test_every_call_survives_the_death_of_a_worker(client, blobs, executioner, call, reading, monkeypatch):
-    monkeypatch.setattr("textspectra.estimators.agglomerative.EXACT_ROWS", 500)
-    monkeypatch.setattr("textspectra.estimators.agglomerative.MICRO_CLUSTERS", 60)
+    monkeypatch.setattr("textspectra.grouping.agglomerative.EXACT_ROWS", 500)
+    monkeypatch.setattr("textspectra.grouping.agglomerative.MICRO_CLUSTERS", 60)
     X, truth = blobs
     folder, killed = executioner
     found = CALLS[call](read_by(X, Mortal(folder, reading)), truth)

@@ -6,7 +6,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import textspectra as ts
 from textspectra.clustering import refine
-from textspectra.estimators import agglomerative
+from textspectra.grouping import agglomerative
 
 
 def unit(X):

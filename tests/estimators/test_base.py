@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 import textspectra as ts
 from textspectra.clustering import centers, refine
-from textspectra.estimators import agglomerative
+from textspectra.grouping import agglomerative
 from textspectra.metrics import cohesion
 
 BOTH = pytest.mark.parametrize("model", [ts.AutoKMeans, ts.AutoAgglomerative])
@@ -65,6 +66,14 @@ def test_equal_rows_are_one_cluster_without_a_warning(model):
     assert fitted.n_clusters_ == 1
     assert set(fitted.labels_) == {0}
     assert fitted.cohesion_ratio_ == pytest.approx(1)
+
+
+@BOTH
+@pytest.mark.parametrize("refine", [True, False])
+def test_more_clusters_than_distinct_rows_warns_and_gives_what_there_is(model, refine):
+    X = np.repeat(np.eye(3), 5, axis=0) * np.linspace(1, 7, 15)[:, None]
+    with pytest.warns(ConvergenceWarning, match="5 clusters were asked for, but only 3 could be told apart"):
+        assert model(5, refine=refine).fit(X).n_clusters_ == 3
 
 
 @BOTH

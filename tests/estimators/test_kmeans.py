@@ -1,7 +1,5 @@
 import numpy as np
-import pytest
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
 import textspectra as ts
 from textspectra.clustering import centers
@@ -30,9 +28,3 @@ def test_kmeans_on_a_sample_is_nearly_as_good_as_on_all(planted, monkeypatch):
 def test_many_clusters_start_from_random_rows(planted):
     X, _ = planted(50, 3000)
     assert ts.AutoKMeans(1100, random_state=0).fit(X).n_clusters_ == 1100
-
-
-def test_more_clusters_than_distinct_rows_warns_and_gives_what_there_is():
-    X = np.repeat(np.eye(3), 5, axis=0)
-    with pytest.warns(ConvergenceWarning, match="5 clusters were asked for, but only 3 could be told apart"):
-        assert ts.AutoKMeans(5).fit(X).n_clusters_ == 3

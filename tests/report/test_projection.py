@@ -26,3 +26,10 @@ def test_neighbours_on_the_map_are_of_the_same_group(planted, monkeypatch, landm
 def test_equal_rows_do_not_stay_at_one_point():
     points = project(np.ones((40, 3)), np.arange(40))
     assert points.std(axis=0).min() > 0.1
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (2, 1), (8, 3), (9, 1), (9, 300), (13, 2)], ids=str)
+def test_few_rows_and_few_dimensions_have_a_map(shape):
+    points = project(np.random.default_rng(0).standard_normal(shape), np.arange(shape[0]))
+    assert points.shape == (shape[0], 2)
+    assert np.abs(points).max() <= 1

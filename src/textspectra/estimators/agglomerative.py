@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays.engine import as_given, map_rows
-from ..clustering.leaves import gather_leaves, groups_of_means
-from ..clustering.lloyd import LinearRule, directions_of, nearest_rule
 from ..clustering.numbering import label_sizes, largest_first
-from ..clustering.refine import n_nearest, refined_rule, smoothed_rows
-from ..clustering.tree import MergeTree, nested_tree, ward_tree, weighted_means
+from ..clustering.tree import MergeTree
+from ..grouping.agglomerative import labels_of_leaves
+from ..grouping.find import Found
 from .base import AutoClusterer
-
-EXACT_ROWS = 10_000
-"""Up to this many rows, every row is a leaf of the tree."""
-
-MICRO_CLUSTERS = 4096
-"""Number of leaves above that."""
 
 
 class AutoAgglomerative(AutoClusterer):
@@ -66,34 +56,13 @@ class AutoAgglomerative(AutoClusterer):
     3
     """
 
+    _algorithm = "hac"
     merge_tree_: MergeTree
     leaves_: Any
 
-    def _cluster(self, X: Any, weights: Any, k: int, rng: np.random.Generator) -> None:
-        rule = refined_rule(X, weights, k, rng, n_jobs=self.n_jobs) if self.refine else None
-        leaves = gather_leaves(
-            X, weights, rng, exact_rows=EXACT_ROWS, n_leaves=max(MICRO_CLUSTERS, k), rule=rule, n_jobs=self.n_jobs
-        )
-        self.leaves_ = as_given(leaves.of_row, X)
-        points = leaves.means
-        if self.refine:
-            units = directions_of(leaves.means, np.ones_like(leaves.means))
-            points = smoothed_rows(units, leaves.mass, n_nearest(len(units), k), n_jobs=self.n_jobs)
-        if rule is None:
-            self.merge_tree_ = ward_tree(points, leaves.mass)
-            codes = self.merge_tree_.cut(min(k, len(leaves.mass)))
-        else:
-            filled, codes = np.unique(groups_of_means(leaves.means, rule), return_inverse=True)
-            rule = LinearRule(rule.directions[filled], rule.offsets[filled])
-            self.merge_tree_ = nested_tree(points, leaves.mass, codes)
-        mass = np.bincount(codes, leaves.mass)
-        self.labels_, order = largest_first(_look_up(codes, leaves.of_row), mass)
-        self.cluster_centers_ = weighted_means(leaves.means, leaves.mass, codes, len(mass))[order]
-        self.rule_ = (
-            nearest_rule(self.cluster_centers_)
-            if rule is None
-            else LinearRule(rule.directions[order], rule.offsets[order])
-        )
+    def _keep(self, found: Found) -> None:
+        assert found.tree is not None  # noqa: S101 - for the type checker
+        self.merge_tree_, self.leaves_ = found.tree, found.leaves
 
     def cut(self, n_clusters: int) -> Any:
         """Return the labels at another number of clusters, without fitting again.
@@ -116,9 +85,5 @@ class AutoAgglomerative(AutoClusterer):
         array([0, 0, 1, 2])
         """
         check_is_fitted(self)
-        labels = _look_up(self.merge_tree_.cut(n_clusters), self.leaves_)
+        labels = labels_of_leaves(self.merge_tree_.cut(n_clusters), self.leaves_)
         return largest_first(labels, label_sizes(labels, n_clusters))[0]
-
-
-def _look_up(table: NDArray[np.intp], codes: Any) -> Any:
-    return map_rows(lambda first_row, part: table[part], codes)

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from ..arrays.engine import as_given
-from ..arrays.rows import SumsAndSizes, check_rows
 from ..clustering.lloyd import LinearRule, center_distances, label_pass, labels_by, nearest_rule
-from ..errors import UserError
-from ..granularity.estimate import KEstimate, count_rows, estimate_from_rows
-from ..metrics.cohesion import CohesionReport, report_if_defined
-from ..validation import Level, RandomState, check_embeddings, check_n_clusters, check_weights, make_seed
+from ..granularity.estimate import KEstimate
+from ..grouping.find import Algorithm, Found, find_groups
+from ..metrics.cohesion import CohesionReport
+from ..validation import Level, RandomState, check_embeddings, check_weights
 
 
 class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, ABC):
     """Base class of :class:`AutoKMeans` and :class:`AutoAgglomerative`."""
 
+    _algorithm: ClassVar[Algorithm]
     labels_: Any
     n_clusters_: int
     k_estimate_: KEstimate | None
@@ -64,41 +62,20 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         self
         """
         X = check_embeddings(X, estimator=self)
-        weights, largest = check_weights(sample_weight, X)
-        asked = check_n_clusters(self.n_clusters, len(X))
-        if not isinstance(self.refine, bool | np.bool_):
-            raise UserError(f"refine must be True or False, but it is {self.refine!r}.")
-        check_rows(X, n_jobs=self.n_jobs)
-        seed = make_seed(self.random_state)
-        self.k_estimate_ = None
-        if isinstance(asked, str):
-            self.k_estimate_ = estimate_from_rows(count_rows(X, weights), random_state=seed, n_jobs=self.n_jobs)
-            k = self.k_estimate_.at(asked)
-        else:
-            k = asked
-        # A stream of its own, so that the clusters at a given k do not depend on whether k was estimated.
-        _, for_clusters = np.random.default_rng(seed).spawn(2)
-        known = self._cluster(X, None if weights is None else weights / largest, k, for_clusters)
-        self.n_clusters_ = len(self.cluster_centers_)
-        if self.n_clusters_ < k:
-            warnings.warn(
-                f"{k} clusters were asked for, but only {self.n_clusters_} could be told apart; X may have few "
-                "distinct rows.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        self.cohesion_report_ = report_if_defined(X, self.labels_, self.n_clusters_, random_state=seed, known=known)
-        self.cohesion_ratio_ = self.cohesion_report_.ratio if self.cohesion_report_ else float("nan")
-        self.labels_ = as_given(self.labels_, X)
+        found = find_groups(
+            X, sample_weight, algorithm=self._algorithm, n_clusters=self.n_clusters, refine=self.refine,
+            random_state=self.random_state, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        self.labels_, self.cluster_centers_, self.rule_ = found.labels, found.centers, found.rule
+        self.n_clusters_, self.k_estimate_ = len(found.centers), found.estimate
+        self.cohesion_report_ = found.cohesion
+        self.cohesion_ratio_ = found.cohesion.ratio if found.cohesion else float("nan")
+        self._keep(found)
         return self
 
     @abstractmethod
-    def _cluster(self, X: Any, weights: Any, k: int, rng: np.random.Generator) -> SumsAndSizes | None:
-        """Find k clusters and set `labels_`, `cluster_centers_`, and `rule_`, which assigns new rows to them.
-
-        Weights of None stand for ones. The return value saves a pass over the rows: the sums and sizes of the
-        clusters, if they are known.
-        """
+    def _keep(self, found: Found) -> None:
+        """Set the attributes that only this algorithm has."""
 
     def predict(self, X: ArrayLike) -> Any:
         """Return the cluster of each row.

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
-from ..arrays.rows import SumsAndSizes
-from ..clustering.centers import sample_centers, training_size
-from ..clustering.lloyd import LinearRule, label_pass, moved_centers, nearest_rule
-from ..clustering.numbering import largest_first
-from ..clustering.refine import refined_rule
+from ..grouping.find import Found
 from .base import AutoClusterer
 
 
@@ -68,21 +60,8 @@ class AutoKMeans(AutoClusterer):
     True
     """
 
+    _algorithm = "kmeans"
     inertia_: float
 
-    def _cluster(self, X: Any, weights: Any, k: int, rng: np.random.Generator) -> SumsAndSizes | None:
-        rule = refined_rule(X, weights, k, rng, n_jobs=self.n_jobs) if self.refine else None
-        if rule is None:
-            centers = sample_centers(X, weights, k, rng, n_jobs=self.n_jobs)
-            rule = nearest_rule(centers)
-            if len(X) > training_size(k):
-                moved = label_pass(X, weights, rule, labelled=False, n_jobs=self.n_jobs)
-                rule = nearest_rule(moved_centers(moved, centers))
-        result = label_pass(X, weights, rule, n_jobs=self.n_jobs)
-        self.labels_, order = largest_first(result.labels, result.mass)
-        self.rule_ = LinearRule(rule.directions[order], rule.offsets[order])
-        self.cluster_centers_ = moved_centers(result, rule.directions)[order]
-        lengths = np.einsum("ij,ij->i", result.sums, result.sums)[order]
-        mass = result.mass[order]
-        self.inertia_ = max(float((mass - lengths / np.maximum(mass, np.finfo(float).tiny)).sum()), 0.0)
-        return SumsAndSizes(result.sums[order], mass.astype(np.intp)) if weights is None else None
+    def _keep(self, found: Found) -> None:
+        self.inertia_ = found.inertia

@@ -11,7 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import CountedRows, check_rows
 from ..errors import UserError
-from ..validation import Level, RandomState, check_embeddings, check_weights, check_whole_number, make_seed
+from ..validation import (
+    Level,
+    RandomState,
+    check_embeddings,
+    check_n_jobs,
+    check_weights,
+    check_whole_number,
+    make_seed,
+)
 from .curve import smooth
 from .reproducible import Agreement, reproducible_k
 from .spectral import Rule, Spectrum, spectral_k
@@ -232,6 +240,7 @@ def estimate_k(
     if method != "spectral" and rule != Rule():
         changed = next(name for name, value in rule._asdict().items() if value != Rule._field_defaults[name])
         raise UserError(f"{changed} is an option of method='spectral', but the method is {method!r}.")
+    check_n_jobs(n_jobs)
     check_rows(X, n_jobs=n_jobs)
     return estimate_from_rows(count_rows(X, weights), method, rule, random_state=random_state, n_jobs=n_jobs)
 

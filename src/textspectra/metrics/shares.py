@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # for `scipy.stats`, which loads on first use: it takes longer than all other imports of a command
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special, stats
+from scipy import special
 
 Floats = NDArray[np.float64]
 
@@ -50,7 +51,7 @@ def compare_shares(before: ArrayLike, n_before: ArrayLike, after: ArrayLike, n_a
     array([0.14499, 0.     ])
     """
     x, n, y, m = np.broadcast_arrays(*(np.asarray(value, np.int64) for value in (before, n_before, after, n_after)))
-    law = stats.hypergeom(n + m, x + y, n)
+    law = scipy.stats.hypergeom(n + m, x + y, n)
     half = law.pmf(x) / 2
     p: Floats = 2 * np.minimum(law.cdf(x - 1) + half, law.sf(x) + half)
     return np.clip(p, 0, 1)
@@ -90,12 +91,12 @@ def trend_test(counts: ArrayLike, totals: ArrayLike) -> Trends:
     freedom = len(table.totals) - 2
     if freedom == 0:
         (before, after), (n_before, n_after) = table.counts.T, table.totals
-        z = np.copysign(stats.norm.isf(compare_shares(before, n_before, after, n_after) / 2), z)
+        z = np.copysign(scipy.stats.norm.isf(compare_shares(before, n_before, after, n_after) / 2), z)
         z /= np.sqrt(_common_scatter(z))
-        return Trends(slope, z, 2 * stats.norm.sf(np.abs(z)))
+        return Trends(slope, z, 2 * scipy.stats.norm.sf(np.abs(z)))
     scatter = _Scatter.of(squares, freedom)
     z = z / np.sqrt(scatter.shrunk(squares, freedom))
-    return Trends(slope, z, 2 * stats.t.sf(np.abs(z), scatter.weight + freedom))
+    return Trends(slope, z, 2 * scipy.stats.t.sf(np.abs(z), scatter.weight + freedom))
 
 
 class Bursts(NamedTuple):
@@ -152,14 +153,14 @@ def adjusted(p: ArrayLike) -> Floats:
     array([0.03, 0.5 , 0.03])
     """
     values = np.asarray(p, float)
-    return np.asarray(stats.false_discovery_control(values)) if values.size else values
+    return np.asarray(scipy.stats.false_discovery_control(values)) if values.size else values
 
 
 def _common_scatter(z: Floats) -> float:
     """Return by how much the median of the squares of `z` is too high, as most groups are expected to be steady."""
     if len(z) < FEWEST_GROUPS:
         return 1.0
-    return max(1.0, float(np.median(np.square(z)) / stats.chi2.median(1)))
+    return max(1.0, float(np.median(np.square(z)) / scipy.stats.chi2.median(1)))
 
 
 class _Scatter(NamedTuple):
@@ -188,7 +189,7 @@ class _Scatter(NamedTuple):
         differ = float(logs.var(ddof=1) - chance - doubt)
         if differ <= special.polygamma(1, 500):
             return _Scatter(pooled, np.inf, pooled)
-        weight = 2 * optimize.brentq(lambda half: special.polygamma(1, half) - differ, 1e-3, 500)
+        weight = 2 * scipy.optimize.brentq(lambda half: special.polygamma(1, half) - differ, 1e-3, 500)
         shift = special.digamma(weight / 2) - np.log(weight / 2) - special.digamma(freedom / 2) + np.log(freedom / 2)
         return _Scatter(float(np.exp(logs.mean() + shift)), float(weight), pooled)
 

@@ -45,7 +45,7 @@ class Levels:
         merged = self.k - n_clusters
         gone = set(self.merges[:merged].ravel().tolist())
         alive = [node for node in range(self.k + merged) if node not in gone]
-        return sorted(alive, key=lambda node: int(self.spans[node, 0]))
+        return sorted(alive, key=self.spans[:, 0].tolist().__getitem__)
 
     def ancestors(self) -> list[list[int]]:
         """Return the nodes that contain each finest cluster, from itself to the root."""

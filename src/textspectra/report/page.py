@@ -40,7 +40,7 @@ def render_page(blocks: dict[str, str]) -> str:
         policy=_policy(script, library),
         style=Markup(page_style()),  # noqa: S704 - our own files, not data
         script=Markup(script),  # noqa: S704 - our own files, not data
-        blocks={**blocks, "library": pack(library.encode())},
+        blocks={**blocks, "library": packed_library()},
     )
 
 
@@ -64,6 +64,12 @@ def _asset(name: str) -> str:
 def plotting_library() -> str:
     """Return Plotly's JavaScript, which comes with its Python package."""
     return (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
+
+
+@cache
+def packed_library() -> str:
+    """Return Plotly's JavaScript as a block of the page."""
+    return pack(plotting_library().encode())
 
 
 def _policy(*scripts: str) -> str:

@@ -28,12 +28,13 @@ def silhouettes(X: NDArray[Any], levels: Levels, finest: NDArray[np.intp]) -> ND
     for node, (start, end) in enumerate(levels.spans):
         members[node] = (finest[rows] >= start) & (finest[rows] < end)
     sizes = members.sum(axis=1)
-    sums = members.astype(np.float32) @ distances
+    inside, outside = _mean_distances(members, sizes, distances)
     values = np.full(levels.k, np.nan)
     for k in range(2, levels.k + 1):
         alive = [node for node in levels.nodes_at(k) if sizes[node]]
         if 2 <= len(alive) < len(rows):
-            values[k - 1] = _silhouette(sums[alive], sizes[alive], members[alive].argmax(axis=0))
+            own = np.array(alive)[members[alive].argmax(axis=0)]
+            values[k - 1] = _silhouette(inside[own, np.arange(len(rows))], outside[alive].min(axis=0), sizes[own])
     return values
 
 
@@ -49,7 +50,8 @@ def silhouette(X: NDArray[Any], labels: NDArray[np.intp]) -> float | None:
     found, own, sizes = np.unique(labels[rows], return_inverse=True, return_counts=True)
     if not 2 <= len(found) < len(rows):
         return None
-    return _silhouette(np.eye(len(found), dtype=np.float32)[own].T @ distances, sizes, own)
+    inside, outside = _mean_distances(own == np.arange(len(found))[:, None], sizes, distances)
+    return _silhouette(inside[own, np.arange(len(rows))], outside.min(axis=0), sizes[own])
 
 
 def _sampled_distances(X: NDArray[Any], labels: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
@@ -63,14 +65,22 @@ def _sampled_distances(X: NDArray[Any], labels: NDArray[np.intp]) -> tuple[NDArr
     return rows, np.sqrt(np.maximum(squares, 0))
 
 
-def _silhouette(sums: NDArray[np.float32], sizes: NDArray[np.intp], own: NDArray[np.intp]) -> float:
-    each = np.arange(len(own))
-    inside = sums[own, each] / np.maximum(sizes[own] - 1, 1)
-    means = sums / sizes[:, None]
-    means[own, each] = np.inf
-    outside = means.min(axis=0)
+def _mean_distances(
+    members: NDArray[np.bool_], sizes: NDArray[np.intp], distances: NDArray[np.float32]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean distances of all rows to the other rows of each group.
+
+    The first array is for rows in the group, and the second for rows that are not; there, members are infinitely far.
+    """
+    sums = members.astype(np.float32) @ distances
+    outside = np.where(members, np.inf, sums / np.maximum(sizes, 1)[:, None])
+    return sums / np.maximum(sizes - 1, 1)[:, None], outside
+
+
+def _silhouette(inside: NDArray[Any], outside: NDArray[Any], sizes: NDArray[np.intp]) -> float:
+    """Return the mean silhouette of rows in groups of these sizes."""
     score = (outside - inside) / np.maximum(np.maximum(inside, outside), np.finfo(np.float32).tiny)
-    return float(np.where(sizes[own] > 1, score, 0).mean())
+    return float(np.where(sizes > 1, score, 0).mean())
 
 
 def agreement(levels: Levels, finest: NDArray[np.intp], truth: NDArray[np.intp]) -> dict[str, list[float]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from ..arrays.rows import CountedRows
 from ..atomic import replacing_file
 from ..errors import UsageError, UserError
 from ..io.writing import output_paths_free
+from ..parallel import one_blas_thread
 from ..texts.corpus import Corpus
 from ..texts.history import GroupChange
 from ..texts.result import TextClustering
@@ -26,7 +28,7 @@ from .levels import Levels, report_levels
 from .matrix import Z_LIMIT, similarity_matrix
 from .nodes import Nodes, describe_nodes
 from .pack import none_if_nan, pack_array, pack_json, shares_as_u2
-from .page import render_page
+from .page import packed_library, render_page
 from .palette import palette
 from .profile import SILHOUETTE_ROWS, agreement, silhouettes
 from .projection import project
@@ -106,11 +108,25 @@ def report_blocks(
     progress: Progress | None = None,
 ) -> dict[str, str]:
     """Return the packed data blocks of the page, by name."""
-    report_progress: Progress = progress or (lambda stage, done, total: None)
     classes = _classes(truth, len(result.corpus.rows))
+    with one_blas_thread(), ThreadPoolExecutor(1) as aside:
+        aside.submit(packed_library)
+        return _blocks(result, classes, changes, progress or (lambda stage, done, total: None), aside)
+
+
+def _blocks(
+    result: TextClustering,
+    classes: list[Any] | None,
+    changes: Iterable[GroupChange] | None,
+    report_progress: Progress,
+    aside: Executor,
+) -> dict[str, str]:
+    """Return the blocks; eigenvalues and compression, which need no Python, run aside meanwhile."""
     X = result.embedded().X
     levels, finest = report_levels(result)
     shown = choose_shown(result, levels, finest)
+    counted = CountedRows(X, result.corpus.counts * (finest >= 0))
+    evidence = None if result.k_estimate is None else aside.submit(why_this_k, result.k_estimate, counted)
     report_progress("mapping", 0, 1)
     points = project(X, shown.order, progress=lambda done, total: report_progress("mapping", done, total))
     report_progress("reporting", 0, 1)
@@ -121,7 +137,6 @@ def report_blocks(
     details, detail_blocks = describe_rows(result.details, rows)
     parts, part_blocks = describe_parts(result, FinestClusters(X, levels, finest, shown))
     matrix = similarity_matrix(X, shown)
-    counted = CountedRows(X, result.corpus.counts * (finest >= 0))
     profile = _profile(result, X, levels, finest, nodes, classes)
     meta = {
         "about": _about(result, shown, cut_at),
@@ -135,7 +150,7 @@ def report_blocks(
         },
         "nodes": _node_table(nodes, points, shown),
         "profile": profile,
-        "evidence": None if result.k_estimate is None else why_this_k(result.k_estimate, counted),
+        "evidence": evidence and evidence.result(),
         "palette": palette(levels.k),
         "changes": describe_changes(result, changes, nodes.base),
         "tally": tally,

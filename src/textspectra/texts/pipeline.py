@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..embedding import DEFAULT_MODEL, Backend, EmbeddingCache, chosen_backend, embed_texts
 from ..errors import UserError
-from ..estimators import AutoAgglomerative, AutoKMeans
+from ..grouping.find import Algorithm, Found, find_groups
 from ..validation import Level, RandomState
 from .corpus import Corpus, Totals
 from .describing import describe_groups
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from ..embedding import Model
     from .corpus import Texts
 
-Algorithm = Literal["kmeans", "hac"]
 Stage = Literal["embedding", "grouping", "describing"]
 Progress = Callable[[Stage, int, int], None]
 
@@ -118,9 +117,9 @@ def cluster_texts(
     tell("describing", 0, 1)
     result = describe_clustering(
         embedded,
-        embedded.scatter(fitted.labels_, -1),
+        embedded.scatter(fitted.labels, -1),
         fitted,
-        leaves=getattr(fitted, "leaves_", None),
+        leaves=fitted.leaves,
         totals=_totals(embedded),
         encoder=encoder,
         cache=cache,
@@ -150,7 +149,7 @@ def check_algorithm(algorithm: str) -> None:
 
 def fit_groups(
     X: Any, weights: NDArray[np.float64], algorithm: Algorithm, n_clusters: int | Level, seed: RandomState
-) -> AutoKMeans | AutoAgglomerative:
+) -> Found:
     """Group distinct texts by their vectors, in memory or on Dask; `weights` are their numbers of rows."""
     if not len(X):
         raise UserError("The model could represent none of the texts (all vectors are zero); try another model.")
@@ -159,14 +158,13 @@ def fit_groups(
     if len(X) == 1:
         # A single text is one cluster; the estimators need two rows to compare.
         X, weights = np.repeat(X, 2, axis=0), np.append(weights, 0)
-    kind = {"kmeans": AutoKMeans, "hac": AutoAgglomerative}[algorithm]
-    return kind(n_clusters, random_state=seed).fit(X, sample_weight=weights)
+    return find_groups(X, weights, algorithm=algorithm, n_clusters=n_clusters, random_state=seed)
 
 
 def describe_clustering(
     texts: EmbeddedTexts,
     labels: NDArray[np.intp],
-    fitted: AutoKMeans | AutoAgglomerative,
+    fitted: Found,
     *,
     leaves: Any,
     totals: Totals,
@@ -180,21 +178,23 @@ def describe_clustering(
     `labels` are those of the distinct texts (-1: none), and `leaves` the leaves in a merge tree of those that count.
     """
     embed = None if encoder is None else partial(embed_texts, model=encoder, cache=cache)
-    similarity, topics = describe_groups(texts, labels, fitted.cluster_centers_, embed)
+    similarity, topics = describe_groups(texts, labels, fitted.centers, embed)
     return TextClustering(
         corpus=texts.corpus,
         totals=totals,
         distinct_codes=labels,
         distinct_similarity=similarity,
-        centers=fitted.cluster_centers_,
-        rule=fitted.rule_,
+        centers=fitted.centers,
+        rule=fitted.rule,
         topics=topics,
         next_label=len(topics),
-        cohesion=fitted.cohesion_report_ if len(texts.counting) > 1 else None,
-        k_estimate=fitted.k_estimate_,
-        algorithm="kmeans" if isinstance(fitted, AutoKMeans) else "hac",
+        cohesion=fitted.cohesion if len(texts.counting) > 1 else None,
+        k_estimate=fitted.estimate,
+        algorithm="kmeans" if fitted.tree is None else "hac",
         source=EmbeddingSource.of(encoder),
-        hierarchy=None if leaves is None else Hierarchy(fitted.merge_tree_, texts.scatter(np.asarray(leaves), -1)),
+        hierarchy=None
+        if leaves is None or fitted.tree is None
+        else Hierarchy(fitted.tree, texts.scatter(np.asarray(leaves), -1)),
         recipe=recipe,
         notes=(*notes_on_languages(texts.corpus.distinct, encoder), *notes_on_lengths(texts.corpus)),
         encoder=encoder,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .stems import Stems
+from .stems import stems_of
 from .words import STOP_WORDS, TermCounts, count_terms, term_parts
 
 MAX_TEXTS, MIN_TEXTS = 2_000, 100
@@ -107,8 +107,7 @@ def rank_terms(
     ['WiFi', 'WiFi is slow', 'slow']
     """
     counts, sizes = _count(texts, members)
-    stems = {language: Stems(language) for language in {language for count in counts for language in count}}
-    clusters = [_by_stem(count, size, stems) for count, size in zip(counts, sizes, strict=True)]
+    clusters = [_by_stem(count, size) for count, size in zip(counts, sizes, strict=True)]
     total_share: dict[str, float] = {}
     for cluster in clusters:
         _add_shares(total_share, cluster)
@@ -141,11 +140,11 @@ def _count(texts: Sequence[str], members: Sequence[NDArray[np.intp]]) -> tuple[l
     return counts, [len(rows) for rows in samples]
 
 
-def _by_stem(counts: dict[str, TermCounts], n_texts: int, stems: dict[str, Stems]) -> _Terms:
+def _by_stem(counts: dict[str, TermCounts], n_texts: int) -> _Terms:
     texts: Counter[str] = Counter()
     best: dict[str, tuple[int, int, str]] = {}
     for language, found in counts.items():
-        stem_of = stems[language]
+        stem_of = stems_of(language)
         for term, n in found.texts.items():
             stem = " ".join([stem_of[word] for word in term.split(" ")])
             texts[stem] = min(n_texts, texts[stem] + n)  # a text may have two forms of a word

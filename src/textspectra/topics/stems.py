@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 
 class Stems(dict[str, str]):
     """The stems of the words of one language, each computed once, by the Snowball algorithms.
@@ -26,3 +28,9 @@ class Stems(dict[str, str]):
     def __missing__(self, word: str) -> str:
         stem = self[word] = self._stemmer.stemWord(word) if self._stemmer else word
         return stem
+
+
+@cache
+def stems_of(language: str) -> Stems:
+    """Return the stems of a language; they are kept, because groups and their parts have the same words."""
+    return Stems(language)

@@ -51,10 +51,8 @@ def fold_blocks(
     def on_block(block: slice) -> Folded:
         return function(first_row + block.start, *(None if array is None else array[block] for array in arrays))
 
-    if len(blocks) == 1 or n_jobs == 1:  # a pool of threads would cost more than it saves
-        results: Iterable[Folded] = map(on_block, blocks)
-    else:
-        results = stream_tasks(on_block, ((block,) for block in blocks), n_jobs=n_jobs)
+    # For a single block, a pool of threads would cost more than it saves.
+    results = stream_tasks(on_block, ((block,) for block in blocks), n_jobs=1 if len(blocks) == 1 else n_jobs)
     per_row: list[Any] = []
 
     def statistics() -> Iterator[Any]:

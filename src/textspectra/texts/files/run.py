@@ -24,7 +24,7 @@ from ...embedding.folders import is_offline
 from ...embedding.forecast import Forecast
 from ...embedding.registry import FEW_TEXTS
 from ...errors import NoRowsError, UsageError, UserError
-from ...estimators import AutoAgglomerative, AutoKMeans
+from ...grouping.find import Algorithm, Found
 from ...io import Groups, TableFormat, read_table
 from ...validation import Level
 from ..clustered import groups_of
@@ -32,7 +32,7 @@ from ..corpus import Corpus
 from ..details import Details, Wanted
 from ..embedded import EmbeddedTexts
 from ..periods import Period
-from ..pipeline import Algorithm, check_algorithm, describe_clustering, fit_groups, recipe_of
+from ..pipeline import check_algorithm, describe_clustering, fit_groups, recipe_of
 from ..result import TextClustering
 from .counted import count_files, survey_files
 from .distinct import DistinctTexts, find_distinct
@@ -147,7 +147,7 @@ def cluster_files(
             sample,
             labels[rows].astype(np.intp),
             fitted,
-            leaves=getattr(fitted, "leaves_", None) if len(rows) == len(labels) else None,
+            leaves=fitted.leaves if len(rows) == len(labels) else None,
             totals=texts.totals,
             encoder=encoder,
             cache=cache,
@@ -236,12 +236,12 @@ def _check_same_length(found: Mapping[File, Embedded]) -> None:
 def _group(
     job: Job, files: Mapping[File, Embedded], texts: DistinctTexts, workers: Workers, algorithm: Algorithm,
     n_clusters: int | Level, seed: int,
-) -> tuple[AutoKMeans | AutoAgglomerative, NDArray[np.int32]]:  # fmt: skip
+) -> tuple[Found, NDArray[np.int32]]:  # fmt: skip
     """Group all texts that count, and keep the label and the similarity of each where every worker finds it."""
     sizes = {file: int(size) for file, size in zip(files, np.diff(texts.starts), strict=True) if size}
     X = workers.rows(job, sizes, next(files[file].dimension for file in sizes))
     fitted = fit_groups(X, texts.counts.astype(float), algorithm, n_clusters, seed)
-    workers.save_parts(partial(save_groups, centers=fitted.cluster_centers_), job, fitted.labels_[: len(X)], sizes)
+    workers.save_parts(partial(save_groups, centers=fitted.centers), job, fitted.labels[: len(X)], sizes)
     for what in ("labels", "similarity"):
         save_array(job.grouped(what), np.concatenate([np.load(job.grouped(what, file)) for file in sizes]))
     return fitted, np.load(job.grouped("labels"))
