@@ -130,22 +130,25 @@ def main() -> None:
     """Fuzz all kinds, print a line for each, and write the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--cases", type=int, default=1000, help="cases of each kind")
-    parser.add_argument("--first", type=int, default=0, help="number of the first case")
+    parser.add_argument("--first", type=int, default=0, help="number of the first case; not 0: add to the table")
     parser.add_argument("--minutes", type=float, default=600.0, help="time for each kind")
     parser.add_argument("--kinds", nargs="*", default=list(KINDS), choices=list(KINDS))
     chosen = parser.parse_args()
     path = HERE / "results" / "fuzz.json"
     path.parent.mkdir(exist_ok=True)
-    table = json.loads(path.read_text()) if path.exists() else {}
     failed = False
     for kind in chosen.kinds:
         until = time.monotonic() + 60 * chosen.minutes
         result = run(kind, chosen.first, chosen.first + chosen.cases, until)
         different = {found.partition(":")[0] + found[-60:]: number for number, found in result["findings"].items()}
         kept = {keep(kind, number, result["findings"][number]): number for number in list(different.values())[:5]}
+        table = json.loads(path.read_text()) if path.exists() else {}
+        before = table.get(kind, {"cases": 0, "findings": 0, "longest": 0}) if chosen.first else {}
         table[kind] = {
-            "cases": result["cases"], "findings": len(result["findings"]), "longest": round(result["longest"], 2)
-        }  # fmt: skip
+            "cases": result["cases"] + before.get("cases", 0),
+            "findings": len(result["findings"]) + before.get("findings", 0),
+            "longest": round(max(result["longest"], before.get("longest", 0)), 2),
+        }
         findings = len(result["findings"])
         print(
             f"{kind:10} {result['cases']:7,} cases, {findings} findings, longest {result['longest']:.1f} s", flush=True

@@ -84,7 +84,7 @@ def kill_table() -> list[str]:
         lines.append(f"| {name} | {one['changes of files']} | {one['kills']} | {len(one['findings'])} |")
     total = sum(one["kills"] for one in found.values())
     lines += ["", f"{total} kills in all, by SIGKILL, SIGTERM and SIGINT; the bar is {KILLS} with no finding."]
-    lines += [f"- {name}: {finding}" for name, one in found.items() for finding in one["findings"]]
+    lines += [f"- {name}: {finding.strip()}" for name, one in found.items() for finding in one["findings"]]
     return lines
 
 

@@ -249,7 +249,11 @@ def discard(folder: Path, output: Path) -> None:
     aside = _beside(output.resolve())
     with suppress(OSError):
         folder.rename(aside)
+    try:
         _remove(aside)
+    except KeyboardInterrupt:  # it is removed first, since nothing would remind of it
+        _remove(aside)
+        raise
 
 
 def _lock(file: IO[str]) -> None:
