@@ -34,6 +34,14 @@ def print_it(page: Page) -> None:
     page.set_viewport_size(A4)
 
 
+def with_frequent_colors(picture: Image.Image) -> Image.Image:
+    """Keep the 256 most frequent colours: a third of the size, and all areas stay what they are."""
+    counted = sorted(picture.getcolors(picture.width * picture.height), reverse=True)[:256]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette([part for _, color in counted for part in color])
+    return picture.quantize(palette=palette, dither=Image.Dither.NONE)
+
+
 PICTURES = {
     "report": ({"viewport": SCREEN}, lambda page: None),
     "report-dark": ({"viewport": SCREEN, "color_scheme": "dark"}, open_a_group),
@@ -50,9 +58,7 @@ with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page.wait_for_selector("html[data-ready]")
         prepare(page)
         page.wait_for_function("!textspectra.map.painting")
-        picture = Image.open(io.BytesIO(page.screenshot()))
-        # 256 colours are enough, and make a third of the size.
-        small = picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-        small.save(ROOT / "docs" / f"{name}.png", optimize=True)
+        picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+        with_frequent_colors(picture).save(ROOT / "docs" / f"{name}.png", optimize=True)
         page.close()
     browser.close()
