@@ -51,8 +51,8 @@ def commands(folder: str) -> dict[str, list[str]]:
     return {
         "`textspectra cluster` with its report": ours,
         "`textspectra cluster --no-report`": [*ours, "--no-report"],
-        "BERTopic, its defaults: groups with keywords": [sys.executable, "-c", READ + BERTOPIC, folder],
         "EVoC, its defaults: labels only": [sys.executable, "-c", READ + EVOC, folder],
+        "BERTopic, its defaults: groups with keywords": [sys.executable, "-c", READ + BERTOPIC, folder],
     }
 
 

@@ -101,8 +101,9 @@ def bench_example() -> list[Row]:
     theirs, theirs_cpu = process_seconds(*rival, repeat=5), process_cpu(*rival)
     return [
         ("`textspectra cluster` of the example with its report, vectors cached, against `import sklearn.cluster`",
-         "≤ 3×", f"{ours_cpu / theirs_cpu:.1f}×",
-         f"{ours_cpu:.1f} s against {theirs_cpu:.1f} s of CPU time; {ours:.1f} s against {theirs:.1f} s, medians of 5"),
+         "≤ 3×", f"{ours / theirs:.1f}×", f"{ours:.1f} s against {theirs:.1f} s, medians of 5"),
+        ("the same: CPU time", "shown", f"{ours_cpu / theirs_cpu:.1f}×",
+         f"{ours_cpu:.1f} s against {theirs_cpu:.1f} s"),
     ]  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def few_open_files(folder: Path) -> subprocess.CompletedProcess[bytes]:
 
 def little_memory(folder: Path) -> subprocess.CompletedProcess[bytes]:
     (folder / "a.csv").write_text("text\n" + "".join(f"message {i} of many\n" for i in range(400_000)))
-    used = "import textspectra.texts.pipeline, textspectra.cli.cluster, textspectra.report, wordllama, openTSNE\n"
+    used = "import textspectra.texts.pipeline, textspectra.cli.cluster, textspectra.report, wordllama\n"
     used += "import os, resource\n"
     used += "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
     used += "resource.setrlimit(resource.RLIMIT_AS, (size + 300 * 2**20,) * 2)"
