@@ -211,6 +211,8 @@ def test_rename_and_merge_return_new_results(result):
         renamed.rename(0, "passwords")
     with pytest.raises(UserError, match="merge needs two clusters or more"):
         result.merge(1)
+    with pytest.raises(UserError, match="holds half of a character, which cannot be written to a file"):
+        result.rename(0, "refund \ud800")
     with pytest.raises(UserError, match="must be a text that is not blank, but it is None"):
         result.rename(1)
 

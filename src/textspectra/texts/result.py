@@ -17,6 +17,7 @@ from ..embedding import EmbeddingCache, as_backend
 from ..errors import UserError
 from ..metrics.cohesion import report_if_defined
 from ..validation import check_whole_number
+from .checking import conforms
 from .clustered import ClusteredTexts
 from .comparison import Comparison, compare_texts
 from .describing import describe_groups, mean_vectors, with_names
@@ -166,6 +167,8 @@ class TextClustering(ClusteredTexts):
             self.position(one)
             if not isinstance(new, str) or not new.strip():
                 raise UserError(f"A cluster's name must be a text that is not blank, but it is {new!r}.")
+            if not conforms(new, str):
+                raise UserError(f"The name {new!r} holds half of a character, which cannot be written to a file.")
         names = [given.get(topic.label, topic.name) for topic in self.topics]
         taken = [new for new in given.values() if names.count(new) > 1]
         if taken:
