@@ -1,5 +1,4 @@
-// The answer at the top: how many groups, how good they are, what to know. It is about the groups that are shown, whatever
-// the slider and the edits made them.
+// The answer at the top: how many groups, how good they are, what to know. It follows the slider and the edits.
 import { count, element, make, number } from "./data.js";
 
 export class Answer {
@@ -21,6 +20,23 @@ export class Answer {
       `Made by textspectra ${about.version}. This page needs no network and sends nothing.`;
     globalThis.addEventListener("beforeprint", () => element("notes").open = true);
     state.listen((changed) => changed.k && this.show());
+    this.show();
+  }
+
+  // What is known only of cuts of the tree is not said of groups that were edited.
+  #edited() {
+    const ratio = this.measures?.ratio(this.state.edits.nodes) ?? null;
+    const known = ratio === null
+      ? "The Cohesion Ratio is not known"
+      : `Two texts of one group are ${ratio.toFixed(1)} times as alike as any two texts (Cohesion Ratio ${
+        ratio.toFixed(2)
+      }). The silhouette is not known`;
+    return `The groups were edited by hand. ${known} until the edits are applied to the model.`;
+  }
+
+  // They are unpacked after the map is drawn.
+  addMeasures(measures) {
+    this.measures = measures;
     this.show();
   }
 
@@ -52,23 +68,6 @@ export class Answer {
         ari.toFixed(2)
       }.`;
     }
-  }
-
-  // What is known only of cuts of the tree is not said of groups that were edited.
-  #edited() {
-    const ratio = this.measures?.ratio(this.state.edits.nodes) ?? null;
-    const known = ratio === null
-      ? "How alike their texts are is not known"
-      : `Two texts of one group are ${ratio.toFixed(1)} times as alike as any two texts (Cohesion Ratio ${
-        ratio.toFixed(2)
-      }); the silhouette is not known`;
-    return `The groups were edited by hand. ${known} until the edits are applied to the model.`;
-  }
-
-  // They are unpacked after the map is drawn.
-  addMeasures(measures) {
-    this.measures = measures;
-    this.show();
   }
 }
 

@@ -88,6 +88,10 @@ export class Charts {
     if (id === "raw" || id === "rectified") this.#readPairs(figure);
   }
 
+  #shown() {
+    return { at: this.state.k, name: this.state.edits ? "shown (edited, not on the curve)" : "shown", solid: true };
+  }
+
   #agreement() {
     const { agreement, suggestions } = this.meta.evidence;
     const score = {
@@ -104,7 +108,7 @@ export class Charts {
         xaxis: logarithmic("number of groups", 2, agreement.k.at(-1)),
         yaxis: { title: { text: "score of agreement" }, range: [Math.min(0, ...agreement.score), 1], dtick: 0.2 },
       },
-      marks: [...suggestions.map(({ name, k }) => ({ at: k, name })), { at: this.state.k, name: "shown", solid: true }],
+      marks: [...suggestions.map(({ name, k }) => ({ at: k, name })), this.#shown()],
     };
   }
 
@@ -198,7 +202,7 @@ export class Charts {
       },
       marks: [
         ...(classes ? [{ at: classes, name: "ground truth" }] : []),
-        { at: this.state.k, name: "shown", solid: true },
+        this.#shown(),
       ],
     };
   }

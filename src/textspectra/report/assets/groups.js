@@ -69,12 +69,12 @@ export class Groups {
 
   show() {
     const { selected, work } = this.state;
-    const isCovered = selected !== null || work !== null;
-    element("list-view").inert = isCovered; // on a narrow screen the group covers the list, which stays where it is
+    // On a narrow screen, what is open covers the list, which stays where it is.
+    element("list-view").inert = selected !== null || work !== null;
     element("group-view").hidden = selected === null;
     this.#showList();
-    if (selected !== null) this.#showGroup(selected);
-    else element("group-view").replaceChildren();
+    if (selected !== null) return this.#showGroup(selected);
+    element("group-view").replaceChildren();
   }
 
   #sorting() {
@@ -281,9 +281,7 @@ export class Groups {
 
   #typical(node) {
     const left = this.tree.nodes.typical[node].filter((i) => this.counts.texts[i] > 0);
-    return left.length
-      ? sortedBy(left, (i) => -this.measures.similarity(node, i))
-      : this.#best(node, this.#left(node), EXTREMES);
+    return this.#best(node, left.length ? left : this.#left(node), EXTREMES);
   }
 
   #texts(node) {

@@ -67,16 +67,6 @@ export class State {
     if (Object.values(changed).includes(true)) this.#changed(changed);
   }
 
-  onHover(listener) {
-    this.hoverListeners.push(listener);
-  }
-
-  hover(node) {
-    if (node === this.hovered) return;
-    this.hovered = node;
-    for (const listener of this.hoverListeners) listener(node);
-  }
-
   // Another number of groups is a cut of the tree, without the edits. Steps of the slider in a row are one to undo.
   #slide(wanted, changed) {
     const k = Math.round(Math.min(this.tree.k, Math.max(this.tree.lowest, wanted)));
@@ -154,6 +144,16 @@ export class State {
     if (text !== null) this.selected = this.tree.ownersAt(this.k)[text];
     if (this.work?.pair?.some((node) => !this.tree.cut(this.k).includes(node))) this.work = null;
     this.#changed({ k: true, selected: true, names: true, work: true });
+  }
+
+  onHover(listener) {
+    this.hoverListeners.push(listener);
+  }
+
+  hover(node) {
+    if (node === this.hovered) return;
+    this.hovered = node;
+    for (const listener of this.hoverListeners) listener(node);
   }
 
   nameOf(node) {

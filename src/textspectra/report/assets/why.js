@@ -85,7 +85,7 @@ export class Why {
 
   show() {
     for (const card of this.cards) {
-      card.setAttribute("aria-pressed", String(Number(card.dataset.k) === this.state.k));
+      card.setAttribute("aria-pressed", String(Number(card.dataset.k) === this.state.k && !this.state.edits));
     }
   }
 }
