@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ STEPS = 5
 REACH = 2.7
 """Standard deviations up to which a coordinate is not cut off."""
 
-CROSS_SAMPLE = 8192
+CROSS_SAMPLE = 4096
 """Rows of all finest clusters together between which negative cosines are averaged, at most 32 of each."""
 
 
@@ -91,7 +92,7 @@ def compact_vectors(parts: FinestClusters, means: NDArray[np.float64], mass: NDA
 def similarity_between(
     parts: FinestClusters, sums: NDArray[np.float64], sizes: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Return the mean of ``max(cosine, 0)`` between each two finest clusters.
+    """Return the mean of ``max(cosine, 0)`` between each two finest clusters; what is on the diagonal means nothing.
 
     `sums` and `sizes` are those of their unit vectors. The mean cosine is exact; the part below zero is sampled.
     """
@@ -103,9 +104,11 @@ def similarity_between(
     units = take_units(parts.X, np.concatenate(drawn))
     of_row = np.repeat(np.arange(k), [len(rows) for rows in drawn])
     negative = np.zeros((k, k))
-    for cluster, rows in enumerate(np.split(units, np.searchsorted(of_row, np.arange(1, k)))):
-        below = np.minimum(rows @ units.T, 0).sum(axis=0, dtype=np.float64)
-        negative[cluster] = np.bincount(of_row, below, k)
+    starts = np.searchsorted(of_row, np.arange(k + 1))
+    for cluster, (start, end) in enumerate(pairwise(starts)):
+        below = np.minimum(units[start:end] @ units[end:].T, 0).sum(axis=0, dtype=np.float64)
+        negative[cluster] = np.bincount(of_row[end:], below, k)
+    negative += negative.T
     counts = np.bincount(of_row, minlength=k)
     linear = sums @ sums.T / np.outer(sizes, sizes)
     between: NDArray[np.float64] = np.maximum(linear - negative / np.maximum(np.outer(counts, counts), 1), 0)
