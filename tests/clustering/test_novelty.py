@@ -1,9 +1,8 @@
-"""What is new against a model: scores, and groups among the new rows."""
+"""How new rows are against a model."""
 
 import numpy as np
 import pytest
 
-from textspectra.clustering.new_groups import find_new_groups
 from textspectra.clustering.novelty import NEIGHBOURS, SAME, Known, score_novelty
 
 
@@ -55,25 +54,10 @@ def test_scores_are_the_definition_on_the_scale_of_the_model(known, rng):
     assert np.mean(same < 1) == pytest.approx(0.9, abs=0.06)
 
 
-def test_rows_of_a_new_class_are_new_and_form_a_group(known, rng):
+def test_rows_of_a_new_class_are_new(known, rng):
     classes = np.append(np.arange(240) % 8, np.full(40, 11))
-    units = rows_of(classes, rng)
-    novelty = score_novelty(known, units, rng)
+    novelty = score_novelty(known, rows_of(classes, rng), rng)
     assert novelty.scores[classes == 11].min() > novelty.odd
-    groups = find_new_groups(known, units, np.where(classes == 11, 0, classes), novelty.scores)
-    assert (groups[classes == 11] == 0).mean() > 0.95
-    assert (groups[classes < 11] == -1).all()
-
-
-def test_nothing_is_new_in_rows_of_the_same_classes(known):
-    found = []
-    for seed in range(8):
-        rng = np.random.default_rng(seed)
-        # The shares of the classes differ from those of the model: growth is no news.
-        classes = rng.choice(8, 300, p=[0.3, 0.2, 0.15, 0.1, 0.1, 0.05, 0.05, 0.05])
-        units = rows_of(classes, rng)
-        found.append(find_new_groups(known, units, classes, score_novelty(known, units, rng).scores).max() + 1)
-    assert sum(found) <= 2, found  # of 64 classes
 
 
 @pytest.mark.parametrize("n", [0, 1, 5, 10, 11, 30])
@@ -82,7 +66,6 @@ def test_a_few_rows_are_scored_too(known, n, rng):
     novelty = score_novelty(known, units, rng)
     assert novelty.scores.shape == (n,)
     assert (novelty.scores > 1).all()
-    assert find_new_groups(known, units, np.zeros(n, int), novelty.scores).shape == (n,)
 
 
 def test_a_small_model_cannot_tell(rng):
@@ -90,11 +73,9 @@ def test_a_small_model_cannot_tell(rng):
     units = rows_of(np.arange(30) % 3, rng)
     novelty = score_novelty(few, units, rng)
     assert np.isnan(novelty.scores).all()
-    assert (find_new_groups(few, units, np.zeros(30, int), novelty.scores) == -1).all()
 
 
 def test_equal_rows_are_no_problem():
     same = Known(unit(np.ones((60, 4))), np.zeros(60, int), 1)
     novelty = score_novelty(same, same.units[:20], np.random.default_rng(0))
     assert np.isfinite(novelty.scores).all()
-    assert (find_new_groups(same, same.units[:20], np.zeros(20, int), novelty.scores) == -1).all()

@@ -1,0 +1,78 @@
+"""New groups: what is found among new rows, and what is not."""
+
+import numpy as np
+import pytest
+
+from textspectra.clustering.new_groups import find_new_groups
+from textspectra.clustering.novelty import Known, score_novelty
+
+
+def rows_of(classes, rng, d=48):
+    centers = np.random.default_rng(99).standard_normal((20, d))
+    rows = centers[classes] + 0.6 * rng.standard_normal((len(classes), d))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def found_in(known, classes, seed=0):
+    """Return the new groups of rows of these classes; those that the model does not have are placed in its first."""
+    rng = np.random.default_rng(seed)
+    units = rows_of(classes, rng)
+    codes = np.where(classes < known.k, classes, 0)
+    return find_new_groups(known, units, codes, score_novelty(known, units, rng).scores)
+
+
+@pytest.fixture(scope="module")
+def known():
+    classes = np.arange(800) % 8
+    return Known(rows_of(classes, np.random.default_rng(0)), classes, 8)
+
+
+def test_a_new_class_is_a_new_group(known):
+    classes = np.append(np.arange(240) % 8, np.full(40, 11))
+    groups = found_in(known, classes)
+    assert (groups[classes == 11] == 0).mean() > 0.95
+    assert (groups[classes < 11] == -1).all()
+
+
+def test_new_classes_of_very_different_sizes_are_one_group_each(known):
+    # The larger one has several times as many rows as a candidate: its pieces are joined.
+    classes = np.concatenate([np.arange(240) % 8, np.full(150, 11), np.full(20, 12)])
+    groups = found_in(known, classes)
+    assert groups.max() == 1
+    for new in (11, 12):
+        own = np.bincount(groups[classes == new] + 1, minlength=3)[1:]
+        assert own.max() > 0.9 * (classes == new).sum()
+    assert (groups[classes < 11] == -1).all()
+
+
+def test_nothing_is_new_in_rows_of_the_same_classes(known):
+    found = []
+    for seed in range(8):
+        # The shares of the classes differ from those of the model: growth is no news.
+        shares = [0.3, 0.2, 0.15, 0.1, 0.1, 0.05, 0.05, 0.05]
+        classes = np.random.default_rng(seed).choice(8, 300, p=shares)
+        found.append(found_in(known, classes, seed).max() + 1)
+    assert sum(found) <= 1, found  # of 64 classes
+
+
+def test_a_class_that_is_five_times_as_frequent_is_not_new(known):
+    counts = np.array([20, 780 // 7, 780 // 7, 780 // 7, 780 // 7, 780 // 7, 780 // 7, 780 // 7])
+    classes = np.repeat(np.arange(8), counts)
+    rare = Known(rows_of(classes, np.random.default_rng(1)), classes, 8)
+    assert found_in(rare, np.concatenate([np.zeros(40, int), np.arange(280) % 7 + 1])).max() == -1
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 10, 11, 30])
+def test_a_few_rows_are_no_problem(known, n):
+    assert found_in(known, np.full(n, 11)).shape == (n,)
+
+
+def test_where_novelty_is_unknown_nothing_is_new():
+    few = Known(rows_of(np.arange(20) % 2, np.random.default_rng(0)), np.arange(20) % 2, 2)
+    assert (found_in(few, np.arange(30) % 3) == -1).all()
+
+
+def test_equal_rows_are_not_new():
+    same = Known(np.full((60, 4), 0.5, np.float32), np.zeros(60, int), 1)
+    scores = score_novelty(same, same.units[:20], np.random.default_rng(0)).scores
+    assert (find_new_groups(same, same.units[:20], np.zeros(20, int), scores) == -1).all()
