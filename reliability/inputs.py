@@ -296,7 +296,7 @@ SETTINGS = {
     "--seed": ["0", "-1", "7", "1" * 30, "a", ""],
     "--algorithm": ["kmeans", "hac", "HAC", ""],
     "--text-column": ["text", "Text", "id", "", "\n", "x" * 5000, "\udcff"],
-    "--encoding": ["utf-8", "latin-1", "utf-7", "idna", "base64", "rot13", "\x00", "", "utf-16", "unicode_escape"],
+    "--encoding": ["utf-8", "latin-1", "utf-7", "idna", "base64", "rot13", "", "utf-16", "unicode_escape"],
     "--sheet": ["1", "0", "-1", "texts", "9" * 30, ""],
     "--time": ["when", "text", "id", "no"],
     "--every": ["day", "month", "year", "hour"],
@@ -306,7 +306,7 @@ SETTINGS = {
     "--format": ["csv", "jsonl", "parquet", "xlsx", "tsv", "excel-csv", "pdf"],
     "--embeddings": ["v.npy", "no.npy", "text", "id", "a.csv", ".", "v.parquet"],
     "--model": ["wordllama", "no-such", "openai", "openai:", "./", "/dev/null", "float32:wordllama", ""],
-    "--out": [".", "a.csv", "new/deep", "/proc", "x" * 300, "\x00", ""],
+    "--out": [".", "a.csv", "new/deep", "/proc", "x" * 300, ""],
     "--scheduler": ["local:", "tcp://127.0.0.1:1", "x"],
 }
 

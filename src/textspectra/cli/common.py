@@ -268,7 +268,10 @@ def check_folder(folder: Path) -> None:
     """Raise if nothing can be written to a folder that may have to be made first."""
     from ..errors import UsageError
 
-    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    try:
+        there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    except OSError as error:  # such as a name that is too long
+        raise UserError(f"'{folder}' cannot be a folder for the outputs: {error.strerror}.") from None
     if not there.is_dir():
         raise UsageError(f"'{folder}' cannot be a folder for the outputs, because '{there}' is a file.")
     if not os.access(there, os.W_OK | os.X_OK):

@@ -157,6 +157,8 @@ def _counts_fit(fields: Mapping[str, Any]) -> bool:
         tables = [(tally.by_period, tally.periods), *((one.counts, one.values) for one in tally.segments.values())]
         if any(counts.shape != (n_groups, len(values)) for counts, values in tables):
             return False
+        if not all(_within(counts.ravel(), 0, fields["totals"].rows + 1) for counts, _ in tables):
+            return False
         if (tally.every is None) != (not len(tally.periods)):
             return False
     if details is None:
