@@ -256,12 +256,12 @@ def model_line(described: Mapping[str, Any]) -> str:
 
 def make_folder(folder: Path) -> None:
     """Make the folder of the outputs, if it is not there."""
-    from ..errors import UserError
+    from ..errors import cannot_write
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UserError(f"The folder '{folder}' cannot be made: {error.strerror}.") from error
+        raise cannot_write(f"The folder '{folder}' cannot be made: {error.strerror}.", error) from error
 
 
 def check_folder(folder: Path) -> None:
@@ -271,7 +271,7 @@ def check_folder(folder: Path) -> None:
     try:
         there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     except OSError as error:  # such as a name that is too long
-        raise UserError(f"'{folder}' cannot be a folder for the outputs: {error.strerror}.") from None
+        raise UsageError(f"'{folder}' cannot be a folder for the outputs: {error.strerror}.") from None
     if not there.is_dir():
         raise UsageError(f"'{folder}' cannot be a folder for the outputs, because '{there}' is a file.")
     if not os.access(there, os.W_OK | os.X_OK):
