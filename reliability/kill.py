@@ -184,15 +184,13 @@ def prepare(command: str) -> Path:
 
 
 def write_state(folder: Path) -> None:
-    """Write what a report downloads after its groups were renamed."""
-    from textspectra import TextClustering
-    from textspectra.report.state import FORMAT
-    from textspectra.report.write import fingerprint
+    """Write what a report downloads after its groups were edited."""
+    from targets import downloaded_state
 
-    model = TextClustering.load(folder / "a.model")
-    groups = [{"cluster": one.label, "name": f"group {one.label}", "size": one.size} for one in model.topics]
-    content = {"format": FORMAT, "fingerprint": fingerprint(model.corpus), "clusters": groups}
-    (folder / "state.json").write_text(json.dumps(content))
+    from textspectra import TextClustering
+
+    model = TextClustering.load(folder / "a.model", embeddings=np.load(folder / "a.npy"))
+    (folder / "state.json").write_text(downloaded_state(model))
 
 
 def settle(folder: Path, outputs: list[str]) -> None:

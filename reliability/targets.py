@@ -45,14 +45,35 @@ def model_parts() -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in Path(place, "a.model").iterdir()}
 
 
+def downloaded_state(result: Any) -> str:
+    """Return what "Download JSON" of a report writes after all groups were renamed and one text was moved."""
+    from textspectra.report.levels import report_levels
+    from textspectra.report.state import FORMAT
+    from textspectra.report.write import fingerprint, grouping_mark
+
+    levels, finest = report_levels(result)
+    group_of_part = np.empty(levels.k, int)
+    group_of_part[finest] = result.distinct_codes
+    moved = int(np.flatnonzero(result.labels == result.topics[1].label)[0])
+    n_moved = int(result.corpus.counts[result.corpus.codes[moved]])
+    groups = [
+        {
+            "cluster": topic.label,
+            "name": f"group {topic.label}",
+            "size": topic.size + (n_moved if number == 0 else -n_moved if number == 1 else 0),
+            "parts": [[int(part), int(part) + 1] for part in np.flatnonzero(group_of_part == number)],
+            "moved": [moved] if number == 0 else [],
+        }
+        for number, topic in enumerate(result.topics)
+    ]
+    marks = {"format": FORMAT, "fingerprint": fingerprint(result.corpus), "grouping": grouping_mark(result)}
+    return json.dumps({**marks, "edited": True, "clusters": groups})
+
+
 @cache
 def state_of_model() -> str:
-    """Return the settings that a report of the model downloads."""
-    from textspectra.report.state import FORMAT
-    from textspectra.report.write import fingerprint
-
-    groups = [{"cluster": topic.label, "name": topic.name, "size": topic.size} for topic in clustering().topics]
-    return json.dumps({"format": FORMAT, "fingerprint": fingerprint(clustering().corpus), "clusters": groups})
+    """Return the state that is damaged."""
+    return downloaded_state(clustering())
 
 
 class Lengths:
