@@ -115,7 +115,6 @@ def apply_state(result: TextClustering, state: State) -> TextClustering:
         raise UserError("The state comes from the report of another model: their texts differ.")
     if state.grouping != grouping_mark(result):
         raise UserError(CHANGED)
-    _check_names(result, state.clusters)
     if state.edited:
         return _regrouped(result, state.clusters)
     k = len(state.clusters)
@@ -124,17 +123,6 @@ def apply_state(result: TextClustering, state: State) -> TextClustering:
     if found != [(cluster.label, cluster.size) for cluster in state.clusters]:
         raise UserError(CHANGED)
     return changed.rename({cluster.label: cluster.name for cluster in state.clusters})
-
-
-def _check_names(result: TextClustering, clusters: Sequence[StateCluster]) -> None:
-    """Refuse new names with half of a surrogate pair, which no file can hold."""
-    known = {topic.name for topic in result.topics}
-    for cluster in clusters:
-        if cluster.name not in known and any("\ud800" <= letter <= "\udfff" for letter in cluster.name):
-            raise UserError(
-                f"The name {cluster.name!r} of group {cluster.label} has half of a character (a surrogate); change it "
-                "in the report."
-            )
 
 
 def _regrouped(result: TextClustering, clusters: Sequence[StateCluster]) -> TextClustering:

@@ -17,12 +17,12 @@ from ..embedding import EmbeddingCache, as_backend
 from ..errors import UserError
 from ..metrics.cohesion import report_if_defined
 from ..validation import check_whole_number
-from .checking import conforms
 from .clustered import ClusteredTexts
 from .comparison import Comparison, compare_texts
 from .describing import describe_groups, mean_vectors, with_names
 from .embedded import embed_corpus
 from .hierarchy import build_hierarchy
+from .labels import listed, numbered, renamed
 from .placing import place_texts, similarity_to_groups
 from .result_html import framed, result_html
 from .storage import load_fields, save_clustering
@@ -163,23 +163,9 @@ class TextClustering(ClusteredTexts):
         ['first', 'second']
         """
         given: Mapping[int, Any] = label if isinstance(label, Mapping) else {label: name}
-        for one, new in given.items():
+        for one in given:
             self.position(one)
-            if not isinstance(new, str) or not new.strip():
-                raise UserError(f"A cluster's name must be a text that is not blank, but it is {new!r}.")
-            if not conforms(new, str):
-                raise UserError(f"The name {new!r} holds half of a character, which cannot be written to a file.")
-        names = [given.get(topic.label, topic.name) for topic in self.topics]
-        taken = [new for new in given.values() if names.count(new) > 1]
-        if taken:
-            first, second = [topic.label for topic, other in zip(self.topics, names, strict=True) if other == taken[0]][
-                :2
-            ]
-            raise UserError(
-                f"Clusters {first} and {second} would both be called {taken[0]!r}; merge them, or choose another name."
-            )
-        topics = [replace(topic, name=new) for topic, new in zip(self.topics, names, strict=True)]
-        return replace(self, topics=tuple(topics))
+        return replace(self, topics=renamed(self.topics, given))
 
     def merge(self, *labels: int | Iterable[int]) -> TextClustering:
         """Make one cluster of two or more: ``merge(3, 7)`` or ``merge([3, 7, 9])``.
@@ -267,7 +253,9 @@ class TextClustering(ClusteredTexts):
         """
         texts = self.embedded()
         same = same_clusters(self.distinct_codes, codes) | dict(continued or {})
-        codes, labels, kept = self._numbered(codes, same, new_labels)
+        known = {new: self.topics[old].label for new, old in same.items()} | dict(new_labels or {})
+        kept = {self.topics[old].label: self.topics[old].name for old in same.values()}
+        codes, labels = numbered(codes, self.corpus.counts, known, self.next_label)
         grouped, k = codes[texts.counting], len(labels)
         centers = mean_vectors(texts, codes, k)
         similarity, topics = describe_groups(texts, codes, centers, self.embed_phrases())
@@ -279,7 +267,7 @@ class TextClustering(ClusteredTexts):
             rule=self.rule
             if np.array_equal(codes, self.distinct_codes)
             else separate_groups(texts.vectors, texts.weights, grouped, k),
-            topics=with_names(topics, labels, {new: self.topics[old].name for new, old in kept.items()}),
+            topics=with_names(topics, labels, {at: kept[label] for at, label in enumerate(labels) if label in kept}),
             next_label=max(self.next_label, labels[-1] + 1),
             cohesion=report_if_defined(texts.vectors, grouped, k, random_state=0),
             tally=self._tally_of(codes, k),
@@ -459,27 +447,8 @@ class TextClustering(ClusteredTexts):
         """
         labels = [topic.label for topic in self.topics]
         if label not in labels or isinstance(label, bool):
-            raise UserError(f"There is no cluster {label!r}; the clusters are {_listed(labels)}.")
+            raise UserError(f"There is no cluster {label!r}; the clusters are {listed(labels)}.")
         return labels.index(label)
-
-    def _numbered(
-        self, codes: NDArray[np.intp], same: Mapping[int, int], new_labels: Mapping[int, int] | None = None
-    ) -> tuple[NDArray[np.intp], list[int], dict[int, int]]:
-        """Order groups by their labels: those that go on keep theirs, the others get new ones, the largest first.
-
-        Return the position of the group of each distinct text, the labels, and the old position of each new one that
-        goes on.
-        """
-        usable = np.flatnonzero(codes >= 0)
-        sizes = np.bincount(codes[usable], self.corpus.counts[usable])
-        first = usable[np.unique(codes[usable], return_index=True)[1]]
-        label_of = {new: self.topics[old].label for new, old in same.items()}
-        fresh = [int(code) for code in np.lexsort((first, -sizes)) if int(code) not in label_of]
-        label_of |= new_labels or {code: self.next_label + number for number, code in enumerate(fresh)}
-        order = sorted(label_of, key=label_of.__getitem__)
-        positions = {code: position for position, code in enumerate(order)}
-        renumbered = np.array([*(positions[code] for code in range(len(order))), -1], np.intp)[codes]
-        return renumbered, [label_of[code] for code in order], {positions[new]: old for new, old in same.items()}
 
     def _tally_of(self, codes: NDArray[np.intp], k: int) -> Tally | None:
         """Count other groups of the same texts over time and by segments."""
@@ -488,16 +457,3 @@ class TextClustering(ClusteredTexts):
         if self.details is None or not self.details.is_counted:
             return self.tally.regrouped(self.distinct_codes, codes)
         return tally_rows(self.details, self.corpus.spread(codes, -1), k, self.tally.every)
-
-
-def _listed(labels: Sequence[int]) -> str:
-    """Say which labels there are: a range where none is missing.
-
-    Examples
-    --------
-    >>> _listed([0, 1, 2, 3]), _listed([0, 1, 4])
-    ('0 to 3', '0, 1 and 4')
-    """
-    if len(labels) > 2 and labels[-1] - labels[0] == len(labels) - 1:
-        return f"{labels[0]} to {labels[-1]}"
-    return " and ".join(filter(None, [", ".join(map(str, labels[:-1])), str(labels[-1])]))
