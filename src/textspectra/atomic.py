@@ -17,6 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -289,26 +290,28 @@ def _try_lock(descriptor: int) -> bool | None:
 def _temporary(target: Path, make: Callable[[Path], None]) -> Iterator[Path]:
     """Make a file or a folder beside `target`, and remove it at the end, unless it has been renamed."""
     _remove_abandoned(target)
-    temporary = _beside(target)
-    make(temporary)
+    temporary, release = _reserved(target, make)
     try:
-        with _in_use(temporary):
-            yield temporary
+        yield temporary
     finally:
+        release()
         _remove(temporary)
 
 
-@contextmanager
-def _in_use(path: Path) -> Iterator[None]:
-    """Hold a lock on a file or a folder, by which other processes see that it is not abandoned."""
-    if sys.platform == "win32":  # an open file cannot be renamed there, and a folder cannot be opened
-        yield
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        _try_lock(descriptor)
-        yield
-    finally:
+def _reserved(target: Path, make: Callable[[Path], None]) -> tuple[Path, Callable[[], None]]:
+    """Make a file or a folder that is locked, so that other processes see that it is in use; return its release."""
+    while True:
+        temporary = _beside(target)
+        make(temporary)
+        if sys.platform == "win32":  # an open file cannot be renamed there, and a folder cannot be opened
+            return temporary, lambda: None
+        try:
+            descriptor = os.open(temporary, os.O_RDONLY)
+        except FileNotFoundError:
+            continue
+        if _try_lock(descriptor) is not False and os.path.lexists(temporary):
+            return temporary, partial(os.close, descriptor)
+        # Another process took it for abandoned, because it was not locked yet.
         os.close(descriptor)
 
 

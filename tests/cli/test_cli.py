@@ -208,11 +208,11 @@ def test_a_full_disk_leaves_both_outputs_or_neither(run, tickets, tmp_path):
 def test_messages_are_one_line_of_bounded_length_whatever_names_a_file_has(run, tmp_path):
     name = "a\nb\x1b[31m.csv"
     (tmp_path / name).write_text(",".join(f"column {i} of many" for i in range(4000)) + "\n" + "7," * 3999 + "7\n")
-    told = run("cluster", name, code=2).err
+    told = run("cluster", name, code=3).err
     assert told.endswith("'column 29 of many' and 3,970 others\n")
     assert told.count("\n") == 1
-    assert run("cluster", "no\nfile.csv", code=2).err == "error: there is no file 'no\\nfile.csv'\n"
-    long = run("cluster", tmp_path / name, "--text-column", "x" * 100_000, code=2).err
+    assert run("cluster", "no\nfile.csv", code=3).err == "error: there is no file 'no\\nfile.csv'\n"
+    long = run("cluster", tmp_path / name, "--text-column", "x" * 100_000, code=3).err
     assert len(long) < 5000
 
 

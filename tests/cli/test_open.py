@@ -40,7 +40,7 @@ def test_without_a_report_it_is_said_how_to_make_one(run):
         "error: There is no report of 'tickets.csv', such as tickets.report.html. "
         "Make one with `textspectra cluster FILE` or `textspectra report MODEL`.\n"
     )
-    assert run("open", "tickets.csv", code=2).err == expected
+    assert run("open", "tickets.csv", code=3).err == expected
 
 
 def test_cluster_opens_its_report(run, browser, tmp_path):

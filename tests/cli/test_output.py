@@ -14,6 +14,7 @@ import jsonschema
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from targets import downloaded_state
 
 from textspectra import TextClustering, __version__
 from textspectra.cli.common import terminal
@@ -21,8 +22,6 @@ from textspectra.cli.main import COMMANDS, describe, group
 from textspectra.cli.output import SCHEMA_VERSION
 from textspectra.cli.schema import read_schema, schema_of
 from textspectra.errors import OutsideError, UsageError, UserError
-from textspectra.report.state import FORMAT
-from textspectra.report.write import fingerprint
 
 COLOURS = ["red", "green", "blue"]
 
@@ -74,19 +73,14 @@ def outputs(folder):
         run("predict", "a.model", *second)
         run("compare", "a.model", *second, "--no-report")
         run("report", "a.model", "--embeddings", "a.npy")
-        (folder / "state.json").write_text(json.dumps(state_of(folder)))
+        applied = TextClustering.load(folder / "a.model", embeddings=np.load(folder / "a.npy"))
+        (folder / "state.json").write_text(downloaded_state(applied))
         run("apply", "state.json", "a.model", "--embeddings", "a.npy")
         run("update", "a.model", *second, "--no-report")
         for name in ("models", "cache", "config", "doctor"):
             run(name)
         run("config", "cluster")
     return found
-
-
-def state_of(folder):
-    result = TextClustering.load(folder / "a.model", embeddings=np.load(folder / "a.npy"))
-    clusters = [{"cluster": one.label, "name": f"my {one.name}", "size": one.size} for one in result.topics]
-    return {"format": FORMAT, "fingerprint": fingerprint(result.corpus), "clusters": clusters}
 
 
 TESTED = ["cluster", "estimate", "score", "predict", "compare", "update", "report", "apply", "models", "cache",
@@ -110,8 +104,8 @@ def test_the_output_of_commands_that_need_a_model(run, tmp_path, name):
 
 
 def test_every_command_has_a_schema_or_prints_no_result():
-    assert set(COMMANDS) - set(read_schema()["properties"]) == {"study", "schema"}
-    for name in COMMANDS.keys() - {"study", "schema"}:
+    assert set(COMMANDS) - set(read_schema()["properties"]) == {"study", "schema", "open"}
+    for name in COMMANDS.keys() - {"study", "schema", "open"}:
         options = {one for parameter in group.get_command(None, name).params for one in parameter.opts}
         assert {"--json", "--verbose", "--log-file"} <= options
 

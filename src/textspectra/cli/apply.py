@@ -48,7 +48,9 @@ def command(state: str, model: str, embeddings: str | None, overwrite: bool, qui
         before, after, told = _applied(settled, Path(model), embeddings, together, tell, overwrite=overwrite)
     changes = count_changes(before, after)
     if as_json:
-        print_json({"model": model, **changes._asdict(), "notes": told})
+        pairs = {name: {"before": was, "after": now} for name, (was, now) in changes.regrouped().items()}
+        counts = {"unchanged": changes.unchanged, "renamed": changes.renamed}
+        print_json({"model": model, **counts, **pairs, "notes": told})
     elif not quiet:
         click.echo(f"{model}: {changes_in_words(changes)}")
         for line in told:
@@ -173,10 +175,10 @@ def changes_in_words(changes: Changes) -> str:
     >>> changes_in_words(Changes(unchanged=27, renamed=2, merged=(3, 1), mixed=(4, 5)))
     '2 groups renamed, 3 groups merged into 1, 4 groups mixed into 5, 27 groups unchanged'
     """
-    into = {"merged": changes.merged, "split": changes.split, "mixed": changes.mixed}
+    regrouped = changes.regrouped()
     parts = {
         f"{count_of(changes.renamed, 'group')} renamed": changes.renamed,
-        **{f"{count_of(before, 'group')} {verb} into {after}": before for verb, (before, after) in into.items()},
+        **{f"{count_of(before, 'group')} {verb} into {after}": before for verb, (before, after) in regrouped.items()},
         f"{count_of(changes.unchanged, 'group')} unchanged": changes.unchanged,
     }
     return ", ".join(part for part, number in parts.items() if number)

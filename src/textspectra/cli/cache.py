@@ -17,7 +17,7 @@ def command(clear: bool, as_json: bool) -> None:
     """Show the folder and the size of the cache of embeddings and converted models; --clear empties it."""
     from ..embedding import EmbeddingCache
     from ..embedding.weights import clear_weights
-    from ..errors import OutsideError
+    from ..errors import UsageError
 
     cache = EmbeddingCache()
     found = cache_sizes(cache)
@@ -27,8 +27,8 @@ def command(clear: bool, as_json: bool) -> None:
         cache.clear()
         clear_weights()
         left = cache_sizes(cache)
-        if left["embeddings"] or left["converted_models"]:
-            raise OutsideError(f"{cache.folder} could not be cleared; check who may write there.")
+        if left["embeddings_bytes"] or left["converted_models_bytes"]:
+            raise UsageError(f"{cache.folder} could not be cleared; check who may write there.")
     if as_json:
         print_json({**found, "cleared": clear})
     elif clear:

@@ -34,6 +34,10 @@ class Changes(NamedTuple):
     split: tuple[int, int] = (0, 0)  # how many were split, and into how many
     mixed: tuple[int, int] = (0, 0)  # how many exchanged texts, and how many they are now
 
+    def regrouped(self) -> dict[str, tuple[int, int]]:
+        """Return how many groups with other texts there were and are, by what happened to them."""
+        return {"merged": self.merged, "split": self.split, "mixed": self.mixed}
+
 
 class StateCluster(NamedTuple):
     """A group of a state."""

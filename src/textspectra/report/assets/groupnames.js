@@ -34,24 +34,29 @@ export class GroupNames {
     });
   }
 
-  // Where the points of each group are on the screen.
+  // Where the points of each group are on the screen, each with its number.
   #members(at) {
     const members = new Map();
     for (const i of this.map.shown) {
       if (!this.counts.texts[i]) continue;
       const node = this.map.owners[i];
       if (!members.has(node)) members.set(node, []);
-      members.get(node).push(at(this.x[i], this.y[i]));
+      members.get(node).push([...at(this.x[i], this.y[i]), i]);
     }
     return members;
   }
 
+  // A group whose middle is out of sight has its name at the nearest of its points that are in sight.
   #group(node, members, at) {
-    const middle = this.tree.nodes.middle[node];
+    const { clientWidth: width, clientHeight: height } = this.map.plot;
+    const isSeen = ([x, y]) => x >= 0 && x <= width && y >= 0 && y <= height;
+    const seen = (members.get(node) ?? []).filter(isSeen);
+    const nearestTo = ([x, y]) => seen.sort((a, b) => Math.hypot(a[0] - x, a[1] - y) - Math.hypot(b[0] - x, b[1] - y));
+    let middle = this.tree.nodes.middle[node];
+    const [nearest] = nearestTo(at(...middle));
+    if (nearest && !isSeen(at(...middle))) middle = [this.x[nearest[2]], this.y[nearest[2]]];
     const [x, y] = at(...middle);
-    const away = ([px, py]) => Math.hypot(px - x, py - y);
-    const points = (members.get(node) ?? []).sort((a, b) => away(a) - away(b));
-    return { node, name: shorten(this.state.nameOf(node), LIMIT), middle, x, y, points };
+    return { node, name: shorten(this.state.nameOf(node), LIMIT), middle, x, y, points: nearestTo([x, y]) };
   }
 
   #byImportance() {
