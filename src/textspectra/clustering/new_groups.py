@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..parallel import run_tasks
 from .lloyd import LinearRule, directions_of, labels_by
-from .novelty import NEIGHBOURS, REFERENCE_ROWS, Known, nearest_rows
+from .novelty import NEIGHBOURS, REFERENCE_ROWS, Known, nearest_rows, places_of
 from .refine import SEARCH_ROWS, separate_groups
 from .tree import ward_tree
 
@@ -70,42 +70,40 @@ def find_new_groups(
     """
     if len(units) <= NEIGHBOURS or np.isnan(scores).any():
         return np.full(len(units), -1)
-    near = _neighbours(units)
-    groups = _candidates(known, units, scores, near)
+    groups = _candidates(known, units, scores)
     if groups.max() < 0:
         return groups
+    near = _neighbours(units, np.arange(len(units)))
     groups = _joined_where_mixed(_won_by_candidates(known, units, codes, groups), near)
     return _news(known, units, codes, _joined_by_neighbours(groups, near))
 
 
-def _neighbours(units: NDArray[np.float32]) -> _Neighbours:
+def _neighbours(units: NDArray[np.float32], rows: NDArray[np.intp]) -> _Neighbours:
+    """Search the neighbours of some rows among all of them, or a sample."""
     chosen = np.sort(np.random.default_rng(0).permutation(len(units))[:REFERENCE_ROWS])
-    found = nearest_rows(units, units[chosen], NEIGHBOURS, chosen)
+    found = nearest_rows(units[rows], units[chosen], NEIGHBOURS, places_of(chosen, len(units))[rows])
     return _Neighbours(chosen[found.rows], np.exp(2 * found.logs[:, -1]), len(chosen))
 
 
-def _candidates(
-    known: Known, units: NDArray[np.float32], scores: NDArray[np.float32], near: _Neighbours
-) -> NDArray[np.intp]:
+def _candidates(known: Known, units: NDArray[np.float32], scores: NDArray[np.float32]) -> NDArray[np.intp]:
     """Cut the rows that are newer than usual into candidates that have, on average, as many rows as a cluster."""
     candidates = np.full(len(units), -1)
     novel = np.flatnonzero(scores > 1)[:REFERENCE_ROWS]
     k = round(len(novel) / max(len(units) / known.k, SMALLEST_GROUP))
     if not k:
         return candidates
-    smooth = directions_of(units[novel] + units[near.rows[novel, :SMOOTHED]].sum(axis=1), units[novel])
+    near = _neighbours(units, novel)
+    smooth = directions_of(units[novel] + units[near.rows[:, :SMOOTHED]].sum(axis=1), units[novel])
     cut = ward_tree(smooth, np.ones(len(novel))).cut(k)
     size = np.bincount(cut)
     novelty, crowding = (
-        np.bincount(cut, some) / size for some in (scores[novel], _crowding(known, units, novel, near))
+        np.bincount(cut, some) / size for some in (scores[novel], _crowding(known, units[novel], near))
     )
     candidates[novel] = _kept(cut, (size >= SMALLEST_GROUP) & (novelty > NOVEL) & (crowding < CROWDED))
     return candidates
 
 
-def _crowding(
-    known: Known, units: NDArray[np.float32], rows: NDArray[np.intp], near: _Neighbours
-) -> NDArray[np.float64]:
+def _crowding(known: Known, units: NDArray[np.float32], near: _Neighbours) -> NDArray[np.float64]:
     """Return how many known rows are as near as the new neighbours of a row, as a share of those expected.
 
     It is 1 at the most, so that a few rows in a crowd do not outweigh the others.
@@ -113,11 +111,11 @@ def _crowding(
     expected = near.rows.shape[1] * len(known.units) / near.n
 
     def on_block(start: int) -> NDArray[np.intp]:
-        block = rows[start : start + SEARCH_ROWS]
+        block = slice(start, start + SEARCH_ROWS)
         nearer: NDArray[np.intp] = (2 - 2 * units[block] @ known.units.T < near.squares[block, None]).sum(axis=1)
         return nearer
 
-    parts = run_tasks(on_block, ((start,) for start in range(0, len(rows), SEARCH_ROWS)), n_jobs=None)
+    parts = run_tasks(on_block, ((start,) for start in range(0, len(units), SEARCH_ROWS)), n_jobs=None)
     crowding: NDArray[np.float64] = np.minimum(np.concatenate(parts) / expected, 1)
     return crowding
 

@@ -105,14 +105,14 @@ class Nearest(NamedTuple):
 def nearest_rows(
     units: NDArray[np.float32], others: NDArray[np.float32], size: int, own: NDArray[np.intp] | None = None
 ) -> Nearest:
-    """Search the nearest of the other rows; `own` has the row of `units` that each of these is, to pass it over."""
+    """Search the nearest of the other rows; `own` has the one that each row is itself, to pass it over, or -1."""
     size = min(size, len(others) - (own is not None))
 
     def on_block(start: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         cosines = units[start : start + SEARCH_ROWS] @ others.T
         if own is not None:
-            low, high = np.searchsorted(own, [start, start + len(cosines)])
-            cosines[own[low:high] - start, np.arange(low, high)] = -np.inf
+            itself = own[start : start + SEARCH_ROWS]
+            cosines[np.flatnonzero(itself >= 0), itself[itself >= 0]] = -np.inf
         found = highest_columns(cosines, size)
         cosine = np.take_along_axis(cosines, found, axis=1)
         order = np.argsort(-cosine, axis=1)
@@ -121,6 +121,19 @@ def nearest_rows(
 
     parts = run_tasks(on_block, ((start,) for start in range(0, len(units), SEARCH_ROWS)), n_jobs=None)
     return Nearest(np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]))
+
+
+def places_of(chosen: NDArray[np.intp], n: int) -> NDArray[np.intp]:
+    """Return the place of each of `n` rows among the chosen ones; -1 for the others.
+
+    Examples
+    --------
+    >>> places_of(np.array([1, 3]), 4)
+    array([-1,  0, -1,  1])
+    """
+    places = np.full(n, -1)
+    places[chosen] = np.arange(len(chosen))
+    return places
 
 
 def _raw_novelty(
@@ -137,7 +150,7 @@ def _raw_novelty(
     beyond: NDArray[np.float32] = distance - spacing[counted].mean(axis=1)
     if len(chosen) <= NEIGHBOURS:
         return beyond
-    near = nearest_rows(units, units[chosen], NEIGHBOURS, chosen)
+    near = nearest_rows(units, units[chosen], NEIGHBOURS, places_of(chosen, len(units)))
     factor = beyond + distance - near.first(NEIGHBOURS)
     averaged: NDArray[np.float32] = (factor[chosen][near.rows].sum(axis=1) + factor) / (near.rows.shape[1] + 1)
     return averaged
