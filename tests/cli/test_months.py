@@ -62,6 +62,8 @@ def test_compare_changes_nothing_and_update_takes_the_texts_in(run, months):
         "compare", "september.model", "october.csv", "--embeddings", "october.npy", "--no-report", "--overwrite"
     )
     assert "Nothing new in 200 texts against 7 groups" in again.out
+    twice = run("update", "september.model", "october.csv", "--embeddings", "october.npy", "--no-report", "--overwrite")
+    assert "warning: The model has every text of the file already. If the file was taken in before" in twice.err
 
 
 def test_several_files_are_compared_together(run, months):

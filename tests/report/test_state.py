@@ -116,7 +116,7 @@ def test_split_parts_get_new_labels_and_moved_texts_change_none(result):
 
 def test_states_that_do_not_fit(result, page_data):
     content = content_at(page_data[0], 4)
-    with pytest.raises(UserError, match="The state comes from the report of another model: their texts differ"):
+    with pytest.raises(UserError, match="The state comes from a report of other texts than those of the model"):
         apply_state(result, parse_state({**content, "fingerprint": "0" * 16}))
     with pytest.raises(UserError, match="The state does not fit the model, whose groups have changed since the report"):
         apply_state(result, parse_state({**content, "grouping": "0" * 16}))

@@ -55,6 +55,12 @@ def test_the_frame_keeps_the_page_apart():
     assert "allow-same-origin" not in frame
 
 
+def test_show_displays_the_page_in_a_frame(result, capsys):
+    pytest.importorskip("IPython")
+    result.show(height=300)
+    assert "text/html" in capsys.readouterr().out  # outside a notebook, IPython prints what it would show
+
+
 def test_show_needs_a_height(result):
     pytest.importorskip("IPython")
     with pytest.raises(ts.UserError, match="height must be"):

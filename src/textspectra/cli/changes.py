@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 OUTPUTS = {
     "report": "what changed, and all groups: open this in a browser",
     "table": "every text with its group and its novelty",
-    "model": "the model, which has the new texts now",
+    "model": "the model, which has the new texts now (`textspectra report` makes its page)",
 }
 
 NAMED = 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,11 @@ def command(model: str, sources: tuple[str, ...], as_json: bool, quiet: bool, **
         inputs = read_inputs(sources, "updated", tell, **chosen)
         before = TextClustering.load(model)
         found = compare_inputs(before, inputs, tell, **chosen)
+        if set(found.result.corpus.distinct) <= set(before.corpus.distinct):
+            warnings.warn(
+                "The model has every text of the file already. If the file was taken in before, its texts count twice.",
+                stacklevel=2,
+            )
         write_outputs(found, inputs, together, tell, **chosen)
         with together.folder(Path(model)) as waiting:
             write_clustering(updated(before, found), waiting)

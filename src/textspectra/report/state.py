@@ -116,7 +116,10 @@ def apply_state(result: TextClustering, state: State) -> TextClustering:
     left or joined. The others have new labels.
     """
     if state.fingerprint != fingerprint(result.corpus):
-        raise UserError("The state comes from the report of another model: their texts differ.")
+        raise UserError(
+            "The state comes from a report of other texts than those of the model: of another model, of a comparison, "
+            "or from before an update. Make the page of the model with `textspectra report`, and set the groups there."
+        )
     if state.grouping != grouping_mark(result):
         raise UserError(CHANGED)
     if state.edited:

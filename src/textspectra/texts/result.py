@@ -374,9 +374,10 @@ class TextClustering(ClusteredTexts):
         >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
         >>> result.show()  # doctest: +SKIP
         """
-        from IPython.display import HTML, display
+        from IPython.display import display
 
-        display(HTML(framed(self.report(), check_whole_number("height", height, low=100))))
+        # As a bundle, because IPython's HTML class warns of frames.
+        display({"text/html": framed(self.report(), check_whole_number("height", height, low=100))}, raw=True)
 
     def _repr_html_(self) -> str:
         return result_html(self)

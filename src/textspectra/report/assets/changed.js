@@ -9,6 +9,9 @@ export class Changed {
     Object.assign(this, { changes: meta.changes, tree, state });
     element("changed").hidden = !this.changes;
     if (!this.changes) return;
+    element("keeping-text").textContent =
+      "This page has the texts of the new file alone. To edit the groups of the model, make the page of all its texts, and apply what you download there.";
+    element("keeping-command").textContent = "textspectra report NAME.model";
     this.most = Math.max(...this.changes.map(({ shares }) => Math.max(...shares)), Number.EPSILON);
     state.listen((changed) => changed.names && this.show());
     this.show();
