@@ -96,6 +96,11 @@ def test_errors_are_json_if_a_setting_asks_for_it(call, tmp_path):
     assert call("estimate", "no.csv", code=3).err == "error: there is no file 'no.csv'\n"
 
 
+def test_help_is_there_in_spite_of_a_wrong_setting(call, tmp_path):
+    (tmp_path / "textspectra.toml").write_text('modle = "minilm"')
+    assert "--model" in call("cluster", "--help").out
+
+
 def test_a_file_that_is_no_toml_and_a_wrong_variable(call, tmp_path, monkeypatch):
     monkeypatch.setenv("TEXTSPECTRA_SEED", "many")
     assert "It comes from TEXTSPECTRA_SEED." in call("estimate", "a.csv", code=2).err

@@ -116,7 +116,8 @@ EXIT_CODES = (
 @click.pass_context
 def group(context: click.Context) -> None:
     """How many groups are in a pile of short texts, what are they, and can you trust it?"""  # noqa: D400
-    context.default_map = default_map(read_settings(Path.cwd()), group)
+    if not {"-h", "--help"} & set(sys.argv[1:]):  # who looks for help may have a wrong setting
+        context.default_map = default_map(read_settings(Path.cwd()), group)
 
 
 class Failure(NamedTuple):
