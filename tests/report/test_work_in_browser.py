@@ -261,6 +261,7 @@ def test_two_groups_side_by_side_and_texts_that_fit_badly(open_page, report, res
     page.click("#chosen button >> text=Clear")
     page.click("#misfits")
     worst = np.argsort(result.distinct_similarity)[:3]
+    page.wait_for_selector(".virtual .text")  # the list is filled when it has its size
     assert page.locator(".virtual .text").all_text_contents()[:3] == [result.corpus.distinct[i] for i in worst]
 
 
