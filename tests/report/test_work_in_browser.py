@@ -92,7 +92,7 @@ def test_search_lists_marked_texts_by_group(open_page, report, result):
     assert hits == sorted(hits, reverse=True)
     assert page.locator(".without-hits").count() == hits.count(0)
     page.click(".hit-texts .link >> nth=0")
-    assert page.locator(".virtual li").count() > 0
+    page.wait_for_selector(".virtual li")
     assert all("invoice" in text and "7" in text for text in page.locator(".virtual .text").all_text_contents())
     assert page.locator(".virtual mark").count() >= 2
     search(page, "number")
