@@ -109,9 +109,11 @@ def test_hover_shows_the_text_and_click_selects_its_group(open_page, report):
     page.mouse.move(x - 3, y)
     page.mouse.move(x, y)
     page.wait_for_selector("#tooltip:not([hidden])")
-    hovered = page.evaluate("textspectra.map.hovered")
+    # Each move is an event of its own, so both are read at once.
+    page.wait_for_function(
+        "document.querySelector('#tooltip .text').textContent === textspectra.map.texts[textspectra.map.hovered]"
+    )
     node = page.evaluate("textspectra.map.owners[textspectra.map.hovered]")
-    assert page.inner_text("#tooltip .text") == page.evaluate("(i) => textspectra.map.texts[i]", hovered)
     page.mouse.click(x, y)
     page.wait_for_selector("#group-view:not([hidden])")
     assert page.evaluate("textspectra.state.selected") == node
