@@ -202,8 +202,10 @@ def test_shown_columns_are_in_tooltip_lists_and_downloads(open_page, report, col
     page.mouse.move(x - 3, y)
     page.mouse.move(x, y)
     page.wait_for_selector("#tooltip:not([hidden])")
-    hovered = page.inner_text("#tooltip .text")
-    assert page.inner_text("#tooltip .cells") == f"id {ids[texts.index(hovered)]}"
+    # Each move is an event of its own, so both are read at once.
+    part = "document.querySelector('#tooltip .{}').textContent"
+    hovered, cells = page.evaluate(f"[{part.format('text')}, {part.format('cells')}]")
+    assert cells == f"id {ids[texts.index(hovered)]}"
     page.fill("#search", f'"{texts[0]}"')
     page.wait_for_function("document.getElementById('found').textContent.startsWith('11 texts')")
     page.click(".card >> nth=0")

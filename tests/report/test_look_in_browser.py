@@ -97,8 +97,9 @@ def test_pointing_at_a_card_or_a_point_makes_its_group_stand_out(open_page, repo
     page.mouse.move(x - 3, y)
     page.mouse.move(x, y)
     page.wait_for_selector(".map.hovering")
-    node = page.evaluate("textspectra.map.owners[textspectra.map.hovered]")
-    assert page.get_attribute(".pointed", "data-node") == str(node)
+    page.wait_for_function(
+        "document.querySelector('.pointed')?.dataset.node === String(textspectra.map.owners[textspectra.map.hovered])"
+    )
 
 
 def test_many_texts_are_a_density_far_away_and_points_near(open_page, report):
