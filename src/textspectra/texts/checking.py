@@ -17,6 +17,9 @@ KINDS: dict[Any, str] = {np.floating: "f", np.integer: "iu", np.datetime64: "M"}
 
 PLAIN = (str, float, int, type(None))
 
+DATES = np.array(["1899-01-01", "2102-01-01"], "datetime64[D]")
+"""Days that can be read from a file, and starts of their periods, lie between these."""
+
 
 def is_sound(fields: Mapping[str, Any]) -> bool:
     """Tell whether the fields of a :class:`ClusteredTexts` have the declared types, and fit together."""
@@ -159,12 +162,20 @@ def _counts_fit(fields: Mapping[str, Any]) -> bool:
             return False
         if not all(_within(counts.ravel(), 0, fields["totals"].rows + 1) for counts, _ in tables):
             return False
-        if (tally.every is None) != (not len(tally.periods)):
+        if (tally.every is None) != (not len(tally.periods)) or not _are_dates(tally.periods):
             return False
     if details is None:
         return True
     of_rows = [*(one.codes for one in details.segments.values()), *details.shown.values()]
-    of_rows += [] if details.days is None else [details.days]
+    if details.days is not None:
+        of_rows.append(details.days)
+        if not _are_dates(details.days[~np.isnat(details.days)]):
+            return False
     return all(len(one) == n_rows for one in of_rows) and all(
         _within(one.codes, 0, len(one.values)) for one in details.segments.values()
     )
+
+
+def _are_dates(days: Any) -> bool:
+    """Tell whether all days are plausible: what lies between the first and the last is counted by period."""
+    return bool(((days >= DATES[0]) & (days < DATES[1])).all())
