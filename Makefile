@@ -105,7 +105,7 @@ kill: $(VENV)/.dev
 # The paper's experiments on the sets in TEXTSPECTRA_DATA; an hour or two on two cores, and goes on where it stopped.
 study: $(VENV)/.dev
 	$(BIN)/textspectra study run .cache/study --data "$${TEXTSPECTRA_DATA:-../shared/data}" \
-		--models wordllama,minilm --max-size 5000 --max-size minilm=2000
+		--models wordllama,minilm --max-size 10000
 	$(BIN)/textspectra study report .cache/study --out docs/study --overwrite
 
 # The same calls on Dask against those on one array: two worker processes, 3 GB on the disk for 4,000,000 rows.

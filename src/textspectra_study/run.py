@@ -26,7 +26,7 @@ from .vectors import Source, make_vectors, vector_source
 DEFAULT_LIMITS = Limits(seconds=1800, gigabytes=8)
 
 PACKAGES = (
-    "textspectra", "numpy", "scipy", "scikit-learn", "igraph", "leidenalg", "evoc", "umap-learn", "wordllama",
+    "textspectra", "numpy", "scipy", "scikit-learn", "igraph", "evoc", "umap-learn", "wordllama",
     "ctranslate2", "tokenizers", "sentence-transformers",
 )  # fmt: skip
 """The packages behind the numbers; the manifest records their versions."""
