@@ -83,6 +83,7 @@ bench-k: $(VENV)/.bench
 # How well groups and names agree with people's labels.
 bench-groups: $(VENV)/.bench
 	$(BIN)/python benchmarks/groups.py
+	$(BIN)/python benchmarks/repeats.py
 	$(BIN)/python benchmarks/names.py
 
 # What is new in next month's file, against held-out classes; BERTopic takes most of the time. It goes on where it stopped.
@@ -105,7 +106,7 @@ kill: $(VENV)/.dev
 # The paper's experiments on the sets in TEXTSPECTRA_DATA; an hour or two on two cores, and goes on where it stopped.
 study: $(VENV)/.dev
 	$(BIN)/textspectra study run .cache/study --data "$${TEXTSPECTRA_DATA:-../shared/data}" \
-		--models wordllama,minilm --max-size 10000
+		--models wordllama,minilm --max-size 10000 --max-size minilm=5000
 	$(BIN)/textspectra study report .cache/study --out docs/study --overwrite
 
 # The same calls on Dask against those on one array: two worker processes, 3 GB on the disk for 4,000,000 rows.

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import textspectra as ts
-from textspectra.arrays.rows import cosines_to_centers, nonzero_rows, unit_rows
+from textspectra.arrays.rows import CountedRows, cosines_to_centers, distinct_rows, nonzero_rows, unit_rows
 
 
 @given(st.integers(-300, 300), st.integers(0, 2**32 - 1))
@@ -14,6 +14,17 @@ def test_rows_of_any_size_get_length_one(exponent, seed):
     rows = np.random.default_rng(seed).standard_normal((5, 7))
     expected = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     assert unit_rows(rows * 10.0**exponent) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("d", [7, 33, 48])
+def test_copies_are_recognised_wherever_they_are(d):
+    rng = np.random.default_rng(d)
+    rows = rng.standard_normal((200, d)).astype(np.float32)
+    shuffled = np.concatenate([rows, rows[rng.integers(200, size=900)]])[rng.permutation(1100)]
+    units = CountedRows(3 * shuffled).draw(1100, rng)
+    found = distinct_rows(units)
+    assert len(found) == 200
+    assert (found == units[np.sort(np.unique(units, axis=0, return_index=True)[1])]).all()
 
 
 def test_zero_rows_are_found_in_every_block():

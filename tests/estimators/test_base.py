@@ -92,6 +92,20 @@ def test_weights_are_repeated_rows_for_the_plain_algorithms(planted, model):
 
 
 @BOTH
+@pytest.mark.parametrize("given", ["weights", "copies"])
+def test_refined_groups_do_not_follow_rows_that_are_repeated(model, given):
+    X, _ = hard_groups((150, 150, 150), noise=1.5)
+    counts = np.random.default_rng(0).zipf(1.5, 450).clip(max=500)
+    alone = model(3, random_state=0).fit(X)
+    if given == "weights":
+        repeated = model(3, random_state=0).fit(X, sample_weight=counts)
+        assert repeated.labels_.tolist() == repeated.predict(X).tolist()
+    else:
+        repeated = model(3, random_state=0).fit(np.repeat(X, counts, axis=0))
+    assert adjusted_rand_score(repeated.predict(X), alone.labels_) > 0.95
+
+
+@BOTH
 @pytest.mark.parametrize("wrong", ["yes", 1, None])
 def test_refine_is_true_or_false(model, wrong):
     with pytest.raises(ts.UserError, match=f"^refine must be True or False, but it is {wrong!r}.$"):

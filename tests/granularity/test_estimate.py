@@ -50,6 +50,11 @@ def test_a_weight_is_a_number_of_rows(vague):
     assert answer(weighted) == answer(repeated)
 
 
+def test_texts_that_are_repeated_are_no_groups_of_their_own(vague):
+    counts = np.random.default_rng(2).zipf(1.8, len(vague)).clip(max=200)
+    assert ts.estimate_k(vague, sample_weight=counts).suggestions == ts.estimate_k(vague).suggestions
+
+
 def test_few_rows_that_count_often_are_many_rows(planted):
     X, _ = planted(4, 20, noise=0.05)
     assert ts.estimate_k(X).method == "spectral"

@@ -83,6 +83,23 @@ def take_units(X: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np.float32]:
     return unit_rows(X[rows], first_row=rows)
 
 
+def distinct_rows(units: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the rows without their copies, in the order in which they come first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> distinct_rows(np.array([[0, 1], [1, 0], [0, 1]], np.float32))
+    array([[0., 1.],
+           [1., 0.]], dtype=float32)
+    """
+    # Equal bits have equal sums of products, and others have not; a sort of whole rows takes ten times as long.
+    bits = np.ascontiguousarray(units).view(np.uint32).astype(np.uint64)
+    factors = np.random.default_rng(0).integers(2**64, size=bits.shape[1], dtype=np.uint64)
+    first = np.unique(bits @ factors, return_index=True)[1]
+    return units if len(first) == len(units) else units[np.sort(first)]
+
+
 class CountedRows:
     """Draw unit rows from data in which row i of `X` occurs ``counts[i]`` times.
 
@@ -96,10 +113,15 @@ class CountedRows:
 
     def __init__(self, X: Any, counts: Any = None) -> None:
         self.X = X
+        self._counts = counts
         self._draws = count_draws([X], counts)
 
     def __len__(self) -> int:
         return int(self._draws.totals[0])
+
+    def once(self) -> CountedRows:
+        """Return the rows that occur at all, once each."""
+        return self if self._counts is None else CountedRows(self.X, np.minimum(self._counts, 1))
 
     def positions(self, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
         """Return `size` random positions without repetition; all positions in order if `size` is their number."""

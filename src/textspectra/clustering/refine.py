@@ -10,7 +10,7 @@ from scipy.linalg import cholesky, solve_triangular, svd
 from scipy.sparse import csr_array
 
 from ..arrays.engine import Folded
-from ..arrays.rows import fold_rows, sum_by_code
+from ..arrays.rows import distinct_rows, fold_rows, sum_by_code
 from ..parallel import one_blas_thread, run_tasks
 from .centers import ROWS_PER_CENTER, draw_units, seeded_centers
 from .lloyd import LinearRule, directions_of, labels_by, nearest_rule
@@ -42,11 +42,17 @@ def refined_rule(
 ) -> LinearRule | None:
     """Find `k` groups among the neighbours of sampled rows, and return the rule that tells them apart.
 
+    Copies of a row do not count, nor do weights beyond zero or not: a row that is repeated would draw a
+    centre to itself.
     Return None if there are too few rows for so many groups, or if a group would lose all its rows.
     """
-    units, weight = draw_units(X, weights, REFINED_ROWS, rng)
-    if k < 2 or k > len(units) or (len(units) == REFINED_ROWS and k * ROWS_PER_CENTER > REFINED_ROWS):
+    drawn, _ = draw_units(X, weights, REFINED_ROWS, rng)
+    if len(drawn) == REFINED_ROWS and k * ROWS_PER_CENTER > REFINED_ROWS:
         return None
+    units = distinct_rows(drawn)
+    if k < 2 or k > len(units):
+        return None
+    weight = np.ones(len(units))
     smooth = smoothed_rows(units, weight, n_nearest(len(units), k), n_jobs=n_jobs)
     centers = seeded_centers(smooth, weight, k, rng, n_jobs=n_jobs)
     codes = labels_by(smooth, nearest_rule(centers), n_jobs=n_jobs)

@@ -55,7 +55,8 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             workers, and `labels_` is a Dask array too.
         y : ignored
         sample_weight : array-like of shape (n,), optional
-            How often each row counts. The estimate of k rounds it up.
+            How often each row counts, in sizes and centres. k and refined groups are found among distinct rows, and
+            look at it only to leave out rows of weight zero.
 
         Returns
         -------

@@ -21,16 +21,13 @@ from ..validation import (
     make_seed,
 )
 from .curve import smooth
-from .reproducible import Agreement, reproducible_k
+from .reproducible import FEWEST_ROWS, Agreement, reproducible_k
 from .spectral import Rule, Spectrum, spectral_k
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Method = Literal["auto", "reproducible", "spectral"]
-
-FEWEST_ROWS = 64
-"""Below this many rows, halves of the data are too small to compare, and "auto" means "spectral"."""
 
 WIDTH = 2.1
 """Half the width of the interval in ln k if the halves do not agree at all; see `interval_around`."""
@@ -192,11 +189,12 @@ def estimate_k(
         Embeddings: an array or memory map of any numeric type, or a data frame of numbers. They are neither copied
         nor changed. Of a Dask array, only chunks with sampled rows are read, and the workers do the computing.
     sample_weight : array-like of shape (n,), optional
-        How often each row counts, rounded up; once by default.
+        How often each row counts, rounded up; once by default. Only "spectral" looks at it beyond zero or not.
     method : {"auto", "reproducible", "spectral"}
         "reproducible" splits the rows into random halves, clusters each half at every k and compares the two. The
         agreement of a cloud without structure is subtracted; what is left is the score of k. The scores give each k a
         weight, and the estimate is the k up to which four fifths of the weight lie. If there is no structure, k is 1.
+        Copies of a row do not count, unless fewer than 64 rows are distinct.
         "spectral" is the paper's rule: the last jump in the spectrum of the Laplacian (:func:`k_from_spectrum`),
         averaged over samples. "auto" is "reproducible" from 64 rows on and "spectral" below.
     window, max_sample, n_replicates, zscore, fallback

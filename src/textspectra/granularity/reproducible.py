@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays.rows import CountedRows
+from ..arrays.rows import CountedRows, distinct_rows
 from .curve import read_curve
 from .halves import half_agreement
 
@@ -18,6 +18,9 @@ AXES = (12, 24, 48)
 
 SPLITS, NULL_SPLITS = 18, 9
 """Number of times the data, and a cloud without groups, is split into random halves; divided among AXES."""
+
+FEWEST_ROWS = 64
+"""Halves of fewer rows are too small to compare; of fewer distinct rows, copies count too."""
 
 MAX_ROWS = 6000
 """Rows that are split into halves; more rows would change little and cost much."""
@@ -97,11 +100,14 @@ def reproducible_k(
 
     The rows are taken as directions from their mean, on 12 to 48 principal axes. At each k, two halves of them are
     clustered and compared (:func:`half_agreement`), and so are halves of Gaussian clouds of the same size and spectrum.
-    :func:`read_curve` reads k off the difference.
+    :func:`read_curve` reads k off the difference. Copies of a row do not count: halves that both have a row agree on it
+    as a group of its own.
     """
-    n = min(len(rows), MAX_ROWS)
+    once = rows.once()
+    rows = once if len(once) >= FEWEST_ROWS else rows
+    size = min(len(rows), MAX_ROWS)
     # As a task, which has one BLAS thread: with more, the result would depend on the machine.
-    basis = rows.map(principal_axes, [(rows.positions(n, rng),)], n_jobs=1)[0]
+    n, basis = rows.map(_size_and_axes, [(rows.positions(size, rng),)], n_jobs=1)[0]
     if basis is None:
         return None
     ks = _granularities(n)
@@ -109,8 +115,8 @@ def reproducible_k(
     splits, nulls = (
         np.array(found).reshape(len(n_axes), -1, len(ks))
         for found in (
-            rows.map(_split_agreement, _split_requests(rows, n, basis, n_axes, ks, rng), n_jobs=n_jobs),
-            rows.run(_cloud_agreement, _cloud_tasks(rows, n, basis, n_axes, ks, rng), n_jobs=n_jobs),
+            rows.map(_split_agreement, _split_requests(rows, size, basis, n_axes, ks, rng), n_jobs=n_jobs),
+            rows.run(_cloud_agreement, _cloud_tasks(rows, size, n, basis, n_axes, ks, rng), n_jobs=n_jobs),
         )
     )
     distinct = ~np.isnan(splits).any(axis=(0, 1)) & ~np.isnan(nulls).any(axis=(0, 1))
@@ -137,6 +143,17 @@ def _granularities(n: int) -> NDArray[np.intp]:
     fine = 32 * 1.2 ** np.arange(1, 20)
     ks = np.concatenate([np.arange(2, 33), fine.round().astype(np.intp)])
     return ks[ks <= highest]
+
+
+def _distinct(units: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the rows without their copies; all of them if too few would be left."""
+    distinct = distinct_rows(units)
+    return distinct if len(distinct) >= FEWEST_ROWS else units
+
+
+def _size_and_axes(units: NDArray[np.float32]) -> tuple[int, Basis | None]:
+    distinct = _distinct(units)
+    return len(distinct), principal_axes(distinct)
 
 
 class Basis(NamedTuple):
@@ -170,24 +187,30 @@ def _directions(points: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _split_requests(
-    rows: CountedRows, n: int, basis: Basis, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
+    rows: CountedRows, size: int, basis: Basis, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
 ) -> Iterator[tuple[Any, ...]]:
     for axes in n_axes:
         for own in rng.spawn(SPLITS // len(n_axes)):
-            yield rows.positions(n, own), basis, axes, ks, own
+            yield rows.positions(size, own), basis, axes, ks, own
 
 
 def _split_agreement(
     units: NDArray[np.float32], basis: Basis, n_axes: int, ks: NDArray[np.intp], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    points = projected(units, basis, n_axes)
+    points = projected(_distinct(units), basis, n_axes)
     return half_agreement(points[rng.permutation(len(points))], ks, rng)
 
 
 def _cloud_tasks(
-    rows: CountedRows, n: int, basis: Basis, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
+    rows: CountedRows,
+    size: int,
+    n: int,
+    basis: Basis,
+    n_axes: list[int],
+    ks: NDArray[np.intp],
+    rng: np.random.Generator,
 ) -> Iterator[tuple[Any, ...]]:
-    drawn = [(rows.positions(n, rng), basis, axes, rng.standard_normal((CLOUD_ROWS, axes))) for axes in n_axes]
+    drawn = [(rows.positions(size, rng), basis, axes, rng.standard_normal((CLOUD_ROWS, axes))) for axes in n_axes]
     spectra = rows.map(_spectrum, (request[:3] for request in drawn), n_jobs=1)
     for (*_, cloud), target in zip(drawn, spectra, strict=True):
         scale = _matching_scale(target, cloud)
@@ -205,7 +228,7 @@ def _cloud_agreement(
 
 
 def _spectrum(units: NDArray[np.float32], basis: Basis, n_axes: int) -> NDArray[np.float64]:
-    return _mean_squares(projected(units, basis, n_axes))
+    return _mean_squares(projected(_distinct(units), basis, n_axes))
 
 
 def _mean_squares(points: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -231,17 +254,19 @@ def _resample(splits: NDArray[np.float64], rng: np.random.Generator) -> NDArray[
 
 def _nearness(rows: CountedRows, basis: Basis, rng: np.random.Generator) -> float:
     """Return by how much the nearest rows are nearer than in clouds of the same spectrum; 1 is the maximum."""
-    n, n_axes = min(len(rows), NEAREST_ROWS), min(NEAREST_AXES, basis.axes.shape[1])
-    (target, near), *_ = rows.map(_spectrum_and_nearest, [(rows.positions(n, rng), basis, n_axes)], n_jobs=1)
+    size, n_axes = min(len(rows), NEAREST_ROWS), min(NEAREST_AXES, basis.axes.shape[1])
+    n, target, near = rows.map(_spectrum_and_nearest, [(rows.positions(size, rng), basis, n_axes)], n_jobs=1)[0]
     scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
     clouds = ((_directions(rng.standard_normal((n, n_axes)) * scale),) for _ in range(NEAREST_CLOUDS))
     null = min(float(np.mean(rows.run(_nearest_cosine, clouds, n_jobs=1))), 1 - 1e-6)
     return (near - null) / (1 - null)
 
 
-def _spectrum_and_nearest(units: NDArray[np.float32], basis: Basis, n_axes: int) -> tuple[NDArray[np.float64], float]:
-    points = projected(units, basis, n_axes)
-    return _mean_squares(points), _nearest_cosine(points)
+def _spectrum_and_nearest(
+    units: NDArray[np.float32], basis: Basis, n_axes: int
+) -> tuple[int, NDArray[np.float64], float]:
+    points = projected(_distinct(units), basis, n_axes)
+    return len(points), _mean_squares(points), _nearest_cosine(points)
 
 
 def _nearest_cosine(points: NDArray[np.float32]) -> float:
