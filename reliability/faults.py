@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from kill import COMMANDS, OUTPUTS, digest, prepare
+from runs import COMMANDS, OUTPUTS, digest, prepare
 
 HERE = Path(__file__).parent
 OLD, FINE = "old outputs", "new outputs"
