@@ -77,12 +77,12 @@ def few_open_files(folder: Path) -> subprocess.CompletedProcess[bytes]:
     return command(folder, COMMANDS["cluster"], preexec_fn=limit("RLIMIT_NOFILE", 40))
 
 
-def little_memory(folder: Path) -> subprocess.CompletedProcess[bytes]:
+def little_memory(folder: Path, megabytes: int) -> subprocess.CompletedProcess[bytes]:
     (folder / "a.csv").write_text("text\n" + "".join(f"message {i} of many\n" for i in range(400_000)))
     used = "import textspectra.texts.pipeline, textspectra.cli.cluster, textspectra.report, wordllama\n"
     used += "import os, resource\n"
     used += "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
-    used += "resource.setrlimit(resource.RLIMIT_AS, (size + 300 * 2**20,) * 2)"
+    used += f"resource.setrlimit(resource.RLIMIT_AS, (size + {megabytes} * 2**20,) * 2)"
     return command(folder, ["cluster", "a.csv", "--model", "wordllama", "--no-cache", "--overwrite", "-q"], used)
 
 
@@ -117,7 +117,8 @@ def two_processes(folder: Path) -> subprocess.CompletedProcess[bytes]:
 FAULTS = {
     "a full disk": full_disk, "a disk that is full when the model is written": full_disk_at_the_model,
     "no permission to write": no_permission, "40 open files at most": few_open_files,
-    "300 MB of memory for 400,000 texts": little_memory, "a clock that jumps": clock_jumps, "a slow disk": slow_disk,
+    **{f"{one} MB of memory for 400,000 texts": partial(little_memory, megabytes=one) for one in (150, 300, 350, 450)},
+    "a clock that jumps": clock_jumps, "a slow disk": slow_disk,
     "two processes in one folder": two_processes,
 }  # fmt: skip
 

@@ -142,8 +142,9 @@ def run(row: str, kills: int, rng: random.Random, note: Callable[[dict[str, Any]
         tried = trial(base, command, new, kill, afresh=command == "study run" and rng.random() < 0.5)
         number += 1
         found["kills"] += bool(tried.done.killed if kill.workers else tried.done.code)  # it may have been too late
-        if kill.workers:
-            found["finished" if tried.done.code == 0 else "given up"] += bool(tried.done.killed)
+        if tried.done.killed and row == WORKERS:
+            found["finished"] += tried.done.code == 0
+            found["given up"] += tried.done.code == OUTSIDE
         if tried.wrong:
             found["findings"].append(f"{kill.which.name} before change {kill.number}: {tried.wrong}")
             print(f"    {kill}: {tried.wrong}", flush=True)

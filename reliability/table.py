@@ -47,11 +47,15 @@ allocator that fails at the first, second, third ... allocation, and a file syst
 power cut would lose. We count branches (`make coverage`) but do not demand all of them. We kill processes, which loses
 no write that was made, and do not simulate power cuts; files are brought to the disk (`fsync`) before they are renamed.
 We limit memory as a whole and do not let single allocations fail. SQLite is fuzzed all the time, on many machines; here
-a person starts the run.
+a person starts the run. Inputs are changed at random: a coverage-guided fuzzer (atheris, 445,000 runs in 15 minutes on
+the readers of `.npy`, CSV, JSON Lines, states, models and answers of a server) found nothing, so it is no part of this.
 
 scikit-learn tests on Windows, macOS and several processors, against old and coming versions of its dependencies, and
 on builds of Python without the global lock. Our tests run on Linux. Its checks of estimators
 (`check_estimator`) run here, too.
+
+Without memory, Python raises an error, which becomes a line; compiled code may end the process, as the tokenizer of
+wordllama does under some limits. To ask for 128 MB before each of its calls only moved the limits at which it does.
 
 Not looked at: other file systems than the one of the test machine, network drives without locks, memory that is
 damaged, and attacks by other users of the same machine.
@@ -102,6 +106,7 @@ def fault_table() -> list[str]:
     lines += ["| `cluster` on a table of | distinct texts | peak | seconds of a processor |", "|---:|---:|---:|---:|"]
     for one in (*found.get("texts", {}).values(), *found.get("repeated", {}).values()):
         lines.append(f"| {one['rows']:,} rows | {one['distinct']:,} | {one['MB']:,} MB | {one['seconds']} |")
+    lines += ["", "What grows with rows that repeat is the time to read and to write them."]
     return lines
 
 

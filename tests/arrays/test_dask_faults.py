@@ -195,6 +195,15 @@ def test_workers_of_this_machine_survive_a_death_without_a_word(tmp_path, capfd)
     assert capfd.readouterr() == ("", "")
 
 
+def test_workers_of_this_machine_that_do_not_start_are_one_line(monkeypatch):
+    def fails(**_):
+        raise RuntimeError("Nanny failed to start.")  # what Dask says if one is killed meanwhile
+
+    monkeypatch.setattr(distributed, "LocalCluster", fails)
+    with pytest.raises(ts.OutsideError, match="could not be started"), Workers.at("local"):
+        pass
+
+
 BROKEN = """
 import sys
 class Finder:
