@@ -9,7 +9,7 @@ ASSETS := src/textspectra/report/assets
 STYLES := $(ASSETS)/*.css src/textspectra_study/page/assets/*.css
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock
 
-.PHONY: demo test pytest test-slow release-check container-check coverage lint format docs picture bench bench-k bench-groups bench-months bench-scale fuzz kill study lock clean venv-package
+.PHONY: demo test pytest test-slow release-check container-check coverage lint format docs picture bench bench-k bench-groups bench-months bench-scale fuzz kill audit study lock clean venv-package
 
 demo: $(VENV)/.demo
 	$(BIN)/textspectra demo
@@ -103,6 +103,11 @@ kill: $(VENV)/.dev
 	$(BIN)/python reliability/faults.py
 	$(BIN)/python reliability/table.py
 
+# Known faults of the locked packages, from the database of PyPI: needs the network. A package that was not found counts as a fault,
+# because a mirror without such a database would otherwise say that all is well.
+audit: $(VENV)/.release
+	$(BIN)/pip-audit --requirement requirements.lock --no-deps --disable-pip --strict --progress-spinner off
+
 # The paper's experiments on the sets in TEXTSPECTRA_DATA; an hour or two on two cores, and goes on where it stopped.
 study: $(VENV)/.dev
 	$(BIN)/textspectra study run .cache/study --data "$${TEXTSPECTRA_DATA:-../shared/data}" \
@@ -158,12 +163,13 @@ venv-package:
 	@test "$$(id -u)" = 0 || { echo "Python's venv module is missing. On Debian or Ubuntu: sudo apt-get install python3-venv"; exit 1; }
 	apt-get update -qq && apt-get install -y -qq python3-venv
 
-# Writes down the versions that a fresh install of everything resolves to today.
+# Writes down the versions that a fresh install of everything resolves to today, and the licence of each package.
 lock:
 	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python -m pip install --quiet --upgrade pip
 	$(VENV)/lock/bin/python -m pip install --quiet --editable '.[all]' --group dev --group bench --group release
 	$(VENV)/lock/bin/python -m pip freeze --all --exclude-editable --exclude setuptools | sed 's/+cpu$$//' > requirements.lock
+	$(VENV)/lock/bin/python tools/licences.py
 	rm -rf $(VENV)/lock
 
 clean:

@@ -1,8 +1,8 @@
 """Faults from below: a full disk, a read-only one, little memory, a clock that jumps, two processes in one folder.
 
 `python reliability/faults.py` runs a command under each of them. It must end with one line or a result, leave the old
-outputs as they were or put new ones in their place, and leave nothing else. It also measures how the memory of
-`cluster` grows with the number of texts. The table goes to `reliability/results/faults.json`.
+outputs as they were or put new ones in their place, and leave nothing else. It also measures how the memory and the
+work of `cluster` grow with the number of texts. The table goes to `reliability/results/faults.json`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from kill import COMMANDS, OUTPUTS, digest, prepare
+from runs import COMMANDS, OUTPUTS, digest, prepare
 
 HERE = Path(__file__).parent
 OLD, FINE = "old outputs", "new outputs"
@@ -76,12 +77,12 @@ def few_open_files(folder: Path) -> subprocess.CompletedProcess[bytes]:
     return command(folder, COMMANDS["cluster"], preexec_fn=limit("RLIMIT_NOFILE", 40))
 
 
-def little_memory(folder: Path) -> subprocess.CompletedProcess[bytes]:
+def little_memory(folder: Path, megabytes: int) -> subprocess.CompletedProcess[bytes]:
     (folder / "a.csv").write_text("text\n" + "".join(f"message {i} of many\n" for i in range(400_000)))
     used = "import textspectra.texts.pipeline, textspectra.cli.cluster, textspectra.report, wordllama\n"
     used += "import os, resource\n"
     used += "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
-    used += "resource.setrlimit(resource.RLIMIT_AS, (size + 300 * 2**20,) * 2)"
+    used += f"resource.setrlimit(resource.RLIMIT_AS, (size + {megabytes} * 2**20,) * 2)"
     return command(folder, ["cluster", "a.csv", "--model", "wordllama", "--no-cache", "--overwrite", "-q"], used)
 
 
@@ -116,52 +117,66 @@ def two_processes(folder: Path) -> subprocess.CompletedProcess[bytes]:
 FAULTS = {
     "a full disk": full_disk, "a disk that is full when the model is written": full_disk_at_the_model,
     "no permission to write": no_permission, "40 open files at most": few_open_files,
-    "300 MB of memory for 400,000 texts": little_memory, "a clock that jumps": clock_jumps, "a slow disk": slow_disk,
+    **{f"{one} MB of memory for 400,000 texts": partial(little_memory, megabytes=one) for one in (150, 300, 350, 450)},
+    "a clock that jumps": clock_jumps, "a slow disk": slow_disk,
     "two processes in one folder": two_processes,
 }  # fmt: skip
 
 
-def memory(n: int) -> dict[str, float]:
-    """Return the peak of `cluster` on a table of n texts, in MB, and its seconds."""
+def measured(rows: int, distinct: int) -> dict[str, float]:
+    """Return what `cluster` takes on a table with so many rows and distinct texts: the peak in MB, and CPU seconds."""
     folder = Path(tempfile.mkdtemp(prefix="textspectra-memory-"))
     with (folder / "a.csv").open("w") as file:
         file.write("text\n")
-        file.writelines(f"message {i} about topic {i % 97} and matter {i % 1009}\n" for i in range(n))
-    start = time.monotonic()
+        numbers = (row % distinct for row in range(rows))
+        file.writelines(f"message {i} about topic {i % 97} and matter {i % 1009}\n" for i in numbers)
     done = command(
         folder, ["cluster", "a.csv", "--model", "wordllama", "--no-cache", "--no-report", "-q"],
-        "import atexit, resource, sys\n"
-        "atexit.register(lambda: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))",
+        "import atexit, resource, time\n"
+        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "atexit.register(lambda: print(peak(), time.process_time()))",
     )  # fmt: skip
     shutil.rmtree(folder)
-    return {"MB": int(done.stdout.split()[-1]) // 1024, "seconds": round(time.monotonic() - start)}
+    if done.returncode:
+        raise RuntimeError(done.stderr.decode(errors="replace"))
+    kilobytes, seconds = done.stdout.split()[-2:]
+    return {"rows": rows, "distinct": distinct, "MB": int(kilobytes) // 1024, "seconds": round(float(seconds), 1)}
+
+
+def tried(name: str, base: Path) -> dict[str, str]:
+    """Return what became of the outputs under a fault, and the last line."""
+    folder = Path(tempfile.mkdtemp(prefix="textspectra-fault-")) / "work"
+    shutil.copytree(base, folder)
+    old = digest(folder, OUTPUTS["cluster"])
+    done = FAULTS[name](folder)
+    said = done.stderr.decode(errors="replace").strip().replace(str(folder), "FOLDER").splitlines()
+    outcome = judged(folder, done, old)
+    shutil.rmtree(folder.parent)
+    return {"outcome": outcome, "said": said[-1] if said else ""}
 
 
 def main() -> None:
-    """Run the faults, measure the memory for some numbers of texts, and write the table; all of it by default."""
+    """Run the faults, measure runs with many texts and with few distinct ones, and write the table; all by default."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--faults", nargs="*", default=list(FAULTS), choices=list(FAULTS))
     parser.add_argument("--texts", nargs="*", type=int, default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--repeated", nargs="*", type=int, default=[2_000, 200_000], help="rows with the same text")
     chosen = parser.parse_args()
     path = HERE / "results" / "faults.json"
     path.parent.mkdir(exist_ok=True)
     table = json.loads(path.read_text()) if path.exists() else {}
     base = prepare("cluster")
-    for name in chosen.faults:
-        folder = Path(tempfile.mkdtemp(prefix="textspectra-fault-")) / "work"
-        shutil.copytree(base, folder)
-        old = digest(folder, OUTPUTS["cluster"])
-        done = FAULTS[name](folder)
-        said = done.stderr.decode(errors="replace").strip().replace(str(folder), "FOLDER").splitlines()
-        table[name] = {"outcome": judged(folder, done, old), "said": said[-1] if said else ""}
-        print(f"{name}: {table[name]['outcome']}; {table[name]['said']}", flush=True)
+    runs: list[tuple[str, str, Callable[[], dict[str, Any]]]] = [
+        *(("faults", name, partial(tried, name, base)) for name in chosen.faults),
+        *(("texts", f"{n:,}", partial(measured, n, n)) for n in chosen.texts),
+        *(("repeated", f"{n:,}", partial(measured, n, 1)) for n in chosen.repeated),
+    ]
+    for part, name, run in runs:
+        table.setdefault(part, {})[name] = found = run()
+        print(f"{part}, {name}: {found}", flush=True)
         path.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n")
-        shutil.rmtree(folder.parent)
-    for n in chosen.texts:
-        table[f"memory of {n:,} texts"] = memory(n)
-        print(n, table[f"memory of {n:,} texts"], flush=True)
-        path.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n")
-    sys.exit(any("WRONG" in str(entry.get("outcome")) for entry in table.values()))
+    shutil.rmtree(base)
+    sys.exit(any("WRONG" in one["outcome"] for one in table["faults"].values()))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import multiprocessing
 import resource
 import signal
 import sys
+import tempfile
 import time
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -24,6 +25,9 @@ from targets import try_case
 HERE = Path(__file__).parent
 SECONDS, MEGABYTES = 10, 1024
 START_SECONDS = 300  # imports, on a busy machine
+
+MEMORY_DISK = Path("/dev/shm")  # noqa: S108 - each case gets a folder of its own there
+"""Where the files of a case lie, if the system has it: a case need not wait for the disk."""
 
 
 class Hang(BaseException):
@@ -54,6 +58,7 @@ def _peak() -> float:
 
 def work(kind: str, first: int, last: int, tell: Connection) -> None:
     """Try cases, and tell the number of each before it begins, and the finding after it."""
+    tempfile.tempdir = str(MEMORY_DISK) if MEMORY_DISK.is_dir() else None
     try_case(kind, *case(kind, 0))  # what is loaded once does not count as the memory of a case
     reserved = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     # Allocators reserve more than they use, so this only stops what would fill the machine.

@@ -47,13 +47,16 @@ allocator that fails at the first, second, third ... allocation, and a file syst
 power cut would lose. We count branches (`make coverage`) but do not demand all of them. We kill processes, which loses
 no write that was made, and do not simulate power cuts; files are brought to the disk (`fsync`) before they are renamed.
 We limit memory as a whole and do not let single allocations fail. SQLite is fuzzed all the time, on many machines; here
-a person starts the run.
+a person starts the run. Inputs are changed at random: a coverage-guided fuzzer (atheris, 445,000 runs in 15 minutes on
+the readers of `.npy`, CSV, JSON Lines, states, models and answers of a server) found nothing, so it is no part of this.
 
 scikit-learn tests on Windows, macOS and several processors, against old and coming versions of its dependencies, and
 on builds of Python without the global lock. Our tests run on Linux. Its checks of estimators
 (`check_estimator`) run here, too.
 
-`cluster` of one distinct text in 200,000 rows takes 4.1 seconds of a processor, and 3.3 in 2,000 rows.
+Without memory, Python raises an error, which becomes a line; compiled code may end the process, as the tokenizer of
+wordllama does. The same limit can end either way: 300 MB did both in two runs. Asking for 128 MB before each call of
+the tokenizer did not prevent it.
 
 Not looked at: other file systems than the one of the test machine, network drives without locks, memory that is
 damaged, and attacks by other users of the same machine.
@@ -83,9 +86,15 @@ def kill_table() -> list[str]:
     found = load("kill")
     lines = ["", "## Kills", "", "| command | changes of files | kills | findings |", "|---|---:|---:|---:|"]
     for name, one in found.items():
-        lines.append(f"| {name} | {one['changes of files']} | {one['kills']} | {len(one['findings'])} |")
+        lines.append(f"| {name} | {one['changes of files'] or '–'} | {one['kills']} | {len(one['findings'])} |")
     total = sum(one["kills"] for one in found.values())
     lines += ["", f"{total} kills in all, by SIGKILL, SIGTERM and SIGINT; the bar is {KILLS} with no finding."]
+    for one in found.values():
+        if "given up" in one:
+            lines.append(
+                f"When workers of Dask were killed, {one['finished']} runs finished with the right outputs, and "
+                f"{one['given up']} ended with one line and exit code 4, and left the old outputs."
+            )
     lines += [f"- {name}: {finding.strip()}" for name, one in found.items() for finding in one["findings"]]
     return lines
 
@@ -93,13 +102,12 @@ def kill_table() -> list[str]:
 def fault_table() -> list[str]:
     found = load("faults")
     lines = ["", "## Faults from below", "", "| fault of `cluster` | outcome | last line |", "|---|---|---|"]
-    lines += [f"| {name} | {one['outcome']} | {one['said']} |" for name, one in found.items() if "outcome" in one]
-    lines += ["", "## Memory", "", "| `cluster` on a table | peak | seconds |", "|---|---:|---:|"]
-    lines += [
-        f"| {name.removeprefix('memory of ')} | {one['MB']:,} MB | {one['seconds']} |"
-        for name, one in found.items()
-        if "MB" in one
-    ]
+    lines += [f"| {name} | {one['outcome']} | {one['said']} |" for name, one in found.get("faults", {}).items()]
+    lines += ["", "## Memory and time", ""]
+    lines += ["| `cluster` on a table of | distinct texts | peak | seconds of a processor |", "|---:|---:|---:|---:|"]
+    for one in (*found.get("texts", {}).values(), *found.get("repeated", {}).values()):
+        lines.append(f"| {one['rows']:,} rows | {one['distinct']:,} | {one['MB']:,} MB | {one['seconds']} |")
+    lines += ["", "Each figure is one run. Rows that repeat are still read, compared and written one by one."]
     return lines
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from textspectra.atomic import replacing_file, replacing_folder, replacing_together, settle
+from textspectra.atomic import only_one, replacing_file, replacing_folder, replacing_together, settle
 from textspectra.errors import UserError
 
 
@@ -115,6 +115,18 @@ def test_a_folder_that_fails_leaves_the_old_one(failure):
         (temporary / "new").write_text("2")
         raise failure
     assert (names(), names("model")) == (["model"], ["old"])
+
+
+def test_ctrl_c_at_the_end_leaves_no_lock(monkeypatch):
+    unlink = Path.unlink
+
+    def interrupted(path, **options):
+        monkeypatch.setattr(Path, "unlink", unlink)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), only_one(Path("model")):
+        monkeypatch.setattr(Path, "unlink", interrupted)
+    assert names() == []
 
 
 def test_old_outputs_come_back_where_a_new_one_cannot_take_its_place(monkeypatch):

@@ -10,7 +10,7 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 def test_workflows_run_targets_of_the_makefile():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = {name for path in WORKFLOWS for name in re.findall(r"run: make ([a-z-]+)", path.read_text())}
-    assert {"lint", "pytest", "release-check", "container-check", "test-slow", "demo"} <= named
+    assert {"lint", "pytest", "release-check", "container-check", "test-slow", "demo", "audit"} <= named
     assert named - {"docs"} <= targets
 
 

@@ -231,8 +231,7 @@ def only_one(path: Path) -> Iterator[None]:
 
 def _release(mine: tuple[int, Path], lock: Path) -> None:
     _held.discard(mine)
-    with suppress(OSError):
-        lock.unlink()
+    _remove_first(lock)
 
 
 def settle(path: Path) -> None:
@@ -250,11 +249,7 @@ def discard(folder: Path, output: Path) -> None:
     aside = _beside(output.resolve())
     with suppress(OSError):
         folder.rename(aside)
-    try:
-        _remove(aside)
-    except KeyboardInterrupt:  # it is removed first, since nothing would remind of it
-        _remove(aside)
-        raise
+    _remove_first(aside)
 
 
 def _lock(file: IO[str]) -> None:
@@ -336,6 +331,15 @@ def _remove(path: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
+
+
+def _remove_first(path: Path) -> None:
+    """Remove what nothing would remind of, also if Ctrl-C is pressed meanwhile."""
+    try:
+        _remove(path)
+    except KeyboardInterrupt:
+        _remove(path)
+        raise
 
 
 @contextmanager

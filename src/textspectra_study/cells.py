@@ -28,6 +28,9 @@ MEGABYTE = 2**20
 GRACE_SECONDS = 5
 """How long a process may take to exit after it has sent its outcome."""
 
+STOPPING = (signal.SIGINT, signal.SIGTERM)
+"""The signals by which users and systems stop a study."""
+
 
 class Work(NamedTuple):
     """The input of one cell.
@@ -72,7 +75,7 @@ class CellProcess:
         self.connection, theirs = context.Pipe()
         self._limits = limits
         self._process = context.Process(target=_serve, args=(theirs, work, limits), daemon=True)
-        with _ctrl_c_delayed():
+        with _signals_delayed():
             self._process.start()
         theirs.close()
         self.deadline = time.monotonic() + limits.seconds
@@ -121,26 +124,27 @@ def _context() -> Any:
 
 
 @contextmanager
-def _ctrl_c_delayed() -> Iterator[None]:
-    """Delay Ctrl-C in this process, and let processes that start here ignore it: the study stops its cells itself.
+def _signals_delayed() -> Iterator[None]:
+    """Delay Ctrl-C and SIGTERM here, and let processes that start here ignore them: the study stops its cells itself.
 
-    A signal mask is inherited by new processes, but other threads of this process still receive Ctrl-C and pass it on
-    to the main thread. So a handler is needed too.
+    A signal mask is inherited by new processes, but other threads of this process still receive the signals and pass
+    them on to the main thread. So a handler is needed too.
     """
     if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
         yield
         return
-    resource_tracker.ensure_running()  # its first start would unblock Ctrl-C
+    resource_tracker.ensure_running()  # its first start would unblock the signals
     received: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, frame: received.append(number))
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    handlers = {number: signal.signal(number, lambda number, frame: received.append(number)) for number in STOPPING}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        signal.signal(signal.SIGINT, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         if received:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(received[0])
 
 
 def _serve(connection: Connection, work: Work, limits: Limits) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from textspectra import OutsideError, UsageError
+
+UNFINISHED = f".{'[0-9a-f]' * 16}.tmp"
+"""The names of files that are being written, as a pattern."""
 
 
 def make_folder(folder: Path) -> None:
@@ -42,13 +46,60 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     ...     Path(folder, "a").read_bytes()
     b'content'
     """
-    temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
+    temporary = path
     try:
-        with temporary.open("xb") as stream:
+        with _new_file(path) as stream:
+            temporary = Path(stream.name)
             yield stream
+            stream.flush()
             os.fsync(stream.fileno())
-        temporary.replace(path)
+            if sys.platform == "win32":  # an open file cannot be renamed there
+                stream.close()
+            temporary.replace(path)
     except OSError as error:
         raise OutsideError(f"{path} cannot be written: {error.strerror}.") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary != path:
+            temporary.unlink(missing_ok=True)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what killed processes left in a folder; not what others are writing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with whole_file(Path(folder, "a")) as stream:
+    ...         remove_unfinished(Path(folder))
+    ...     [path.name for path in Path(folder).iterdir()]
+    ['a']
+    """
+    for path in folder.glob(UNFINISHED):
+        with suppress(OSError), path.open("rb") as stream:  # it may just have got its name
+            if _lock(stream):
+                path.unlink()
+
+
+def _new_file(path: Path) -> IO[bytes]:
+    """Open a new file beside `path`, and lock it, so that nobody takes it for one that a killed process left."""
+    while True:
+        stream = path.with_name(f".{secrets.token_hex(8)}.tmp").open("xb")
+        if _lock(stream) is not False and Path(stream.name).exists():
+            return stream
+        stream.close()  # it was taken for one before it was locked
+
+
+def _lock(stream: IO[bytes]) -> bool | None:
+    """Lock a file until it is closed, and tell whether that was possible; None: the system has no such locks."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    try:
+        fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True

@@ -13,7 +13,7 @@ from textspectra import UsageError, UserError, __version__
 
 from . import variants
 from .code_digest import code_digest
-from .files import make_folder, whole_file
+from .files import UNFINISHED, make_folder, remove_unfinished, whole_file
 from .results import Cell, DatasetFacts, Manifest, Results, Variant
 from .tasks import TASKS
 
@@ -96,12 +96,14 @@ class Store:
                     "not mix versions. Choose another folder, or install that version. `textspectra study report` "
                     "still reads the folder."
                 )
-        elif self.folder.is_dir() and {path.name for path in self.folder.iterdir()} - {CELLS, VECTORS, REPORT}:
+        elif {path.name for path in self.folder.glob("*") if not path.match(UNFINISHED)} - {CELLS, VECTORS, REPORT}:
             raise UsageError(f"{self.folder} holds other files; choose a new or an empty folder for the study.")
 
     def begin(self, manifest: Manifest, plan: Sequence[Planned]) -> None:
-        """Write the manifest; finished cells are kept."""
+        """Write the manifest; finished cells are kept, and what a killed run had not finished is removed."""
         make_folder(self.folder / CELLS)
+        for folder in (self.folder, self.folder / CELLS, self.vectors):
+            remove_unfinished(folder)
         place = {variant: number for number, variant in enumerate(manifest.variants)}
         described = {
             "format": FORMAT,

@@ -1,5 +1,6 @@
 """Workers of a real cluster that die during the work, are missing, or run another version of textspectra."""
 
+import logging
 import os
 import signal
 import sys
@@ -183,13 +184,24 @@ def die_once(folder, number):
     with suppress(FileExistsError):
         (folder / "died").touch(exist_ok=False)
         os.kill(os.getpid(), signal.SIGKILL)
+    logging.getLogger("distributed.worker").error("as Dask does where it asks a dead worker for a result")
     return number
 
 
-def test_workers_of_this_machine_survive_a_death_too(tmp_path):
+def test_workers_of_this_machine_survive_a_death_without_a_word(tmp_path, capfd):
     with Workers.at("local") as workers:
         assert workers.each(die_once, [(tmp_path, number) for number in range(6)]) == list(range(6))
     assert (tmp_path / "died").exists()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_workers_of_this_machine_that_do_not_start_are_one_line(monkeypatch):
+    def fails(**_):
+        raise RuntimeError("Nanny failed to start.")  # what Dask says if one is killed meanwhile
+
+    monkeypatch.setattr(distributed, "LocalCluster", fails)
+    with pytest.raises(ts.OutsideError, match="could not be started"), Workers.at("local"):
+        pass
 
 
 BROKEN = """

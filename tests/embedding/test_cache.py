@@ -199,6 +199,15 @@ def test_a_database_with_other_tables_is_replaced(cache):
         check_all_right(cache, texts_of(20), embedded=20)
 
 
+def test_a_damaged_name_that_is_no_text_is_noticed(cache):
+    check_all_right(cache, texts_of(20), embedded=20)
+    path = database(cache)
+    path.write_bytes(path.read_bytes().replace(b"model (name", b"model \x8ename"))
+    assert cache.size().entries == 0
+    with pytest.warns(RuntimeWarning, match="is damaged"):
+        check_all_right(cache, texts_of(20), embedded=20)
+
+
 def test_clearing_during_a_run_costs_no_more_than_its_vectors(cache, backend):
     with cache.open(backend) as stored:
         stored.add(text_keys(backend, ["a"]), expected(["a"]))

@@ -114,6 +114,21 @@ def test_split_parts_get_new_labels_and_moved_texts_change_none(result):
     assert count_changes(result, changed) == Changes(unchanged=6, renamed=0, split=(1, 2), mixed=(2, 2))
 
 
+def test_a_state_can_be_applied_again_after_a_kill_but_not_to_other_groups(result, page_data):
+    texts = members(result)
+    went, came = texts[0][:1], texts[1][:1]
+    moved = {0: texts[0][1:], 1: np.sort(np.append(texts[1], went))}
+    groups = [(topic.label, topic.name, moved.get(topic.label, texts[topic.label])) for topic in result.topics]
+    for state in (parse_state(edited_content(result, groups)), state_at(page_data[0], 4)):
+        once = apply_state(result, state)
+        assert apply_state(once, state) is once
+    once = apply_state(result, parse_state(edited_content(result, groups)))
+    back = {0: np.sort(np.append(texts[0][1:], came)), 1: np.sort(np.append(np.setdiff1d(texts[1], came), went))}
+    swapped = [(topic.label, topic.name, back.get(topic.label, texts[topic.label])) for topic in result.topics]
+    with pytest.raises(UserError, match="does not fit the model"):
+        apply_state(once, parse_state(edited_content(result, swapped)))
+
+
 def test_states_that_do_not_fit(result, page_data):
     content = content_at(page_data[0], 4)
     with pytest.raises(UserError, match="The state comes from a report of other texts than those of the model"):

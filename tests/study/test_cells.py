@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from textspectra_study.cells import CellProcess, Limits, Work, _ctrl_c_delayed
+from textspectra_study.cells import STOPPING, CellProcess, Limits, Work, _signals_delayed
 from textspectra_study.results import OK
 
 GENEROUS = Limits(seconds=600, gigabytes=8)
@@ -107,9 +107,10 @@ def other_thread():
     end = threading.Event()
     thread = threading.Thread(target=end.wait)
     thread.start()
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in STOPPING}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
     end.set()
     thread.join()
 
@@ -127,12 +128,13 @@ def received():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_ctrl_c_does_not_interrupt_the_start_of_a_process(other_thread, received):
+@pytest.mark.parametrize("stop", STOPPING)
+def test_a_signal_does_not_interrupt_the_start_of_a_process(other_thread, received, stop):
     steps = []
 
     def start():
-        with _ctrl_c_delayed():
-            os.kill(os.getpid(), signal.SIGINT)
+        with _signals_delayed():
+            os.kill(os.getpid(), stop)
             steps.append(received.recv(1))
             steps.append("started")
 

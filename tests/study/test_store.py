@@ -1,6 +1,7 @@
 """The folder of a study: what is stored is read again, and nothing stale or foreign is."""
 
 import json
+import sys
 
 import pytest
 
@@ -70,6 +71,16 @@ def test_a_folder_with_other_things_is_not_written_to(tmp_path):
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(UserError, match="holds other files; choose a new or an empty folder for the study"):
         one_cell(tmp_path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nobody can tell there whether a file is being written")
+def test_a_study_whose_first_run_was_killed_at_its_manifest_goes_on(tmp_path):
+    left = [tmp_path / place / ".0123456789abcdef.tmp" for place in ("", "cells", "vectors")]
+    for path in left:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"{")
+    one_cell(tmp_path)
+    assert not any(path.exists() for path in left)
 
 
 def test_the_key_follows_inputs_and_code(monkeypatch):

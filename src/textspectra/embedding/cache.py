@@ -46,6 +46,9 @@ SCHEMA = f"""
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 """SQLite's codes for a damaged file; the last one says that its tables are not ours."""
 
+DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises; the second one if its message quotes a damaged name that is no UTF-8."""
+
 Found = tuple[NDArray[np.intp], NDArray[np.float32]]
 """Positions among the keys that were asked for, and their vectors."""
 
@@ -109,7 +112,7 @@ class EmbeddingCache:
         """Return how much is stored."""
         entries, models = 0, set()
         for path in self._databases():
-            with suppress(sqlite3.Error), closing(_connect(path)) as database:
+            with suppress(*DATABASE_ERRORS), closing(_connect(path)) as database:
                 [[key_bytes]] = database.execute("SELECT total(length(keys)) FROM block")
                 entries += int(key_bytes) // KEY_BYTES
                 models |= {str(name) for [name] in database.execute("SELECT name FROM model")}
@@ -148,7 +151,7 @@ class CachedVectors:
                     yield positions, vectors[rows]
             if damaged:
                 self._forget(damaged)
-        except (sqlite3.Error, OSError) as error:
+        except (*DATABASE_ERRORS, OSError) as error:
             self._give_up(error)
 
     def add(self, keys: NDArray[np.uint64], vectors: NDArray[np.float32]) -> None:
@@ -165,7 +168,7 @@ class CachedVectors:
             with self._database() as database:
                 database.execute("INSERT OR IGNORE INTO model VALUES (?, ?)", description)
                 database.executemany("INSERT INTO block (checksum, keys, vectors) VALUES (?, ?, ?)", blocks)
-        except (sqlite3.Error, OSError) as error:
+        except (*DATABASE_ERRORS, OSError) as error:
             self._give_up(error)
 
     def close(self) -> None:
@@ -190,11 +193,11 @@ class CachedVectors:
         with self._database() as database:
             database.executemany("DELETE FROM block WHERE id = ?", [(block,) for block in damaged])
 
-    def _give_up(self, error: sqlite3.Error | OSError) -> None:
+    def _give_up(self, error: sqlite3.Error | UnicodeDecodeError | OSError) -> None:
         """Start a damaged database again; after any other error, go on without the cache."""
         self.close()
         reason = getattr(error, "strerror", None) or error
-        if _is_error(error, DAMAGE):
+        if _is_error(error, DAMAGE) or isinstance(error, UnicodeDecodeError):
             _delete(self._path)
             message = f"is damaged ({reason}), so it is deleted and its vectors are computed again."
         else:
@@ -229,7 +232,7 @@ def _is_error(error: Exception, codes: Sequence[int]) -> bool:
 def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
     try:
         connection.executescript(SCHEMA)
-    except sqlite3.Error:
+    except DATABASE_ERRORS:
         connection.close()
         raise
     return connection

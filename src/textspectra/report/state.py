@@ -113,7 +113,8 @@ def apply_state(result: TextClustering, state: State) -> TextClustering:
     """Return `result`, which a report shows, with the groups and the names of a state that was read.
 
     A cluster whose texts stay the same keeps its label. So does one that others were merged into, or that single texts
-    left or joined. The others have new labels.
+    left or joined. The others have new labels. A result that has these groups and names already stays as it is, so
+    the same command can be run again.
     """
     if state.fingerprint != fingerprint(result.corpus):
         raise UserError(
@@ -121,6 +122,8 @@ def apply_state(result: TextClustering, state: State) -> TextClustering:
             "or from before an update. Make the page of the model with `textspectra report`, and set the groups there."
         )
     if state.grouping != grouping_mark(result):
+        if _is_applied(result, state):
+            return result
         raise UserError(CHANGED)
     if state.edited:
         return _regrouped(result, state.clusters)
@@ -130,6 +133,15 @@ def apply_state(result: TextClustering, state: State) -> TextClustering:
     if found != [(cluster.label, cluster.size) for cluster in state.clusters]:
         raise UserError(CHANGED)
     return changed.rename({cluster.label: cluster.name for cluster in state.clusters})
+
+
+def _is_applied(result: TextClustering, state: State) -> bool:
+    """Tell whether a result has the groups, the names and the moved texts of a state."""
+    wanted = {cluster.label: (cluster.name, cluster.size) for cluster in state.clusters}
+    if {topic.label: (topic.name, topic.size) for topic in result.topics} != wanted:
+        return False
+    moved = [(row, cluster.label) for cluster in state.clusters for row in cluster.moved]
+    return all(0 <= row < len(result.labels) and result.labels[row] == label for row, label in moved)
 
 
 def _regrouped(result: TextClustering, clusters: Sequence[StateCluster]) -> TextClustering:
