@@ -176,7 +176,7 @@ def main() -> None:
         print(f"{part}, {name}: {found}", flush=True)
         path.write_text(json.dumps(table, indent=1, ensure_ascii=False) + "\n")
     shutil.rmtree(base)
-    sys.exit(any("WRONG" in one["outcome"] for one in table["faults"].values()))
+    sys.exit(any("WRONG" in one["outcome"] for one in table.get("faults", {}).values()))
 
 
 if __name__ == "__main__":

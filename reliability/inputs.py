@@ -217,8 +217,11 @@ def npy(rng: random.Random) -> tuple[str, bytes]:
 def answer(rng: random.Random) -> tuple[str, bytes]:
     """Return what a server sends: a status, headers and a body."""
     data = [{"index": i, "embedding": [0.5, float(i)]} for i in range(2)]
+    if rng.random() < 0.3:
+        _edit(data, rng)
     body = rng.choice([
-        json.dumps({"data": data}), json.dumps({"data": value(rng)}), json.dumps(value(rng)), nested(rng), "",
+        *[json.dumps({"data": rng.sample(data, len(data))})] * 8, json.dumps({"data": value(rng)}),
+        json.dumps(value(rng)), nested(rng), "",
         json.dumps({"data": [{"index": value(rng), "embedding": value(rng)} for _ in range(2)]}),
         json.dumps({"error": {"message": value(rng)}}), "<html>busy</html>",
         '{"data": [{"index": Infinity, "embedding": [1]}]}',

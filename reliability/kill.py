@@ -76,12 +76,17 @@ def judged_kill(folder: Path, command: str, kill: Kill, done: Ended, old: dict[s
     return ""
 
 
-def judged_again(folder: Path, command: str, new: dict[str, str]) -> str:
-    """Run the command again, and say what is wrong then."""
+def cells(folder: Path) -> dict[Path, bytes]:
+    """Return the finished cells of a study; their times make each of them unlike any other."""
+    return {path: path.read_bytes() for path in folder.glob("study/cells/*.json")}
+
+
+def judged_again(folder: Path, command: str, new: dict[str, str], before: dict[Path, bytes]) -> str:
+    """Run the command again, and say what is wrong then; `before` are the cells from before the kill."""
     # An update that has been made before would be made twice; the harness starts from the old model then.
     if command == "update" and digest(folder, OUTPUTS[command]) == new:
         return ""
-    finished = {path: path.read_bytes() for path in folder.glob("study/cells/*.json")}
+    finished = {**cells(folder), **before}
     again = call(folder, COMMANDS[command])
     if again.code:
         return f"the same command failed: {again.said[-300:]}"
@@ -99,9 +104,10 @@ def trial(base: Path, command: str, new: dict[str, str], kill: Kill, *, afresh: 
     if afresh:
         shutil.rmtree(folder / "study")
     old = digest(folder, OUTPUTS[command])
+    before = cells(folder)
     done = call(folder, COMMANDS[command], kill)
     try:
-        wrong = judged_kill(folder, command, kill, done, old, new) or judged_again(folder, command, new)
+        wrong = judged_kill(folder, command, kill, done, old, new) or judged_again(folder, command, new, before)
     except Exception as error:  # what cannot be read is a finding
         wrong = f"{type(error).__name__}: {error}"
     if not wrong:

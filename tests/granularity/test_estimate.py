@@ -55,6 +55,16 @@ def test_texts_that_are_repeated_are_no_groups_of_their_own(vague):
     assert ts.estimate_k(vague, sample_weight=counts).suggestions == ts.estimate_k(vague).suggestions
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_copies_of_a_cloud_are_no_groups(seed):
+    rng = np.random.default_rng(seed)
+    cloud = rng.standard_normal((90, 12))
+    copies = np.concatenate([cloud, cloud[rng.zipf(1.7, 20_000).clip(max=90) - 1]])
+    found = ts.estimate_k(copies, random_state=seed)
+    assert found.k == ts.estimate_k(cloud, random_state=seed).k
+    assert found.interval[1] <= 90
+
+
 def test_few_rows_that_count_often_are_many_rows(planted):
     X, _ = planted(4, 20, noise=0.05)
     assert ts.estimate_k(X).method == "spectral"

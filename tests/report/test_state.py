@@ -30,10 +30,10 @@ def state_at(meta, k, names=None):
 def edited_content(result, groups):
     """Return what the page writes for groups made by hand, each a label, a name and distinct texts."""
     levels, finest = report_levels(result)
+    shares = np.array([np.bincount(finest[texts], minlength=levels.k) for _, _, texts in groups])
     clusters = []
-    for label, name, texts in groups:
-        inside = np.isin(np.arange(len(finest)), texts)
-        parts = [code for code in range(levels.k) if inside[finest == code].mean() > 0.5]
+    for number, (label, name, texts) in enumerate(groups):
+        parts = np.flatnonzero(shares.argmax(axis=0) == number).tolist()
         moved = [text for text in texts if finest[text] not in parts]
         clusters.append({
             "cluster": label, "name": name, "size": int(result.corpus.counts[texts].sum()),
@@ -127,6 +127,20 @@ def test_a_state_can_be_applied_again_after_a_kill_but_not_to_other_groups(resul
     swapped = [(topic.label, topic.name, back.get(topic.label, texts[topic.label])) for topic in result.topics]
     with pytest.raises(UserError, match="does not fit the model"):
         apply_state(once, parse_state(edited_content(result, swapped)))
+
+
+def test_a_state_is_not_taken_for_applied_if_the_groups_changed_since(result, page_data):
+    state = state_at(page_data[0], 4)
+    once = apply_state(result, state)
+    single = once.corpus.counts == 1
+    first, second = (np.flatnonzero((once.distinct_codes == code) & single)[:1] for code in (0, 1))
+    codes = once.distinct_codes.copy()
+    codes[first], codes[second] = 1, 0
+    names = {topic.label: topic.name for topic in once.topics}
+    swapped = once.regroup(codes, {number: number for number in range(4)}, {}).rename(names)
+    assert [(topic.label, topic.size) for topic in swapped.topics] == [(one.label, one.size) for one in once.topics]
+    with pytest.raises(UserError, match="does not fit the model"):
+        apply_state(swapped, state)
 
 
 def test_states_that_do_not_fit(result, page_data):

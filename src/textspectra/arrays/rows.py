@@ -93,8 +93,8 @@ def distinct_rows(units: NDArray[np.float32]) -> NDArray[np.float32]:
     array([[0., 1.],
            [1., 0.]], dtype=float32)
     """
-    # Equal bits have equal sums of products, and others have not; a sort of whole rows takes ten times as long.
-    bits = np.ascontiguousarray(units).view(np.uint32).astype(np.uint64)
+    # Equal bits have equal sums of products, others practically never; a sort of whole rows takes ten times as long.
+    bits = np.ascontiguousarray(units + np.float32(0)).view(np.uint32).astype(np.uint64)
     factors = np.random.default_rng(0).integers(2**64, size=bits.shape[1], dtype=np.uint64)
     first = np.unique(bits @ factors, return_index=True)[1]
     return units if len(first) == len(units) else units[np.sort(first)]

@@ -21,10 +21,11 @@ Assign = Callable[[NDArray[np.float32], NDArray[np.float32]], NDArray[np.intp]]
 
 
 class Leaves(NamedTuple):
-    """The mean of the unit rows of each leaf, the weight of each leaf, and the leaf of each row."""
+    """The mean of the unit rows of each leaf, its weight, its number of rows that count, and the leaf of each row."""
 
     means: NDArray[np.float32]
     mass: NDArray[np.float64]
+    n_rows: NDArray[np.float64]
     of_row: Any
 
 
@@ -49,14 +50,14 @@ def gather_leaves(
     if counting <= exact_rows:
         rows, units, mass = training_rows(draws, np.arange(counting))
         if counting == len(X):
-            return Leaves(units, mass, align(rows, X))
+            return Leaves(units, mass, np.ones(counting), align(rows, X))
 
         def leaf(first_row: int, weight: NDArray[np.float64], nearest: NDArray[np.intp]) -> NDArray[np.intp]:
             numbers = np.arange(first_row, first_row + len(weight))
             return np.where(weight > 0, np.searchsorted(rows, numbers), nearest)
 
         nearest = map_unit_rows(_to_nearest(units, groups_of_means(units, rule), rule), X, n_jobs=n_jobs)
-        return Leaves(units, mass, keep(map_rows(leaf, weights, nearest)))
+        return Leaves(units, mass, np.ones(counting), keep(map_rows(leaf, weights, nearest)))
     centers = sample_centers(X, weights, n_leaves, rng, max_passes=MICRO_PASSES, n_jobs=n_jobs)
     groups = groups_of_means(centers, rule)
     # A group without a centre gets one. It may lie anywhere, because it gets all rows of the group.
@@ -93,13 +94,13 @@ def _micro_clusters(
     def gather(rows: NDArray[np.float32], scale: NDArray[np.float32], weight: NDArray[np.float64]) -> Folded:
         labels = assign(rows, scale)
         sums = sum_by_code(rows, labels, len(centers), scale * weight.astype(np.float32)).astype(np.float64)
-        return Folded((sums, np.bincount(labels, weight, len(centers))), labels)
+        return Folded((sums, *(np.bincount(labels, one, len(centers)) for one in (weight, weight > 0))), labels)
 
-    (sums, mass), of_row = fold_rows(gather, X, weights, n_jobs=n_jobs)
+    (sums, mass, n_rows), of_row = fold_rows(gather, X, weights, n_jobs=n_jobs)
     filled = np.flatnonzero(mass)
     if len(filled) < len(centers):
         of_row = keep(map_unit_rows(_to_nearest(centers[filled], groups[filled], rule), X, n_jobs=n_jobs))
-    return Leaves((sums[filled] / mass[filled, None]).astype(np.float32), mass[filled], of_row)
+    return Leaves((sums[filled] / mass[filled, None]).astype(np.float32), mass[filled], n_rows[filled], of_row)
 
 
 def _to_nearest(centers: NDArray[np.float32], groups: NDArray[np.intp], rule: LinearRule) -> Assign:
@@ -119,20 +120,22 @@ def _to_nearest(centers: NDArray[np.float32], groups: NDArray[np.intp], rule: Li
     return assign
 
 
-def split_leaves(leaves: Leaves, X: Any, weights: NDArray[np.float64], groups: NDArray[np.intp]) -> Leaves:
+def split_leaves(leaves: Leaves, X: Any, groups: NDArray[np.intp]) -> Leaves:
     """Split the leaves that hold rows of several groups (numbered from 0), so that each leaf lies in one group.
+
+    Every row counts once.
 
     Examples
     --------
     >>> import numpy as np
-    >>> both = Leaves(np.array([[0.5, 0.5]], np.float32), np.array([3.0]), np.array([0, 0]))
-    >>> split_leaves(both, np.eye(2), np.array([1.0, 2.0]), np.array([1, 0]))
-    Leaves(means=array([[0., 1.],
-           [1., 0.]], dtype=float32), mass=array([2., 1.]), of_row=array([1, 0]))
+    >>> both = Leaves(np.array([[0.5, 0.5]], np.float32), np.array([2.0]), np.array([2.0]), np.array([0, 0]))
+    >>> split_leaves(both, np.eye(2), np.array([1, 0])).means
+    array([[0., 1.],
+           [1., 0.]], dtype=float32)
     """
     pairs, of_row = np.unique(groups * len(leaves.mass) + leaves.of_row, return_inverse=True)
     if len(pairs) == len(leaves.mass):
         return leaves
-    mass = np.bincount(of_row, weights).astype(np.float64)
-    sums = cluster_sums(X, of_row, len(pairs), weights=weights)
-    return Leaves((sums / mass[:, None]).astype(np.float32), mass, of_row)
+    n_rows = np.bincount(of_row).astype(np.float64)
+    sums = cluster_sums(X, of_row, len(pairs))
+    return Leaves((sums / n_rows[:, None]).astype(np.float32), n_rows, n_rows, of_row)

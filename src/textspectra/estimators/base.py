@@ -55,8 +55,8 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             workers, and `labels_` is a Dask array too.
         y : ignored
         sample_weight : array-like of shape (n,), optional
-            How often each row counts, in sizes and centres. k and refined groups are found among distinct rows, and
-            look at it only to leave out rows of weight zero.
+            How often each row counts, in sizes and centres. Refined groups, and k from 64 distinct rows on, are
+            found among distinct rows: there a row counts once, or not at all if its weight is zero.
 
         Returns
         -------

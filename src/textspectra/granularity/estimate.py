@@ -189,7 +189,8 @@ def estimate_k(
         Embeddings: an array or memory map of any numeric type, or a data frame of numbers. They are neither copied
         nor changed. Of a Dask array, only chunks with sampled rows are read, and the workers do the computing.
     sample_weight : array-like of shape (n,), optional
-        How often each row counts, rounded up; once by default. Only "spectral" looks at it beyond zero or not.
+        How often each row counts, rounded up; once by default. For "reproducible", rows count once
+        or not at all, unless fewer than 64 do.
     method : {"auto", "reproducible", "spectral"}
         "reproducible" splits the rows into random halves, clusters each half at every k and compares the two. The
         agreement of a cloud without structure is subtracted; what is left is the score of k. The scores give each k a
@@ -274,7 +275,7 @@ def _by_spectrum(rows: CountedRows, rule: Rule, rng: np.random.Generator, n_jobs
 
 def _by_reproducibility(rows: CountedRows, rng: np.random.Generator, n_jobs: int | None) -> KEstimate:
     found = reproducible_k(rows, rng, n_jobs=n_jobs)
-    k, replicates, agreement = found or (1, np.ones(1, np.intp), None)
+    k, replicates, agreement, n_rows = found or (1, np.ones(1, np.intp), None, len(rows))
     if agreement is None or k == 1:
         confidence = 1.0 if agreement is None else float(np.clip(1 - agreement.nearness, 0, 1))
         suggestions: tuple[Suggestion, ...] = (Suggestion("suggested", 1, confidence),)
@@ -282,7 +283,7 @@ def _by_reproducibility(rows: CountedRows, rng: np.random.Generator, n_jobs: int
     else:
         suggestions = suggest(agreement, k)
         confidence = next(suggestion.score for suggestion in suggestions if suggestion.name == "suggested")
-        interval = interval_around(k, confidence, len(rows))
+        interval = interval_around(k, confidence, n_rows)
     return KEstimate(k, interval, confidence, suggestions, "reproducible", len(rows), replicates, agreement, None)
 
 

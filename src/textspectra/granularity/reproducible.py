@@ -86,11 +86,12 @@ class Agreement:
 
 
 class ReproducibleEstimate(NamedTuple):
-    """The reproducible k, the same from bootstrap samples of the splits, and the evidence."""
+    """The reproducible k, the same from bootstrap samples of the splits, the evidence, and the rows it rests on."""
 
     k: int
     replicates: NDArray[np.intp]
     agreement: Agreement
+    n_rows: int
 
 
 def reproducible_k(
@@ -107,16 +108,16 @@ def reproducible_k(
     rows = once if len(once) >= FEWEST_ROWS else rows
     size = min(len(rows), MAX_ROWS)
     # As a task, which has one BLAS thread: with more, the result would depend on the machine.
-    n, basis = rows.map(_size_and_axes, [(rows.positions(size, rng),)], n_jobs=1)[0]
-    if basis is None:
+    view = rows.map(_first_view, [(rows.positions(size, rng),)], n_jobs=1)[0]
+    if view is None:
         return None
-    ks = _granularities(n)
-    n_axes = sorted({min(n_axes, basis.axes.shape[1]) for n_axes in AXES})
+    ks = _granularities(view.n)
+    n_axes = sorted({min(n_axes, view.basis.axes.shape[1]) for n_axes in AXES})
     splits, nulls = (
         np.array(found).reshape(len(n_axes), -1, len(ks))
         for found in (
-            rows.map(_split_agreement, _split_requests(rows, size, basis, n_axes, ks, rng), n_jobs=n_jobs),
-            rows.run(_cloud_agreement, _cloud_tasks(rows, size, n, basis, n_axes, ks, rng), n_jobs=n_jobs),
+            rows.map(_split_agreement, _split_requests(rows, size, view, n_axes, ks, rng), n_jobs=n_jobs),
+            rows.run(_cloud_agreement, _cloud_tasks(rows, size, view, n_axes, ks, rng), n_jobs=n_jobs),
         )
     )
     distinct = ~np.isnan(splits).any(axis=(0, 1)) & ~np.isnan(nulls).any(axis=(0, 1))
@@ -124,7 +125,7 @@ def reproducible_k(
     if not distinct.any():
         return None
     ks, splits, nulls = ks[distinct], splits[..., distinct], nulls[..., distinct]
-    nearness = _nearness(rows, basis, rng)
+    nearness = _nearness(rows, view, rng)
     score = _score(splits, nulls)
     k = read_curve(ks, score) if nearness > STRUCTURE or score.max() > CLEAR_SCORE else 1
     again = [
@@ -134,6 +135,7 @@ def reproducible_k(
         k,
         np.array(again or [1], np.intp),
         Agreement(ks, splits.mean(axis=(0, 1)), nulls.mean(axis=(0, 1)), score, nearness),
+        len(rows) if view.n == size else view.n,
     )
 
 
@@ -145,22 +147,31 @@ def _granularities(n: int) -> NDArray[np.intp]:
     return ks[ks <= highest]
 
 
-def _distinct(units: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the rows without their copies; all of them if too few would be left."""
-    distinct = distinct_rows(units)
-    return distinct if len(distinct) >= FEWEST_ROWS else units
-
-
-def _size_and_axes(units: NDArray[np.float32]) -> tuple[int, Basis | None]:
-    distinct = _distinct(units)
-    return len(distinct), principal_axes(distinct)
-
-
 class Basis(NamedTuple):
     """The mean of unit rows, and the principal axes of their directions from it."""
 
     mean: NDArray[np.float32]
     axes: NDArray[np.float32]
+
+
+class View(NamedTuple):
+    """How rows are seen: how many a sample has, whether copies of rows are among them, and on which axes."""
+
+    n: int
+    copies: bool
+    basis: Basis
+
+    def points(self, units: NDArray[np.float32], n_axes: int) -> NDArray[np.float32]:
+        """Return the rows of a sample that are compared, on some of the axes."""
+        return projected(units if self.copies else distinct_rows(units), self.basis, n_axes)
+
+
+def _first_view(units: NDArray[np.float32]) -> View | None:
+    distinct = distinct_rows(units)
+    copies = len(distinct) < FEWEST_ROWS
+    rows = units if copies else distinct
+    basis = principal_axes(rows)
+    return None if basis is None else View(len(rows), copies, basis)
 
 
 def principal_axes(units: NDArray[np.float32]) -> Basis | None:
@@ -187,35 +198,29 @@ def _directions(points: NDArray[Any]) -> NDArray[np.float32]:
 
 
 def _split_requests(
-    rows: CountedRows, size: int, basis: Basis, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
+    rows: CountedRows, size: int, view: View, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
 ) -> Iterator[tuple[Any, ...]]:
     for axes in n_axes:
         for own in rng.spawn(SPLITS // len(n_axes)):
-            yield rows.positions(size, own), basis, axes, ks, own
+            yield rows.positions(size, own), view, axes, ks, own
 
 
 def _split_agreement(
-    units: NDArray[np.float32], basis: Basis, n_axes: int, ks: NDArray[np.intp], rng: np.random.Generator
+    units: NDArray[np.float32], view: View, n_axes: int, ks: NDArray[np.intp], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    points = projected(_distinct(units), basis, n_axes)
+    points = view.points(units, n_axes)
     return half_agreement(points[rng.permutation(len(points))], ks, rng)
 
 
 def _cloud_tasks(
-    rows: CountedRows,
-    size: int,
-    n: int,
-    basis: Basis,
-    n_axes: list[int],
-    ks: NDArray[np.intp],
-    rng: np.random.Generator,
+    rows: CountedRows, size: int, view: View, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
 ) -> Iterator[tuple[Any, ...]]:
-    drawn = [(rows.positions(size, rng), basis, axes, rng.standard_normal((CLOUD_ROWS, axes))) for axes in n_axes]
+    drawn = [(rows.positions(size, rng), view, axes, rng.standard_normal((CLOUD_ROWS, axes))) for axes in n_axes]
     spectra = rows.map(_spectrum, (request[:3] for request in drawn), n_jobs=1)
     for (*_, cloud), target in zip(drawn, spectra, strict=True):
         scale = _matching_scale(target, cloud)
         for own in rng.spawn(NULL_SPLITS // len(n_axes)):
-            yield n, scale, ks, own
+            yield view.n, scale, ks, own
 
 
 def _cloud_agreement(
@@ -227,8 +232,8 @@ def _cloud_agreement(
     return np.interp(np.log(ks), np.log(ks[some]), found)
 
 
-def _spectrum(units: NDArray[np.float32], basis: Basis, n_axes: int) -> NDArray[np.float64]:
-    return _mean_squares(projected(_distinct(units), basis, n_axes))
+def _spectrum(units: NDArray[np.float32], view: View, n_axes: int) -> NDArray[np.float64]:
+    return _mean_squares(view.points(units, n_axes))
 
 
 def _mean_squares(points: NDArray[np.float32]) -> NDArray[np.float64]:
@@ -252,10 +257,10 @@ def _resample(splits: NDArray[np.float64], rng: np.random.Generator) -> NDArray[
     return np.take_along_axis(splits, chosen[:, :, None], axis=1)
 
 
-def _nearness(rows: CountedRows, basis: Basis, rng: np.random.Generator) -> float:
+def _nearness(rows: CountedRows, view: View, rng: np.random.Generator) -> float:
     """Return by how much the nearest rows are nearer than in clouds of the same spectrum; 1 is the maximum."""
-    size, n_axes = min(len(rows), NEAREST_ROWS), min(NEAREST_AXES, basis.axes.shape[1])
-    n, target, near = rows.map(_spectrum_and_nearest, [(rows.positions(size, rng), basis, n_axes)], n_jobs=1)[0]
+    size, n_axes = min(len(rows), NEAREST_ROWS), min(NEAREST_AXES, view.basis.axes.shape[1])
+    n, target, near = rows.map(_spectrum_and_nearest, [(rows.positions(size, rng), view, n_axes)], n_jobs=1)[0]
     scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
     clouds = ((_directions(rng.standard_normal((n, n_axes)) * scale),) for _ in range(NEAREST_CLOUDS))
     null = min(float(np.mean(rows.run(_nearest_cosine, clouds, n_jobs=1))), 1 - 1e-6)
@@ -263,9 +268,9 @@ def _nearness(rows: CountedRows, basis: Basis, rng: np.random.Generator) -> floa
 
 
 def _spectrum_and_nearest(
-    units: NDArray[np.float32], basis: Basis, n_axes: int
+    units: NDArray[np.float32], view: View, n_axes: int
 ) -> tuple[int, NDArray[np.float64], float]:
-    points = projected(_distinct(units), basis, n_axes)
+    points = view.points(units, n_axes)
     return len(points), _mean_squares(points), _nearest_cosine(points)
 
 

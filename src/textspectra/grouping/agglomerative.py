@@ -33,12 +33,13 @@ def group_by_tree(
     leaves = gather_leaves(
         X, weights, rng, exact_rows=EXACT_ROWS, n_leaves=max(MICRO_CLUSTERS, k), rule=rule, n_jobs=n_jobs
     )
-    points = leaves.means
+    points, size = leaves.means, leaves.mass
     if refine:
-        units = directions_of(leaves.means, np.ones_like(leaves.means))
-        points = smoothed_rows(units, leaves.mass, n_nearest(len(units), k), n_jobs=n_jobs)
+        # As for the refined groups, a row that is repeated counts once.
+        units, size = directions_of(leaves.means, np.ones_like(leaves.means)), leaves.n_rows
+        points = smoothed_rows(units, size, n_nearest(len(units), k), n_jobs=n_jobs)
     if rule is None:
-        tree = ward_tree(points, leaves.mass)
+        tree = ward_tree(points, size)
         k = min(k, len(leaves.mass))
         if k > 1 and tree.linkage[1 - k, 2] < SAME:  # equal rows stay together
             k = min(k, len(np.unique(leaves.means.round(6), axis=0)))
@@ -46,7 +47,7 @@ def group_by_tree(
     else:
         filled, codes = np.unique(groups_of_means(leaves.means, rule), return_inverse=True)
         rule = LinearRule(rule.directions[filled], rule.offsets[filled])
-        tree = nested_tree(points, leaves.mass, codes)
+        tree = nested_tree(points, size, codes)
     mass = np.bincount(codes, leaves.mass)
     labels, order = largest_first(labels_of_leaves(codes, leaves.of_row), mass)
     centers = weighted_means(leaves.means, leaves.mass, codes, len(mass))[order]

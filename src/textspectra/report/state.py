@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -16,7 +18,7 @@ from ..clustering.numbering import same_clusters
 from ..errors import UserError
 from ..texts.result import TextClustering
 from .levels import report_levels
-from .write import fingerprint, grouping_mark
+from .write import APPLIED, fingerprint, grouping_mark
 
 FORMAT = "textspectra-state-4"
 """Changes with the meaning of what the file holds."""
@@ -113,8 +115,8 @@ def apply_state(result: TextClustering, state: State) -> TextClustering:
     """Return `result`, which a report shows, with the groups and the names of a state that was read.
 
     A cluster whose texts stay the same keeps its label. So does one that others were merged into, or that single texts
-    left or joined. The others have new labels. A result that has these groups and names already stays as it is, so
-    the same command can be run again.
+    left or joined. The others have new labels. A result of the same state stays as it is, so that the same command can
+    be run again.
     """
     if state.fingerprint != fingerprint(result.corpus):
         raise UserError(
@@ -122,26 +124,26 @@ def apply_state(result: TextClustering, state: State) -> TextClustering:
             "or from before an update. Make the page of the model with `textspectra report`, and set the groups there."
         )
     if state.grouping != grouping_mark(result):
-        if _is_applied(result, state):
+        if result.recipe.get(APPLIED) == _mark(result, state):
             return result
         raise UserError(CHANGED)
-    if state.edited:
-        return _regrouped(result, state.clusters)
-    k = len(state.clusters)
-    changed = result if k == result.n_clusters else result.cut(k)
-    found = [(topic.label, topic.size) for topic in changed.topics]
-    if found != [(cluster.label, cluster.size) for cluster in state.clusters]:
+    changed = _regrouped(result, state.clusters) if state.edited else _cut(result, state.clusters)
+    changed = changed.rename({cluster.label: cluster.name for cluster in state.clusters})
+    return replace(changed, recipe={**changed.recipe, APPLIED: _mark(changed, state)})
+
+
+def _mark(result: TextClustering, state: State) -> str:
+    """Return a digest of a state, and of the groups and the names that it led to."""
+    outcome = state, grouping_mark(result), [topic.name for topic in result.topics]
+    return hashlib.sha256(repr(outcome).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _cut(result: TextClustering, clusters: Sequence[StateCluster]) -> TextClustering:
+    """Return the result at another level of its tree."""
+    changed = result if len(clusters) == result.n_clusters else result.cut(len(clusters))
+    if [(topic.label, topic.size) for topic in changed.topics] != [(one.label, one.size) for one in clusters]:
         raise UserError(CHANGED)
-    return changed.rename({cluster.label: cluster.name for cluster in state.clusters})
-
-
-def _is_applied(result: TextClustering, state: State) -> bool:
-    """Tell whether a result has the groups, the names and the moved texts of a state."""
-    wanted = {cluster.label: (cluster.name, cluster.size) for cluster in state.clusters}
-    if {topic.label: (topic.name, topic.size) for topic in result.topics} != wanted:
-        return False
-    moved = [(row, cluster.label) for cluster in state.clusters for row in cluster.moved]
-    return all(0 <= row < len(result.labels) and result.labels[row] == label for row, label in moved)
+    return changed
 
 
 def _regrouped(result: TextClustering, clusters: Sequence[StateCluster]) -> TextClustering:
@@ -160,8 +162,7 @@ def _regrouped(result: TextClustering, clusters: Sequence[StateCluster]) -> Text
     has_own_label = all(goes_on.get(number) == old for number, old in same.items())
     if not has_own_label or sorted(new.values()) != list(range(result.next_label, result.next_label + len(new))):
         raise UserError(DAMAGED)
-    changed = base.regroup(codes, goes_on, new)
-    return changed.rename({cluster.label: cluster.name for cluster in clusters})
+    return base.regroup(codes, goes_on, new)
 
 
 def _codes(result: TextClustering, clusters: Sequence[StateCluster]) -> NDArray[np.intp]:

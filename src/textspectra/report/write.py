@@ -40,6 +40,9 @@ from .why_k import why_this_k
 
 Progress = Callable[[str, int, int], None]
 
+APPLIED = "applied"
+"""The entry of a result's recipe that tells which edits of its page were applied last; no reader needs it."""
+
 
 def write_report(
     result: TextClustering,
@@ -218,7 +221,7 @@ def _about(result: TextClustering, shown: Shown, cut_at: int | None) -> dict[str
         "algorithm": result.algorithm,
         "notes": result.notes,
         "loose": LOOSE,
-        "recipe": result.recipe,
+        "recipe": {name: value for name, value in result.recipe.items() if name != APPLIED},
         "fingerprint": fingerprint(result.corpus),
         "grouping": grouping_mark(result),
     }

@@ -53,12 +53,13 @@ def build_hierarchy(texts: EmbeddedTexts, labels: NDArray[np.intp]) -> Hierarchy
     """Build a merge tree one of whose cuts is the grouping `labels` of the distinct texts (-1: none).
 
     Each group is completed before any two are merged (:func:`~textspectra.clustering.tree.nested_tree`): with fewer
-    clusters, groups are merged; with more, they are split. The same grouping gives the same tree.
+    clusters, groups are merged; with more, they are split. The same grouping gives the same tree. Every distinct text
+    counts once: a text that is repeated would be split off as a group of its own.
     """
-    vectors, weights, groups = texts.vectors, texts.weights, labels[texts.counting]
+    vectors, groups = texts.vectors, labels[texts.counting]
     rng = np.random.default_rng(0)
-    found = gather_leaves(vectors, weights, rng, exact_rows=EXACT_TEXTS, n_leaves=MICRO_CLUSTERS)
-    found = split_leaves(found, vectors, weights, groups)
+    found = gather_leaves(vectors, None, rng, exact_rows=EXACT_TEXTS, n_leaves=MICRO_CLUSTERS)
+    found = split_leaves(found, vectors, groups)
     group_of_leaf = np.empty(len(found.mass), np.intp)
     group_of_leaf[found.of_row] = groups
     return Hierarchy(nested_tree(found.means, found.mass, group_of_leaf), texts.scatter(found.of_row, -1))

@@ -52,9 +52,9 @@ def cluster_texts(
 ) -> TextClustering:
     """Find how many groups a pile of texts has, what they are, and which text is in which.
 
-    Identical texts are embedded once, count as often as they occur, and share a cluster. Blank
-    texts, and texts that the model cannot represent (a zero vector), stay in the result with
-    the label -1.
+    Identical texts are embedded once and share a cluster. In sizes and shares they count as often as they occur, but
+    the clusters are found among distinct texts. Blank texts, and texts that the model cannot represent (a zero
+    vector), stay in the result with the label -1.
 
     Parameters
     ----------

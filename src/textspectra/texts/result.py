@@ -73,7 +73,8 @@ class TextClustering(ClusteredTexts):
     history : tuple of Update
         The files that :meth:`update` took in, and what changed.
     recipe : dict
-        How the result was made: the command or call, the seed, the date, and `model_reason` if the model was "auto".
+        How the result was made: the command or call, the seed, the date, `model_reason` if the model was "auto", and
+        `applied`, a mark of edits that were made in a report.
     notes : tuple of str
         What to know before relying on the groups, such as languages that the model does not know.
     encoder : Backend or None
@@ -266,7 +267,7 @@ class TextClustering(ClusteredTexts):
             centers=centers,
             rule=self.rule
             if np.array_equal(codes, self.distinct_codes)
-            else separate_groups(texts.vectors, texts.weights, grouped, k),
+            else separate_groups(texts.vectors, None, grouped, k),
             topics=with_names(topics, labels, {at: kept[label] for at, label in enumerate(labels) if label in kept}),
             next_label=max(self.next_label, labels[-1] + 1),
             cohesion=report_if_defined(texts.vectors, grouped, k, random_state=0),

@@ -115,7 +115,7 @@ def _local_client(distributed: Any) -> Iterator[None]:
     try:
         # What Dask logs of a worker that died is no news: the work goes to others, or an error ends the run.
         cluster = distributed.LocalCluster(threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL)
-    except (RuntimeError, OSError, TimeoutError) as error:  # such as a worker that is killed before it is there
+    except (RuntimeError, OSError) as error:  # such as a worker that is killed before it is there
         raise OutsideError(f"The Dask workers of this machine could not be started ({error}). Run it again.") from error
     settings = {"distributed.deploy.lost-worker-timeout": RESTART_SECONDS}
     try:
