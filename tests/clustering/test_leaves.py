@@ -18,6 +18,7 @@ def check(leaves, X, weights):
     for leaf in range(n_leaves):
         own = leaves.of_row == leaf
         assert leaves.mass[leaf] == pytest.approx(weights[own].sum())
+        assert leaves.n_rows[leaf] == (weights[own] > 0).sum()
         assert leaves.means[leaf] == pytest.approx(np.average(unit(X)[own], axis=0, weights=weights[own]), abs=1e-5)
 
 
@@ -28,8 +29,9 @@ def test_leaves_are_means_of_their_rows_and_splitting_keeps_groups_apart(seed, n
     leaves = gather_leaves(X, weights, rng, exact_rows=n if exact else 1, n_leaves=5)
     assert len(leaves.mass) == n if exact else len(leaves.mass) <= 5
     check(leaves, X, weights)
-    split = split_leaves(leaves, X, weights, groups)
-    check(split, X, weights)
+    leaves = gather_leaves(X, None, rng, exact_rows=n if exact else 1, n_leaves=5)
+    split = split_leaves(leaves, X, groups)
+    check(split, X, np.ones(n))
     assert len(set(zip(split.of_row.tolist(), groups.tolist(), strict=True))) == len(split.mass)
 
 

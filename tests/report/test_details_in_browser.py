@@ -231,8 +231,8 @@ def test_without_rows_there_are_lines_and_no_filters(open_page, result, tmp_path
     assert page.locator("#filters").is_hidden()
     assert page.locator(".card .spark").count() == 6
     assert page.locator("#heat tbody tr").count() == 6
-    move_to(page, 12)
-    assert 0 < page.locator(".card .spark").count() < 12
+    move_to(page, 8)
+    assert 0 < page.locator(".card .spark").count() < 8
     assert page.locator("#heat tbody tr").count() == page.locator(".card .spark").count()
     move_to(page, 3)
     assert page.locator(".card .spark").count() == 3
