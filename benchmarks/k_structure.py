@@ -9,7 +9,7 @@ import numpy as np
 from k_recovery import MODELS, Case, cases, load
 
 from textspectra.arrays.rows import CountedRows
-from textspectra.granularity.reproducible import _nearness, _principal_axes
+from textspectra.granularity.reproducible import _first_view, _nearness
 
 CLOUDS: dict[str, Callable[[Any, int, int], Any]] = {
     "round Gaussian cloud": lambda rng, n, d: rng.standard_normal((n, d)),
@@ -24,8 +24,8 @@ CLOUDS: dict[str, Callable[[Any, int, int], Any]] = {
 
 def nearness(X: Any) -> float:
     rows, rng = CountedRows(np.asarray(X, np.float32)), np.random.default_rng(0)
-    seen = _principal_axes(rows.draw(min(len(rows), 6000), rng))
-    return _nearness(rows, seen, rng) if seen else 0.0
+    view = _first_view(rows.draw(min(len(rows), 6000), rng))
+    return _nearness(rows, view, rng) if view else 0.0
 
 
 def structure_table(cells: dict[tuple[Case, str], dict[str, Any]], threshold: float) -> str:
