@@ -86,7 +86,7 @@ class Agreement:
 
 
 class ReproducibleEstimate(NamedTuple):
-    """The reproducible k, the same from bootstrap samples of the splits, the evidence, and the rows it rests on."""
+    """The reproducible k, the same from bootstrap samples of the splits, the evidence, and the rows of a sample."""
 
     k: int
     replicates: NDArray[np.intp]
@@ -135,7 +135,7 @@ def reproducible_k(
         k,
         np.array(again or [1], np.intp),
         Agreement(ks, splits.mean(axis=(0, 1)), nulls.mean(axis=(0, 1)), score, nearness),
-        len(rows) if view.n == size else view.n,
+        view.n,
     )
 
 
