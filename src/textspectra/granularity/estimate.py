@@ -20,7 +20,6 @@ from ..validation import (
     check_whole_number,
     make_seed,
 )
-from .curve import smooth
 from .reproducible import FEWEST_ROWS, Agreement, reproducible_k
 from .spectral import Rule, Spectrum, spectral_k
 
@@ -32,16 +31,15 @@ Method = Literal["auto", "reproducible", "spectral"]
 WIDTH = 2.1
 """Half the width of the interval in ln k if the halves do not agree at all; see `interval_around`."""
 
-APART = 2.2
-"""Any two suggestions differ by at least this factor."""
+APART = 2.25
+"""The levels differ by this factor, unless halves agree on a clear k elsewhere."""
 
-SMOOTHING = 0.4
-"""Suggestions are chosen by scores that are averaged over ln k with this standard deviation."""
+CLEAR_LEVEL = 0.95
+"""A k at which halves agree this much is a level, however far it is from the suggested one."""
 
 NO_STRUCTURE = "no structure here; the rows lie like one cloud, with no groups that could be told apart"
 
-SuggestionName = Literal["coarsest", "coarse", "suggested", "fine", "finest"]
-NAMES: tuple[SuggestionName, ...] = get_args(SuggestionName)
+SuggestionName = Literal["coarse", "suggested", "fine"]
 
 
 class Suggestion(NamedTuple):
@@ -274,42 +272,38 @@ def _by_spectrum(rows: CountedRows, rule: Rule, rng: np.random.Generator, n_jobs
 
 
 def _by_reproducibility(rows: CountedRows, rng: np.random.Generator, n_jobs: int | None) -> KEstimate:
-    found = reproducible_k(rows, rng, n_jobs=n_jobs)
-    k, replicates, agreement, n_rows = found or (1, np.ones(1, np.intp), None, len(rows))
-    if agreement is None or k == 1:
-        confidence = 1.0 if agreement is None else float(np.clip(1 - agreement.nearness, 0, 1))
-        suggestions: tuple[Suggestion, ...] = (Suggestion("suggested", 1, confidence),)
-        interval = 1, 1
-    else:
-        suggestions = suggest(agreement, k)
-        confidence = next(suggestion.score for suggestion in suggestions if suggestion.name == "suggested")
-        interval = interval_around(k, confidence, n_rows)
-    return KEstimate(k, interval, confidence, suggestions, "reproducible", len(rows), replicates, agreement, None)
+    estimate = reproducible_k(rows, rng, n_jobs=n_jobs)
+    if estimate is None:
+        only = (Suggestion("suggested", 1, 1.0),)
+        return KEstimate(1, (1, 1), 1.0, only, "reproducible", len(rows), np.ones(1, np.intp), None, None)
+    (k, confidence), replicates, agreement, n_rows = estimate
+    return KEstimate(
+        k,
+        (1, 1) if k == 1 else interval_around(k, confidence, n_rows),
+        confidence,
+        suggest(agreement, k, confidence),
+        "reproducible",
+        len(rows),
+        replicates,
+        agreement,
+        None,
+    )
 
 
-def suggest(agreement: Agreement, k: int) -> tuple[Suggestion, ...]:
-    """Return k and the two best granularities that differ from it, and from each other, by a factor of 2.2 or more.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ks = np.array([2, 3, 5, 9, 10, 22, 40])
-    >>> score = np.array([0.2, 0.8, 0.3, 0.6, 0.7, 0.6, 0.1])
-    >>> [(suggestion.name, suggestion.k) for suggestion in suggest(Agreement(ks, score, score, score, 0.3), 10)]
-    [('coarse', 3), ('suggested', 10), ('fine', 22)]
-    """
-    score = smooth(agreement.k, agreement.score, SMOOTHING)
-    chosen = [int(np.flatnonzero(agreement.k == k)[0])]
-    for _ in range(2):
-        distance = np.abs(np.log(agreement.k[:, None] / agreement.k[chosen])).min(axis=1)
-        apart = np.flatnonzero(distance >= math.log(APART) - 1e-9)
-        if len(apart):
-            chosen.append(int(apart[score[apart].argmax()]))
-    ordered = sorted(chosen)
-    names = NAMES[2 - ordered.index(chosen[0]) :]
-    scores = np.clip(agreement.score, 0, 1)
+def suggest(agreement: Agreement, k: int, confidence: float) -> tuple[Suggestion, ...]:
+    """Return `k` with a coarser and a finer level, as far as the data has them."""
+    if k == 1:
+        return (Suggestion("suggested", 1, confidence),)
+    finest = int(agreement.k[-1])
+    clear = agreement.k[agreement.halves >= CLEAR_LEVEL]
+    coarse = int(max(clear[2 * clear <= k], default=round(k / APART)))
+    fine = int(min(clear[clear >= 2 * k], default=min(round(k * APART), finest)))
+    levels: dict[SuggestionName, int] = {"coarse": coarse, "suggested": k, "fine": fine}
+    scores = np.clip(np.interp(np.log([*levels.values()]), np.log(agreement.k), agreement.halves), 0, 1)
     return tuple(
-        Suggestion(name, int(agreement.k[i]), float(scores[i])) for name, i in zip(names, ordered, strict=False)
+        Suggestion(name, level, float(score))
+        for (name, level), score in zip(levels.items(), scores, strict=True)
+        if name == "suggested" or (name == "coarse" and 2 <= level <= k / 2) or (name == "fine" and level >= 2 * k)
     )
 
 

@@ -53,7 +53,7 @@ def plot_spectrum(estimate: KEstimate, spectrum: Spectrum, ax: Axes | None) -> A
 
 
 def plot_agreement(estimate: KEstimate, ax: Axes | None) -> Axes:
-    """Draw over k how well halves of the data agree, how well halves of a cloud do, the score and the suggestions."""
+    """Draw over k how well halves of the data agree, the score that k is read off, and the levels."""
     ax = _new_axes() if ax is None else ax
     ax.set(xlabel="number of groups k", ylabel="agreement", title=repr(estimate).partition(",")[0].partition(";")[0])
     agreement = estimate.agreement
@@ -61,8 +61,7 @@ def plot_agreement(estimate: KEstimate, ax: Axes | None) -> Axes:
         return ax
     ax.set_xscale("log")
     ax.plot(agreement.k, agreement.halves, color="0.6", label="two halves of the data")
-    ax.plot(agreement.k, agreement.null, ":", color="0.6", label="two halves of a structureless cloud")
-    ax.plot(agreement.k, agreement.score, color="#1f4e79", label="score: what the cloud does not explain")
+    ax.plot(agreement.k, agreement.score, color="#1f4e79", label="score: less for splits with more behind them")
     if estimate.k > 1:
         ax.axvspan(*estimate.interval, color="0.93", label="95 % interval")
     for suggestion in estimate.suggestions:

@@ -1,4 +1,4 @@
-"""The granularity that two halves of the data agree on, compared with clouds without groups."""
+"""The granularity that two halves of the data agree on, and whether there is any."""
 
 from __future__ import annotations
 
@@ -10,39 +10,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays.rows import CountedRows, distinct_rows
-from .curve import read_curve
+from .curve import Reading, discounted, read_curve
 from .halves import half_agreement
 
 AXES = (12, 24, 48)
 """Rows are projected on these numbers of principal axes: coarse groups show on few axes, fine ones on many."""
 
-SPLITS, NULL_SPLITS = 18, 9
-"""Number of times the data, and a cloud without groups, is split into random halves; divided among AXES."""
+SPLITS = 12
+"""Number of times the data is split into random halves, divided among AXES; with 84, k is no more accurate."""
+
+NULL_SPLITS = 3
+"""Number of times a cloud without groups is split, if the data may be such a cloud."""
 
 FEWEST_ROWS = 64
-"""Halves of fewer rows are too small to compare; of fewer distinct rows, copies count too."""
+"""Halves of fewer rows are too small to compare; of fewer distinct rows, duplicates count too."""
 
 MAX_ROWS = 6000
 """Rows that are split into halves; more rows would change little and cost much."""
 
+EACH, STEP = 8, 1.25
+"""Every k up to the first is looked at, then steps by the second; the answer may lie between them."""
+
 CLOUD_ROWS = 4000
 """Rows of the Gaussian cloud whose variances are fitted to the data."""
-
-CLOUD_EACH = 6
-"""A cloud is split at each of so many smallest k, and at every third of the others."""
 
 NEAREST_ROWS, NEAREST_AXES, NEAREST_CLOUDS = 2000, 12, 4
 """The test for structure: number of rows, of principal axes, and of clouds to compare with."""
 
 STRUCTURE = 0.09
 """The data has groups if its nearest rows are nearer than those of a cloud by more than this share.
-All kinds of clouds that were tried stay below it, labelled text sets of 200 rows and more above."""
+All kinds of clouds that were tried stay below it, labeled text sets of 200 rows and more above."""
 
 PAIR = 0.95
-"""Two groups are considered only from this agreement on: halves of any long cloud agree on where to cut it in two."""
+"""Two groups are considered only at this agreement or above: halves of any long cloud agree on where to cut it."""
 
-CLEAR_SCORE = 0.6
-"""The data also has groups if the score of some k is above this: few, wide groups have no near rows."""
+CLEAR = 0.9
+"""At this agreement or above, the k next to the best are looked at one by one, so that clear groups are counted."""
+
+CLEAR_OF_CLOUDS = 0.6
+"""The data also has groups if halves agree this much more than those of a cloud: wide groups have no near rows."""
 
 ROUNDING = 1e-5
 """A row nearer to the mean than this has no direction: the difference is rounding in float32."""
@@ -58,17 +64,14 @@ class Agreement:
     Attributes
     ----------
     k : ndarray of int
-        Numbers of groups: 2 if it is clear, each from 3 to 32, then steps of 20 %.
+        Numbers of groups: 2 if it is clear, each from 3 to 8, then steps of 25 %; all those next to a clear answer.
     halves : ndarray of float
         Agreement of two halves of the data: the adjusted mutual information, 1 is perfect.
-    null : ndarray of float
-        The same for Gaussian clouds of the size and the spectrum of the data.
     score : ndarray of float
-        The agreement that the null does not explain: ``(halves - null) / (1 - null)``, averaged over the numbers of
-        principal axes. Scores of different data sets cannot be compared.
+        The same, lowered at each coarse k that leaves most of the structure to finer ones. The answer is read off it.
     nearness : float
-        How much nearer the nearest rows are to each other than in such a cloud, as a share of what is possible.
-        Near 0 or below, the data has no groups, unless there are few, wide ones.
+        How much nearer the nearest rows are to each other than in a cloud without groups, as a share of what is
+        possible. Near 0 or below, the data has no groups, unless there are few, wide ones.
 
     Examples
     --------
@@ -80,15 +83,14 @@ class Agreement:
 
     k: NDArray[np.intp]
     halves: NDArray[np.float64]
-    null: NDArray[np.float64]
     score: NDArray[np.float64]
     nearness: float
 
 
 class ReproducibleEstimate(NamedTuple):
-    """The reproducible k, the same from bootstrap samples of the splits, the evidence, and the rows of a sample."""
+    """What halves agree on, the same from bootstrap samples of the splits, the evidence, and the rows of a sample."""
 
-    k: int
+    reading: Reading
     replicates: NDArray[np.intp]
     agreement: Agreement
     n_rows: int
@@ -100,9 +102,8 @@ def reproducible_k(
     """Find the granularity that two halves of the data agree on; None if no two groups can be told apart.
 
     The rows are taken as directions from their mean, on 12 to 48 principal axes. At each k, two halves of them are
-    clustered and compared (:func:`half_agreement`), and so are halves of Gaussian clouds of the same size and spectrum.
-    :func:`read_curve` reads k off the difference. Copies of a row do not count: halves that both have a row agree on it
-    as a group of its own.
+    clustered and compared (:func:`half_agreement`), and :func:`read_curve` reads k off the agreement. Duplicates of a
+    row do not count: halves that both have a row agree on it as a group of its own.
     """
     once = rows.once()
     rows = once if len(once) >= FEWEST_ROWS else rows
@@ -111,79 +112,94 @@ def reproducible_k(
     view = rows.map(_first_view, [(rows.positions(size, rng),)], n_jobs=1)[0]
     if view is None:
         return None
-    ks = _granularities(view.n)
     n_axes = sorted({min(n_axes, view.basis.axes.shape[1]) for n_axes in AXES})
-    splits, nulls = (
-        np.array(found).reshape(len(n_axes), -1, len(ks))
-        for found in (
-            rows.map(_split_agreement, _split_requests(rows, size, view, n_axes, ks, rng), n_jobs=n_jobs),
-            rows.run(_cloud_agreement, _cloud_tasks(rows, size, view, n_axes, ks, rng), n_jobs=n_jobs),
-        )
-    )
-    distinct = ~np.isnan(splits).any(axis=(0, 1)) & ~np.isnan(nulls).any(axis=(0, 1))
-    distinct &= (ks > 2) | (splits.mean(axis=(0, 1)) >= PAIR)
-    if not distinct.any():
+
+    def split(ks: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the k at which groups can be told apart, and the agreement of each split there."""
+        requests = _split_requests(rows, size, view, n_axes, ks, rng)
+        splits = np.array(rows.map(_split_agreement, requests, n_jobs=n_jobs)).reshape(len(n_axes), -1, len(ks))
+        usable = ~np.isnan(splits).any(axis=(0, 1)) & ((ks > 2) | (splits.mean(axis=(0, 1)) >= PAIR))
+        return ks[usable], splits[..., usable]
+
+    ks, splits = split(_granularities(view.n))
+    if not len(ks):
         return None
-    ks, splits, nulls = ks[distinct], splits[..., distinct], nulls[..., distinct]
+    between = _between(ks, splits.mean(axis=(0, 1)))
+    if len(between):
+        more_ks, more = split(between)
+        order = np.argsort(np.append(ks, more_ks))
+        ks, splits = np.append(ks, more_ks)[order], np.concatenate([splits, more], axis=2)[..., order]
+    halves = splits.mean(axis=(0, 1))
     nearness = _nearness(rows, view, rng)
-    score = _score(splits, nulls)
-    k = read_curve(ks, score) if nearness > STRUCTURE or score.max() > CLEAR_SCORE else 1
-    again = [
-        read_curve(ks, _score(_resample(splits, rng), _resample(nulls, rng))) for _ in range(RESAMPLES if k > 1 else 0)
-    ]
-    return ReproducibleEstimate(
-        k,
-        np.array(again or [1], np.intp),
-        Agreement(ks, splits.mean(axis=(0, 1)), nulls.mean(axis=(0, 1)), score, nearness),
-        view.n,
-    )
+    if nearness > STRUCTURE or _clear_of_clouds(rows, size, view, n_axes[-1], ks, splits, rng):
+        reading = read_curve(ks, halves)
+        again = [read_curve(ks, _resample(splits, rng).mean(axis=(0, 1))).k for _ in range(RESAMPLES)]
+    else:
+        reading, again = Reading(1, float(np.clip(1 - nearness, 0, 1))), [1]
+    agreement = Agreement(ks, halves, discounted(ks, halves), nearness)
+    return ReproducibleEstimate(reading, np.array(again, np.intp), agreement, view.n)
 
 
 def _granularities(n: int) -> NDArray[np.intp]:
-    """Return the k to look at: each up to 32, then steps of 20 %, down to about 16 rows per group."""
+    """Return the k to look at: each up to 8, then steps of 25 %, down to about 16 rows per group."""
     highest = max(n // 16, min(16, n // 4))
-    fine = 32 * 1.2 ** np.arange(1, 20)
-    ks = np.concatenate([np.arange(2, 33), fine.round().astype(np.intp)])
+    fine = EACH * STEP ** np.arange(1, 20)
+    ks = np.concatenate([np.arange(2, EACH + 1), fine.round().astype(np.intp)])
     return ks[ks <= highest]
 
 
+def _between(ks: NDArray[np.intp], halves: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the k on both sides of a clear best one that were not looked at yet."""
+    score = discounted(ks, halves)
+    best = len(ks) - 1 - int(score[::-1].argmax())
+    if score[best] < CLEAR:
+        return np.empty(0, np.intp)
+    low, high = ks[max(best - 1, 0)], ks[min(best + 1, len(ks) - 1)]
+    return np.setdiff1d(np.arange(low, high), ks)
+
+
 class Basis(NamedTuple):
-    """The mean of unit rows, and the principal axes of their directions from it."""
+    """The mean of unit rows, and the principal axes of their directions from it, possibly scaled."""
 
     mean: NDArray[np.float32]
     axes: NDArray[np.float32]
 
 
 class View(NamedTuple):
-    """How rows are seen: how many a sample has, whether copies of rows are among them, and on which axes."""
+    """How rows are seen: how many a sample has, whether duplicates are among them, and on which axes."""
 
     n: int
-    copies: bool
+    duplicates: bool
     basis: Basis
 
     def points(self, units: NDArray[np.float32], n_axes: int) -> NDArray[np.float32]:
         """Return the rows of a sample that are compared, on some of the axes."""
-        return projected(units if self.copies else distinct_rows(units), self.basis, n_axes)
+        return projected(units if self.duplicates else distinct_rows(units), self.basis, n_axes)
 
 
 def _first_view(units: NDArray[np.float32]) -> View | None:
     distinct = distinct_rows(units)
-    copies = len(distinct) < FEWEST_ROWS
-    rows = units if copies else distinct
-    basis = principal_axes(rows)
-    return None if basis is None else View(len(rows), copies, basis)
+    duplicates = len(distinct) < FEWEST_ROWS
+    rows = units if duplicates else distinct
+    basis = principal_axes(rows, half_whitened=True)
+    return None if basis is None else View(len(rows), duplicates, basis)
 
 
-def principal_axes(units: NDArray[np.float32]) -> Basis | None:
-    """Return the mean of the rows, and the leading principal axes of their directions from it."""
+def principal_axes(units: NDArray[np.float32], *, half_whitened: bool = False) -> Basis | None:
+    """Return the mean of the rows, and the leading principal axes of their directions from it.
+
+    Half-whitened axes are divided by the square root of their standard deviation. So one dominant direction, such as a
+    frequent word, does not decide alone which groups the halves find.
+    """
     mean = units.mean(axis=0)
-    centred = units - mean
-    if np.abs(centred).max() < ROUNDING:
+    centered = units - mean
+    if np.abs(centered).max() < ROUNDING:
         return None
-    directions = _directions(centred)
+    directions = _directions(centered)
     variance, axes = np.linalg.eigh((directions.T @ directions).astype(np.float64))
-    leading = axes[:, ::-1][:, : min(max(AXES), int((variance > 1e-6 * variance[-1]).sum()))]
-    return Basis(mean, np.ascontiguousarray(leading, np.float32))
+    leading = slice(-1, -1 - min(max(AXES), int((variance > 1e-6 * variance[-1]).sum())), -1)
+    scale = (variance[leading] / variance[-1]) ** -0.25 if half_whitened else 1.0
+    return Basis(mean, np.ascontiguousarray(axes[:, leading] * scale, np.float32))
 
 
 def projected(units: NDArray[np.float32], basis: Basis, n_axes: int) -> NDArray[np.float32]:
@@ -201,8 +217,8 @@ def _split_requests(
     rows: CountedRows, size: int, view: View, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
 ) -> Iterator[tuple[Any, ...]]:
     for axes in n_axes:
-        for own in rng.spawn(SPLITS // len(n_axes)):
-            yield rows.positions(size, own), view, axes, ks, own
+        for seed in rng.spawn(SPLITS // len(n_axes)):
+            yield rows.positions(size, seed), view, axes, ks, seed
 
 
 def _split_agreement(
@@ -212,24 +228,27 @@ def _split_agreement(
     return half_agreement(points[rng.permutation(len(points))], ks, rng)
 
 
-def _cloud_tasks(
-    rows: CountedRows, size: int, view: View, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
-) -> Iterator[tuple[Any, ...]]:
-    drawn = [(rows.positions(size, rng), view, axes, rng.standard_normal((CLOUD_ROWS, axes))) for axes in n_axes]
-    spectra = rows.map(_spectrum, (request[:3] for request in drawn), n_jobs=1)
-    for (*_, cloud), target in zip(drawn, spectra, strict=True):
-        scale = _matching_scale(target, cloud)
-        for own in rng.spawn(NULL_SPLITS // len(n_axes)):
-            yield view.n, scale, ks, own
+def _clear_of_clouds(
+    rows: CountedRows,
+    size: int,
+    view: View,
+    n_axes: int,
+    ks: NDArray[np.intp],
+    splits: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> bool:
+    """Return True if halves agree far better, at some k, than those of Gaussian clouds of the same spectrum."""
+    target = rows.map(_spectrum, [(rows.positions(size, rng), view, n_axes)], n_jobs=1)[0]
+    scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
+    tasks = ((view.n, scale, ks, seed) for seed in rng.spawn(NULL_SPLITS))
+    null = np.minimum(np.nan_to_num(rows.run(_cloud_agreement, tasks, n_jobs=None)).mean(axis=0), 0.99)
+    return bool(((splits[-1].mean(axis=0) - null) / (1 - null)).max() > CLEAR_OF_CLOUDS)
 
 
 def _cloud_agreement(
     n: int, scale: NDArray[np.float64], ks: NDArray[np.intp], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    # Beyond a few groups this is a smooth function of k, so it is measured at every third k.
-    some = np.unique([*range(min(CLOUD_EACH, len(ks))), *range(CLOUD_EACH, len(ks), 3), len(ks) - 1])
-    found = half_agreement(_directions(rng.standard_normal((n, len(scale))) * scale), ks[some], rng)
-    return np.interp(np.log(ks), np.log(ks[some]), found)
+    return half_agreement(_directions(rng.standard_normal((n, len(scale))) * scale), ks, rng)
 
 
 def _spectrum(units: NDArray[np.float32], view: View, n_axes: int) -> NDArray[np.float64]:
@@ -278,9 +297,3 @@ def _nearest_cosine(points: NDArray[np.float32]) -> float:
     cosines = points @ points.T
     np.fill_diagonal(cosines, -1)
     return float(cosines.max(axis=1).mean())
-
-
-def _score(splits: NDArray[np.float64], nulls: NDArray[np.float64]) -> NDArray[np.float64]:
-    null = np.minimum(nulls.mean(axis=1), 0.99)
-    score: NDArray[np.float64] = ((splits.mean(axis=1) - null) / (1 - null)).mean(axis=0)
-    return score

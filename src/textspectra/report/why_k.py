@@ -34,7 +34,7 @@ def why_this_k(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
 
 
 def _curves(agreement: Agreement) -> dict[str, list[float]]:
-    curves = {"halves": agreement.halves, "null": agreement.null, "score": agreement.score}
+    curves = {"halves": agreement.halves, "score": agreement.score}
     return {"k": agreement.k.tolist(), **{name: values.round(4).tolist() for name, values in curves.items()}}
 
 

@@ -128,7 +128,7 @@ def _estimate_fits(fields: Mapping[str, Any]) -> bool:
     if estimate is None:
         return True
     parts = [estimate.agreement] if estimate.agreement is not None else []
-    shapes = [{part.k.shape, part.halves.shape, part.null.shape, part.score.shape} for part in parts]
+    shapes = [{part.k.shape, part.halves.shape, part.score.shape} for part in parts]
     counts = [estimate.k, *estimate.interval, *(one.k for one in estimate.suggestions)]
     return min(counts) > 0 and estimate.n_samples > 0 and all(len(found) == 1 for found in shapes)
 

@@ -37,7 +37,7 @@ from .reference import Reference, draw_reference
 FORMAT_VERSION, OLDEST_FORMAT = 4, 3
 """The format that is written, and the oldest that is read."""
 
-EVIDENCE = {"agreement": ("k", "halves", "null", "score"), "spectrum": ("eigenvalues", "deltas")}
+EVIDENCE = {"agreement": ("k", "halves", "score"), "spectrum": ("eigenvalues", "deltas")}
 """The arrays in what an estimate of k rests on; the rest of it is plain numbers."""
 
 DAMAGE = (

@@ -118,7 +118,6 @@ export class Charts {
     return {
       data: [
         curve(agreement.halves, "two halves of the texts", line(COLORS[1])),
-        curve(agreement.null, "two halves of data without groups", line(COLORS[1], "dot")),
         curve(agreement.score, "score", line(COLORS[0], "solid", 2.4)),
       ],
       layout: {
