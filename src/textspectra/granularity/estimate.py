@@ -20,7 +20,6 @@ from ..validation import (
     check_whole_number,
     make_seed,
 )
-from .curve import smooth
 from .reproducible import FEWEST_ROWS, Agreement, reproducible_k
 from .spectral import Rule, Spectrum, spectral_k
 
@@ -32,15 +31,12 @@ Method = Literal["auto", "reproducible", "spectral"]
 WIDTH = 2.1
 """Half the width of the interval in ln k if the halves do not agree at all; see `interval_around`."""
 
-APART = 2.2
-"""Any two suggestions differ by at least this factor."""
-
-SMOOTHING = 0.4
-"""Suggestions are chosen by scores that are averaged over ln k with this standard deviation."""
+APART = 2.25
+"""The levels beside the suggested number differ from it by this factor."""
 
 NO_STRUCTURE = "no structure here; the rows lie like one cloud, with no groups that could be told apart"
 
-SuggestionName = Literal["coarsest", "coarse", "suggested", "fine", "finest"]
+SuggestionName = Literal["coarse", "suggested", "fine"]
 NAMES: tuple[SuggestionName, ...] = get_args(SuggestionName)
 
 
@@ -50,7 +46,7 @@ class Suggestion(NamedTuple):
     Examples
     --------
     >>> import numpy as np, textspectra as ts
-    >>> ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0).suggestions[-1]
+    >>> ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0).suggestions[1]
     Suggestion(name='suggested', k=8, score=1.0)
     """
 
@@ -95,7 +91,7 @@ class KEstimate:
     >>> estimate
     8 groups (95 % interval 8 to 8), on which two halves of the 160 rows agree
     >>> [(suggestion.name, suggestion.k) for suggestion in estimate.suggestions]
-    [('coarse', 3), ('suggested', 8)]
+    [('coarse', 4), ('suggested', 8)]
     """
 
     k: int
@@ -109,16 +105,25 @@ class KEstimate:
     spectrum: Spectrum | None
 
     def at(self, level: Level) -> int:
-        """Return the number of groups at a level: `k` for "auto", and where there is nothing coarser or finer.
+        """Return the number of groups at a level; "auto" is "suggested". A UserError says that a level does not exist.
 
         Examples
         --------
         >>> import numpy as np, textspectra as ts
         >>> estimate = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0))
-        >>> estimate.at("coarse"), estimate.at("auto"), estimate.at("fine")
-        (3, 8, 8)
+        >>> estimate.at("coarse"), estimate.at("suggested")
+        (4, 8)
+        >>> estimate.at("fine")
+        Traceback (most recent call last):
+            ...
+        textspectra.errors.UserError: There is no finer level here: 8 groups are suggested, and nothing finer is supported.
         """
-        return next((one.k for one in self.suggestions if one.name == level), self.k)
+        sought = "suggested" if level == "auto" else level
+        ks = {suggestion.name: suggestion.k for suggestion in self.suggestions}
+        if sought not in ks:
+            groups = "1 group is" if self.k == 1 else f"{self.k} groups are"
+            raise UserError(f"There is no {sought}r level here: {groups} suggested, and nothing {sought}r is supported.")
+        return ks[sought]
 
     def __repr__(self) -> str:
         if self.k == 1 and self.spectrum is None:
@@ -288,7 +293,7 @@ def _by_reproducibility(rows: CountedRows, rng: np.random.Generator, n_jobs: int
 
 
 def suggest(agreement: Agreement, k: int) -> tuple[Suggestion, ...]:
-    """Return k and the two best granularities that differ from it, and from each other, by a factor of 2.2 or more.
+    """Return k, and a coarser and a finer level where the halves were compared that far.
 
     Examples
     --------
@@ -296,20 +301,14 @@ def suggest(agreement: Agreement, k: int) -> tuple[Suggestion, ...]:
     >>> ks = np.array([2, 3, 5, 9, 10, 22, 40])
     >>> score = np.array([0.2, 0.8, 0.3, 0.6, 0.7, 0.6, 0.1])
     >>> [(suggestion.name, suggestion.k) for suggestion in suggest(Agreement(ks, score, score, score, 0.3), 10)]
-    [('coarse', 3), ('suggested', 10), ('fine', 22)]
+    [('coarse', 4), ('suggested', 10), ('fine', 22)]
     """
-    score = smooth(agreement.k, agreement.score, SMOOTHING)
-    chosen = [int(np.flatnonzero(agreement.k == k)[0])]
-    for _ in range(2):
-        distance = np.abs(np.log(agreement.k[:, None] / agreement.k[chosen])).min(axis=1)
-        apart = np.flatnonzero(distance >= math.log(APART) - 1e-9)
-        if len(apart):
-            chosen.append(int(apart[score[apart].argmax()]))
-    ordered = sorted(chosen)
-    names = NAMES[2 - ordered.index(chosen[0]) :]
+    levels = dict(zip(NAMES, (round(k / APART), k, round(k * APART)), strict=True))
     scores = np.clip(agreement.score, 0, 1)
     return tuple(
-        Suggestion(name, int(agreement.k[i]), float(scores[i])) for name, i in zip(names, ordered, strict=False)
+        Suggestion(name, level, float(np.interp(np.log(level), np.log(agreement.k), scores)))
+        for name, level in levels.items()
+        if level == k or 2 <= level <= agreement.k[-1]
     )
 
 

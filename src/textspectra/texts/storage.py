@@ -20,7 +20,7 @@ from ..atomic import replacing_folder, settle
 from ..clustering.lloyd import LinearRule
 from ..clustering.tree import MergeTree
 from ..errors import UsageError, UserError
-from ..granularity.estimate import KEstimate, Suggestion
+from ..granularity.estimate import NAMES, KEstimate, Suggestion
 from ..granularity.reproducible import Agreement
 from ..granularity.spectral import Spectrum
 from ..metrics.cohesion import ClusterCohesion, CohesionReport
@@ -225,7 +225,8 @@ def _estimate_from(numbers: dict[str, Any] | None, arrays: dict[str, NDArray[Any
             **numbers,
             **parts,
             "interval": tuple(numbers["interval"]),
-            "suggestions": tuple(Suggestion(**suggestion) for suggestion in numbers["suggestions"]),
+            # Earlier versions had levels called coarsest and finest.
+            "suggestions": tuple(Suggestion(**one) for one in numbers["suggestions"] if one["name"] in NAMES),
             "replicates": arrays["replicates"],
         }
     )
