@@ -152,7 +152,7 @@ def test_bad_options_of_estimate_k(options, message):
         (41, "n_clusters must be a whole number from 1 to 40, but it is 41. X has 40 rows"),
         (0, "n_clusters must be a whole number from 1 to 40, but it is 0."),
         (2.0, "n_clusters must be a whole number from 1 to 40, but it is 2.0."),
-        ("many", 'n_clusters must be "auto", "coarse", "fine" or a whole number, but it is \'many\'.'),
+        ("many", 'n_clusters must be "auto", "coarse", "suggested", "fine" or a whole number, but it is \'many\'.'),
     ],
 )
 @pytest.mark.parametrize("model", [ts.AutoKMeans, ts.AutoAgglomerative])

@@ -22,8 +22,8 @@ MAX_TOTAL_WEIGHT = 1e15
 IF_TEXTS = "For texts, call textspectra.cluster_texts(texts), or get their vectors from textspectra.embed_texts(texts)."
 TEXTS_GIVEN = f"X holds texts, but this function takes vectors: one row of numbers for each text. {IF_TEXTS}"
 
-Level = Literal["auto", "coarse", "fine"]
-"""Which of the suggested numbers of groups to take."""
+Level = Literal["auto", "coarse", "suggested", "fine"]
+"""Which of the suggested numbers of groups to take; "auto" is "suggested"."""
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 
@@ -272,7 +272,9 @@ def check_n_clusters(value: Any, n_rows: int) -> int | Level:
         for level in LEVELS:
             if value == level:
                 return level
-        raise UserError(f'n_clusters must be "auto", "coarse", "fine" or a whole number, but it is {value!r}.')
+        raise UserError(
+            f'n_clusters must be "auto", "coarse", "suggested", "fine" or a whole number, but it is {value!r}.'
+        )
     return check_whole_number("n_clusters", value, low=1, high=n_rows, hint=f"X has {n_rows:,} rows.")
 
 

@@ -192,11 +192,39 @@ def test_the_sampled_cohesion_is_that_of_the_function_with_the_same_seed(planted
     assert abs(fitted.cohesion_ratio_ / ts.cohesion_ratio(X, fitted.labels_, random_state=5) - 1) > 1e-6
 
 
-@pytest.mark.parametrize("level", ["coarse", "fine"])
-def test_another_level_of_the_estimate_can_be_taken(planted, level):
-    X, _ = planted(6, 600, noise=0.3)
-    suggested = {one.name: one.k for one in ts.estimate_k(X).suggestions}
-    assert ts.AutoKMeans(level).fit(X).n_clusters_ == suggested.get(level, suggested["suggested"])
+@pytest.fixture(scope="module")
+def vague():
+    """Rows with all three levels: 15 loose groups."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(15, 12))[rng.integers(15, size=2600)] + 0.8 * rng.normal(size=(2600, 12))
+
+
+@pytest.mark.parametrize("level", ["coarse", "suggested", "fine"])
+def test_each_level_is_a_cut_of_one_tree(vague, level):
+    estimate = ts.estimate_k(vague)
+    one, other = ts.AutoKMeans(level).fit(vague), ts.AutoAgglomerative(level).fit(vague)
+    assert one.n_clusters_ == estimate.at(level)
+    assert one.k_estimate_ == estimate
+    assert (one.labels_ == other.labels_).all()
+    assert (one.labels_ == ts.AutoAgglomerative().fit(vague).cut(one.n_clusters_)).all()
+    assert (one.predict(vague) == one.labels_).mean() > 0.995
+    assert one.inertia_ == pytest.approx(-one.score(vague), rel=0.05)
+    pairs = set(zip(one.labels_.tolist(), ts.AutoKMeans().fit(vague).labels_.tolist(), strict=True))
+    assert len(pairs) == max(one.n_clusters_, estimate.k)
+
+
+@BOTH
+def test_predictions_of_merged_groups_are_their_labels(vague, model):
+    fitted = model("coarse").fit(vague)
+    assert (fitted.predict(vague) == fitted.labels_).all()
+
+
+@BOTH
+@pytest.mark.parametrize(("level", "word"), [("coarse", "coarser"), ("fine", "finer")])
+def test_a_level_that_does_not_exist_is_refused(model, level, word):
+    X = np.repeat(np.eye(2), 40, axis=0)
+    with pytest.raises(ts.UserError, match=f"There is no {word} level here: 2 groups are suggested"):
+        model(level).fit(X)
 
 
 @BOTH

@@ -15,11 +15,11 @@ def test_the_curve_and_the_levels_are_shown():
     estimate = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0)
     html = estimate._repr_html_()
     assert html.startswith("<div><b>8 groups (95 % interval 8 to 8)</b>, on which two halves of the 160 rows agree")
-    assert "levels: coarse 3 (score " in html
+    assert "levels: coarse 4 (score " in html
     assert "<b>suggested 8</b> (score 1.00)" in html
     svg = drawing(html)
     texts = [text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")]
-    assert {"5", "0.0", "1.0", "coarse: 3", "suggested: 8", "number of groups (logarithmic scale)"} <= set(texts)
+    assert {"5", "0.0", "1.0", "coarse: 4", "suggested: 8", "number of groups (logarithmic scale)"} <= set(texts)
     points = [point.split(",") for point in svg.find("{http://www.w3.org/2000/svg}polyline").get("points").split()]
     assert len(points) == len(estimate.agreement.k)
     heights = [float(y) for _, y in points]

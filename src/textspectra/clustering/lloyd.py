@@ -20,11 +20,32 @@ class LinearRule(NamedTuple):
     """Assign unit rows to clusters: the one with the highest ``row @ direction + offset`` wins.
 
     Both ways to describe clusters take this form: the nearest centre (:func:`nearest_rule`), and the discriminants
-    of :func:`~textspectra.clustering.refine.separate_groups`.
+    of :func:`~textspectra.clustering.refine.separate_groups`. If a cluster has several directions, as one that was
+    merged from others has, `clusters` holds the cluster of each direction.
     """
 
     directions: NDArray[np.float32]
     offsets: NDArray[np.float32]
+    clusters: NDArray[np.intp] | None = None
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.offsets) if self.clusters is None else int(self.clusters.max()) + 1
+
+    def merged(self, codes: NDArray[np.intp]) -> LinearRule:
+        """Return the rule by which cluster i becomes cluster ``codes[i]``; -1 leaves a cluster out."""
+        clusters = codes if self.clusters is None else codes[self.clusters]
+        kept = clusters >= 0
+        return LinearRule(self.directions[kept], self.offsets[kept], clusters[kept])
+
+    def numbered(self, order: NDArray[np.intp]) -> LinearRule:
+        """Return the rule for some clusters in another order."""
+        if self.clusters is None:
+            return LinearRule(self.directions[order], self.offsets[order])
+        codes = np.full(self.n_clusters, -1)
+        codes[order] = np.arange(len(order))
+        return self.merged(codes)
 
     def apply(
         self, rows: NDArray[np.float32], scale: NDArray[np.float32]
@@ -33,8 +54,8 @@ class LinearRule(NamedTuple):
         scores = rows @ self.directions.T
         scores *= scale[:, None]
         scores += self.offsets
-        labels = scores.argmax(axis=1)
-        return labels, scores[np.arange(len(scores)), labels]
+        best = scores.argmax(axis=1)
+        return best if self.clusters is None else self.clusters[best], scores[np.arange(len(scores)), best]
 
 
 def nearest_rule(centers: NDArray[np.float32]) -> LinearRule:

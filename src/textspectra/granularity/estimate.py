@@ -48,7 +48,7 @@ class Suggestion(NamedTuple):
     Examples
     --------
     >>> import numpy as np, textspectra as ts
-    >>> ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0).suggestions[-1]
+    >>> ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0).suggestions[1]
     Suggestion(name='suggested', k=8, score=1.0)
     """
 
@@ -93,7 +93,7 @@ class KEstimate:
     >>> estimate
     8 groups (95 % interval 8 to 8), on which two halves of the 160 rows agree
     >>> [(suggestion.name, suggestion.k) for suggestion in estimate.suggestions]
-    [('coarse', 3), ('suggested', 8)]
+    [('coarse', 4), ('suggested', 8)]
     """
 
     k: int
@@ -107,16 +107,27 @@ class KEstimate:
     spectrum: Spectrum | None
 
     def at(self, level: Level) -> int:
-        """Return the number of groups at a level: `k` for "auto", and where there is nothing coarser or finer.
+        """Return the number of groups at a level; "auto" is "suggested". A UserError says that a level does not exist.
 
         Examples
         --------
         >>> import numpy as np, textspectra as ts
         >>> estimate = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0))
-        >>> estimate.at("coarse"), estimate.at("auto"), estimate.at("fine")
-        (3, 8, 8)
+        >>> estimate.at("coarse"), estimate.at("suggested")
+        (4, 8)
+        >>> estimate.at("fine")
+        Traceback (most recent call last):
+            ...
+        textspectra.errors.UserError: There is no finer level here: 8 groups are suggested, and nothing finer is supported.
         """
-        return next((one.k for one in self.suggestions if one.name == level), self.k)
+        sought = "suggested" if level == "auto" else level
+        ks = {suggestion.name: suggestion.k for suggestion in self.suggestions}
+        if sought not in ks:
+            groups = "1 group is" if self.k == 1 else f"{self.k} groups are"
+            raise UserError(
+                f"There is no {sought}r level here: {groups} suggested, and nothing {sought}r is supported."
+            )
+        return ks[sought]
 
     def __repr__(self) -> str:
         if self.k == 1 and self.spectrum is None:
@@ -291,19 +302,20 @@ def _by_reproducibility(rows: CountedRows, rng: np.random.Generator, n_jobs: int
 
 
 def suggest(agreement: Agreement, k: int, confidence: float) -> tuple[Suggestion, ...]:
-    """Return `k` with a coarser and a finer level, as far as the data has them."""
+    """Return `k`, with a coarser and a finer level if the halves were compared that far."""
     if k == 1:
         return (Suggestion("suggested", 1, confidence),)
-    finest = int(agreement.k[-1])
     clear = agreement.k[agreement.halves >= CLEAR_LEVEL]
     coarse = int(max(clear[2 * clear <= k], default=round(k / APART)))
-    fine = int(min(clear[clear >= 2 * k], default=min(round(k * APART), finest)))
-    levels: dict[SuggestionName, int] = {"coarse": coarse, "suggested": k, "fine": fine}
-    scores = np.clip(np.interp(np.log([*levels.values()]), np.log(agreement.k), agreement.halves), 0, 1)
+    fine = int(min(clear[clear >= 2 * k], default=min(round(k * APART), agreement.k[-1])))
+    levels: dict[SuggestionName, int] = {"suggested": k}
+    if 2 <= coarse <= k / 2:
+        levels = {"coarse": coarse, **levels}
+    if fine >= 2 * k:
+        levels["fine"] = fine
+    scores = np.interp(np.log([*levels.values()]), np.log(agreement.k), np.clip(agreement.halves, 0, 1))
     return tuple(
-        Suggestion(name, level, float(score))
-        for (name, level), score in zip(levels.items(), scores, strict=True)
-        if name == "suggested" or (name == "coarse" and 2 <= level <= k / 2) or (name == "fine" and level >= 2 * k)
+        Suggestion(name, level, float(score)) for (name, level), score in zip(levels.items(), scores, strict=True)
     )
 
 

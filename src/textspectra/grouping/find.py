@@ -14,13 +14,11 @@ from ..errors import UserError
 from ..granularity.estimate import KEstimate, count_rows, estimate_from_rows
 from ..metrics.cohesion import CohesionReport, report_if_defined
 from ..validation import Level, RandomState, check_n_clusters, check_n_jobs, check_weights, make_seed
-from .agglomerative import group_by_tree
+from .agglomerative import group_by_ward, with_tree
 from .groups import Groups
 from .kmeans import group_by_kmeans
 
 Algorithm = Literal["kmeans", "hac"]
-
-ALGORITHMS = {"kmeans": group_by_kmeans, "hac": group_by_tree}
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +36,15 @@ def find_groups(
     algorithm: Algorithm = "kmeans",
     n_clusters: int | Level = "auto",
     refine: bool = True,
+    hierarchy: bool = False,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Found:
     """Find groups of the rows of `X`, a checked array; the parameters are those of :class:`textspectra.AutoKMeans`.
+
+    Groups are found at the suggested number, and the other levels are cuts of the tree around them, so that each level
+    nests in the next. With `hierarchy`, the tree and the estimate are there in any case: then a number within the
+    levels is a cut of the same tree, too, and the tree of any other number is around the groups found at it.
 
     Examples
     --------
@@ -57,19 +60,34 @@ def find_groups(
     check_rows(X, n_jobs=n_jobs)
     seed = make_seed(random_state)
     estimate = None
-    if isinstance(asked, str):
+    if hierarchy or isinstance(asked, str):
         estimate = estimate_from_rows(count_rows(X, weights), random_state=seed, n_jobs=n_jobs)
-        k = estimate.at(asked)
-    else:
-        k = asked
-    # A stream of its own, so that the clusters at a given k do not depend on whether k was estimated.
+    k, base = _numbers(asked, estimate)
+    # Streams of their own, so that the clusters at a given k do not depend on whether k was estimated.
     _, rng = np.random.default_rng(seed).spawn(2)
     relative = None if weights is None else weights / largest
-    groups = ALGORITHMS[algorithm](X, relative, k, rng, refine=bool(refine), n_jobs=n_jobs)
+    if algorithm == "hac" and not refine:
+        groups = group_by_ward(X, relative, k, rng, n_jobs=n_jobs)
+    else:
+        groups = group_by_kmeans(X, relative, base, rng, refine=bool(refine), n_jobs=n_jobs)
+        if hierarchy or algorithm == "hac" or k != base:
+            groups = with_tree(X, relative, groups, rng, k=None if k == base else k, n_jobs=n_jobs)
     if len(groups.centers) < k:
         _warn_of_fewer(len(groups.centers), k)
     cohesion = report_if_defined(X, groups.labels, len(groups.centers), random_state=seed, known=groups.known)
     return Found(**{**vars(groups), "labels": as_given(groups.labels, X)}, estimate=estimate, cohesion=cohesion)
+
+
+def _numbers(asked: int | Level, estimate: KEstimate | None) -> tuple[int, int]:
+    """Return the number of groups to return, and the number at which they are found, before they are merged or split.
+
+    Far from the suggested number, a fit is better than a cut; within the levels, both are as good.
+    """
+    if estimate is None:
+        return int(asked), int(asked)
+    k = estimate.at(asked) if isinstance(asked, str) else asked
+    levels = [suggestion.k for suggestion in estimate.suggestions]
+    return k, estimate.k if min(levels) <= k <= max(levels) else k
 
 
 def _warn_of_fewer(found: int, asked: int) -> None:

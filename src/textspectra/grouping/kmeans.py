@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays.rows import SumsAndSizes
 from ..clustering.centers import sample_centers, training_size
-from ..clustering.lloyd import LinearRule, label_pass, moved_centers, nearest_rule
+from ..clustering.lloyd import label_pass, moved_centers, nearest_rule
 from ..clustering.numbering import largest_first
 from ..clustering.refine import refined_rule
 from .groups import Groups
@@ -32,7 +32,7 @@ def group_by_kmeans(
     return Groups(
         labels,
         moved_centers(result, rule.directions)[order],
-        LinearRule(rule.directions[order], rule.offsets[order]),
+        rule.numbered(order),
         known=SumsAndSizes(result.sums[order], mass.astype(np.intp)) if weights is None else None,
         inertia=max(float((mass - lengths / np.maximum(mass, np.finfo(float).tiny)).sum()), 0.0),
     )

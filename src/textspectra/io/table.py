@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -72,12 +73,16 @@ class TextTable:
 
 
 class Groups(NamedTuple):
-    """The description of each cluster: its label, its name, its keywords and a typical text; labels ascend."""
+    """The description of each cluster: its label, its name, its keywords and a typical text; labels ascend.
+
+    `coarse` has the label and the name of each at the coarse level, or nothing if there is none.
+    """
 
     labels: list[int]
     names: list[str]
     keywords: list[str]
     typical_texts: list[str]
+    coarse: Sequence[tuple[int | None, str | None]] = ()
 
     def columns(
         self, labels: NDArray[np.intp], similarity: NDArray[np.floating[Any]] | None = None
@@ -97,6 +102,10 @@ class Groups(NamedTuple):
         }  # fmt: skip
         if similarity is not None:
             columns["similarity"] = pa.array(similarity.astype(float).round(4), mask=without)
+        if self.coarse:
+            numbers, names = zip(*self.coarse, strict=True)
+            columns["cluster_coarse"] = pa.array(numbers, pa.int64()).take(places)
+            columns["cluster_coarse_name"] = pa.array(names, pa.string()).take(places)
         return columns
 
     def count(self, labels: NDArray[np.intp]) -> pa.Table:

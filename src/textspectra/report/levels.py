@@ -8,10 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..clustering.tree import MergeTree
+from ..texts.hierarchy import FINEST
 from ..texts.result import TextClustering
-
-MAX_CLUSTERS = 300
-"""Highest number of clusters on the slider; higher if the result has more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +64,8 @@ def report_levels(result: TextClustering) -> tuple[Levels, NDArray[np.intp]]:
     """
     hierarchy = result.with_hierarchy().hierarchy
     assert hierarchy is not None  # noqa: S101 - for the type checker
-    levels = top_levels(hierarchy.tree, max(MAX_CLUSTERS, result.n_clusters))
+    suggested = [one.k for one in result.k_estimate.suggestions] if result.k_estimate else []
+    levels = top_levels(hierarchy.tree, max(FINEST, result.n_clusters, *suggested))
     return levels, np.append(levels.codes, -1)[hierarchy.leaves]
 
 

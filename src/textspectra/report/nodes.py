@@ -16,7 +16,7 @@ from ..arrays.rows import cluster_sums, take_units
 from ..metrics.cohesion import BATCHES, linear_means, n_pairs, negative_mean
 from ..parallel import run_tasks
 from ..texts.result import TextClustering
-from ..topics.describe import typical_rows
+from ..topics.describe import Topic, typical_rows
 from ..topics.keywords import MAX_NAME, rank_terms
 from ..topics.names import choose_name, score_phrases
 from ..topics.words import clean_text
@@ -60,7 +60,7 @@ def describe_nodes(
     result: TextClustering, X: NDArray[Any], levels: Levels, finest: NDArray[np.intp], shown: Shown
 ) -> Nodes:
     """Describe all nodes of `levels`; `finest` is the finest cluster of each distinct text, -1 for none."""
-    tree = ShownTree(result, X, levels, finest, shown, _label_of(result, levels, finest))
+    tree = ShownTree(result, X, levels, finest, shown, _nodes_of(result.distinct_codes, levels, finest))
     base = list(tree.label_of)
     usable = np.flatnonzero(finest >= 0)
     points, codes = (X, finest) if len(usable) == len(X) else (X[usable], finest[usable])
@@ -86,12 +86,22 @@ def describe_nodes(
     )
 
 
-def _label_of(result: TextClustering, levels: Levels, finest: NDArray[np.intp]) -> dict[int, int]:
-    starts = {int(levels.spans[node, 0]): node for node in levels.nodes_at(result.n_clusters)}
-    first_code = np.full(result.n_clusters, levels.k)
+def _nodes_of(codes: NDArray[np.intp], levels: Levels, finest: NDArray[np.intp]) -> dict[int, int]:
+    """Return the nodes that are the clusters of a cut, given for the distinct texts, and the number of each."""
+    k = int(codes.max()) + 1
+    starts = {int(levels.spans[node, 0]): node for node in levels.nodes_at(k)}
+    first_code = np.full(k, levels.k)
     usable = finest >= 0
-    np.minimum.at(first_code, result.distinct_codes[usable], finest[usable])
+    np.minimum.at(first_code, codes[usable], finest[usable])
     return {starts[int(code)]: label for label, code in enumerate(first_code)}
+
+
+def _topics_of(tree: ShownTree) -> dict[int, Topic]:
+    """Return the topics of the nodes that are clusters of the result, or of one of its levels."""
+    topics: dict[int, Topic] = {}
+    for codes, described in [*tree.result.level_topics().values(), (tree.result.distinct_codes, tree.result.topics)]:
+        topics |= {node: described[i] for node, i in _nodes_of(codes, tree.levels, tree.finest).items()}
+    return topics
 
 
 def _over(levels: Levels, values: NDArray[Any], combine: Any = np.sum) -> NDArray[Any]:
@@ -200,7 +210,7 @@ def _words(
 ) -> tuple[list[list[str]], list[str]]:
     """Return the keywords and the name of each node."""
     levels, texts = tree.levels, tree.result.corpus.distinct
-    topics = {node: tree.result.topics[label] for node, label in tree.label_of.items()}
+    topics = _topics_of(tree)
     given = [topic.name for topic in topics.values()]
     members = [np.flatnonzero(tree.finest == code) for code in range(levels.k)]
     ranked = rank_terms(texts, members, N_KEYWORDS, levels.merges.tolist())
@@ -217,7 +227,7 @@ def _words(
             keywords[node] = list(topics[node].keywords)
             names.append(topics[node].name)
             continue
-        # A name must differ from those it is seen beside; the result's own names can be seen beside any.
+        # A name must differ from those it is seen beside; the names of the levels can be seen beside any.
         taken = [*(names[other] for other in alive - {node}), *given]
         example = clean_text(texts[tree.shown.order[typical[node][0]]], limit=MAX_NAME) if typical[node] else ""
         names.append(choose_name(candidates[node], ranked[node].keywords, example or f"group {node}", taken))

@@ -30,11 +30,9 @@ AGREEMENT = {"well": "well", "in part": "only in part", "hardly": "hardly"}
 """The same in a sentence about one number of groups."""
 
 MEANINGS: dict[SuggestionName, str] = {
-    "coarsest": "The broadest themes, for a first look.",
     "coarse": "Broad themes, for an overview.",
     "suggested": "As fine as the texts support.",
     "fine": "More detail: themes in their parts.",
-    "finest": "The most detail.",
 }
 """What each level of the estimate is for."""
 
@@ -188,7 +186,7 @@ def estimate_in_words(estimate: KEstimate | None, given: int) -> str:
     --------
     >>> import numpy as np, textspectra as ts
     >>> estimate_in_words(ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0), 8)
-    'About 3 or 8 groups, depending on how fine you want it. Two halves of the texts agree well on 8, hardly on 3.'
+    'About 4 or 8 groups, depending on how fine you want it. Two halves of the texts agree well on 8, hardly on 4.'
     >>> estimate_in_words(None, 8)
     'The number of groups was given: 8.'
     """

@@ -9,6 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from ..clustering.lloyd import LinearRule
 from .clustered import ClusteredTexts
 
 KINDS: dict[Any, str] = {np.floating: "f", np.integer: "iu", np.datetime64: "M"}
@@ -104,12 +105,20 @@ def _groups_fit(fields: Mapping[str, Any]) -> bool:
         and codes.shape == fields["distinct_similarity"].shape == (n_texts,)
         and _within(codes, -1, n_groups)
         and centers.ndim == 2
-        and rule.directions.shape == centers.shape == (n_groups, centers.shape[1])
-        and rule.offsets.shape == (n_groups,)
+        and centers.shape[0] == n_groups
+        and rule.directions.shape == (len(rule.offsets), centers.shape[1])
+        and rule.offsets.ndim == 1
+        and (len(rule.offsets) == n_groups if rule.clusters is None else _clusters_fit(rule, n_groups))
         and all(np.isfinite(array).all() for array in (centers, rule.directions, rule.offsets))
         and min(fields["totals"]) >= 0
         and (fields["cohesion"] is None or len(fields["cohesion"].per_cluster) == n_groups)
     )
+
+
+def _clusters_fit(rule: LinearRule, n_groups: int) -> bool:
+    """Return True if each direction of a rule belongs to one of the groups."""
+    clusters = rule.clusters
+    return clusters is not None and clusters.shape == rule.offsets.shape and _within(clusters, 0, n_groups)
 
 
 def _topics_fit(fields: Mapping[str, Any]) -> bool:

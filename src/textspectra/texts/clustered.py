@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,20 @@ from .history import Update, columns_of
 from .reference import Reference
 from .tally import Tally
 from .trends import by_segment, find_changes, over_time
+
+
+class Theme(NamedTuple):
+    """A group of the coarse level: its number there (0 is the largest), its name, and the labels of its clusters.
+
+    Examples
+    --------
+    >>> Theme(label=0, name="delivery", clusters=(0, 4)).name
+    'delivery'
+    """
+
+    label: int
+    name: str
+    clusters: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +71,7 @@ class ClusteredTexts:
     tally: Tally | None = None
     reference: Reference | None = None
     history: tuple[Update, ...] = ()
+    themes: tuple[Theme, ...] = ()
 
     def __repr__(self) -> str:
         score = f", Cohesion Ratio {self.cohesion.ratio:.2f}" if self.cohesion else ""
@@ -142,7 +157,8 @@ class ClusteredTexts:
     def to_frame(self) -> Any:
         """Return a data frame with one row per text.
 
-        A data frame that was given comes back with the columns cluster, cluster_name and similarity. For other
+        A data frame that was given comes back with the columns cluster, cluster_name and similarity, and
+        cluster_coarse and cluster_coarse_name if there is a level coarser than the clusters. For other
         texts it also has the column text, and is of the library of the series that was given; otherwise of
         pandas, polars or pyarrow, the first of them that is installed.
 
@@ -155,6 +171,11 @@ class ClusteredTexts:
         [[7, 0], [8, 0], [9, 1]]
         """
         columns = {"cluster": self.labels, "cluster_name": self.names, "similarity": self.similarity}
+        if self.themes:
+            coarse = self.coarse
+            codes = self.corpus.spread(self.distinct_codes, -1)
+            columns["cluster_coarse"] = np.array([-1 if label is None else label for label, _ in coarse] + [-1])[codes]
+            columns["cluster_coarse_name"] = [coarse[code][1] if code >= 0 else None for code in codes]
         if is_data_frame(self.frame):
             return with_columns(self.frame, columns)[0]
         frame = new_frame({"text": self.corpus.rows, **columns}, like=self.frame)
@@ -189,6 +210,19 @@ class ClusteredTexts:
     def ratios(self) -> list[float | None]:
         """The cohesion of each cluster, in the order of `topics`; None if it is not defined."""
         return [part.ratio for part in self.cohesion.per_cluster] if self.cohesion else [None] * self.n_clusters
+
+    @property
+    def coarse(self) -> list[tuple[int | None, str | None]]:
+        """The theme of each cluster as its number and its name, in the order of `topics`; None for a later cluster."""
+        of = {cluster: theme for theme in self.themes for cluster in theme.clusters}
+        found: list[tuple[int | None, str | None]] = []
+        for topic in self.topics:
+            theme = of.get(topic.label)
+            if theme is None:
+                found.append((None, None))
+            else:  # a theme of one cluster has the name of the cluster, which may have been changed
+                found.append((theme.label, theme.name if len(theme.clusters) > 1 else topic.name))
+        return found
 
     def typical_texts(self, topic: Topic) -> list[str]:
         """Return the texts that are typical of a group, the most typical first.
@@ -306,4 +340,5 @@ def groups_of(result: ClusteredTexts) -> Groups:
         names=[topic.name for topic in result.topics],
         keywords=[", ".join(topic.keywords) for topic in result.topics],
         typical_texts=["".join(result.typical_texts(topic)[:1]) for topic in result.topics],
+        coarse=result.coarse if result.themes else [],
     )

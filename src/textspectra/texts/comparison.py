@@ -161,7 +161,7 @@ def compare_texts(
     units = take_units(placed.texts.X, placed.texts.counting)
     novelty = score_novelty(known, units, np.random.default_rng(0))
     codes, rule = _find_new(model, known, placed.texts, units, codes, novelty.scores)
-    k, n_new = model.n_clusters, len(rule.offsets) - model.n_clusters
+    k, n_new = model.n_clusters, rule.n_clusters - model.n_clusters
     centers = np.concatenate([model.centers, mean_vectors(placed.texts, codes, k + n_new)[k:]])
     result = _with_details(
         replace(_new_texts_alone(model, placed, codes, centers, rule), frame=texts if library_of(texts) else None),
@@ -243,7 +243,7 @@ def _new_texts_alone(
         distinct_codes=compact,
         distinct_similarity=similarity,
         centers=centers[filled],
-        rule=LinearRule(rule.directions[filled], rule.offsets[filled]),
+        rule=rule.numbered(filled),
         topics=tuple(replace(topic, keywords=words) for topic, words in zip(named, keywords, strict=True)),
         next_label=model.next_label + int((filled >= k).sum()),
         cohesion=report_if_defined(texts.vectors, compact[texts.counting], len(filled), random_state=0),

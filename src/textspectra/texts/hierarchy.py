@@ -8,14 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..clustering.leaves import gather_leaves, split_leaves
-from ..clustering.tree import MergeTree, nested_tree
+from ..clustering.tree import MergeTree
+from ..grouping.agglomerative import EXACT_ROWS, MICRO_CLUSTERS, tree_around
 from .embedded import EmbeddedTexts
 
-EXACT_TEXTS = 2000
-"""Up to this many distinct texts, each is a leaf of the tree."""
-
-MICRO_CLUSTERS = 1000
-"""Above, the texts of one group that share one of so many micro-clusters are a leaf."""
+FINEST = 300
+"""Highest number of clusters that a report shows; higher if the result, or one of its levels, has more."""
 
 
 class Hierarchy(NamedTuple):
@@ -32,34 +30,36 @@ class Hierarchy(NamedTuple):
     tree: MergeTree
     leaves: NDArray[np.intp]
 
-    def has_cut(self, labels: NDArray[np.intp]) -> bool:
-        """Say whether a labelling of the distinct texts is one of the cuts of the tree.
+    def cut(self, n_clusters: int) -> NDArray[np.intp]:
+        """Return the cluster of each distinct text when the tree is cut into `n_clusters`, -1 for none."""
+        return np.append(self.tree.cut(n_clusters), -1)[self.leaves]
 
-        Examples
-        --------
-        >>> from textspectra.clustering.tree import ward_tree
-        >>> tree = ward_tree(np.array([[0.0], [1.0], [9.0]], np.float32), np.ones(3))
-        >>> [Hierarchy(tree, np.arange(3)).has_cut(np.array(labels)) for labels in ([0, 0, 1], [0, 1, 1])]
-        [True, False]
-        """
+    def of_leaves(self, codes: NDArray[np.intp]) -> NDArray[np.intp] | None:
+        """Return the cluster of each leaf, given those of the distinct texts; None if a leaf has texts of several."""
+        found = np.zeros(self.tree.n_leaves, np.intp)
+        leaves, codes = self.leaves[self.leaves >= 0], codes[self.leaves >= 0]
+        found[leaves] = codes
+        return found if (found[leaves] == codes).all() else None
+
+    def has_cut(self, labels: NDArray[np.intp]) -> bool:
+        """Return True if a labelling of the distinct texts is one of the cuts of the tree."""
         n_clusters = int(labels.max()) + 1
         if n_clusters > self.tree.n_leaves:
             return False
-        codes = np.append(self.tree.cut(n_clusters), -1)[self.leaves]
+        codes = self.cut(n_clusters)
         return len(np.unique(np.column_stack([codes, labels]), axis=0)) == len(np.unique(labels))
 
 
 def build_hierarchy(texts: EmbeddedTexts, labels: NDArray[np.intp]) -> Hierarchy:
     """Build a merge tree one of whose cuts is the grouping `labels` of the distinct texts (-1: none).
 
-    Each group is completed before any two are merged (:func:`~textspectra.clustering.tree.nested_tree`): with fewer
-    clusters, groups are merged; with more, they are split. The same grouping gives the same tree. Every distinct text
-    counts once: a text that is repeated would be split off as a group of its own.
+    It is for groups that no algorithm found, such as those that a reader made; the tree is made by the same rule
+    (:func:`~textspectra.grouping.agglomerative.tree_around`). The same grouping gives the same tree.
     """
     vectors, groups = texts.vectors, labels[texts.counting]
     rng = np.random.default_rng(0)
-    found = gather_leaves(vectors, None, rng, exact_rows=EXACT_TEXTS, n_leaves=MICRO_CLUSTERS)
+    found = gather_leaves(vectors, None, rng, exact_rows=EXACT_ROWS, n_leaves=MICRO_CLUSTERS)
     found = split_leaves(found, vectors, groups)
     group_of_leaf = np.empty(len(found.mass), np.intp)
     group_of_leaf[found.of_row] = groups
-    return Hierarchy(nested_tree(found.means, found.mass, group_of_leaf), texts.scatter(found.of_row, -1))
+    return Hierarchy(tree_around(found, group_of_leaf), texts.scatter(found.of_row, -1))

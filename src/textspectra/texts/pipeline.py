@@ -70,9 +70,10 @@ def cluster_texts(
     embeddings : array-like of shape (n, d), optional
         Used instead of a model: one row per text.
     algorithm : {"kmeans", "hac"}, default="kmeans"
-        "hac" finds the same groups and builds Ward's tree around them, on smoothed vectors and more leaves.
-    n_clusters : {"auto", "coarse", "fine"} or int, default="auto"
-        An int overrules the estimate; "coarse" and "fine" take its other suggestions.
+        Both find the same groups and build the same tree around them.
+    n_clusters : {"auto", "coarse", "suggested", "fine"} or int, default="auto"
+        "auto" is the suggested number. "coarse" merges these groups, and "fine" splits them. An int overrules the
+        estimate, which is kept; from the coarse to the fine level, it merges or splits the suggested groups, too.
     random_state : int, RandomState, Generator or None, default=0
         The seed. The same int gives the same result on the same machine. The int8 vectors of minilm differ by
         rounding between kinds of processors; ``model="float32:minilm"`` avoids that.
@@ -119,7 +120,8 @@ def cluster_texts(
         embedded,
         embedded.scatter(fitted.labels, -1),
         fitted,
-        leaves=fitted.leaves,
+        leaves=np.asarray(fitted.leaves),
+        algorithm=algorithm,
         totals=_totals(embedded),
         encoder=encoder,
         cache=cache,
@@ -158,7 +160,7 @@ def fit_groups(
     if len(X) == 1:
         # A single text is one cluster; the estimators need two rows to compare.
         X, weights = np.repeat(X, 2, axis=0), np.append(weights, 0)
-    return find_groups(X, weights, algorithm=algorithm, n_clusters=n_clusters, random_state=seed)
+    return find_groups(X, weights, algorithm=algorithm, n_clusters=n_clusters, hierarchy=True, random_state=seed)
 
 
 def describe_clustering(
@@ -166,7 +168,8 @@ def describe_clustering(
     labels: NDArray[np.intp],
     fitted: Found,
     *,
-    leaves: Any,
+    leaves: NDArray[np.intp],
+    algorithm: Algorithm,
     totals: Totals,
     encoder: Backend | None,
     cache: EmbeddingCache | bool,
@@ -177,9 +180,10 @@ def describe_clustering(
 
     `labels` are those of the distinct texts (-1: none), and `leaves` the leaves in a merge tree of those that count.
     """
+    assert fitted.tree is not None  # noqa: S101 - for the type checker
     embed = None if encoder is None else partial(embed_texts, model=encoder, cache=cache)
     similarity, topics = describe_groups(texts, labels, fitted.centers, embed)
-    return TextClustering(
+    result = TextClustering(
         corpus=texts.corpus,
         totals=totals,
         distinct_codes=labels,
@@ -190,11 +194,9 @@ def describe_clustering(
         next_label=len(topics),
         cohesion=fitted.cohesion if len(texts.counting) > 1 else None,
         k_estimate=fitted.estimate,
-        algorithm="kmeans" if fitted.tree is None else "hac",
+        algorithm=algorithm,
         source=EmbeddingSource.of(encoder),
-        hierarchy=None
-        if leaves is None or fitted.tree is None
-        else Hierarchy(fitted.tree, texts.scatter(np.asarray(leaves), -1)),
+        hierarchy=Hierarchy(fitted.tree, texts.scatter(leaves, -1)),
         recipe=recipe,
         notes=(*notes_on_languages(texts.corpus.distinct, encoder), *notes_on_lengths(texts.corpus)),
         encoder=encoder,
@@ -202,6 +204,7 @@ def describe_clustering(
         known_embeddings=texts.X,
         frame=frame,
     )
+    return result.with_level_names()
 
 
 def _totals(texts: EmbeddedTexts) -> Totals:

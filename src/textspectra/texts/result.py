@@ -6,21 +6,25 @@ import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays.rows import cluster_sums
+from ..clustering.lloyd import LinearRule
 from ..clustering.numbering import same_clusters
 from ..clustering.refine import separate_groups
 from ..embedding import EmbeddingCache, as_backend
 from ..errors import UserError
+from ..grouping.agglomerative import cut_rule
 from ..metrics.cohesion import report_if_defined
-from ..validation import check_whole_number
-from .clustered import ClusteredTexts
+from ..topics.describe import Topic
+from ..validation import Level, check_whole_number
+from .clustered import ClusteredTexts, Theme
 from .comparison import Comparison, compare_texts
 from .describing import describe_groups, mean_vectors, with_names
-from .embedded import embed_corpus
+from .embedded import EmbeddedTexts, embed_corpus
 from .hierarchy import build_hierarchy
 from .labels import listed, numbered, renamed
 from .placing import place_texts, similarity_to_groups
@@ -31,7 +35,17 @@ from .updating import updated
 
 if TYPE_CHECKING:
     from ..embedding import Model
+    from ..granularity.estimate import SuggestionName
     from .corpus import Texts
+
+
+class Described(NamedTuple):
+    """Groups of the texts of a result: the position of each distinct text's group, and the rest for each group."""
+
+    codes: NDArray[np.intp]
+    centers: NDArray[np.float32]
+    similarity: NDArray[np.float32]
+    topics: tuple[Topic, ...]
 
 
 class TextClustering(ClusteredTexts):
@@ -61,17 +75,19 @@ class TextClustering(ClusteredTexts):
     cohesion : CohesionReport or None
         Of the distinct texts; None if there is only one, or if no two of them are alike.
     k_estimate : KEstimate or None
-        What the data says about the number of clusters; None if the number was given.
+        What the data says about the number of clusters, also if another number was given; None after an update.
     algorithm : str
         "kmeans" or "hac".
     source : EmbeddingSource
         What made the embeddings.
     hierarchy : Hierarchy or None
-        The merge tree of "hac", or the one of :meth:`with_hierarchy`.
+        The merge tree around the clusters; None after an update, until :meth:`with_hierarchy` builds one.
     reference : Reference or None
         The sample of vectors that new texts are compared with, if it was loaded or updated.
     history : tuple of Update
         The files that :meth:`update` took in, and what changed.
+    themes : tuple of Theme
+        The groups of the coarse level, each with its clusters; empty if there is no level coarser than the clusters.
     recipe : dict
         How the result was made: the command or call, the seed, the date, `model_reason` if the model was "auto", and
         `applied`, a mark of edits that were made in a report.
@@ -193,11 +209,13 @@ class TextClustering(ClusteredTexts):
         codes = np.append(np.searchsorted(left, np.arange(self.n_clusters)), -1)[merged]
         return self.regroup(codes, {left.index(positions[0]): positions[0]})
 
-    def cut(self, n_clusters: int) -> TextClustering:
-        """Cut the merge tree at another number of clusters.
+    def cut(self, n_clusters: int | Level) -> TextClustering:
+        """Cut the merge tree at another number of clusters, or at a level: "coarse", "suggested" or "fine".
 
         It is built around the groups: fewer clusters are groups merged, more are groups split. A cluster whose texts
         stay the same keeps its label and its name. The others get new labels, the largest cluster first.
+        The groups and names of a level are the same as in the report, and with this `n_clusters` in
+        :func:`cluster_texts`.
 
         Examples
         --------
@@ -209,7 +227,55 @@ class TextClustering(ClusteredTexts):
         """
         base = self.with_hierarchy()
         assert base.hierarchy is not None  # noqa: S101 - for the type checker
-        return base.regroup(np.append(base.hierarchy.tree.cut(n_clusters), -1)[base.hierarchy.leaves])
+        if isinstance(n_clusters, str) and self.k_estimate is None:
+            raise UserError("The levels of this result are not known any more; cut it into a number of clusters.")
+        k = self.k_estimate.at(n_clusters) if isinstance(n_clusters, str) and self.k_estimate else n_clusters
+        return base.regroup(base.hierarchy.cut(check_whole_number("n_clusters", k, low=1))).with_themes()
+
+    def level_topics(self) -> dict[SuggestionName, tuple[NDArray[np.intp], tuple[Topic, ...]]]:
+        """Return the groups at the other levels: the position of each distinct text's group, and the topics."""
+        base = self.with_hierarchy()
+        if base.hierarchy is None or base.k_estimate is None:
+            return {}
+        levels = {one.name: one.k for one in base.k_estimate.suggestions if one.k <= base.hierarchy.tree.n_leaves}
+        found = {name: base._describe(base.hierarchy.cut(k)) for name, k in levels.items() if k != self.n_clusters}
+        return {name: (groups.codes, groups.topics) for name, groups in found.items()}
+
+    def with_themes(self) -> TextClustering:
+        """Return the same result with the themes of its clusters, if there is a level coarser than these."""
+        coarse = [one.k for one in self.k_estimate.suggestions if one.name == "coarse"] if self.k_estimate else []
+        if self.hierarchy is None or not coarse or coarse[0] >= self.n_clusters:
+            return replace(self, themes=())
+        codes = numbered(self.hierarchy.cut(coarse[0]), self.corpus.counts, {}, 0)[0]
+        groups = self._describe(codes)
+        pairs = np.unique(np.column_stack([codes, groups.codes, self.distinct_codes])[codes >= 0], axis=0).tolist()
+        themes: dict[int, Theme] = {}
+        for number, position, code in pairs:
+            clusters = themes[number].clusters if number in themes else ()
+            themes[number] = Theme(number, groups.topics[position].name, (*clusters, self.topics[code].label))
+        return replace(self, themes=tuple(themes.values()))
+
+    def with_level_names(self) -> TextClustering:
+        """Return a new result in which a group that the suggested level has, too, is called as it is there.
+
+        So a group has one name, whichever level is shown first.
+        """
+        names = self._names_when_suggested(self.distinct_codes, fresh=True)
+        topics = with_names(self.topics, [topic.label for topic in self.topics], names)
+        return replace(self, topics=topics).with_themes()
+
+    def _names_when_suggested(self, codes: NDArray[np.intp], *, fresh: bool = False) -> dict[int, str]:
+        """Return the names of those groups that the suggested level has, too."""
+        k = self.k_estimate.k if self.k_estimate else self.n_clusters
+        if self.hierarchy is None or k in (self.n_clusters, codes.max() + 1) or k > self.hierarchy.tree.n_leaves:
+            return {}
+        suggested = self.hierarchy.cut(k)
+        same = same_clusters(suggested, codes)
+        if not same:
+            return {}
+        groups = self._describe(suggested, fresh=fresh)
+        place = dict(zip(suggested.tolist(), groups.codes.tolist(), strict=True))
+        return {new: groups.topics[place[old]].name for new, old in same.items()}
 
     def with_hierarchy(self) -> TextClustering:
         """Return the same result with a merge tree that has its grouping among its cuts.
@@ -252,27 +318,58 @@ class TextClustering(ClusteredTexts):
         >>> result.regroup(np.array([1, 0, 0])).labels
         array([0, 3, 3])
         """
+        groups = self._describe(codes, continued, new_labels)
         texts = self.embedded()
-        same = same_clusters(self.distinct_codes, codes) | dict(continued or {})
-        known = {new: self.topics[old].label for new, old in same.items()} | dict(new_labels or {})
-        kept = {self.topics[old].label: self.topics[old].name for old in same.values()}
-        codes, labels = numbered(codes, self.corpus.counts, known, self.next_label)
-        grouped, k = codes[texts.counting], len(labels)
-        centers = mean_vectors(texts, codes, k)
-        similarity, topics = describe_groups(texts, codes, centers, self.embed_phrases())
+        grouped, k = groups.codes[texts.counting], len(groups.topics)
         return replace(
             self,
-            distinct_codes=codes,
-            distinct_similarity=similarity,
-            centers=centers,
-            rule=self.rule
-            if np.array_equal(codes, self.distinct_codes)
-            else separate_groups(texts.vectors, None, grouped, k),
-            topics=with_names(topics, labels, {at: kept[label] for at, label in enumerate(labels) if label in kept}),
-            next_label=max(self.next_label, labels[-1] + 1),
+            distinct_codes=groups.codes,
+            distinct_similarity=groups.similarity,
+            centers=groups.centers,
+            rule=self._rule_of(texts, groups.codes, k),
+            topics=groups.topics,
+            next_label=max(self.next_label, groups.topics[-1].label + 1),
             cohesion=report_if_defined(texts.vectors, grouped, k, random_state=0),
-            tally=self._tally_of(codes, k),
+            tally=self._tally_of(groups.codes, k),
+            themes=(),
         )
+
+    def _describe(
+        self, codes: NDArray[np.intp], continued: Mapping[int, int] | None = None,
+        new_labels: Mapping[int, int] | None = None, *, fresh: bool = False,
+    ) -> Described:  # fmt: skip
+        """Describe other groups of the same texts; `fresh` ones have nothing to do with the groups that are there."""
+        texts, counts = self.embedded(), self.corpus.counts
+        same = {} if fresh else same_clusters(self.distinct_codes, codes) | dict(continued or {})
+        known = {new: self.topics[old].label for new, old in same.items()} | dict(new_labels or {})
+        names = {} if fresh else self._names_when_suggested(codes)
+        names |= {new: self.topics[old].name for new, old in same.items()}
+        positions, labels = numbered(codes, counts, known, 0 if fresh else self.next_label)
+        # In the order of their sizes, because words are weighed a little differently in another order.
+        by_size, _ = numbered(codes, counts, {}, 0)
+        rank = dict(zip(codes.tolist(), by_size.tolist(), strict=True))
+        place = dict(zip(by_size.tolist(), positions.tolist(), strict=True))
+        centers = mean_vectors(texts, by_size, len(labels))
+        similarity, topics = describe_groups(texts, by_size, centers, self.embed_phrases())
+        ranks = sorted(range(len(labels)), key=place.__getitem__)
+        named = with_names(
+            topics, [labels[place[i]] for i in range(len(labels))], {rank[c]: n for c, n in names.items()}
+        )
+        return Described(positions, centers[ranks], similarity, tuple(named[i] for i in ranks))
+
+    def _rule_of(self, texts: EmbeddedTexts, codes: NDArray[np.intp], k: int) -> LinearRule:
+        """Return what assigns new texts to other groups: for groups merged or split along the tree, by the old rule."""
+        grouped = codes[texts.counting]
+        pairs = np.unique(np.column_stack([self.distinct_codes[texts.counting], grouped]), axis=0)
+        if len(pairs) == self.n_clusters == self.rule.n_clusters:
+            return self.rule.merged(pairs[:, 1]) if len(pairs) > k else self.rule.numbered(np.argsort(pairs[:, 1]))
+        both = [self.hierarchy.of_leaves(one) for one in (self.distinct_codes, codes)] if self.hierarchy else [None]
+        if self.hierarchy is None or any(one is None for one in both) or self.rule.n_clusters != self.n_clusters:
+            return separate_groups(texts.vectors, None, grouped, k)
+        leaves = self.hierarchy.leaves[texts.counting]
+        filled, leaf = np.unique(leaves, return_inverse=True)
+        means = cluster_sums(texts.vectors, leaf, len(filled)) / np.bincount(leaf)[:, None]
+        return cut_rule(self.rule, means.astype(np.float32), *(one[filled] for one in both if one is not None))
 
     def compare(
         self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,

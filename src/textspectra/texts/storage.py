@@ -20,13 +20,13 @@ from ..atomic import replacing_folder, settle
 from ..clustering.lloyd import LinearRule
 from ..clustering.tree import MergeTree
 from ..errors import UsageError, UserError
-from ..granularity.estimate import KEstimate, Suggestion
+from ..granularity.estimate import NAMES, KEstimate, Suggestion
 from ..granularity.reproducible import Agreement
 from ..granularity.spectral import Spectrum
 from ..metrics.cohesion import ClusterCohesion, CohesionReport
 from ..topics.describe import Topic
 from .checking import is_sound
-from .clustered import ClusteredTexts
+from .clustered import ClusteredTexts, Theme
 from .corpus import Corpus, Totals
 from .details_storage import add_details, describe_tally, details_from, tally_arrays, tally_from
 from .embedded import EmbeddingSource
@@ -111,7 +111,7 @@ def _fields(summary: dict[str, Any], arrays: dict[str, NDArray[Any]], texts: pa.
         "distinct_codes": arrays["labels" if summary["format"] == 3 else "codes"],
         "distinct_similarity": arrays["similarity"],
         "centers": arrays["centers"],
-        "rule": LinearRule(arrays["rule.directions"], arrays["rule.offsets"]),
+        "rule": LinearRule(arrays["rule.directions"], arrays["rule.offsets"], arrays.get("rule.clusters")),
         "topics": tuple(
             Topic(**{**topic, "keywords": tuple(topic["keywords"]), "representatives": tuple(topic["representatives"])})
             for topic in summary["topics"]
@@ -126,6 +126,9 @@ def _fields(summary: dict[str, Any], arrays: dict[str, NDArray[Any]], texts: pa.
         "reference": _reference_from(arrays),
         "history": tuple(update_from(entry) for entry in summary.get("history", ())),
         "notes": tuple(summary.get("notes", ())),  # older folders have none
+        "themes": tuple(
+            Theme(**{**theme, "clusters": tuple(theme["clusters"])}) for theme in summary.get("themes", ())
+        ),
     }
 
 
@@ -148,7 +151,7 @@ def _arrays(result: ClusteredTexts) -> dict[str, NDArray[Any]]:
         "codes": result.distinct_codes,
         "similarity": result.distinct_similarity,
         "centers": result.centers,
-        **{f"rule.{name}": array for name, array in result.rule._asdict().items()},
+        **{f"rule.{name}": array for name, array in result.rule._asdict().items() if array is not None},
     }
     if result.k_estimate is not None:
         arrays["replicates"] = result.k_estimate.replicates
@@ -196,6 +199,7 @@ def _summary(result: ClusteredTexts) -> dict[str, Any]:
         "embedding": result.source._asdict(),
         "next_label": result.next_label,
         "topics": [asdict(topic) for topic in result.topics],
+        "themes": [theme._asdict() for theme in result.themes],
         "cohesion": None if result.cohesion is None else asdict(result.cohesion),
         "k_estimate": None if estimate is None else _numbers_of(estimate),
     }
@@ -225,7 +229,8 @@ def _estimate_from(numbers: dict[str, Any] | None, arrays: dict[str, NDArray[Any
             **numbers,
             **parts,
             "interval": tuple(numbers["interval"]),
-            "suggestions": tuple(Suggestion(**suggestion) for suggestion in numbers["suggestions"]),
+            # Earlier versions had levels called coarsest and finest.
+            "suggestions": tuple(Suggestion(**one) for one in numbers["suggestions"] if one["name"] in NAMES),
             "replicates": arrays["replicates"],
         }
     )

@@ -31,6 +31,7 @@ from ..clustered import groups_of
 from ..corpus import Corpus
 from ..details import Details, Wanted
 from ..embedded import EmbeddedTexts
+from ..hierarchy import FINEST
 from ..periods import Period
 from ..pipeline import check_algorithm, describe_clustering, fit_groups, recipe_of
 from ..result import TextClustering
@@ -140,14 +141,15 @@ def cluster_files(
         _check_same_length(found)
         tell("grouping", 0, 1)
         texts = find_distinct(job, list(found), list(found.values()))
-        fitted, labels = _group(job, found, texts, workers, algorithm, n_clusters, seed)
+        fitted, labels, leaves = _group(job, found, texts, workers, algorithm, n_clusters, seed)
         tell("describing", 0, 1)
-        sample, rows, classes, details = _sample(job, list(found), texts, labels, workers, seed)
+        sample, rows, classes, details = _sample(job, list(found), texts, _finest(fitted, leaves), workers, seed)
         result = describe_clustering(
             sample,
             labels[rows].astype(np.intp),
             fitted,
-            leaves=fitted.leaves if len(rows) == len(labels) else None,
+            leaves=leaves[rows],
+            algorithm=algorithm,
             totals=texts.totals,
             encoder=encoder,
             cache=cache,
@@ -236,21 +238,35 @@ def _check_same_length(found: Mapping[File, Embedded]) -> None:
 def _group(
     job: Job, files: Mapping[File, Embedded], texts: DistinctTexts, workers: Workers, algorithm: Algorithm,
     n_clusters: int | Level, seed: int,
-) -> tuple[Found, NDArray[np.int32]]:  # fmt: skip
-    """Group all texts that count, and keep the label and the similarity of each where every worker finds it."""
+) -> tuple[Found, NDArray[np.int32], NDArray[np.intp]]:  # fmt: skip
+    """Group all texts that count, and keep the label and the similarity of each where every worker finds it.
+
+    Return the groups, and the label and the leaf in the tree of each text.
+    """
     sizes = {file: int(size) for file, size in zip(files, np.diff(texts.starts), strict=True) if size}
     X = workers.rows(job, sizes, next(files[file].dimension for file in sizes))
     fitted = fit_groups(X, texts.counts.astype(float), algorithm, n_clusters, seed)
     workers.save_parts(partial(save_groups, centers=fitted.centers), job, fitted.labels[: len(X)], sizes)
     for what in ("labels", "similarity"):
         save_array(job.grouped(what), np.concatenate([np.load(job.grouped(what, file)) for file in sizes]))
-    return fitted, np.load(job.grouped("labels"))
+    return fitted, np.load(job.grouped("labels")), np.asarray(fitted.leaves)[: len(X)]
+
+
+def _finest(fitted: Found, leaves: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the finest cluster of each text that a report can show: in a sample, all of them keep their sizes."""
+    assert fitted.tree is not None  # noqa: S101 - for the type checker
+    levels = [one.k for one in fitted.estimate.suggestions] if fitted.estimate else []
+    finest: NDArray[np.intp] = fitted.tree.cut(min(max(FINEST, len(fitted.centers), *levels), fitted.tree.n_leaves))
+    return finest[leaves]
 
 
 def _sample(
-    job: Job, files: Sequence[File], texts: DistinctTexts, labels: NDArray[np.int32], workers: Workers, seed: int
+    job: Job, files: Sequence[File], texts: DistinctTexts, labels: NDArray[np.intp], workers: Workers, seed: int
 ) -> tuple[EmbeddedTexts, NDArray[np.intp], list[Any] | None, Details | None]:
-    """Bring the texts here, or a sample of them: with their vectors, positions, true classes and shown columns."""
+    """Bring the texts here, or a sample of them: with their vectors, positions, true classes and shown columns.
+
+    `labels` are clusters that all have some texts in the sample.
+    """
     rows = np.arange(len(labels))
     if len(labels) > RESULT_TEXTS:
         sizes = np.bincount(labels)
