@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import textspectra as ts
-from textspectra.granularity.estimate import APART, NAMES, interval_around, suggest
+from textspectra.granularity.estimate import NAMES, interval_around, suggest
 from textspectra.granularity.reproducible import Agreement
 
 MODELS = pytest.mark.parametrize("model", [ts.AutoKMeans, ts.AutoAgglomerative])
@@ -89,20 +89,17 @@ def test_few_rows_are_read_off_the_spectrum(planted):
     assert ts.estimate_k(X, random_state=0).method == "reproducible"
 
 
-curves = st.lists(st.floats(-0.5, 1), min_size=3, max_size=30).map(np.array)
-
-
-@given(curves.filter(lambda score: score.max() > 0), st.data())
+@given(st.lists(st.floats(0, 0.9), min_size=3, max_size=60).map(np.array), st.data())
 @settings(max_examples=50)
-def test_suggestions_are_ordered_and_apart(score, data):
-    ks = np.arange(2, 2 + len(score))
+def test_levels_are_ordered_and_a_factor_of_two_to_two_and_a_half_apart(halves, data):
+    ks = np.arange(2, 2 + len(halves))
     k = data.draw(st.sampled_from(ks.tolist()))
-    found = suggest(Agreement(ks, score, score, score, 0.5), k)
-    names = [one.name for one in found]
+    levels = suggest(Agreement(ks, halves, halves, 0.5), k, 0.5)
+    names = [level.name for level in levels]
     assert names == [name for name in NAMES if name in names]
-    assert all(abs(APART * low.k - high.k) <= 1.2 for low, high in itertools.pairwise(found))
-    assert len({one.k for one in found}) == len(found)
-    assert next(one for one in found if one.name == "suggested").k == k
+    assert all(2 * low.k <= high.k <= 2.5 * low.k for low, high in itertools.pairwise(levels))
+    assert {level.name: level.k for level in levels}["suggested"] == k
+    assert 2 <= levels[0].k <= levels[-1].k <= ks[-1]
 
 
 @given(st.integers(2, 500), st.floats(0, 1), st.floats(0, 1))

@@ -9,7 +9,7 @@ def test_plot_shows_the_curve_and_the_suggestions(planted):
     estimate = ts.estimate_k(planted(9, 500, d=48, noise=0.1)[0])
     texts = [text.get_text() for text in estimate.plot().get_legend().get_texts()]
     assert f"suggested: {estimate.k}" in texts
-    assert "two halves of a structureless cloud" in texts
+    assert "two halves of the data" in texts
 
 
 def test_plot_shows_the_spectrum(planted):

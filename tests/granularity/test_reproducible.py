@@ -62,8 +62,32 @@ def test_same_seed_same_estimate_for_any_number_of_jobs(backend):
 
 @needs_data
 @pytest.mark.parametrize(
-    ("name", "low", "high"), [("banking77", 50, 130), ("searchsnippets", 6, 14), ("dbpedia14", 9, 28)]
+    ("name", "low", "high"), [("banking77", 40, 140), ("searchsnippets", 4, 20), ("dbpedia14", 7, 28)]
 )
 def test_real_sets_are_counted_within_reason(name, low, high):
     X = np.load(DATA / "minilm" / f"{name}.npz")["embedding"]
     assert low <= ts.estimate_k(X, random_state=0).k <= high
+
+
+@pytest.mark.parametrize(("k", "n"), [(12, 1200), (40, 3000), (128, 5000)])
+def test_clear_groups_between_the_steps_are_counted_exactly(k, n):
+    assert ts.estimate_k(groups(k, n, 0.2), random_state=0).k == k
+
+
+def test_groups_within_groups_are_both_suggested():
+    rng = np.random.default_rng(0)
+    inner = np.repeat(2 * rng.standard_normal((4, 48)), 10, axis=0) + rng.standard_normal((40, 48))
+    estimate = ts.estimate_k(inner[rng.integers(40, size=2000)] + 0.15 * rng.standard_normal((2000, 48)))
+    assert {"coarse": 4, "suggested": 40}.items() <= {level.name: level.k for level in estimate.suggestions}.items()
+
+
+@needs_data
+@pytest.mark.parametrize("name", ["banking77", "searchsnippets", "m10"])
+def test_one_dominant_direction_does_not_decide(name):
+    X = np.load(DATA / "minilm" / f"{name}.npz")["embedding"].astype(np.float32)
+    before = ts.estimate_k(X, random_state=0).k
+    rng = np.random.default_rng(0)
+    # As if half of the texts began with the same words.
+    direction = rng.standard_normal(X.shape[1])
+    X[rng.permutation(len(X))[: len(X) // 2]] += 0.5 * direction / np.linalg.norm(direction)
+    assert 1 / 1.5 <= ts.estimate_k(X, random_state=0).k / before <= 1.5

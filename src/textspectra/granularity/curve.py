@@ -19,7 +19,7 @@ STRONG = (0.6, 0.8)
 EXACT = 0.75
 """As the best agreement rises from here to 1, the power goes to infinity: clear groups are counted exactly."""
 
-MORE_BEHIND = 2.5
+MORE_BEHIND = 2.2
 """A coarse k counts for no more than a finer one at which the halves share this many times its information."""
 
 NEAR = 1.5

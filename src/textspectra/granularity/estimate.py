@@ -40,6 +40,7 @@ CLEAR_LEVEL = 0.95
 NO_STRUCTURE = "no structure here; the rows lie like one cloud, with no groups that could be told apart"
 
 SuggestionName = Literal["coarse", "suggested", "fine"]
+NAMES: tuple[SuggestionName, ...] = get_args(SuggestionName)
 
 
 class Suggestion(NamedTuple):

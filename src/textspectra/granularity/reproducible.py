@@ -131,7 +131,7 @@ def reproducible_k(
         ks, splits = np.append(ks, more_ks)[order], np.concatenate([splits, more], axis=2)[..., order]
     halves = splits.mean(axis=(0, 1))
     nearness = _nearness(rows, view, rng)
-    if nearness > STRUCTURE or _clear_of_clouds(rows, size, view, n_axes[-1], ks, splits, rng):
+    if nearness > STRUCTURE or _clear_of_clouds(rows, size, view, n_axes[0], ks, splits[0], rng):
         reading = read_curve(ks, halves)
         again = [read_curve(ks, _resample(splits, rng).mean(axis=(0, 1))).k for _ in range(RESAMPLES)]
     else:
@@ -242,7 +242,7 @@ def _clear_of_clouds(
     scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
     tasks = ((view.n, scale, ks, seed) for seed in rng.spawn(NULL_SPLITS))
     null = np.minimum(np.nan_to_num(rows.run(_cloud_agreement, tasks, n_jobs=None)).mean(axis=0), 0.99)
-    return bool(((splits[-1].mean(axis=0) - null) / (1 - null)).max() > CLEAR_OF_CLOUDS)
+    return bool(((splits.mean(axis=0) - null) / (1 - null)).max() > CLEAR_OF_CLOUDS)
 
 
 def _cloud_agreement(
