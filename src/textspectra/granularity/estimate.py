@@ -31,6 +31,9 @@ Method = Literal["auto", "reproducible", "spectral"]
 WIDTH = 2.1
 """Half the width of the interval in ln k if the halves do not agree at all; see `interval_around`."""
 
+WEAK = 0.25
+"""Below this confidence, an answer is off by a factor of 2.5 on average, and says so."""
+
 APART = 2.25
 """The levels differ by this factor, unless halves agree on a clear k elsewhere."""
 
@@ -68,13 +71,13 @@ class KEstimate:
         The estimate; 1 means that the data shows no groups.
     interval : tuple of int
         A range that includes `k`. Method "reproducible": the range in which the number of groups that people see
-        should lie. It was calibrated to include that number for 95 % of labelled text sets, and included it for 86
-        to 93 % of other sets. Method "spectral": the range of 95 % of the estimates from single samples.
+        should lie, calibrated on labeled text sets. Method "spectral": the range of 95 % of the estimates from single
+        samples.
     confidence : float
-        From 0 to 1. Method "reproducible": the score of k, which is how far two halves of the data agree on k groups
-        beyond what a cloud without structure explains. Method "spectral": the share of samples with a jump.
+        From 0 to 1. Method "reproducible": the share of the weight within a factor of 1.5 of k, times the agreement of
+        the halves there. Real texts rarely exceed 0.5. Method "spectral": the share of samples with a jump.
     suggestions : tuple of Suggestion
-        Up to three granularities, from coarse to fine, each with its score.
+        Up to three levels, from coarse to fine, each with the agreement of the halves.
     method : {"reproducible", "spectral"}
         The method that was used.
     n_samples : int
@@ -144,7 +147,8 @@ class KEstimate:
 
     def _source(self) -> str:
         if self.spectrum is None:
-            return f"on which two halves of the {self.n_samples:,} rows agree"
+            agree = "agree only in part: a rough guess" if self.confidence < WEAK else "agree"
+            return f"on which two halves of the {self.n_samples:,} rows {agree}"
         size, share = len(self.spectrum.eigenvalues), self.spectrum.fallback_fraction
         if size == self.n_samples:
             return f"from the spectrum of all {size:,} rows" + ("; no jump was found" if share else "")
@@ -202,10 +206,10 @@ def estimate_k(
         How often each row counts, rounded up; once by default. For "reproducible", rows count once
         or not at all, unless fewer than 64 do.
     method : {"auto", "reproducible", "spectral"}
-        "reproducible" splits the rows into random halves, clusters each half at every k and compares the two. The
-        agreement of a cloud without structure is subtracted; what is left is the score of k. The scores give each k a
-        weight, and the estimate is the k up to which four fifths of the weight lie. If there is no structure, k is 1.
-        Copies of a row do not count, unless fewer than 64 rows are distinct.
+        "reproducible" splits the rows into random halves, clusters each half at every k and compares the two. Each k
+        gets a power of this agreement as its weight. The estimate is the k up to which 40 % of the weight lies if the
+        halves hardly agree, and 70 % if they agree well. If there is no structure, k is 1.
+        Duplicates do not count, unless fewer than 64 rows are distinct.
         "spectral" is the paper's rule: the last jump in the spectrum of the Laplacian (:func:`k_from_spectrum`),
         averaged over samples. "auto" is "reproducible" from 64 rows on and "spectral" below.
     window, max_sample, n_replicates, zscore, fallback
