@@ -272,7 +272,9 @@ def check_n_clusters(value: Any, n_rows: int) -> int | Level:
         for level in LEVELS:
             if value == level:
                 return level
-        raise UserError(f'n_clusters must be "auto", "coarse", "suggested", "fine" or a whole number, but it is {value!r}.')
+        raise UserError(
+            f'n_clusters must be "auto", "coarse", "suggested", "fine" or a whole number, but it is {value!r}.'
+        )
     return check_whole_number("n_clusters", value, low=1, high=n_rows, hint=f"X has {n_rows:,} rows.")
 
 

@@ -1,5 +1,6 @@
 """Levels of a result: one hierarchy, whichever level is asked for first."""
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -61,7 +62,7 @@ def test_cuts_nest(seed, n_groups, noise, draw):
     result = ts.cluster_texts([f"text {i}" for i in range(150)], embeddings=X)
     numbers = sorted({*(one.k for one in result.k_estimate.suggestions), draw.draw(st.integers(1, 150))})
     cuts = [result.cut(k) for k in numbers]
-    for coarse, fine in zip(cuts, cuts[1:], strict=False):
+    for coarse, fine in itertools.pairwise(cuts):
         assert len(set(zip(coarse.labels.tolist(), fine.labels.tolist(), strict=True))) == fine.n_clusters
     for k, cut in zip(numbers, cuts, strict=True):
         assert cut.n_clusters == k

@@ -11,6 +11,7 @@ from ..clustering.tree import MergeTree
 from ..texts.hierarchy import FINEST
 from ..texts.result import TextClustering
 
+
 @dataclass(frozen=True, eq=False)
 class Levels:
     """All cuts of a tree from k clusters to one. Each node covers a range of the finest clusters.

@@ -160,9 +160,7 @@ def fit_groups(
     if len(X) == 1:
         # A single text is one cluster; the estimators need two rows to compare.
         X, weights = np.repeat(X, 2, axis=0), np.append(weights, 0)
-    return find_groups(
-        X, weights, algorithm=algorithm, n_clusters=n_clusters, hierarchy=True, random_state=seed
-    )
+    return find_groups(X, weights, algorithm=algorithm, n_clusters=n_clusters, hierarchy=True, random_state=seed)
 
 
 def describe_clustering(

@@ -352,7 +352,9 @@ class TextClustering(ClusteredTexts):
         centers = mean_vectors(texts, by_size, len(labels))
         similarity, topics = describe_groups(texts, by_size, centers, self.embed_phrases())
         ranks = sorted(range(len(labels)), key=place.__getitem__)
-        named = with_names(topics, [labels[place[i]] for i in range(len(labels))], {rank[c]: n for c, n in names.items()})
+        named = with_names(
+            topics, [labels[place[i]] for i in range(len(labels))], {rank[c]: n for c, n in names.items()}
+        )
         return Described(positions, centers[ranks], similarity, tuple(named[i] for i in ranks))
 
     def _rule_of(self, texts: EmbeddedTexts, codes: NDArray[np.intp], k: int) -> LinearRule:
