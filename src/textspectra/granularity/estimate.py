@@ -122,9 +122,7 @@ class KEstimate:
         ks = {suggestion.name: suggestion.k for suggestion in self.suggestions}
         if sought not in ks:
             groups = "1 group is" if self.k == 1 else f"{self.k} groups are"
-            raise UserError(
-                f"There is no {sought}r level here: {groups} suggested, nothing {sought}r."
-            )
+            raise UserError(f"There is no {sought}r level here: {groups} suggested, nothing {sought}r.")
         return ks[sought]
 
     def __repr__(self) -> str:
