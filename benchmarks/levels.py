@@ -26,7 +26,7 @@ MIDDLES = (12, 30)
 START = f"""# Levels
 
 Written by `benchmarks/levels.py`, with MiniLM on up to 3,000 rows of 26 labelled sets; each family counts once.
-The coarse and the fine level are cuts of the tree around the groups at the number in the middle, a factor of {APART} away.
+The coarse and the fine level are cuts of the tree around the groups at the number in the middle, {APART} times away.
 Beside them are the groups that `AutoKMeans` finds at the same number directly.
 
 | middle | level | sets | AMI, cut | AMI, found directly | difference | ARI, cut | ARI, found directly |
@@ -67,9 +67,9 @@ def table() -> Iterator[str]:
                 of_family.append(scores)
         print(name, flush=True)
     for (middle, level), families in sorted(found.items()):
-        cut, fit, ari, ari_fit = np.mean([np.mean(scores, axis=0) for scores in families.values()], axis=0)
-        n_sets = sum(map(len, families.values()))
-        yield f"| {middle} | {level} | {n_sets} | {cut:.3f} | {fit:.3f} | {cut - fit:+.3f} | {ari:.3f} | {ari_fit:.3f} |"
+        cut, fit, *ari = np.mean([np.mean(scores, axis=0) for scores in families.values()], axis=0)
+        values = [*(f"{value:.3f}" for value in (cut, fit)), f"{cut - fit:+.3f}", *(f"{value:.3f}" for value in ari)]
+        yield f"| {middle} | {level} | {sum(map(len, families.values()))} | {' | '.join(values)} |"
 
 
 if __name__ == "__main__":
