@@ -41,7 +41,8 @@ def test_cluster_labels_every_row_and_changes_nothing_else(run, tickets, tmp_pat
     assert re.search(r"^Model \w+, chosen because ", done.out, re.MULTILINE)
     before, after = read_csv(tickets), read_csv(tmp_path / "tickets.clusters.csv")
     assert [{name: row[name] for name in before[0]} for row in after] == before
-    assert list(after[0]) == [*before[0], "cluster", "cluster_name", "similarity"]
+    added = ["cluster", "cluster_name", "similarity", "cluster_coarse", "cluster_coarse_name"]
+    assert list(after[0]) == [*before[0], *added]
     for row in after:
         assert (row["cluster"] == "") == (row["cluster_name"] == "")
         if not row["message"].strip():

@@ -46,8 +46,8 @@ def test_compare_changes_nothing_and_update_takes_the_texts_in(run, months):
     assert page.startswith("<!doctype html>")
     assert len(ts.TextClustering.load(months / "september.model")) == 600
     rows = read_csv(months / "october.compared.csv")
-    added = ["cluster", "cluster_name", "similarity", "novelty", "is_new"]
-    assert list(rows[0]) == ["id", "channel", "message", *added]
+    added = ["cluster", "cluster_name", "similarity", "cluster_coarse", "cluster_coarse_name"]
+    assert list(rows[0]) == ["id", "channel", "message", *added, "novelty", "is_new"]
     assert {row["cluster"] for row in rows if row["is_new"] == "true"} == {"6"}
 
     summary = json.loads(
@@ -92,7 +92,7 @@ def test_predict_tells_novelty_and_warns_of_drift(run, months):
     assert summary["novelty"]["share_above_1"] > 0.2
     assert "see what is new with: textspectra compare september.model october.csv" in said.err
     rows = read_csv(months / "october.predicted.csv")
-    assert list(rows[0])[-2:] == ["similarity", "novelty"]
+    assert list(rows[0])[-4:] == ["similarity", "cluster_coarse", "cluster_coarse_name", "novelty"]
     write_month(months, "same", np.arange(150) % 6, 3)
     calm = run("predict", "september.model", "same.csv", "--embeddings", "same.npy", "--json")
     assert not json.loads(calm.out)["drift"]

@@ -78,8 +78,8 @@ def test_doubt(method, k, confidence, message):
 
 def test_the_estimate_by_halves():
     estimate = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0)
-    levels = "About 3 or 8 groups, depending on how fine you want it."
-    assert estimate_in_words(estimate, 8) == f"{levels} Two halves of the texts agree well on 8, hardly on 3."
+    levels = "About 4 or 8 groups, depending on how fine you want it."
+    assert estimate_in_words(estimate, 8) == f"{levels} Two halves of the texts agree well on 8, hardly on 4."
     assert estimate_in_words(replace(estimate, confidence=0.2), 8) == FAINT
     assert estimate_in_words(replace(estimate, k=1), 1) == NO_STRUCTURE
 

@@ -56,10 +56,11 @@ def test_a_comparison_finds_what_was_planted(result, news, found):
 def test_the_frame_has_the_columns_of_the_table(result, news):
     texts, X = news
     frame = result.compare(pd.DataFrame({"id": range(200), "text": texts}), embeddings=X).to_frame()
-    assert list(frame) == ["id", "text", "cluster", "cluster_name", "similarity", "novelty", "is_new"]
+    of_groups = ["cluster", "cluster_name", "similarity", "cluster_coarse", "cluster_coarse_name"]
+    assert list(frame) == ["id", "text", *of_groups, "novelty", "is_new"]
     assert set(frame.loc[frame["is_new"], "cluster"]) == {6}
     plain = result.compare(texts, embeddings=X).to_frame()
-    assert list(plain) == ["text", "cluster", "cluster_name", "similarity", "novelty", "is_new"]
+    assert list(plain) == ["text", *of_groups, "novelty", "is_new"]
 
 
 def test_an_update_keeps_every_label_and_name(result, news, tmp_path):

@@ -146,6 +146,7 @@ def test_a_large_input_leaves_a_sample_that_stands_for_all_rows(tmp_path, plante
 
     monkeypatch.setattr(run, "RESULT_TEXTS", 200)
     monkeypatch.setattr(run, "RESULT_LEAST", 20)
+    monkeypatch.setattr(run, "FINEST", 3)
     X, truth = planted(3, 1500, d=8)
     for number in range(3):
         rows = [*range(500 * number, 500 * number + 500), 500 * number]
@@ -252,6 +253,7 @@ def write_dated(folder, name, sent, channel):
 def test_groups_of_many_files_are_counted_as_those_of_one(tmp_path, monkeypatch):
     monkeypatch.setattr("textspectra.texts.files.run.RESULT_TEXTS", 10)
     monkeypatch.setattr("textspectra.texts.files.run.RESULT_LEAST", 3)
+    monkeypatch.setattr("textspectra.texts.files.run.FINEST", 2)
     # Only the last file shows that the day comes first.
     write_dated(tmp_path, "a", [f"{day}/3/2025" for day in range(1, 13)], ["web"] * 12)
     write_dated(tmp_path, "b", [f"{day}/4/2025" for day in range(1, 12)] + ["soon"], ["web", "mail"] * 6)

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     "--clusters",
     default="auto",
     show_default=True,
-    metavar="auto|coarse|fine|N",
-    help="Another level of the estimate, or a number that overrules it.",
+    metavar="auto|coarse|suggested|fine|N",
+    help="The level to show (auto is suggested), or a number that overrules it.",
 )
 @model_options
 @click.option("--name-with", metavar="MODEL", help="Name groups by a chat model (OPENAI_BASE_URL, OPENAI_API_KEY).")
@@ -69,7 +69,8 @@ if TYPE_CHECKING:
 def command(sources: tuple[str, ...], as_json: bool, quiet: bool, open_it: bool, **chosen: Any) -> None:
     """Group the texts of FILE (CSV, TSV, JSON Lines, Parquet, Excel, text; compressed too; - for standard input).
 
-    Writes FILE.clusters.* (every column of the input, and cluster, cluster_name and similarity),
+    Writes FILE.clusters.* (every column of the input, and cluster, cluster_name and similarity, and with
+    cluster_coarse and cluster_coarse_name the broader theme of each group),
     FILE.report.html (a page to explore the groups in a browser) and the folder FILE.model, and
     prints what was found.
 
@@ -275,12 +276,14 @@ def _finish(
 
 
 def _number_of_clusters(clusters: str) -> Any:
-    if clusters in ("auto", "coarse", "fine"):
+    from ..validation import LEVELS
+
+    if clusters in LEVELS:
         return clusters
     if clusters.isdecimal() and int(clusters) > 0:
         return int(clusters)
     raise click.BadParameter(
-        f"{clusters!r} is not auto, coarse, fine or a whole number above 0.", param_hint="--clusters"
+        f"{clusters!r} is not auto, coarse, suggested, fine or a whole number above 0.", param_hint="--clusters"
     )
 
 

@@ -11,7 +11,6 @@ from .common import model_line, terminal
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..granularity.estimate import KEstimate
     from ..texts.result import TextClustering
 
 OUTPUTS = {
@@ -43,7 +42,7 @@ def summarize(
         "model_reason": result.recipe.get("model_reason"),
         "algorithm": result.algorithm,
         "k": result.n_clusters,
-        **_estimate(result.k_estimate),
+        **_estimate(result),
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
         "verdict": worth_in_words(
@@ -107,8 +106,11 @@ def records(frame: Any) -> list[dict[str, Any]]:
     return [{n: None if v != v else v for n, v in zip(columns, row, strict=True)} for row in rows]
 
 
-def _estimate(estimate: KEstimate | None) -> dict[str, Any]:
+def _estimate(result: TextClustering) -> dict[str, Any]:
+    estimate = result.k_estimate
+    levels = {one.k: one.name for one in estimate.suggestions} if estimate else {}
     return {
+        "level": levels.get(result.n_clusters),
         "k_interval": list(estimate.interval) if estimate else None,
         "k_confidence": estimate.confidence if estimate else None,
         "k_suggestions": [suggestion._asdict() for suggestion in estimate.suggestions] if estimate else [],
@@ -118,14 +120,16 @@ def _estimate(estimate: KEstimate | None) -> dict[str, Any]:
 
 def print_summary(summary: Mapping[str, Any], console: Console | None = None) -> None:
     """Print the summary for a person: the answer, how good it is, and the largest groups."""
+    from ..report.sentences import shown_in_words
+
     console = console or terminal()
     console.print()
     console.print(f"[bold]{_headline(summary)}[/bold]")
     print_outputs(summary["outputs"], OUTPUTS, console)
     console.print()
     console.print(summary["verdict"])
-    if len(summary["k_suggestions"]) > 1:
-        console.print(levels(summary["k_suggestions"]))
+    if any(one["k"] != summary["k"] for one in summary["k_suggestions"]):
+        console.print(shown_in_words(summary["k"], [one["k"] for one in summary["k_suggestions"]]))
     if summary["model_reason"]:
         console.print(model_line(summary), markup=False)
     for note in _notes(summary):
@@ -169,7 +173,7 @@ def _headline(summary: Mapping[str, Any]) -> str:
     grouped, total = _grouped(summary), summary["texts"]
     texts = count_of(total, "text") if grouped == total else f"{grouped:,} of {count_of(total, 'text')}"
     groups = count_of(summary["k"], "group")
-    if summary["k_interval"] is None:
+    if summary["level"] is None:
         return f"{texts} in {groups}, as you asked"
     return f"{texts} in {groups}"
 
@@ -192,7 +196,8 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     if summary["unknown_to_the_model"]:
         unknown = count_of(summary["unknown_to_the_model"], "text")
         notes.append(f"{unknown} without a group, because the model knows none of their words.")
-    doubt = doubt_about_k(summary["k_found_by"], summary["k"], summary["k_confidence"])
+    suggested = next((one["k"] for one in summary["k_suggestions"] if one["name"] == "suggested"), 0)
+    doubt = doubt_about_k(summary["k_found_by"], suggested, summary["k_confidence"])
     if doubt:
         notes.append(doubt)
     loose = sum((cluster["cohesion"] or LOOSE) < LOOSE for cluster in summary["clusters"])

@@ -122,15 +122,13 @@ class KEstimate:
         >>> estimate.at("fine")
         Traceback (most recent call last):
             ...
-        textspectra.errors.UserError: There is no finer level here: 8 groups are suggested, and nothing finer is supported.
+        textspectra.errors.UserError: There is no finer level here: 8 groups are suggested, nothing finer.
         """
         sought = "suggested" if level == "auto" else level
         ks = {suggestion.name: suggestion.k for suggestion in self.suggestions}
         if sought not in ks:
             groups = "1 group is" if self.k == 1 else f"{self.k} groups are"
-            raise UserError(
-                f"There is no {sought}r level here: {groups} suggested, and nothing {sought}r is supported."
-            )
+            raise UserError(f"There is no {sought}r level here: {groups} suggested, nothing {sought}r.")
         return ks[sought]
 
     def __repr__(self) -> str:

@@ -145,6 +145,21 @@ def level_in_words(name: SuggestionName, score: float) -> str:
     return f"{MEANINGS[name]} Two halves of the texts agree {AGREEMENT[_agreement(score)]}."
 
 
+def shown_in_words(k: int, levels: Sequence[int]) -> str:
+    """Say how many groups are shown, and how many the other levels have.
+
+    Examples
+    --------
+    >>> shown_in_words(22, [10, 22, 48])
+    'You see 22 groups. Broader: 10. Finer: 48.'
+    >>> shown_in_words(10, [10, 22, 48])
+    'You see 10 groups. Finer: 22 or 48.'
+    """
+    others = {"Broader": [str(one) for one in levels if one < k], "Finer": [str(one) for one in levels if one > k]}
+    also = [f"{word}: {_listed(numbers, 'or')}." for word, numbers in others.items() if numbers]
+    return " ".join([f"You see {k} {'group' if k == 1 else 'groups'}.", *also])
+
+
 def levels_in_words(suggestions: Sequence[Suggestion]) -> str:
     """Say which numbers of groups are worth a look, and how well two halves of the texts agree on each.
 
@@ -180,7 +195,7 @@ def _listed(words: list[str], last: str) -> str:
 
 
 def estimate_in_words(estimate: KEstimate | None, given: int) -> str:
-    """Say which numbers of groups are plausible, and why; `given` is the number without an estimate.
+    """Say which numbers of groups are plausible, and why; `given` is the number that is shown.
 
     Examples
     --------
@@ -196,7 +211,8 @@ def estimate_in_words(estimate: KEstimate | None, given: int) -> str:
     if doubt:
         return doubt
     if estimate.spectrum is None:
-        return levels_in_words(estimate.suggestions)
+        asked = "" if any(one.k == given for one in estimate.suggestions) else f"You asked for {given}. "
+        return asked + levels_in_words(estimate.suggestions)
     low, high = estimate.interval
     size, rows = len(estimate.spectrum.eigenvalues), estimate.n_samples
     source = f"all {rows:,} texts" if size == rows else f"random samples of {size:,} texts"
