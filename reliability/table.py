@@ -28,6 +28,8 @@ WHAT = {
     "cache": "databases of cached vectors; the vectors must be right",
     "state": "what a report downloads and `apply` reads",
     "settings": "options of `cluster`",
+    "project settings": "settings files that come with the data and want to write, read or send elsewhere; nothing is "
+    "read, written, deleted, started or connected to outside their folder",
     "server": "answers of a server, with their status and headers",
 }
 
