@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .common import Stages, offline_option, output_options, stages
+from .common import Stages, output_options, saved_model_options, stages
 from .output import json_option, print_json
 from .report import embeddings_option, load_model, model_argument, report_path
 from .summary import count_of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.argument("state", metavar="STATE.json")
 @model_argument
 @embeddings_option
-@offline_option
+@saved_model_options
 @output_options
 @json_option
 def command(state: str, model: str, embeddings: str | None, overwrite: bool, quiet: bool, as_json: bool) -> None:
