@@ -287,11 +287,31 @@ def model(rng: random.Random) -> tuple[str, bytes]:
     return name, mutated(parts[name], rng)
 
 
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, {} FROM n"
+_COLUMNS = "1 AS checksum, zeroblob(16) AS keys, zeroblob(8) AS vectors, 'x' AS name, '{}' AS settings"
+SPOILING = [
+    f"DROP TABLE block; CREATE VIEW block AS {ENDLESS.format(_COLUMNS)}",
+    f"DROP TABLE model; CREATE VIEW model AS {ENDLESS.format(_COLUMNS)}",
+    f"CREATE VIEW e AS {ENDLESS.format('1 AS x')};"
+    "CREATE TRIGGER t BEFORE INSERT ON block BEGIN SELECT sum(id) FROM e; END",  # noqa: S608
+    "CREATE TRIGGER t AFTER INSERT ON block BEGIN DELETE FROM block; END",
+    "CREATE TABLE more (x)", "CREATE INDEX i ON block (length(keys))", "ALTER TABLE block ADD COLUMN more",
+    "UPDATE block SET keys = zeroblob(0)", "UPDATE block SET vectors = zeroblob(7)", "UPDATE block SET id = -id",
+    "UPDATE block SET keys = zeroblob(1000000)", "UPDATE block SET id = 9223372036854775807",
+    "INSERT INTO model VALUES (x'ff', zeroblob(9))", "PRAGMA user_version = 7", "PRAGMA encoding = 'UTF-16'",
+    "PRAGMA journal_mode = DELETE", "DELETE FROM block", "DROP TABLE model",
+]  # fmt: skip
+"""What a hostile database can be made of; checksums are made valid again."""
+
+
 def vectors(rng: random.Random) -> tuple[str, bytes]:
     """Return a cache of vectors whose database was changed."""
-    from targets import cache_database
+    from targets import cache_database, spoiled
 
-    return "cache", mutated(cache_database(), rng)
+    content = cache_database()
+    if rng.random() < 0.3:
+        return "cache", spoiled(content, rng.sample(SPOILING, rng.choice([1, 2])))
+    return "cache", mutated(content, rng)
 
 
 SETTINGS = {

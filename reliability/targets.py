@@ -8,12 +8,14 @@ import logging
 import os
 import shutil
 import socket
+import sqlite3
 import sys
 import tempfile
 import threading
 import warnings
+import zlib
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from contextlib import closing, redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -101,6 +103,24 @@ def cache_database() -> bytes:
 
 
 _cache_name: list[str] = []
+
+
+def spoiled(content: bytes, statements: list[str]) -> bytes:
+    """Change a cache by SQL, and give its blocks valid checksums."""
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place, "a.sqlite")
+        path.write_bytes(content)
+        with closing(sqlite3.connect(path, isolation_level=None)) as database:
+            database.create_function("checksum", 2, lambda keys, vectors: zlib.crc32(vectors, zlib.crc32(keys)))
+            for statement in statements:
+                with suppress(sqlite3.Error):
+                    database.executescript(statement)
+            is_table = "SELECT 1 FROM sqlite_master WHERE name = 'block' AND type = 'table'"
+            with suppress(sqlite3.Error):
+                if database.execute(is_table).fetchone():
+                    database.execute("UPDATE block SET checksum = checksum(keys, vectors)")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return path.read_bytes()
 
 
 def use_table(folder: Path, name: str, content: bytes) -> None:
