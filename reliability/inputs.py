@@ -292,8 +292,8 @@ _COLUMNS = "1 AS checksum, zeroblob(16) AS keys, zeroblob(8) AS vectors, 'x' AS 
 SPOILING = [
     f"DROP TABLE block; CREATE VIEW block AS {ENDLESS.format(_COLUMNS)}",
     f"DROP TABLE model; CREATE VIEW model AS {ENDLESS.format(_COLUMNS)}",
-    f"CREATE VIEW e AS {ENDLESS.format('1 AS x')};"
-    "CREATE TRIGGER t BEFORE INSERT ON block BEGIN SELECT sum(id) FROM e; END",  # noqa: S608
+    f"CREATE VIEW e AS {ENDLESS.format('1 AS x')};"  # noqa: S608
+    "CREATE TRIGGER t BEFORE INSERT ON block BEGIN SELECT sum(id) FROM e; END",
     "CREATE TRIGGER t AFTER INSERT ON block BEGIN DELETE FROM block; END",
     "CREATE TABLE more (x)", "CREATE INDEX i ON block (length(keys))", "ALTER TABLE block ADD COLUMN more",
     "UPDATE block SET keys = zeroblob(0)", "UPDATE block SET vectors = zeroblob(7)", "UPDATE block SET id = -id",

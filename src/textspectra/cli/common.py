@@ -118,10 +118,10 @@ table_options = options(
     ),
     click.option(
         "--excel-csv", "table_format", type=_formats, flag_value="excel-csv", callback=_table_format,
-        help="Short for --format excel-csv: CSV with a mark by which Excel recognises UTF-8, so that accents survive.",
+        help="Short for --format excel-csv: CSV with a mark by which Excel recognizes UTF-8, and spreadsheet-safe.",
     ),
     click.option(
-        "--spreadsheet-safe", is_flag=True, help="Escape cells of CSV output that a spreadsheet would run."
+        "--spreadsheet-safe", is_flag=True, help="Escape cells of CSV and TSV output that a spreadsheet would run."
     ),
 )  # fmt: skip
 measuring_options = options(
