@@ -287,11 +287,31 @@ def model(rng: random.Random) -> tuple[str, bytes]:
     return name, mutated(parts[name], rng)
 
 
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, {} FROM n"
+_COLUMNS = "1 AS checksum, zeroblob(16) AS keys, zeroblob(8) AS vectors, 'x' AS name, '{}' AS settings"
+SPOILING = [
+    f"DROP TABLE block; CREATE VIEW block AS {ENDLESS.format(_COLUMNS)}",
+    f"DROP TABLE model; CREATE VIEW model AS {ENDLESS.format(_COLUMNS)}",
+    f"CREATE VIEW e AS {ENDLESS.format('1 AS x')};"  # noqa: S608
+    "CREATE TRIGGER t BEFORE INSERT ON block BEGIN SELECT sum(id) FROM e; END",
+    "CREATE TRIGGER t AFTER INSERT ON block BEGIN DELETE FROM block; END",
+    "CREATE TABLE more (x)", "CREATE INDEX i ON block (length(keys))", "ALTER TABLE block ADD COLUMN more",
+    "UPDATE block SET keys = zeroblob(0)", "UPDATE block SET vectors = zeroblob(7)", "UPDATE block SET id = -id",
+    "UPDATE block SET keys = zeroblob(1000000)", "UPDATE block SET id = 9223372036854775807",
+    "INSERT INTO model VALUES (x'ff', zeroblob(9))", "PRAGMA user_version = 7", "PRAGMA encoding = 'UTF-16'",
+    "PRAGMA journal_mode = DELETE", "DELETE FROM block", "DROP TABLE model",
+]  # fmt: skip
+"""What a hostile database can be made of; checksums are made valid again."""
+
+
 def vectors(rng: random.Random) -> tuple[str, bytes]:
     """Return a cache of vectors whose database was changed."""
-    from targets import cache_database
+    from targets import cache_database, spoiled
 
-    return "cache", mutated(cache_database(), rng)
+    content = cache_database()
+    if rng.random() < 0.3:
+        return "cache", spoiled(content, rng.sample(SPOILING, rng.choice([1, 2])))
+    return "cache", mutated(content, rng)
 
 
 SETTINGS = {
@@ -321,9 +341,71 @@ def settings(rng: random.Random) -> tuple[str, bytes]:
     return "options", json.dumps(words).encode()
 
 
+PLACES = [
+    "VICTIM", "VICTIM/notes.txt", "VICTIM/a.csv", "VICTIM/a.model", "../victim", "../victim/notes.txt",
+    "../victim/new/deep", ".", "~", "file://VICTIM/notes.txt",
+]  # fmt: skip
+HOSTS = ["tcp://127.0.0.1:9", "tls://127.0.0.1:9", "http://127.0.0.1:9/v1", "local", "inproc://x", "//127.0.0.1/share"]
+HOSTILE: dict[str, list[Any]] = {
+    "out": PLACES, "log-file": PLACES, "embeddings": PLACES, "data": PLACES, "overwrite": [True], "open": [True],
+    "clear": [True], "no-cache": [True], "scheduler": HOSTS, "name-with": ["x"], "offline": [False],
+    "model": ["openai:x", "OpenAI:x", "model2vec:VICTIM", "VICTIM", "../victim", "owner/name", "encoder:x"],
+}  # fmt: skip
+HARMLESS: dict[str, list[Any]] = {
+    "seed": [0, 7], "clusters": ["auto", "fine", 2, 3], "format": ["csv", "jsonl", "parquet", "tsv"],
+    "by": [["channel"]], "show": [["channel"]], "text-column": ["text"], "no-report": [True], "offline": [True],
+    "algorithm": ["kmeans", "hac"], "model": ["minilm", "wordllama", "AUTO"], "encoding": ["utf-8", "latin-1"],
+}  # fmt: skip
+PROJECT_SECTIONS = [
+    (),
+    (),
+    ("cluster",),
+    ("cluster",),
+    ("cache",),
+    ("config",),
+    ("study", "run"),
+    ("no",),
+    ("cluster", "x"),
+]
+
+
+@cache
+def _all_keys() -> list[str]:
+    from textspectra.cli.main import group
+    from textspectra.cli.settings import leaves, options_of
+
+    return sorted({key for _, command in leaves(group) for key in options_of(command)})
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(value) if not isinstance(value, float) else repr(value)
+
+
+def project_settings(rng: random.Random) -> tuple[str, bytes]:
+    """Return a settings file that wants to write, read or send elsewhere; `VICTIM` becomes a folder to spare."""
+    shared = rng.random() < 0.4
+    lines = []
+    for section in rng.sample(PROJECT_SECTIONS, rng.choice([1, 1, 2])):
+        path = (("tool", "textspectra") if shared else ()) + section
+        lines += [f"[{'.'.join(path)}]"] if path else []
+        for _ in range(rng.choice([1, 1, 2, 4])):
+            kind = rng.random()
+            known = HOSTILE if kind < 0.3 else HARMLESS if kind < 0.85 else {}
+            key = rng.choice(list(known) or _all_keys())
+            drawn = rng.choice(known.get(key, [*PLACES, *HOSTS, True, False, 1, 0.5, ["channel"], [PLACES[0]]]))
+            spelled = rng.choice([key] * 20 + [f'"{key}"', key.replace("-", "_"), key.upper(), f"{key}.{key}"])
+            lines.append(f"{spelled} = {_toml(drawn)}")
+    content = "\n".join(lines).encode()
+    if rng.random() < 0.1:
+        content = mutated(content, rng)
+    if rng.random() < 0.02:
+        content = rng.choice([b"a" + b".a" * 40_000 + b"=1", b"a=" + b"[" * 30_000, b"a={a=" * 9000, b"#" * 10**6])
+    return "pyproject.toml" if shared else "textspectra.toml", content
+
+
 KINDS = {
     "text": text_file, "parquet": parquet, "workbook": workbook, "npy": npy, "model": model, "cache": vectors,
-    "state": state, "settings": settings, "server": answer,
+    "state": state, "settings": settings, "project settings": project_settings, "server": answer,
 }  # fmt: skip
 
 

@@ -25,9 +25,11 @@ WHAT = {
     "workbook": "Excel workbooks, changed in the archive and inside its parts",
     "npy": "matrices with changed headers and bytes",
     "model": "model folders whose JSON, arrays or texts were changed, behind valid checksums",
-    "cache": "databases of cached vectors; the vectors must be right",
+    "cache": "databases of cached vectors, damaged or made by somebody else; the vectors must be right",
     "state": "what a report downloads and `apply` reads",
     "settings": "options of `cluster`",
+    "project settings": "settings files that come with the data and want to write, read or send elsewhere; nothing is "
+    "read, written, deleted, started or connected to outside their folder",
     "server": "answers of a server, with their status and headers",
 }
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 import socket
+import sqlite3
+import sys
 import tempfile
 import threading
 import warnings
+import zlib
 from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from contextlib import closing, redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -99,6 +103,24 @@ def cache_database() -> bytes:
 
 
 _cache_name: list[str] = []
+
+
+def spoiled(content: bytes, statements: list[str]) -> bytes:
+    """Change a cache by SQL, and give its blocks valid checksums."""
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place, "a.sqlite")
+        path.write_bytes(content)
+        with closing(sqlite3.connect(path, isolation_level=None)) as database:
+            database.create_function("checksum", 2, lambda keys, vectors: zlib.crc32(vectors, zlib.crc32(keys)))
+            for statement in statements:
+                with suppress(sqlite3.Error):
+                    database.executescript(statement)
+            is_table = "SELECT 1 FROM sqlite_master WHERE name = 'block' AND type = 'table'"
+            with suppress(sqlite3.Error):
+                if database.execute(is_table).fetchone():
+                    database.execute("UPDATE block SET checksum = checksum(keys, vectors)")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return path.read_bytes()
 
 
 def use_table(folder: Path, name: str, content: bytes) -> None:
@@ -201,6 +223,99 @@ def use_settings(folder: Path, name: str, content: bytes) -> None:
         os.chdir(before)
 
 
+PROJECT_COMMANDS = (
+    ["cluster", "a.csv", "--embeddings", "v.npy", "--no-report", "-q"],
+    ["cluster", "*.csv", "--embeddings", "vector", "-q"],
+    ["config"],
+    ["cache"],
+)
+
+ACTING = (
+    "os.exec", "os.posix_spawn", "os.system", "socket.bind", "socket.connect", "socket.getaddrinfo", "socket.sendto",
+    "subprocess.Popen", "webbrowser.open",
+)  # fmt: skip
+CHANGING = (
+    "os.chmod", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.truncate",
+    "shutil.rmtree", "sqlite3.connect",
+)  # fmt: skip
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+class Watch:
+    """Notes what Python does outside a folder: it tells its audit hooks before it opens, changes or connects."""
+
+    def __init__(self) -> None:
+        self.allowed = ""
+        self.forbidden = ""
+        self.seen: list[str] = []
+        sys.addaudithook(self._note)  # it cannot be taken away again, so there is one for all cases
+
+    def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self.allowed:
+            return
+        if event in ACTING:
+            self.seen.append(f"{event} {arguments[:2]}")
+        elif event == "open" or event in CHANGING:
+            paths = [str(Path(os.fsdecode(one)).resolve()) for one in arguments[:2] if isinstance(one, str | bytes)]
+            if event == "open":
+                paths = paths[:1]
+                if not arguments[2] & WRITING:  # who only reads may do so everywhere but there
+                    paths = [path for path in paths if path.startswith(self.forbidden)]
+            strange = [
+                path
+                for path in paths
+                if not path.startswith(self.allowed) and "__pycache__" not in path and path != os.devnull
+            ]
+            self.seen += [f"{event} {path}" for path in strange]
+
+
+@cache
+def watch() -> Watch:
+    """Return the watch of this process."""
+    return Watch()
+
+
+def _content(place: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
+
+
+def use_project_settings(folder: Path, name: str, content: bytes) -> None:
+    """Run commands in a folder with a settings file: nothing outside is read, changed, started or connected to."""
+    import click
+
+    from textspectra.cli.main import group
+
+    victim, project = folder / "victim", folder / "project"
+    for place in (victim / "a.model", project):
+        place.mkdir(parents=True)
+    for path in (victim / "notes.txt", victim / "a.csv", victim / "a.model" / "clustering.json"):
+        path.write_text("precious")
+    (project / "a.csv").write_text("\n".join(["text,channel", *(f"{text},web" for text in MESSAGES)]))
+    np.save(project / "v.npy", VECTORS)
+    (project / name).write_bytes(content.replace(b"VICTIM", str(victim).encode()))
+    before, here, known = _content(victim), Path.cwd(), dict(os.environ)
+    os.environ |= {"TEXTSPECTRA_CACHE": str(project / "cache"), "XDG_CONFIG_HOME": str(project / "config")}
+    folder, seen = folder.resolve(), watch()
+    os.chdir(project)
+    with (folder / "said").open("w") as said, redirect_stdout(said), redirect_stderr(said):
+        seen.seen, seen.forbidden, seen.allowed = [], str(folder / "victim"), str(folder / "project")
+        try:
+            for command in PROJECT_COMMANDS:
+                with suppress(click.ClickException, SystemExit, UserError):
+                    group.main(command, prog_name="textspectra", standalone_mode=False)
+        finally:
+            seen.allowed = ""
+            os.chdir(here)
+            os.environ.clear()
+            os.environ.update(known)
+            for handler in logging.getLogger("textspectra").handlers[1:]:
+                logging.getLogger("textspectra").removeHandler(handler)
+    if seen.seen:
+        raise AssertionError(f"something was done outside the folder: {seen.seen[0]}")
+    if _content(victim) != before or sorted(path.name for path in folder.iterdir()) != ["project", "said", "victim"]:
+        raise AssertionError("something outside the folder was changed")
+
+
 class Answering(threading.Thread):
     """A server that answers every request with the same bytes."""
 
@@ -247,7 +362,8 @@ def use_server(folder: Path, name: str, content: bytes) -> None:
 
 TARGETS: dict[str, Callable[[Path, str, bytes], None]] = {
     "text": use_table, "parquet": use_table, "workbook": use_table, "npy": use_npy, "model": use_model,
-    "cache": use_cache, "state": use_state, "settings": use_settings, "server": use_server,
+    "cache": use_cache, "state": use_state, "settings": use_settings, "project settings": use_project_settings,
+    "server": use_server,
 }  # fmt: skip
 
 

@@ -180,6 +180,19 @@ def test_a_table_for_excel_keeps_its_mark(folder):
     assert "Rückgabe".encode() in content
 
 
+@pytest.mark.parametrize("options", [{"table_format": TableFormat.EXCEL_CSV}, {"spreadsheet_safe": True}])
+def test_a_table_for_spreadsheets_stays_safe(folder, options):
+    cluster(folder, "x.csv", **options)
+    assert "'=my parcel" in (folder / "x.clusters.csv").read_text()
+    write_state(folder, load(folder), {0: "=HYPERLINK(1)"})
+    assert "every text with its group: x.clusters.csv" in apply()
+    rows = read_csv(folder / "x.clusters.csv")
+    assert {row["cluster_name"] for row in rows if row["cluster"] == "0"} == {"'=HYPERLINK(1)"}
+    assert not [row for row in rows if row["message"].startswith("=")]
+    write_state(folder, load(folder), {0: "=HYPERLINK(2)"})
+    assert "every text with its group: x.clusters.csv" in apply()  # its groups are those of the model
+
+
 def test_a_compressed_table_stays_compressed(folder):
     (folder / "y.csv.gz").write_bytes(gzip.compress((folder / "x.csv").read_bytes()))
     cluster(folder, "y.csv.gz")

@@ -61,14 +61,27 @@ reading_options = options(
 input_options = options(click.argument("source", metavar="FILE"), reading_options)
 
 
-def _switch_downloads_off(context: click.Context, option: click.Parameter, chosen: bool) -> None:
-    if chosen:
-        os.environ["HF_HUB_OFFLINE"] = "1"
+def _switch_on(*variables: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    """Return the callback of a flag that the library knows as environment variables."""
+
+    def switch(context: click.Context, option: click.Parameter, chosen: bool) -> None:
+        if chosen:
+            os.environ.update(dict.fromkeys(variables, "1"))
+
+    return switch
 
 
 offline_option = click.option(
-    "--offline", is_flag=True, expose_value=False, callback=_switch_downloads_off, help="Never download a model."
-)
+    "--offline", is_flag=True, expose_value=False, callback=_switch_on("HF_HUB_OFFLINE", "TEXTSPECTRA_OFFLINE"),
+    help="Never download a model, and send nothing to a server.",
+)  # fmt: skip
+saved_model_options = options(
+    offline_option,
+    click.option(
+        "--allow-server", is_flag=True, expose_value=False, callback=_switch_on("TEXTSPECTRA_ALLOW_SERVER"),
+        help="Send texts to your server (OPENAI_BASE_URL) if the model was made with one.",
+    ),
+)  # fmt: skip
 model_option = options(
     click.option("--model", default="auto", show_default=True, metavar="NAME", help="See `textspectra models`."),
     offline_option,
@@ -105,10 +118,10 @@ table_options = options(
     ),
     click.option(
         "--excel-csv", "table_format", type=_formats, flag_value="excel-csv", callback=_table_format,
-        help="Short for --format excel-csv: CSV with a mark by which Excel recognises UTF-8, so that accents survive.",
+        help="Short for --format excel-csv: CSV with a mark by which Excel recognizes UTF-8, and spreadsheet-safe.",
     ),
     click.option(
-        "--spreadsheet-safe", is_flag=True, help="Escape cells of CSV output that a spreadsheet would run."
+        "--spreadsheet-safe", is_flag=True, help="Escape cells of CSV and TSV output that a spreadsheet would run."
     ),
 )  # fmt: skip
 measuring_options = options(

@@ -16,11 +16,11 @@ from .common import (
     check_folder,
     given_embeddings,
     make_folder,
-    offline_option,
     options,
     output_options,
     read_input,
     reading_options,
+    saved_model_options,
     table_options,
 )
 from .output import json_option
@@ -41,7 +41,7 @@ comparing_options: Callable[[Function], Function] = options(
     click.option(
         "--embeddings", metavar="FILE_OR_COLUMN", help="Embeddings of the texts, where the model was made of such."
     ),
-    offline_option,
+    saved_model_options,
     cache_option,
     table_options,
     click.option("--no-report", is_flag=True, help="Leave out the report, which takes longest for many texts."),

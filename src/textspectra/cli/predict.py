@@ -16,9 +16,9 @@ from .common import (
     cache_option,
     given_embeddings,
     input_options,
-    offline_option,
     output_options,
     read_input,
+    saved_model_options,
     stages,
     table_options,
 )
@@ -39,7 +39,7 @@ SURE = 0.001
 @click.option(
     "--embeddings", metavar="FILE_OR_COLUMN", help="Embeddings of the texts, where the model was made of such."
 )
-@offline_option
+@saved_model_options
 @cache_option
 @table_options
 @output_options

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .common import offline_option, output_options, stages
+from .common import output_options, saved_model_options, stages
 from .output import json_option, print_json
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ embeddings_option = click.option(
 @model_argument
 @click.option("--out", metavar="FILE", help="The page; NAME.report.html next to the folder NAME.model by default.")
 @embeddings_option
-@offline_option
+@saved_model_options
 @output_options
 @json_option
 def command(model: str, out: str | None, embeddings: str | None, overwrite: bool, quiet: bool, as_json: bool) -> None:

@@ -27,6 +27,9 @@ SAMPLE_BYTES = 2**20
 OFFLINE = "HF_HUB_OFFLINE"
 """The environment variable with which the Hugging Face hub is switched off."""
 
+NO_SERVER = "TEXTSPECTRA_OFFLINE"
+"""The variable of --offline, which also forbids servers: the hub's own leaves a server on this machine alone."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -179,7 +182,12 @@ def in_megabytes(size: int) -> str:
 
 def is_offline() -> bool:
     """Return whether downloads are switched off; unlike the hub's own library, at the time of the call."""
-    return os.environ.get(OFFLINE, "").upper() in {"1", "ON", "TRUE", "YES"}
+    return is_on(OFFLINE)
+
+
+def is_on(variable: str) -> bool:
+    """Return whether an environment variable says yes."""
+    return os.environ.get(variable, "").upper() in {"1", "ON", "TRUE", "YES"}
 
 
 @contextmanager

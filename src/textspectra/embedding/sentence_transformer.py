@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import UserError
+from ..errors import UsageError, UserError
 from ..packages import require
 from .folders import announce_download, cannot_load, check_installed, check_on_hub, folder_fingerprint, hub_revision
 
 COMPLETE_FILE = "modules.json"
 """Without this file, a model that another program has downloaded would silently get mean pooling."""
+
+SAFE_VERSION = 6
+"""The first version of sentence-transformers that never runs code of a folder; `pyproject.toml` asks for it, too."""
 
 HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 
@@ -131,8 +134,16 @@ class SentenceTransformerBackend:
     @cached_property
     def _model(self) -> Any:
         library = require("sentence_transformers", extra="transformers")
+        if int(library.__version__.partition(".")[0]) < SAFE_VERSION:
+            raise UsageError(
+                f"sentence-transformers {library.__version__} may run code that comes with a model: pip install "
+                '"textspectra[transformers]"'
+            )
         try:
-            return library.SentenceTransformer(self._source, local_files_only=self._local)
+            # Only safetensors: the older format is a pickle, which can run code.
+            return library.SentenceTransformer(
+                self._source, local_files_only=self._local, model_kwargs={"use_safetensors": True}
+            )
         except (OSError, ValueError, KeyError) as error:
             if not self._local:
                 raise

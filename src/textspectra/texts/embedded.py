@@ -14,9 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import nonzero_rows
 from ..embedding import Backend, EmbeddingCache, embed_texts, load_backend
-from ..errors import UserError
+from ..embedding.folders import is_on
+from ..embedding.guarded import printable
+from ..embedding.openai import public_url
+from ..errors import UsageError, UserError
 from ..validation import check_embeddings
 from .corpus import Corpus
+
+ALLOW_SERVER = "TEXTSPECTRA_ALLOW_SERVER"
+"""The variable with which a user lets the models of all folders send texts to the server of ``OPENAI_BASE_URL``."""
 
 
 class EmbeddingSource(NamedTuple):
@@ -42,12 +48,28 @@ class EmbeddingSource(NamedTuple):
         """
         return EmbeddingSource(None, {}) if encoder is None else EmbeddingSource(encoder.name, dict(encoder.settings))
 
-    def load(self) -> Backend:
-        """Load the model; warn if it is not exactly the one that made the embeddings."""
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether texts would be sent to a server, or the model is in a folder of another machine."""
+        return any(mark in (self.model or "").lower() for mark in ("openai:", "//", "\\\\"))
+
+    def load(self, *, allow_server: bool = False) -> Backend:
+        """Load the model; warn if it is not exactly the one that made the embeddings.
+
+        Its name may come from a stranger's folder. Models are read as data, but texts leave this machine only if the
+        user allows it.
+        """
         if self.model is None:
             raise UserError(
                 "This clustering was made from given embeddings, which are not saved with it: give embeddings= to "
                 "predict, and to load before you cut or merge."
+            )
+        if self.is_elsewhere and not (allow_server or is_on(ALLOW_SERVER)):
+            where = public_url() if "openai:" in self.model.lower() else "another machine"
+            raise UsageError(
+                f"This model folder was made with {printable(self.model)}, so texts would be sent to {where}. The "
+                f"folder may come from somebody else. Allow it with --allow-server, {ALLOW_SERVER}=1 or, in your own "
+                "settings, allow-server = true; in Python, with TextClustering.load(folder, allow_server=True)."
             )
         encoder = load_backend(self.model)
         if json.dumps(dict(encoder.settings), sort_keys=True) != json.dumps(self.settings, sort_keys=True):

@@ -503,7 +503,12 @@ class TextClustering(ClusteredTexts):
 
     @classmethod
     def load(
-        cls, folder: str | Path, *, model: Model | None = None, embeddings: ArrayLike | None = None
+        cls,
+        folder: str | Path,
+        *,
+        model: Model | None = None,
+        embeddings: ArrayLike | None = None,
+        allow_server: bool = False,
     ) -> TextClustering:
         """Read what :meth:`save` wrote; an error names files that are missing, cut short or changed.
 
@@ -516,6 +521,9 @@ class TextClustering(ClusteredTexts):
         embeddings : array-like of shape (n, d), optional
             The embeddings that the clustering was made from, if it was made from given ones: :meth:`cut`
             and :meth:`merge` need them.
+        allow_server : bool, default=False
+            Whether texts may be sent to the server of ``OPENAI_BASE_URL``, if the clustering was made with a server.
+            The folder may come from somebody else, so it cannot decide that.
 
         Examples
         --------
@@ -528,6 +536,8 @@ class TextClustering(ClusteredTexts):
         loaded = cls(**load_fields(Path(folder)))
         if model is not None:
             loaded = replace(loaded, encoder=as_backend(model))
+        elif allow_server and loaded.source.is_elsewhere:
+            loaded = replace(loaded, encoder=loaded.source.load(allow_server=True))
         if embeddings is None:
             return loaded
         return replace(loaded, known_embeddings=embed_corpus(loaded.corpus, None, embeddings).X)
