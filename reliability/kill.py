@@ -1,8 +1,8 @@
 """Kill commands at every change of a file and at random moments: `python reliability/kill.py --kills 200`.
 
-A command gets a signal before the change of a file with a given number, or after a random time. Then its outputs must
-be all old or all new once a command has opened them; a study must have kept its finished cells. The same command must
-succeed, and neither files nor processes may be left. If workers of Dask are killed, the command must finish, or end
+A command gets a signal before the change of a file with a given number, or after a random time. Then each output must
+be the old or the new one, and all must be old or all new once a command that writes them has begun; a study must have
+kept its finished cells. The same command must succeed, and neither files nor processes may be left. If workers of Dask are killed, the command must finish, or end
 with one line and exit code 4. The table goes to `reliability/results/kill.json`.
 """
 
@@ -54,7 +54,7 @@ def left_in(folder: Path) -> list[str]:
 
 def judged_kill(folder: Path, command: str, kill: Kill, done: Ended, old: dict[str, str], new: dict[str, str]) -> str:
     """Say what is wrong with how a command ended and with its outputs."""
-    from textspectra.atomic import settle
+    from textspectra.atomic import replacing_together
 
     if done.orphans:
         return f"processes left behind: {done.orphans}"
@@ -67,8 +67,11 @@ def judged_kill(folder: Path, command: str, kill: Kill, done: Ended, old: dict[s
     if command == "study run":
         study_cells(folder / "study")  # an error if the manifest is damaged
     else:
-        settle(folder / OUTPUTS[command][0])  # as any command does that opens the outputs
         found = digest(folder, OUTPUTS[command])
+        if any(found[name] not in (old[name], new[name]) for name in found):
+            return f"a reader sees neither old nor new: {found}"
+        with replacing_together(*(folder / name for name in OUTPUTS[command])):  # as a command that writes them begins
+            found = digest(folder, OUTPUTS[command])
         if found not in ((new,) if done.code == 0 else (old,) if kill.workers else (old, new)):
             return f"neither old nor new: {[name for name in found if found[name] not in (old[name], new[name])]}"
     if kill.which != signal.SIGKILL and left_in(folder):

@@ -109,6 +109,50 @@ def test_two_updates_at_once_are_not_possible(run, months):
     assert not list(months.glob(".textspectra-*"))
 
 
+READING = {
+    "predict": ["september.model", "october.csv", "--embeddings", "october.npy"],
+    "report": ["september.model", "--embeddings", "september.npy"],
+    "compare": ["september.model", "october.csv", "--embeddings", "october.npy", "--no-report"],
+}
+WRITING = {
+    "update": READING["compare"],
+    "cluster": ["september.csv", "--embeddings", "september.npy", "--clusters", 6, "--no-report", "--overwrite"],
+}
+
+
+def tree(*folders):
+    paths = [path for folder in folders for path in sorted(folder.rglob("*"))]
+    return {path: path.read_bytes() if path.is_file() else None for path in paths}
+
+
+def test_files_that_come_along_with_data_act_nowhere(run, months, tmp_path_factory):
+    """A hidden journal in a downloaded folder once let any of these commands delete any path."""
+    home = tmp_path_factory.mktemp("home")
+    victims = [home / "victim", months.parent / "victim"]
+    for victim in victims:
+        (victim / "Documents").mkdir(parents=True)
+        (victim / "Documents" / "letter.txt").write_text("kept")
+    (months / "link").symlink_to(home / "victim")
+    names = {"output": "Documents", "new": "Documents", "old": "Documents"}
+    journal = json.dumps([{"folder": folder, **names} for folder in ("../victim", str(home / "victim"), "link")])
+    for output in ("september.model", "september.clusters.csv", "october.compared.csv", "october.updated.csv"):
+        (months / f".textspectra-{output}.switch").write_text(journal)
+        (months / f".textspectra-commit-0123456789abcdef-{output}").write_text(journal)
+        (months / f".textspectra-0123456789abcdef-{output}").symlink_to(home / "victim" / "Documents")
+        (months / f".textspectra-lock-{output}").symlink_to(home / "victim" / "lock")
+    outside, beside = tree(*victims), tree(months)
+    ts.TextClustering.load(months / "september.model")
+    assert tree(months) == beside
+    for command, arguments in READING.items():
+        run(command, *arguments, "-q")
+    # Who reads a model touches nothing that was there before, but for what is named after its own output.
+    kept = {path: content for path, content in beside.items() if "october.compared" not in path.name}
+    assert tree(months).items() >= kept.items()
+    for command, arguments in WRITING.items():
+        run(command, *arguments, "-q")
+    assert tree(*victims) == outside
+
+
 def test_an_update_that_is_killed_leaves_the_model_as_it_was(months):
     before = {path.name: path.read_bytes() for path in (months / "september.model").iterdir()}
     program = (

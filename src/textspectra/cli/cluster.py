@@ -224,14 +224,12 @@ def find_files(sources: Sequence[str]) -> tuple[list[str], Path]:
 
 def _outputs(beside: Path, name: str, table_suffix: str, options: Options) -> dict[str, Path]:
     """Return where the outputs go, once it is clear that they can be written."""
-    from ..atomic import settle
     from ..io import output_paths_free
     from ..texts.storage import model_folder_free
 
     folder = Path(options.out) if options.out else beside
     check_folder(folder)
     outputs = {"table": folder / f"{name}{table_suffix}", "model": folder / f"{name}.model"}
-    settle(outputs["model"])
     if not options.no_report:
         outputs["report"] = folder / f"{name}.report.html"
         output_paths_free([outputs["report"]], overwrite=options.overwrite)
@@ -244,7 +242,7 @@ def _replacing(outputs: dict[str, Path]) -> AbstractContextManager[Outputs]:
     from ..atomic import replacing_together
 
     make_folder(outputs["model"].parent)
-    return replacing_together(outputs["model"])
+    return replacing_together(outputs["model"], *outputs.values())
 
 
 def _finish(

@@ -28,9 +28,8 @@ def command(model: str, sources: tuple[str, ...], as_json: bool, quiet: bool, **
     with stages(quiet=quiet or as_json) as tell:
         inputs = read_inputs(sources, "compared", tell, **chosen)
         found = compare_inputs(TextClustering.load(model), inputs, tell, **chosen)
-        table = inputs.outputs["table"]
-        make_folder(table.parent)
-        with replacing_together(table) as together:
+        make_folder(inputs.outputs["table"].parent)
+        with replacing_together(*inputs.outputs.values()) as together:
             write_outputs(found, inputs, together, tell, **chosen)
     summary = summarize_changes(found, model, sources, inputs.outputs, tell.seconds)
     if as_json:

@@ -28,18 +28,20 @@ def command(model: str, sources: tuple[str, ...], as_json: bool, quiet: bool, **
     from ..texts.updating import updated
     from .changes import print_changes, summarize_changes
 
-    with stages(quiet=quiet or as_json) as tell, replacing_together(Path(model)) as together:
+    with stages(quiet=quiet or as_json) as tell:
         inputs = read_inputs(sources, "updated", tell, **chosen)
-        before = TextClustering.load(model)
-        found = compare_inputs(before, inputs, tell, **chosen)
-        if set(found.result.corpus.distinct) <= set(before.corpus.distinct):
-            warnings.warn(
-                "The model has every text of the file already. If the file was taken in before, its texts count twice.",
-                stacklevel=2,
-            )
-        write_outputs(found, inputs, together, tell, **chosen)
-        with together.folder(Path(model)) as waiting:
-            write_clustering(updated(before, found), waiting)
+        with replacing_together(Path(model), *inputs.outputs.values()) as together:
+            before = TextClustering.load(model)
+            found = compare_inputs(before, inputs, tell, **chosen)
+            if set(found.result.corpus.distinct) <= set(before.corpus.distinct):
+                warnings.warn(
+                    "The model has every text of the file already. If the file was taken in before, its texts count "
+                    "twice.",
+                    stacklevel=2,
+                )
+            write_outputs(found, inputs, together, tell, **chosen)
+            with together.folder(Path(model)) as waiting:
+                write_clustering(updated(before, found), waiting)
     summary = summarize_changes(found, model, sources, {**inputs.outputs, "model": Path(model)}, tell.seconds)
     if as_json:
         print_json(summary)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from ..atomic import replacing_folder, settle
+from ..atomic import read_folder, replacing_folder
 from ..clustering.lloyd import LinearRule
 from ..clustering.tree import MergeTree
 from ..errors import UsageError, UserError
@@ -86,8 +86,14 @@ def model_folder_free(folder: Path, *, overwrite: bool) -> None:
 
 
 def load_fields(folder: Path) -> dict[str, Any]:
-    """Read the fields of a :class:`TextClustering` from a folder, after checking every file in it."""
-    settle(folder)
+    """Read the fields of a :class:`TextClustering` from a folder, after checking every file in it.
+
+    Nothing is written. If the folder is being replaced, the fields are all from the old one or all from the new one.
+    """
+    return read_folder(folder, lambda: _read_fields(folder))
+
+
+def _read_fields(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise UserError(f"There is no model folder at {folder}.")
     summary = _checked_summary(folder)
