@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -406,3 +408,33 @@ def test_a_result_without_a_cache_writes_none_later(tmp_path, monkeypatch):
     result = ts.cluster_texts(texts, model="wordllama", n_clusters=3, cache=False)
     ts.write_report(result.merge([0, 1]), tmp_path / "report.html")
     assert not list((tmp_path / "cache").rglob("*.sqlite*"))
+
+
+REPLACED_ALL_THE_TIME = """
+import os, sys
+from pathlib import Path
+import textspectra as ts
+
+os.fsync = lambda descriptor: None  # there is no power cut here, and more replacements in the same time
+kinds = [ts.TextClustering.load(name) for name in ("one", "two")]
+for number in range(150):
+    kinds[number % 2].save("model", overwrite=True)
+"""
+
+
+def test_a_reader_sees_the_old_or_the_new_model(result, tmp_path):
+    """Loads failed that began before a model was replaced and ended after it."""
+    kinds = {"one": result.rename(0, "one"), "two": result.merge(0, 1).rename(2, "two")}
+    for name, kind in kinds.items():
+        kind.save(tmp_path / name)
+    kinds["two"].save(tmp_path / "model")
+    writer = subprocess.Popen([sys.executable, "-c", REPLACED_ALL_THE_TIME], cwd=tmp_path)  # noqa: S603
+    expected = {tuple(topic.name for topic in kind.topics) for kind in kinds.values()}
+    seen = set()
+    while writer.poll() is None:
+        loaded = ts.TextClustering.load(tmp_path / "model")
+        seen.add(tuple(topic.name for topic in loaded.topics))
+        assert len(loaded.centers) == loaded.n_clusters
+    assert writer.returncode == 0
+    assert seen == expected
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "one", "two"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from .common import Stages, offline_option, output_options, stages
-from .output import json_option, print_json
+from .output import json_option, print_json, printing
 from .report import embeddings_option, load_model, model_argument, report_path
 from .summary import count_of
 
@@ -48,14 +48,15 @@ def command(state: str, model: str, embeddings: str | None, overwrite: bool, qui
         tell("reading")
         before, after, told = _applied(settled, Path(model), embeddings, together, tell, overwrite=overwrite)
     changes = count_changes(before, after)
-    if as_json:
-        pairs = {name: {"before": was, "after": now} for name, (was, now) in changes.regrouped().items()}
-        counts = {"unchanged": changes.unchanged, "renamed": changes.renamed}
-        print_json({"model": model, **counts, **pairs, "notes": told})
-    elif not quiet:
-        click.echo(f"{model}: {changes_in_words(changes)}")
-        for line in told:
-            click.echo(line)
+    with printing([model]):
+        if as_json:
+            pairs = {name: {"before": was, "after": now} for name, (was, now) in changes.regrouped().items()}
+            counts = {"unchanged": changes.unchanged, "renamed": changes.renamed}
+            print_json({"model": model, **counts, **pairs, "notes": told})
+        elif not quiet:
+            click.echo(f"{model}: {changes_in_words(changes)}")
+            for line in told:
+                click.echo(line)
 
 
 def _applied(

@@ -26,7 +26,7 @@ from .common import (
     stages,
     table_options,
 )
-from .output import json_option, print_json
+from .output import json_option, print_json, printing
 
 if TYPE_CHECKING:
     from ..atomic import Outputs
@@ -87,10 +87,11 @@ def command(sources: tuple[str, ...], as_json: bool, quiet: bool, open_it: bool,
     summary = summarize(done.result, " ".join(sources), done.text_column, done.outputs, tell.seconds)
     if done.reused is not None:
         summary["files_embedded_before"] = done.reused
-    if as_json:
-        print_json(summary)
-    elif not quiet:
-        print_summary(summary)
+    with printing(done.outputs.values()):
+        if as_json:
+            print_json(summary)
+        elif not quiet:
+            print_summary(summary)
     if open_it:
         open_in_browser(done.outputs["report"])
 

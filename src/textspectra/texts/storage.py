@@ -68,7 +68,7 @@ def write_clustering(result: ClusteredTexts, folder: Path) -> None:
         save_file(_arrays(result), folder / ARRAYS)
     except SafetensorError as error:
         raise OSError(0, str(error)) from error
-    pq.write_table(add_details(_texts(result.corpus), result.details), folder / TEXTS, compression="zstd")
+    pq.write_table(add_details(texts_table(result.corpus), result.details), folder / TEXTS, compression="zstd")
     summary = _summary(result)
     summary["sha256"] = {name: _digest(folder / name) for name in (ARRAYS, TEXTS)}
     summary["sha256"][SUMMARY] = _digest_of_summary(summary)
@@ -135,7 +135,8 @@ def _fields(summary: dict[str, Any], arrays: dict[str, NDArray[Any]], texts: pa.
     }
 
 
-def _texts(corpus: Corpus) -> pa.Table:
+def texts_table(corpus: Corpus) -> pa.Table:
+    """Return the texts of all rows, or of a sample with the number of rows that each stands for."""
     # Half a surrogate pair is not valid text, but scraped data has some, and it must not stop the save.
     rows = [row.encode("utf-8", "backslashreplace").decode() for row in corpus.rows]
     columns = {"text": pa.array(rows, pa.large_string())}
