@@ -1,6 +1,7 @@
 """New texts against a model: what changed, what is new, and what stays as it was."""
 
 from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 import pandas as pd
@@ -124,6 +125,23 @@ def test_a_model_of_before_there_were_digests_takes_texts_in(result, news):
     once = result.update(*news[:1], embeddings=news[1])
     older = replace(once, history=(replace(once.history[0], digests=()),))
     assert len(older.update(news[0], embeddings=news[1])) == len(once) + 200
+
+
+def test_a_clock_that_goes_back_changes_only_the_dates(result, news, monkeypatch, tmp_path):
+    class Earlier(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime(1999, 12, 31, tzinfo=tz)
+
+    once = result.update(news[0], embeddings=news[1])
+    monkeypatch.setattr("textspectra.texts.updating.datetime", Earlier)
+    texts, X = rows_of(np.arange(200) % 6, 2)
+    once.update(texts, embeddings=X).save(tmp_path / "model")
+    twice = ts.TextClustering.load(tmp_path / "model")
+    assert [entry.date for entry in twice.history] == [once.history[0].date, "1999-12-31"]
+    for taken in (news[0], texts):
+        with pytest.raises(UserError, match="already"):
+            twice.update(taken, embeddings=X)
 
 
 def test_a_second_update_compares_with_the_last_file_and_gives_new_labels(result, news):

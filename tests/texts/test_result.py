@@ -1,9 +1,13 @@
 """From texts to a result, and what can be done with it."""
 
 import json
+import os
 import re
 import subprocess
 import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -438,3 +442,32 @@ def test_a_reader_sees_the_old_or_the_new_model(result, tmp_path):
     assert writer.returncode == 0
     assert seen == expected
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "one", "two"]
+
+
+@contextmanager
+def somebody_else():
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be somebody else")
+def test_a_model_of_another_user_is_read_and_stays_as_it_is(result):
+    with tempfile.TemporaryDirectory() as place:  # pytest's own folders are closed to others
+        folder = Path(place, "a.model")
+        result.save(folder)
+        Path(place).chmod(0o755)
+        before = {path: path.read_bytes() for path in folder.iterdir()}
+        with somebody_else():
+            assert len(ts.TextClustering.load(folder)) == len(result)
+            with pytest.raises(UserError) as caught:
+                result.save(folder, overwrite=True)
+        assert str(caught.value) == f"'{folder}' cannot be written: Permission denied"
+        assert {path: path.read_bytes() for path in folder.iterdir()} == before
+        assert list(Path(place).iterdir()) == [folder]
+        folder.chmod(0o700)
+        with somebody_else(), pytest.raises(UserError) as caught:
+            ts.TextClustering.load(folder)
+        assert str(caught.value) == f"{folder} cannot be read: no permission. Ask its owner, or change it with chmod."

@@ -328,7 +328,8 @@ class TextClustering(ClusteredTexts):
         (120, ['steady', 'steady', 'steady'])
         """
         found = self.compare(texts, text_column=text_column, embeddings=embeddings, cache=cache)
-        table = as_table(texts, text_column).table if is_data_frame(texts) else texts_table(found.result.corpus)
+        given: Any = texts
+        table = as_table(given, text_column).table if is_data_frame(given) else texts_table(found.result.corpus)
         digests = {"This input": content_digest(table)}
         if not again:
             check_not_taken_in(self.history, digests, "again=True")

@@ -90,7 +90,10 @@ def load_fields(folder: Path) -> dict[str, Any]:
 
     Nothing is written. If the folder is being replaced, the fields are all from the old one or all from the new one.
     """
-    return read_folder(folder, lambda: _read_fields(folder))
+    try:
+        return read_folder(folder, lambda: _read_fields(folder))
+    except PermissionError:
+        raise UserError(f"{folder} cannot be read: no permission. Ask its owner, or change it with chmod.") from None
 
 
 def _read_fields(folder: Path) -> dict[str, Any]:
