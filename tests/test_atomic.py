@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -372,3 +374,22 @@ def test_no_permission():
     with pytest.raises(UserError) as caught, replacing_folder(Path("locked/model")):
         pytest.fail("there is no folder to write to")
     assert str(caught.value) == "'locked/model' cannot be written: Permission denied"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be somebody else")
+@pytest.mark.parametrize(("mode", "message"), [(0o755, "Permission denied"), (0o777, None)])
+def test_a_folder_and_a_lock_of_another_user(mode, message):
+    """A lock that another user's killed process left does not keep others out of a folder that they share."""
+    with tempfile.TemporaryDirectory() as place:  # pytest's own folders are closed to others
+        Path(place).chmod(mode)
+        path = Path(place, "a")
+        if message is None:
+            Path(place, ".textspectra-lock-a").touch(0o644)
+        os.seteuid(65534)
+        try:
+            with nullcontext() if message is None else pytest.raises(UserError) as caught, only_one(path):
+                pass
+        finally:
+            os.seteuid(0)
+        assert message is None or str(caught.value) == f"'{path}' cannot be written: {message}"
+        assert not list(Path(place).iterdir())

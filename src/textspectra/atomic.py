@@ -310,6 +310,8 @@ def _open_lock(lock: Path) -> int:
     try:
         return os.open(lock, os.O_RDWR | os.O_CREAT | flags, 0o666)
     except PermissionError:
+        if not lock.exists():
+            raise
         return os.open(lock, os.O_RDONLY | flags)  # another user of the same folder left it
 
 
