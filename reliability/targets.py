@@ -276,6 +276,22 @@ def plant(work: Path, planted: list[dict[str, str]]) -> None:
             path.write_text(numbers)  # of everything, as nobody could know them
 
 
+COMMANDS = {
+    "update": ["a.model", "b.csv", "--no-report"],
+    "apply": ["state.json", "a.model"],
+    "cluster": ["a.csv", "--clusters", "3", "--no-report", "--overwrite"],
+    "predict": ["a.model", "b.csv"],
+    "report": ["a.model"],
+    "compare": ["a.model", "b.csv", "--no-report"],
+}
+MAY_CHANGE = {
+    "load": [], "predict": ["b.predicted.csv"], "report": ["a.report.html"], "compare": ["b.compared.csv"],
+    "update": ["a.model", "b.updated.csv"], "apply": ["a.model", "a.clusters.csv", "a.report.html"],
+    "cluster": ["a.model", "a.clusters.csv"],
+}  # fmt: skip
+"""The outputs of each command: these, and hidden files named after them."""
+
+
 def use_journal(folder: Path, name: str, content: bytes) -> None:
     """Run a command in a folder that came with hidden files: nothing outside it, and nothing that it only reads."""
     from textspectra import TextClustering
@@ -294,34 +310,18 @@ def use_journal(folder: Path, name: str, content: bytes) -> None:
     np.save(work / "v.npy", VECTORS)
     plant(work, json.loads(content))
     before, beside = tree(victim), tree(work)
-    options = ["--embeddings", "v.npy", "-q"]
-    writing = {
-        "update": ["update", "a.model", "b.csv", *options, "--no-report"],
-        "apply": ["apply", "state.json", "a.model", *options],
-        "cluster": ["cluster", "a.csv", *options, "--clusters", "3", "--no-report", "--overwrite"],
-    }
-    reading = {
-        "predict": ["predict", "a.model", "b.csv", *options],
-        "report": ["report", "a.model", *options],
-        "compare": ["compare", "a.model", "b.csv", *options, "--no-report"],
-    }
     watch = watching()
     watch |= {"inside": str(work.resolve()), "outside": []}
     try:
         if name == "load":
             TextClustering.load(work / "a.model")
         else:
-            run_command(work, {**writing, **reading}[name])
+            run_command(work, [name, *COMMANDS[name], "--embeddings", "v.npy", "-q"])
     finally:
         watch["inside"] = ""
-        # The model of a command that only reads it stays, with all that is hidden beside it.
-        changed = {one for one, inside in tree(work).items() if beside.get(one, inside) != inside}
-        changed |= beside.keys() - tree(work).keys()
-        if name not in writing:
-            own = {"predict": "b.predicted", "report": "a.report", "compare": "b.compared", "load": "\0"}[name]
-            changed = {one for one in changed if own not in one or not one.startswith(".textspectra-")}
-        else:
-            changed = {one for one in changed if not one.startswith(("a.", "b.", ".textspectra-"))}
+        after = tree(work)
+        changed = {one for one, inside in beside.items() if after.get(one) != inside}
+        changed = {one for one in changed if not any(output in one for output in MAY_CHANGE[name])}
         if watch["outside"] or changed or tree(victim) != before:
             raise AssertionError(f"{name} reached {watch['outside']}, {sorted(changed)} or the victim")
 
