@@ -403,9 +403,46 @@ def project_settings(rng: random.Random) -> tuple[str, bytes]:
     return "pyproject.toml" if shared else "textspectra.toml", content
 
 
+OUTPUTS = ["a.model", "a.clusters.csv", "a.report.html", "b.updated.csv", "b.compared.csv", "b.predicted.csv"]
+FOLDERS = [
+    "../victim",
+    "ABSOLUTE/victim",
+    "link",
+    "..",
+    ".",
+    "/",
+    "",
+    "../victim/Documents",
+    "a.model",
+    "\0",
+    "x" * 300,
+]
+COMMANDS = {"load": 64, "predict": 8, "compare": 8, "update": 12, "apply": 8, "cluster": 12, "report": 1}
+"""How often each command is tried: a page takes as long as many loads."""
+
+
+def journal(rng: random.Random) -> tuple[str, bytes]:
+    """Return a command, and hidden files that came along with the data which it is run on."""
+    planted = []
+    for _ in range(rng.choice([1, 2, 4, 9])):
+        token = rng.choice(["0123456789abcdef"] * 6 + ["fedcba9876543210", "0123456789ABCDEF", "0", "*", "../victim"])
+        output = rng.choice(OUTPUTS)
+        name = rng.choice([f"{output}.switch", f"commit-{token}-{output}", f"{token}-{output}", f"lock-{output}"])
+        kind = rng.choice(["file", "file", "file", "folder", "model", "link", "hard link", "pipe"])
+        names = {key: rng.choice(["Documents", "../victim/Documents", output]) for key in ("output", "new", "old")}
+        listed = json.dumps([{"folder": rng.choice(FOLDERS), **names}])
+        content = rng.choice([listed, "NUMBERS", "NUMBERS", rng.choice(FOLDERS), json.dumps(value(rng))])
+        if rng.random() < 0.2:
+            content = mutated(content.encode("utf-8", "surrogatepass"), rng).decode("latin-1")
+        target = rng.choice(["../victim/Documents", "../victim/Documents/letter.txt", "../victim/new", "a.csv", "."])
+        planted.append({"name": f".textspectra-{name}", "kind": kind, "content": content, "target": target})
+    [command] = rng.choices(list(COMMANDS), list(COMMANDS.values()))
+    return command, json.dumps(planted).encode()
+
+
 KINDS = {
     "text": text_file, "parquet": parquet, "workbook": workbook, "npy": npy, "model": model, "cache": vectors,
-    "state": state, "settings": settings, "project settings": project_settings, "server": answer,
+    "state": state, "settings": settings, "project settings": project_settings, "server": answer, "journal": journal,
 }  # fmt: skip
 
 

@@ -197,23 +197,26 @@ def use_state(folder: Path, name: str, content: bytes) -> None:
 
 def use_settings(folder: Path, name: str, content: bytes) -> None:
     """Run `cluster` with strange options."""
-    import click
-
-    from textspectra.cli.main import group
-
     rows = [f"{i},{text},2026-0{1 + i % 4}-03" for i, text in enumerate(MESSAGES)]
     (folder / "a.csv").write_text("\n".join(["id,text,when", *rows]))
     np.save(folder / "v.npy", VECTORS)
     options = json.loads(content)
     if "--embeddings" not in options and "--model" not in options:
         options += ["--embeddings", "v.npy"]
+    run_command(folder, ["cluster", "a.csv", "--no-report", "-q", *options])
+
+
+def run_command(folder: Path, arguments: list[str]) -> None:
+    """Run a command in a folder, in this process; a wrong use of it is no finding."""
+    import click
+
+    from textspectra.cli.main import group
+
     before = Path.cwd()
     os.chdir(folder)
     try:
         with (folder / "said").open("w") as said, redirect_stdout(said), redirect_stderr(said):
-            group.main(
-                ["cluster", "a.csv", "--no-report", "-q", *options], prog_name="textspectra", standalone_mode=False
-            )
+            group.main(arguments, prog_name="textspectra", standalone_mode=False)
     except (click.ClickException, SystemExit, ModuleNotFoundError):
         pass
     except OSError as error:  # the command turns these into a line
@@ -316,6 +319,127 @@ def use_project_settings(folder: Path, name: str, content: bytes) -> None:
         raise AssertionError("something outside the folder was changed")
 
 
+CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "os.link"}
+REACHING = {"socket.connect", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"}
+_watch: dict[str, Any] = {"inside": "", "outside": []}
+
+
+def _note(event: str, details: tuple[Any, ...]) -> None:
+    """Note what happens outside a folder: a file that is changed, a connection, another program."""
+    if not _watch["inside"]:
+        return
+    if event in REACHING:
+        _watch["outside"].append(f"{event} {details}")
+    elif event == "open":
+        if isinstance(details[0], str | bytes | os.PathLike) and (details[2] or 0) & (os.O_WRONLY | os.O_RDWR):
+            _note_path(event, os.path.realpath(os.fsdecode(details[0])))
+    elif event in CHANGES:
+        start = f"/proc/self/fd/{details[-1]}" if details[-1] > 0 else ""  # an open folder
+        for name in details[: 2 if event in ("os.rename", "os.link") else 1]:
+            path = Path(start, os.fsdecode(name))
+            _note_path(event, f"{os.path.realpath(path.parent)}/{path.name}")
+
+
+def _note_path(event: str, path: str) -> None:
+    if not path.startswith((_watch["inside"], "/dev/null", "/dev/tty")):
+        _watch["outside"].append(f"{event} {path}")
+
+
+@cache
+def watching() -> dict[str, Any]:
+    """Begin to watch this process, which cannot be ended; what is watched can be changed."""
+    sys.addaudithook(_note)
+    return _watch
+
+
+def tree(folder: Path) -> dict[str, Any]:
+    """Return what is in a folder: files with their content and permissions, and where links lead."""
+    found: dict[str, Any] = {}
+    for path in sorted(folder.rglob("*")):
+        status = path.lstat()
+        inside = str(path.readlink()) if path.is_symlink() else path.read_bytes() if path.is_file() else None
+        found[str(path.relative_to(folder))] = status.st_mode, inside
+    return found
+
+
+def plant(work: Path, planted: list[dict[str, str]]) -> None:
+    """Put hidden files of strangers into a folder."""
+    for one in planted:
+        path = work / one["name"]
+        with suppress(OSError, ValueError):  # a name that cannot be, or two of the same name
+            if os.path.lexists(path):
+                continue
+            if one["kind"] == "file":
+                path.write_text(one["content"].replace("ABSOLUTE", str(work.parent)), encoding="utf-8")
+            elif one["kind"] == "folder":
+                path.mkdir()
+                (path / "content").write_text("of a stranger")
+                (path / "link").symlink_to(work.parent / "victim")
+            elif one["kind"] == "model":
+                shutil.copytree(work / "a.model", path)
+            elif one["kind"] == "link":
+                path.symlink_to(one["target"])
+            elif one["kind"] == "hard link":
+                path.hardlink_to(work.parent / "victim" / "Documents" / "letter.txt")
+            else:
+                os.mkfifo(path)
+    statuses = [path.lstat() for path in work.parent.rglob("*")]
+    numbers = " ".join(f"{status.st_dev:x}-{status.st_ino:x}" for status in statuses)
+    for path in work.glob(".textspectra-commit-*"):
+        if path.is_file() and not path.is_symlink() and path.read_bytes() == b"NUMBERS":
+            path.write_text(numbers)  # of everything, as nobody could know them
+
+
+COMMANDS = {
+    "update": ["a.model", "b.csv", "--no-report"],
+    "apply": ["state.json", "a.model"],
+    "cluster": ["a.csv", "--clusters", "3", "--no-report", "--overwrite"],
+    "predict": ["a.model", "b.csv"],
+    "report": ["a.model"],
+    "compare": ["a.model", "b.csv", "--no-report"],
+}
+MAY_CHANGE = {
+    "load": [], "predict": ["b.predicted.csv"], "report": ["a.report.html"], "compare": ["b.compared.csv"],
+    "update": ["a.model", "b.updated.csv"], "apply": ["a.model", "a.clusters.csv", "a.report.html"],
+    "cluster": ["a.model", "a.clusters.csv"],
+}  # fmt: skip
+"""The outputs of each command: these, and hidden files named after them."""
+
+
+def use_journal(folder: Path, name: str, content: bytes) -> None:
+    """Run a command in a folder that came with hidden files: nothing outside it, and nothing that it only reads."""
+    from textspectra import TextClustering
+
+    work, victim = folder / "work", folder / "victim"
+    (victim / "Documents").mkdir(parents=True)
+    (victim / "Documents" / "letter.txt").write_text("kept")
+    work.mkdir()
+    for part, inside in model_parts().items():
+        (work / "a.model").mkdir(exist_ok=True)
+        (work / "a.model" / part).write_bytes(inside)
+    (work / "a.csv").write_text("\n".join(["text", *MESSAGES]))
+    (work / "b.csv").write_text("\n".join(["text", *(f"{text} again" for text in MESSAGES)]))
+    (work / "link").symlink_to(victim)
+    (work / "state.json").write_text(state_of_model())
+    np.save(work / "v.npy", VECTORS)
+    plant(work, json.loads(content))
+    before, beside = tree(victim), tree(work)
+    watch = watching()
+    watch |= {"inside": str(work.resolve()), "outside": []}
+    try:
+        if name == "load":
+            TextClustering.load(work / "a.model")
+        else:
+            run_command(work, [name, *COMMANDS[name], "--embeddings", "v.npy", "-q"])
+    finally:
+        watch["inside"] = ""
+        after = tree(work)
+        changed = {one for one, inside in beside.items() if after.get(one) != inside}
+        changed = {one for one in changed if not any(output in one for output in MAY_CHANGE[name])}
+        if watch["outside"] or changed or tree(victim) != before:
+            raise AssertionError(f"{name} reached {watch['outside']}, {sorted(changed)} or the victim")
+
+
 class Answering(threading.Thread):
     """A server that answers every request with the same bytes."""
 
@@ -363,7 +487,7 @@ def use_server(folder: Path, name: str, content: bytes) -> None:
 TARGETS: dict[str, Callable[[Path, str, bytes], None]] = {
     "text": use_table, "parquet": use_table, "workbook": use_table, "npy": use_npy, "model": use_model,
     "cache": use_cache, "state": use_state, "settings": use_settings, "project settings": use_project_settings,
-    "server": use_server,
+    "server": use_server, "journal": use_journal,
 }  # fmt: skip
 
 

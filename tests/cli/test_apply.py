@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from textspectra.cli.apply import command
 from textspectra.cli.cluster import run
 from textspectra.cli.common import Stages
 from textspectra.clustering.numbering import same_clusters
-from textspectra.errors import UserError
+from textspectra.errors import OutsideError, UserError
 from textspectra.io import TableFormat, read_table
 from textspectra.report.state import FORMAT
 from textspectra.report.write import fingerprint, grouping_mark
@@ -276,3 +277,24 @@ def test_a_state_that_does_not_fit_changes_nothing(folder):
     with pytest.raises(UserError, match="The names in the state are blank or not all different"):
         apply()
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks of Unix")
+def test_a_model_that_is_being_updated_is_left_alone(folder):
+    import fcntl
+
+    write_state(folder, load(folder), {2: "mine"})
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with Path(".textspectra-lock-x.model").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(OutsideError) as caught:
+            apply()
+    assert str(caught.value) == "'x.model' is being changed by another process; try again when that has ended."
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_state_that_is_too_large_is_not_read(folder, monkeypatch):
+    monkeypatch.setattr("textspectra.report.state.MAX_BYTES", 2**20)
+    (folder / "state.json").write_text("[" * (2**20 + 1))
+    with pytest.raises(UserError, match=r"^state.json has more than 1 MB, which no report downloads.$"):
+        apply()

@@ -2,9 +2,11 @@
 
 import csv
 import json
+import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -62,8 +64,45 @@ def test_compare_changes_nothing_and_update_takes_the_texts_in(run, months):
         "compare", "september.model", "october.csv", "--embeddings", "october.npy", "--no-report", "--overwrite"
     )
     assert "Nothing new in 200 texts against 7 groups" in again.out
-    twice = run("update", "september.model", "october.csv", "--embeddings", "october.npy", "--no-report", "--overwrite")
-    assert "warning: The model has every text of the file already. If the file was taken in before" in twice.err
+    same = ["update", "september.model", "october.csv", "--embeddings", "october.npy", "--no-report", "--overwrite"]
+    refused = run(*same, code=3)
+    assert refused.err == (
+        f"error: 'october.csv' went into this model on {after.history[-1].date} already, and every text would count "
+        "twice. If that is what you want, use --again.\n"
+    )
+    assert len(ts.TextClustering.load(months / "september.model")) == 800
+    assert run(*same, "--again").err == ""
+    assert len(ts.TextClustering.load(months / "september.model")) == 1000
+    first = run("update", "september.model", "september.csv", "--embeddings", "september.npy", "--no-report")
+    assert "warning: The model has every text of the file already. If the file was taken in before" in first.err
+
+
+def without_reader():
+    reader, writer = os.pipe()
+    os.close(reader)
+    return writer
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_result_that_cannot_be_printed_is_there_all_the_same(months):
+    """The message said that nothing had changed, and the retry that it advised counted every text twice."""
+    arguments = [*READING["compare"], "--overwrite"]
+    written = "these are written: 'october.updated.csv', 'september.model'.\n"
+    update = [sys.executable, "-m", "textspectra", "update", *arguments]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(update, cwd=months, stdout=full, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    assert (done.returncode, done.stderr) == (
+        4, f"error: The result cannot be printed (No space left on device), but all is done, and {written}"
+    )  # fmt: skip
+    assert len(ts.TextClustering.load(months / "september.model")) == 800
+    assert subprocess.run(update, cwd=months, stderr=subprocess.DEVNULL).returncode == 3  # noqa: S603
+    assert len(ts.TextClustering.load(months / "september.model")) == 800
+    closed = without_reader()
+    done = subprocess.run([*update, "--again"], cwd=months, stdout=closed, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    os.close(closed)
+    assert (done.returncode, done.stderr) == (
+        141, f"warning: Nobody reads the result any more, but all is done, and {written}"
+    )  # fmt: skip
 
 
 def test_several_files_are_compared_together(run, months):
@@ -107,6 +146,50 @@ def test_two_updates_at_once_are_not_possible(run, months):
     )
     assert not (months / "october.updated.csv").exists()
     assert not list(months.glob(".textspectra-*"))
+
+
+READING = {
+    "predict": ["september.model", "october.csv", "--embeddings", "october.npy"],
+    "report": ["september.model", "--embeddings", "september.npy"],
+    "compare": ["september.model", "october.csv", "--embeddings", "october.npy", "--no-report"],
+}
+WRITING = {
+    "update": READING["compare"],
+    "cluster": ["september.csv", "--embeddings", "september.npy", "--clusters", 6, "--no-report", "--overwrite"],
+}
+
+
+def tree(*folders):
+    paths = [path for folder in folders for path in sorted(folder.rglob("*"))]
+    return {path: path.read_bytes() if path.is_file() else None for path in paths}
+
+
+def test_files_that_come_along_with_data_act_nowhere(run, months, tmp_path_factory):
+    """A hidden journal in a downloaded folder once let any of these commands delete any path."""
+    home = tmp_path_factory.mktemp("home")
+    victims = [home / "victim", months.parent / "victim"]
+    for victim in victims:
+        (victim / "Documents").mkdir(parents=True)
+        (victim / "Documents" / "letter.txt").write_text("kept")
+    (months / "link").symlink_to(home / "victim")
+    names = {"output": "Documents", "new": "Documents", "old": "Documents"}
+    journal = json.dumps([{"folder": folder, **names} for folder in ("../victim", str(home / "victim"), "link")])
+    for output in ("september.model", "september.clusters.csv", "october.compared.csv", "october.updated.csv"):
+        (months / f".textspectra-{output}.switch").write_text(journal)
+        (months / f".textspectra-commit-0123456789abcdef-{output}").write_text(journal)
+        (months / f".textspectra-0123456789abcdef-{output}").symlink_to(home / "victim" / "Documents")
+        (months / f".textspectra-lock-{output}").symlink_to(home / "victim" / "lock")
+    outside, beside = tree(*victims), tree(months)
+    ts.TextClustering.load(months / "september.model")
+    assert tree(months) == beside
+    for command, arguments in READING.items():
+        run(command, *arguments, "-q")
+    # Who reads a model touches nothing that was there before, but for what is named after its own output.
+    kept = {path: content for path, content in beside.items() if "october.compared" not in path.name}
+    assert tree(months).items() >= kept.items()
+    for command, arguments in WRITING.items():
+        run(command, *arguments, "-q")
+    assert tree(*victims) == outside
 
 
 def test_an_update_that_is_killed_leaves_the_model_as_it_was(months):

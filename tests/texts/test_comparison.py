@@ -1,12 +1,18 @@
 """New texts against a model: what changed, what is new, and what stays as it was."""
 
+from dataclasses import replace
+from datetime import datetime
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import textspectra as ts
 from textspectra.errors import UserError
-from textspectra.texts.history import find_changes
+from textspectra.texts.history import content_digest, find_changes
 from textspectra.topics.describe import Topic
 
 WORDS = ["parcel", "password", "refund", "invoice", "battery", "delivery", "warranty", "coupon"]
@@ -79,6 +85,64 @@ def test_an_update_keeps_every_label_and_name(result, news, tmp_path):
     assert (again.labels == after.labels).all()
     assert again.history == after.history
     assert (again.predict(news[0], embeddings=news[1]) == after.labels[600:]).mean() > 0.95
+
+
+@pytest.mark.parametrize("kind", ["texts", "frame"])
+def test_the_same_texts_again_are_refused(result, news, kind, tmp_path):
+    texts, X = news
+    taken = texts if kind == "texts" else pd.DataFrame({"text": texts, "id": range(len(texts))})
+    result.update(taken, embeddings=X).save(tmp_path / "model")
+    after = ts.TextClustering.load(tmp_path / "model")
+    with pytest.raises(UserError) as caught:
+        after.update(taken, embeddings=X)
+    assert str(caught.value) == (
+        f"This input went into this model on {after.history[0].date} already, and every text would count twice. "
+        "If that is what you want, use again=True."
+    )
+    twice = after.update(taken, embeddings=X, again=True)
+    assert len(twice) == len(after) + 200
+    assert twice.history[0].digests == twice.history[1].digests
+    other = texts[::-1] if kind == "texts" else taken.assign(id=taken["id"] + 1)
+    assert len(after.update(other, embeddings=X[::-1] if kind == "texts" else X)) == len(after) + 200
+
+
+@given(
+    st.lists(st.tuples(st.text(max_size=3), st.none() | st.integers(0, 9)), min_size=1, max_size=6),
+    st.integers(0, 6), st.integers(0, 6),
+)  # fmt: skip
+def test_a_digest_is_about_content_and_not_about_how_it_lies_in_memory(rows, cut, first):
+    texts, numbers = [text for text, _ in rows], [number for _, number in rows]
+    table = pa.table({"text": texts, "n": pa.array(numbers, pa.int64())})
+    pieces = pa.concat_tables([table[:cut], table[cut:]])
+    inside = pa.concat_tables([table, table]).combine_chunks()[len(rows) :]
+    assert content_digest(table) == content_digest(pieces) == content_digest(inside)
+    changed = [*texts]
+    changed[first % len(texts)] += "x"
+    assert content_digest(table) != content_digest(table.set_column(0, "text", [changed]))
+    assert content_digest(table) != content_digest(table.rename_columns(["text", "m"]))
+
+
+def test_a_model_of_before_there_were_digests_takes_texts_in(result, news):
+    once = result.update(*news[:1], embeddings=news[1])
+    older = replace(once, history=(replace(once.history[0], digests=()),))
+    assert len(older.update(news[0], embeddings=news[1])) == len(once) + 200
+
+
+def test_a_clock_that_goes_back_changes_only_the_dates(result, news, monkeypatch, tmp_path):
+    class Earlier(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime(1999, 12, 31, tzinfo=tz)
+
+    once = result.update(news[0], embeddings=news[1])
+    monkeypatch.setattr("textspectra.texts.updating.datetime", Earlier)
+    texts, X = rows_of(np.arange(200) % 6, 2)
+    once.update(texts, embeddings=X).save(tmp_path / "model")
+    twice = ts.TextClustering.load(tmp_path / "model")
+    assert [entry.date for entry in twice.history] == [once.history[0].date, "1999-12-31"]
+    for taken in (news[0], texts):
+        with pytest.raises(UserError, match="already"):
+            twice.update(taken, embeddings=X)
 
 
 def test_a_second_update_compares_with_the_last_file_and_gives_new_labels(result, news):

@@ -1,7 +1,13 @@
 """From texts to a result, and what can be done with it."""
 
 import json
+import os
 import re
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -406,3 +412,62 @@ def test_a_result_without_a_cache_writes_none_later(tmp_path, monkeypatch):
     result = ts.cluster_texts(texts, model="wordllama", n_clusters=3, cache=False)
     ts.write_report(result.merge([0, 1]), tmp_path / "report.html")
     assert not list((tmp_path / "cache").rglob("*.sqlite*"))
+
+
+REPLACED_ALL_THE_TIME = """
+import os, sys
+from pathlib import Path
+import textspectra as ts
+
+os.fsync = lambda descriptor: None  # there is no power cut here, and more replacements in the same time
+kinds = [ts.TextClustering.load(name) for name in ("one", "two")]
+for number in range(150):
+    kinds[number % 2].save("model", overwrite=True)
+"""
+
+
+def test_a_reader_sees_the_old_or_the_new_model(result, tmp_path):
+    """Loads failed that began before a model was replaced and ended after it."""
+    kinds = {"one": result.rename(0, "one"), "two": result.merge(0, 1).rename(2, "two")}
+    for name, kind in kinds.items():
+        kind.save(tmp_path / name)
+    kinds["two"].save(tmp_path / "model")
+    writer = subprocess.Popen([sys.executable, "-c", REPLACED_ALL_THE_TIME], cwd=tmp_path)  # noqa: S603
+    expected = {tuple(topic.name for topic in kind.topics) for kind in kinds.values()}
+    seen = set()
+    while writer.poll() is None:
+        loaded = ts.TextClustering.load(tmp_path / "model")
+        seen.add(tuple(topic.name for topic in loaded.topics))
+        assert len(loaded.centers) == loaded.n_clusters
+    assert writer.returncode == 0
+    assert seen == expected
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "one", "two"]
+
+
+@contextmanager
+def somebody_else():
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be somebody else")
+def test_a_model_of_another_user_is_read_and_stays_as_it_is(result):
+    with tempfile.TemporaryDirectory() as place:  # pytest's own folders are closed to others
+        folder = Path(place, "a.model")
+        result.save(folder)
+        Path(place).chmod(0o755)
+        before = {path: path.read_bytes() for path in folder.iterdir()}
+        with somebody_else():
+            assert len(ts.TextClustering.load(folder)) == len(result)
+            with pytest.raises(UserError) as caught:
+                result.save(folder, overwrite=True)
+        assert str(caught.value) == f"'{folder}' cannot be written: Permission denied"
+        assert {path: path.read_bytes() for path in folder.iterdir()} == before
+        assert list(Path(place).iterdir()) == [folder]
+        folder.chmod(0o700)
+        with somebody_else(), pytest.raises(UserError) as caught:
+            ts.TextClustering.load(folder)
+        assert str(caught.value) == f"{folder} cannot be read: no permission. Ask its owner, or change it with chmod."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from .common import Stages, output_options, saved_model_options, stages
-from .output import json_option, print_json
+from .output import json_option, print_json, printing
 from .report import embeddings_option, load_model, model_argument, report_path
 from .summary import count_of
 
@@ -43,18 +43,20 @@ def command(state: str, model: str, embeddings: str | None, overwrite: bool, qui
     from ..report.state import count_changes, read_state
 
     settled = read_state(Path(state))
-    with replacing_together(Path(model)) as together, stages(quiet=quiet or as_json) as tell:
+    others = (report_path(Path(model)), *table_paths(Path(model)))
+    with replacing_together(Path(model), *others) as together, stages(quiet=quiet or as_json) as tell:
         tell("reading")
         before, after, told = _applied(settled, Path(model), embeddings, together, tell, overwrite=overwrite)
     changes = count_changes(before, after)
-    if as_json:
-        pairs = {name: {"before": was, "after": now} for name, (was, now) in changes.regrouped().items()}
-        counts = {"unchanged": changes.unchanged, "renamed": changes.renamed}
-        print_json({"model": model, **counts, **pairs, "notes": told})
-    elif not quiet:
-        click.echo(f"{model}: {changes_in_words(changes)}")
-        for line in told:
-            click.echo(line)
+    with printing([model]):
+        if as_json:
+            pairs = {name: {"before": was, "after": now} for name, (was, now) in changes.regrouped().items()}
+            counts = {"unchanged": changes.unchanged, "renamed": changes.renamed}
+            print_json({"model": model, **counts, **pairs, "notes": told})
+        elif not quiet:
+            click.echo(f"{model}: {changes_in_words(changes)}")
+            for line in told:
+                click.echo(line)
 
 
 def _applied(
@@ -130,13 +132,18 @@ def find_table(folder: Path, model: TextClustering) -> FoundTable | None:
     """Return the table NAME.clusters.* next to NAME.model that has the texts of the model, in the same order."""
     from ..errors import UserError
 
-    stem = glob.escape(folder.name.removesuffix(".model"))
-    for path in sorted(folder.parent.glob(f"{stem}.clusters.*")):
+    for path in table_paths(folder):
         with suppress(UserError):  # it cannot be read as a clusters table, so it is none
             found = _read_clusters(path, model)
             if found is not None:
                 return found
     return None
+
+
+def table_paths(folder: Path) -> list[Path]:
+    """Return the files NAME.clusters.* next to NAME.model."""
+    stem = glob.escape(folder.name.removesuffix(".model"))
+    return sorted(folder.parent.glob(f"{stem}.clusters.*"))
 
 
 def _read_clusters(path: Path, model: TextClustering) -> FoundTable | None:

@@ -26,7 +26,7 @@ from .common import (
     stages,
     table_options,
 )
-from .output import json_option, print_json
+from .output import json_option, print_json, printing
 
 if TYPE_CHECKING:
     from ..atomic import Outputs
@@ -88,10 +88,11 @@ def command(sources: tuple[str, ...], as_json: bool, quiet: bool, open_it: bool,
     summary = summarize(done.result, " ".join(sources), done.text_column, done.outputs, tell.seconds)
     if done.reused is not None:
         summary["files_embedded_before"] = done.reused
-    if as_json:
-        print_json(summary)
-    elif not quiet:
-        print_summary(summary)
+    with printing(done.outputs.values()):
+        if as_json:
+            print_json(summary)
+        elif not quiet:
+            print_summary(summary)
     if open_it:
         open_in_browser(done.outputs["report"])
 
@@ -225,14 +226,12 @@ def find_files(sources: Sequence[str]) -> tuple[list[str], Path]:
 
 def _outputs(beside: Path, name: str, table_suffix: str, options: Options) -> dict[str, Path]:
     """Return where the outputs go, once it is clear that they can be written."""
-    from ..atomic import settle
     from ..io import output_paths_free
     from ..texts.storage import model_folder_free
 
     folder = Path(options.out) if options.out else beside
     check_folder(folder)
     outputs = {"table": folder / f"{name}{table_suffix}", "model": folder / f"{name}.model"}
-    settle(outputs["model"])
     if not options.no_report:
         outputs["report"] = folder / f"{name}.report.html"
         output_paths_free([outputs["report"]], overwrite=options.overwrite)
@@ -245,7 +244,7 @@ def _replacing(outputs: dict[str, Path]) -> AbstractContextManager[Outputs]:
     from ..atomic import replacing_together
 
     make_folder(outputs["model"].parent)
-    return replacing_together(outputs["model"])
+    return replacing_together(outputs["model"], *outputs.values())
 
 
 def _finish(

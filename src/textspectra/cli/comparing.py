@@ -65,7 +65,6 @@ class Inputs(NamedTuple):
 
 def read_inputs(sources: Sequence[str], kind: str, tell: Stages, **chosen: Any) -> Inputs:
     """Read the files, and find out where the outputs go; an output that cannot be written is reported at once."""
-    from ..atomic import settle
     from ..io import is_pattern, name_parts, output_format, output_paths_free
     from ..texts.files.run import folder_free
     from .cluster import find_files
@@ -82,12 +81,10 @@ def read_inputs(sources: Sequence[str], kind: str, tell: Stages, **chosen: Any) 
     if len(files) == 1:
         stem, suffix = name_parts(files[0], tables[0], chosen["table_format"])
         outputs = {"table": folder / f"{stem}.{kind}{suffix}"}
-        settle(outputs["table"])
         output_paths_free([outputs["table"]], overwrite=chosen["overwrite"])
         output_format(outputs["table"], tables[0], chosen["table_format"])
     else:
         stem, outputs = place.name, {"table": folder / f"{place.name}.{kind}"}
-        settle(outputs["table"])
         folder_free(outputs["table"], overwrite=chosen["overwrite"])
     if not chosen["no_report"]:
         outputs["report"] = folder / f"{stem}.{kind}.html"

@@ -16,7 +16,7 @@ from .common import (
     read_input,
     stages,
 )
-from .output import json_option, print_json
+from .output import json_option, print_json, printing
 from .summary import count_of
 
 
@@ -46,10 +46,11 @@ def command(
         X = texts.vectors_of_rows()
         tell("writing")
         write_embeddings(X, path, texts=table.texts(), overwrite=overwrite)
-    if as_json:
-        summary = {"input": source, "texts": X.shape[0], "dimensions": X.shape[1], "outputs": {"embeddings": str(path)}}
-        print_json({**summary, **described})
-    elif not quiet:
-        click.echo(f"{count_of(X.shape[0], 'embedding')} of {X.shape[1]} dimensions in {path}")
-        if described["model_reason"]:
-            click.echo(model_line(described))
+    summary = {"input": source, "texts": X.shape[0], "dimensions": X.shape[1], "outputs": {"embeddings": str(path)}}
+    with printing([path]):
+        if as_json:
+            print_json({**summary, **described})
+        elif not quiet:
+            click.echo(f"{count_of(X.shape[0], 'embedding')} of {X.shape[1]} dimensions in {path}")
+            if described["model_reason"]:
+                click.echo(model_line(described))

@@ -23,7 +23,7 @@ from .common import (
     table_options,
 )
 from .comparing import novelty_columns
-from .output import json_option, print_json
+from .output import json_option, print_json, printing
 
 if TYPE_CHECKING:
     from ..io import TableFormat
@@ -88,13 +88,14 @@ def command(
         "drift": is_drift(novelty), "notes": [placed.note] if placed.note else [], "outputs": {"table": str(path)},
     }  # fmt: skip
     _warn(summary, placed.note, clustering.reference is None)
-    if as_json:
-        print_json(summary)
-    elif not quiet:
-        grouped = int((labels >= 0).sum())
-        click.echo(
-            f"{grouped:,} texts in {summary['groups']} groups, {summary['without_group']:,} without one, in {path}"
-        )
+    with printing([path]):
+        if as_json:
+            print_json(summary)
+        elif not quiet:
+            grouped = int((labels >= 0).sum())
+            click.echo(
+                f"{grouped:,} texts in {summary['groups']} groups, {summary['without_group']:,} without one, in {path}"
+            )
 
 
 def _warn(summary: Mapping[str, Any], note: str, lacks_vectors: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .common import output_options, saved_model_options, stages
-from .output import json_option, print_json
+from .output import json_option, print_json, printing
 
 if TYPE_CHECKING:
     from ..texts.result import TextClustering
@@ -36,10 +36,11 @@ def command(model: str, out: str | None, embeddings: str | None, overwrite: bool
         tell("reading")
         output_paths_free([path], overwrite=overwrite)
         write_report(load_model(model, embeddings), path, overwrite=overwrite, progress=tell)
-    if as_json:
-        print_json({"model": model, "outputs": {"report": str(path)}})
-    elif not quiet:
-        click.echo(f"open this in a browser: {path}")
+    with printing([path]):
+        if as_json:
+            print_json({"model": model, "outputs": {"report": str(path)}})
+        elif not quiet:
+            click.echo(f"open this in a browser: {path}")
 
 
 def report_path(model: Path) -> Path:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..errors import UserError
+from ..io.columns import as_strings
 from ..metrics.shares import adjusted, compare_shares, trend_test
 from ..topics.describe import Topic
 
@@ -55,6 +60,8 @@ class GroupChange:
 class Update:
     """An entry in the history of a model: when it took in a file, how many rows that had, and what changed.
 
+    `digests` has one digest of the content of each file; models of earlier versions have none.
+
     Examples
     --------
     >>> Update("2026-10-31", 2000, ()).rows
@@ -64,6 +71,30 @@ class Update:
     date: str
     rows: int
     changes: tuple[GroupChange, ...]
+    digests: tuple[str, ...] = ()
+
+
+def content_digest(table: pa.Table) -> str:
+    """Return a digest of the plain columns of a table, by which it is recognized when it comes again."""
+    digest = hashlib.sha256()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if not pa.types.is_nested(column.type):
+            values = pc.fill_null(as_strings(column), "\0")
+            row = pa.ListArray.from_arrays([0, len(values)], values)
+            digest.update(f"{name}\0".encode())
+            digest.update(pc.binary_join(row, pa.scalar("\x1f", pa.large_string()))[0].as_buffer())
+    return digest.hexdigest()
+
+
+def check_not_taken_in(history: Iterable[Update], digests: Mapping[str, str], option: str) -> None:
+    """Raise if a file, given by its name and its digest, is in the history; `option` would allow that."""
+    for entry in history:
+        for name, digest in digests.items():
+            if digest in entry.digests:
+                raise UserError(
+                    f"{name} went into this model on {entry.date} already, and every text would count twice. "
+                    f"If that is what you want, use {option}."
+                )
 
 
 def find_changes(topics: Sequence[Topic], before: NDArray[np.intp], after: NDArray[np.intp]) -> tuple[GroupChange, ...]:
@@ -105,7 +136,8 @@ def _status(p: float, z: float, after: int) -> Status:
 
 def update_from(stored: Mapping[str, Any]) -> Update:
     """Read an entry of a history that was stored as plain values."""
-    return Update(stored["date"], stored["rows"], tuple(GroupChange(**change) for change in stored["changes"]))
+    changes = tuple(GroupChange(**change) for change in stored["changes"])
+    return Update(stored["date"], stored["rows"], changes, tuple(stored.get("digests", ())))
 
 
 def columns_of(changes: Sequence[GroupChange]) -> dict[str, list[Any]]:

@@ -18,6 +18,7 @@ from ..clustering.refine import separate_groups
 from ..embedding import EmbeddingCache, as_backend
 from ..errors import UserError
 from ..grouping.agglomerative import cut_rule
+from ..io.frames import as_table, is_data_frame
 from ..metrics.cohesion import report_if_defined
 from ..topics.describe import Topic
 from ..validation import Level, check_whole_number
@@ -26,10 +27,11 @@ from .comparison import Comparison, compare_texts
 from .describing import describe_groups, mean_vectors, with_names
 from .embedded import EmbeddedTexts, embed_corpus
 from .hierarchy import build_hierarchy
+from .history import check_not_taken_in, content_digest
 from .labels import listed, numbered, renamed
 from .placing import place_texts, similarity_to_groups
 from .result_html import framed, result_html
-from .storage import load_fields, save_clustering
+from .storage import load_fields, save_clustering, texts_table
 from .tally import Tally, tally_rows
 from .updating import updated
 
@@ -399,12 +401,19 @@ class TextClustering(ClusteredTexts):
 
     def update(
         self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
-        cache: EmbeddingCache | bool = True,
+        cache: EmbeddingCache | bool = True, again: bool = False,
     ) -> TextClustering:  # fmt: skip
         """Take in new texts: they join their groups, and new groups get new labels.
 
         The groups that were there stay as they are: their texts, labels, names and centres do not change. What
-        changed is in :attr:`changes`, and in `history`. The parameters are those of :meth:`compare`.
+        changed is in :attr:`changes`, and in `history`. Texts that were taken in before are refused.
+
+        Parameters
+        ----------
+        texts, text_column, embeddings, cache
+            As in :meth:`compare`.
+        again : bool, default=False
+            Take in the same texts again, so that they count twice.
 
         Examples
         --------
@@ -415,7 +424,13 @@ class TextClustering(ClusteredTexts):
         >>> len(updated), updated.changes["status"].tolist()
         (120, ['steady', 'steady', 'steady'])
         """
-        return updated(self, self.compare(texts, text_column=text_column, embeddings=embeddings, cache=cache))
+        found = self.compare(texts, text_column=text_column, embeddings=embeddings, cache=cache)
+        given: Any = texts
+        table = as_table(given, text_column).table if is_data_frame(given) else texts_table(found.result.corpus)
+        digests = {"This input": content_digest(table)}
+        if not again:
+            check_not_taken_in(self.history, digests, "again=True")
+        return updated(self, found, list(digests.values()))
 
     @overload
     def report(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from ..atomic import replacing_folder, settle
+from ..atomic import read_folder, replacing_folder
 from ..clustering.lloyd import LinearRule
 from ..clustering.tree import MergeTree
 from ..errors import UsageError, UserError
@@ -68,7 +68,7 @@ def write_clustering(result: ClusteredTexts, folder: Path) -> None:
         save_file(_arrays(result), folder / ARRAYS)
     except SafetensorError as error:
         raise OSError(0, str(error)) from error
-    pq.write_table(add_details(_texts(result.corpus), result.details), folder / TEXTS, compression="zstd")
+    pq.write_table(add_details(texts_table(result.corpus), result.details), folder / TEXTS, compression="zstd")
     summary = _summary(result)
     summary["sha256"] = {name: _digest(folder / name) for name in (ARRAYS, TEXTS)}
     summary["sha256"][SUMMARY] = _digest_of_summary(summary)
@@ -86,8 +86,17 @@ def model_folder_free(folder: Path, *, overwrite: bool) -> None:
 
 
 def load_fields(folder: Path) -> dict[str, Any]:
-    """Read the fields of a :class:`TextClustering` from a folder, after checking every file in it."""
-    settle(folder)
+    """Read the fields of a :class:`TextClustering` from a folder, after checking every file in it.
+
+    Nothing is written. If the folder is being replaced, the fields are all from the old one or all from the new one.
+    """
+    try:
+        return read_folder(folder, lambda: _read_fields(folder))
+    except PermissionError:
+        raise UserError(f"{folder} cannot be read: no permission. Ask its owner, or change it with chmod.") from None
+
+
+def _read_fields(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise UserError(f"There is no model folder at {folder}.")
     summary = _checked_summary(folder)
@@ -132,7 +141,8 @@ def _fields(summary: dict[str, Any], arrays: dict[str, NDArray[Any]], texts: pa.
     }
 
 
-def _texts(corpus: Corpus) -> pa.Table:
+def texts_table(corpus: Corpus) -> pa.Table:
+    """Return the texts of all rows, or of a sample with the number of rows that each stands for."""
     # Half a surrogate pair is not valid text, but scraped data has some, and it must not stop the save.
     rows = [row.encode("utf-8", "backslashreplace").decode() for row in corpus.rows]
     columns = {"text": pa.array(rows, pa.large_string())}

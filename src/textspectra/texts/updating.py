@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
@@ -36,8 +37,8 @@ class Joined(NamedTuple):
     fresh: NDArray[np.bool_]
 
 
-def updated(model: Result, found: Comparison) -> Result:
-    """Return the model with the new texts in its groups, and with the new groups.
+def updated(model: Result, found: Comparison, digests: Sequence[str]) -> Result:
+    """Return the model with the new texts in its groups, and with the new groups; the history keeps the digests.
 
     The Cohesion Ratio is then that of the sample of vectors which the model keeps.
     """
@@ -64,7 +65,10 @@ def updated(model: Result, found: Comparison) -> Result:
         known_embeddings=_all_vectors(model, new, joined),
         frame=None,
         reference=reference,
-        history=(*model.history, Update(datetime.now(UTC).date().isoformat(), new.totals.rows, found.group_changes)),
+        history=(
+            *model.history,
+            Update(datetime.now(UTC).date().isoformat(), new.totals.rows, found.group_changes, tuple(digests)),
+        ),
     )  # fmt: skip
     return _with_details(result, model, new)
 
