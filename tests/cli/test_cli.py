@@ -216,6 +216,21 @@ def test_messages_are_one_line_of_bounded_length_whatever_names_a_file_has(run, 
     assert len(long) < 5000
 
 
+def test_work_that_a_failed_run_left_is_removed(run, tmp_path):
+    own = {"TEXTSPECTRA_CACHE": str(tmp_path / "cache")}
+    work = tmp_path / ".texts.clusters-work"
+    work.mkdir()
+    (work / "textspectra-work.txt").write_text("0123")
+    (work / "vectors.npy").write_bytes(bytes(2_000_000))
+    (tmp_path / "cache" / "work").mkdir(parents=True)
+    (tmp_path / "cache" / "work" / "0123").write_text(str(work))
+    told = run("cache", "--clear", "work", **own).out.splitlines()
+    assert told[-1] == "1 work folder of failed runs, 2 MB, removed"
+    assert not work.exists()
+    assert run("cache", "--clear", "work", **own).out.splitlines()[-1] == "0 work folders of failed runs, 0 MB, removed"
+    assert json.loads(run("cache", "--clear", "work", "--json", **own).out)["cleared"]
+
+
 def test_a_cache_that_cannot_be_cleared_is_not_said_to_be(run, tmp_path):
     cache = tmp_path / "cache"
     (cache / "embeddings" / "stuck.sqlite").mkdir(parents=True)  # a folder cannot be deleted as a file can
