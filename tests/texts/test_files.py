@@ -399,3 +399,13 @@ def test_abandoned_work_is_removed_and_nothing_else(texts, tmp_path, monkeypatch
     assert all((victim / "letter.txt").exists() for victim in victims)
     assert many.clear_work()[0] == 1
     assert list((cache_place / "work").iterdir()) == []
+
+
+@pytest.mark.usefixtures("cache_place")
+def test_the_order_in_which_files_are_given_changes_nothing(texts, tmp_path):
+    files = matching_files(f"{texts}/*.parquet")
+    one, two = (
+        cluster_files(order, tmp_path / name, n_clusters=6) for name, order in {"a": files, "b": files[::-1]}.items()
+    )
+    assert read_all(one.folder).equals(read_all(two.folder))
+    assert [topic.name for topic in one.result.topics] == [topic.name for topic in two.result.topics]

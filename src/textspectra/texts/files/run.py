@@ -102,7 +102,7 @@ def cluster_files(
 ) -> ClusteredFiles:
     """Group the texts of many files together, which need not fit into memory.
 
-    It is the same job as :func:`cluster_texts` over the texts of all files, in their order, with the same answer. Above
+    It is the same job as :func:`cluster_texts` over the texts of all files, sorted by path, with the same answer. Above
     268 MB, vectors of a model wait on the disk in half precision; the groups are as good, but not the very same.
     Each file that has rows becomes a table with the columns cluster, cluster_name and similarity, in its own format or
     in the given one.
@@ -185,8 +185,12 @@ def folder_free(folder: Path, *, overwrite: bool) -> None:
 
 
 def _without_own(files: Sequence[str], folder: Path) -> list[str]:
-    """Leave out what an earlier run wrote to the same place, which a wide pattern matches too."""
-    others = [name for name in files if folder.absolute() not in Path(name).absolute().parents]
+    """Leave out what an earlier run wrote to the same place, which a wide pattern matches too, and sort by path.
+
+    So the order in which files are given changes nothing.
+    """
+    others = sorted(files, key=lambda name: str(Path(name).absolute()))
+    others = [name for name in others if folder.absolute() not in Path(name).absolute().parents]
     if not others:
         raise UsageError(f"All of the files are in '{folder}', where the output goes. Give another --out.")
     return others
