@@ -192,7 +192,7 @@ def use_bomb(folder: Path, name: str, content: bytes) -> None:
     from textspectra.io import limits
 
     before = limits.MAX_ROWS, limits.MAX_BYTES
-    limits.MAX_ROWS, limits.MAX_BYTES = 500_000, 2**26
+    limits.MAX_ROWS, limits.MAX_BYTES = 100_000, 2**24
     try:
         with watched(folder):
             use_model(folder, name, content)
