@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import bz2
 import gzip
 import io
@@ -287,6 +288,95 @@ def model(rng: random.Random) -> tuple[str, bytes]:
     return name, mutated(parts[name], rng)
 
 
+def bomb(rng: random.Random) -> tuple[str, bytes]:
+    """Return a part of a model folder that is small and claims to be huge."""
+    from targets import model_parts
+
+    name = rng.choice(["texts.parquet", "texts.parquet", "arrays.safetensors", "clustering.json"])
+    content = {"texts.parquet": _huge_table, "arrays.safetensors": _huge_arrays, "clustering.json": _huge_summary}
+    return name, content[name](model_parts()[name], rng)
+
+
+def _huge_table(_: bytes, rng: random.Random) -> bytes:
+    """Return a table whose equal values are stored once; its columns are those of a model, of any type."""
+    rows = rng.choice([24, 24, 2_000, 20_000, 120_000])
+    long = pa.array(["x" * rng.choice([1, 1000, 50_000, 1_000_000])])
+    same = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int8), long)
+    kinds = [
+        lambda: same, lambda: pa.nulls(rows, rng.choice(TYPES)), lambda: pa.array(np.zeros(rows, np.int64)),
+        lambda: pa.ListArray.from_arrays(np.array([*[0] * rows, rows], np.int32), same),
+        lambda: pa.StructArray.from_arrays([same], ["a"]),
+        lambda: pa.array(np.full(rows, 2**62)),
+    ]  # fmt: skip
+    columns = {name: rng.choice(kinds)() for name in rng.sample(["count", "time", "by:channel", "show:id", "x"], 2)}
+    columns |= {f"show:{number}": kinds[1]() for number in range(rng.choice([0, 0, 0, 150]) if rows < 10**5 else 0)}
+    columns["text"] = rng.choice([kinds[0], kinds[0], rng.choice(kinds)])()
+    table = pa.table(columns)
+    if rng.random() < 0.7:  # what the schema says that the strings are
+        wide = pa.field("text", rng.choice([pa.large_string(), pa.string(), pa.string_view(), pa.large_binary()]))
+        place = table.schema.get_field_index("text")
+        shrunk = table.set_column(place, wide, pa.nulls(rows, wide.type)).schema.serialize().to_pybytes()
+        table = table.replace_schema_metadata({b"ARROW:schema": base64.b64encode(shrunk)})
+    stream = io.BytesIO()
+    try:
+        pq.write_table(
+            table, stream, compression="zstd", store_schema=rng.random() < 0.5,
+            row_group_size=rng.choice([1_000_000, 50_000])
+        )  # fmt: skip
+    except (pa.ArrowException, ValueError):  # not every type can be written
+        return _huge_table(_, rng)
+    return mutated(stream.getvalue(), rng) if rng.random() < 0.3 else stream.getvalue()
+
+
+def _huge_arrays(content: bytes, rng: random.Random) -> bytes:
+    """Return arrays whose header tells of other shapes, types and places."""
+    length = int.from_bytes(content[:8], "little")
+    header, data = json.loads(content[8 : 8 + length]), content[8 + length :]
+    for name in rng.sample(list(header), rng.choice([1, 1, 3, len(header)])):
+        change = rng.randrange(5)
+        if change == 0:
+            header[name]["shape"] = rng.choice([[10**12, 0], [0, 10**12], [0], [], [2**63], [2**32, 2**32], [-1]])
+            header[name]["data_offsets"] = rng.choice([[0, 0], header[name]["data_offsets"]])
+        elif change == 1:
+            header[name]["dtype"] = rng.choice(["F64", "BF16", "F8_E4M3", "BOOL", "U64", "I8", "C64", "x"])
+        elif change == 2:
+            header[name]["data_offsets"] = rng.choice([[0, 2**62], [0, len(data)], [8, 0], header[name]["shape"]])
+        elif change == 3:
+            header |= {f"{name}.{number}": header[name] for number in range(rng.choice([1, 20_000]))}
+        else:
+            del header[name]
+    raw = json.dumps(header).encode()
+    size = rng.choice([len(raw)] * 8 + [2**40, 2**63, 0])
+    return size.to_bytes(8, "little") + raw + rng.choice([data, data, b"", bytes(2**20)])
+
+
+def _huge_summary(content: bytes, rng: random.Random) -> bytes:
+    """Return a summary with large numbers, long names and lists, or many levels."""
+    summary = json.loads(content)
+    for _ in range(rng.choice([1, 1, 2, 4])):
+        holder: Any = summary
+        while True:
+            keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
+            key = rng.choice(keys) if keys else None
+            if key is None or not isinstance(holder[key], dict | list) or not holder[key] or rng.random() < 0.2:
+                break
+            holder = holder[key]
+        if key is None:
+            continue
+        known = holder[key]
+        if isinstance(known, str):
+            holder[key] = known * rng.choice([2, 1000, 10**5])
+        elif isinstance(known, int | float):
+            holder[key] = rng.choice([2**31, 2**40, 2**52, -(2**52), 10**300, 1e300])
+        elif isinstance(known, list):
+            holder[key] = known * rng.choice([2, 1000, 10**4])
+        else:
+            holder[key] = (
+                json.loads("[" * 900 + "]" * 900) if rng.random() < 0.5 else dict.fromkeys(map(str, range(9999)))
+            )
+    return json.dumps(summary).encode()
+
+
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, {} FROM n"
 _COLUMNS = "1 AS checksum, zeroblob(16) AS keys, zeroblob(8) AS vectors, 'x' AS name, '{}' AS settings"
 SPOILING = [
@@ -441,8 +531,9 @@ def journal(rng: random.Random) -> tuple[str, bytes]:
 
 
 KINDS = {
-    "text": text_file, "parquet": parquet, "workbook": workbook, "npy": npy, "model": model, "cache": vectors,
-    "state": state, "settings": settings, "project settings": project_settings, "server": answer, "journal": journal,
+    "text": text_file, "parquet": parquet, "workbook": workbook, "npy": npy, "model": model, "bombs": bomb,
+    "cache": vectors, "state": state, "settings": settings, "project settings": project_settings, "server": answer,
+    "journal": journal,
 }  # fmt: skip
 
 

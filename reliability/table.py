@@ -26,6 +26,8 @@ WHAT = {
     "workbook": "Excel workbooks, changed in the archive and inside its parts",
     "npy": "matrices with changed headers and bytes",
     "model": "model folders whose JSON, arrays or texts were changed, behind valid checksums",
+    "bombs": "model folders with a small part that claims to be huge: texts stored once for many rows, shapes, long names "
+    "and many levels; Python's audit events show that none writes, deletes or connects outside its folder",
     "cache": "databases of cached vectors, damaged or made by somebody else; the vectors must be right",
     "state": "what a report downloads and `apply` reads",
     "settings": "options of `cluster`",
@@ -48,7 +50,14 @@ END = """
   after any end. `--again` takes it in on purpose.
 - A message says that nothing has changed only if nothing has. If the result cannot be printed, it says what is written.
 - A file is read up to 5,000,000 rows and 1 GB once it is unpacked, and a text up to 100,000 characters. Larger data is
-  given as several files.
+  given as several files. The texts of a model folder are read by the same function, so they have the same limits; its
+  JSON has at most 32 MB, and the name of a group at most 200 characters. What could not be loaded is not saved.
+- A workbook of more than 8,000,000 cells is refused before the work begins.
+- A run over many files says how much room it needs on the disk, and ends before it begins (exit code 4) if that is not
+  free. Its vectors lie on the disk once: 400,000 titles in 40 files took 246 MB beside the cache, 614 bytes for each.
+  What a failed run leaves is named. The same command goes on with it, `--restart` begins anew, and
+  `textspectra cache --clear work` removes all that was abandoned.
+- Models of format 3 and 4 are loaded; those of format 1 and 2 are refused with a sentence.
 - An answer of a server is read up to 64 MB and for 60 seconds; a request with all its tries takes at most 5 minutes.
 
 ## What others do that we do not
@@ -71,6 +80,8 @@ the tokenizer did not prevent it.
 
 Where a file system cannot exchange two names (Windows, some network drives), an output that is replaced together with
 others is missing between two renames; after a kill there, the next command that writes it brings it back.
+The limits of Parquet rely on what the file says of itself; one that was made by hand to lie can take 2 GB for each page
+before it is refused.
 
 Not looked at: other file systems than the one of the test machine, network drives without locks, memory that is
 damaged, and attacks by other users who may write to the same folder while a command runs.

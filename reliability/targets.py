@@ -14,8 +14,8 @@ import tempfile
 import threading
 import warnings
 import zlib
-from collections.abc import Callable
-from contextlib import closing, redirect_stderr, redirect_stdout, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,42 @@ from textspectra.errors import UserError
 GROUPS = np.repeat([0, 1, 2], 8)
 VECTORS = (np.eye(3, 6)[GROUPS] + 0.1 * np.random.default_rng(0).uniform(size=(24, 6))).astype(np.float32)
 MESSAGES = [f"{('parcel', 'password', 'refund')[group]} number {i}" for i, group in enumerate(GROUPS)]
+
+
+_watched: list[str] = []
+"""The folder in which a case may write, if it is watched."""
+
+CHANGES = {"os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate", "os.chmod"}
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+def _on_event(event: str, arguments: tuple[Any, ...]) -> None:
+    if not _watched:
+        return
+    if event == "socket.connect" or event.startswith(("subprocess.", "os.system", "os.exec")):
+        raise AssertionError(f"{event}{arguments}")
+    if event in CHANGES or (event == "open" and isinstance(arguments[2], int) and arguments[2] & WRITING):
+        paths = [path for path in arguments if isinstance(path, str | bytes | os.PathLike)]
+        for path in map(os.fsdecode, paths[: 2 if event in ("os.rename", "os.link", "os.symlink") else 1]):
+            # shutil.rmtree names what it deletes relative to an open folder
+            if Path(path).is_absolute() and not f"{Path(path).resolve()}{os.sep}".startswith(_watched[0]):
+                raise AssertionError(f"{event} outside of its folder: {path}")
+
+
+@contextmanager
+def watched(folder: Path) -> Iterator[None]:
+    """Raise an AssertionError if Python code writes or deletes outside of a folder, connects or starts a program."""
+    _install_watch()
+    _watched.append(f"{folder.resolve()}{os.sep}")
+    try:
+        yield
+    finally:
+        _watched.clear()
+
+
+@cache
+def _install_watch() -> None:
+    sys.addaudithook(_on_event)
 
 
 @cache
@@ -170,6 +206,19 @@ def use_model(folder: Path, name: str, content: bytes) -> None:
     loaded.cut(2)
     json.dumps(summarize(loaded, "a.csv", "text", {}, {}))
     loaded.save(folder / "b.model")
+
+
+def use_bomb(folder: Path, name: str, content: bytes) -> None:
+    """Load a model folder with a part that claims to be huge; smaller limits make the cases quick."""
+    from textspectra.io import limits
+
+    before = limits.MAX_ROWS, limits.MAX_BYTES
+    limits.MAX_ROWS, limits.MAX_BYTES = 100_000, 2**24
+    try:
+        with watched(folder):
+            use_model(folder, name, content)
+    finally:
+        limits.MAX_ROWS, limits.MAX_BYTES = before
 
 
 def use_cache(folder: Path, name: str, content: bytes) -> None:
@@ -486,8 +535,8 @@ def use_server(folder: Path, name: str, content: bytes) -> None:
 
 TARGETS: dict[str, Callable[[Path, str, bytes], None]] = {
     "text": use_table, "parquet": use_table, "workbook": use_table, "npy": use_npy, "model": use_model,
-    "cache": use_cache, "state": use_state, "settings": use_settings, "project settings": use_project_settings,
-    "server": use_server, "journal": use_journal,
+    "bombs": use_bomb, "cache": use_cache, "state": use_state, "settings": use_settings,
+    "project settings": use_project_settings, "server": use_server, "journal": use_journal,
 }  # fmt: skip
 
 

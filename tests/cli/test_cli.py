@@ -217,6 +217,36 @@ def test_messages_are_one_line_of_bounded_length_whatever_names_a_file_has(run, 
     assert len(long) < 5000
 
 
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are Unicode there")
+def test_a_name_that_is_not_utf_8(run, tmp_path):
+    (tmp_path / "d").mkdir()
+    for name in ("d/a.csv", os.fsdecode(b"d/\xfe.csv")):
+        (tmp_path / name).write_text("text\nparcel lost\nrefund please\n")
+    expected = "error: the name '{}' is not valid UTF-8, so no output could hold it. Rename it.\n"
+    told = run("cluster", os.fsdecode(b"d/\xfe.csv"), code=3)
+    assert told.err == expected.format(r"d/\xfe.csv")
+    told = run("cluster", "d/*.csv", "--model", "wordllama", code=3)
+    assert r"/\xfe.csv' is not valid UTF-8, so no output could hold it. Rename it." in told.err
+    told = run("cluster", "d/a.csv", "--out", os.fsdecode(b"\xfd"), code=3)
+    assert told.err == expected.format(r"\xfd")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d"]
+
+
+def test_work_that_a_failed_run_left_is_removed(run, tmp_path):
+    own = {"TEXTSPECTRA_CACHE": str(tmp_path / "cache")}
+    work = tmp_path / ".texts.clusters-work"
+    work.mkdir()
+    (work / "textspectra-work.txt").write_text("0123")
+    (work / "vectors.npy").write_bytes(bytes(2_000_000))
+    (tmp_path / "cache" / "work").mkdir(parents=True)
+    (tmp_path / "cache" / "work" / "0123").write_text(str(work))
+    told = run("cache", "--clear", "work", **own).out.splitlines()
+    assert told[-1] == "1 work folder of failed runs, 2 MB, removed"
+    assert not work.exists()
+    assert run("cache", "--clear", "work", **own).out.splitlines()[-1] == "0 work folders of failed runs, 0 MB, removed"
+    assert json.loads(run("cache", "--clear", "work", "--json", **own).out)["cleared"]
+
+
 def test_a_cache_that_cannot_be_cleared_is_not_said_to_be(run, tmp_path):
     cache = tmp_path / "cache"
     (cache / "embeddings" / "stuck.sqlite").mkdir(parents=True)  # a folder cannot be deleted as a file can

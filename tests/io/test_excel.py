@@ -371,7 +371,7 @@ def test_a_table_that_is_too_large(tmp_path):
         "--format csv or --format parquet."
     )
     high = TextTable(pa.table({"text": pa.array(["a"] * 1_048_576)}), "text", TableFormat.PARQUET)
-    assert message(output_format, Path("a.xlsx"), high) == expected.format("1,048,576", 1)
+    assert message(output_format, Path("a.xlsx"), high) == expected.format("1,048,576", 4)
     assert output_format(Path("a.parquet"), high) == "parquet"
     fits = TextTable(high.table.slice(1), "text", TableFormat.PARQUET)
     assert output_format(Path("a"), fits, TableFormat.XLSX) == "xlsx"
@@ -479,3 +479,17 @@ def test_tabs_do_not_get_into_csv(save):
     table = read_table(save("a.tsv", "id\ttext\n1\ta, b\n"))
     write_labelled(table, {"cluster": [0]}, Path("b.csv"))
     assert Path("b.csv").read_text() == 'id,text,cluster\n1,"a, b",0\n'
+
+
+def test_a_workbook_that_would_take_many_minutes_is_refused_at_once(tmp_path):
+    table = pa.table({f"c{i}": pa.nulls(1_000_000, pa.int8()) for i in range(10)})
+    with pytest.raises(UserError) as error:
+        write_table(table, tmp_path / "a.xlsx", format=TableFormat.XLSX)
+    assert str(error.value) == (
+        "the table has 1,000,000 rows and 10 columns; a workbook of more than 8,000,000 cells takes many minutes to "
+        "write and to open. Use --format csv or --format parquet."
+    )
+    assert list(tmp_path.iterdir()) == []
+    # The columns that a clustering adds count before the work begins.
+    with pytest.raises(UserError, match="has 1,000,000 rows and 9 columns"):
+        output_format(tmp_path / "a.xlsx", TextTable(table.select(range(6)), "c0", TableFormat.XLSX))

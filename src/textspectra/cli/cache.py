@@ -17,7 +17,10 @@ def _size(context: click.Context, option: click.Parameter, chosen: str | None) -
 
 
 @click.command("cache")
-@click.option("--clear", is_flag=True, help="Delete all of it.")
+@click.option(
+    "--clear", type=click.Choice(["cache", "work"]), is_flag=False, flag_value="cache",
+    help="Delete all of it; with the word work, what runs over many files left when they failed.",
+)  # fmt: skip
 @click.option(
     "--limit",
     metavar="SIZE",
@@ -25,7 +28,7 @@ def _size(context: click.Context, option: click.Parameter, chosen: str | None) -
     help="Room for embeddings from now on, such as 500MB or 20GB; 5GB by default. The least recently used go first.",
 )
 @json_option
-def command(clear: bool, limit: int | None, as_json: bool) -> None:
+def command(clear: str | None, limit: int | None, as_json: bool) -> None:
     """Show the folder and the size of the cache of embeddings and converted models; --clear empties it."""
     from ..embedding import EmbeddingCache
     from ..embedding.weights import clear_weights
@@ -37,16 +40,22 @@ def command(clear: bool, limit: int | None, as_json: bool) -> None:
     found = cache_sizes(cache)
     if not as_json:
         _print(found)
-    if clear:
+    told = "cleared"
+    if clear == "work":
+        from ..texts.files.working import clear_work, in_bytes
+
+        n_folders, n_bytes = clear_work()
+        told = f"{count_of(n_folders, 'work folder')} of failed runs, {in_bytes(n_bytes)}, removed"
+    elif clear:
         cache.clear()
         clear_weights()
         left = cache_sizes(cache)
         if left["embeddings_bytes"] or left["converted_models_bytes"]:
             raise UsageError(f"{cache.folder} could not be cleared; check who may write there.")
     if as_json:
-        print_json({**found, "cleared": clear})
+        print_json({**found, "cleared": clear is not None})
     elif clear:
-        click.echo("cleared")
+        click.echo(told)
 
 
 def cache_sizes(cache: Any) -> dict[str, Any]:

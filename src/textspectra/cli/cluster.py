@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 @click.option(
     "--scheduler", metavar="tcp://HOST:PORT|local", help="For many files: let the workers of Dask do the work."
 )
+@click.option("--restart", is_flag=True, help="For many files: do not go on with the work of a run that was stopped.")
 @output_options
 @json_option
 def command(sources: tuple[str, ...], as_json: bool, quiet: bool, open_it: bool, **chosen: Any) -> None:
@@ -75,7 +76,8 @@ def command(sources: tuple[str, ...], as_json: bool, quiet: bool, open_it: bool,
     prints what was found.
 
     Several files, or a pattern in quotes such as 'folder/*.csv', are grouped together and need not fit into
-    memory. The folder NAME.clusters gets a table for each of them. A run that was stopped goes on where it was.
+    memory. The folder NAME.clusters gets a table for each of them. A run that was stopped goes on where it was;
+    with --restart, it begins anew.
     With --scheduler, Dask workers that see the same folders share the work.
     """
     from .open import open_in_browser
@@ -121,6 +123,7 @@ class Options:
     truth: str | None = None
     no_report: bool = False
     scheduler: str | None = None
+    restart: bool = False
     overwrite: bool = False
 
     def for_details(self) -> dict[str, Any]:
@@ -202,7 +205,7 @@ def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, A
             files, outputs["table"], together=together, scheduler=options.scheduler, text_column=options.text_column,
             encoding=options.encoding, sheet=options.sheet, embeddings=embeddings, seed=options.seed,
             truth=options.truth, table_format=options.table_format, spreadsheet_safe=options.spreadsheet_safe,
-            overwrite=options.overwrite, progress=tell, **options.for_details(), **grouping,
+            overwrite=options.overwrite, restart=options.restart, progress=tell, **options.for_details(), **grouping,
             refine=lambda result, classes: _finish(result, classes, sources, options, outputs, together, tell),
         )  # fmt: skip
     return Done(done.result, done.text_column, outputs, done.reused)

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from .. import __version__
 from ..atomic import shown_path
-from ..errors import OutsideError, UserError, cannot_write
+from ..errors import OutsideError, UserError, cannot_write, check_path
 from .logs import events, log_options
 from .output import Asked, asked, at_terminal, print_error
 from .settings import default_map, listen_to_variables, merged, settings_files
@@ -138,6 +138,8 @@ def run() -> None:
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     mode = Asked(json="--json" in sys.argv[1:])  # also if the command line cannot be parsed
     try:
+        for argument in sys.argv[1:]:
+            check_path(argument)
         outcome: Any = group.main(prog_name="textspectra", standalone_mode=False, obj=mode)
     except (click.exceptions.Abort, KeyboardInterrupt):
         events.error("stopped")

@@ -40,6 +40,9 @@ MAX_UNPACKED = 2**32
 MAX_CELLS = 2**27
 """Cells between the first and the last one of a sheet, empty ones included; the reader holds 32 bytes for each."""
 
+MAX_WRITTEN = 8_000_000
+"""Cells of a table that is written as a workbook."""
+
 FIRST_DAY = dt.date(1900, 3, 1)
 """Spreadsheet programs disagree on the dates before, because Excel has a 29 February 1900."""
 
@@ -223,6 +226,11 @@ def check_sheet_size(rows: int, columns: int) -> None:
         raise UserError(
             f"a sheet of Excel holds {MAX_ROWS - 1:,} rows and {MAX_COLUMNS:,} columns, but the table has {rows:,} "
             f"rows and {columns:,} columns. Use --format csv or --format parquet."
+        )
+    if rows * columns > MAX_WRITTEN:
+        raise UserError(
+            f"the table has {rows:,} rows and {columns:,} columns; a workbook of more than {MAX_WRITTEN:,} cells takes "
+            "many minutes to write and to open. Use --format csv or --format parquet."
         )
 
 

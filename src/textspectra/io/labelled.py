@@ -19,6 +19,9 @@ from .writing import write_table
 SUFFIXES = {TableFormat.TEXT: ".txt", TableFormat.EXCEL_CSV: ".csv"}
 """The suffixes of formats whose name is another word."""
 
+ADDED = 3
+"""Columns that a clustering adds: cluster, cluster_name and similarity."""
+
 
 def name_parts(source: str, table: TextTable, chosen: TableFormat | None = None) -> tuple[str, str]:
     """Return the stem and the suffix of the name for a table with new columns.
@@ -60,7 +63,7 @@ def output_format(path: Path, table: TextTable, chosen: TableFormat | None = Non
         raise UsageError(f"'{path}' is the name of a {named} file, but the format is to be {form}. Choose one of them.")
     if form is TableFormat.XLSX:
         require("xlsxwriter", extra="excel")
-        check_sheet_size(table.table.num_rows, table.table.num_columns)
+        check_sheet_size(table.table.num_rows, table.table.num_columns + ADDED)
     return form
 
 

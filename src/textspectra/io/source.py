@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from ..errors import OutsideError, UserError
+from ..errors import OutsideError, UserError, check_path
 from .formats import SAMPLE_BYTES, compression_of, format_from_name
 from .limits import check_bytes
 
@@ -108,6 +108,7 @@ def open_source(source: str | Path, *, stdin: BinaryIO | None = None) -> Iterato
 
 def open_file(path: Path) -> BinaryIO:
     """Open a file for reading, or raise a UserError that says why that is not possible."""
+    check_path(path)
     try:
         return path.open("rb")
     except (FileNotFoundError, NotADirectoryError):

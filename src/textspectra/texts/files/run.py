@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import __version__
-from ...atomic import Outputs, discard
+from ...atomic import Outputs
 from ...embedding import DEFAULT_MODEL, Backend, chosen_backend, is_auto
 from ...embedding.folders import is_offline
 from ...embedding.forecast import Forecast
 from ...embedding.registry import FEW_TEXTS
 from ...errors import NoRowsError, UsageError, UserError
 from ...grouping.find import Algorithm, Found
-from ...io import Groups, TableFormat, read_table
+from ...io import Groups, TableFormat, TextTable, read_table
 from ...validation import Level
 from ..clustered import groups_of
 from ..corpus import Corpus
@@ -50,6 +50,7 @@ from .partition import (
     write_partition,
 )
 from .workers import Workers
+from .working import HALF_ABOVE, Need, check_space, is_quick, remove_work, work_of, working
 
 RESULT_TEXTS = 100_000
 """Distinct texts in the result. If there are more, they are a random sample of about this size."""
@@ -95,16 +96,19 @@ def cluster_files(
     table_format: TableFormat | None = None,
     spreadsheet_safe: bool = False,
     overwrite: bool = False,
+    restart: bool = False,
     refine: Refine | None = None,
     together: Outputs | None = None,
     progress: Progress | None = None,
 ) -> ClusteredFiles:
     """Group the texts of many files together, which need not fit into memory.
 
-    It is the same job as :func:`cluster_texts` over the texts of all files, in their order, with the same answer.
+    It is the same job as :func:`cluster_texts` over the texts of all files, sorted by path, with the same answer. Above
+    268 MB, vectors of a model wait on the disk in half precision; the groups are as good, but not the very same.
     Each file that has rows becomes a table with the columns cluster, cluster_name and similarity, in its own format or
     in the given one.
-    Finished steps are kept beside `folder` until all is done, so a run that was stopped goes on where it was.
+    Finished steps are kept beside `folder` until all is done, so a run that was stopped goes on where it was, or begins
+    anew with `restart`. An OutsideError is raised before the work begins if the disk has too little room for it.
 
     The options are those of ``textspectra cluster``; `embeddings` names a column of lists of numbers. The workers of
     `scheduler` must see the same files ("local": workers on this machine). Without it, this process goes through the
@@ -118,22 +122,24 @@ def cluster_files(
     tell: Progress = progress or (lambda stage, done, total: None)
     folder_free(folder, overwrite=overwrite)
     given = _without_own(files, folder)
-    text_column = _text_column(given, text_column, encoding, sheet)
+    first = _first_table(given, text_column, encoding, sheet)
+    text_column = first.text_column
     if Path(model).is_dir():  # relative to this process, not to a worker
         model = str(Path(model).absolute())
     n_texts = count_distinct(given, text_column, encoding, sheet) if is_auto(model) and not embeddings else 0
     encoder, reason = (None, "") if embeddings else chosen_backend(model, n_texts)
     model = encoder.name if encoder and reason else model
-    work = folder.with_name(f".{folder.name}-work").absolute()
     settings = settings_of(encoder) if encoder else ""
-    job = Job(
-        work, text_column, encoding, model, settings, is_offline(), embeddings, cache, truth, spreadsheet_safe, sheet,
-        table_format, wanted,
-    )  # fmt: skip
-    job.tables.mkdir(parents=True, exist_ok=True)
     every_file = [File.at(number, name) for number, name in enumerate(given)]
-    reused = sum(job.embedded("done.json", file).exists() for file in every_file)
-    with Workers.at(scheduler) as workers:
+    need = Need.of(first, every_file, encoder, embeddings)
+    job = Job(
+        work_of(folder), text_column, encoding, model, settings, is_offline(), embeddings,
+        cache and not is_quick(model), truth, spreadsheet_safe, sheet, table_format, wanted,
+        half=encoder is not None and need.full_precision > HALF_ABOVE,
+    )  # fmt: skip
+    with working(job, every_file, restart=restart), Workers.at(scheduler) as workers:
+        reused = sum(job.embedded("done.json", file).exists() for file in every_file)
+        check_space(job, need)
         reading = survey_files(job, every_file, workers)
         tasks = [(job, file) for file in every_file]
         embedded = workers.each(embed_partition, tasks, _telling(tell, encoder))
@@ -163,7 +169,7 @@ def cluster_files(
         with outputs.folder(folder) as waiting:
             waiting.rmdir()
             job.tables.rename(waiting)
-        outputs.then(partial(discard, job.work, folder))
+        outputs.then(partial(remove_work, job.work))
     return ClusteredFiles(result, folder, text_column, reused)
 
 
@@ -181,18 +187,22 @@ def folder_free(folder: Path, *, overwrite: bool) -> None:
 
 
 def _without_own(files: Sequence[str], folder: Path) -> list[str]:
-    """Leave out what an earlier run wrote to the same place, which a wide pattern matches too."""
-    others = [name for name in files if folder.absolute() not in Path(name).absolute().parents]
+    """Leave out what an earlier run wrote to the same place, which a wide pattern matches too, and sort by path.
+
+    So the order in which files are given changes nothing.
+    """
+    others = sorted(files, key=lambda name: str(Path(name).absolute()))
+    others = [name for name in others if folder.absolute() not in Path(name).absolute().parents]
     if not others:
         raise UsageError(f"All of the files are in '{folder}', where the output goes. Give another --out.")
     return others
 
 
-def _text_column(files: Sequence[str], text_column: str | None, encoding: str | None, sheet: str | None) -> str:
-    """Return the column that holds the texts, by the first file that has rows."""
+def _first_table(files: Sequence[str], text_column: str | None, encoding: str | None, sheet: str | None) -> TextTable:
+    """Return the first file that has rows; it decides which column holds the texts."""
     for name in files:
         with suppress(NoRowsError):
-            return read_table(name, text_column=text_column, encoding=encoding, sheet=sheet).text_column
+            return read_table(name, text_column=text_column, encoding=encoding, sheet=sheet)
     raise NoRowsError("None of the files has any rows.")
 
 
@@ -249,6 +259,8 @@ def _group(
     workers.save_parts(partial(save_groups, centers=fitted.centers), job, fitted.labels[: len(X)], sizes)
     for what in ("labels", "similarity"):
         save_array(job.grouped(what), np.concatenate([np.load(job.grouped(what, file)) for file in sizes]))
+        for file in sizes:
+            job.grouped(what, file).unlink()
     return fitted, np.load(job.grouped("labels")), np.asarray(fitted.leaves)[: len(X)]
 
 
