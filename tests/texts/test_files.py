@@ -158,7 +158,7 @@ def test_a_large_input_leaves_a_sample_that_stands_for_all_rows(tmp_path, plante
     )  # fmt: skip
     result = found.result
     assert 150 < len(result) < 260
-    assert result.totals == (1503, 1500, 0, 0)
+    assert result.totals == (1503, 1500, 0, 0, 0)
     assert sum(topic.size for topic in result.topics) == result.corpus.counts.sum() == 1503
     rows = read_all(found.folder)
     sizes = np.bincount(rows["cluster"].to_numpy())
@@ -187,7 +187,7 @@ def test_tables_come_back_in_the_format_and_under_the_name_that_they_had(tmp_pat
         ".textspectra.json", "2-a.csv", "a.csv", "old/b.jsonl",
     ]  # fmt: skip
     assert (found.folder / "a.csv").read_text().startswith("id;text;cluster;cluster_name;similarity\n0;message parcel")
-    assert found.result.totals == (60, 20, 0, 0)
+    assert found.result.totals == (60, 20, 0, 0, 0)
     assert sum(topic.size for topic in found.result.topics) == 60
     again = cluster_files(files, tmp_path / "out", n_clusters=2, cache=False, overwrite=True)
     (again.folder / "precious.txt").write_text("by hand")
@@ -202,7 +202,7 @@ def test_one_usable_row_and_none_in_many_files(tmp_path):
     (tmp_path / "a.txt").write_text("hello world\n\n")
     (tmp_path / "b.txt").write_text("\nhello world\n")
     found = cluster_files([str(tmp_path / name) for name in ("a.txt", "b.txt")], tmp_path / "out", cache=False)
-    assert found.result.totals == (4, 1, 2, 0)
+    assert found.result.totals == (4, 1, 2, 0, 0)
     assert found.result.n_clusters == 1
     with pytest.raises(ts.UserError, match='algorithm must be "kmeans" or "hac", but it is \'magic\''):
         cluster_files([str(tmp_path / "a.txt")], tmp_path / "other", algorithm="magic")
@@ -291,3 +291,20 @@ def test_a_file_without_the_column_or_without_dates_is_named_before_any_work(tmp
     write_dated(tmp_path, "a", pa.nulls(4, pa.string()), ["web"] * 4)
     with pytest.raises(ts.UserError, match=r"^the column 'sent' holds no dates; all of its values are missing\.$"):
         cluster_files(files[:1], tmp_path / "out", **DATED)
+
+
+def test_texts_that_say_nothing_are_counted_over_all_files(tmp_path):
+    (tmp_path / "a.txt").write_text("my parcel is late\nn/a\n-\nn/a\n\n")
+    (tmp_path / "b.txt").write_text("the invoice is wrong\nn/a\n")
+    files = [str(tmp_path / f"{name}.txt") for name in "ab"]
+    options = {"model": "wordllama", "n_clusters": 2, "cache": False}
+    found = cluster_files(files, tmp_path / "out", **options).result
+    assert found.totals == (7, 2, 1, 0, 4)
+    assert found.notes == (
+        "4 texts say nothing and have no group: 'n/a' (3 times), '-'. To group them, use --keep-all (in Python, "
+        "keep_all=True).",
+    )
+    kept = cluster_files(files, tmp_path / "all", keep_all=True, **options).result
+    assert kept.totals == (7, 4, 1, 0, 0)
+    assert kept.corpus.keep_all
+    assert kept.recipe["command"].endswith("keep_all=True)")

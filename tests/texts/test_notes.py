@@ -132,3 +132,56 @@ def test_a_text_of_millions_of_characters_is_cut_and_noted():
     assert result.notes == ("2 texts have 100,000 characters or more; what comes after that was not read.",)
     frame = pa.table({"text": texts})
     assert ts.cluster_texts(frame, embeddings=np.eye(3)[[0, 0, 1, 1, 2]], n_clusters=2).notes == result.notes
+
+
+JUNK = ["n/a"] * 6 + ["-"] * 4 + ["none", "Nothing", "asdf", "👍", "."]
+JUNK_NOTE = "15 texts say nothing and have no group: 'n/a' (6 times), '-' (4 times), '.', 'Nothing', 'asdf' and 2 more."
+SURVEY = [f"{start} {end}" for start in ("my parcel", "the invoice", "my password") for end in ("is late", "is wrong")]
+
+
+def test_texts_that_say_nothing_have_no_group_and_are_counted(tmp_path):
+    result = ts.cluster_texts(SURVEY + JUNK + [""], model="wordllama", cache=False, n_clusters=2)
+    assert (result.labels[6:] == -1).all()
+    assert (result.labels[:6] >= 0).all()
+    assert result.totals == (22, 6, 1, 0, 15)
+    assert result.notes == (f"{JUNK_NOTE} To group them, use --keep-all (in Python, keep_all=True).",)
+    result.save(tmp_path / "model")
+    loaded = ts.TextClustering.load(tmp_path / "model")
+    assert loaded.labels.tolist() == result.labels.tolist()
+    assert loaded.totals == result.totals
+    with pytest.warns(UserWarning, match="^1 text says nothing and has no group: 'n/a'.$"):
+        assert loaded.predict(["n/a", "my parcel is late"])[0] == -1
+
+
+def test_all_texts_are_grouped_on_request_and_the_model_remembers_that(tmp_path):
+    result = ts.cluster_texts(SURVEY + JUNK + [""], model="wordllama", cache=False, n_clusters=2, keep_all=True)
+    # The model has no vector for an emoji.
+    assert (result.labels == -1).sum() == 1 + result.totals.unknown
+    assert result.totals.without_content == 0
+    assert result.notes == ()
+    assert result.recipe["command"].endswith("random_state=0, keep_all=True)")
+    result.save(tmp_path / "model")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ts.TextClustering.load(tmp_path / "model").predict(["n/a"])[0] == result.labels[6]
+
+
+def test_an_update_counts_what_says_nothing_and_keeps_the_choice():
+    rng = np.random.default_rng(0)
+    rows, X = [f"text number {i}" for i in range(60)], np.eye(3)[np.arange(60) % 3] + 0.1 * rng.standard_normal((60, 3))
+    model = ts.cluster_texts([*rows, "n/a"], embeddings=np.vstack([X, [[1, 0, 0]]]), n_clusters=3)
+    found = model.compare([*rows[:30], "-", "-"], embeddings=np.vstack([X[:30], np.ones((2, 3))]))
+    assert found.result.totals.without_content == 2
+    assert "2 texts say nothing and have no group: '-' (2 times)." in found.result.notes
+    updated = model.update([*rows[:30], "-", "-"], embeddings=np.vstack([X[:30], np.ones((2, 3))]))
+    assert updated.totals.without_content == 3
+    assert updated.totals.grouped == 90
+
+
+def test_texts_that_all_say_nothing_are_refused():
+    message = (
+        r"^None of the 3 texts says anything: they are blank, or like 'n/a'. To group them all the same, use --keep-all "
+        r"\(in Python, keep_all=True\).$"
+    )
+    with pytest.raises(ts.UserError, match=message):
+        ts.cluster_texts(["n/a", "n/a", ""])

@@ -17,6 +17,7 @@ from .common import (
     Stages,
     check_folder,
     given_embeddings,
+    keep_option,
     make_folder,
     model_options,
     output_options,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     help="Another level of the estimate, or a number that overrules it.",
 )
 @model_options
+@keep_option
 @click.option("--name-with", metavar="MODEL", help="Name groups by a chat model (OPENAI_BASE_URL, OPENAI_API_KEY).")
 @seed_option
 @table_options
@@ -108,6 +110,7 @@ class Options:
     model: str = "auto"
     embeddings: str | None = None
     no_cache: bool = False
+    keep_all: bool = False
     name_with: str | None = None
     seed: int = 0
     table_format: TableFormat | None = None
@@ -129,7 +132,8 @@ class Options:
         """Return the options that decide the groups, as one file and many files take them."""
         n_clusters = _number_of_clusters(self.clusters)
         return {
-            "model": self.model, "algorithm": self.algorithm, "n_clusters": n_clusters, "cache": not self.no_cache
+            "model": self.model, "algorithm": self.algorithm, "n_clusters": n_clusters, "cache": not self.no_cache,
+            "keep_all": self.keep_all,
         }  # fmt: skip
 
 
@@ -296,4 +300,5 @@ def _command_line(sources: Sequence[str], options: Options) -> str:
         if value is not None and not (name == "model" and options.embeddings):
             for one in value if isinstance(value, tuple) else [value]:
                 words += [f"--{name.replace('_', '-')}", str(one)]
+    words += ["--keep-all"] if options.keep_all else []
     return shlex.join(words)

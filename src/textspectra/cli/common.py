@@ -82,6 +82,7 @@ model_options = options(
     ),
     cache_option,
 )  # fmt: skip
+keep_option = click.option("--keep-all", is_flag=True, help='Group texts that say nothing, too: "n/a", "-", emoji.')
 seed_option = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same result."
 )
@@ -225,17 +226,15 @@ def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[Any] |
 
 
 def embed_source(
-    table: TextTable, model: str, embeddings: str | None, *, cache: bool, tell: Stages
+    table: TextTable, model: str, embeddings: str | None, *, cache: bool, tell: Stages, keep_all: bool = True
 ) -> tuple[EmbeddedTexts, dict[str, str | None]]:
     """Give the distinct texts of a table their vectors; return them with the model and why it was chosen."""
     from ..embedding import chosen_backend
-    from ..errors import UserError
     from ..texts.corpus import Corpus
     from ..texts.embedded import embed_corpus
 
-    corpus = Corpus.from_texts(table.texts())
-    if not corpus.distinct:
-        raise UserError(f"None of the {len(corpus.rows):,} texts holds anything but white space.")
+    corpus = Corpus.from_texts(table.texts(), keep_all=keep_all)
+    corpus.check_content()
     given = given_embeddings(embeddings, table)
     tell("embedding")
     encoder, reason = chosen_backend(model, len(corpus.distinct)) if given is None else (None, "")

@@ -85,9 +85,9 @@ def command(
     summary = {
         "model": model, "input": source, "texts": len(labels), "without_group": int((labels < 0).sum()),
         "groups": len(set(labels[labels >= 0].tolist())), "novelty": novelty_summary(novelty),
-        "drift": is_drift(novelty), "notes": [placed.note] if placed.note else [], "outputs": {"table": str(path)},
+        "drift": is_drift(novelty), "notes": list(placed.notes), "outputs": {"table": str(path)},
     }  # fmt: skip
-    _warn(summary, placed.note, clustering.reference is None)
+    _warn(summary, clustering.reference is None)
     if as_json:
         print_json(summary)
     elif not quiet:
@@ -97,8 +97,8 @@ def command(
         )
 
 
-def _warn(summary: Mapping[str, Any], note: str, lacks_vectors: bool) -> None:
-    if note:
+def _warn(summary: Mapping[str, Any], lacks_vectors: bool) -> None:
+    for note in summary["notes"]:
         warnings.warn(note, stacklevel=2)
     if lacks_vectors:
         warnings.warn(

@@ -39,6 +39,7 @@ def summarize(
         "distinct_texts": totals.distinct,
         "blank_texts": totals.blank,
         "unknown_to_the_model": totals.unknown,
+        "texts_without_content": totals.without_content,
         "model": result.source.model,
         "model_reason": result.recipe.get("model_reason"),
         "algorithm": result.algorithm,
@@ -175,7 +176,8 @@ def _headline(summary: Mapping[str, Any]) -> str:
 
 
 def _grouped(summary: Mapping[str, Any]) -> int:
-    return int(summary["texts"] - summary["blank_texts"] - summary["unknown_to_the_model"])
+    without = ("blank_texts", "unknown_to_the_model", "texts_without_content")
+    return int(summary["texts"] - sum(summary[name] for name in without))
 
 
 def count_of(number: int, what: str) -> str:

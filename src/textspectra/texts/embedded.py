@@ -16,7 +16,7 @@ from ..arrays.rows import nonzero_rows
 from ..embedding import Backend, EmbeddingCache, embed_texts, load_backend
 from ..errors import UserError
 from ..validation import check_embeddings
-from .corpus import Corpus
+from .corpus import Corpus, Totals
 
 
 class EmbeddingSource(NamedTuple):
@@ -63,8 +63,8 @@ class EmbeddingSource(NamedTuple):
 class EmbeddedTexts:
     """Distinct texts with a vector each.
 
-    A text counts if the model could represent it: its vector has a value that is not zero. Blank texts are not among
-    the distinct ones, so they never count.
+    A text counts if the model could represent it: its vector has a value that is not zero. Blank texts, and texts
+    that say nothing, are not among the distinct ones, so they never count.
 
     Attributes
     ----------
@@ -102,6 +102,14 @@ class EmbeddedTexts:
     def rows_that_count(self) -> NDArray[np.bool_]:
         """Whether each row has a text that counts."""
         return self.corpus.spread(self.scatter(np.ones(len(self.counting), bool), False), False)
+
+    @property
+    def totals(self) -> Totals:
+        """How many rows there are, and why some of them have no group."""
+        without_content = self.corpus.without_content().total()
+        blank = int((self.corpus.codes < 0).sum()) - without_content
+        unknown = len(self.corpus.rows) - blank - without_content - int(self.weights.sum())
+        return Totals(len(self.corpus.rows), len(self.counting), blank, unknown, without_content)
 
     def scatter(self, values: NDArray[Any], otherwise: Any) -> NDArray[Any]:
         """Give each distinct text its value, given those of the texts that count; the others get `otherwise`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from ..embedding import Backend
@@ -23,7 +24,12 @@ LEAST = 3
 """Smallest number of such texts that gives a note; one text may look foreign by chance."""
 
 NAMED = 5
-"""Number of languages that a note names; the others have a smaller share."""
+"""Number of languages, or of texts, that a note names; the others are rarer."""
+
+LONGEST = 20
+"""Characters of a text that a note shows."""
+
+KEEP_ALL = "To group them, use --keep-all (in Python, keep_all=True)."
 
 
 def notes_on_languages(texts: Sequence[str], encoder: Backend | None) -> tuple[str, ...]:
@@ -58,6 +64,24 @@ def notes_on_lengths(corpus: Corpus) -> tuple[str, ...]:
         return ()
     which = "1 text has" if n_long == 1 else f"{n_long:,} texts have"
     return (f"{which} {MAX_TEXT:,} characters or more; what comes after that was not read.",)
+
+
+def notes_on_content(texts: Counter[str], *, hint: str = "") -> tuple[str, ...]:
+    """Return a note on texts that say nothing: how many there are, and the commonest.
+
+    Examples
+    --------
+    >>> print(*notes_on_content(Counter({"n/a": 6, "-": 4, "none": 1}), hint="To group them, use --keep-all."))
+    11 texts say nothing and have no group: 'n/a' (6 times), '-' (4 times), 'none'. To group them, use --keep-all.
+    """
+    if not texts:
+        return ()
+    say = "1 text says nothing and has" if texts.total() == 1 else f"{texts.total():,} texts say nothing and have"
+    ranked = sorted(texts.items(), key=lambda item: (-item[1], item[0]))
+    cut = [(text if len(text) <= LONGEST else f"{text[:LONGEST]}…", n) for text, n in ranked[:NAMED]]
+    named = ", ".join(f"'{text}'" + (f" ({n:,} times)" if n > 1 else "") for text, n in cut)
+    more = f" and {len(ranked) - NAMED:,} more" if len(ranked) > NAMED else ""
+    return (f"{say} no group: {named}{more}.{' ' * bool(hint)}{hint}",)
 
 
 def note_on_model(texts: Sequence[str], encoder: Backend | None) -> str:

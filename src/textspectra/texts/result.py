@@ -145,8 +145,8 @@ class TextClustering(ClusteredTexts):
         True
         """
         placed = place_texts(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
-        if placed.note:
-            warnings.warn(placed.note, stacklevel=2)
+        for note in placed.notes:
+            warnings.warn(note, stacklevel=2)
         labels = placed.texts.corpus.spread(self.labels_of(placed.codes), -1)
         if not return_similarity:
             return labels

@@ -35,13 +35,14 @@ MAX_UNSPACED_WORD = 4
 """Maximum length of a run of characters that counts as a word in scripts without spaces."""
 
 
-def _read_stop_words() -> dict[str, frozenset[str]]:
-    content = (files("textspectra") / "data" / "stop_words.txt").read_text("utf-8")
+def read_lists(name: str, separator: str | None = None) -> dict[str, frozenset[str]]:
+    """Read a data file of words or phrases by language."""
+    content = (files("textspectra") / "data" / name).read_text("utf-8")
     entries = (entry.partition(":") for entry in content.split("\n\n"))
-    return {language: frozenset(words.split()) for language, _, words in entries}
+    return {language: frozenset(words.split(separator)) for language, _, words in entries}
 
 
-STOP_WORDS = _read_stop_words()
+STOP_WORDS = read_lists("stop_words.txt")
 """Function words by language; the first language is the default."""
 
 CHINESE_FUNCTION_CHARACTERS = "的了吗呢吧啊我你您他她们这那哪么什怎是很就也和没还請请"

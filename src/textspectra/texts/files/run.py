@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
@@ -86,6 +87,7 @@ def cluster_files(
     n_clusters: int | Level = "auto",
     seed: int = 0,
     cache: bool = True,
+    keep_all: bool = False,
     time: str | None = None,
     by: Sequence[str] = (),
     show: Sequence[str] = (),
@@ -120,14 +122,14 @@ def cluster_files(
     text_column = _text_column(given, text_column, encoding, sheet)
     if Path(model).is_dir():  # relative to this process, not to a worker
         model = str(Path(model).absolute())
-    n_texts = count_distinct(given, text_column, encoding, sheet) if is_auto(model) and not embeddings else 0
+    n_texts = count_distinct(given, text_column, encoding, sheet, keep_all=keep_all) if is_auto(model) and not embeddings else 0
     encoder, reason = (None, "") if embeddings else chosen_backend(model, n_texts)
     model = encoder.name if encoder and reason else model
     work = folder.with_name(f".{folder.name}-work").absolute()
     settings = settings_of(encoder) if encoder else ""
     job = Job(
         work, text_column, encoding, model, settings, is_offline(), embeddings, cache, truth, spreadsheet_safe, sheet,
-        table_format, wanted,
+        table_format, wanted, keep_all,
     )  # fmt: skip
     job.tables.mkdir(parents=True, exist_ok=True)
     every_file = [File.at(number, name) for number, name in enumerate(given)]
@@ -151,7 +153,8 @@ def cluster_files(
             totals=texts.totals,
             encoder=encoder,
             cache=cache,
-            recipe=recipe_of(encoder, reason, algorithm, n_clusters, seed),
+            without_content=sum((Counter(one.without_content) for one in found.values()), Counter()),
+            recipe=recipe_of(encoder, reason, algorithm, n_clusters, seed, keep_all),
         )
         tally, notes = count_files(job, list(found), workers, reading, result.n_clusters)
         result = replace(result, details=details, tally=tally, notes=(*result.notes, *notes))
@@ -195,14 +198,15 @@ def _text_column(files: Sequence[str], text_column: str | None, encoding: str | 
 
 
 def count_distinct(
-    files: Sequence[str], text_column: str, encoding: str | None, sheet: str | None = None, enough: int = FEW_TEXTS
+    files: Sequence[str], text_column: str, encoding: str | None, sheet: str | None = None, enough: int = FEW_TEXTS,
+    *, keep_all: bool = False,
 ) -> int:
     """Return how many distinct texts the files have; files are read only until there are more than `enough`."""
     distinct: set[str] = set()
     for name in files:
         with suppress(NoRowsError), named_in_errors(name):
             table = read_table(name, text_column=text_column, encoding=encoding, sheet=sheet)
-            distinct.update(Corpus.from_texts(table.texts()).distinct)
+            distinct.update(Corpus.from_texts(table.texts(), keep_all=keep_all).distinct)
         if len(distinct) > enough:
             break
     return len(distinct)
@@ -223,7 +227,7 @@ def _telling(tell: Progress, encoder: Backend | None) -> Callable[[int, int], No
 def _check_same_length(found: Mapping[File, Embedded]) -> None:
     with_vectors = [(file, one) for file, one in found.items() if one.usable]
     if not with_vectors:
-        raise UserError("None of the texts could be represented; all are blank or unknown to the model.")
+        raise UserError("None of the texts could be represented; all are blank, say nothing or are unknown to the model.")
     first, expected = with_vectors[0]
     for file, one in with_vectors:
         if one.dimension != expected.dimension:
@@ -263,7 +267,8 @@ def _sample(
         if high > low
     ]
     sampled, vectors, truth, columns = zip(*workers.each(sample_partition, tasks), strict=True)
-    corpus = Corpus.from_counts(list(chain.from_iterable(sampled)), counts_of_sample(texts.counts, labels, rows))
+    counts = counts_of_sample(texts.counts, labels, rows)
+    corpus = Corpus.from_counts(list(chain.from_iterable(sampled)), counts, keep_all=job.keep_all)
     classes = list(chain.from_iterable(truth)) if job.truth else None
     shown = {name: list(chain(*parts)) for name, parts in zip(job.wanted.show, zip(*columns, strict=True), strict=True)}
     details = Details(shown=shown) if shown else None
