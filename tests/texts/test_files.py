@@ -207,7 +207,9 @@ def test_one_usable_row_and_none_in_many_files(tmp_path):
     with pytest.raises(ts.UserError, match='algorithm must be "kmeans" or "hac", but it is \'magic\''):
         cluster_files([str(tmp_path / "a.txt")], tmp_path / "other", algorithm="magic")
     (tmp_path / "c.txt").write_text(" \n \n")
-    with pytest.raises(ts.UserError, match="None of the texts could be represented; all are blank or unknown"):
+    with pytest.raises(
+        ts.UserError, match="None of the texts could be represented; all are blank, say nothing or are unknown"
+    ):
         cluster_files([str(tmp_path / "c.txt")], tmp_path / "none", cache=False)
 
 

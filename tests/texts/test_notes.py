@@ -180,8 +180,8 @@ def test_an_update_counts_what_says_nothing_and_keeps_the_choice():
 
 def test_texts_that_all_say_nothing_are_refused():
     message = (
-        r"^None of the 3 texts says anything: they are blank, or like 'n/a'. To group them all the same, use --keep-all "
-        r"\(in Python, keep_all=True\).$"
+        r"^None of the 3 texts says anything: they are blank, or like 'n/a'. To group them all the same, use "
+        r"--keep-all \(in Python, keep_all=True\).$"
     )
     with pytest.raises(ts.UserError, match=message):
         ts.cluster_texts(["n/a", "n/a", ""])

@@ -105,6 +105,7 @@ class Options:
     text_column: str | None = None
     encoding: str | None = None
     sheet: str | None = None
+    header_row: int | None = None
     algorithm: Any = "kmeans"
     clusters: str = "auto"
     model: str = "auto"
@@ -167,7 +168,8 @@ def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: S
     from ..texts.pipeline import cluster_texts
 
     tell("reading")
-    table = read_input(source, options.text_column, options.encoding, options.sheet)
+    reading = (options.text_column, options.encoding, options.sheet, options.header_row)
+    table = read_input(source, *reading, warn=False)
     classes = column_values(table.table, options.truth) if options.truth else None
     stem, suffix = name_parts(source, table, options.table_format)
     outputs = _outputs(Path(source).parent, stem, f".clusters{suffix}", options)
@@ -179,6 +181,7 @@ def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: S
             table.table, text_column=table.text_column, embeddings=given, random_state=options.seed, progress=tell,
             **options.for_details(), **grouping,
         )  # fmt: skip
+        result = replace(result, notes=(*table.notes, *result.notes))
         result = _finish(result, classes, [source], options, outputs, together, tell)
         tell("writing")
         groups = groups_of(result)
@@ -202,7 +205,8 @@ def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, A
     with _replacing(outputs) as together:
         done = cluster_files(
             files, outputs["table"], together=together, scheduler=options.scheduler, text_column=options.text_column,
-            encoding=options.encoding, sheet=options.sheet, embeddings=embeddings, seed=options.seed,
+            encoding=options.encoding, sheet=options.sheet, header_row=options.header_row,
+            embeddings=embeddings, seed=options.seed,
             truth=options.truth, table_format=options.table_format, spreadsheet_safe=options.spreadsheet_safe,
             overwrite=options.overwrite, progress=tell, **options.for_details(), **grouping,
             refine=lambda result, classes: _finish(result, classes, sources, options, outputs, together, tell),
@@ -291,8 +295,8 @@ def _number_of_clusters(clusters: str) -> Any:
 def _command_line(sources: Sequence[str], options: Options) -> str:
     """Return the command that makes the same result again."""
     names = (
-        "text_column", "encoding", "sheet", "algorithm", "clusters", "model", "embeddings", "name_with", "seed", "time",
-        "every", "by", "show", "truth",
+        "text_column", "encoding", "sheet", "header_row", "algorithm", "clusters", "model", "embeddings", "name_with",
+        "seed", "time", "every", "by", "show", "truth",
     )  # fmt: skip
     words = ["textspectra", "cluster", *sources]
     for name in names:

@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
@@ -53,11 +54,15 @@ def options(*decorators: Callable[[Function], Function]) -> Callable[[Function],
 
 reading_options = options(
     click.option("--text-column", metavar="NAME", help="The column that holds the texts, if it is not obvious."),
-    click.option("--encoding", metavar="NAME", help="Character encoding of a text file, if it is not UTF-8."),
+    click.option("--encoding", metavar="NAME", help="Character encoding of a text file, if not UTF-8 or cp1252."),
     click.option(
-        "--sheet", metavar="NAME_OR_NUMBER", help="The sheet of a workbook; by default the first with content."
+        "--sheet", metavar="NAME_OR_NUMBER", help="The sheet of a workbook; by default the one with the most texts."
     ),
-)
+    click.option(
+        "--header-row", type=click.IntRange(min=0), metavar="N",
+        help="The row with the column names, from 1, if it is not found; 0 if there is none.",
+    ),
+)  # fmt: skip
 input_options = options(click.argument("source", metavar="FILE"), reading_options)
 
 
@@ -207,11 +212,19 @@ def terminal() -> Console:
     return Terminal(highlight=False)
 
 
-def read_input(source: str, text_column: str | None, encoding: str | None, sheet: str | None = None) -> TextTable:
-    """Read a table of texts from a file or standard input."""
+def read_input(
+    source: str, text_column: str | None, encoding: str | None, sheet: str | None, header_row: int | None, *,
+    warn: bool = True,
+) -> TextTable:  # fmt: skip
+    """Read a table of texts from a file or standard input; warn of what was not sure."""
     from ..io import read_table
 
-    return read_table(source, text_column=text_column, encoding=encoding, sheet=sheet, stdin=sys.stdin.buffer)
+    table = read_table(
+        source, text_column=text_column, encoding=encoding, sheet=sheet, header_row=header_row, stdin=sys.stdin.buffer
+    )
+    for note in table.notes if warn else ():
+        warnings.warn(note, stacklevel=2)
+    return table
 
 
 def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[Any] | None:

@@ -33,9 +33,9 @@ from .summary import levels
 )
 @measuring_options
 def command(
-    source: str, text_column: str | None, encoding: str | None, sheet: str | None, model: str,
-    embeddings: str | None, no_cache: bool, method: Literal["auto", "reproducible", "spectral"], seed: int, quiet: bool,
-    as_json: bool, keep_all: bool,
+    source: str, text_column: str | None, encoding: str | None, sheet: str | None, header_row: int | None, model: str,
+    embeddings: str | None, no_cache: bool, method: Literal["auto", "reproducible", "spectral"], seed: int,
+    quiet: bool, as_json: bool, keep_all: bool,
 ) -> None:  # fmt: skip
     """Estimate how many groups the texts of FILE have, with the interval of the estimate."""
     from ..errors import UserError
@@ -43,7 +43,7 @@ def command(
 
     with stages(quiet=quiet or as_json) as tell:
         tell("reading")
-        table = read_input(source, text_column, encoding, sheet)
+        table = read_input(source, text_column, encoding, sheet, header_row)
         texts, described = embed_source(table, model, embeddings, cache=not no_cache, tell=tell, keep_all=keep_all)
         tell("estimating")
         if len(texts.vectors) < 2:

@@ -46,8 +46,8 @@ SURE = 0.001
 @json_option
 def command(
     model: str, source: str, out: str | None, text_column: str | None, encoding: str | None, sheet: str | None,
-    embeddings: str | None, no_cache: bool, table_format: TableFormat | None, spreadsheet_safe: bool, overwrite: bool,
-    quiet: bool, as_json: bool,
+    header_row: int | None, embeddings: str | None, no_cache: bool, table_format: TableFormat | None,
+    spreadsheet_safe: bool, overwrite: bool, quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Add cluster, cluster_name, similarity and novelty to the texts of FILE, by the saved MODEL folder.
 
@@ -63,7 +63,7 @@ def command(
     with stages(quiet=quiet or as_json) as tell:
         tell("reading")
         clustering = TextClustering.load(model)
-        table = read_input(source, text_column, encoding, sheet)
+        table = read_input(source, text_column, encoding, sheet, header_row)
         stem, suffix = name_parts(source, table, table_format)
         path = Path(out) if out else Path(source).with_name(f"{stem}.predicted{suffix}")
         output_paths_free([path], overwrite=overwrite)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
+from ..errors import UserError
 from .names import ALL_TEXT_NAMES, in_words
 
 TITLE_ROWS = 10
@@ -35,9 +36,9 @@ def find_header(rows: Sequence[Row], merged: Collection[int] = ()) -> Header:
 
     `merged` has the positions of the rows in which a cell stretches over several columns.
     """
-    place = _below_titles(rows)
+    place = below_titles(rows, merged)
     while place + 1 < len(rows) and _is_group_row(rows[place], rows[place + 1], place in merged):
-        if not _is_header(rows[place + 1], rows[place + 2 :]):
+        if not _is_header(rows[place + 1], rows[place + 2 :], is_below_groups=place in merged):
             break
         place += 1
     header, body = rows[place], rows[place + 1 :]
@@ -50,19 +51,28 @@ def find_header(rows: Sequence[Row], merged: Collection[int] = ()) -> Header:
     return Header(0, sure=2 * names >= len(filled))
 
 
+def given_header(numbers: Sequence[int], header_row: int, name: str) -> Header:
+    """Return the header in a row that the user gave, counted from 1 (0: none), among rows with these numbers."""
+    if header_row == 0:
+        return Header(-1)
+    if header_row not in numbers:
+        raise UserError(f"{name} has no row {header_row:,} that could be the header, or it is empty; see --header-row.")
+    return Header(numbers.index(header_row))
+
+
 def note_on_header(rows: Sequence[Row], header: Header, name: str) -> tuple[str, ...]:
     """Return a note if a table has no header, or if it may have none."""
     if header.position >= 0 and header.sure:
         return ()
-    first = in_words([str(cell) for cell in rows[0] if cell is not None][:3])
+    first = in_words(
+        [f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in rows[0] if cell is not None][:3]
+    )
     if header.position < 0:
         return (
             f"{name} has no header: its first row ({first}) looks like the others. The columns are called 'column 1', "
             "'column 2' and so on. If the first row is the header, use --header-row 1.",
         )
-    return (
-        f"The first row of {name} was taken as the header: {first}. If it is a text like the others, use --header-row 0.",
-    )
+    return (f"The first row of {name} was taken as the header: {first}. If it is a text, use --header-row 0.",)
 
 
 def reads_like_names(cells: list[str]) -> bool:
@@ -78,15 +88,16 @@ def reads_like_names(cells: list[str]) -> bool:
     )
 
 
-def _below_titles(rows: Sequence[Row]) -> int:
+def below_titles(rows: Sequence[Row], merged: Collection[int] = ()) -> int:
     """Return the position of the first row that is not a title: titles are narrower than the names below them."""
     width = 0
     for place, row in enumerate(rows[: TITLE_ROWS + 1]):
-        if n_filled(row) > max(width, 1) and _has_text_name(row) and _is_header(row, rows[place + 1 :]):
+        is_wider = n_filled(row) > max(width, 1) and _has_text_name(row)
+        if is_wider and _is_header(row, rows[place + 1 :], is_below_groups=place - 1 in merged):
             return place
         width = max(width, n_filled(row))
     place = next((place for place, row in enumerate(rows[: TITLE_ROWS + 1]) if n_filled(row) > 1), 0)
-    return place if _is_header(rows[place], rows[place + 1 :]) and not _has_only_text_names(rows[0]) else 0
+    return place if place and _is_header(rows[place], rows[place + 1 :]) and not _has_only_text_names(rows[0]) else 0
 
 
 def _is_group_row(row: Row, below: Row, is_merged: bool) -> bool:
@@ -94,10 +105,12 @@ def _is_group_row(row: Row, below: Row, is_merged: bool) -> bool:
     return is_merged or n_filled(below) >= 2 * n_filled(row) > 2
 
 
-def _is_header(row: Row, below: Sequence[Row]) -> bool:
-    """Return True if a row has the names of several columns that most rows below it fill."""
+def _is_header(row: Row, below: Sequence[Row], *, is_below_groups: bool = False) -> bool:
+    """Return True if a row has the names of several columns that most rows below it fill; groups may repeat names."""
     names = [cell for cell in row if cell is not None]
-    if len(names) < 2 or not all(isinstance(cell, str) for cell in names) or not reads_like_names(names):
+    if len(names) < 2 or not all(isinstance(cell, str) for cell in names):
+        return False
+    if not reads_like_names(sorted(set(names)) if is_below_groups else names):
         return False
     return 2 * sum(n_filled(other) > 1 for other in below[:TITLE_ROWS]) > len(below[:TITLE_ROWS])
 

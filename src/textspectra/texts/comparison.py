@@ -153,9 +153,8 @@ def compare_texts(
         model, texts, text_column=text_column, embeddings=embeddings, cache=cache, progress=progress
     )  # fmt: skip
     if not len(placed.texts.counting):
-        raise UserError(
-            f"None of the {len(placed.texts.corpus.rows):,} texts can be compared: all are blank, say nothing or are unknown."
-        )
+        n_rows = len(placed.texts.corpus.rows)
+        raise UserError(f"None of the {n_rows:,} texts can be compared: all are blank, say nothing or are unknown.")
     known, codes = known_rows(model), _codes_of_known_texts(model, placed)
     units = take_units(placed.texts.X, placed.texts.counting)
     novelty = score_novelty(known, units, np.random.default_rng(0))

@@ -157,8 +157,9 @@ class Corpus:
     def check_content(self) -> None:
         """Raise a UserError if no text counts."""
         if not self.distinct and any(map(str.strip, self.rows)):
+            commonest = self.without_content().most_common(1)[0][0][:20]
             raise UserError(
-                f"None of the {len(self.rows):,} texts says anything: they are blank, or like {self.without_content().most_common(1)[0][0][:20]!r}. To "
+                f"None of the {len(self.rows):,} texts says anything: they are blank, or like {commonest!r}. To "
                 "group them all the same, use --keep-all (in Python, keep_all=True)."
             )
         if not self.distinct:

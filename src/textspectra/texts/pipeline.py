@@ -214,7 +214,11 @@ def describe_clustering(
 
 
 def recipe_of(
-    encoder: Backend | None, reason: str, algorithm: str, n_clusters: int | str, random_state: RandomState,
+    encoder: Backend | None,
+    reason: str,
+    algorithm: str,
+    n_clusters: int | str,
+    random_state: RandomState,
     keep_all: bool = False,
 ) -> dict[str, str]:
     """Return how a result is made: the call, why the model was chosen (if it was "auto"), the seed, the date."""

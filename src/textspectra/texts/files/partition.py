@@ -74,10 +74,11 @@ class Job:
     table_format: TableFormat | None = None
     wanted: Wanted = field(default=Wanted())
     keep_all: bool = False
+    header_row: int | None = None
 
     def embedded(self, what: str, file: File) -> Path:
         """Return where something about the vectors of a file is kept, as long as neither it nor the model changes."""
-        reading = [self.text_column, self.encoding, self.sheet, self.table_format, self.keep_all]
+        reading = [self.text_column, self.encoding, self.sheet, self.table_format, self.keep_all, self.header_row]
         decisive = [*file[1:], *reading, self.embeddings or [self.model, self.settings]]
         return self.work / f"{hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:24]}-{what}"
 
@@ -100,6 +101,7 @@ class Embedded(NamedTuple):
     dimension: int  # length of a vector
     name: str  # of the output table
     without_content: dict[str, int]  # texts that say nothing, with their numbers of rows
+    notes: list[str]  # on how it was read
 
 
 @lru_cache(maxsize=1)
@@ -125,7 +127,7 @@ def embed_partition(job: Job, file: File) -> Embedded:
     try:
         found = _embed(job, file)
     except NoRowsError:
-        found = Embedded(0, 0, 0, 0, "", {})
+        found = Embedded(0, 0, 0, 0, "", {}, [])
     with replacing_file(done) as temporary:
         temporary.write_text(json.dumps(found._asdict()))
     return found
@@ -151,7 +153,7 @@ def _embed(job: Job, file: File) -> Embedded:
         save_array(job.embedded(f"{name}.npy", file), array)
     without_content = corpus.without_content()
     blank = int((corpus.codes < 0).sum()) - without_content.total()
-    return Embedded(len(corpus.rows), blank, len(vectors), vectors.shape[1], output, without_content)
+    return Embedded(len(corpus.rows), blank, len(vectors), vectors.shape[1], output, without_content, list(table.notes))
 
 
 def _digests(texts: list[str]) -> NDArray[np.uint8]:
@@ -262,7 +264,9 @@ def save_array(path: Path, array: NDArray[Any]) -> None:
 
 def _read(job: Job, file: File) -> TextTable:
     with named_in_errors(file.path):
-        table = read_table(file.path, text_column=job.text_column, encoding=job.encoding, sheet=job.sheet)
+        table = read_table(
+            file.path, text_column=job.text_column, encoding=job.encoding, sheet=job.sheet, header_row=job.header_row
+        )
     if _state(file.path) != file.state:
         raise OutsideError(f"'{file.path}' has changed since the run began. Run it again.")
     return table

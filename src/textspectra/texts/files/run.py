@@ -26,7 +26,8 @@ from ...embedding.forecast import Forecast
 from ...embedding.registry import FEW_TEXTS
 from ...errors import NoRowsError, UsageError, UserError
 from ...grouping.find import Algorithm, Found
-from ...io import Groups, TableFormat, read_table
+from ...io import Groups, TableFormat, TextTable, read_table
+from ...io.columns import notes_on_columns
 from ...validation import Level
 from ..clustered import groups_of
 from ..corpus import Corpus
@@ -57,6 +58,9 @@ RESULT_TEXTS = 100_000
 RESULT_LEAST = 100
 """Texts of each cluster in such a sample, or all that it has."""
 
+NOTED_FILES = 3
+"""Number of files whose notes on how they were read are given."""
+
 MANIFEST = ".textspectra.json"
 """The file in an output folder that lists the tables, so that nothing else is ever overwritten."""
 
@@ -81,6 +85,7 @@ def cluster_files(
     text_column: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    header_row: int | None = None,
     model: str = DEFAULT_MODEL,
     embeddings: str | None = None,
     algorithm: Algorithm = "kmeans",
@@ -119,17 +124,21 @@ def cluster_files(
     tell: Progress = progress or (lambda stage, done, total: None)
     folder_free(folder, overwrite=overwrite)
     given = _without_own(files, folder)
-    text_column = _text_column(given, text_column, encoding, sheet)
+    first = _first_table(given, text_column, encoding, sheet, header_row)
+    read_notes = notes_on_columns(first.table, first.text_column) if text_column is None else ()
+    text_column = first.text_column
     if Path(model).is_dir():  # relative to this process, not to a worker
         model = str(Path(model).absolute())
-    n_texts = count_distinct(given, text_column, encoding, sheet, keep_all=keep_all) if is_auto(model) and not embeddings else 0
+    n_texts = 0
+    if is_auto(model) and not embeddings:
+        n_texts = count_distinct(given, text_column, encoding, sheet, header_row=header_row, keep_all=keep_all)
     encoder, reason = (None, "") if embeddings else chosen_backend(model, n_texts)
     model = encoder.name if encoder and reason else model
     work = folder.with_name(f".{folder.name}-work").absolute()
     settings = settings_of(encoder) if encoder else ""
     job = Job(
         work, text_column, encoding, model, settings, is_offline(), embeddings, cache, truth, spreadsheet_safe, sheet,
-        table_format, wanted, keep_all,
+        table_format, wanted, keep_all, header_row,
     )  # fmt: skip
     job.tables.mkdir(parents=True, exist_ok=True)
     every_file = [File.at(number, name) for number, name in enumerate(given)]
@@ -157,7 +166,9 @@ def cluster_files(
             recipe=recipe_of(encoder, reason, algorithm, n_clusters, seed, keep_all),
         )
         tally, notes = count_files(job, list(found), workers, reading, result.n_clusters)
-        result = replace(result, details=details, tally=tally, notes=(*result.notes, *notes))
+        result = replace(
+            result, details=details, tally=tally, notes=(*read_notes, *_notes_on_files(found), *result.notes, *notes)
+        )
         result = refine(result, classes) if refine else result
         _write(job, found, result, workers, tell)
     with nullcontext(together) if together else Outputs(folder) as outputs:
@@ -189,23 +200,39 @@ def _without_own(files: Sequence[str], folder: Path) -> list[str]:
     return others
 
 
-def _text_column(files: Sequence[str], text_column: str | None, encoding: str | None, sheet: str | None) -> str:
-    """Return the column that holds the texts, by the first file that has rows."""
+def _first_table(
+    files: Sequence[str], text_column: str | None, encoding: str | None, sheet: str | None, header_row: int | None
+) -> TextTable:
+    """Return the table of the first file that has rows, which decides the column of the texts."""
     for name in files:
         with suppress(NoRowsError):
-            return read_table(name, text_column=text_column, encoding=encoding, sheet=sheet).text_column
+            return read_table(name, text_column=text_column, encoding=encoding, sheet=sheet, header_row=header_row)
     raise NoRowsError("None of the files has any rows.")
 
 
+def _notes_on_files(found: Mapping[File, Embedded]) -> list[str]:
+    """Return notes on how the files were read: those of a few files, and how many more have some."""
+    noted = [one.notes for one in found.values() if one.notes]
+    more = len(noted) - NOTED_FILES
+    counted = [f"{more:,} more {'file was' if more == 1 else 'files were'} read with such notes."] if more > 0 else []
+    return [*chain.from_iterable(noted[:NOTED_FILES]), *counted]
+
+
 def count_distinct(
-    files: Sequence[str], text_column: str, encoding: str | None, sheet: str | None = None, enough: int = FEW_TEXTS,
-    *, keep_all: bool = False,
+    files: Sequence[str],
+    text_column: str,
+    encoding: str | None,
+    sheet: str | None = None,
+    enough: int = FEW_TEXTS,
+    *,
+    header_row: int | None = None,
+    keep_all: bool = False,
 ) -> int:
     """Return how many distinct texts the files have; files are read only until there are more than `enough`."""
     distinct: set[str] = set()
     for name in files:
         with suppress(NoRowsError), named_in_errors(name):
-            table = read_table(name, text_column=text_column, encoding=encoding, sheet=sheet)
+            table = read_table(name, text_column=text_column, encoding=encoding, sheet=sheet, header_row=header_row)
             distinct.update(Corpus.from_texts(table.texts(), keep_all=keep_all).distinct)
         if len(distinct) > enough:
             break
@@ -227,7 +254,9 @@ def _telling(tell: Progress, encoder: Backend | None) -> Callable[[int, int], No
 def _check_same_length(found: Mapping[File, Embedded]) -> None:
     with_vectors = [(file, one) for file, one in found.items() if one.usable]
     if not with_vectors:
-        raise UserError("None of the texts could be represented; all are blank, say nothing or are unknown to the model.")
+        raise UserError(
+            "None of the texts could be represented; all are blank, say nothing or are unknown to the model."
+        )
     first, expected = with_vectors[0]
     for file, one in with_vectors:
         if one.dimension != expected.dimension:
