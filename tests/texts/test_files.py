@@ -12,7 +12,7 @@ import textspectra as ts
 from textspectra.io import matching_files
 from textspectra.texts import files as many
 from textspectra.texts.files import partition
-from textspectra.texts.files.run import count_distinct
+from textspectra.texts.files.run import some_distinct
 
 cluster_files = partial(many.cluster_files, model="wordllama")
 
@@ -237,7 +237,7 @@ def test_distinct_texts_are_counted_until_there_are_enough(tmp_path):
     for name, lines in {"a": "x\ny\nx\n \n", "b": "", "c": "y\nz\n", "d": "w\n"}.items():
         (tmp_path / f"{name}.txt").write_text(lines)
     files = [str(tmp_path / f"{name}.txt") for name in "abcd"]
-    counts = [count_distinct(files, "text", None, enough=enough) for enough in (1, 2, 3, 9)]
+    counts = [len(some_distinct(files, "text", None, enough=enough)) for enough in (1, 2, 3, 9)]
     assert counts == [2, 3, 4, 4]
 
 

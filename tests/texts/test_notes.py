@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from five_languages import five_languages
+from report_data import read_page
 from sklearn.metrics import normalized_mutual_info_score
 
 import textspectra as ts
 from textspectra.embedding import load_backend
 from textspectra.texts import notes
-from textspectra.texts.notes import notes_on_languages
 from textspectra.topics.languages import language_shares
 
 pytest.importorskip("wordllama")
@@ -21,7 +21,7 @@ pytest.importorskip("wordllama")
 TEXTS, LANGUAGES, TOPICS = five_languages()
 EXAMPLE = Path(__file__).parents[2] / "examples" / "customer_messages.csv"
 PAIRS = 'The keywords of Chinese and Japanese texts are pairs of characters; for words: pip install "textspectra[cjk]"'
-WARNING = r"All texts are in languages that wordllama does not know: .*; use --model multilingual"
+WARNING = r"Your texts are Chinese .*; wordllama reads only English\. .*; use --model multilingual"
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +32,10 @@ def result():
 @pytest.fixture
 def no_segmenter(monkeypatch):
     monkeypatch.setattr(notes, "segmenter", lambda language: None)
+
+
+def notes_on_languages(texts, encoder):
+    return notes.notes_on_languages(language_shares(texts), len(texts), encoder)
 
 
 def named(model):
@@ -46,9 +50,9 @@ def test_texts_in_five_languages_are_grouped_by_language_and_the_result_says_so(
     assert normalized_mutual_info_score(TOPICS, result.labels) < 0.5
     [note] = [note for note in result.notes if "wordllama" in note]
     assert note == (
-        "All texts are in languages that wordllama does not know: Chinese (20 %), German (20 %), Japanese (20 %), "
-        "Spanish (20 %), Arabic script (19 %). They are grouped by language and spelling rather than by topic; use "
-        '--model multilingual (in Python, model="multilingual").'
+        "Your texts are Chinese (20 %), German (20 %), Japanese (20 %), Spanish (20 %), in Arabic script (20 %); "
+        "wordllama reads only English. They are grouped by language and spelling rather than by topic; use --model "
+        'multilingual (in Python, model="multilingual").'
     )
 
 
@@ -70,7 +74,7 @@ def test_english_texts_and_given_vectors_have_no_note_on_the_model():
     "model", ["minilm", "float32:minilm", "thenlper/gte-small", "model2vec:minishlab/potion-base-8M"]
 )
 def test_english_models_are_named(model):
-    assert f"that {model} does not know" in notes_on_languages(TEXTS, named(model))[0]
+    assert f"; {model} reads only English." in notes_on_languages(TEXTS, named(model))[0]
 
 
 @pytest.mark.parametrize("model", ["intfloat/multilingual-e5-small", "openai:text-embedding-3-small", "encoder:mine"])
@@ -116,6 +120,40 @@ def test_the_command_prints_and_saves_the_notes(run, table, result):
     assert ts.TextClustering.load(table.with_name("texts.model")).notes == result.notes
     done = run("predict", table.with_name("texts.model"), table)
     assert f"warning: {note}" in done.err
+
+
+def test_a_language_that_the_model_does_not_read_replaces_the_verdict(run, table, result):
+    done = run("cluster", table, "--model", "wordllama", "--json", "--clusters", "auto")
+    summary = json.loads(done.out)
+    doubt = result.language_doubt
+    assert doubt.startswith("Your texts are Chinese (20 %), German (20 %), ")
+    assert summary["verdict"] == doubt
+    assert summary["notes"][0] == doubt
+    assert summary["read"] == (
+        "Read 'texts.csv', column 'text': 312 rows, Chinese (20 %), German (20 %), Japanese (20 %), Spanish (20 %), in "
+        "Arabic script (20 %)."
+    )
+    assert (summary["sheet"], summary["header_row"]) == (None, 1)
+    assert summary["languages"] == result.languages
+    printed = " ".join(run("cluster", table, "--model", "wordllama", "--no-report", "--overwrite").out.split())
+    assert printed.startswith("Read 'texts.csv', column 'text': 312 rows, Chinese (20 %)")
+    assert printed.count(doubt) == 1
+    for verdict in ("There is no structure", "The groups hold together", "Two halves", "cohesion near 1"):
+        assert verdict not in printed
+    meta = read_page(table.with_name("texts.report.html"))[0]
+    assert set(meta["answers"]["worth"]) == {doubt}
+    assert (meta["answers"]["range"], meta["about"]["read"]) == ("", summary["read"])
+    assert doubt not in meta["about"]["notes"]
+
+
+def test_a_note_says_how_many_languages_it_does_not_name():
+    shares = {"English": 0.8, "German": 0.05, "Dutch": 0.04, "French": 0.03, "Greek": 0.03, "Polish": 0.02,
+              "Thai": 0.02, "Korean": 0.004}  # fmt: skip
+    [note] = notes.notes_on_languages(shares, 1000, named("minilm"))
+    assert note.startswith(
+        "At least 19 % of the texts are in languages that minilm does not know: German (5 %), Dutch (4 %), French "
+        "(3 %), Greek (3 %), Polish (2 %) and 2 more (2 %). They are grouped"
+    )
 
 
 def test_many_files_have_the_notes_of_one(run, table, result):

@@ -5,14 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from textspectra.topics.content import MAX_LENGTH, NON_ANSWERS, has_content
-from textspectra.topics.words import STOP_WORDS, read_lists
+from textspectra.topics.languages import STOP_WORDS, read_lists
 
 
 @pytest.mark.parametrize(
     "text",
     ["", " ", "-", ".", "...", "---", "?", "n/a", "N/A.", "NA", "None", "none!", " Nothing ", "asdf", "ASDFGH", "xxx",
      "aaaaa", "👍", "❤️", "😀😀", "_", "keine Angabe", "Keine Ahnung!", "k.A.", "weiß nicht", "RAS", "néant",
-     "sin comentarios", "nada", "niente", "não sei", "geen", "n.v.t.", "vet ej", "ved ikke", "nie wiem", "не знаю", "немає", "bilmiyorum",
+     "sin comentarios", "nada", "niente", "não sei", "geen", "n.v.t.", "vet ej",
+     "ved ikke", "nie wiem", "не знаю", "немає", "bilmiyorum",
      "特になし", "없음", "I don’t know", "I don't know"],
 )  # fmt: skip
 def test_texts_that_say_nothing(text):

@@ -31,7 +31,7 @@ from .output import json_option, print_json
 
 if TYPE_CHECKING:
     from ..atomic import Outputs
-    from ..io import TableFormat
+    from ..io import TableFormat, TextTable
     from ..texts.result import TextClustering
 
 
@@ -86,7 +86,7 @@ def command(sources: tuple[str, ...], as_json: bool, quiet: bool, open_it: bool,
         raise click.UsageError("--open needs the report, which --no-report leaves out.")
     with stages(quiet=quiet or as_json) as tell:
         done = run(sources, tell, **chosen)
-    summary = summarize(done.result, " ".join(sources), done.text_column, done.outputs, tell.seconds)
+    summary = summarize(done, " ".join(sources), tell.seconds)
     if done.reused is not None:
         summary["files_embedded_before"] = done.reused
     if as_json:
@@ -139,11 +139,13 @@ class Options:
 
 
 class Done(NamedTuple):
-    """What a run produced, the text column, the outputs, and how many of many files were embedded before."""
+    """What a run read and produced, and how many of many files were embedded before."""
 
     result: TextClustering
     text_column: str
     outputs: dict[str, Path]
+    sheet: str | None = None
+    header_row: int | None = None
     reused: int | None = None
 
 
@@ -181,7 +183,7 @@ def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: S
             table.table, text_column=table.text_column, embeddings=given, random_state=options.seed, progress=tell,
             **options.for_details(), **grouping,
         )  # fmt: skip
-        result = replace(result, notes=(*table.notes, *result.notes))
+        result = _with_reading(result, describe_reading(source, table), table.notes)
         result = _finish(result, classes, [source], options, outputs, together, tell)
         tell("writing")
         groups = groups_of(result)
@@ -191,7 +193,7 @@ def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: S
                 groups=groups.count(result.labels),
                 spreadsheet_safe=options.spreadsheet_safe, overwrite=True,
             )  # fmt: skip
-    return Done(result, table.text_column, outputs)
+    return Done(result, table.text_column, outputs, table.sheet, table.header_row)
 
 
 def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, Any], tell: Stages) -> Done:
@@ -211,7 +213,21 @@ def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, A
             overwrite=options.overwrite, progress=tell, **options.for_details(), **grouping,
             refine=lambda result, classes: _finish(result, classes, sources, options, outputs, together, tell),
         )  # fmt: skip
-    return Done(done.result, done.text_column, outputs, done.reused)
+    return Done(done.result, done.text_column, outputs, reused=done.reused)
+
+
+def _with_reading(result: TextClustering, where: str, notes: Sequence[str]) -> TextClustering:
+    """Let a result say what was read, and how."""
+    return replace(result, recipe={"read": where, **result.recipe}, notes=(*notes, *result.notes))
+
+
+def describe_reading(source: str, table: TextTable) -> str:
+    """Say where texts are: the file, the sheet and the header of a workbook, and the column."""
+    parts = ["standard input" if source == "-" else f"'{Path(source).name}'"]
+    parts += [f"sheet {table.sheet!r}"] if table.sheet else []
+    parts += [f"header in row {table.header_row}"] if (table.header_row or 0) > 1 else []
+    parts += ["no header"] if table.header_row == 0 else []
+    return ", ".join([*parts, f"column {table.text_column!r}"])
 
 
 def find_files(sources: Sequence[str]) -> tuple[list[str], Path]:

@@ -245,12 +245,17 @@ def embed_source(
     from ..embedding import chosen_backend
     from ..texts.corpus import Corpus
     from ..texts.embedded import embed_corpus
+    from ..texts.notes import is_foreign
+    from ..topics.languages import language_shares
 
     corpus = Corpus.from_texts(table.texts(), keep_all=keep_all)
     corpus.check_content()
     given = given_embeddings(embeddings, table)
     tell("embedding")
-    encoder, reason = chosen_backend(model, len(corpus.distinct)) if given is None else (None, "")
+    encoder, reason = None, ""
+    if given is None:
+        foreign = is_foreign(language_shares(corpus.distinct))
+        encoder, reason = chosen_backend(model, len(corpus.distinct), is_foreign=foreign)
     texts = embed_corpus(corpus, encoder, given, cache=cache, progress=lambda *step: tell("embedding", *step))
     return texts, {"model": encoder.name if encoder else None, "model_reason": reason or None}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .common import model_line, terminal
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
 
     from ..granularity.estimate import KEstimate
     from ..texts.result import TextClustering
+    from .cluster import Done
 
 OUTPUTS = {
     "report": "to explore the groups, open this in a browser",
@@ -24,17 +24,20 @@ SHOWN_GROUPS = 10
 """Groups in the table of the terminal: the largest ones."""
 
 
-def summarize(
-    result: TextClustering, source: str, text_column: str, outputs: Mapping[str, Path], seconds: Mapping[str, float]
-) -> dict[str, Any]:
+def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str, Any]:
     """Return the summary that --json prints."""
     from ..report.profile import silhouette
     from ..report.sentences import score_at, worth_in_words
 
+    result = done.result
     totals, cohesion = result.totals, result.cohesion
     return {
+        "read": result.reading,
         "input": source,
-        "text_column": text_column,
+        "sheet": done.sheet,
+        "header_row": done.header_row,
+        "text_column": done.text_column,
+        "languages": result.languages,
         "texts": totals.rows,
         "distinct_texts": totals.distinct,
         "blank_texts": totals.blank,
@@ -47,7 +50,8 @@ def summarize(
         **_estimate(result.k_estimate),
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
-        "verdict": worth_in_words(
+        "verdict": result.language_doubt
+        or worth_in_words(
             cohesion.ratio if cohesion else None,
             result.n_clusters,
             error=cohesion.standard_error if cohesion else 0.0,
@@ -68,7 +72,7 @@ def summarize(
         ],
         **_further_columns(result),
         "notes": list(result.notes),
-        "outputs": {name: str(path) for name, path in outputs.items()},
+        "outputs": {name: str(path) for name, path in done.outputs.items()},
         "seconds": {stage: round(value, 3) for stage, value in seconds.items()},
     }
 
@@ -121,11 +125,12 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
     """Print the summary for a person: the answer, how good it is, and the largest groups."""
     console = console or terminal()
     console.print()
+    console.print(summary["read"], markup=False)
     console.print(f"[bold]{_headline(summary)}[/bold]")
     print_outputs(summary["outputs"], OUTPUTS, console)
     console.print()
-    console.print(summary["verdict"])
-    if len(summary["k_suggestions"]) > 1:
+    console.print(summary["verdict"], markup=False, style="yellow" if _is_doubt(summary) else "")
+    if len(summary["k_suggestions"]) > 1 and not _is_doubt(summary):
         console.print(levels(summary["k_suggestions"]))
     if summary["model_reason"]:
         console.print(model_line(summary), markup=False)
@@ -185,20 +190,25 @@ def count_of(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
+def _is_doubt(summary: Mapping[str, Any]) -> bool:
+    """Return True if the verdict is that the model does not read the language of the texts."""
+    return summary["verdict"] in summary["notes"]
+
+
 def _notes(summary: Mapping[str, Any]) -> list[str]:
     from ..report.sentences import LOOSE, doubt_about_k
 
-    notes = list(summary["notes"])
+    notes = [note for note in summary["notes"] if note != summary["verdict"]]
     if summary["blank_texts"]:
         notes.append(f"{count_of(summary['blank_texts'], 'blank text')} without a group; their cluster is empty.")
     if summary["unknown_to_the_model"]:
         unknown = count_of(summary["unknown_to_the_model"], "text")
         notes.append(f"{unknown} without a group, because the model knows none of their words.")
     doubt = doubt_about_k(summary["k_found_by"], summary["k"], summary["k_confidence"])
-    if doubt:
+    if doubt and not _is_doubt(summary):
         notes.append(doubt)
     loose = sum((cluster["cohesion"] or LOOSE) < LOOSE for cluster in summary["clusters"])
-    if loose and summary["k"] > 1:
+    if loose and summary["k"] > 1 and not _is_doubt(summary):
         notes.append(f"{count_of(loose, 'group')} with a cohesion near 1: a rest of mixed texts rather than a topic.")
     return notes
 

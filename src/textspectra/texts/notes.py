@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..embedding import Backend
 from ..embedding.languages import knows_only_english
 from ..embedding.sentence_transformer import MULTILINGUAL
 from ..io import MAX_TEXT
-from ..topics.languages import language_shares
+from ..topics.languages import ANOTHER
 from ..topics.segment import INSTALL, segmenter
 from .corpus import Corpus
 
@@ -29,24 +29,91 @@ NAMED = 5
 LONGEST = 20
 """Characters of a text that a note shows."""
 
+MOST, NEARLY_ALL, ALL = 0.5, 0.9, 0.995
+"""Shares of the texts: more than half, so many that only one language is named, and all but a rounding error."""
+
+USE_ANOTHER = (
+    f"They are grouped by language and spelling rather than by topic; use --model {MULTILINGUAL.preset} (in Python, "
+    f'model="{MULTILINGUAL.preset}").'
+)
+
 KEEP_ALL = "To group them, use --keep-all (in Python, keep_all=True)."
 
 
-def notes_on_languages(texts: Sequence[str], encoder: Backend | None) -> tuple[str, ...]:
-    """Return notes on texts in languages that the model does not know, and on keywords that are no words.
+def notes_on_languages(shares: Mapping[str, float], n_texts: int, encoder: Backend | None) -> tuple[str, ...]:
+    """Return notes on texts in languages that the model does not know, and on keywords that are no words."""
+    return tuple(filter(None, [note_on_model(shares, n_texts, encoder), _on_keywords(shares, n_texts)]))
+
+
+def doubt_about_languages(shares: Mapping[str, float], model: str | None) -> str:
+    """Return a sentence that replaces the verdict if most texts are in languages that the model does not read.
 
     Examples
     --------
-    >>> from textspectra.embedding import load_backend
-    >>> texts = ["Wo ist mein Paket?", "Die Rechnung ist falsch", "Ich habe das Passwort vergessen", "Where is it?"]
-    >>> print(*notes_on_languages(texts, load_backend("wordllama")))
-    At least 75 % of the texts are in a language that wordllama does not know: German (75 %). They are grouped by
-    language and spelling rather than by topic; use --model multilingual (in Python, model="multilingual").
-    >>> notes_on_languages(["Where is my parcel?"], load_backend("wordllama"))
-    ()
+    >>> print(doubt_about_languages({"German": 0.75, "English": 0.25}, "minilm"))
+    Your texts are German (75 %); minilm reads only English. They are grouped by language and spelling rather than by
+    topic; use --model multilingual (in Python, model="multilingual").
     """
-    shares = language_shares(texts)
-    return tuple(filter(None, [_on_model(shares, len(texts), encoder), _on_keywords(shares, len(texts))]))
+    if model is None or not knows_only_english(model) or not is_foreign(shares):
+        return ""
+    return f"Your texts are {in_words(_foreign(shares))}; {model} reads only English. {USE_ANOTHER}"
+
+
+def is_foreign(shares: Mapping[str, float]) -> bool:
+    """Return True if most texts are clearly not English."""
+    return sum(_foreign(shares).values()) > MOST
+
+
+def _foreign(shares: Mapping[str, float]) -> dict[str, float]:
+    return {language: share for language, share in shares.items() if language != "English"}
+
+
+def in_words(shares: Mapping[str, float]) -> str:
+    """List languages with their shares, which add up; the smallest are counted.
+
+    Examples
+    --------
+    >>> in_words({"German": 0.333, "French": 0.333, "another language": 0.333}), in_words({"German": 0.97})
+    ('German (34 %), French (33 %), in another language (33 %)', 'German (97 %)')
+    >>> in_words(dict.fromkeys(["Dutch", "Greek", "Hebrew", "Italian", "Korean", "Polish", "Thai"], 0.1))
+    'Dutch (10 %), Greek (10 %), Hebrew (10 %), Italian (10 %), Korean (10 %) and 2 more (20 %)'
+    """
+    if len(shares) == 1 and next(iter(shares.values())) > ALL:
+        return _in(next(iter(shares)))
+    parts = {_in(language): share for language, share in list(shares.items())[:NAMED]}
+    rest = list(shares.values())[NAMED:]
+    numbers = _per_cent([*parts.values(), *([sum(rest)] if rest else [])])
+    named = ", ".join(f"{language} ({number} %)" for language, number in zip(parts, numbers, strict=False))
+    return f"{named} and {len(rest):,} more ({numbers[-1]} %)" if rest else named
+
+
+def _in(language: str) -> str:
+    return f"in {language}" if language == ANOTHER or language.endswith(" script") else language
+
+
+def _per_cent(shares: Sequence[float]) -> list[int]:
+    """Round shares so that they add up to their sum; those that lose most are rounded up."""
+    total, whole = round(100 * sum(shares)), [int(100 * share) for share in shares]
+    order = sorted(range(len(shares)), key=lambda i: (whole[i] - 100 * shares[i], i))
+    for i in order[: total - sum(whole)]:
+        whole[i] += 1
+    return whole
+
+
+def reading_in_words(where: str, n_rows: int, shares: Mapping[str, float]) -> str:
+    """Say what was read.
+
+    Examples
+    --------
+    >>> reading_in_words("'a.xlsx', sheet 'Data', column 'text'", 1204, {"English": 0.96, "German": 0.01})
+    "Read 'a.xlsx', sheet 'Data', column 'text': 1,204 rows, English."
+    """
+    rows = f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}"
+    known, most = sum(shares.values()), next(iter(shares), "")
+    languages = ""
+    if known:
+        languages = f", {_in(most) if shares[most] >= NEARLY_ALL * known else in_words(shares)}"
+    return f"Read {where}: {rows}{languages}." if where else f"{rows}{languages}."
 
 
 def notes_on_lengths(corpus: Corpus) -> tuple[str, ...]:
@@ -84,27 +151,20 @@ def notes_on_content(texts: Counter[str], *, hint: str = "") -> tuple[str, ...]:
     return (f"{say} no group: {named}{more}.{' ' * bool(hint)}{hint}",)
 
 
-def note_on_model(texts: Sequence[str], encoder: Backend | None) -> str:
+def note_on_model(shares: Mapping[str, float], n_texts: int, encoder: Backend | None) -> str:
     """Return a note on texts in languages that the model does not know; an empty string if it knows enough of them."""
-    return _on_model(language_shares(texts), len(texts), encoder)
-
-
-def _on_model(shares: dict[str, float], n_texts: int, encoder: Backend | None) -> str:
-    foreign = {language: share for language, share in shares.items() if language != "English"}
+    foreign = _foreign(shares)
     if encoder is None or not knows_only_english(encoder.name) or not _noticeable(foreign, n_texts):
         return ""
-    share = f"{100 * sum(foreign.values()):.0f} %"
-    which = "All texts" if share == "100 %" else f"At least {share} of the texts"
+    if is_foreign(shares):
+        return doubt_about_languages(shares, encoder.name)
     languages = "a language" if len(foreign) == 1 else "languages"
-    named = ", ".join(f"{language} ({100 * share:.0f} %)" for language, share in list(foreign.items())[:NAMED])
-    return (
-        f"{which} are in {languages} that {encoder.name} does not know: {named}. They are grouped by language and "
-        f"spelling rather than by topic; use --model {MULTILINGUAL.preset} (in Python, "
-        f'model="{MULTILINGUAL.preset}").'
-    )
+    share = round(100 * sum(foreign.values()))
+    which = f"At least {share} % of the texts are in {languages} that {encoder.name} does not know"
+    return f"{which}: {in_words(foreign)}. {USE_ANOTHER}"
 
 
-def _on_keywords(shares: dict[str, float], n_texts: int) -> str:
+def _on_keywords(shares: Mapping[str, float], n_texts: int) -> str:
     pairs = {
         language: share
         for language, share in shares.items()
@@ -115,5 +175,5 @@ def _on_keywords(shares: dict[str, float], n_texts: int) -> str:
     return f"The keywords of {' and '.join(sorted(pairs))} texts are pairs of characters; for words: {INSTALL}"
 
 
-def _noticeable(shares: dict[str, float], n_texts: int) -> bool:
+def _noticeable(shares: Mapping[str, float], n_texts: int) -> bool:
     return sum(shares.values()) >= max(NOTICEABLE, LEAST / n_texts)

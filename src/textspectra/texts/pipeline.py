@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..embedding import DEFAULT_MODEL, Backend, EmbeddingCache, chosen_backend, embed_texts
 from ..errors import UserError
 from ..grouping.find import Algorithm, Found, find_groups
+from ..topics.languages import language_shares
 from ..validation import Level, RandomState
 from .corpus import Corpus, Totals
 from .describing import describe_groups
@@ -22,7 +23,7 @@ from .details import Details, Wanted, details_of, wanted_columns
 from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
 from .frames import library_of
 from .hierarchy import Hierarchy
-from .notes import KEEP_ALL, notes_on_content, notes_on_languages, notes_on_lengths
+from .notes import KEEP_ALL, is_foreign, notes_on_content, notes_on_languages, notes_on_lengths
 from .periods import Period
 from .result import TextClustering
 from .tally import tally_rows
@@ -68,7 +69,7 @@ def cluster_texts(
     model : str, Backend, object with ``encode``, or callable, default="auto"
         What embeds the texts: a name (``textspectra models`` lists them), an encoder such as a SentenceTransformer,
         or a function from a list of texts to an array. "auto" is minilm for up to 50,000 distinct texts, and wordllama
-        for more; the result's `recipe` says which and why.
+        for more, or multilingual if most texts are not English; the result's `recipe` says which and why.
     embeddings : array-like of shape (n, d), optional
         Used instead of a model: one row per text.
     algorithm : {"kmeans", "hac"}, default="kmeans"
@@ -112,7 +113,10 @@ def cluster_texts(
     corpus.check_content()
     asked = wanted_columns(texts, text_column, time, by, show, every)
     details, notes = (None, []) if asked is None else details_of(*asked, n_rows=len(corpus.rows))
-    encoder, reason = chosen_backend(model, len(corpus.distinct)) if embeddings is None else (None, "")
+    languages = language_shares(corpus.distinct)
+    encoder, reason = None, ""
+    if embeddings is None:
+        encoder, reason = chosen_backend(model, len(corpus.distinct), is_foreign=is_foreign(languages))
     tell("embedding", 0, len(corpus.distinct))
     embedded = embed_corpus(corpus, encoder, embeddings, cache=cache, progress=lambda *step: tell("embedding", *step))
     tell("grouping", 0, 1)
@@ -127,6 +131,7 @@ def cluster_texts(
         encoder=encoder,
         cache=cache,
         without_content=corpus.without_content(),
+        languages=languages,
         recipe=recipe_of(encoder, reason, algorithm, n_clusters, random_state, keep_all),
         frame=texts if library_of(texts) else None,
     )
@@ -175,6 +180,7 @@ def describe_clustering(
     encoder: Backend | None,
     cache: EmbeddingCache | bool,
     without_content: Counter[str],
+    languages: dict[str, float],
     recipe: dict[str, str],
     frame: Any = None,
 ) -> TextClustering:
@@ -202,10 +208,11 @@ def describe_clustering(
         else Hierarchy(fitted.tree, texts.scatter(np.asarray(leaves), -1)),
         recipe=recipe,
         notes=(
-            *notes_on_languages(texts.corpus.distinct, encoder),
+            *notes_on_languages(languages, len(texts.corpus.distinct), encoder),
             *notes_on_content(without_content, hint=KEEP_ALL),
             *notes_on_lengths(texts.corpus),
         ),
+        languages=languages,
         encoder=encoder,
         cache=cache,
         known_embeddings=texts.X,

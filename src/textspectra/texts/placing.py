@@ -12,6 +12,7 @@ from ..arrays.rows import cosines_to_centers
 from ..clustering.lloyd import labels_by
 from ..embedding import EmbeddingCache
 from ..errors import UserError
+from ..topics.languages import language_shares
 from .clustered import ClusteredTexts
 from .corpus import Corpus
 from .embedded import EmbeddedTexts, embed_corpus
@@ -52,7 +53,8 @@ def place_texts(
             "same model."
         )
     codes = new.scatter(labels_by(new.vectors, model.rule), -1)
-    return Placed(new, codes, (*filter(None, [note_on_model(corpus.distinct, encoder)]), *notes))
+    on_model = note_on_model(language_shares(corpus.distinct), len(corpus.distinct), encoder)
+    return Placed(new, codes, (*filter(None, [on_model]), *notes))
 
 
 def similarity_to_groups(

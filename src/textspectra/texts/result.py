@@ -77,6 +77,8 @@ class TextClustering(ClusteredTexts):
         `applied`, a mark of edits that were made in a report.
     notes : tuple of str
         What to know before relying on the groups, such as languages that the model does not know.
+    languages : dict of str to float
+        The share of the texts that are clearly in each language.
     encoder : Backend or None
         The model, if it is in memory.
     cache : EmbeddingCache or bool

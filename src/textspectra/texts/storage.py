@@ -126,6 +126,7 @@ def _fields(summary: dict[str, Any], arrays: dict[str, NDArray[Any]], texts: pa.
         "reference": _reference_from(arrays),
         "history": tuple(update_from(entry) for entry in summary.get("history", ())),
         "notes": tuple(summary.get("notes", ())),  # older folders have none
+        "languages": summary.get("languages", {}),
     }
 
 
@@ -195,6 +196,7 @@ def _summary(result: ClusteredTexts) -> dict[str, Any]:
         "recipe": result.recipe,
         "history": [asdict(entry) for entry in result.history],
         "notes": list(result.notes),
+        "languages": result.languages,
         "details": None if result.details is None else {"time": result.details.time},
         "tally": None if result.tally is None else describe_tally(result.tally),
         "embedding": result.source._asdict(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from .words import read_lists
+from .languages import read_lists
 
 MAX_LENGTH = 40
 """Longest text that may be a non-answer, in characters; longer ones are not looked up."""

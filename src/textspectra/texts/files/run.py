@@ -28,11 +28,13 @@ from ...errors import NoRowsError, UsageError, UserError
 from ...grouping.find import Algorithm, Found
 from ...io import Groups, TableFormat, TextTable, read_table
 from ...io.columns import notes_on_columns
+from ...topics.languages import language_shares
 from ...validation import Level
 from ..clustered import groups_of
 from ..corpus import Corpus
 from ..details import Details, Wanted
 from ..embedded import EmbeddedTexts
+from ..notes import is_foreign
 from ..periods import Period
 from ..pipeline import check_algorithm, describe_clustering, fit_groups, recipe_of
 from ..result import TextClustering
@@ -129,10 +131,11 @@ def cluster_files(
     text_column = first.text_column
     if Path(model).is_dir():  # relative to this process, not to a worker
         model = str(Path(model).absolute())
-    n_texts = 0
+    distinct: set[str] = set()
     if is_auto(model) and not embeddings:
-        n_texts = count_distinct(given, text_column, encoding, sheet, header_row=header_row, keep_all=keep_all)
-    encoder, reason = (None, "") if embeddings else chosen_backend(model, n_texts)
+        distinct = some_distinct(given, text_column, encoding, sheet, header_row=header_row, keep_all=keep_all)
+    foreign = is_foreign(language_shares(sorted(distinct)))
+    encoder, reason = (None, "") if embeddings else chosen_backend(model, len(distinct), is_foreign=foreign)
     model = encoder.name if encoder and reason else model
     work = folder.with_name(f".{folder.name}-work").absolute()
     settings = settings_of(encoder) if encoder else ""
@@ -162,8 +165,12 @@ def cluster_files(
             totals=texts.totals,
             encoder=encoder,
             cache=cache,
+            languages=language_shares(sample.corpus.distinct),
             without_content=sum((Counter(one.without_content) for one in found.values()), Counter()),
-            recipe=recipe_of(encoder, reason, algorithm, n_clusters, seed, keep_all),
+            recipe={
+                "read": f"{len(given):,} {'file' if len(given) == 1 else 'files'}, column {text_column!r}",
+                **recipe_of(encoder, reason, algorithm, n_clusters, seed, keep_all),
+            },
         )
         tally, notes = count_files(job, list(found), workers, reading, result.n_clusters)
         result = replace(
@@ -218,7 +225,7 @@ def _notes_on_files(found: Mapping[File, Embedded]) -> list[str]:
     return [*chain.from_iterable(noted[:NOTED_FILES]), *counted]
 
 
-def count_distinct(
+def some_distinct(
     files: Sequence[str],
     text_column: str,
     encoding: str | None,
@@ -227,8 +234,8 @@ def count_distinct(
     *,
     header_row: int | None = None,
     keep_all: bool = False,
-) -> int:
-    """Return how many distinct texts the files have; files are read only until there are more than `enough`."""
+) -> set[str]:
+    """Return the distinct texts of the files; files are read only until there are more than `enough`."""
     distinct: set[str] = set()
     for name in files:
         with suppress(NoRowsError), named_in_errors(name):
@@ -236,7 +243,7 @@ def count_distinct(
             distinct.update(Corpus.from_texts(table.texts(), keep_all=keep_all).distinct)
         if len(distinct) > enough:
             break
-    return len(distinct)
+    return distinct
 
 
 def _telling(tell: Progress, encoder: Backend | None) -> Callable[[int, int], None]:
