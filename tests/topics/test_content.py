@@ -11,7 +11,7 @@ from textspectra.topics.languages import STOP_WORDS, read_lists
 @pytest.mark.parametrize(
     "text",
     ["", " ", "-", ".", "...", "---", "?", "n/a", "N/A.", "NA", "None", "none!", " Nothing ", "asdf", "ASDFGH", "xxx",
-     "aaaaa", "👍", "❤️", "😀😀", "_", "keine Angabe", "Keine Ahnung!", "k.A.", "weiß nicht", "RAS", "néant",
+     "aaaaa", "👍", "❤️", "😀😀", "_", "keine Angabe", "Keine Ahnung!", "k.A.", "<br>", "https://a.b/c", "&nbsp;", "weiß nicht", "RAS", "néant",
      "sin comentarios", "nada", "niente", "não sei", "geen", "n.v.t.", "vet ej",
      "ved ikke", "nie wiem", "не знаю", "немає", "bilmiyorum",
      "特になし", "없음", "I don’t know", "I don't know"],

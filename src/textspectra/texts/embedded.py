@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..arrays.rows import nonzero_rows
 from ..embedding import Backend, EmbeddingCache, embed_texts, load_backend
 from ..errors import UserError
+from ..topics.markup import plain_text
 from ..validation import check_embeddings
 from .corpus import Corpus, Totals
 
@@ -143,7 +144,10 @@ def embed_corpus(
     cache: EmbeddingCache | bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> EmbeddedTexts:
-    """Give each distinct text a vector: from `given`, which has one per row, or else from the model."""
+    """Give each distinct text a vector: from `given`, which has one per row, or else from the model.
+
+    The model gets what a text says, without markup and web addresses; the text itself stays as it came.
+    """
     if given is not None:
         X = check_embeddings(given, minimum=1)
         if len(X) != len(corpus.rows):
@@ -151,4 +155,5 @@ def embed_corpus(
         return EmbeddedTexts(corpus, X if len(corpus.distinct) == len(X) else X[corpus.first_rows])
     if encoder is None:
         raise ValueError("either a model or embeddings are needed")
-    return EmbeddedTexts(corpus, embed_texts(corpus.distinct, encoder, cache=cache, progress=progress))
+    texts = [plain_text(text) for text in corpus.distinct]
+    return EmbeddedTexts(corpus, embed_texts(texts, encoder, cache=cache, progress=progress))

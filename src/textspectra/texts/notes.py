@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from ..embedding import Backend
 from ..embedding.languages import knows_only_english
 from ..embedding.sentence_transformer import MULTILINGUAL
+from ..embedding.transformer import TransformerBackend
 from ..io import MAX_TEXT
 from ..topics.languages import ANOTHER
+from ..topics.markup import plain_text
 from ..topics.segment import INSTALL, segmenter
 from .corpus import Corpus
 
@@ -36,6 +40,9 @@ USE_ANOTHER = (
     f"They are grouped by language and spelling rather than by topic; use --model {MULTILINGUAL.preset} (in Python, "
     f'model="{MULTILINGUAL.preset}").'
 )
+
+WORDS_PER_TOKEN = 0.75
+"""A token is about three quarters of an English word."""
 
 KEEP_ALL = "To group them, use --keep-all (in Python, keep_all=True)."
 
@@ -116,21 +123,30 @@ def reading_in_words(where: str, n_rows: int, shares: Mapping[str, float]) -> st
     return f"Read {where}: {rows}{languages}." if where else f"{rows}{languages}."
 
 
-def notes_on_lengths(corpus: Corpus) -> tuple[str, ...]:
-    """Return a note on texts that are so long that they were not read to their end.
+def notes_on_lengths(corpus: Corpus, encoder: Backend | None = None) -> tuple[str, ...]:
+    """Return notes on texts that were not read to their end, by this package or by the model.
 
     Examples
     --------
     >>> notes_on_lengths(Corpus.from_texts(["a" * 200_000, "b"]))
     ('1 text has 100,000 characters or more; what comes after that was not read.',)
     """
-    n_long = sum(
-        int(count) for text, count in zip(corpus.distinct, corpus.counts, strict=True) if len(text) >= MAX_TEXT
-    )
-    if not n_long:
-        return ()
-    which = "1 text has" if n_long == 1 else f"{n_long:,} texts have"
-    return (f"{which} {MAX_TEXT:,} characters or more; what comes after that was not read.",)
+    lengths = np.fromiter(map(len, corpus.distinct), np.intp, len(corpus.distinct))
+    notes = []
+    n_long = int(corpus.counts[lengths >= MAX_TEXT].sum())
+    if n_long:
+        which = "1 text has" if n_long == 1 else f"{n_long:,} texts have"
+        notes.append(f"{which} {MAX_TEXT:,} characters or more; what comes after that was not read.")
+    if isinstance(encoder, TransformerBackend):
+        # A token has a character or more.
+        places = np.flatnonzero(lengths >= encoder.max_tokens - 1)
+        are_cut = encoder.are_cut([plain_text(corpus.distinct[place]) for place in places])
+        n_cut = int(corpus.counts[places[np.array(are_cut, bool)]].sum())
+        if n_cut:
+            which = "1 text is" if n_cut == 1 else f"{n_cut:,} texts are"
+            words = round(encoder.max_tokens * WORDS_PER_TOKEN, -1)
+            notes.append(f"{which} longer than {encoder.name} reads: it reads about {words:.0f} words of each text.")
+    return tuple(notes)
 
 
 def notes_on_content(texts: Counter[str], *, hint: str = "") -> tuple[str, ...]:

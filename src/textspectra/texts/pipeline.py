@@ -210,7 +210,7 @@ def describe_clustering(
         notes=(
             *notes_on_languages(languages, len(texts.corpus.distinct), encoder),
             *notes_on_content(without_content, hint=KEEP_ALL),
-            *notes_on_lengths(texts.corpus),
+            *notes_on_lengths(texts.corpus, encoder),
         ),
         languages=languages,
         encoder=encoder,

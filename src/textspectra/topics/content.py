@@ -1,10 +1,11 @@
-"""Does a text say anything? Dashes, a lone emoji, "n/a" and the like do not."""
+"""Does a text say anything? Dashes, a lone emoji, an address, "n/a" and the like do not."""
 
 from __future__ import annotations
 
 import re
 
 from .languages import read_lists
+from .markup import plain_text
 
 MAX_LENGTH = 40
 """Longest text that may be a non-answer, in characters; longer ones are not looked up."""
@@ -26,6 +27,7 @@ NON_ANSWERS = frozenset(_bare(phrase) for phrases in read_lists("non_answers.txt
 
 def has_content(text: str) -> bool:
     """Return True if a text says something: it has a letter or a digit, and is not a non-answer."""
+    text = plain_text(text)
     if len(text) > MAX_LENGTH:
         return any(map(str.isalnum, text))
     bare = _bare(text)

@@ -15,6 +15,8 @@ from importlib.resources import files
 
 import numpy as np
 
+from .markup import plain_text
+
 MAX_CHARACTERS = 1_000
 """Number of characters of a text that are read, which limits the cost of hostile texts."""
 
@@ -92,7 +94,7 @@ def language_shares(texts: Sequence[str]) -> dict[str, float]:
     words: list[list[str]] = []
     in_cyrillic: list[bool] = []
     for text in texts:
-        text = unicodedata.normalize("NFKC", text[:MAX_CHARACTERS])
+        text = unicodedata.normalize("NFKC", plain_text(text)[:MAX_CHARACTERS])
         script = "LATIN" if text.isascii() else _main_script(text)
         has_list = script in ("LATIN", "CYRILLIC")
         in_cyrillic.append(script == "CYRILLIC")

@@ -17,6 +17,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from .languages import DEFAULT, MAX_CHARACTERS, STOP_WORDS, text_languages
+from .markup import plain_text
 from .segment import segmenter
 
 MAX_WORD = 40
@@ -129,9 +130,9 @@ def _marks() -> str:
 
 @cache
 def _word_pattern(marks: str) -> re.Pattern[str]:
-    """Return the pattern of words and, as empty matches, of what separates phrases: punctuation, URLs, line ends."""
+    """Return the pattern of words and, as empty matches, of what separates phrases: punctuation, line ends."""
     word = rf"\w+(?:[{marks}]+\w*)*" if marks else r"\w+"
-    return re.compile(rf"(?:https?://|www\.)\S+|({word}(?:[-‑'’]{word})*(?:\+\+|#(?!\w))?)|[^\w\s]|\n")
+    return re.compile(rf"({word}(?:[-‑'’]{word})*(?:\+\+|#(?!\w))?)|[^\w\s]|\n")
 
 
 @cache
@@ -141,7 +142,7 @@ def _character_pattern() -> re.Pattern[str]:
 
 def _phrases(text: str) -> list[list[str]]:
     """Return the words of a text in phrases, which end at punctuation and where a line or a script ends."""
-    text = _printable(text[:MAX_CHARACTERS])
+    text = _printable(plain_text(text)[:MAX_CHARACTERS])
     if not text.isascii() and _UNSPACED.search(text):
         text = _one_word_per_line(text)
     # The pattern without marks takes half the time on plain English.
