@@ -226,12 +226,9 @@ def test_texts_that_all_say_nothing_are_refused():
 
 
 def test_markup_is_neither_embedded_nor_named_but_shown(tmp_path):
-    plain = [
-        f"{start} {end}" for start in ("my parcel", "the invoice", "my password") for end in ("is late", "is wrong")
-    ]
-    marked = [f"<p>{text}<br></p> https://shop.example/{i}?a=1&amp;b=2" for i, text in enumerate(plain)]
+    marked = [f"<p>{text}<br></p> https://shop.example/{i}?a=1&amp;b=2" for i, text in enumerate(SURVEY)]
     cache = ts.EmbeddingCache(tmp_path / "cache")
-    first = ts.cluster_texts(plain, model="wordllama", cache=cache, n_clusters=2)
+    first = ts.cluster_texts(SURVEY, model="wordllama", cache=cache, n_clusters=2)
     result = ts.cluster_texts([*marked, "<br>", "https://a.b"], model="wordllama", cache=cache, n_clusters=2)
     assert result.corpus.rows[:6] == marked
     assert result.labels.tolist() == [*first.labels, -1, -1]
