@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from io_helpers import files_here, message
 
-from textspectra.errors import UserError
+from textspectra.errors import UsageError, UserError
 from textspectra.io import (
     Groups,
     TableFormat,
@@ -150,7 +150,7 @@ def test_of_merged_cells_the_first_has_the_value(save):
 SHEETS = (("Cover", []), ("Sept", [["text"], ["a"]]), ("Oct", [["text"], ["b"]]), ("3", [["text"], ["c"]]))
 
 
-@pytest.mark.parametrize(("sheet", "text"), [(None, "a"), ("oct", "b"), ("3", "c"), ("2", "a")])
+@pytest.mark.parametrize(("sheet", "text"), [("oct", "b"), ("3", "c"), ("2", "a")])
 def test_the_sheet_that_is_read(save, sheet, text):
     assert read_table(save("a.xlsx", workbook(*SHEETS)), sheet=sheet).texts() == [text]
 
@@ -493,3 +493,83 @@ def test_a_workbook_that_would_take_many_minutes_is_refused_at_once(tmp_path):
     # The columns that a clustering adds count before the work begins.
     with pytest.raises(UserError, match="has 1,000,000 rows and 9 columns"):
         output_format(tmp_path / "a.xlsx", TextTable(table.select(range(6)), "c0", TableFormat.XLSX))
+
+
+def test_monthly_sheets_are_not_chosen_for_the_user(save):
+    name = save("a.xlsx", workbook(*SHEETS))
+    with pytest.raises(UsageError) as caught:
+        read_table(name)
+    assert str(caught.value) == (
+        "'a.xlsx' has texts in several sheets: 'Sept' (1 text), 'Oct' (1 text), '3' (1 text). Choose one with --sheet."
+    )
+
+
+README = ("Read me", [["This workbook holds all complaints."], ["Do not change the columns."], ["Ask Jo about it."]])
+DATA = ("Data", [["id", "comment"], *([number, f"the parcel {number} is late"] for number in range(20))])
+
+
+@pytest.mark.parametrize("sheets", [(README, DATA), (DATA, README)])
+def test_a_sheet_of_explanations_is_not_taken_for_the_data(save, sheets):
+    found = read_table(save("a.xlsx", workbook(*sheets)))
+    assert (found.sheet, found.text_column, found.table.num_rows) == ("Data", "comment", 20)
+    counted = ", ".join({"Read me": "'Read me' (2 texts)", "Data": "'Data' (20 texts)"}[name] for name, _ in sheets)
+    assert found.notes == (
+        f"'a.xlsx' has texts in several sheets: {counted}. 'Data' was read; for another, use --sheet 'Read me'.",
+    )
+    assert read_table(save("a.xlsx", workbook(*sheets)), sheet="read me").table.num_rows == 2
+    assert read_table(save("a.xlsx", workbook(*sheets)), text_column="comment").notes == ()
+
+
+def test_a_sheet_of_numbers_does_not_count(save):
+    numbers = ("Totals", [["month", "tickets"], *([f"2024-0{month}", month] for month in range(1, 10))])
+    found = read_table(save("a.xlsx", workbook(numbers, DATA)))
+    assert (found.sheet, found.notes) == ("Data", ())
+
+
+def merged_header(*, twice=False):
+    stream = io.BytesIO()
+    book = xlsxwriter.Workbook(stream)
+    sheet = book.add_worksheet("Q3")
+    sheet.merge_range(0, 0, 0, 4, "Customer feedback, third quarter")
+    sheet.write_row(1, 0, ["exported", "2024-10-01"])
+    sheet.merge_range(3, 0, 4, 0, "id")
+    sheet.merge_range(3, 1, 3, 2, "Delivery")
+    sheet.merge_range(3, 3, 3, 4, "Service")
+    sheet.write_row(4, 1, ["rating", "remark" if twice else "said", "score" if not twice else "rating", "remark"])
+    for row in range(12):
+        sheet.write_row(5 + row, 0, [row, row % 5, f"box {row}", row % 3, f"nobody answered my call number {row}"])
+    book.close()
+    return stream.getvalue()
+
+
+def test_a_header_below_titles_and_merged_cells(save):
+    found = read_table(save("a.xlsx", merged_header()))
+    assert found.table.column_names == ["id", "rating", "said", "score", "remark"]
+    assert (found.text_column, found.header_row, found.table.num_rows) == ("remark", 5, 12)
+    assert "remark" not in found.texts()
+
+
+def test_equal_names_are_told_apart_by_the_merged_cells_above(save):
+    found = read_table(save("a.xlsx", merged_header(twice=True)), text_column="Service remark")
+    names = ["id", "Delivery rating", "Delivery remark", "Service rating", "Service remark"]
+    assert found.table.column_names == names
+
+
+def test_the_header_row_is_given(save):
+    rows = [["my parcel is late", "web"], ["topic", "channel"], ["the invoice is wrong", "phone"]]
+    name = save("a.xlsx", workbook(("Sheet1", rows)))
+    assert read_table(name, header_row=2).table.to_pylist() == [{"topic": "the invoice is wrong", "channel": "phone"}]
+    assert read_table(name, header_row=0).table.column_names == ["column 1", "column 2"]
+    assert message(read_table, name, header_row=9) == (
+        "'a.xlsx' has no row 9 that could be the header, or it is empty; see --header-row."
+    )
+
+
+def test_a_sheet_without_a_header_is_noticed(save):
+    rows = [[1, "my parcel is late"], [2, "the invoice is wrong"], [3, "nobody answers"]]
+    found = read_table(save("a.xlsx", workbook(("Sheet1", rows))))
+    assert found.texts() == ["my parcel is late", "the invoice is wrong", "nobody answers"]
+    assert found.notes == (
+        "'a.xlsx', sheet 'Sheet1', has no header: its first row ('1', 'my parcel is late') looks like the others. The "
+        "columns are called 'column 1', 'column 2' and so on. If the first row is the header, use --header-row 1.",
+    )

@@ -156,8 +156,8 @@ def test_filters_act_on_map_list_search_and_downloads(open_page, report, result,
     page.fill("#search", "refund")
     page.wait_for_function("document.getElementById('found').textContent")
     assert page.inner_text("#found").startswith(f"{sum('refund' in columns[0][row] for row in rows)} texts found")
-    saved = list(csv.DictReader(io.StringIO(download(page, "#csv").read_text(encoding="utf-8"), newline="")))
-    assert [int(row["row"]) for row in saved] == rows
+    saved = list(csv.DictReader(io.StringIO(download(page, "#csv").read_text(encoding="utf-8-sig"), newline="")))
+    assert [int(row["row"]) - 1 for row in saved] == rows
     page.wait_for_function("location.hash.includes('from') && location.hash.includes('q=')")
     fragment = page.evaluate("location.hash")
     path = tmp_path / "state.json"
@@ -215,7 +215,7 @@ def test_shown_columns_are_in_tooltip_lists_and_downloads(open_page, report, col
     assert table[0] == ["time", "channel", "half", "id"]
     assert [row[3] for row in table[1:]] == ["T-0", *(f"T-{i}" for i in range(50, 60))]
     page.keyboard.press("Escape")
-    saved = list(csv.DictReader(io.StringIO(download(page, "#csv").read_text(encoding="utf-8"), newline="")))
+    saved = list(csv.DictReader(io.StringIO(download(page, "#csv").read_text(encoding="utf-8-sig"), newline="")))
     assert [row["id"] for row in saved] == ids
     assert [row["time"] for row in saved] == [day or "" for day in days]
     assert [row["channel"] for row in saved] == channels
@@ -295,7 +295,7 @@ def test_hostile_columns_are_just_columns(open_page, planted, tmp_path):
     page.click(".virtual .text-row >> nth=0")
     assert PAYLOAD in page.inner_text("#reader-rows")
     page.keyboard.press("Escape")
-    saved = list(csv.DictReader(io.StringIO(download(page, "#csv").read_bytes().decode(), newline="")))
+    saved = list(csv.DictReader(io.StringIO(download(page, "#csv").read_bytes().decode("utf-8-sig"), newline="")))
     assert {row["__proto__"] for row in saved} == {row["constructor"] for row in saved} == {PAYLOAD}
     assert json.loads(download(page, "#json").read_text())["rows"][0][f"{PAYLOAD} id"] == PAYLOAD
     assert page.locator("body img, body b:has-text('bold')").count() == 0

@@ -13,6 +13,7 @@ import pytest
 from safetensors.numpy import load_file, save
 
 import textspectra as ts
+from textspectra.cli.cluster import Done
 from textspectra.cli.summary import print_summary, summarize
 from textspectra.errors import UserError
 from textspectra.io import limits
@@ -67,7 +68,7 @@ def use(result):
     """Do what commands do with a model."""
     result.to_frame(), result.topics_frame(), result.by("channel"), result.over_time(), result.trends()
     str(result), result.changes
-    summary = summarize(result, "a.csv", "text", {"model": Path("a.model")}, {})
+    summary = summarize(Done(result, "text", {"model": Path("a.model")}), "a.csv", {})
     json.dumps(summary)
     print_summary(summary)
     for topic in result.topics:

@@ -186,7 +186,9 @@ def test_blank_texts_are_no_texts(result, news):
     found = result.compare([*news[0][:50], "", None], embeddings=np.vstack([news[1][:50], np.zeros((2, 48))]))
     assert found.result.labels[-2:].tolist() == [-1, -1]
     assert np.isnan(found.novelty[-2:]).all()
-    with pytest.raises(UserError, match="None of the 2 texts can be compared: all are blank or unknown"):
+    with pytest.raises(
+        UserError, match="None of the 2 texts can be compared: all are blank, say nothing or are unknown"
+    ):
         result.compare(["", " "], embeddings=np.zeros((2, 48)))
     with pytest.raises(UserError, match="These embeddings have 3 dimensions, but the clusters were found in 48"):
         result.compare(["a"], embeddings=np.ones((1, 3)))

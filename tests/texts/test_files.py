@@ -16,7 +16,7 @@ from textspectra.errors import OutsideError
 from textspectra.io import matching_files
 from textspectra.texts import files as many
 from textspectra.texts.files import partition, working
-from textspectra.texts.files.run import count_distinct
+from textspectra.texts.files.run import some_distinct
 
 cluster_files = partial(many.cluster_files, model="wordllama")
 
@@ -163,7 +163,7 @@ def test_a_large_input_leaves_a_sample_that_stands_for_all_rows(tmp_path, plante
     )  # fmt: skip
     result = found.result
     assert 150 < len(result) < 260
-    assert result.totals == (1503, 1500, 0, 0)
+    assert result.totals == (1503, 1500, 0, 0, 0)
     assert sum(topic.size for topic in result.topics) == result.corpus.counts.sum() == 1503
     rows = read_all(found.folder)
     sizes = np.bincount(rows["cluster"].to_numpy())
@@ -192,7 +192,7 @@ def test_tables_come_back_in_the_format_and_under_the_name_that_they_had(tmp_pat
         ".textspectra.json", "2-a.csv", "a.csv", "old/b.jsonl",
     ]  # fmt: skip
     assert (found.folder / "a.csv").read_text().startswith("id;text;cluster;cluster_name;similarity\n0;message parcel")
-    assert found.result.totals == (60, 20, 0, 0)
+    assert found.result.totals == (60, 20, 0, 0, 0)
     assert sum(topic.size for topic in found.result.topics) == 60
     again = cluster_files(files, tmp_path / "out", n_clusters=2, cache=False, overwrite=True)
     (again.folder / "precious.txt").write_text("by hand")
@@ -207,12 +207,14 @@ def test_one_usable_row_and_none_in_many_files(tmp_path):
     (tmp_path / "a.txt").write_text("hello world\n\n")
     (tmp_path / "b.txt").write_text("\nhello world\n")
     found = cluster_files([str(tmp_path / name) for name in ("a.txt", "b.txt")], tmp_path / "out", cache=False)
-    assert found.result.totals == (4, 1, 2, 0)
+    assert found.result.totals == (4, 1, 2, 0, 0)
     assert found.result.n_clusters == 1
     with pytest.raises(ts.UserError, match='algorithm must be "kmeans" or "hac", but it is \'magic\''):
         cluster_files([str(tmp_path / "a.txt")], tmp_path / "other", algorithm="magic")
     (tmp_path / "c.txt").write_text(" \n \n")
-    with pytest.raises(ts.UserError, match="None of the texts could be represented; all are blank or unknown"):
+    with pytest.raises(
+        ts.UserError, match="None of the texts could be represented; all are blank, say nothing or are unknown"
+    ):
         cluster_files([str(tmp_path / "c.txt")], tmp_path / "none", cache=False)
 
 
@@ -240,7 +242,7 @@ def test_distinct_texts_are_counted_until_there_are_enough(tmp_path):
     for name, lines in {"a": "x\ny\nx\n \n", "b": "", "c": "y\nz\n", "d": "w\n"}.items():
         (tmp_path / f"{name}.txt").write_text(lines)
     files = [str(tmp_path / f"{name}.txt") for name in "abcd"]
-    counts = [count_distinct(files, "text", None, enough=enough) for enough in (1, 2, 3, 9)]
+    counts = [len(some_distinct(files, "text", None, enough=enough)) for enough in (1, 2, 3, 9)]
     assert counts == [2, 3, 4, 4]
 
 
@@ -411,3 +413,20 @@ def test_the_order_in_which_files_are_given_changes_nothing(texts, tmp_path):
     )
     assert read_all(one.folder).equals(read_all(two.folder))
     assert [topic.name for topic in one.result.topics] == [topic.name for topic in two.result.topics]
+
+
+def test_texts_that_say_nothing_are_counted_over_all_files(tmp_path):
+    (tmp_path / "a.txt").write_text("my parcel is late\nn/a\n-\nn/a\n\n")
+    (tmp_path / "b.txt").write_text("the invoice is wrong\nn/a\n")
+    files = [str(tmp_path / f"{name}.txt") for name in "ab"]
+    options = {"model": "wordllama", "n_clusters": 2, "cache": False}
+    found = cluster_files(files, tmp_path / "out", **options).result
+    assert found.totals == (7, 2, 1, 0, 4)
+    assert found.notes == (
+        "4 texts say nothing and have no group: 'n/a' (3 times), '-'. To group them, use --keep-all (in Python, "
+        "keep_all=True).",
+    )
+    kept = cluster_files(files, tmp_path / "all", keep_all=True, **options).result
+    assert kept.totals == (7, 4, 1, 0, 0)
+    assert kept.corpus.keep_all
+    assert kept.recipe["command"].endswith("keep_all=True)")

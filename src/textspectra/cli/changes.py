@@ -39,6 +39,7 @@ def summarize_changes(
         "distinct_texts": totals.distinct,
         "blank_texts": totals.blank,
         "unknown_to_the_model": totals.unknown,
+        "texts_without_content": totals.without_content,
         "texts_of_the_model": found.model.totals.rows,
         "groups_of_the_model": found.model.n_clusters,
         "new_groups": [

@@ -74,7 +74,7 @@ def read_inputs(sources: Sequence[str], kind: str, tell: Stages, **chosen: Any) 
         files, place = [sources[0]], Path(sources[0])
     else:
         files, place = find_files(sources)
-    reading = [chosen[name] for name in ("text_column", "encoding", "sheet")]
+    reading = [chosen[name] for name in ("text_column", "encoding", "sheet", "header_row")]
     tables = [read_input(name, *reading) for name in files]
     folder = Path(chosen["out"]) if chosen["out"] else place.parent
     check_folder(folder)

@@ -20,7 +20,7 @@ def command(out: str, as_json: bool) -> None:
     with as_file(files("textspectra") / "data" / "customer_messages.csv") as example:
         with stages(quiet=as_json) as tell:
             done = run([str(example)], tell, out=out, overwrite=True)
-        summary = summarize(done.result, str(example), done.text_column, done.outputs, tell.seconds)
+        summary = summarize(done, str(example), tell.seconds)
     with printing(done.outputs.values()):
         if as_json:
             print_json(summary)

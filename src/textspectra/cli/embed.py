@@ -28,8 +28,8 @@ from .summary import count_of
 @output_options
 @json_option
 def command(
-    source: str, target: str, text_column: str | None, encoding: str | None, sheet: str | None, model: str,
-    no_cache: bool, overwrite: bool, quiet: bool, as_json: bool,
+    source: str, target: str, text_column: str | None, encoding: str | None, sheet: str | None, header_row: int | None,
+    model: str, no_cache: bool, overwrite: bool, quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Write the embeddings of the texts of FILE to OUT: .npy, or .parquet with the texts beside them.
 
@@ -41,7 +41,7 @@ def command(
     output_paths_free([path], overwrite=overwrite)
     with stages(quiet=quiet or as_json) as tell:
         tell("reading")
-        table = read_input(source, text_column, encoding, sheet)
+        table = read_input(source, text_column, encoding, sheet, header_row)
         texts, described = embed_source(table, model, None, cache=not no_cache, tell=tell)
         X = texts.vectors_of_rows()
         tell("writing")

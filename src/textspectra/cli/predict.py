@@ -46,8 +46,8 @@ SURE = 0.001
 @json_option
 def command(
     model: str, source: str, out: str | None, text_column: str | None, encoding: str | None, sheet: str | None,
-    embeddings: str | None, no_cache: bool, table_format: TableFormat | None, spreadsheet_safe: bool, overwrite: bool,
-    quiet: bool, as_json: bool,
+    header_row: int | None, embeddings: str | None, no_cache: bool, table_format: TableFormat | None,
+    spreadsheet_safe: bool, overwrite: bool, quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Add cluster, cluster_name, similarity and novelty to the texts of FILE, by the saved MODEL folder.
 
@@ -63,7 +63,7 @@ def command(
     with stages(quiet=quiet or as_json) as tell:
         tell("reading")
         clustering = TextClustering.load(model)
-        table = read_input(source, text_column, encoding, sheet)
+        table = read_input(source, text_column, encoding, sheet, header_row)
         stem, suffix = name_parts(source, table, table_format)
         path = Path(out) if out else Path(source).with_name(f"{stem}.predicted{suffix}")
         output_paths_free([path], overwrite=overwrite)
@@ -85,9 +85,9 @@ def command(
     summary = {
         "model": model, "input": source, "texts": len(labels), "without_group": int((labels < 0).sum()),
         "groups": len(set(labels[labels >= 0].tolist())), "novelty": novelty_summary(novelty),
-        "drift": is_drift(novelty), "notes": [placed.note] if placed.note else [], "outputs": {"table": str(path)},
+        "drift": is_drift(novelty), "notes": list(placed.notes), "outputs": {"table": str(path)},
     }  # fmt: skip
-    _warn(summary, placed.note, clustering.reference is None)
+    _warn(summary, clustering.reference is None)
     with printing([path]):
         if as_json:
             print_json(summary)
@@ -98,8 +98,8 @@ def command(
             )
 
 
-def _warn(summary: Mapping[str, Any], note: str, lacks_vectors: bool) -> None:
-    if note:
+def _warn(summary: Mapping[str, Any], lacks_vectors: bool) -> None:
+    for note in summary["notes"]:
         warnings.warn(note, stacklevel=2)
     if lacks_vectors:
         warnings.warn(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .common import model_line, terminal
@@ -12,6 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..texts.result import TextClustering
+    from .cluster import Done
 
 OUTPUTS = {
     "report": "to explore the groups, open this in a browser",
@@ -23,21 +23,25 @@ SHOWN_GROUPS = 10
 """Groups in the table of the terminal: the largest ones."""
 
 
-def summarize(
-    result: TextClustering, source: str, text_column: str, outputs: Mapping[str, Path], seconds: Mapping[str, float]
-) -> dict[str, Any]:
+def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str, Any]:
     """Return the summary that --json prints."""
     from ..report.profile import silhouette
     from ..report.sentences import score_at, worth_in_words
 
+    result = done.result
     totals, cohesion = result.totals, result.cohesion
     return {
+        "read": result.reading,
         "input": source,
-        "text_column": text_column,
+        "sheet": done.sheet,
+        "header_row": done.header_row,
+        "text_column": done.text_column,
+        "languages": result.languages,
         "texts": totals.rows,
         "distinct_texts": totals.distinct,
         "blank_texts": totals.blank,
         "unknown_to_the_model": totals.unknown,
+        "texts_without_content": totals.without_content,
         "model": result.source.model,
         "model_reason": result.recipe.get("model_reason"),
         "algorithm": result.algorithm,
@@ -45,7 +49,8 @@ def summarize(
         **_estimate(result),
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
-        "verdict": worth_in_words(
+        "verdict": result.language_doubt
+        or worth_in_words(
             cohesion.ratio if cohesion else None,
             result.n_clusters,
             error=cohesion.standard_error if cohesion else 0.0,
@@ -66,7 +71,7 @@ def summarize(
         ],
         **_further_columns(result),
         "notes": list(result.notes),
-        "outputs": {name: str(path) for name, path in outputs.items()},
+        "outputs": {name: str(path) for name, path in done.outputs.items()},
         "seconds": {stage: round(value, 3) for stage, value in seconds.items()},
     }
 
@@ -124,11 +129,12 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
 
     console = console or terminal()
     console.print()
+    console.print(summary["read"], markup=False)
     console.print(f"[bold]{_headline(summary)}[/bold]")
     print_outputs(summary["outputs"], OUTPUTS, console)
     console.print()
-    console.print(summary["verdict"])
-    if any(one["k"] != summary["k"] for one in summary["k_suggestions"]):
+    console.print(summary["verdict"], markup=False, style="yellow" if _is_doubt(summary) else "")
+    if any(one["k"] != summary["k"] for one in summary["k_suggestions"]) and not _is_doubt(summary):
         console.print(shown_in_words(summary["k"], [one["k"] for one in summary["k_suggestions"]]))
     if summary["model_reason"]:
         console.print(model_line(summary), markup=False)
@@ -179,7 +185,8 @@ def _headline(summary: Mapping[str, Any]) -> str:
 
 
 def _grouped(summary: Mapping[str, Any]) -> int:
-    return int(summary["texts"] - summary["blank_texts"] - summary["unknown_to_the_model"])
+    without = ("blank_texts", "unknown_to_the_model", "texts_without_content")
+    return int(summary["texts"] - sum(summary[name] for name in without))
 
 
 def count_of(number: int, what: str) -> str:
@@ -187,10 +194,15 @@ def count_of(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
+def _is_doubt(summary: Mapping[str, Any]) -> bool:
+    """Return True if the verdict is that the model does not read the language of the texts."""
+    return summary["verdict"] in summary["notes"]
+
+
 def _notes(summary: Mapping[str, Any]) -> list[str]:
     from ..report.sentences import LOOSE, doubt_about_k
 
-    notes = list(summary["notes"])
+    notes = [note for note in summary["notes"] if note != summary["verdict"]]
     if summary["blank_texts"]:
         notes.append(f"{count_of(summary['blank_texts'], 'blank text')} without a group; their cluster is empty.")
     if summary["unknown_to_the_model"]:
@@ -198,10 +210,10 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
         notes.append(f"{unknown} without a group, because the model knows none of their words.")
     suggested = next((one["k"] for one in summary["k_suggestions"] if one["name"] == "suggested"), 0)
     doubt = doubt_about_k(summary["k_found_by"], suggested, summary["k_confidence"])
-    if doubt:
+    if doubt and not _is_doubt(summary):
         notes.append(doubt)
     loose = sum((cluster["cohesion"] or LOOSE) < LOOSE for cluster in summary["clusters"])
-    if loose and summary["k"] > 1:
+    if loose and summary["k"] > 1 and not _is_doubt(summary):
         notes.append(f"{count_of(loose, 'group')} with a cohesion near 1: a rest of mixed texts rather than a topic.")
     return notes
 

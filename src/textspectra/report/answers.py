@@ -22,4 +22,6 @@ def answers_at(result: TextClustering, curves: dict[str, list[float | None]], *,
         worth_in_words(ratio, k, error=error.get(k, 0.0), score=score_at(estimate, k), silhouette=silhouette)
         for k, (ratio, silhouette) in enumerate(zip(curves["cohesion"], curves["silhouette"], strict=True), start=1)
     ]
+    if result.language_doubt:
+        return {"range": "", "worth": [result.language_doubt] * len(worth)}
     return {"range": OF_A_MODEL if given else estimate_in_words(estimate, result.n_clusters), "worth": worth}

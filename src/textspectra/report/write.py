@@ -19,7 +19,7 @@ from ..parallel import one_blas_thread
 from ..texts.corpus import Corpus
 from ..texts.history import GroupChange
 from ..texts.result import TextClustering
-from ..topics.words import STOP_WORDS
+from ..topics.languages import STOP_WORDS
 from ..validation import check_labels, is_missing
 from .answers import answers_at
 from .changed import describe_changes
@@ -219,9 +219,10 @@ def _about(result: TextClustering, shown: Shown, cut_at: int | None) -> dict[str
         "cut_at": cut_at,
         "model": result.source.model or "given embeddings",
         "algorithm": result.algorithm,
-        "notes": result.notes,
+        "read": result.reading,
+        "notes": [note for note in result.notes if note != result.language_doubt],
         "loose": LOOSE,
-        "recipe": {name: value for name, value in result.recipe.items() if name != APPLIED},
+        "recipe": {name: value for name, value in result.recipe.items() if name not in (APPLIED, "read")},
         "fingerprint": fingerprint(result.corpus),
         "grouping": grouping_mark(result),
     }

@@ -22,6 +22,7 @@ from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
 from .frames import library_of, new_frame
 from .hierarchy import Hierarchy
 from .history import Update, columns_of
+from .notes import doubt_about_languages, reading_in_words
 from .reference import Reference
 from .tally import Tally
 from .trends import by_segment, find_changes, over_time
@@ -63,6 +64,7 @@ class ClusteredTexts:
     hierarchy: Hierarchy | None = None
     recipe: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    languages: dict[str, float] = field(default_factory=dict)
     encoder: Backend | None = None
     cache: EmbeddingCache | bool = True
     known_embeddings: NDArray[Any] | None = None
@@ -85,6 +87,16 @@ class ClusteredTexts:
     def n_clusters(self) -> int:
         """Number of clusters."""
         return len(self.topics)
+
+    @property
+    def language_doubt(self) -> str:
+        """Why the groups say little: most texts are in languages that the model does not read. Empty otherwise."""
+        return doubt_about_languages(self.languages, self.source.model)
+
+    @property
+    def reading(self) -> str:
+        """What was read, in a sentence: the file, the column, the number of rows and their languages."""
+        return reading_in_words(self.recipe.get("read", ""), self.totals.rows, self.languages)
 
     @property
     def labels(self) -> NDArray[np.intp]:

@@ -22,7 +22,6 @@ from ..granularity.pairs import falls_in_two
 from ..metrics.cohesion import report_if_defined
 from ..topics.describe import Topic
 from .clustered import ClusteredTexts
-from .corpus import Totals
 from .describing import describe_groups, mean_vectors, with_names
 from .details import details_like
 from .embedded import EmbeddedTexts
@@ -154,9 +153,8 @@ def compare_texts(
         model, texts, text_column=text_column, embeddings=embeddings, cache=cache, progress=progress
     )  # fmt: skip
     if not len(placed.texts.counting):
-        raise UserError(
-            f"None of the {len(placed.texts.corpus.rows):,} texts can be compared: all are blank or unknown."
-        )
+        n_rows = len(placed.texts.corpus.rows)
+        raise UserError(f"None of the {n_rows:,} texts can be compared: all are blank, say nothing or are unknown.")
     known, codes = known_rows(model), _codes_of_known_texts(model, placed)
     units = take_units(placed.texts.X, placed.texts.counting)
     novelty = score_novelty(known, units, np.random.default_rng(0))
@@ -234,12 +232,10 @@ def _new_texts_alone(
     names = {place: topic.name for place, topic in kept.items()}
     named = with_names(topics, labels, names, {topic.name for topic in model.topics} - set(names.values()))
     keywords = [kept.get(place, topic).keywords for place, topic in enumerate(topics)]
-    blank = int((texts.corpus.codes < 0).sum())
-    rows = len(texts.corpus.rows)
     return replace(
         model,
         corpus=texts.corpus,
-        totals=Totals(rows, len(texts.counting), blank, rows - blank - int(texts.weights.sum())),
+        totals=texts.totals,
         distinct_codes=compact,
         distinct_similarity=similarity,
         centers=centers[filled],
@@ -249,7 +245,7 @@ def _new_texts_alone(
         cohesion=report_if_defined(texts.vectors, compact[texts.counting], len(filled), random_state=0),
         k_estimate=None,
         hierarchy=None,
-        notes=tuple(filter(None, [placed.note])),
+        notes=placed.notes,
         known_embeddings=texts.X,
         frame=None,
         details=None,

@@ -18,8 +18,9 @@ from ..embedding.folders import is_on
 from ..embedding.guarded import printable
 from ..embedding.openai import public_url
 from ..errors import UsageError, UserError
+from ..topics.markup import plain_text
 from ..validation import check_embeddings
-from .corpus import Corpus
+from .corpus import Corpus, Totals
 
 ALLOW_SERVER = "TEXTSPECTRA_ALLOW_SERVER"
 """The variable with which a user lets the models of all folders send texts to the server of ``OPENAI_BASE_URL``."""
@@ -85,8 +86,8 @@ class EmbeddingSource(NamedTuple):
 class EmbeddedTexts:
     """Distinct texts with a vector each.
 
-    A text counts if the model could represent it: its vector has a value that is not zero. Blank texts are not among
-    the distinct ones, so they never count.
+    A text counts if the model could represent it: its vector has a value that is not zero. Blank texts, and texts
+    that say nothing, are not among the distinct ones, so they never count.
 
     Attributes
     ----------
@@ -125,6 +126,14 @@ class EmbeddedTexts:
         """Whether each row has a text that counts."""
         return self.corpus.spread(self.scatter(np.ones(len(self.counting), bool), False), False)
 
+    @property
+    def totals(self) -> Totals:
+        """How many rows there are, and why some of them have no group."""
+        without_content = self.corpus.without_content().total()
+        blank = int((self.corpus.codes < 0).sum()) - without_content
+        unknown = len(self.corpus.rows) - blank - without_content - int(self.weights.sum())
+        return Totals(len(self.corpus.rows), len(self.counting), blank, unknown, without_content)
+
     def scatter(self, values: NDArray[Any], otherwise: Any) -> NDArray[Any]:
         """Give each distinct text its value, given those of the texts that count; the others get `otherwise`.
 
@@ -157,7 +166,10 @@ def embed_corpus(
     cache: EmbeddingCache | bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> EmbeddedTexts:
-    """Give each distinct text a vector: from `given`, which has one per row, or else from the model."""
+    """Give each distinct text a vector: from `given`, which has one per row, or else from the model.
+
+    The model gets what a text says, without markup and web addresses; the text itself stays as it came.
+    """
     if given is not None:
         X = check_embeddings(given, minimum=1)
         if len(X) != len(corpus.rows):
@@ -165,4 +177,5 @@ def embed_corpus(
         return EmbeddedTexts(corpus, X if len(corpus.distinct) == len(X) else X[corpus.first_rows])
     if encoder is None:
         raise ValueError("either a model or embeddings are needed")
-    return EmbeddedTexts(corpus, embed_texts(corpus.distinct, encoder, cache=cache, progress=progress))
+    texts = [plain_text(text) for text in corpus.distinct]
+    return EmbeddedTexts(corpus, embed_texts(texts, encoder, cache=cache, progress=progress))

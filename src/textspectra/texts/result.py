@@ -95,6 +95,8 @@ class TextClustering(ClusteredTexts):
         `applied`, a mark of edits that were made in a report.
     notes : tuple of str
         What to know before relying on the groups, such as languages that the model does not know.
+    languages : dict of str to float
+        The share of the texts that are clearly in each language.
     encoder : Backend or None
         The model, if it is in memory.
     cache : EmbeddingCache or bool
@@ -163,8 +165,8 @@ class TextClustering(ClusteredTexts):
         True
         """
         placed = place_texts(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
-        if placed.note:
-            warnings.warn(placed.note, stacklevel=2)
+        for note in placed.notes:
+            warnings.warn(note, stacklevel=2)
         labels = placed.texts.corpus.spread(self.labels_of(placed.codes), -1)
         if not return_similarity:
             return labels

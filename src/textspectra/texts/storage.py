@@ -126,7 +126,7 @@ def _read_fields(folder: Path) -> dict[str, Any]:
 def _fields(summary: dict[str, Any], arrays: dict[str, NDArray[Any]], texts: pa.Table) -> dict[str, Any]:
     tree = arrays.get("linkage")
     return {
-        "corpus": _corpus_from(texts),
+        "corpus": _corpus_from(texts, keep_all=summary.get("keep_all", True)),  # older folders group all texts
         "details": details_from(texts, summary.get("details")),
         "tally": tally_from(arrays, summary.get("tally")),
         "totals": Totals(**summary["totals"]),
@@ -151,6 +151,7 @@ def _fields(summary: dict[str, Any], arrays: dict[str, NDArray[Any]], texts: pa.
         "themes": tuple(
             Theme(**{**theme, "clusters": tuple(theme["clusters"])}) for theme in summary.get("themes", ())
         ),
+        "languages": summary.get("languages", {}),
     }
 
 
@@ -159,20 +160,23 @@ def texts_table(corpus: Corpus) -> pa.Table:
     # Half a surrogate pair is not valid text, but scraped data has some, and it must not stop the save.
     rows = [row.encode("utf-8", "backslashreplace").decode() for row in corpus.rows]
     columns = {"text": pa.array(rows, pa.large_string())}
-    return pa.table(columns if corpus.has_all_rows else {**columns, "count": corpus.counts})
+    # Which texts say something is not decided again: a later version may have other lists.
+    return pa.table({**columns, **({"counts": corpus.codes >= 0} if corpus.has_all_rows else {"count": corpus.counts})})
 
 
-def _corpus_from(table: pa.Table) -> Corpus:
+def _corpus_from(table: pa.Table, *, keep_all: bool) -> Corpus:
     column = table["text"]
     if not holds_text(table.schema.field("text")) or column.null_count:
         raise TypeError("texts are strings")
     rows = column.to_pylist()
     if "count" not in table.column_names:
-        return Corpus.from_texts(rows)
+        if "counts" not in table.column_names:
+            return Corpus.from_texts(rows, keep_all=True)
+        return Corpus.from_rows(rows, table["counts"].to_pylist(), keep_all=keep_all)
     counts = table["count"].to_numpy()
     if counts.dtype.kind not in "iu" or (len(counts) and (counts.min() < 0 or counts.sum(dtype=float) >= 2**53)):
         raise ValueError("counts are whole numbers")
-    return Corpus.from_counts(rows, counts)
+    return Corpus.from_counts(rows, counts, keep_all=keep_all)
 
 
 def _arrays(result: ClusteredTexts) -> dict[str, NDArray[Any]]:
@@ -220,9 +224,11 @@ def _summary(result: ClusteredTexts) -> dict[str, Any]:
         "written_by": f"textspectra {__version__}",
         "algorithm": result.algorithm,
         "totals": result.totals._asdict(),
+        "keep_all": result.corpus.keep_all,
         "recipe": result.recipe,
         "history": [asdict(entry) for entry in result.history],
         "notes": list(result.notes),
+        "languages": result.languages,
         "details": None if result.details is None else {"time": result.details.time},
         "tally": None if result.tally is None else describe_tally(result.tally),
         "embedding": result.source._asdict(),

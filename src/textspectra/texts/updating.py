@@ -107,6 +107,7 @@ def _totals(model: ClusteredTexts, new: ClusteredTexts, joined: Joined) -> Total
         model.totals.distinct + fresh,
         model.totals.blank + new.totals.blank,
         model.totals.unknown + new.totals.unknown,
+        model.totals.without_content + new.totals.without_content,
     )
 
 

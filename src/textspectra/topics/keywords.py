@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .languages import STOP_WORDS
 from .stems import stems_of
-from .words import STOP_WORDS, TermCounts, count_terms, term_parts
+from .words import TermCounts, count_terms, term_parts
 
 MAX_TEXTS, MIN_TEXTS = 2_000, 100
 """Limits of the number of texts per cluster that are counted; larger clusters are sampled with a fixed seed."""

@@ -77,10 +77,12 @@ class Job:
     table_format: TableFormat | None = None
     wanted: Wanted = field(default=Wanted())
     half: bool = False
+    keep_all: bool = False
+    header_row: int | None = None
 
     def embedded(self, what: str, file: File) -> Path:
         """Return where something about the vectors of a file is kept, as long as neither it nor the model changes."""
-        reading = [self.text_column, self.encoding, self.sheet, self.table_format]
+        reading = [self.text_column, self.encoding, self.sheet, self.table_format, self.keep_all, self.header_row]
         decisive = [WORK_FORMAT, self.half, *file[1:], *reading, self.embeddings or [self.model, self.settings]]
         return self.work / f"{hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:24]}-{what}"
 
@@ -107,6 +109,8 @@ class Embedded(NamedTuple):
     usable: int  # distinct texts that the model could represent
     dimension: int  # length of a vector
     name: str  # of the output table
+    without_content: dict[str, int]  # texts that say nothing, with their numbers of rows
+    notes: list[str]  # on how it was read
 
 
 @lru_cache(maxsize=1)
@@ -132,7 +136,7 @@ def embed_partition(job: Job, file: File) -> Embedded:
     try:
         found = _embed(job, file)
     except NoRowsError:
-        found = Embedded(0, 0, 0, 0, "")
+        found = Embedded(0, 0, 0, 0, "", {}, [])
     with replacing_file(done) as temporary:
         temporary.write_text(json.dumps(found._asdict()))
     return found
@@ -143,7 +147,7 @@ def _embed(job: Job, file: File) -> Embedded:
         table = _read(job, file)
         output = "".join(name_parts(file.path, table, job.table_format))
         output_format(Path(output), table, job.table_format)  # an output that does not fit is reported before any work
-        corpus = Corpus.from_texts(table.texts())
+        corpus = Corpus.from_texts(table.texts(), keep_all=job.keep_all)
         given = None if job.embeddings is None else list_column(table.table, job.embeddings)
         encoder = None if given is not None else _encoder(job.model, job.settings, job.offline)
         texts = embed_corpus(corpus, encoder, given, cache=job.cache)
@@ -156,8 +160,9 @@ def _embed(job: Job, file: File) -> Embedded:
     }  # fmt: skip
     for name, array in arrays.items():
         save_array(job.embedded(f"{name}.npy", file), array)
-    blank = int((corpus.codes < 0).sum())
-    return Embedded(len(corpus.rows), blank, len(vectors), vectors.shape[1], output)
+    without_content = corpus.without_content()
+    blank = int((corpus.codes < 0).sum()) - without_content.total()
+    return Embedded(len(corpus.rows), blank, len(vectors), vectors.shape[1], output, without_content, list(table.notes))
 
 
 def _digests(texts: list[str]) -> NDArray[np.uint8]:
@@ -194,7 +199,7 @@ def sample_partition(job: Job, file: File, chosen: NDArray[np.intp]) -> Sampled:
     They are chosen by their positions among these texts.
     """
     table = _read(job, file)
-    corpus = Corpus.from_texts(table.texts())
+    corpus = Corpus.from_texts(table.texts(), keep_all=job.keep_all)
     positions = np.load(job.embedded("usable.npy", file))[np.load(job.grouped("own", file))[chosen]]
     texts = [corpus.distinct[position] for position in positions]
     rows = corpus.first_rows[positions]
@@ -268,7 +273,9 @@ def save_array(path: Path, array: NDArray[Any]) -> None:
 
 def _read(job: Job, file: File) -> TextTable:
     with named_in_errors(file.path):
-        table = read_table(file.path, text_column=job.text_column, encoding=job.encoding, sheet=job.sheet)
+        table = read_table(
+            file.path, text_column=job.text_column, encoding=job.encoding, sheet=job.sheet, header_row=job.header_row
+        )
     if _state(file.path) != file.state:
         raise OutsideError(f"'{file.path}' has changed since the run began. Run it again.")
     return table
