@@ -205,9 +205,10 @@ class ClusteredTexts:
     def over_time(self) -> Any:
         """Return a data frame with one row per group and period.
 
-        Its columns are cluster, cluster_name, period (its first day), texts, total (of all groups), share, and low and
-        high, the 95 % interval of the share. A period without texts has no share. It needs the argument `time` of
-        :func:`cluster_texts`.
+        Its columns are cluster, cluster_name, period (its first day), texts, total (of all groups), usual_total (of a
+        usual period), volume ("more" or "fewer" if the total is significantly different from that, or "usual"), share,
+        and low and high, the 95 % interval of the share. A period without texts has no share. It needs the argument
+        `time` of :func:`cluster_texts`.
 
         Examples
         --------
@@ -222,12 +223,18 @@ class ClusteredTexts:
         return self._frame_of_groups(over_time(self._tally_over_time()))
 
     def trends(self) -> Any:
-        """Return a data frame with one row per group: whether its share grows, shrinks or bursts.
+        """Return a data frame with one row per group: whether its share grows, shrinks, bursts or varies.
 
-        Its columns are cluster, cluster_name, kind ("growing", "shrinking", "burst" or "steady"), before and after (the
-        shares in the first and the last third of the periods; of a burst, outside and inside it), change (their
-        difference), start and end (the first days of the first and the last period; of a burst, of its own), and p,
-        adjusted for the number of groups so that at most 5 % of the changes are expected to be chance.
+        Its columns are cluster, cluster_name, kind ("growing", "shrinking", "burst", "uneven" or "steady"), before and
+        after (shares), texts_before, total_before, texts_after and total_after (the counts behind them), change (the
+        difference of the shares), start and end (days), and p.
+
+        The shares are from the first and the last third of the texts, in whole periods, and the days are the first
+        days of the first and the last period. For a burst, they are from outside and inside it, and the days are its
+        own. An uneven group neither rises nor falls steadily, but its share differs between periods; it is lowest in
+        the period that begins on the day start, and highest in the one that begins on the day end. The p-values are
+        adjusted for all tests, of shares and of numbers of texts, so that at most 5 % of the reported changes are
+        expected to be chance.
 
         Examples
         --------
@@ -239,10 +246,11 @@ class ClusteredTexts:
         >>> result.trends()["kind"].tolist()
         ['steady', 'steady']
         """
-        found = find_changes(self._tally_over_time())
+        changes = find_changes(self._tally_over_time())
+        columns = ("kind", "before", "after", "texts_before", "total_before", "texts_after", "total_after")
         return self._frame_of_groups({
-            "group": np.arange(self.n_clusters), "kind": found.kind, "before": found.before, "after": found.after,
-            "change": found.after - found.before, "start": found.start, "end": found.end, "p": found.p,
+            "group": np.arange(self.n_clusters), **{name: getattr(changes, name) for name in columns},
+            "change": changes.after - changes.before, "start": changes.start, "end": changes.end, "p": changes.p,
         })  # fmt: skip
 
     def by(self, segment: str) -> Any:
