@@ -88,6 +88,13 @@ def test_cards_have_trend_lines_with_words(open_page, report, result):
     assert page.locator(".card .spark").count() == 9
 
 
+def test_a_text_that_repeats_is_on_its_card_with_its_count(open_page, report, columns):
+    page = open_page(report)
+    repeated = page.locator(".card .example[data-times]")
+    assert repeated.all_text_contents() == [columns[0][0]]
+    assert repeated.get_attribute("data-times") == "11 × "
+
+
 def test_the_panel_shows_what_changes_then_what_is_chosen(open_page, report, result):
     page = open_page(report)
     growing = result.topics[find_changes(result.tally).kind.index("growing")]

@@ -62,6 +62,7 @@ def summarize(
                 "keywords": list(topic.keywords),
                 "cohesion": ratio,
                 "representatives": result.typical_texts(topic),
+                "representative_counts": result.typical_counts(topic),
             }
             for topic, ratio in sorted(zip(result.topics, result.ratios, strict=True), key=lambda pair: -pair[0].size)
         ],
@@ -207,6 +208,7 @@ def group_table(clusters: Sequence[Mapping[str, Any]]) -> Any:
     from rich.text import Text
 
     from ..report.sentences import LOOSE
+    from ..texts.clustered import with_count
 
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("", justify="right", no_wrap=True)
@@ -218,7 +220,8 @@ def group_table(clusters: Sequence[Mapping[str, Any]]) -> Any:
     for cluster in clusters:
         value = cluster["cohesion"]
         cohesion = "" if value is None else f"[yellow]{value:.2f}[/yellow]" if value < LOOSE else f"{value:.2f}"
-        typical = "\n".join(f"· {one_line(text)}" for text in cluster["representatives"][:2])
+        texts, counts = cluster["representatives"][:2], cluster["representative_counts"]
+        typical = "\n".join(f"· {with_count(one_line(text), n)}" for text, n in zip(texts, counts, strict=False))
         table.add_row(
             str(cluster["cluster"]), f"{cluster['size']:,}", f"{cluster['share']:.1%}", cohesion,
             Text.assemble((cluster["name"], "bold"), "\n", (", ".join(cluster["keywords"][:5]), "dim")), Text(typical),

@@ -165,7 +165,8 @@ class ClusteredTexts:
     def topics_frame(self) -> Any:
         """Return a data frame with one row per group.
 
-        Its columns are cluster, name, size, share (of all rows in a group), cohesion, keywords and typical_texts.
+        Its columns are cluster, name, size, share (of all rows in a group), cohesion, keywords, typical_texts, and
+        typical_counts, the number of rows with each typical text.
 
         Examples
         --------
@@ -182,6 +183,7 @@ class ClusteredTexts:
             "cohesion": self.ratios,
             "keywords": [list(topic.keywords) for topic in self.topics],
             "typical_texts": [self.typical_texts(topic) for topic in self.topics],
+            "typical_counts": [self.typical_counts(topic) for topic in self.topics],
         }
         return new_frame(columns, like=self.frame)
 
@@ -201,6 +203,21 @@ class ClusteredTexts:
         ['x y']
         """
         return [self.corpus.rows[row] for row in topic.representatives]
+
+    def typical_counts(self, topic: Topic) -> list[int | None]:
+        """Return how many rows have each of the typical texts of a group; None if there is only a sample of the texts.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(["a b", "x y", "a b"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2)
+        >>> [result.typical_counts(topic) for topic in result.topics]
+        [[2], [1]]
+        """
+        if len(self.corpus.distinct) < self.totals.distinct:
+            return [None] * len(topic.representatives)
+        counts: list[int | None] = self.corpus.counts[self.corpus.codes[list(topic.representatives)]].tolist()
+        return counts
 
     def over_time(self) -> Any:
         """Return a data frame with one row per group and period.
@@ -313,5 +330,17 @@ def groups_of(result: ClusteredTexts) -> Groups:
         labels=[topic.label for topic in result.topics],
         names=[topic.name for topic in result.topics],
         keywords=[", ".join(topic.keywords) for topic in result.topics],
-        typical_texts=["".join(result.typical_texts(topic)[:1]) for topic in result.topics],
+        typical_texts=["".join(_with_counts(result, topic)[:1]) for topic in result.topics],
     )
+
+
+def _with_counts(result: ClusteredTexts, topic: Topic) -> list[str]:
+    return [
+        with_count(text, times)
+        for text, times in zip(result.typical_texts(topic), result.typical_counts(topic), strict=True)
+    ]
+
+
+def with_count(text: str, times: int | None) -> str:
+    """Put the number of its rows before a text that repeats: '5,000 × Thank you'."""
+    return f"{times:,} × {text}" if times and times > 1 else text
