@@ -29,7 +29,7 @@ def summarize(
 ) -> dict[str, Any]:
     """Return the summary that --json prints."""
     from ..report.profile import silhouette
-    from ..report.sentences import score_at, worth_in_words
+    from ..report.sentences import score_at, without_groups, worth_in_words
 
     totals, cohesion = result.totals, result.cohesion
     return {
@@ -46,7 +46,8 @@ def summarize(
         **_estimate(result.k_estimate),
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
-        "verdict": worth_in_words(
+        "verdict": without_groups(totals.grouped, totals.distinct, estimated=result.k_estimate is not None)
+        or worth_in_words(
             cohesion.ratio if cohesion else None,
             result.n_clusters,
             error=cohesion.standard_error if cohesion else 0.0,
@@ -185,7 +186,7 @@ def count_of(number: int, what: str) -> str:
 
 
 def _notes(summary: Mapping[str, Any]) -> list[str]:
-    from ..report.sentences import LOOSE, doubt_about_k
+    from ..report.sentences import LOOSE, doubt_about_k, without_groups
 
     notes = list(summary["notes"])
     if summary["blank_texts"]:
@@ -193,6 +194,9 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     if summary["unknown_to_the_model"]:
         unknown = count_of(summary["unknown_to_the_model"], "text")
         notes.append(f"{unknown} without a group, because the model knows none of their words.")
+    estimated = summary["k_interval"] is not None
+    if without_groups(_grouped(summary), summary["distinct_texts"], estimated=estimated):
+        return notes
     doubt = doubt_about_k(summary["k_found_by"], summary["k"], summary["k_confidence"])
     if doubt:
         notes.append(doubt)

@@ -23,7 +23,7 @@ TYPICAL = 0.7
 """Weight of similarity to the centre in that choice; the rest is the weight of being different from each other."""
 
 OUTSTANDING, REPEATED = 0.05, 3
-"""The most frequent text is typical if it has this share of the rows, and is so many times as frequent as the median."""
+"""The most frequent text stands out with this share of the rows, and this many times the rows of the median text."""
 
 
 @dataclass(frozen=True)
