@@ -327,5 +327,6 @@ def test_one_text_is_a_report_too(open_page, tmp_path):
     ts.write_report(ts.cluster_texts(["alone"], embeddings=[[1, 0]]), tmp_path / "alone.html")
     page = open_page(tmp_path / "alone.html")
     assert page.inner_text("h1") == "1 group in 1 text"
-    assert page.inner_text("#worth") == "No two texts are alike, so there is no Cohesion Ratio."
+    assert page.inner_text("#worth") == "There is only one text."
+    assert page.inner_text("#range") == ""
     assert page.is_disabled("#slider")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import textspectra as ts
 from textspectra.errors import UserError
+from textspectra.texts.clustered import groups_of
 from textspectra.texts.storage import ARRAYS, SUMMARY, TEXTS
 
 TEXTS_IN = [
@@ -132,9 +134,24 @@ def test_what_a_result_says_of_each_row(vectors):
     assert result.totals == (14, 12, 1, 0, 0)
 
 
+def test_what_was_sent_most_names_its_group_and_is_shown_with_its_count():
+    care = [f"customer care number {place}" for place in ("Berlin", "Paris", "Rome", "Oslo")]
+    texts = ["Thank you for contacting us"] * 500 + care + ["my password", "new password", "password lost"]
+    X = np.array([[1, 0.3, 0]] * 500 + [[1, 0, 0]] * 4 + [[0, 0, 1]] * 3)
+    result = ts.cluster_texts(texts, embeddings=X, n_clusters=2)
+    largest = result.topics[0]
+    assert largest.name == "contacting / thank / care number"
+    assert result.typical_texts(largest)[0] == "Thank you for contacting us"
+    assert result.topics_frame()["typical_counts"].tolist() == [[500, 1, 1, 1, 1], [1, 1, 1]]
+    assert groups_of(result).typical_texts[0] == "500 × Thank you for contacting us"
+    sample = replace(result, totals=result.totals._replace(distinct=10**6))
+    assert sample.typical_counts(largest) == [None] * 5  # the counts of a sample stand for other texts too
+    assert groups_of(sample).typical_texts[0] == "Thank you for contacting us"
+
+
 def test_the_table_of_topics(result):
     frame = result.topics_frame()
-    columns = ["cluster", "name", "size", "share", "cohesion", "keywords", "typical_texts"]
+    columns = ["cluster", "name", "size", "share", "cohesion", "keywords", "typical_texts", "typical_counts"]
     assert list(frame.columns) == columns
     assert frame["share"].sum() == pytest.approx(1)
     assert frame["name"].tolist() == [topic.name for topic in result.topics]

@@ -51,6 +51,7 @@ def summarize_changes(
                 "cohesion": result.ratios[result.position(topic.label)],
                 "keywords": list(topic.keywords),
                 "representatives": result.typical_texts(topic),
+                "representative_counts": result.typical_counts(topic),
             }
             for topic in found.new_topics
         ],

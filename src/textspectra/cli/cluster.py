@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 @click.option("--name-with", metavar="MODEL", help="Name groups by a chat model (OPENAI_BASE_URL, OPENAI_API_KEY).")
 @seed_option
 @table_options
-@click.option("--time", metavar="COLUMN", help="A column of dates: say which groups grow, shrink or burst.")
+@click.option("--time", metavar="COLUMN", help="A column of dates: say which groups grow, shrink, burst or vary.")
 @click.option(
     "--every",
     type=click.Choice(["day", "week", "month", "quarter", "year"]),

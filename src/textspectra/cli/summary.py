@@ -26,7 +26,7 @@ SHOWN_GROUPS = 10
 def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str, Any]:
     """Return the summary that --json prints."""
     from ..report.profile import silhouette
-    from ..report.sentences import score_at, worth_in_words
+    from ..report.sentences import score_at, without_groups, worth_in_words
 
     result = done.result
     totals, cohesion = result.totals, result.cohesion
@@ -50,6 +50,7 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
         "verdict": result.language_doubt
+        or without_groups(totals.grouped, totals.distinct, estimated=result.k_estimate is not None)
         or worth_in_words(
             cohesion.ratio if cohesion else None,
             result.n_clusters,
@@ -66,6 +67,7 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str
                 "keywords": list(topic.keywords),
                 "cohesion": ratio,
                 "representatives": result.typical_texts(topic),
+                "representative_counts": result.typical_counts(topic),
             }
             for topic, ratio in sorted(zip(result.topics, result.ratios, strict=True), key=lambda pair: -pair[0].size)
         ],
@@ -200,7 +202,7 @@ def _is_doubt(summary: Mapping[str, Any]) -> bool:
 
 
 def _notes(summary: Mapping[str, Any]) -> list[str]:
-    from ..report.sentences import LOOSE, doubt_about_k
+    from ..report.sentences import LOOSE, doubt_about_k, without_groups
 
     notes = [note for note in summary["notes"] if note != summary["verdict"]]
     if summary["blank_texts"]:
@@ -208,6 +210,9 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     if summary["unknown_to_the_model"]:
         unknown = count_of(summary["unknown_to_the_model"], "text")
         notes.append(f"{unknown} without a group, because the model knows none of their words.")
+    estimated = summary["k_interval"] is not None
+    if without_groups(_grouped(summary), summary["distinct_texts"], estimated=estimated):
+        return notes
     suggested = next((one["k"] for one in summary["k_suggestions"] if one["name"] == "suggested"), 0)
     doubt = doubt_about_k(summary["k_found_by"], suggested, summary["k_confidence"])
     if doubt and not _is_doubt(summary):
@@ -224,6 +229,7 @@ def group_table(clusters: Sequence[Mapping[str, Any]]) -> Any:
     from rich.text import Text
 
     from ..report.sentences import LOOSE
+    from ..texts.clustered import with_count
 
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("", justify="right", no_wrap=True)
@@ -235,7 +241,8 @@ def group_table(clusters: Sequence[Mapping[str, Any]]) -> Any:
     for cluster in clusters:
         value = cluster["cohesion"]
         cohesion = "" if value is None else f"[yellow]{value:.2f}[/yellow]" if value < LOOSE else f"{value:.2f}"
-        typical = "\n".join(f"· {one_line(text)}" for text in cluster["representatives"][:2])
+        texts, counts = cluster["representatives"][:2], cluster["representative_counts"]
+        typical = "\n".join(f"· {with_count(one_line(text), n)}" for text, n in zip(texts, counts, strict=False))
         table.add_row(
             str(cluster["cluster"]), f"{cluster['size']:,}", f"{cluster['share']:.1%}", cohesion,
             Text.assemble((cluster["name"], "bold"), "\n", (", ".join(cluster["keywords"][:5]), "dim")), Text(typical),

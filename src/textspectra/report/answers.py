@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..texts.result import TextClustering
-from .sentences import estimate_in_words, score_at, worth_in_words
+from .sentences import estimate_in_words, score_at, without_groups, worth_in_words
 
 OF_A_MODEL = "The groups are those of the model that the texts were compared with, and the new ones."
 
@@ -16,7 +16,10 @@ def answers_at(result: TextClustering, curves: dict[str, list[float | None]], *,
     `curves` has the Cohesion Ratio and the silhouette of each number. `given` tells that the groups come from a model,
     so that nothing was estimated.
     """
-    estimate = result.k_estimate
+    estimate, totals = result.k_estimate, result.totals
+    without = without_groups(totals.grouped, totals.distinct, estimated=estimate is not None)
+    if without and not given:
+        return {"range": "", "worth": [without] * len(curves["cohesion"])}
     error = {result.n_clusters: 0.0 if result.cohesion is None else result.cohesion.standard_error}
     worth = [
         worth_in_words(ratio, k, error=error.get(k, 0.0), score=score_at(estimate, k), silhouette=silhouette)

@@ -29,12 +29,33 @@ WORDS = ("well", "in part", "hardly")
 AGREEMENT = {"well": "well", "in part": "only in part", "hardly": "hardly"}
 """The same in a sentence about one number of groups."""
 
+TOO_FEW = 10
+"""With fewer different texts, nothing can be said about groups."""
+
 MEANINGS: dict[SuggestionName, str] = {
     "coarse": "Broad themes, for an overview.",
     "suggested": "As fine as the texts support.",
     "fine": "More detail: themes in their parts.",
 }
 """What each level of the estimate is for."""
+
+
+def without_groups(rows: int, distinct: int, *, estimated: bool) -> str:
+    """Say why there is nothing to say about groups; an empty string if there is.
+
+    `rows` are the texts that have a group, and `distinct` the different ones among them. A number of groups that was
+    given is not doubted.
+
+    Examples
+    --------
+    >>> without_groups(5000, 1, estimated=True), without_groups(3, 3, estimated=True)
+    ('All texts are the same.', '3 different texts are too few to find groups.')
+    """
+    if distinct == 1:
+        return "There is only one text." if rows == 1 else "All texts are the same."
+    if estimated and distinct < TOO_FEW:
+        return f"{distinct} different texts are too few to find groups."
+    return ""
 
 
 def worth_in_words(
