@@ -64,9 +64,14 @@ def updated(model: Result, found: Comparison) -> Result:
         known_embeddings=_all_vectors(model, new, joined),
         frame=None,
         reference=reference,
-        history=(*model.history, Update(datetime.now(UTC).date().isoformat(), new.totals.rows, found.group_changes)),
+        history=(*model.history, _entry(found)),
     )  # fmt: skip
     return _with_details(result, model, new)
+
+
+def _entry(found: Comparison) -> Update:
+    today = datetime.now(UTC).date().isoformat()
+    return Update(today, found.result.totals.rows, found.group_changes, found.source)
 
 
 def _join(model: ClusteredTexts, new: ClusteredTexts, topics: list[Topic]) -> Joined:
