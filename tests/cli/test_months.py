@@ -141,6 +141,16 @@ def test_a_share_that_falls_while_the_number_stays_is_said_so(run, months):
     assert "Shrinking" not in words
 
 
+def test_an_update_names_what_it_leaves_out_of_date(run, months):
+    (months / "september.report.html").write_text("a page")
+    given = ["september.model", "october.csv", "--embeddings", "october.npy", "--no-report"]
+    assert json.loads(run("compare", *given, "--json").out)["outdated"] == []
+    said = " ".join(run("update", *given).out.split())
+    assert "september.report.html and september.clusters.csv do not have the new texts." in said
+    assert "For a page of all texts: textspectra report september.model --overwrite" in said
+    assert (months / "september.report.html").read_text() == "a page"
+
+
 def test_two_updates_at_once_are_not_possible(run, months):
     with only_one(months / "september.model"):
         said = run("update", "september.model", "october.csv", "--embeddings", "october.npy", code=4)

@@ -20,3 +20,32 @@ def test_there_is_an_answer_for_every_number_of_groups():
     assert "two halves" not in answers["worth"][8]
     assert answers["range"] == estimate_in_words(result.k_estimate, 3)
     assert contents(result, changes=[])[0]["answers"]["range"] == OF_A_MODEL
+
+
+def test_edited_groups_are_not_said_to_be_found():
+    X = np.repeat(np.eye(8, dtype=np.float32), 20, axis=0)
+    result = ts.cluster_texts([f"text {i}" for i in range(160)], embeddings=X)
+    assert "Two halves" in contents(result)[0]["answers"]["range"]
+    answers = contents(result.merge(0, 1))[0]["answers"]
+    assert answers["range"] == "The groups were edited by hand."
+    assert not any("two halves" in sentence for sentence in answers["worth"])
+    assert "Two halves" in contents(result.cut(3))[0]["answers"]["range"]
+    assert contents(result.merge(0, 1).cut(3))[0]["answers"]["range"] == "The groups were edited by hand."
+    given = ts.cluster_texts([f"text {i}" for i in range(160)], embeddings=X, n_clusters=8)
+    assert contents(given)[0]["answers"]["range"] == "The number of groups was given: 8."
+    assert contents(given.merge(0, 1))[0]["answers"]["range"] == "The groups were edited by hand."
+
+
+def test_the_page_of_an_updated_model_says_where_its_groups_come_from():
+    X = np.repeat(np.eye(9, dtype=np.float32), 20, axis=0)
+    X += 0.05 * np.random.default_rng(0).standard_normal(X.shape, np.float32)
+    model = ts.cluster_texts([f"text {i}" for i in range(160)], embeddings=X[:160])
+    updated = model.update([f"new {i}" for i in range(100)], embeddings=X[80:])
+    assert [topic.label for topic in updated.topics] == list(range(9))
+    found = "The groups were found in the first texts of the model; 1 update since then added 1 new group."
+    assert contents(updated)[0]["answers"]["range"] == found
+    again = updated.update(["once more"], embeddings=X[:1]).merge(0, 1)
+    assert contents(again)[0]["answers"]["range"] == (
+        "The groups were found in the first texts of the model; 2 updates since then added 1 new group. The groups "
+        "were also edited by hand."
+    )

@@ -60,10 +60,21 @@ def summarize_changes(
         "misfits": [result.corpus.distinct[position] for position in found.misfits],
         "splits": [{"cluster": label, "name": names[label]} for label in found.splits],
         **drift_summary(found.drift),
+        "outdated": [str(path) for path in _outdated(Path(model))] if "model" in outputs else [],
         "notes": list(result.notes),
         "outputs": {name: str(path) for name, path in outputs.items()},
         "seconds": {stage: round(value, 3) for stage, value in seconds.items()},
     }
+
+
+def _outdated(model: Path) -> list[Path]:
+    """Return the page and the tables beside a model that do not have the texts of an update yet."""
+    from glob import escape
+
+    from .report import report_path
+
+    tables = model.parent.glob(f"{escape(model.name.removesuffix('.model'))}.clusters.*")
+    return [path for path in (report_path(model), *sorted(tables)) if path.exists()]
 
 
 def _change(change: GroupChange) -> dict[str, Any]:
@@ -135,6 +146,10 @@ def _lines(summary: Mapping[str, Any]) -> list[str]:
         lines += [f"  · {one_line(text)}" for text in summary["misfits"][:3]]
     if summary["novelty"]["median"] is None:
         lines.append("The model has too few texts to tell what is new.")
+    if summary["outdated"]:
+        verb = "does" if len(summary["outdated"]) == 1 else "do"
+        lines.append(f"{' and '.join(summary['outdated'])} {verb} not have the new texts.")
+        lines.append(f"For a page of all texts: textspectra report {summary['model']} --overwrite")
     for split in summary["splits"]:
         lines.append(f"{split['name']!r} now looks like two groups. You can split it in the report.")
     return lines

@@ -26,6 +26,9 @@ from .reference import Reference
 from .tally import Tally
 from .trends import by_segment, find_changes, over_time
 
+EDITED = "edited by hand"
+"""The entry `groups` of the recipe of a result whose groups are no longer the ones that were found."""
+
 
 @dataclass(frozen=True, eq=False)
 class ClusteredTexts:

@@ -17,7 +17,7 @@ from ..embedding import EmbeddingCache, as_backend
 from ..errors import UserError
 from ..metrics.cohesion import report_if_defined
 from ..validation import check_whole_number
-from .clustered import ClusteredTexts
+from .clustered import EDITED, ClusteredTexts
 from .comparison import Comparison, compare_texts
 from .describing import describe_groups, mean_vectors, with_names
 from .embedded import embed_corpus
@@ -209,7 +209,8 @@ class TextClustering(ClusteredTexts):
         """
         base = self.with_hierarchy()
         assert base.hierarchy is not None  # noqa: S101 - for the type checker
-        return base.regroup(np.append(base.hierarchy.tree.cut(n_clusters), -1)[base.hierarchy.leaves])
+        changed = base.regroup(np.append(base.hierarchy.tree.cut(n_clusters), -1)[base.hierarchy.leaves])
+        return replace(changed, recipe=self.recipe)
 
     def with_hierarchy(self) -> TextClustering:
         """Return the same result with a merge tree that has its grouping among its cuts.
@@ -232,7 +233,7 @@ class TextClustering(ClusteredTexts):
         continued: Mapping[int, int] | None = None,
         new_labels: Mapping[int, int] | None = None,
     ) -> TextClustering:
-        """Describe the same texts in other groups.
+        """Describe the same texts in other groups, which the recipe then calls edited.
 
         Parameters
         ----------
@@ -258,6 +259,7 @@ class TextClustering(ClusteredTexts):
         kept = {self.topics[old].label: self.topics[old].name for old in same.values()}
         codes, labels = numbered(codes, self.corpus.counts, known, self.next_label)
         grouped, k = codes[texts.counting], len(labels)
+        is_same = np.array_equal(codes, self.distinct_codes)
         centers = mean_vectors(texts, codes, k)
         similarity, topics = describe_groups(texts, codes, centers, self.embed_phrases())
         return replace(
@@ -265,9 +267,8 @@ class TextClustering(ClusteredTexts):
             distinct_codes=codes,
             distinct_similarity=similarity,
             centers=centers,
-            rule=self.rule
-            if np.array_equal(codes, self.distinct_codes)
-            else separate_groups(texts.vectors, None, grouped, k),
+            rule=self.rule if is_same else separate_groups(texts.vectors, None, grouped, k),
+            recipe=self.recipe if is_same else {**self.recipe, "groups": EDITED},
             topics=with_names(topics, labels, {at: kept[label] for at, label in enumerate(labels) if label in kept}),
             next_label=max(self.next_label, labels[-1] + 1),
             cohesion=report_if_defined(texts.vectors, grouped, k, random_state=0),
