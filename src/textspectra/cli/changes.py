@@ -34,6 +34,7 @@ def summarize_changes(
     """Return the summary that --json prints."""
     result, totals = found.result, found.result.totals
     names = {topic.label: topic.name for topic in found.model.topics}
+    mixed = {change.label for change in found.group_changes if change.mixed}
     return {
         "model": model,
         "input": " ".join(sources),
@@ -53,6 +54,7 @@ def summarize_changes(
                 "cohesion": result.ratios[result.position(topic.label)],
                 "keywords": list(topic.keywords),
                 "representatives": result.typical_texts(topic),
+                "mixed": topic.label in mixed,
             }
             for topic in found.new_topics
         ],
@@ -125,6 +127,10 @@ KINDS = {
 def _lines(summary: Mapping[str, Any]) -> list[str]:
     """Return what changed in the groups of the model, and which texts fit nothing, in words."""
     lines = [f"{summary['compared']}, by share of the texts:"]
+    mixed = [group["name"] for group in summary["new_groups"] if group["mixed"]]
+    if mixed:
+        verb = "is" if len(mixed) == 1 else "are"
+        lines.insert(0, f"{', '.join(mixed)} {verb} mixed: the name does not speak for all texts of the group.")
     share_of_new = sum(group["share"] for group in summary["new_groups"])
     if share_of_new >= NOTABLE:
         lines.append(f"New groups have {100 * share_of_new:.0f} % of the texts, which lowers the shares of the others.")

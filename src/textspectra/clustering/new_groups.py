@@ -9,12 +9,19 @@ from numpy.typing import NDArray
 
 from ..parallel import run_tasks
 from .lloyd import LinearRule, directions_of, labels_by
-from .novelty import NEIGHBOURS, REFERENCE_ROWS, Known, nearest_rows, places_of
+from .novelty import NEIGHBOURS, REFERENCE_ROWS, Known, Nearest, nearest_rows, places_of
 from .refine import SEARCH_ROWS, separate_groups
 from .tree import ward_tree
 
 SMALLEST_GROUP = 10
 """Fewest distinct rows of a new group."""
+
+CORE_NEIGHBOURS, LENIENCE = 5, 0.02
+"""Core rows that a row of a new group is compared with, and by how much its mean cosine with rows of the model may be
+higher."""
+
+CLEAR = 0.8
+"""Least share of a new group's rows that are nearer to its core than to the model; otherwise it is mixed."""
 
 SMOOTHED = 5
 """Nearest new rows over which a row is smoothed before candidates are cut."""
@@ -36,6 +43,25 @@ TAKEN, SURELY_NEW = 0.2, 6.0
 it is this many times as frequent as rows like it are in the model."""
 
 
+class NewGroups(NamedTuple):
+    """The new group of each row, numbered from 0, or -1; and whether the row is nearer to a core than to the model.
+
+    A row of a new group that is not is there by lenience alone.
+    """
+
+    codes: NDArray[np.intp]
+    is_near: NDArray[np.bool_]
+
+    @property
+    def is_mixed(self) -> NDArray[np.bool_]:
+        """Whether each new group is loose: many of its rows are not nearer to its core than to the model."""
+        inside = self.codes >= 0
+        mixed: NDArray[np.bool_] = np.bincount(self.codes[inside], self.is_near[inside]) < CLEAR * np.bincount(
+            self.codes[inside]
+        )
+        return mixed
+
+
 class _Neighbours(NamedTuple):
     """The nearest other new rows of each new row, and the squared distance of the farthest of them."""
 
@@ -47,13 +73,14 @@ class _Neighbours(NamedTuple):
 
 def find_new_groups(
     known: Known, units: NDArray[np.float32], codes: NDArray[np.intp], scores: NDArray[np.float32]
-) -> NDArray[np.intp]:
-    """Return the new group of each row, numbered from 0; -1 for the rows that stay in a cluster of the model.
+) -> NewGroups:
+    """Find the new group of each row; -1 for the rows that stay in a cluster of the model.
 
     Rows that are newer than usual form candidates. Candidates without many known rows among their own compete with the
     clusters of the model for all rows, those that mix are joined, and rows join the candidate of most of their
     neighbours. A candidate is a new group if halves of the rows agree that it is one, and that the model hardly had
-    it. `codes` are the clusters of the rows in the model, and `scores` their novelty.
+    it. In the end, a new group has the rows that are nearer to its core, the rows that are newer than usual, than to
+    rows of the model. `codes` are the clusters of the rows in the model, and `scores` their novelty.
 
     Examples
     --------
@@ -65,17 +92,21 @@ def find_new_groups(
     >>> known = Known(units[:800], np.arange(800) % 3, 3)
     >>> scores = score_novelty(known, units[800:], rng).scores
     >>> found = find_new_groups(known, units[800:], np.arange(800, 900) % 3, scores)
-    >>> np.bincount(found + 1), bool((found[60:] == 0).all())
-    (array([60, 40]), True)
+    >>> np.bincount(found.codes + 1), bool((found.codes[60:] == 0).all()), found.is_mixed
+    (array([60, 40]), True, array([False]))
     """
+    nothing = NewGroups(np.full(len(units), -1), np.zeros(len(units), bool))
     if len(units) <= NEIGHBOURS or np.isnan(scores).any():
-        return np.full(len(units), -1)
+        return nothing
     groups = _candidates(known, units, scores)
     if groups.max() < 0:
-        return groups
+        return nothing
     near = _neighbours(units, np.arange(len(units)))
     groups = _joined_where_mixed(_won_by_candidates(known, units, codes, groups), near)
-    return _news(known, units, codes, _joined_by_neighbours(groups, near))
+    groups = _news(known, units, codes, _joined_by_neighbours(groups, near))
+    found = _nearest_cores(known, units, scores, groups)
+    # With the rows that have left, a group may no longer be one.
+    return NewGroups(_news(known, units, codes, found.codes), found.is_near)
 
 
 def _neighbours(units: NDArray[np.float32], rows: NDArray[np.intp]) -> _Neighbours:
@@ -86,10 +117,13 @@ def _neighbours(units: NDArray[np.float32], rows: NDArray[np.intp]) -> _Neighbou
 
 
 def _candidates(known: Known, units: NDArray[np.float32], scores: NDArray[np.float32]) -> NDArray[np.intp]:
-    """Cut the rows that are newer than usual into candidates that have, on average, as many rows as a cluster."""
+    """Cut the rows that are newer than usual into candidates of the average size of a cluster.
+
+    If a model has a few large clusters, candidates are smaller: news is not as broad as the model's clusters.
+    """
     candidates = np.full(len(units), -1)
     novel = np.flatnonzero(scores > 1)[:REFERENCE_ROWS]
-    k = round(len(novel) / max(len(units) / known.k, SMALLEST_GROUP))
+    k = round(len(novel) / max(min(len(units) / known.k, np.sqrt(len(units))), SMALLEST_GROUP))
     if not k:
         return candidates
     near = _neighbours(units, novel)
@@ -184,6 +218,8 @@ def _news(
     One half of the new and of the known rows teaches a rule, which judges the other half.
     """
     k, n_new, n_known = int(groups.max()) + 1, len(units), len(known.units)
+    if not k:
+        return groups
     rows, own = _together(known, units, codes, groups)
     rng = np.random.default_rng(0)
     is_first = np.concatenate([rng.permutation(n_known) % 2, rng.permutation(n_new) % 2]) == 0
@@ -204,6 +240,34 @@ def _news(
     share = (taken / np.maximum(np.bincount(known.codes, minlength=known.k), 1)).max(axis=1)
     is_found = (size >= SMALLEST_GROUP) & (again >= AGAIN * size)
     return _kept(groups, is_found & (growth > np.where(share > TAKEN, SURELY_NEW, GROWTH)))
+
+
+def _nearest_cores(
+    known: Known, units: NDArray[np.float32], scores: NDArray[np.float32], groups: NDArray[np.intp]
+) -> NewGroups:
+    """Give each row to the group with the nearest core, unless rows of the model are nearer than that."""
+    k = int(groups.max()) + 1
+    chosen = np.sort(np.random.default_rng(0).permutation(len(units))[:REFERENCE_ROWS])
+    # The more rows a file has, the nearer are the nearest: so as many are compared as the model has for each new row.
+    n_known = max(round(CORE_NEIGHBOURS * len(known.units) / len(chosen)), 1)
+    to_model = _mean_cosine(nearest_rows(units, known.units, n_known))
+    nearest, home = to_model - LENIENCE, np.full(len(units), -1)
+    for group in range(k):
+        members = chosen[groups[chosen] == group]
+        core = members[scores[members] > 1]
+        core = core if len(core) > CORE_NEIGHBOURS else members
+        if not len(core):  # a sample may miss it
+            continue
+        cosines = _mean_cosine(nearest_rows(units, units[core], CORE_NEIGHBOURS, places_of(core, len(units))))
+        home = np.where(cosines > nearest, group, home)
+        nearest = np.maximum(cosines, nearest)
+    home = _kept(home, np.bincount(home[home >= 0], minlength=k) >= SMALLEST_GROUP)
+    return NewGroups(home, nearest > to_model)
+
+
+def _mean_cosine(near: Nearest) -> NDArray[np.float32]:
+    cosine: NDArray[np.float32] = (1 - np.exp(2 * near.logs) / 2).mean(axis=1)
+    return cosine
 
 
 def _together(

@@ -98,8 +98,8 @@ class Comparison:
         The new texts alone: in the groups of the model that have some of them, and in the new groups.
     changes : data frame
         One row per group: cluster, name, status ("new", "growing", "shrinking", "gone" or "steady"), size_before,
-        size_after, share_before, share_after, and p, adjusted for the number of groups. Before is the last file of the
-        model.
+        size_after, share_before, share_after, p, adjusted for the number of groups, and mixed. Before is the last
+        file of the model.
     group_changes : tuple of GroupChange
         The same as objects.
     new_topics : tuple of Topic
@@ -219,7 +219,7 @@ def compare_texts(
     known, codes = known_rows(model), _codes_of_known_texts(model, placed)
     units = take_units(placed.texts.X, placed.texts.counting)
     novelty = score_novelty(known, units, np.random.default_rng(0))
-    codes, rule = _find_new(model, known, placed.texts, units, codes, novelty.scores)
+    codes, rule, is_mixed = _find_new(model, known, placed.texts, units, codes, novelty.scores)
     k, n_new = model.n_clusters, len(rule.offsets) - model.n_clusters
     centers = np.concatenate([model.centers, mean_vectors(placed.texts, codes, k + n_new)[k:]])
     result = _with_details(
@@ -236,7 +236,7 @@ def compare_texts(
     return Comparison(
         model=model,
         result=result,
-        group_changes=find_changes([*model.topics, *new_topics], sizes, after),
+        group_changes=find_changes([*model.topics, *new_topics], sizes, after, is_mixed),
         new_topics=new_topics,
         new_centers=centers[k:],
         rule=rule,
@@ -267,20 +267,24 @@ def _codes_of_known_texts(model: ClusteredTexts, placed: Placed) -> NDArray[np.i
 def _find_new(
     model: ClusteredTexts, known: Known, texts: EmbeddedTexts, units: NDArray[np.float32], codes: NDArray[np.intp],
     scores: NDArray[np.float32],
-) -> tuple[NDArray[np.intp], LinearRule]:  # fmt: skip
-    """Return the groups of the distinct texts, and the rule for all groups; new ones come last, the largest first."""
+) -> tuple[NDArray[np.intp], LinearRule, list[bool]]:  # fmt: skip
+    """Return the groups of the distinct texts, the rule for all groups, and which new ones are mixed.
+
+    New groups come last, the largest first.
+    """
     own = codes[texts.counting]
-    groups = find_new_groups(known, units, own, scores)
-    is_new = np.flatnonzero(groups >= 0)
+    found = find_new_groups(known, units, own, scores)
+    is_new = np.flatnonzero(found.codes >= 0)
     if not len(is_new):
-        return codes, model.rule
-    sizes = np.bincount(groups[is_new], texts.weights[is_new])
-    own[is_new] = known.k + largest_first(groups[is_new], sizes)[0]
+        return codes, model.rule, []
+    sizes = np.bincount(found.codes[is_new], texts.weights[is_new])
+    numbers, order = largest_first(found.codes[is_new], sizes)
+    own[is_new] = known.k + numbers
     both = np.concatenate([known.units, units])
     rule = separate_groups(both, None, np.concatenate([known.codes, own]), known.k + len(sizes))
     codes = codes.copy()
     codes[texts.counting] = own
-    return codes, rule
+    return codes, rule, found.is_mixed[order].tolist()
 
 
 def _new_texts_alone(

@@ -38,6 +38,8 @@ class GroupChange:
         Their shares of all texts in a group.
     p : float
         The p-value of the change, adjusted for the number of groups; 0 for a new group.
+    mixed : bool
+        Whether a new group is loose, so that its name does not speak for all its texts.
 
     Examples
     --------
@@ -53,6 +55,7 @@ class GroupChange:
     share_before: float
     share_after: float
     p: float
+    mixed: bool = False
 
     @property
     def keeps_count(self) -> bool:
@@ -64,7 +67,7 @@ class GroupChange:
         """Shares and numbers of texts, in words."""
         before, after = _percents(self.share_before, self.share_after)
         if self.status == "new":
-            return f"{after}, {self.after:,} text{'' if self.after == 1 else 's'}"
+            return f"{after}, {self.after:,} text{'' if self.after == 1 else 's'}{', mixed' if self.mixed else ''}"
         return f"{before} → {after}, {self.before:,} → {self.after:,} texts"
 
 
@@ -96,8 +99,10 @@ class Update:
     source: str = ""
 
 
-def find_changes(topics: Sequence[Topic], before: NDArray[np.intp], after: NDArray[np.intp]) -> tuple[GroupChange, ...]:
-    """Compare the sizes of groups in two files; groups after the last of `before` are new.
+def find_changes(
+    topics: Sequence[Topic], before: NDArray[np.intp], after: NDArray[np.intp], is_mixed: Sequence[bool] = ()
+) -> tuple[GroupChange, ...]:
+    """Compare the sizes of groups in two files; groups after the last of `before` are new, and may be mixed.
 
     Status, p-value and shares all refer to the same counts: every text of each file that has a group.
 
@@ -112,12 +117,13 @@ def find_changes(topics: Sequence[Topic], before: NDArray[np.intp], after: NDArr
     p = np.concatenate([_p_values(before, after), np.zeros(n_new)])
     counts = np.column_stack([np.concatenate([before, np.zeros(n_new, np.intp)]), after])
     shares = counts / np.maximum(counts.sum(axis=0), 1)
+    flags = [*[False] * len(before), *map(bool, is_mixed), *[False] * (n_new - len(is_mixed))]
     rises = shares[:, 1] > shares[:, 0]
     statuses = [_status(*one) for one in zip(p, rises, after, strict=True)][: len(before)] + ["new"] * n_new
     return tuple(
-        GroupChange(topic.label, topic.name, status, count[0], count[1], share[0], share[1], value)
-        for topic, status, count, share, value in zip(
-            topics, statuses, counts.tolist(), shares.tolist(), p.tolist(), strict=True
+        GroupChange(topic.label, topic.name, status, count[0], count[1], share[0], share[1], value, mixed)
+        for topic, status, count, share, value, mixed in zip(
+            topics, statuses, counts.tolist(), shares.tolist(), p.tolist(), flags, strict=True
         )
     )
 
@@ -154,5 +160,5 @@ def columns_of(changes: Sequence[GroupChange]) -> dict[str, list[Any]]:
     order = {status: place for place, status in enumerate(get_args(Status))}
     ranked = sorted(changes, key=lambda one: (order[one.status], -abs(one.share_after - one.share_before)))
     names = {"label": "cluster", "name": "name", "status": "status", "before": "size_before", "after": "size_after",
-             "share_before": "share_before", "share_after": "share_after", "p": "p"}  # fmt: skip
+             "share_before": "share_before", "share_after": "share_after", "p": "p", "mixed": "mixed"}  # fmt: skip
     return {column: [getattr(change, name) for change in ranked] for name, column in names.items()}
