@@ -20,8 +20,9 @@ CORE_NEIGHBOURS, LENIENCE = 5, 0.02
 """Core rows that a row of a new group is compared with, and by how much its mean cosine with rows of the model may be
 higher."""
 
-CLEAR = 0.8
-"""Least share of a new group's rows that are nearer to its core than to the model; otherwise it is mixed."""
+CLEAR, COMPACT = 0.8, 0.4
+"""A new group is mixed if fewer of its rows are nearer to its core than to the model, or if the mean cosine of its
+rows is less than this share of the mean cosine of a row with its nearest in the group."""
 
 SMOOTHED = 5
 """Nearest new rows over which a row is smoothed before candidates are cut."""
@@ -44,22 +45,10 @@ it is this many times as frequent as rows like it are in the model."""
 
 
 class NewGroups(NamedTuple):
-    """The new group of each row, numbered from 0, or -1; and whether the row is nearer to a core than to the model.
-
-    A row of a new group that is not is there by lenience alone.
-    """
+    """The new group of each row, numbered from 0, or -1; and whether each new group is loose: mixed."""
 
     codes: NDArray[np.intp]
-    is_near: NDArray[np.bool_]
-
-    @property
-    def is_mixed(self) -> NDArray[np.bool_]:
-        """Whether each new group is loose: many of its rows are not nearer to its core than to the model."""
-        inside = self.codes >= 0
-        mixed: NDArray[np.bool_] = np.bincount(self.codes[inside], self.is_near[inside]) < CLEAR * np.bincount(
-            self.codes[inside]
-        )
-        return mixed
+    is_mixed: NDArray[np.bool_]
 
 
 class _Neighbours(NamedTuple):
@@ -95,7 +84,7 @@ def find_new_groups(
     >>> np.bincount(found.codes + 1), bool((found.codes[60:] == 0).all()), found.is_mixed
     (array([60, 40]), True, array([False]))
     """
-    nothing = NewGroups(np.full(len(units), -1), np.zeros(len(units), bool))
+    nothing = NewGroups(np.full(len(units), -1), np.zeros(0, bool))
     if len(units) <= NEIGHBOURS or np.isnan(scores).any():
         return nothing
     groups = _candidates(known, units, scores)
@@ -104,9 +93,10 @@ def find_new_groups(
     near = _neighbours(units, np.arange(len(units)))
     groups = _joined_where_mixed(_won_by_candidates(known, units, codes, groups), near)
     groups = _news(known, units, codes, _joined_by_neighbours(groups, near))
-    found = _nearest_cores(known, units, scores, groups)
-    # With the rows that have left, a group may no longer be one.
-    return NewGroups(_news(known, units, codes, found.codes), found.is_near)
+    groups, is_near = _nearest_cores(known, units, scores, groups)
+    groups = _news(known, units, codes, groups)  # without the rows that have left, a group may no longer be one
+    mixed = [_is_mixed(units[groups == group], is_near[groups == group]) for group in range(int(groups.max()) + 1)]
+    return NewGroups(groups, np.array(mixed, bool))
 
 
 def _neighbours(units: NDArray[np.float32], rows: NDArray[np.intp]) -> _Neighbours:
@@ -244,8 +234,11 @@ def _news(
 
 def _nearest_cores(
     known: Known, units: NDArray[np.float32], scores: NDArray[np.float32], groups: NDArray[np.intp]
-) -> NewGroups:
-    """Give each row to the group with the nearest core, unless rows of the model are nearer than that."""
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Give each row to the group with the nearest core, unless rows of the model are nearer than that.
+
+    Return the groups, and whether each row is nearer to a core than to the model, without any lenience.
+    """
     k = int(groups.max()) + 1
     chosen = np.sort(np.random.default_rng(0).permutation(len(units))[:REFERENCE_ROWS])
     # The more rows a file has, the nearer are the nearest: so as many are compared as the model has for each new row.
@@ -262,7 +255,16 @@ def _nearest_cores(
         home = np.where(cosines > nearest, group, home)
         nearest = np.maximum(cosines, nearest)
     home = _kept(home, np.bincount(home[home >= 0], minlength=k) >= SMALLEST_GROUP)
-    return NewGroups(home, nearest > to_model)
+    return home, nearest > to_model
+
+
+def _is_mixed(units: NDArray[np.float32], is_near: NDArray[np.bool_]) -> bool:
+    """Return True if a new group is loose: at its border, or because it has many themes that are not alike."""
+    rows = units[:REFERENCE_ROWS]
+    n, total = len(rows), rows.sum(axis=0, dtype=float)
+    cosine = (total @ total - n) / (n * (n - 1))
+    nearest = _mean_cosine(nearest_rows(rows, rows, CORE_NEIGHBOURS, np.arange(n))).mean()
+    return bool(is_near.mean() < CLEAR or cosine < COMPACT * nearest)
 
 
 def _mean_cosine(near: Nearest) -> NDArray[np.float32]:
