@@ -128,7 +128,7 @@ def groups_of_new_classes(labels: Any, new: list[int], second: File, held: Any) 
     own = [name for name in large if any(m[0] == name and 2 * m[1] >= sizes[name] for m in majorities.values())]
     true = [label for label in new if np.isin(second.classes[labels == label], held).mean() > 0.5]
     inside = np.isin(labels, new)
-    texts = {"texts": int(inside.sum()), "pure": int(np.isin(second.classes[inside], held).sum())}
+    texts = {"inside": int(inside.sum()), "pure": int(np.isin(second.classes[inside], held).sum())}
     return {"classes": len(large), "own": len(own), "new": len(new), "true": len(true), **texts}
 
 
@@ -147,7 +147,7 @@ def measure_held_out(name: str, seed: int) -> Cell:
     return {
         **{score: roc_auc_score(is_new, values) for score, values in scores.items()},
         **groups_of_new_classes(found.result.labels, new, second, held),
-        **{f"clear {key}": clear_cell[key] for key in ("new", "texts", "pure")},
+        **{f"clear {key}": clear_cell[key] for key in ("new", "inside", "pure")},
         "changed": int((after.labels[: len(first.texts)] != result.labels).sum()),
         "k": result.n_clusters,
     }
@@ -305,7 +305,7 @@ def purity_rows(found: dict[str, list[Cell]], bar: str = "≥ 80%") -> list[Row]
     """Say how many of the texts in new groups are of new classes, in all new groups and in those not called mixed."""
     rows = []
     for which, prefix, limit in (("new groups", "", bar), ("new groups that are not called mixed", "clear ", "shown")):
-        texts, pure = total_of(found, f"{prefix}texts"), total_of(found, f"{prefix}pure")
+        texts, pure = total_of(found, f"{prefix}inside"), total_of(found, f"{prefix}pure")
         share = sum(pure.values()) / max(sum(texts.values()), 1)
         details = ", ".join(f"{name} {pure[name]}/{texts[name]}" for name in found)
         rows.append((f"texts in {which} that are of new classes", limit, f"{share:.0%}",

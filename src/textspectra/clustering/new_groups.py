@@ -17,8 +17,11 @@ SMALLEST_GROUP = 10
 """Fewest distinct rows of a new group."""
 
 CORE_NEIGHBOURS, LENIENCE = 5, 0.02
-"""Core rows that a row of a new group is compared with, and by how much its mean cosine with rows of the model may be
-higher."""
+"""Nearest core rows that a row of a new group is compared with, a fifth of the core at most; and by how much its mean
+cosine with rows of the model may be higher."""
+
+STAYED = 0.55
+"""Least share of a new group's rows that are near enough to its core; otherwise it is no group."""
 
 CLEAR, COMPACT = 0.8, 0.4
 """A new group is mixed if fewer of its rows are nearer to its core than to the model, or if the mean cosine of its
@@ -94,7 +97,6 @@ def find_new_groups(
     groups = _joined_where_mixed(_won_by_candidates(known, units, codes, groups), near)
     groups = _news(known, units, codes, _joined_by_neighbours(groups, near))
     groups, is_near = _nearest_cores(known, units, scores, groups)
-    groups = _news(known, units, codes, groups)  # without the rows that have left, a group may no longer be one
     mixed = [_is_mixed(units[groups == group], is_near[groups == group]) for group in range(int(groups.max()) + 1)]
     return NewGroups(groups, np.array(mixed, bool))
 
@@ -208,8 +210,6 @@ def _news(
     One half of the new and of the known rows teaches a rule, which judges the other half.
     """
     k, n_new, n_known = int(groups.max()) + 1, len(units), len(known.units)
-    if not k:
-        return groups
     rows, own = _together(known, units, codes, groups)
     rng = np.random.default_rng(0)
     is_first = np.concatenate([rng.permutation(n_known) % 2, rng.permutation(n_new) % 2]) == 0
@@ -240,22 +240,28 @@ def _nearest_cores(
     Return the groups, and whether each row is nearer to a core than to the model, without any lenience.
     """
     k = int(groups.max()) + 1
+    if not k:
+        return groups, groups >= 0
     chosen = np.sort(np.random.default_rng(0).permutation(len(units))[:REFERENCE_ROWS])
     # The more rows a file has, the nearer are the nearest: so as many are compared as the model has for each new row.
-    n_known = max(round(CORE_NEIGHBOURS * len(known.units) / len(chosen)), 1)
-    to_model = _mean_cosine(nearest_rows(units, known.units, n_known))
-    nearest, home = to_model - LENIENCE, np.full(len(units), -1)
+    ratio = len(known.units) / len(chosen)
+    to_model = _cosines(nearest_rows(units, known.units, max(round(CORE_NEIGHBOURS * ratio), 1)))
+    best, home = np.full(len(units), -LENIENCE), np.full(len(units), -1)
     for group in range(k):
         members = chosen[groups[chosen] == group]
         core = members[scores[members] > 1]
         core = core if len(core) > CORE_NEIGHBOURS else members
         if not len(core):  # a sample may miss it
             continue
-        cosines = _mean_cosine(nearest_rows(units, units[core], CORE_NEIGHBOURS, places_of(core, len(units))))
-        home = np.where(cosines > nearest, group, home)
-        nearest = np.maximum(cosines, nearest)
-    home = _kept(home, np.bincount(home[home >= 0], minlength=k) >= SMALLEST_GROUP)
-    return home, nearest > to_model
+        size = int(np.clip(len(core) // CORE_NEIGHBOURS, 1, CORE_NEIGHBOURS))
+        to_core = _cosines(nearest_rows(units, units[core], size, places_of(core, len(units)))).mean(axis=1)
+        nearer = to_core - to_model[:, : max(round(size * ratio), 1)].mean(axis=1)
+        home[nearer > best] = group
+        best = np.maximum(nearer, best)
+    before, after, stayed = (
+        np.bincount(codes[codes >= 0], minlength=k) for codes in (groups, home, np.where(home == groups, home, -1))
+    )
+    return _kept(home, (after >= SMALLEST_GROUP) & (stayed >= STAYED * before)), best > 0
 
 
 def _is_mixed(units: NDArray[np.float32], is_near: NDArray[np.bool_]) -> bool:
@@ -263,13 +269,13 @@ def _is_mixed(units: NDArray[np.float32], is_near: NDArray[np.bool_]) -> bool:
     rows = units[:REFERENCE_ROWS]
     n, total = len(rows), rows.sum(axis=0, dtype=float)
     cosine = (total @ total - n) / (n * (n - 1))
-    nearest = _mean_cosine(nearest_rows(rows, rows, CORE_NEIGHBOURS, np.arange(n))).mean()
+    nearest = _cosines(nearest_rows(rows, rows, CORE_NEIGHBOURS, np.arange(n))).mean()
     return bool(is_near.mean() < CLEAR or cosine < COMPACT * nearest)
 
 
-def _mean_cosine(near: Nearest) -> NDArray[np.float32]:
-    cosine: NDArray[np.float32] = (1 - np.exp(2 * near.logs) / 2).mean(axis=1)
-    return cosine
+def _cosines(near: Nearest) -> NDArray[np.float32]:
+    cosines: NDArray[np.float32] = 1 - np.exp(2 * near.logs) / 2
+    return cosines
 
 
 def _together(
