@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from python_calamine import CalamineWorkbook
 
 import textspectra as ts
 from textspectra.atomic import only_one
@@ -129,13 +130,64 @@ def test_predict_tells_novelty_and_warns_of_drift(run, months):
     summary = json.loads(said.out)
     assert summary["drift"]
     assert summary["novelty"]["share_above_1"] > 0.2
-    assert "see what is new with: textspectra compare september.model october.csv" in said.err
+    assert "out of date. See what is new with: textspectra compare september.model october.csv" in said.err
     rows = read_csv(months / "october.predicted.csv")
     assert list(rows[0])[-4:] == ["similarity", "cluster_coarse", "cluster_coarse_name", "novelty"]
     write_month(months, "same", np.arange(150) % 6, 3)
     calm = run("predict", "september.model", "same.csv", "--embeddings", "same.npy", "--json")
     assert not json.loads(calm.out)["drift"]
     assert "warning" not in calm.err
+
+
+def test_compare_and_update_say_that_the_groups_are_out_of_date(run, months):
+    given = ["september.model", "october.csv", "--embeddings", "october.npy", "--no-report"]
+    predicted = json.loads(run("predict", *given[:4], "--json").out)
+    for command in ("compare", "update"):
+        summary = json.loads(run(command, *given, "--json").out)
+        assert summary["drift"] is True
+        assert summary["novelty"] == predicted["novelty"]
+        share = round(100 * summary["novelty"]["share_above_1"])
+        said = f"{share} % of the texts in october.csv are unlike the texts of the model, where 10 % is usual"
+        assert summary["notes"][0].startswith(f"{said}: its groups are out of date.")
+    write_month(months, "same", np.arange(150) % 6, 3)
+    calm = run("compare", "september.model", "same.csv", "--embeddings", "same.npy", "--no-report")
+    assert "out of date" not in calm.out
+    assert "same.csv (150 texts) compared with october.csv (200 texts), by share of the texts:" in calm.out
+
+
+def test_a_workbook_has_a_sheet_of_changes(run, months):
+    given = ["september.model", "october.csv", "--embeddings", "october.npy", "--no-report", "--format", "xlsx"]
+    summary = json.loads(run("compare", *given, "--json").out)
+    book = CalamineWorkbook.from_path(months / "october.compared.xlsx")
+    assert book.sheet_names == ["texts", "groups", "changes"]
+    header, *rows = book.get_sheet_by_name("changes").to_python()
+    sizes = ["size_before", "size_after", "share_before", "share_after", "p"]
+    assert header == ["cluster", "name", "status", *sizes, "compared"]
+    assert len(rows) == len(summary["changes"]) == 7
+    assert rows[0][2] == "new"
+    assert {row[-1] for row in rows} == {"october.csv (200 texts) compared with the model (600 texts)"}
+    run("update", *given, "-q")
+    assert CalamineWorkbook.from_path(months / "october.updated.xlsx").sheet_names == ["texts", "groups", "changes"]
+
+
+def test_a_share_that_falls_while_the_number_stays_is_said_so(run, months):
+    write_month(months, "doubled", np.concatenate([np.arange(600) % 6, np.full(600, 7)]), 4)
+    said = run("compare", "september.model", "doubled.csv", "--embeddings", "doubled.npy", "--no-report").out
+    words = " ".join(said.split())
+    assert "New groups have 50 % of the texts, which lowers the shares of the others." in words
+    assert "Smaller share, about the same number of texts: " in words
+    assert "(16.7 % → 8.3 %, 100 → 100 texts)" in words
+    assert "Shrinking" not in words
+
+
+def test_an_update_names_what_it_leaves_out_of_date(run, months):
+    (months / "september.report.html").write_text("a page")
+    given = ["september.model", "october.csv", "--embeddings", "october.npy", "--no-report"]
+    assert json.loads(run("compare", *given, "--json").out)["outdated"] == []
+    said = " ".join(run("update", *given).out.split())
+    assert "september.report.html and september.clusters.csv do not have the new texts." in said
+    assert "For a page of all texts: textspectra report september.model --overwrite" in said
+    assert (months / "september.report.html").read_text() == "a page"
 
 
 def test_two_updates_at_once_are_not_possible(run, months):

@@ -18,7 +18,7 @@ def found_in(known, classes, seed=0):
     rng = np.random.default_rng(seed)
     units = rows_of(classes, rng)
     codes = np.where(classes < known.k, classes, 0)
-    return find_new_groups(known, units, codes, score_novelty(known, units, rng).scores)
+    return find_new_groups(known, units, codes, score_novelty(known, units, rng).scores).codes
 
 
 @pytest.fixture(scope="module")
@@ -75,4 +75,4 @@ def test_where_novelty_is_unknown_nothing_is_new():
 def test_equal_rows_are_not_new():
     same = Known(np.full((60, 4), 0.5, np.float32), np.zeros(60, int), 1)
     scores = score_novelty(same, same.units[:20], np.random.default_rng(0)).scores
-    assert (find_new_groups(same, same.units[:20], np.zeros(20, int), scores) == -1).all()
+    assert (find_new_groups(same, same.units[:20], np.zeros(20, int), scores).codes == -1).all()

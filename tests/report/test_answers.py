@@ -36,3 +36,32 @@ def test_equal_texts_are_the_same_and_few_texts_are_too_few():
     assert said(["a", "bcd", "e f g h"]) == ("3 different texts are too few to find groups.", "")
     assert "too few" not in said(["a", "bcd", "e f g h"], n_clusters=2)[0]
     assert "too few" not in said([f"text {'x' * i}" for i in range(10)])[0]
+
+
+def test_edited_groups_are_not_said_to_be_found():
+    X = np.repeat(np.eye(8, dtype=np.float32), 20, axis=0)
+    result = ts.cluster_texts([f"text {i}" for i in range(160)], embeddings=X)
+    assert "Two halves" in contents(result)[0]["answers"]["range"]
+    answers = contents(result.merge(0, 1))[0]["answers"]
+    assert answers["range"] == "The groups were edited by hand."
+    assert not any("two halves" in sentence for sentence in answers["worth"])
+    assert "Two halves" in contents(result.cut(3))[0]["answers"]["range"]
+    assert contents(result.merge(0, 1).cut(3))[0]["answers"]["range"] == "The groups were edited by hand."
+    given = ts.cluster_texts([f"text {i}" for i in range(160)], embeddings=X, n_clusters=8)
+    assert contents(given)[0]["answers"]["range"] == "The number of groups was given: 8."
+    assert contents(given.merge(0, 1))[0]["answers"]["range"] == "The groups were edited by hand."
+
+
+def test_the_page_of_an_updated_model_says_where_its_groups_come_from():
+    X = np.repeat(np.eye(9, dtype=np.float32), 20, axis=0)
+    X += 0.05 * np.random.default_rng(0).standard_normal(X.shape, np.float32)
+    model = ts.cluster_texts([f"text {i}" for i in range(160)], embeddings=X[:160])
+    updated = model.update([f"new {i}" for i in range(100)], embeddings=X[80:])
+    assert [topic.label for topic in updated.topics] == list(range(9))
+    found = "The groups were found in the first texts of the model; 1 update since then added 1 new group."
+    assert contents(updated)[0]["answers"]["range"] == found
+    again = updated.update(["once more"], embeddings=X[:1]).merge(0, 1)
+    assert contents(again)[0]["answers"]["range"] == (
+        "The groups were found in the first texts of the model; 2 updates since then added 1 new group. The groups "
+        "were also edited by hand."
+    )

@@ -267,9 +267,12 @@ def test_the_page_begins_with_what_changed(open_page, result, tmp_path):
     assert page.inner_text("#keeping-command") == "textspectra report NAME.model"
     assert page.locator("#changed .name").all_text_contents() == [one.name, two.name, three.name, PAYLOAD]
     figures = page.locator("#changed .figures").all_text_contents()
-    assert figures == [f"{one.size} texts · {one.size / 6:.0f} %", "3.1 % → 17 %", "40 % → 17 %", "2.0 % → 0.0 %"]
+    assert figures == [
+        f"{one.size / 6:.1f} %, {one.size} texts", f"3.1 % → 17.0 %, 20 → {two.size} texts",
+        f"40.0 % → 17.0 %, 400 → {three.size} texts", "2.0 % → 0 %, 9 → 0 texts",
+    ]  # fmt: skip
     assert page.inner_text("#changed .example") == result.typical_texts(one)[0]
-    assert page.inner_text("#changes > p") == "3 groups without a change beyond chance."
+    assert page.inner_text("#changes > p") == "No significant change in the other 3 groups."
     assert page.locator("#changed button").count() == 3
     move_to(page, 3)
     page.click("#changed button >> nth=0")

@@ -1,5 +1,6 @@
 """New texts against a model: what changed, what is new, and what stays as it was."""
 
+import re
 from dataclasses import replace
 from datetime import datetime
 
@@ -7,12 +8,14 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import textspectra as ts
 from textspectra.errors import UserError
+from textspectra.texts.comparison import Drift, compare_texts
 from textspectra.texts.history import content_digest, find_changes
+from textspectra.texts.updating import updated
 from textspectra.topics.describe import Topic
 
 WORDS = ["parcel", "password", "refund", "invoice", "battery", "delivery", "warranty", "coupon"]
@@ -220,3 +223,112 @@ def test_changes_of_a_small_file_are_chance():
     topics = [Topic(label, 0, (), (), str(label)) for label in range(3)]
     changes = find_changes(topics, np.array([500, 300, 200]), np.array([3, 0, 2]))
     assert {change.status for change in changes} == {"steady"}
+
+
+def changes_of(before, after):
+    """Return the changes by the name of the group; groups beyond those of `before` are new."""
+    topics = [Topic(label, 0, (), (), str(label)) for label in range(len(after))]
+    return {change.name: change for change in find_changes(topics, np.array(before), np.array(after))}
+
+
+def test_what_is_said_of_old_groups_holds_when_new_ones_fill_the_file():
+    # Most old groups vanish, one of them nearly so, and one keeps its number of texts.
+    changes = changes_of([697, 912, 588, 803, 400, 600, 100], [0, 4, 1, 8, 0, 3, 100, 3000, 800])
+    assert [change.status for change in changes.values()] == [
+        "gone", "shrinking", "shrinking", "shrinking", "gone", "shrinking", "steady", "new", "new",
+    ]  # fmt: skip
+    doubled = changes_of([100] * 10, [100] * 10 + [1000])
+    kept = [doubled[str(label)] for label in range(10)]
+    assert {change.status for change in kept} == {"shrinking"}
+    assert all(change.keeps_count for change in kept)
+    assert kept[0].figures == "10.0 % → 5.0 %, 100 → 100 texts"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "figures"),
+    [
+        ([3, 99_997], [2, 99_998], "0.003 % → 0.002 %, 3 → 2 texts"),
+        ([300, 99_700], [0, 100_000], "0.3 % → 0 %, 300 → 0 texts"),
+        ([40_020, 59_980], [39_980, 60_020], "40.02 % → 39.98 %, 40,020 → 39,980 texts"),
+        ([50, 50], [50, 50], "50.0 % → 50.0 %, 50 → 50 texts"),
+    ],
+)
+def test_printed_shares_differ_if_the_shares_do(before, after, figures):
+    assert changes_of(before, after)["0"].figures == figures
+
+
+counts = st.integers(0, 2000)
+
+
+@given(
+    old=st.lists(st.tuples(counts, counts), min_size=1, max_size=30), new=st.lists(st.integers(10, 3000), max_size=5)
+)
+@example(old=[(173, 2), (20, 0), (500, 300), (7, 9), (100, 2), (200, 4)], new=[3000])
+def test_a_status_never_contradicts_the_shares(old, new):
+    before, after = [pair[0] for pair in old], [pair[1] for pair in old]
+    assume(sum(before) and sum(after) + sum(new))
+    changes = changes_of(before, after + new)
+    assert [change.status for change in changes.values()][len(old) :] == ["new"] * len(new)
+    for change in list(changes.values())[: len(old)]:
+        rises = change.share_after > change.share_before
+        assert change.status != ("shrinking" if rises else "growing")
+        assert change.status != "gone" or (change.after == 0 and change.before > 0)
+        assert (change.p < 0.05) == (change.status != "steady")
+        assert not re.search(r"\b0\.0+ %", change.figures)
+    # The order of the groups does not matter.
+    order = np.random.default_rng(len(old)).permutation(len(old))
+    shuffled = changes_of([before[i] for i in order], [after[i] for i in order] + new)
+    assert [shuffled[str(at)].status for at in range(len(old))] == [changes[str(i)].status for i in order]
+
+
+@given(others=st.lists(st.tuples(st.integers(1, 200), st.integers(0, 200)), min_size=1, max_size=40), data=st.data())
+def test_a_group_that_is_missing_where_20_texts_were_expected_is_gone(others, data):
+    before, after = [pair[0] for pair in others], [pair[1] for pair in others]
+    rest = data.draw(st.integers(max(500 - sum(after), 0), 3000))
+    n_after = sum(after) + rest
+    own = -(-20 * max(sum(before), 480) // (n_after - 20)) + 20  # its share before is at least 20 of n_after
+    changes = changes_of([own, *before, 480], [0, *after, rest])
+    assert changes["0"].share_before * n_after >= 20
+    assert changes["0"].status == "gone"
+
+
+def test_drift_is_judged_in_one_place(result, news, found):
+    assert found.drift == Drift.of(found.novelty)
+    assert found.drift.is_significant
+    assert found.result.notes[0] == (
+        f"{100 * found.drift.share_above_1:.0f} % of the new texts are unlike the texts of the model, where 10 % is "
+        "usual: its groups are out of date. Cluster the old and the new texts together for groups that fit."
+    )
+    assert result.update(news[0], embeddings=news[1]).notes[0] == found.result.notes[0]
+    texts, X = rows_of(np.arange(150) % 6, 3)
+    calm = result.compare(texts, embeddings=X)
+    assert not calm.drift.is_significant
+    assert not calm.result.notes
+    assert Drift.of(np.array([2], np.float32)).in_words() == ""
+    assert Drift.of(np.array([np.nan], np.float32)) == (None, None, 0.1, False)
+    assert Drift.of(np.repeat(np.array([0, 2], np.float32), [70, 30])).is_significant
+
+
+def test_a_comparison_names_what_it_compares(news):
+    texts, X = rows_of(np.arange(600) % 6, 0)
+    frame = pd.DataFrame({"text": texts, "sent": "2026-09-03"})
+    frame.loc[::2, "sent"] = "2026-08-05"
+    result = ts.cluster_texts(frame, embeddings=X, n_clusters=6, time="sent")
+    october = pd.DataFrame({"text": news[0], "sent": "2026-10-07"})
+    found = compare_texts(result, october, embeddings=news[1], source="october.csv")
+    model = "the model (600 texts, 5 Aug to 3 Sep 2026)"
+    assert found.in_words == f"october.csv (200 texts, 7 Oct 2026) compared with {model}"
+    after = updated(result, found)
+    assert after.history[-1].source == "october.csv"
+    texts, X = rows_of(np.arange(90) % 6, 4)
+    again = after.compare(texts, embeddings=X)
+    assert again.in_words == "the new file (90 texts) compared with october.csv (200 texts, 7 Oct 2026)"
+
+
+def test_groups_merged_since_the_last_file_have_their_sizes_in_it(result, news):
+    after = result.update(news[0], embeddings=news[1])
+    last = after.labels[600:]
+    merged = after.merge(0, 1)
+    changes = merged.compare(news[0], embeddings=news[1]).changes.set_index("cluster")
+    assert changes.loc[0, "size_before"] == changes.loc[0, "size_after"] == np.isin(last, [0, 1]).sum()
+    assert set(changes["status"]) == {"steady"}

@@ -74,10 +74,11 @@ def write_labelled(
     *,
     chosen: TableFormat | None = None,
     groups: pa.Table | None = None,
+    changes: pa.Table | None = None,
     spreadsheet_safe: bool = False,
     overwrite: bool = False,
 ) -> None:
-    """Write the table with further columns, and the groups if it becomes a workbook, as :func:`output_format` says."""
+    """Write the table with further columns, as :func:`output_format` says; a workbook gets the further sheets, too."""
     write_table(
         with_columns(table.table, columns)[0],
         path,
@@ -87,4 +88,5 @@ def write_labelled(
         spreadsheet_safe=spreadsheet_safe,
         delimiter=table.delimiter if table.format is TableFormat.CSV else ",",
         groups=groups,
+        changes=changes,
     )

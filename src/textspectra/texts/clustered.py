@@ -27,6 +27,9 @@ from .reference import Reference
 from .tally import Tally
 from .trends import by_segment, find_changes, over_time
 
+EDITED = "edited by hand"
+"""The entry `groups` of the recipe of a result whose groups are no longer the ones that were found."""
+
 
 class Theme(NamedTuple):
     """A group of the coarse level: its number there (0 is the largest), its name, and the labels of its clusters.

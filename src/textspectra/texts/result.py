@@ -22,7 +22,7 @@ from ..io.frames import as_table, is_data_frame
 from ..metrics.cohesion import report_if_defined
 from ..topics.describe import Topic
 from ..validation import Level, check_whole_number
-from .clustered import ClusteredTexts, Theme
+from .clustered import EDITED, ClusteredTexts, Theme
 from .comparison import Comparison, compare_texts
 from .describing import describe_groups, mean_vectors, with_names
 from .embedded import EmbeddedTexts, embed_corpus
@@ -234,7 +234,8 @@ class TextClustering(ClusteredTexts):
         if isinstance(n_clusters, str) and self.k_estimate is None:
             raise UserError("The levels of this result are not known any more; cut it into a number of clusters.")
         k = self.k_estimate.at(n_clusters) if isinstance(n_clusters, str) and self.k_estimate else n_clusters
-        return base.regroup(base.hierarchy.cut(check_whole_number("n_clusters", k, low=1))).with_themes()
+        changed = base.regroup(base.hierarchy.cut(check_whole_number("n_clusters", k, low=1)))
+        return replace(changed, recipe=self.recipe).with_themes()
 
     def level_topics(self) -> dict[SuggestionName, tuple[NDArray[np.intp], tuple[Topic, ...]]]:
         """Return the groups at the other levels: the position of each distinct text's group, and the topics."""
@@ -302,7 +303,7 @@ class TextClustering(ClusteredTexts):
         continued: Mapping[int, int] | None = None,
         new_labels: Mapping[int, int] | None = None,
     ) -> TextClustering:
-        """Describe the same texts in other groups.
+        """Describe the same texts in other groups, which the recipe then calls edited.
 
         Parameters
         ----------
@@ -325,12 +326,14 @@ class TextClustering(ClusteredTexts):
         groups = self._describe(codes, continued, new_labels)
         texts = self.embedded()
         grouped, k = groups.codes[texts.counting], len(groups.topics)
+        is_same = np.array_equal(groups.codes, self.distinct_codes)
         return replace(
             self,
             distinct_codes=groups.codes,
             distinct_similarity=groups.similarity,
             centers=groups.centers,
             rule=self._rule_of(texts, groups.codes, k),
+            recipe=self.recipe if is_same else {**self.recipe, "groups": EDITED},
             topics=groups.topics,
             next_label=max(self.next_label, groups.topics[-1].label + 1),
             cohesion=report_if_defined(texts.vectors, grouped, k, random_state=0),

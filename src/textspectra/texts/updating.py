@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
@@ -65,12 +65,14 @@ def updated(model: Result, found: Comparison, digests: Sequence[str]) -> Result:
         known_embeddings=_all_vectors(model, new, joined),
         frame=None,
         reference=reference,
-        history=(
-            *model.history,
-            Update(datetime.now(UTC).date().isoformat(), new.totals.rows, found.group_changes, tuple(digests)),
-        ),
+        history=(*model.history, _entry(found, digests)),
     )  # fmt: skip
     return _with_details(result, model, new)
+
+
+def _entry(found: Comparison, digests: Iterable[str]) -> Update:
+    today = datetime.now(UTC).date().isoformat()
+    return Update(today, found.result.totals.rows, found.group_changes, found.source, tuple(digests))
 
 
 def _join(model: ClusteredTexts, new: ClusteredTexts, topics: list[Topic]) -> Joined:
