@@ -40,6 +40,11 @@ END = """
   the outputs after a kill finishes it.
 - A file is read up to 5,000,000 rows and 1 GB once it is unpacked, and a text up to 100,000 characters. Larger data is
   given as several files.
+- A settings file in the working folder can set only what changes the result. It never decides where anything is read,
+  written or sent; `SECURITY.md` says what else is not trusted.
+- A model folder never decides that texts are sent to a server.
+- A database of the cache is checked before it is asked anything; one that is not ours is deleted and made anew. The
+  vectors of all models take at most 5 GB, unless another limit is set.
 - An answer of a server is read up to 64 MB and for 60 seconds; a request with all its tries takes at most 5 minutes.
 
 ## What others do that we do not
