@@ -58,6 +58,11 @@ END = """
   What a failed run leaves is named. The same command goes on with it, `--restart` begins anew, and
   `textspectra cache --clear work` removes all that was abandoned.
 - Models of format 3 and 4 are loaded; those of format 1 and 2 are refused with a sentence.
+- A settings file in the working folder can set only what changes the result. It never decides where anything is read,
+  written or sent; `SECURITY.md` says what else is not trusted.
+- A model folder never decides that texts are sent to a server.
+- A database of the cache is checked before it is asked anything; one that is not ours is deleted and made anew. The
+  vectors of all models take at most 5 GB, unless another limit is set.
 - An answer of a server is read up to 64 MB and for 60 seconds; a request with all its tries takes at most 5 minutes.
 
 ## What others do that we do not

@@ -21,7 +21,7 @@ pytest.importorskip("ctranslate2", reason="needs the extra minilm")
 from textspectra.embedding import embed_texts, load_backend
 from textspectra.embedding.checkpoint import NotSupportedError, read_checkpoint
 from textspectra.embedding.transformer import TransformerBackend
-from textspectra.errors import UsageError, UserError
+from textspectra.errors import OutsideError, UsageError, UserError
 
 pytestmark = pytest.mark.xdist_group("torch")  # one process, because loading it takes long
 
@@ -327,3 +327,23 @@ def test_a_pickle_is_not_read(transformer_folder, tmp_path):
     (folder / "model.safetensors").unlink()
     with pytest.raises(UserError, match=r"no file named model\.safetensors"):
         load_backend(str(folder)).embed(["parcel"])
+
+
+def test_a_download_that_is_not_what_the_hub_has_is_deleted(hub):
+    hub.damages = "model.safetensors"
+    with pytest.raises(OutsideError) as caught:
+        load_backend("somebody/tiny")
+    assert str(caught.value) == (
+        "The download of model.safetensors is damaged: its checksum is not the one of the Hugging Face hub. It is "
+        "deleted; run this again."
+    )
+    hub.damages = None
+    assert load_backend("somebody/tiny").embed(["red"]).shape == (1, 32)
+
+
+def test_a_download_for_pytorch_is_compared_with_the_hub_too(hub):
+    hub.damages = "tokenizer_config.json"
+    with pytest.raises(OutsideError, match=r"The download of tokenizer_config\.json is damaged"):
+        load_backend("sentence-transformers:somebody/tiny")
+    hub.damages = None
+    assert load_backend("sentence-transformers:somebody/tiny").embed(["red"]).shape == (1, 32)

@@ -3,6 +3,7 @@
 import datetime as dt
 import io
 import math
+import socket
 import zipfile
 from contextlib import suppress
 from decimal import Decimal
@@ -573,3 +574,75 @@ def test_a_sheet_without_a_header_is_noticed(save):
         "'a.xlsx', sheet 'Sheet1', has no header: its first row ('1', 'my parcel is late') looks like the others. The "
         "columns are called 'column 1', 'column 2' and so on. If the first row is the header, use --header-row 1.",
     )
+
+
+@pytest.fixture
+def listener():
+    """Open a port to which nobody may connect."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        yield listening
+        with pytest.raises(BlockingIOError):
+            listening.accept()
+
+
+def with_parts(content, **parts):
+    """Return a workbook with further parts, or with other ones."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(stream, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, parts.pop(name, old.read(name)))
+        for name, part in parts.items():
+            new.writestr(name, part)
+    return stream.getvalue()
+
+
+def test_links_and_macros_of_a_workbook_do_nothing_and_are_not_passed_on(tmp_path, listener):
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    stream = io.BytesIO()
+    module.write_workbook({"texts": pa.table({"text": ["a parcel", "my password"]})}, stream)
+    with zipfile.ZipFile(stream) as archive:
+        sheet = archive.read("xl/worksheets/sheet1.xml").decode()
+    formulas = (
+        f'<row r="4"><c r="A4" t="str"><f>WEBSERVICE("{address}")</f><v>as it was</v></c></row>'
+        '<row r="5"><c r="A5" t="str"><f>cmd|\'/C calc\'!A0</f><v>saved</v></c></row></sheetData>'
+    )
+    relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/externalLinkPath"
+    content = with_parts(stream.getvalue(), **{
+        "xl/worksheets/sheet1.xml": sheet.replace("</sheetData>", formulas),
+        "xl/externalLinks/externalLink1.xml": '<externalLink><externalBook r:id="rId1"/><ddeLink/></externalLink>',
+        "xl/externalLinks/_rels/externalLink1.xml.rels":
+            f'<Relationships><Relationship Id="rId1" Type="{relation}" Target="{address}" TargetMode="External"/>'
+            "</Relationships>",
+        "xl/vbaProject.bin": b"macro",
+        "xl/connections.xml": f'<connections><connection url="{address}"/></connections>',
+    })  # fmt: skip
+    path = tmp_path / "a.xlsm"
+    path.write_bytes(content)
+    table = read_table(path)
+    assert table.texts() == ["a parcel", "my password", "as it was", "saved"]
+    write_labelled(table, {"cluster": [0, 0, 1, 1]}, tmp_path / "b.xlsx")
+    with zipfile.ZipFile(tmp_path / "b.xlsx") as written:
+        parts = {name: written.read(name) for name in written.namelist()}
+    assert not [name for name in parts if "vba" in name or "external" in name or "connections" in name]
+    assert not [name for name, part in parts.items() if b"<f>" in part or address.encode() in part]
+
+
+def test_entities_of_a_workbook_are_not_followed(tmp_path, listener):
+    stream = io.BytesIO()
+    module.write_workbook({"texts": pa.table({"text": ["first text", "second text"]})}, stream)
+    with zipfile.ZipFile(stream) as archive:
+        sheet = archive.read("xl/worksheets/sheet1.xml").decode()
+    (tmp_path / "secret").write_text("do not tell")
+    entities = (
+        f'<!DOCTYPE worksheet [<!ENTITY file SYSTEM "file://{tmp_path}/secret"><!ENTITY page SYSTEM "http://127.0.0.1:'
+        f'{listener.getsockname()[1]}"><!ENTITY a "{"x" * 1000}"><!ENTITY b "{"&a;" * 999}"><!ENTITY c "{"&b;" * 999}">'
+        "]>"
+    )
+    head, _, tail = sheet.partition("?>")
+    hostile = f"{head}?>{entities}{tail.replace('first text', '&file;&page;&c;')}"
+    (tmp_path / "a.xlsx").write_bytes(with_parts(stream.getvalue(), **{"xl/worksheets/sheet1.xml": hostile}))
+    with suppress(UserError):
+        texts = read_table(tmp_path / "a.xlsx").texts()
+        assert "do not tell" not in "".join(texts)
+        assert sum(map(len, texts)) < 1000

@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 
 from ..errors import UsageError, UserError
 from ..packages import require
-from .folders import announce_download, cannot_load, check_installed, check_on_hub, folder_fingerprint, hub_revision
+from .folders import (
+    announce_download,
+    cannot_load,
+    check_installed,
+    check_on_hub,
+    checked_revision,
+    folder_fingerprint,
+    hub_revision,
+)
 
 COMPLETE_FILE = "modules.json"
 """Without this file, a model that another program has downloaded would silently get mean pooling."""
@@ -127,9 +135,12 @@ class SentenceTransformerBackend:
         announce_download(self._source, check_on_hub(self._source))
         try:
             self._model  # noqa: B018  loading downloads it
-        except OSError as error:
-            raise cannot_load(self._source, error) from error
-        return hub_revision(self._source, file=COMPLETE_FILE) or hub_revision(self._source, file="config.json")
+        except Exception as error:
+            checked_revision(self._source, COMPLETE_FILE, "config.json")  # damaged files are the better reason
+            if isinstance(error, OSError):
+                raise cannot_load(self._source, error) from error
+            raise
+        return checked_revision(self._source, COMPLETE_FILE, "config.json")
 
     @cached_property
     def _model(self) -> Any:

@@ -228,7 +228,9 @@ def estimate_in_words(estimate: KEstimate | None, given: int) -> str:
     if estimate is None:
         return f"The number of groups was given: {given}."
     doubt = doubt_about_k(estimate.method, estimate.k, estimate.confidence)
-    if estimate.spectrum is None and estimate.k > 1:
+    if estimate.spectrum is None:
+        if estimate.k == 1:
+            return doubt
         asked = "" if any(one.k == given for one in estimate.suggestions) else f"You asked for {given}. "
         return f"{asked}{levels_in_words(estimate.suggestions)} {doubt}".strip()
     if doubt:
