@@ -186,7 +186,8 @@ def _repeated(rows: NDArray[np.intp], times: NDArray[np.intp], limit: int) -> ND
     if len(rows) == 0 or ends[-1] == len(rows):
         return rows
     n = min(int(ends[-1]), limit)
-    return rows[np.searchsorted(ends, (np.arange(n) + 0.5) * ends[-1] / n)]
+    repeated: NDArray[np.intp] = rows[np.searchsorted(ends, (np.arange(n) + 0.5) * ends[-1] / n)]
+    return repeated
 
 
 def _drop_rare(texts: Counter[str], n_texts: int) -> Counter[str]:
