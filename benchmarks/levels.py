@@ -15,13 +15,14 @@ from harness import DATA, ROOT
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 import textspectra as ts
-from textspectra.granularity.estimate import APART
 
 FAMILIES = {
     "dbpedia14_titleonly": "dbpedia14", "massive_scenario": "massive_intent", "trec6": "trec50", "battig83": "bless",
     "esslli2008": "bless",
 }  # fmt: skip
 MIDDLES = (12, 30)
+APART = 2.25
+"""Factor between the levels."""
 
 START = f"""# Levels
 

@@ -140,7 +140,11 @@ def test_models_cache_demo_and_version(run, tmp_path):
         (["cluster", "."], 3, "folder"),
         (["cluster", "tickets.csv", "--text-column", "mesage"], 3, "message"),
         (["cluster", "tickets.csv", "--model", "wordlama"], 2, "wordllama"),
-        (["cluster", "tickets.csv", "--clusters", "many"], 2, "is not auto, coarse, fine or a whole number above 0"),
+        (
+            ["cluster", "tickets.csv", "--clusters", "many"],
+            2,
+            "is not auto, coarse, suggested, fine or a whole number above 0",
+        ),
         (["cluster", "tickets.csv", "--clusters", "5000"], 3, "5,000 clusters were asked for, but there are 98"),
         (["cluster", "tickets.csv", "--embeddings", "nothing.npy"], 3, "nothing.npy"),
         (["cluster", "tickets.csv", "--seed", "-1"], 2, "-1 is not in the range"),

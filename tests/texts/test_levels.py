@@ -121,6 +121,20 @@ def test_a_sample_of_many_files_keeps_the_sizes_of_every_level(data, tmp_path, m
     assert Counter(table["cluster_coarse_name"].to_pylist()) == named_sizes(found["coarse"])
 
 
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("finest", 'n_clusters must be "auto", "coarse", "suggested", "fine" or a whole number, but it is \'finest\'.'),
+        (901, "n_clusters must be a whole number from 1 to 900, but it is 901. The tree has 900 leaves."),
+        (0, "n_clusters must be a whole number from 1 to 900, but it is 0. The tree has 900 leaves."),
+    ],
+)
+def test_a_cut_that_cannot_be_is_refused(results, asked, message):
+    with pytest.raises(ts.UserError) as refused:
+        results["suggested"].cut(asked)
+    assert str(refused.value) == message
+
+
 def test_levels_are_not_known_after_an_update(data, results):
     later = results["suggested"].update(data[0][:100], embeddings=data[1][:100])
     with pytest.raises(ts.UserError, match="The levels of this result are not known"):

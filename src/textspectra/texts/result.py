@@ -21,8 +21,8 @@ from ..grouping.agglomerative import cut_rule
 from ..io.frames import as_table, is_data_frame
 from ..metrics.cohesion import report_if_defined
 from ..topics.describe import Topic
-from ..validation import Level, check_whole_number
-from .clustered import EDITED, ClusteredTexts, Theme
+from ..validation import Level, check_n_clusters, check_whole_number
+from .clustered import ClusteredTexts, Theme
 from .comparison import Comparison, compare_texts
 from .describing import describe_groups, mean_vectors, with_names
 from .embedded import EmbeddedTexts, embed_corpus
@@ -231,14 +231,25 @@ class TextClustering(ClusteredTexts):
         """
         base = self.with_hierarchy()
         assert base.hierarchy is not None  # noqa: S101 - for the type checker
-        if isinstance(n_clusters, str) and self.k_estimate is None:
-            raise UserError("The levels of this result are not known any more; cut it into a number of clusters.")
-        k = self.k_estimate.at(n_clusters) if isinstance(n_clusters, str) and self.k_estimate else n_clusters
-        changed = base.regroup(base.hierarchy.cut(check_whole_number("n_clusters", k, low=1)))
-        return replace(changed, recipe=self.recipe).with_themes()
+        asked = check_n_clusters(n_clusters, base.hierarchy.tree.n_leaves, "The tree has {:,} leaves.")
+        if isinstance(asked, str):
+            if self.k_estimate is None:
+                raise UserError("The levels of this result are not known any more; cut it into a number of clusters.")
+            asked = self.k_estimate.at(asked)
+        return replace(base.regroup(base.hierarchy.cut(asked)), recipe=self.recipe).with_themes()
 
     def level_topics(self) -> dict[SuggestionName, tuple[NDArray[np.intp], tuple[Topic, ...]]]:
-        """Return the groups at the other levels: the position of each distinct text's group, and the topics."""
+        """Return the groups at the other levels: the position of each distinct text's group, and the topics.
+
+        Examples
+        --------
+        >>> import numpy as np, textspectra as ts
+        >>> X = np.repeat(np.eye(8), 20, axis=0) + np.random.default_rng(0).normal(0, 0.01, (160, 8))
+        >>> result = ts.cluster_texts([f"text {i}" for i in range(160)], embeddings=X)
+        >>> codes, topics = result.level_topics()["coarse"]
+        >>> len(topics) < result.n_clusters
+        True
+        """
         base = self.with_hierarchy()
         if base.hierarchy is None or base.k_estimate is None:
             return {}
