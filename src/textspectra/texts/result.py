@@ -22,7 +22,7 @@ from ..io.frames import as_table, is_data_frame
 from ..metrics.cohesion import report_if_defined
 from ..topics.describe import Topic
 from ..validation import Level, check_n_clusters, check_whole_number
-from .clustered import ClusteredTexts, Theme
+from .clustered import EDITED, ClusteredTexts, Theme
 from .comparison import Comparison, compare_texts
 from .describing import describe_groups, mean_vectors, with_names
 from .embedded import EmbeddedTexts, embed_corpus
