@@ -21,7 +21,7 @@ pytest.importorskip("wordllama")
 TEXTS, LANGUAGES, TOPICS = five_languages()
 EXAMPLE = Path(__file__).parents[2] / "examples" / "customer_messages.csv"
 PAIRS = 'The keywords of Chinese and Japanese texts are pairs of characters; for words: pip install "textspectra[cjk]"'
-WARNING = r"Your texts are Chinese .*; wordllama reads only English\. .*; use --model multilingual"
+WARNING = r"Your texts are in Chinese .*; wordllama reads only English\. .*; use --model multilingual"
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def test_texts_in_five_languages_are_grouped_by_language_and_the_result_says_so(
     assert normalized_mutual_info_score(TOPICS, result.labels) < 0.5
     [note] = [note for note in result.notes if "wordllama" in note]
     assert note == (
-        "Your texts are Chinese (20 %), German (20 %), Japanese (20 %), Spanish (20 %), in Arabic script (20 %); "
+        "Your texts are in Chinese (20 %), German (20 %), Japanese (20 %), Spanish (20 %), Arabic script (20 %); "
         "wordllama reads only English. They are grouped by language and spelling rather than by topic; use --model "
         'multilingual (in Python, model="multilingual").'
     )
@@ -126,17 +126,17 @@ def test_a_language_that_the_model_does_not_read_replaces_the_verdict(run, table
     done = run("cluster", table, "--model", "wordllama", "--json", "--clusters", "auto")
     summary = json.loads(done.out)
     doubt = result.language_doubt
-    assert doubt.startswith("Your texts are Chinese (20 %), German (20 %), ")
+    assert doubt.startswith("Your texts are in Chinese (20 %), German (20 %), ")
     assert summary["verdict"] == doubt
     assert summary["notes"][0] == doubt
     assert summary["read"] == (
-        "Read 'texts.csv', column 'text': 312 rows, Chinese (20 %), German (20 %), Japanese (20 %), Spanish (20 %), in "
+        "Read 'texts.csv', column 'text': 312 rows, in Chinese (20 %), German (20 %), Japanese (20 %), Spanish (20 %), "
         "Arabic script (20 %)."
     )
     assert (summary["sheet"], summary["header_row"]) == (None, 1)
     assert summary["languages"] == result.languages
     printed = " ".join(run("cluster", table, "--model", "wordllama", "--no-report", "--overwrite").out.split())
-    assert printed.startswith("Read 'texts.csv', column 'text': 312 rows, Chinese (20 %)")
+    assert printed.startswith("Read 'texts.csv', column 'text': 312 rows, in Chinese (20 %)")
     assert printed.count(doubt) == 1
     for verdict in ("There is no structure", "The groups hold together", "Two halves", "cohesion near 1"):
         assert verdict not in printed

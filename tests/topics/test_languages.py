@@ -124,6 +124,9 @@ def test_a_language_without_a_list_is_neither_polish_nor_english(texts):
 
 
 def test_products_and_titles_are_not_in_another_language():
+    assert language_shares(["the café opens late", "please add crème brûlée", "new São Paulo flight deals"] * 9) == {
+        "English": pytest.approx(2 / 3)
+    }
     assert language_shares([f"senior manager {word} systems technology" for word in "abcdefghijklmnop"]) == {}
     assert language_shares(["steel water bottle 500 ml", "red running shoes size 42"] * 20) == {}
 

@@ -63,7 +63,7 @@ def doubt_about_languages(shares: Mapping[str, float], model: str | None) -> str
     """
     if model is None or not knows_only_english(model) or not is_foreign(shares):
         return ""
-    return f"Your texts are {in_words(_foreign(shares))}; {model} reads only English. {USE_ANOTHER}"
+    return f"Your texts are {_in(in_words(_foreign(shares)))}; {model} reads only English. {USE_ANOTHER}"
 
 
 def is_foreign(shares: Mapping[str, float]) -> bool:
@@ -81,21 +81,22 @@ def in_words(shares: Mapping[str, float]) -> str:
     Examples
     --------
     >>> in_words({"German": 0.333, "French": 0.333, "another language": 0.333}), in_words({"German": 0.97})
-    ('German (34 %), French (33 %), in another language (33 %)', 'German (97 %)')
+    ('German (34 %), French (33 %), another language (33 %)', 'German (97 %)')
     >>> in_words(dict.fromkeys(["Dutch", "Greek", "Hebrew", "Italian", "Korean", "Polish", "Thai"], 0.1))
     'Dutch (10 %), Greek (10 %), Hebrew (10 %), Italian (10 %), Korean (10 %) and 2 more (20 %)'
     """
     if len(shares) == 1 and next(iter(shares.values())) > ALL:
-        return _in(next(iter(shares)))
-    parts = {_in(language): share for language, share in list(shares.items())[:NAMED]}
+        return next(iter(shares))
+    parts = dict(list(shares.items())[:NAMED])
     rest = list(shares.values())[NAMED:]
     numbers = _per_cent([*parts.values(), *([sum(rest)] if rest else [])])
     named = ", ".join(f"{language} ({number} %)" for language, number in zip(parts, numbers, strict=False))
     return f"{named} and {len(rest):,} more ({numbers[-1]} %)" if rest else named
 
 
-def _in(language: str) -> str:
-    return f"in {language}" if language == ANOTHER or language.endswith(" script") else language
+def _in(languages: str) -> str:
+    """Put "in" before languages if one of them is not an adjective: German, but in Arabic script."""
+    return f"in {languages}" if ANOTHER in languages or " script" in languages else languages
 
 
 def _per_cent(shares: Sequence[float]) -> list[int]:
@@ -119,7 +120,7 @@ def reading_in_words(where: str, n_rows: int, shares: Mapping[str, float]) -> st
     known, most = sum(shares.values()), next(iter(shares), "")
     languages = ""
     if known:
-        languages = f", {_in(most) if shares[most] >= NEARLY_ALL * known else in_words(shares)}"
+        languages = f", {_in(most if shares[most] >= NEARLY_ALL * known else in_words(shares))}"
     return f"Read {where}: {rows}{languages}." if where else f"{rows}{languages}."
 
 

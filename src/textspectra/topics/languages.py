@@ -52,6 +52,9 @@ ANOTHER = "another language"
 SENTENCE = 4
 """Number of words of a text that could be a sentence."""
 
+ACCENTED = 0.25
+"""Share of words with letters outside ASCII that only sentences in another language have; names of dishes have less."""
+
 FREQUENT, FREQUENT_SHARE, FREQUENT_LENGTH, ENOUGH = 10, 0.25, 4.6, 8
 """Sentences of another language have function words of their own: their most frequent words are a quarter of all words,
 and short. That takes a few texts. In lists of products or titles they are rarer or longer."""
@@ -126,11 +129,9 @@ def text_languages(texts: Sequence[Collection[str]]) -> list[str]:
     known = [{word for word in words if word in _SPOKEN_BY} for words in texts]
     votes = [Counter(language for word in words for language in _SPOKEN_BY[word]) for words in known]
     best = [_most_votes(vote) for vote in votes]
-    # "a" is no sign of English among accents, and "la" none of French; "für" is one of German.
-    evidences = [words if first[:1] == [DEFAULT] else own for words, own, first in zip(texts, known, best, strict=True)]
     strong = [
-        bool(first) and (vote[first[0]] > 1 or all(map(str.isascii, evidence)) == (first[0] == DEFAULT))
-        for first, vote, evidence in zip(best, votes, evidences, strict=True)
+        bool(first) and _is_strong(first[0], vote[first[0]], evidence, words)
+        for first, vote, evidence, words in zip(best, votes, known, texts, strict=True)
     ]
     clear = Counter(first[0] for first, sure in zip(best, strong, strict=True) if sure and len(first) == 1)
     # Languages have words in common. The more frequent of two candidates is the more likely one.
@@ -143,6 +144,15 @@ def _most_votes(votes: Counter[str]) -> list[str]:
     most = max(votes.values(), default=0)
     best = [language for language, n in votes.items() if n == most]
     return [DEFAULT] if DEFAULT in best else best
+
+
+def _is_strong(language: str, votes: int, evidence: Collection[str], words: Collection[str]) -> bool:
+    """Return True if the function words of a text are enough to name its language."""
+    if votes > 1:
+        return True
+    if language == DEFAULT:  # "a" is no sign of English among accents
+        return all(map(str.isascii, words)) or any(_SPOKEN_BY[word] == [DEFAULT] for word in evidence)
+    return not all(map(str.isascii, evidence))
 
 
 def _is_spoken(language: str, texts: Sequence[Collection[str]], found: Sequence[str]) -> bool:
@@ -160,15 +170,17 @@ def _is_spoken(language: str, texts: Sequence[Collection[str]], found: Sequence[
 def _in_another_language(texts: Sequence[Sequence[str]], found: Sequence[str]) -> set[int]:
     """Return the positions of texts that are sentences, but not in a language with a list."""
     places = [place for place, words in enumerate(texts) if not found[place] and len(words) >= SENTENCE]
-    if sum(not all(map(str.isascii, texts[place])) for place in places) > max(len(places) / 2, 2):
+    sentences = {frozenset(texts[place]) for place in places}
+    all_words = [word for words in sentences for word in words]
+    if len(sentences) > 2 and sum(not word.isascii() for word in all_words) > ACCENTED * len(all_words):
         return set(places)
     common = frozenset().union(*(STOP_WORDS[language] for language in set(found) - {""}))
-    counts = Counter(word for place in places for word in set(texts[place]) if word not in common)
+    counts = Counter(word for word in all_words if word not in common)
     frequent = counts.most_common(FREQUENT)
     n_frequent = sum(n for _, n in frequent)
-    is_prose = n_frequent >= FREQUENT_SHARE * sum(len(texts[place]) for place in places)
+    is_prose = n_frequent >= FREQUENT_SHARE * len(all_words)
     is_short = sum(len(word) * n for word, n in frequent) <= FREQUENT_LENGTH * n_frequent
-    is_enough = len(places) >= max(ENOUGH, SPOKEN * len(texts))
+    is_enough = len(sentences) >= ENOUGH and len(places) >= SPOKEN * len(texts)
     return set(places) if is_enough and is_prose and is_short else set()
 
 

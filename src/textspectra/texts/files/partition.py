@@ -161,8 +161,9 @@ def _embed(job: Job, file: File) -> Embedded:
     for name, array in arrays.items():
         save_array(job.embedded(f"{name}.npy", file), array)
     without_content = corpus.without_content()
+    notes = [note.replace(file.path, Path(file.path).name) for note in table.notes]
     blank = int((corpus.codes < 0).sum()) - without_content.total()
-    return Embedded(len(corpus.rows), blank, len(vectors), vectors.shape[1], output, without_content, list(table.notes))
+    return Embedded(len(corpus.rows), blank, len(vectors), vectors.shape[1], output, without_content, notes)
 
 
 def _digests(texts: list[str]) -> NDArray[np.uint8]:
