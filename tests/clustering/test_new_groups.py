@@ -76,3 +76,39 @@ def test_equal_rows_are_not_new():
     same = Known(np.full((60, 4), 0.5, np.float32), np.zeros(60, int), 1)
     scores = score_novelty(same, same.units[:20], np.random.default_rng(0)).scores
     assert (find_new_groups(same, same.units[:20], np.zeros(20, int), scores).codes == -1).all()
+
+
+def scaled(rows):
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_rows_that_are_nearer_to_the_model_do_not_join_a_new_group():
+    strangers = 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        broad = rng.standard_normal((3, 48))
+        themes = broad[np.arange(30) % 3] + 0.8 * rng.standard_normal((30, 48))
+        of = np.arange(900) % 30
+        known = Known(scaled(themes[of] + 0.4 * rng.standard_normal((900, 48))), of % 3, 3)
+        new = broad[0] + rng.standard_normal(48)
+        old = themes[of[:300]] + 0.4 * rng.standard_normal((300, 48))
+        scattered = broad[np.arange(90) % 3] + 0.94 * rng.standard_normal((90, 48))
+        units = scaled(np.concatenate([old, new + 0.4 * rng.standard_normal((30, 48)), scattered]))
+        codes = np.concatenate([of[:300] % 3, np.zeros(30, int), np.arange(90) % 3])
+        found = find_new_groups(known, units, codes, score_novelty(known, units, rng).scores)
+        assert (found.codes[300:330] == 0).all()
+        assert not found.is_mixed[0]
+        strangers += (np.delete(found.codes, np.s_[300:330]) == 0).sum()
+    assert strangers <= 2
+
+
+def test_a_new_group_of_many_themes_is_mixed(known):
+    rng = np.random.default_rng(2)
+    direction = 0.5 * np.random.default_rng(99).standard_normal((20, 48))[12]
+    themes = direction + rng.standard_normal((30, 48))
+    many = themes[np.arange(150) % 30] + 0.25 * rng.standard_normal((150, 48))
+    units = np.concatenate([rows_of(np.arange(240) % 8, rng), scaled(many)])
+    codes = np.append(np.arange(240) % 8, np.zeros(150, int))
+    found = find_new_groups(known, units, codes, score_novelty(known, units, rng).scores)
+    assert np.bincount(found.codes[240:] + 1).argmax() > 0
+    assert found.is_mixed[0]

@@ -1,5 +1,6 @@
 """New texts against a model: what changed, what is new, and what stays as it was."""
 
+import io
 import re
 from dataclasses import replace
 from datetime import datetime
@@ -10,8 +11,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from rich.console import Console
 
 import textspectra as ts
+from textspectra.cli.changes import print_changes, summarize_changes
 from textspectra.errors import UserError
 from textspectra.texts.comparison import Drift, compare_texts
 from textspectra.texts.history import content_digest, find_changes
@@ -201,8 +204,6 @@ def test_a_model_without_vectors_says_so(result, news, tmp_path):
     result.save(tmp_path / "model")
     loaded = ts.TextClustering.load(tmp_path / "model")
     assert loaded.compare(*news[:1], embeddings=news[1]).new_topics
-    from dataclasses import replace
-
     bare = replace(loaded, reference=None)
     with pytest.raises(UserError, match="made from given embeddings, which are not saved with it"):
         bare.compare(news[0], embeddings=news[1])
@@ -332,3 +333,18 @@ def test_groups_merged_since_the_last_file_have_their_sizes_in_it(result, news):
     changes = merged.compare(news[0], embeddings=news[1]).changes.set_index("cluster")
     assert changes.loc[0, "size_before"] == changes.loc[0, "size_after"] == np.isin(last, [0, 1]).sum()
     assert set(changes["status"]) == {"steady"}
+
+
+def test_a_mixed_group_says_so_wherever_it_is_named(result, found):
+    (new,) = found.new_topics
+    assert not found.group_changes[-1].mixed
+    loose = replace(found.group_changes[-1], mixed=True)
+    assert loose.figures.endswith(" texts, mixed")
+    mixed = replace(found, group_changes=(*found.group_changes[:-1], loose))
+    assert mixed.changes.set_index("cluster").loc[new.label, "mixed"]
+    summary = summarize_changes(mixed, "m.model", ["october.csv"], {}, {})
+    assert [group["mixed"] for group in summary["new_groups"]] == [True]
+    said = Console(record=True, width=200, file=io.StringIO())
+    print_changes({**summary, "outputs": {"table": "t.csv"}}, said)
+    assert "coupon is mixed: the name does not speak for all texts of the group." in said.export_text()
+    assert updated(result, mixed).history[-1].changes[-1].mixed

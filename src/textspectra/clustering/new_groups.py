@@ -20,7 +20,7 @@ CORE_NEIGHBOURS, LENIENCE = 5, 0.02
 """Nearest core rows that a row of a new group is compared with, a fifth of the core at most; and by how much its mean
 cosine with rows of the model may be higher."""
 
-STAYED = 0.55
+STAYED = 0.5
 """Least share of a new group's rows that are near enough to its core; otherwise it is no group."""
 
 CLEAR, COMPACT = 0.8, 0.4
@@ -274,8 +274,7 @@ def _is_mixed(units: NDArray[np.float32], is_near: NDArray[np.bool_]) -> bool:
 
 
 def _cosines(near: Nearest) -> NDArray[np.float32]:
-    cosines: NDArray[np.float32] = 1 - np.exp(2 * near.logs) / 2
-    return cosines
+    return np.asarray(1 - np.exp(2 * near.logs) / 2, np.float32)
 
 
 def _together(
