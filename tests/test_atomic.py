@@ -231,6 +231,9 @@ for old, can_exchange in ((None, True), ("old", True), ("old", False)):
         mixed += len(set(found())) > 1
         with atomic.replacing_together(*PATHS):
             assert set(found()) in ({old}, {"new"}), (old, number, found())
+        if old and set(found()) == {"new"} and can_exchange:  # then there is no reason to write them again
+            left = [path.name for path in Path().rglob(".*")]
+            assert not left, (number, left)
         write("again")
         assert set(found()) == {"again"}
         left = sorted(str(path) for path in Path().rglob("*"))

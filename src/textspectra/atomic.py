@@ -196,7 +196,11 @@ class Outputs:
                 _remove(marker)
                 waiting.close()
                 raise
-            _remove(marker)
+            try:
+                for move in self._moves:
+                    _remove(move.hidden)
+            finally:
+                _remove(marker)  # last, so that a process that has nothing to write finds the older outputs, too
 
 
 def _markers(path: Path) -> list[Path]:
