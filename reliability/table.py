@@ -25,8 +25,8 @@ WHAT = {
     "workbook": "Excel workbooks, changed in the archive and inside its parts",
     "npy": "matrices with changed headers and bytes",
     "model": "model folders whose JSON, arrays or texts were changed, behind valid checksums",
-    "bombs": "model folders with a small part that claims to be huge: texts stored once for many rows, shapes, long names and "
-    "many levels; Python's audit events show that none writes, deletes or connects outside its folder",
+    "bombs": "model folders with a small part that claims to be huge: texts stored once for many rows, shapes, long "
+    "names, many levels; Python's audit events show that none writes, deletes or connects outside its folder",
     "cache": "databases of cached vectors; the vectors must be right",
     "state": "what a report downloads and `apply` reads",
     "settings": "options of `cluster`",
