@@ -115,7 +115,7 @@ def _candidates(known: Known, units: NDArray[np.float32], scores: NDArray[np.flo
     """
     candidates = np.full(len(units), -1)
     novel = np.flatnonzero(scores > 1)[:REFERENCE_ROWS]
-    k = round(len(novel) / max(min(len(units) / known.k, np.sqrt(len(units))), SMALLEST_GROUP))
+    k = round(len(novel) / max(min(len(units) / known.k, 2 * np.sqrt(len(units))), SMALLEST_GROUP))
     if not k:
         return candidates
     near = _neighbours(units, novel)
