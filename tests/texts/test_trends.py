@@ -121,7 +121,7 @@ def test_a_period_with_far_more_texts_is_named():
     totals = [160, 171, 158, 516, 149, 163, 155, 0]
     tally = tally_of([[n // 2 for n in totals], [n - n // 2 for n in totals]])
     assert volume_in_words(find_changes(tally), tally) == [
-        "Texts per month: 0 to 516, usually about 159.",
+        "Texts per month: 0 to 516 (median 159).",
         "Apr 2000: 516 texts, 3.2 times the usual 159",
         "Aug 2000: 0 texts, usually about 159 (it may be incomplete)",
     ]

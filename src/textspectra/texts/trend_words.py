@@ -73,7 +73,7 @@ def volume_in_words(changes: Changes, tally: Tally, most: int = STRONGEST) -> li
     totals, usual = tally.by_period.sum(axis=0), changes.usual
     low, high, middle = totals.min(), totals.max(), np.median(totals)
     per = f"Texts per {tally.every}: "
-    lines = [per + (f"{low:,}." if low == high else f"{low:,} to {high:,}, usually about {middle:,.0f}.")]
+    lines = [per + (f"{low:,}." if low == high else f"{low:,} to {high:,} (median {middle:,.0f}).")]
     unusual = np.flatnonzero(changes.volume != "usual")
     away = np.abs(np.log((totals + 1) / (usual + 1)))
     for period in unusual[np.lexsort((-away[unusual], changes.volume[unusual] == "fewer"))][:most]:
