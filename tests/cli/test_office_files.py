@@ -115,3 +115,20 @@ def test_a_missing_package_names_its_install_line(tickets, tmp_path):
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 2
     assert 'pip install "textspectra[excel]"' in done.stderr
+
+
+def test_the_summary_begins_with_what_was_read(run, tickets, tmp_path):
+    summary = json.loads(run("cluster", "tickets.xlsx", *OPTIONS).out)
+    assert (
+        summary["read"] == "Read 'tickets.xlsx', sheet 'Tickets', header in row 3, column 'message': 62 rows, English."
+    )
+    assert (summary["sheet"], summary["header_row"], summary["text_column"]) == ("Tickets", 3, "message")
+    done = run(
+        "cluster", "tickets.xlsx", *OPTIONS[:-2], "--no-report", "--overwrite", "--header-row", "3", "--keep-all"
+    )
+    assert " ".join(done.out.split()).startswith(summary["read"])
+    command = json.loads((tmp_path / "tickets.model" / "clustering.json").read_text(encoding="utf-8"))["recipe"][
+        "command"
+    ]
+    assert "--header-row 3" in command
+    assert command.endswith("--keep-all")
