@@ -1,4 +1,4 @@
-"""Other ways to find k, each a function from vectors to a number."""
+"""Other ways to find k: each is a function from vectors to labels or, if it only counts, to a number."""
 
 from __future__ import annotations
 
@@ -7,98 +7,54 @@ from typing import Any
 
 import numpy as np
 
-from textspectra.granularity.spectral import read_spectrum
+import textspectra as ts
+from textspectra.clustering.refine import smoothed_rows
+from textspectra.clustering.tree import ward_tree
 from textspectra_study.baselines import run_baseline
 
-SAMPLE, SAMPLES, NEIGHBOURS = 1000, 5, 10
+NEIGHBOURS = 10
+PAPER_SAMPLES = 20
+"""The paper's rule is averaged over this many samples of 1,000 rows."""
 
 
 def unit(X: Any) -> Any:
     return X / np.linalg.norm(X, axis=1, keepdims=True)
 
 
-def cosines(X: Any) -> Any:
-    S = unit(X) @ unit(X).T
-    np.fill_diagonal(S, 0)
-    return S
-
-
-def neighbour_graph(X: Any) -> Any:
-    S = cosines(X)
-    np.fill_diagonal(S, -1)
-    nearest = np.argpartition(-S, NEIGHBOURS, axis=1)[:, :NEIGHBOURS]
-    graph = np.zeros_like(S)
-    np.put_along_axis(graph, nearest, 1, axis=1)
-    return graph
-
-
-def eigenvalues(W: Any) -> Any:
-    degree = W.sum(axis=1, dtype=np.float64)
-    scale = 1 / np.sqrt(np.where(degree > 0, degree, 1))
-    return np.linalg.eigvalsh(np.eye(len(W)) - W * scale[:, None] * scale)
-
-
-def rectified(X: Any) -> Any:
-    return np.maximum(cosines(X), 0)
-
-
-def zscored(X: Any) -> Any:
-    S = cosines(X)
-    W = np.maximum((S - S.mean()) / S.std(), 0)
-    np.fill_diagonal(W, 0)
-    return W
+def nearest_rows(X: Any) -> Any:
+    """Return the indices of the nearest other rows."""
+    cosines = unit(X) @ unit(X).T
+    np.fill_diagonal(cosines, -2)
+    return np.argpartition(-cosines, min(NEIGHBOURS, len(X) - 1) - 1, axis=1)[:, :NEIGHBOURS]
 
 
 def knn(X: Any) -> Any:
-    graph = neighbour_graph(X)
+    """Return the graph in which two rows are joined if one is among the nearest of the other."""
+    graph = np.zeros((len(X), len(X)), np.float32)
+    np.put_along_axis(graph, nearest_rows(X), 1, axis=1)
     return np.maximum(graph, graph.T)
 
 
-def mutual_knn(X: Any) -> Any:
-    graph = neighbour_graph(X)
-    return graph * graph.T
+def papers_rule(*, zscore: bool) -> Callable[[Any], int]:
+    def count(X: Any) -> int:
+        options: dict[str, Any] = {"n_replicates": PAPER_SAMPLES, "zscore": zscore, "n_jobs": 1}
+        return ts.estimate_k(X, method="spectral", **options).k
+
+    return count
 
 
-def locally_scaled(X: Any) -> Any:
-    distances = np.maximum(2 - 2 * cosines(X).astype(np.float64), 0)
-    np.fill_diagonal(distances, np.inf)
-    width = np.sqrt(np.partition(distances, 6, axis=1)[:, 6])
-    W = np.exp(-distances / np.maximum(np.outer(width, width), 1e-12))
-    np.fill_diagonal(W, 0)
-    return W
+def modularity_maximum(X: Any) -> int:
+    """Cut Ward's tree of smoothed rows where most neighbors share a cluster, beyond the sum of squared shares."""
+    ones = np.ones(len(X))
+    tree = ward_tree(smoothed_rows(unit(X).astype(np.float32), ones, NEIGHBOURS, n_jobs=1), ones)
+    nearest = nearest_rows(X)
 
+    def modularity(k: int) -> float:
+        labels = tree.cut(k)
+        together = (labels[nearest] == labels[:, None]).mean()
+        return float(together - np.square(np.bincount(labels) / len(labels)).sum())
 
-def samples(X: Any, size: int = SAMPLE) -> list[Any]:
-    rng = np.random.default_rng(0)
-    return [X[rng.permutation(len(X))[:size]] for _ in range(SAMPLES)]
-
-
-def jump(spectrum: Any, window: int = 3) -> int:
-    return read_spectrum(spectrum, window).jump or 5
-
-
-def papers_rule_on(graph: Callable[[Any], Any]) -> Callable[[Any], float]:
-    return lambda X: float(np.mean([jump(eigenvalues(graph(sample))) for sample in samples(X)]))
-
-
-def window_by_stability(X: Any) -> float:
-    """Use the window, 3 to 15, whose estimates spread least over the samples."""
-    spectra = [eigenvalues(rectified(sample)) for sample in samples(X)]
-    readings = np.array([[jump(spectrum, window) for spectrum in spectra] for window in range(3, 16)])
-    return float(readings[(readings.std(axis=1) / readings.mean(axis=1)).argmin()].mean())
-
-
-def sample_size_by_stability(X: Any) -> float:
-    """Use the sample size, 200 to 2,000, whose estimates spread least over the samples."""
-    readings = np.array(
-        [[jump(eigenvalues(rectified(sample))) for sample in samples(X, size)] for size in (200, 500, 1000, 2000)]
-    )
-    return float(readings[(readings.std(axis=1) / readings.mean(axis=1)).argmin()].mean())
-
-
-def eigengap(X: Any) -> float:
-    gaps = [np.diff(eigenvalues(rectified(sample))[: SAMPLE // 2]) for sample in samples(X)]
-    return float(np.mean([gap[1:].argmax() + 2 for gap in gaps]))
+    return max(np.unique(np.geomspace(2, len(X) / 4, 80).astype(int)).tolist(), key=modularity)
 
 
 def silhouette_maximum(X: Any) -> int:
@@ -111,36 +67,31 @@ def silhouette_maximum(X: Any) -> int:
     return int(ks[int(np.argmax(scores))])
 
 
-def leiden(X: Any) -> int:
+def leiden(X: Any) -> Any:
     import igraph
     import leidenalg
 
-    edges = np.argwhere(np.triu(knn(X)))
-    graph = igraph.Graph(len(X), edges.tolist())
-    return len(leidenalg.find_partition(graph, leidenalg.ModularityVertexPartition, seed=0))
+    graph = igraph.Graph(len(X), np.argwhere(np.triu(knn(X))).tolist())
+    return np.array(leidenalg.find_partition(graph, leidenalg.ModularityVertexPartition, seed=0).membership)
 
 
-def plscan(X: Any) -> int:
+def plscan(X: Any) -> Any:
     from fast_hdbscan import PLSCAN
 
-    return max(1, int(PLSCAN(reproducible=True).fit(unit(X)).labels_.max()) + 1)
+    return PLSCAN(reproducible=True).fit(unit(X)).labels_
 
 
-def baseline(name: str) -> Callable[[Any], int]:
-    return lambda X: max(1, run_baseline(name, X).k)
+def baseline(name: str) -> Callable[[Any], Any]:
+    return lambda X: run_baseline(name, X).labels
 
 
-RIVALS: dict[str, Callable[[Any], float]] = {
-    "paper's rule, z-score graph": papers_rule_on(zscored),
-    "paper's rule, kNN graph": papers_rule_on(knn),
-    "paper's rule, mutual kNN graph": papers_rule_on(mutual_knn),
-    "paper's rule, local scaling": papers_rule_on(locally_scaled),
-    "paper's rule, w by stability": window_by_stability,
-    "paper's rule, τ by stability": sample_size_by_stability,
-    "eigengap": eigengap,
-    "silhouette maximum": silhouette_maximum,
-    "Leiden, kNN 10, modularity": leiden,
+RIVALS: dict[str, Callable[[Any], Any]] = {
+    "modularity maximum": modularity_maximum,
     "EVoC": baseline("evoc"),
+    "Leiden (kNN 10, modularity)": leiden,
     "PLSCAN": plscan,
+    "silhouette maximum": silhouette_maximum,
+    "paper's rule": papers_rule(zscore=False),
+    "paper's rule, z-scored": papers_rule(zscore=True),
     "UMAP + HDBSCAN": baseline("umap_hdbscan"),
 }
