@@ -365,11 +365,11 @@ def _huge_summary(content: bytes, rng: random.Random) -> bytes:
             continue
         known = holder[key]
         if isinstance(known, str):
-            holder[key] = known * rng.choice([2, 1000, 10**5])
+            holder[key] = (known[:100] * rng.choice([2, 1000, 10**5]))[: 10**7]
         elif isinstance(known, int | float):
             holder[key] = rng.choice([2**31, 2**40, 2**52, -(2**52), 10**300, 1e300])
         elif isinstance(known, list):
-            holder[key] = known * rng.choice([2, 1000, 10**4])
+            holder[key] = known[:10] * rng.choice([2, 1000, 10**4])
         else:
             holder[key] = (
                 json.loads("[" * 900 + "]" * 900) if rng.random() < 0.5 else dict.fromkeys(map(str, range(9999)))
