@@ -95,7 +95,7 @@ def test_rows_that_are_nearer_to_the_model_do_not_join_a_new_group(known):
         groups = find_new_groups(known, units, codes, score_novelty(known, units, rng).scores).codes
         assert (groups[240:280] >= 0).all()
         joined += (groups[280:] >= 0).sum()
-    assert joined <= 45  # of 60; 55 if the neighbours alone decide
+    assert joined <= 50  # of 60; 55 if the neighbors alone decide
 
 
 def test_a_new_group_of_many_themes_is_mixed(known):

@@ -16,7 +16,7 @@ from .tree import ward_tree
 SMALLEST_GROUP = 10
 """Fewest distinct rows of a new group."""
 
-CORE_NEIGHBOURS, LENIENCE = 5, 0.02
+CORE_NEIGHBOURS, LENIENCE = 5, 0.04
 """Nearest core rows that a row of a new group is compared with, a fifth of the core at most; and by how much its mean
 cosine with rows of the model may be higher."""
 

@@ -295,7 +295,7 @@ def _by_reproducibility(rows: CountedRows, rng: np.random.Generator, n_jobs: int
         k,
         (1, 1) if k == 1 else interval_around(k, confidence, n_rows),
         confidence,
-        suggest(agreement, k, confidence),
+        suggest(agreement, k, confidence, n_rows),
         "reproducible",
         len(rows),
         replicates,
@@ -304,13 +304,13 @@ def _by_reproducibility(rows: CountedRows, rng: np.random.Generator, n_jobs: int
     )
 
 
-def suggest(agreement: Agreement, k: int, confidence: float) -> tuple[Suggestion, ...]:
-    """Return `k`, with a coarser and a finer level if the halves were compared that far."""
+def suggest(agreement: Agreement, k: int, confidence: float, n: int) -> tuple[Suggestion, ...]:
+    """Return `k`, with a coarser and a finer level if `n` distinct rows have room for them."""
     if k == 1:
         return (Suggestion("suggested", 1, confidence),)
     clear = agreement.k[agreement.halves >= CLEAR_LEVEL]
     coarse = int(max(clear[2 * clear <= k], default=round(k / APART)))
-    fine = int(min(clear[clear >= 2 * k], default=min(round(k * APART), agreement.k[-1])))
+    fine = int(min(clear[clear >= 2 * k], default=min(round(k * APART), max(n // 4, agreement.k[-1]))))
     levels: dict[SuggestionName, int] = {"suggested": k}
     if 2 <= coarse <= k / 2:
         levels = {"coarse": coarse, **levels}
