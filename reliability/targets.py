@@ -185,6 +185,7 @@ def use_npy(folder: Path, name: str, content: bytes) -> None:
 def use_model(folder: Path, name: str, content: bytes) -> None:
     """Load a model folder with a valid checksum, and do what commands do with it."""
     from textspectra import TextClustering
+    from textspectra.cli.cluster import Done
     from textspectra.cli.summary import summarize
     from textspectra.texts.storage import ARRAYS, SUMMARY, TEXTS, _digest_of_summary
 
@@ -204,7 +205,7 @@ def use_model(folder: Path, name: str, content: bytes) -> None:
             use()
     loaded.predict(["parcel", "refund"], embeddings=VECTORS[:2])
     loaded.cut(2)
-    json.dumps(summarize(loaded, "a.csv", "text", {}, {}))
+    json.dumps(summarize(Done(loaded, "text", {}), "a.csv", {}))
     loaded.save(folder / "b.model")
 
 

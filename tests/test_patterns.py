@@ -10,8 +10,9 @@ from textspectra.embedding.sentence_transformer import full_hub_name
 from textspectra.io.columns import CALENDAR, CODE_SIGNS
 from textspectra.io.date_patterns import SHAPES
 from textspectra.io.excel import DIMENSION
-from textspectra.io.formats import HEADER_CELL, JSON_START
+from textspectra.io.formats import JSON_START
 from textspectra.io.formulas import made_safe
+from textspectra.io.headers import HEADER_CELL
 from textspectra.report.existing import META
 from textspectra.topics.languages import _WORD
 from textspectra.topics.words import _phrases, clean_text

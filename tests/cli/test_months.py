@@ -162,7 +162,7 @@ def test_a_workbook_has_a_sheet_of_changes(run, months):
     assert book.sheet_names == ["texts", "groups", "changes"]
     header, *rows = book.get_sheet_by_name("changes").to_python()
     sizes = ["size_before", "size_after", "share_before", "share_after", "p"]
-    assert header == ["cluster", "name", "status", *sizes, "compared"]
+    assert header == ["cluster", "name", "status", *sizes, "mixed", "compared"]
     assert len(rows) == len(summary["changes"]) == 7
     assert rows[0][2] == "new"
     assert {row[-1] for row in rows} == {"october.csv (200 texts) compared with the model (600 texts)"}

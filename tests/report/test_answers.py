@@ -4,6 +4,7 @@ import numpy as np
 from report_data import contents
 
 import textspectra as ts
+from textspectra.cli.cluster import Done
 from textspectra.cli.summary import summarize
 from textspectra.report.answers import OF_A_MODEL
 from textspectra.report.sentences import estimate_in_words, score_at
@@ -28,14 +29,15 @@ def test_equal_texts_are_the_same_and_few_texts_are_too_few():
         X = [[1, len(text)] for text in texts]
         result = ts.cluster_texts(texts, embeddings=X, **options)
         answers = contents(result)[0]["answers"]
-        verdict = summarize(result, "", "", {}, {})["verdict"]
+        verdict = summarize(Done(result, "text", {}), "", {})["verdict"]
         assert answers["worth"][result.n_clusters - 1] == verdict
         return verdict, answers["range"]
 
     assert said(["thanks"] * 500) == ("All texts are the same.", "")
     assert said(["a", "bcd", "e f g h"]) == ("3 different texts are too few to find groups.", "")
     assert "too few" not in said(["a", "bcd", "e f g h"], n_clusters=2)[0]
-    assert "too few" not in said([f"text {'x' * i}" for i in range(10)])[0]
+    assert "too few" in said([f"text {'x' * i}" for i in range(19)])[0]
+    assert "too few" not in said([f"text {'x' * i}" for i in range(20)])[0]
 
 
 def test_edited_groups_are_not_said_to_be_found():
@@ -48,7 +50,7 @@ def test_edited_groups_are_not_said_to_be_found():
     assert "Two halves" in contents(result.cut(3))[0]["answers"]["range"]
     assert contents(result.merge(0, 1).cut(3))[0]["answers"]["range"] == "The groups were edited by hand."
     given = ts.cluster_texts([f"text {i}" for i in range(160)], embeddings=X, n_clusters=8)
-    assert contents(given)[0]["answers"]["range"] == "The number of groups was given: 8."
+    assert contents(given)[0]["answers"]["range"] == contents(result)[0]["answers"]["range"]
     assert contents(given.merge(0, 1))[0]["answers"]["range"] == "The groups were edited by hand."
 
 

@@ -244,6 +244,7 @@ def test_hostile_texts_are_just_texts(open_page, planted, tmp_path):
         page.click(".virtual .text-row >> nth=0")
         page.keyboard.press("Escape")
         page.click(".back")
+    page.uncheck("#safe")
     rows = list(csv.DictReader(io.StringIO(download(page, "#csv").read_bytes().decode("utf-8-sig"), newline="")))
     assert [row["text"] for row in rows][:9] == HOSTILE[:9]
     assert [row["text"] for row in rows][10:] == HOSTILE[10:]

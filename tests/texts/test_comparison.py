@@ -319,7 +319,7 @@ def test_a_comparison_names_what_it_compares(news):
     found = compare_texts(result, october, embeddings=news[1], source="october.csv")
     model = "the model (600 texts, 5 Aug to 3 Sep 2026)"
     assert found.in_words == f"october.csv (200 texts, 7 Oct 2026) compared with {model}"
-    after = updated(result, found)
+    after = updated(result, found, [])
     assert after.history[-1].source == "october.csv"
     texts, X = rows_of(np.arange(90) % 6, 4)
     again = after.compare(texts, embeddings=X)
@@ -347,4 +347,4 @@ def test_a_mixed_group_says_so_wherever_it_is_named(result, found):
     said = Console(record=True, width=200, file=io.StringIO())
     print_changes({**summary, "outputs": {"table": "t.csv"}}, said)
     assert "coupon is mixed: the name does not speak for all texts of the group." in said.export_text()
-    assert updated(result, mixed).history[-1].changes[-1].mixed
+    assert updated(result, mixed, []).history[-1].changes[-1].mixed

@@ -50,7 +50,11 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
         "verdict": result.language_doubt
-        or without_groups(totals.grouped, totals.distinct, estimated=result.k_estimate is not None)
+        or without_groups(
+            totals.grouped,
+            totals.distinct,
+            estimated=result.k_estimate is not None and result.k_estimate.k == result.n_clusters,
+        )
         or worth_in_words(
             cohesion.ratio if cohesion else None,
             result.n_clusters,
@@ -210,7 +214,7 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     if summary["unknown_to_the_model"]:
         unknown = count_of(summary["unknown_to_the_model"], "text")
         notes.append(f"{unknown} without a group, because the model knows none of their words.")
-    estimated = summary["k_interval"] is not None
+    estimated = summary["level"] == "suggested"
     if without_groups(_grouped(summary), summary["distinct_texts"], estimated=estimated):
         return notes
     suggested = next((one["k"] for one in summary["k_suggestions"] if one["name"] == "suggested"), 0)

@@ -30,6 +30,9 @@ rows is less than this share of the mean cosine of a row with its nearest in the
 SMOOTHED = 5
 """Nearest new rows over which a row is smoothed before candidates are cut."""
 
+BROADEST = 50
+"""Rows of a candidate, at most, if a file is small; twice the square root of its rows if it is large."""
+
 NOVEL, CROWDED = 1.3, 0.75
 """Least mean novelty of a candidate, and the most known rows among its own, as a share of those expected."""
 
@@ -115,7 +118,7 @@ def _candidates(known: Known, units: NDArray[np.float32], scores: NDArray[np.flo
     """
     candidates = np.full(len(units), -1)
     novel = np.flatnonzero(scores > 1)[:REFERENCE_ROWS]
-    k = round(len(novel) / max(min(len(units) / known.k, 2 * np.sqrt(len(units))), SMALLEST_GROUP))
+    k = round(len(novel) / max(min(len(units) / known.k, max(2 * np.sqrt(len(units)), BROADEST)), SMALLEST_GROUP))
     if not k:
         return candidates
     near = _neighbours(units, novel)

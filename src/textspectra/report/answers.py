@@ -18,7 +18,11 @@ def answers_at(result: TextClustering, curves: dict[str, list[float | None]], *,
     so that nothing was estimated.
     """
     totals = result.totals
-    without = without_groups(totals.grouped, totals.distinct, estimated=result.k_estimate is not None)
+    without = without_groups(
+        totals.grouped,
+        totals.distinct,
+        estimated=result.k_estimate is not None and result.k_estimate.k == result.n_clusters,
+    )
     if without and not given:
         return {"range": "", "worth": [without] * len(curves["cohesion"])}
     # Halves of the texts were compared on the groups that were found, and not on groups that were edited.

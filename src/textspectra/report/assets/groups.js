@@ -295,7 +295,8 @@ export class Groups {
     const all = this.members(node);
     const long = (positions) =>
       this.textRows.virtual(positions, "All texts of the group, the most typical first", () => node);
-    const extremes = [make("h3", {}, "Most typical"), this.textRows.list(node, this.#typical(node))];
+    const typical = sortedBy(this.#typical(node), (i) => -this.measures.similarity(node, i));
+    const extremes = [make("h3", {}, "Most typical"), this.textRows.list(node, typical)];
     if (all.length > 2 * EXTREMES) {
       const least = all.slice(-EXTREMES).reverse();
       extremes.push(make("h3", {}, "Least typical"), this.textRows.list(node, least));
