@@ -53,7 +53,7 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str
         or without_groups(
             totals.grouped,
             totals.distinct,
-            estimated=result.k_estimate is not None and result.k_estimate.k == result.n_clusters,
+            estimated=result.is_estimated,
         )
         or worth_in_words(
             cohesion.ratio if cohesion else None,

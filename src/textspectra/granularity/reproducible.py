@@ -152,7 +152,7 @@ def _between(ks: NDArray[np.intp], halves: NDArray[np.float64]) -> NDArray[np.in
     """Return the k on both sides of each clear peak that were not looked at yet."""
     score = np.concatenate([[-1.0], discounted(ks, halves), [-1.0]])
     peaks = np.flatnonzero((score[1:-1] >= CLEAR) & (score[1:-1] >= score[:-2]) & (score[1:-1] >= score[2:]))
-    sides = [np.arange(ks[max(peak - 1, 0)], ks[min(peak + 1, len(ks) - 1)]) for peak in peaks]
+    sides = [np.arange(ks[max(peak - 1, 0)], ks[min(peak + 1, len(ks) - 1)]) for peak in peaks.tolist()]
     return np.setdiff1d(np.concatenate([ks[:0], *sides]), ks)
 
 

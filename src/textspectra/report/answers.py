@@ -21,7 +21,7 @@ def answers_at(result: TextClustering, curves: dict[str, list[float | None]], *,
     without = without_groups(
         totals.grouped,
         totals.distinct,
-        estimated=result.k_estimate is not None and result.k_estimate.k == result.n_clusters,
+        estimated=result.is_estimated,
     )
     if without and not given:
         return {"range": "", "worth": [without] * len(curves["cohesion"])}

@@ -102,6 +102,11 @@ class ClusteredTexts:
         return reading_in_words(self.recipe.get("read", ""), self.totals.rows, self.languages)
 
     @property
+    def is_estimated(self) -> bool:
+        """Whether the number of clusters is the estimated one."""
+        return self.k_estimate is not None and self.k_estimate.k == self.n_clusters
+
+    @property
     def labels(self) -> NDArray[np.intp]:
         """The cluster of each row; -1 for a blank text or one that the model could not represent."""
         return self.corpus.spread(self.labels_of(self.distinct_codes), -1)
