@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays.rows import CountedRows, distinct_rows
-from .curve import Reading, discounted, read_curve
+from .curve import PAIR, Reading, discounted, read_curve
 from .halves import half_agreement
 
 AXES = (12, 24, 48)
@@ -40,9 +40,6 @@ NEAREST_ROWS, NEAREST_AXES, NEAREST_CLOUDS = 2000, 12, 4
 STRUCTURE = 0.09
 """The data has groups if its nearest rows are nearer than those of a cloud by more than this share.
 All kinds of clouds that were tried stay below it, labeled text sets of 200 rows and more above."""
-
-PAIR = 0.95
-"""Two groups are considered only at this agreement or above: halves of any long cloud agree on where to cut it."""
 
 CLEAR = 0.9
 """Next to a peak of this agreement or above, every k is looked at, so that clear groups are counted exactly."""
