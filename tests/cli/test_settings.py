@@ -125,6 +125,13 @@ def test_a_file_that_comes_with_the_data_sets_only_what_changes_the_result(call,
     assert call("cluster", "no.csv", code=2).err.startswith("error: pyproject.toml, [tool.textspectra]: ")
 
 
+def test_every_option_that_only_changes_the_result_may_come_with_the_data(call, tmp_path):
+    (tmp_path / "textspectra.toml").write_text("header-row = 2\nkeep-all = true\n")
+    found = settings_of(call)("cluster")
+    assert found["header-row"] == (2, "textspectra.toml")
+    assert found["keep-all"] == (True, "textspectra.toml")
+
+
 def test_new_options_are_refused_until_somebody_decides():
     assert set(EVERYTHING) >= PROJECT_KEYS
     assert not {"scheduler", "out", "overwrite", "log-file", "open", "name-with", "clear", "embeddings"} & PROJECT_KEYS

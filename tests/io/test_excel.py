@@ -372,7 +372,7 @@ def test_a_table_that_is_too_large(tmp_path):
         "--format csv or --format parquet."
     )
     high = TextTable(pa.table({"text": pa.array(["a"] * 1_048_576)}), "text", TableFormat.PARQUET)
-    assert message(output_format, Path("a.xlsx"), high) == expected.format("1,048,576", 4)
+    assert message(output_format, Path("a.xlsx"), high) == expected.format("1,048,576", 6)
     assert output_format(Path("a.parquet"), high) == "parquet"
     fits = TextTable(high.table.slice(1), "text", TableFormat.PARQUET)
     assert output_format(Path("a"), fits, TableFormat.XLSX) == "xlsx"
@@ -492,7 +492,7 @@ def test_a_workbook_that_would_take_many_minutes_is_refused_at_once(tmp_path):
     )
     assert list(tmp_path.iterdir()) == []
     # The columns that a clustering adds count before the work begins.
-    with pytest.raises(UserError, match="has 1,000,000 rows and 9 columns"):
+    with pytest.raises(UserError, match="has 1,000,000 rows and 11 columns"):
         output_format(tmp_path / "a.xlsx", TextTable(table.select(range(6)), "c0", TableFormat.XLSX))
 
 
@@ -548,6 +548,21 @@ def test_a_header_below_titles_and_merged_cells(save):
     assert found.table.column_names == ["id", "rating", "said", "score", "remark"]
     assert (found.text_column, found.header_row, found.table.num_rows) == ("remark", 5, 12)
     assert "remark" not in found.texts()
+
+
+@pytest.mark.parametrize("merged", [(0, 0, 0, 7, "Feedback of the year"), (0, 5, 0, 6, "")])
+def test_merged_cells_may_stretch_beyond_the_columns_of_the_table(save, merged):
+    stream = io.BytesIO()
+    book = xlsxwriter.Workbook(stream)
+    sheet = book.add_worksheet()
+    sheet.write(0, 0, "Feedback")
+    sheet.merge_range(*merged)
+    sheet.write_row(1, 0, ["id", "text", "channel"])
+    for row in range(10):
+        sheet.write_row(2 + row, 0, [row, f"my parcel number {row} is late again", "web"])
+    book.close()
+    found = read_table(save("a.xlsx", stream.getvalue()))
+    assert (found.table.column_names, found.header_row, found.table.num_rows) == (["id", "text", "channel"], 2, 10)
 
 
 def test_equal_names_are_told_apart_by_the_merged_cells_above(save):

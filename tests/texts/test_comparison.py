@@ -32,6 +32,17 @@ def rows_of(classes, seed):
     return texts, centers[classes] + 0.6 * rng.standard_normal((len(classes), 48))
 
 
+def test_the_page_says_what_was_read_of_which_file(result):
+    model = replace(result, recipe={**result.recipe, "read": "'january.csv', column 'text'"})
+    texts, X = rows_of(np.arange(90) % 6, 1)
+    found = compare_texts(model, texts, embeddings=X, source="february.csv")
+    assert found.result.reading.startswith("Read february.csv: 90 rows")
+    after = updated(model, found, ["digest"])
+    assert after.reading.startswith("Read 'january.csv', column 'text', and 1 update: 690 rows")
+    german = [f"Wo ist mein Paket mit der Nummer {n} und wann kommt es an?" for n in range(90)]
+    assert next(iter(compare_texts(model, german, embeddings=X).result.languages)) == "German"
+
+
 @pytest.fixture(scope="module")
 def result():
     texts, X = rows_of(np.arange(600) % 6, 0)

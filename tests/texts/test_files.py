@@ -346,6 +346,25 @@ def test_a_disk_with_too_little_room_is_reported_before_any_work(texts, tmp_path
     assert not list(tmp_path.glob(".*"))
 
 
+def test_a_file_that_has_only_a_header_does_not_raise_the_need(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("text\n")
+    rows = [f"{word} number {n}" for n in range(40) for word in ("parcel", "invoice")]
+    (tmp_path / "b.csv").write_text("\n".join(["text", *rows]))
+    needs = []
+    monkeypatch.setattr("textspectra.texts.files.run.check_space", lambda job, need: needs.append(need))
+    cluster_files([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")], tmp_path / "out", model="wordllama")
+    assert needs[0].rows == pytest.approx(80, rel=0.05)
+
+
+def test_a_folder_cannot_pose_as_the_known_model_of_many_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wordllama").mkdir()
+    (tmp_path / "wordllama" / "config.json").write_text('{"model_type": "model2vec"}')
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("\n".join(["text", *(f"{name} parcel {n}" for n in range(20))]))
+    assert cluster_files(["a.csv", "b.csv"], tmp_path / "out", model="wordllama").result.source.model == "wordllama"
+
+
 @pytest.mark.usefixtures("cache_place")
 def test_the_need_is_announced_and_failed_work_is_named_and_used(texts, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(working, "ANNOUNCED", 1000)

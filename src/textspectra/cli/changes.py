@@ -73,12 +73,10 @@ def summarize_changes(
 
 def _outdated(model: Path) -> list[Path]:
     """Return the page and the tables beside a model that do not have the texts of an update yet."""
-    from glob import escape
-
+    from .apply import table_paths
     from .report import report_path
 
-    tables = model.parent.glob(f"{escape(model.name.removesuffix('.model'))}.clusters.*")
-    return [path for path in (report_path(model), *sorted(tables)) if path.exists()]
+    return [path for path in (report_path(model), *table_paths(model)) if path.exists()]
 
 
 def _change(change: GroupChange) -> dict[str, Any]:

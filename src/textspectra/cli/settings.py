@@ -30,8 +30,9 @@ CACHE_VARIABLE = f"{PREFIX}CACHE"
 """Names the folder of the cache; the one variable that is no option."""
 
 PROJECT_KEYS = frozenset({
-    "algorithm", "by", "clusters", "encoding", "every", "format", "labels", "max-size", "method", "model", "no-report",
-    "offline", "seed", "sheet", "show", "spreadsheet-safe", "text-column", "time", "truth",
+    "algorithm", "by", "clusters", "encoding", "every", "format", "header-row", "keep-all", "labels", "max-size",
+    "method", "model", "no-report", "offline", "seed", "sheet", "show", "spreadsheet-safe", "text-column", "time",
+    "truth",
 })  # fmt: skip
 """What a file in the working folder may set. A new option is not among them until somebody decides that it is safe."""
 
@@ -147,13 +148,11 @@ def listen_to_variables(command: click.Command, path: Place) -> None:
             option.envvar = variables_of(leaf_path, key)
 
 
-def default_map(file: SettingsFile | None, group: click.Group) -> dict[str, Any]:
+def default_map(file: SettingsFile, group: click.Group) -> dict[str, Any]:
     """Return what a settings file says, as click takes it; a wrong key or a wrong value raises a UsageError.
 
     Commands for which it says nothing are left out.
     """
-    if file is None:
-        return {}
     commands = dict(leaves(group))
     tables = _Tables(file, commands)
     result: dict[str, Any] = {}

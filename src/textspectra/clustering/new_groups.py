@@ -21,7 +21,7 @@ CORE_NEIGHBOURS, LENIENCE = 5, 0.04
 cosine with rows of the model may be higher."""
 
 STAYED = 0.5
-"""Least share of a new group's rows that are near enough to its core; otherwise it is no group."""
+"""Least share of a new group's rows that are near enough to its core; otherwise it is not a group."""
 
 CLEAR, COMPACT = 0.8, 0.4
 """A new group is mixed if fewer of its rows are nearer to its core than to the model, or if the mean cosine of its

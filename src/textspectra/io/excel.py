@@ -226,9 +226,11 @@ def _fill_merged(sheet: Any, rows: Mapping[int, Row]) -> tuple[list[Row], dict[i
     lowered = {number: list(row) for number, row in rows.items()}
     for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
         first, last = top + 1, bottom + 1
-        if first not in rows:
+        left = left - sheet.start[1]
+        if first not in rows or not 0 <= left < len(rows[first]):
             continue
-        left, right = left - sheet.start[1], right - sheet.start[1]
+        # A title may stretch beyond the last column that has values.
+        right = min(right - sheet.start[1], len(rows[first]) - 1)
         value = rows[first][left]
         if right > left:
             filled = stretched.setdefault(first, list(rows[first]))

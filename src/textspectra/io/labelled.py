@@ -19,8 +19,8 @@ from .writing import write_table
 SUFFIXES = {TableFormat.TEXT: ".txt", TableFormat.EXCEL_CSV: ".csv"}
 """The suffixes of formats whose name is another word."""
 
-ADDED = 3
-"""Columns that a clustering adds: cluster, cluster_name and similarity."""
+ADDED = 5
+"""Most columns that a clustering adds: cluster, cluster_name, similarity, cluster_coarse and cluster_coarse_name."""
 
 
 def name_parts(source: str, table: TextTable, chosen: TableFormat | None = None) -> tuple[str, str]:

@@ -99,7 +99,10 @@ class ClusteredTexts:
     @property
     def reading(self) -> str:
         """What was read, in a sentence: the file, the column, the number of rows and their languages."""
-        return reading_in_words(self.recipe.get("read", ""), self.totals.rows, self.languages)
+        where, updates = self.recipe.get("read", ""), len(self.history)
+        if where and updates:
+            where += f", and {updates} {'update' if updates == 1 else 'updates'}"
+        return reading_in_words(where, self.totals.rows, self.languages)
 
     @property
     def is_estimated(self) -> bool:

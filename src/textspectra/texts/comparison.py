@@ -221,7 +221,11 @@ def compare_texts(
     k, n_new = model.n_clusters, rule.n_clusters - model.n_clusters
     centers = np.concatenate([model.centers, mean_vectors(placed.texts, codes, k + n_new)[k:]])
     result = _with_details(
-        replace(_new_texts_alone(model, placed, codes, centers, rule), frame=texts if library_of(texts) else None),
+        replace(
+            _new_texts_alone(model, placed, codes, centers, rule),
+            frame=texts if library_of(texts) else None,
+            recipe={**model.recipe, "read": source},
+        ),
         model, texts, text_column,
     )  # fmt: skip
     distinct_novelty = placed.texts.scatter(novelty.scores, np.nan)
@@ -318,6 +322,7 @@ def _new_texts_alone(
         k_estimate=None,
         hierarchy=None,
         notes=placed.notes,
+        languages=placed.languages,
         known_embeddings=texts.X,
         frame=None,
         details=None,

@@ -48,7 +48,7 @@ KEEP_ALL = "To group them, use --keep-all (in Python, keep_all=True)."
 
 
 def notes_on_languages(shares: Mapping[str, float], n_texts: int, encoder: Backend | None) -> tuple[str, ...]:
-    """Return notes on texts in languages that the model does not know, and on keywords that are no words."""
+    """Return notes on texts in languages that the model does not know, and on keywords that are not words."""
     return tuple(filter(None, [note_on_model(shares, n_texts, encoder), _on_keywords(shares, n_texts)]))
 
 

@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 
 class Placed(NamedTuple):
-    """New texts with their vectors, the group of each distinct text (-1: none), and notes on them."""
+    """New texts with their vectors, the group of each distinct text (-1: none), notes on them, and their languages."""
 
     texts: EmbeddedTexts
     codes: NDArray[np.intp]
     notes: tuple[str, ...]
+    languages: dict[str, float]
 
 
 def place_texts(
@@ -44,7 +45,7 @@ def place_texts(
     dimension = model.centers.shape[1]
     notes = notes_on_content(corpus.without_content())
     if not corpus.distinct:
-        return Placed(EmbeddedTexts(corpus, np.zeros((0, dimension), np.float32)), np.zeros(0, np.intp), notes)
+        return Placed(EmbeddedTexts(corpus, np.zeros((0, dimension), np.float32)), np.zeros(0, np.intp), notes, {})
     encoder = model.load_encoder() if embeddings is None else None
     new = embed_corpus(corpus, encoder, embeddings, cache=cache, progress=progress)
     if new.X.shape[1] != dimension:
@@ -53,8 +54,9 @@ def place_texts(
             "same model."
         )
     codes = new.scatter(labels_by(new.vectors, model.rule), -1)
-    on_model = note_on_model(language_shares(corpus.distinct), len(corpus.distinct), encoder)
-    return Placed(new, codes, (*filter(None, [on_model]), *notes))
+    languages = language_shares(corpus.distinct)
+    on_model = note_on_model(languages, len(corpus.distinct), encoder)
+    return Placed(new, codes, (*filter(None, [on_model]), *notes), languages)
 
 
 def similarity_to_groups(

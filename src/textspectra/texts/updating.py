@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..arrays.rows import take_units
 from ..metrics.cohesion import report_if_defined
 from ..topics.describe import Topic
+from ..topics.languages import language_shares
 from .clustered import ClusteredTexts
 from .comparison import Comparison
 from .corpus import Corpus, Totals
@@ -62,6 +63,7 @@ def updated(model: Result, found: Comparison, digests: Sequence[str]) -> Result:
         k_estimate=None,
         hierarchy=None,
         notes=tuple(dict.fromkeys([*model.notes, *new.notes])),
+        languages=language_shares(joined.corpus.distinct),
         known_embeddings=_all_vectors(model, new, joined),
         frame=None,
         reference=reference,

@@ -23,7 +23,7 @@ from ...atomic import Outputs
 from ...embedding import DEFAULT_MODEL, Backend, chosen_backend, is_auto
 from ...embedding.folders import is_offline
 from ...embedding.forecast import Forecast
-from ...embedding.registry import FEW_TEXTS
+from ...embedding.registry import FEW_TEXTS, PRESETS
 from ...errors import NoRowsError, UsageError, UserError
 from ...grouping.find import Algorithm, Found
 from ...io import Groups, TableFormat, TextTable, read_table
@@ -131,10 +131,10 @@ def cluster_files(
     tell: Progress = progress or (lambda stage, done, total: None)
     folder_free(folder, overwrite=overwrite)
     given = _without_own(files, folder)
-    first = _first_table(given, text_column, encoding, sheet, header_row)
+    place, first = _first_table(given, text_column, encoding, sheet, header_row)
     read_notes = notes_on_columns(first.table, first.text_column) if text_column is None else ()
     text_column = first.text_column
-    if Path(model).is_dir():  # relative to this process, not to a worker
+    if model.lower() not in PRESETS and Path(model).is_dir():  # relative to this process, not to a worker
         model = str(Path(model).absolute())
     distinct: set[str] = set()
     if is_auto(model) and not embeddings:
@@ -144,7 +144,7 @@ def cluster_files(
     model = encoder.name if encoder and reason else model
     settings = settings_of(encoder) if encoder else ""
     every_file = [File.at(number, name) for number, name in enumerate(given)]
-    need = Need.of(first, every_file, encoder, embeddings)
+    need = Need.of(first, place, every_file, encoder, embeddings)
     job = Job(
         work_of(folder), text_column, encoding, model, settings, is_offline(), embeddings,
         cache and not is_quick(model), truth, spreadsheet_safe, sheet, table_format, wanted,
@@ -220,11 +220,12 @@ def _without_own(files: Sequence[str], folder: Path) -> list[str]:
 
 def _first_table(
     files: Sequence[str], text_column: str | None, encoding: str | None, sheet: str | None, header_row: int | None
-) -> TextTable:
-    """Return the table of the first file that has rows, which decides the column of the texts."""
-    for name in files:
+) -> tuple[int, TextTable]:
+    """Return the first file that has rows, by its position and its table, which decides the column of the texts."""
+    for place, name in enumerate(files):
         with suppress(NoRowsError):
-            return read_table(name, text_column=text_column, encoding=encoding, sheet=sheet, header_row=header_row)
+            table = read_table(name, text_column=text_column, encoding=encoding, sheet=sheet, header_row=header_row)
+            return place, table
     raise NoRowsError("None of the files has any rows.")
 
 

@@ -90,11 +90,16 @@ class Need(NamedTuple):
     n_bytes: int  # of the input
 
     @staticmethod
-    def of(first: TextTable, files: Sequence[File], encoder: Backend | None, embeddings: str | None) -> Need:
-        """Estimate from the first table with rows; a model embeds one text to tell the length of its vectors."""
+    def of(
+        first: TextTable, place: int, files: Sequence[File], encoder: Backend | None, embeddings: str | None
+    ) -> Need:
+        """Estimate from the first table with rows, which is the file at `place`.
+
+        A model embeds one text to tell the length of its vectors.
+        """
         corpus = Corpus.from_texts(first.texts())
         sizes = [file.state[0] for file in files]
-        share = sum(sizes) / max(next(filter(None, sizes), 1), 1)
+        share = sum(sizes) / max(sizes[place], 1)
         if encoder is not None:
             dimension = np.shape(encoder.embed(corpus.distinct[:1] or ["a"]))[-1]
         else:  # whatever is wrong with given vectors is reported where they are read
