@@ -84,6 +84,7 @@ bench-k: $(VENV)/.bench
 # How well groups and names agree with people's labels.
 bench-groups: $(VENV)/.bench
 	$(BIN)/python benchmarks/groups.py
+	$(BIN)/python benchmarks/levels.py
 	$(BIN)/python benchmarks/repeats.py
 	$(BIN)/python benchmarks/names.py
 

@@ -122,7 +122,7 @@ class Study:
             return Answer(k, confidence, tuple(cell["interval"]), tuple(cell["levels"]))
         estimate.APART = factor
         halves = np.array(cell["halves"])
-        levels = estimate.suggest(Agreement(np.array(cell["ks"]), halves, halves, 1.0), k, confidence)
+        levels = estimate.suggest(Agreement(np.array(cell["ks"]), halves, halves, 1.0), k, confidence, cell["n"])
         interval = estimate.interval_around(k, confidence, cell["n"], width)
         return Answer(k, confidence, interval, tuple(level.k for level in levels))
 

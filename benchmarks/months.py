@@ -3,7 +3,7 @@
 ``make bench-months`` runs it and rewrites ``months.md``. Each measurement is a line in ``.cache/months.jsonl``, so a
 run that was stopped goes on where it was; delete the file to measure anew. A draw has two files of one set with MiniLM
 vectors: the second has 2,500 rows of all classes, the first up to 10,000 of the other rows. In some draws, a tenth of
-the classes is held out of the first. Truth is used to score alone.
+the classes is held out of the first. Sets with dates are also divided by date. Truth is used to score alone.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from textspectra.texts.updating import updated
 
 CELLS = ROOT / ".cache" / "months.jsonl"
 SETS = ("banking77", "massive_intent", "reddit50_s", "stackexchange121_s", "googlenews_t")
+DATED = ("arxiv_titles", "nyt_frontpage")
 SET_ROWS, FIRST_ROWS, SECOND_ROWS = 15_000, 10_000, 2_500
 HELD_OUT = 0.1
 """Share of the classes that are held out of the first file."""
@@ -62,11 +63,15 @@ class Draw(NamedTuple):
     chosen: Any
 
 
+def _rows(name: str) -> Any:
+    n = pq.read_metadata(DATA / f"{name}.parquet").num_rows
+    return np.sort(np.random.default_rng(0).permutation(n)[:SET_ROWS])
+
+
 @lru_cache(maxsize=1)
 def load(name: str) -> File:
     """Return up to 15,000 random rows of a set."""
-    table = pq.read_table(DATA / f"{name}.parquet")
-    rows = np.sort(np.random.default_rng(0).permutation(table.num_rows)[:SET_ROWS])
+    table, rows = pq.read_table(DATA / f"{name}.parquet"), _rows(name)
     texts = table["text"].take(rows).to_pylist()
     return File(texts, np.asarray(ts.embed_texts(texts, "minilm"), np.float32), np.asarray(table["label"].take(rows)))
 
@@ -84,6 +89,17 @@ def draw_held_out(name: str, seed: int, share: float = HELD_OUT) -> Draw:
     second, rest = order[:SECOND_ROWS], order[SECOND_ROWS:]
     first = rest[~np.isin(classes[rest], held)][:FIRST_ROWS]
     return Draw(_rows_of(name, first), _rows_of(name, second), held)
+
+
+def draw_by_date(name: str, seed: int) -> Draw:
+    """Divide the rows by date, four fifths to the first file, and hold some classes out of it."""
+    rng, (rows, classes) = np.random.default_rng(seed), (_rows(name), load(name).classes)
+    dates = np.asarray(pq.read_table(DATA / f"{name}.parquet", columns=["date"])["date"].take(rows))
+    names = np.unique(classes)
+    held = rng.permutation(names)[: round(HELD_OUT * len(names))]
+    early, late = np.split(np.argsort(dates, kind="stable"), [len(dates) * 4 // 5])
+    first = rng.permutation(early[~np.isin(classes[early], held)])[:FIRST_ROWS]
+    return Draw(_rows_of(name, first), _rows_of(name, rng.permutation(late)[:SECOND_ROWS]), held)
 
 
 def draw_growing(name: str, seed: int) -> Draw:
@@ -111,11 +127,13 @@ def groups_of_new_classes(labels: Any, new: list[int], second: File, held: Any) 
     large = [name for name, size in sizes.items() if size >= FEWEST]
     own = [name for name in large if any(m[0] == name and 2 * m[1] >= sizes[name] for m in majorities.values())]
     true = [label for label in new if np.isin(second.classes[labels == label], held).mean() > 0.5]
-    return {"classes": len(large), "own": len(own), "new": len(new), "true": len(true)}
+    inside = np.isin(labels, new)
+    texts = {"inside": int(inside.sum()), "pure": int(np.isin(second.classes[inside], held).sum())}
+    return {"classes": len(large), "own": len(own), "new": len(new), "true": len(true), **texts}
 
 
 def measure_held_out(name: str, seed: int) -> Cell:
-    first, second, held = draw_held_out(name, seed)
+    first, second, held = (draw_by_date if name in DATED else draw_held_out)(name, seed)
     result = ts.cluster_texts(first.texts, embeddings=first.X)
     found = result.compare(second.texts, embeddings=second.X)
     after = updated(result, found)
@@ -124,9 +142,12 @@ def measure_held_out(name: str, seed: int) -> Cell:
     to_centres = (unit(second.X) @ unit(result.centers).T).max(axis=1)
     scores = {"novelty": found.novelty, "centre": -to_centres, "texts": -to_old}
     new = [topic.label for topic in found.new_topics]
+    clear = [change.label for change in found.group_changes if change.status == "new" and not change.mixed]
+    clear_cell = groups_of_new_classes(found.result.labels, clear, second, held)
     return {
         **{score: roc_auc_score(is_new, values) for score, values in scores.items()},
         **groups_of_new_classes(found.result.labels, new, second, held),
+        **{f"clear {key}": clear_cell[key] for key in ("new", "inside", "pure")},
         "changed": int((after.labels[: len(first.texts)] != result.labels).sum()),
         "k": result.n_clusters,
     }
@@ -203,6 +224,7 @@ def measure_time(_: str, __: int) -> Cell:
 
 MEASURES: dict[str, tuple[Callable[[str, int], Cell], tuple[str, ...], int]] = {
     "held out": (measure_held_out, SETS, DRAWS),
+    "by date": (measure_held_out, DATED, DRAWS),
     "same": (measure_same, SETS, SAME_DRAWS),
     "growing": (measure_growing, SETS, GROWING_DRAWS),
     "bertopic": (measure_bertopic, SETS, RIVAL_DRAWS),
@@ -272,9 +294,36 @@ def bench_held_out() -> list[Row]:
            by_set(some, "{:.3f}")) for rival, some in rivals.items()),
         (f"{own}: banking77", "≥ 80%", f"{shares['banking77']:.0%}", f"of {DRAWS} draws together"),
         (f"{own}: mean of the sets", "≥ 60%", f"{np.mean(list(shares.values())):.0%}", counts_of(found)),
+        *purity_rows(found),
         ("new groups in which most texts are of new classes", "shown", f"{true / new:.0%}",
          ", ".join(f"{name} {total_of(found, 'true')[name]}/{total_of(found, 'new')[name]}" for name in found)),
         ("texts of old groups whose label changed by `update`", "≤ 0", str(changed), f"{DRAWS * len(SETS)} updates"),
+    ]  # fmt: skip
+
+
+def purity_rows(found: dict[str, list[Cell]], bar: str = "≥ 80%") -> list[Row]:
+    """Say how many of the texts in new groups are of new classes, in all new groups and in those not called mixed."""
+    rows = []
+    for which, prefix, limit in (("new groups", "", bar), ("new groups that are not called mixed", "clear ", "shown")):
+        texts, pure = total_of(found, f"{prefix}inside"), total_of(found, f"{prefix}pure")
+        share = sum(pure.values()) / max(sum(texts.values()), 1)
+        details = ", ".join(f"{name} {pure[name]}/{texts[name]}" for name in found)
+        rows.append((f"texts in {which} that are of new classes", limit, f"{share:.0%}",
+                     f"{details}; {sum(total_of(found, f'{prefix}new').values())} groups"))  # fmt: skip
+    return rows
+
+
+def bench_by_date() -> list[Row]:
+    found = cells("by date")
+    what = "files divided by date"
+    novelty = mean_of(found, "novelty")
+    return [
+        *((f"{what}: {row[0]}", *row[1:]) for row in purity_rows(found)),
+        (f"{what}: new classes with {FEWEST} texts or more that get a new group of their own", "shown",
+         f"{sum(total_of(found, 'own').values()) / max(sum(total_of(found, 'classes').values()), 1):.0%}",
+         counts_of(found)),
+        (f"{what}: AUROC of `novelty` for texts of new classes", "shown", f"{np.mean(list(novelty.values())):.3f}",
+         by_set(novelty, "{:.3f}")),
     ]  # fmt: skip
 
 
@@ -353,6 +402,7 @@ def bench_time() -> list[Row]:
 
 PARTS = {
     "held out": bench_held_out,
+    "by date": bench_by_date,
     "same": bench_same,
     "growing": bench_growing,
     "bertopic": bench_bertopic,

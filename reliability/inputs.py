@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import bz2
 import gzip
 import io
@@ -287,11 +288,120 @@ def model(rng: random.Random) -> tuple[str, bytes]:
     return name, mutated(parts[name], rng)
 
 
+def bomb(rng: random.Random) -> tuple[str, bytes]:
+    """Return a part of a model folder that is small and claims to be huge."""
+    from targets import model_parts
+
+    name = rng.choice(["texts.parquet", "texts.parquet", "arrays.safetensors", "clustering.json"])
+    content = {"texts.parquet": _huge_table, "arrays.safetensors": _huge_arrays, "clustering.json": _huge_summary}
+    return name, content[name](model_parts()[name], rng)
+
+
+def _huge_table(_: bytes, rng: random.Random) -> bytes:
+    """Return a table whose equal values are stored once; its columns are those of a model, of any type."""
+    rows = rng.choice([24, 24, 2_000, 20_000, 120_000])
+    long = pa.array(["x" * rng.choice([1, 1000, 50_000, 1_000_000])])
+    same = pa.DictionaryArray.from_arrays(np.zeros(rows, np.int8), long)
+    kinds = [
+        lambda: same, lambda: pa.nulls(rows, rng.choice(TYPES)), lambda: pa.array(np.zeros(rows, np.int64)),
+        lambda: pa.ListArray.from_arrays(np.array([*[0] * rows, rows], np.int32), same),
+        lambda: pa.StructArray.from_arrays([same], ["a"]),
+        lambda: pa.array(np.full(rows, 2**62)),
+    ]  # fmt: skip
+    columns = {name: rng.choice(kinds)() for name in rng.sample(["count", "time", "by:channel", "show:id", "x"], 2)}
+    columns |= {f"show:{number}": kinds[1]() for number in range(rng.choice([0, 0, 0, 150]) if rows < 10**5 else 0)}
+    columns["text"] = rng.choice([kinds[0], kinds[0], rng.choice(kinds)])()
+    table = pa.table(columns)
+    if rng.random() < 0.7:  # what the schema says that the strings are
+        wide = pa.field("text", rng.choice([pa.large_string(), pa.string(), pa.string_view(), pa.large_binary()]))
+        place = table.schema.get_field_index("text")
+        shrunk = table.set_column(place, wide, pa.nulls(rows, wide.type)).schema.serialize().to_pybytes()
+        table = table.replace_schema_metadata({b"ARROW:schema": base64.b64encode(shrunk)})
+    stream = io.BytesIO()
+    try:
+        pq.write_table(
+            table, stream, compression="zstd", store_schema=rng.random() < 0.5,
+            row_group_size=rng.choice([1_000_000, 50_000])
+        )  # fmt: skip
+    except (pa.ArrowException, ValueError):  # not every type can be written
+        return _huge_table(_, rng)
+    return mutated(stream.getvalue(), rng) if rng.random() < 0.3 else stream.getvalue()
+
+
+def _huge_arrays(content: bytes, rng: random.Random) -> bytes:
+    """Return arrays whose header tells of other shapes, types and places."""
+    length = int.from_bytes(content[:8], "little")
+    header, data = json.loads(content[8 : 8 + length]), content[8 + length :]
+    for name in rng.sample(list(header), rng.choice([1, 1, 3, len(header)])):
+        change = rng.randrange(5)
+        if change == 0:
+            header[name]["shape"] = rng.choice([[10**12, 0], [0, 10**12], [0], [], [2**63], [2**32, 2**32], [-1]])
+            header[name]["data_offsets"] = rng.choice([[0, 0], header[name]["data_offsets"]])
+        elif change == 1:
+            header[name]["dtype"] = rng.choice(["F64", "BF16", "F8_E4M3", "BOOL", "U64", "I8", "C64", "x"])
+        elif change == 2:
+            header[name]["data_offsets"] = rng.choice([[0, 2**62], [0, len(data)], [8, 0], header[name]["shape"]])
+        elif change == 3:
+            header |= {f"{name}.{number}": header[name] for number in range(rng.choice([1, 20_000]))}
+        else:
+            del header[name]
+    raw = json.dumps(header).encode()
+    size = rng.choice([len(raw)] * 8 + [2**40, 2**63, 0])
+    return size.to_bytes(8, "little") + raw + rng.choice([data, data, b"", bytes(2**20)])
+
+
+def _huge_summary(content: bytes, rng: random.Random) -> bytes:
+    """Return a summary with large numbers, long names and lists, or many levels."""
+    summary = json.loads(content)
+    for _ in range(rng.choice([1, 1, 2, 4])):
+        holder: Any = summary
+        while True:
+            keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
+            key = rng.choice(keys) if keys else None
+            if key is None or not isinstance(holder[key], dict | list) or not holder[key] or rng.random() < 0.2:
+                break
+            holder = holder[key]
+        if key is None:
+            continue
+        known = holder[key]
+        if isinstance(known, str):
+            holder[key] = (known[:100] * rng.choice([2, 1000, 10**5]))[: 10**7]
+        elif isinstance(known, int | float):
+            holder[key] = rng.choice([2**31, 2**40, 2**52, -(2**52), 10**300, 1e300])
+        elif isinstance(known, list):
+            holder[key] = known[:10] * rng.choice([2, 1000, 10**4])
+        else:
+            holder[key] = (
+                json.loads("[" * 900 + "]" * 900) if rng.random() < 0.5 else dict.fromkeys(map(str, range(9999)))
+            )
+    return json.dumps(summary).encode()
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, {} FROM n"
+_COLUMNS = "1 AS checksum, zeroblob(16) AS keys, zeroblob(8) AS vectors, 'x' AS name, '{}' AS settings"
+SPOILING = [
+    f"DROP TABLE block; CREATE VIEW block AS {ENDLESS.format(_COLUMNS)}",
+    f"DROP TABLE model; CREATE VIEW model AS {ENDLESS.format(_COLUMNS)}",
+    f"CREATE VIEW e AS {ENDLESS.format('1 AS x')};"  # noqa: S608
+    "CREATE TRIGGER t BEFORE INSERT ON block BEGIN SELECT sum(id) FROM e; END",
+    "CREATE TRIGGER t AFTER INSERT ON block BEGIN DELETE FROM block; END",
+    "CREATE TABLE more (x)", "CREATE INDEX i ON block (length(keys))", "ALTER TABLE block ADD COLUMN more",
+    "UPDATE block SET keys = zeroblob(0)", "UPDATE block SET vectors = zeroblob(7)", "UPDATE block SET id = -id",
+    "UPDATE block SET keys = zeroblob(1000000)", "UPDATE block SET id = 9223372036854775807",
+    "INSERT INTO model VALUES (x'ff', zeroblob(9))", "PRAGMA user_version = 7", "PRAGMA encoding = 'UTF-16'",
+    "PRAGMA journal_mode = DELETE", "DELETE FROM block", "DROP TABLE model",
+]  # fmt: skip
+"""What a hostile database can be made of; checksums are made valid again."""
+
+
 def vectors(rng: random.Random) -> tuple[str, bytes]:
     """Return a cache of vectors whose database was changed."""
-    from targets import cache_database
+    from targets import cache_database, spoiled
 
-    return "cache", mutated(cache_database(), rng)
+    content = cache_database()
+    if rng.random() < 0.3:
+        return "cache", spoiled(content, rng.sample(SPOILING, rng.choice([1, 2])))
+    return "cache", mutated(content, rng)
 
 
 SETTINGS = {
@@ -321,9 +431,109 @@ def settings(rng: random.Random) -> tuple[str, bytes]:
     return "options", json.dumps(words).encode()
 
 
+PLACES = [
+    "VICTIM", "VICTIM/notes.txt", "VICTIM/a.csv", "VICTIM/a.model", "../victim", "../victim/notes.txt",
+    "../victim/new/deep", ".", "~", "file://VICTIM/notes.txt",
+]  # fmt: skip
+HOSTS = ["tcp://127.0.0.1:9", "tls://127.0.0.1:9", "http://127.0.0.1:9/v1", "local", "inproc://x", "//127.0.0.1/share"]
+HOSTILE: dict[str, list[Any]] = {
+    "out": PLACES, "log-file": PLACES, "embeddings": PLACES, "data": PLACES, "overwrite": [True], "open": [True],
+    "clear": [True], "no-cache": [True], "scheduler": HOSTS, "name-with": ["x"], "offline": [False],
+    "model": ["openai:x", "OpenAI:x", "model2vec:VICTIM", "VICTIM", "../victim", "owner/name", "encoder:x"],
+}  # fmt: skip
+HARMLESS: dict[str, list[Any]] = {
+    "seed": [0, 7], "clusters": ["auto", "fine", 2, 3], "format": ["csv", "jsonl", "parquet", "tsv"],
+    "by": [["channel"]], "show": [["channel"]], "text-column": ["text"], "no-report": [True], "offline": [True],
+    "algorithm": ["kmeans", "hac"], "model": ["minilm", "wordllama", "AUTO"], "encoding": ["utf-8", "latin-1"],
+}  # fmt: skip
+PROJECT_SECTIONS = [
+    (),
+    (),
+    ("cluster",),
+    ("cluster",),
+    ("cache",),
+    ("config",),
+    ("study", "run"),
+    ("no",),
+    ("cluster", "x"),
+]
+
+
+@cache
+def _all_keys() -> list[str]:
+    from textspectra.cli.main import group
+    from textspectra.cli.settings import leaves, options_of
+
+    return sorted({key for _, command in leaves(group) for key in options_of(command)})
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(value) if not isinstance(value, float) else repr(value)
+
+
+def project_settings(rng: random.Random) -> tuple[str, bytes]:
+    """Return a settings file that wants to write, read or send elsewhere; `VICTIM` becomes a folder to spare."""
+    shared = rng.random() < 0.4
+    lines = []
+    for section in rng.sample(PROJECT_SECTIONS, rng.choice([1, 1, 2])):
+        path = (("tool", "textspectra") if shared else ()) + section
+        lines += [f"[{'.'.join(path)}]"] if path else []
+        for _ in range(rng.choice([1, 1, 2, 4])):
+            kind = rng.random()
+            known = HOSTILE if kind < 0.3 else HARMLESS if kind < 0.85 else {}
+            key = rng.choice(list(known) or _all_keys())
+            drawn = rng.choice(known.get(key, [*PLACES, *HOSTS, True, False, 1, 0.5, ["channel"], [PLACES[0]]]))
+            spelled = rng.choice([key] * 20 + [f'"{key}"', key.replace("-", "_"), key.upper(), f"{key}.{key}"])
+            lines.append(f"{spelled} = {_toml(drawn)}")
+    content = "\n".join(lines).encode()
+    if rng.random() < 0.1:
+        content = mutated(content, rng)
+    if rng.random() < 0.02:
+        content = rng.choice([b"a" + b".a" * 40_000 + b"=1", b"a=" + b"[" * 30_000, b"a={a=" * 9000, b"#" * 10**6])
+    return "pyproject.toml" if shared else "textspectra.toml", content
+
+
+OUTPUTS = ["a.model", "a.clusters.csv", "a.report.html", "b.updated.csv", "b.compared.csv", "b.predicted.csv"]
+FOLDERS = [
+    "../victim",
+    "ABSOLUTE/victim",
+    "link",
+    "..",
+    ".",
+    "/",
+    "",
+    "../victim/Documents",
+    "a.model",
+    "\0",
+    "x" * 300,
+]
+COMMANDS = {"load": 64, "predict": 8, "compare": 8, "update": 12, "apply": 8, "cluster": 12, "report": 1}
+"""How often each command is tried: a page takes as long as many loads."""
+
+
+def journal(rng: random.Random) -> tuple[str, bytes]:
+    """Return a command, and hidden files that came along with the data which it is run on."""
+    planted = []
+    for _ in range(rng.choice([1, 2, 4, 9])):
+        token = rng.choice(["0123456789abcdef"] * 6 + ["fedcba9876543210", "0123456789ABCDEF", "0", "*", "../victim"])
+        output = rng.choice(OUTPUTS)
+        name = rng.choice([f"{output}.switch", f"commit-{token}-{output}", f"{token}-{output}", f"lock-{output}"])
+        kind = rng.choice(["file", "file", "file", "folder", "model", "link", "hard link", "pipe"])
+        names = {key: rng.choice(["Documents", "../victim/Documents", output]) for key in ("output", "new", "old")}
+        listed = json.dumps([{"folder": rng.choice(FOLDERS), **names}])
+        content = rng.choice([listed, "NUMBERS", "NUMBERS", rng.choice(FOLDERS), json.dumps(value(rng))])
+        if rng.random() < 0.2:
+            content = mutated(content.encode("utf-8", "surrogatepass"), rng).decode("latin-1")
+        target = rng.choice(["../victim/Documents", "../victim/Documents/letter.txt", "../victim/new", "a.csv", "."])
+        planted.append({"name": f".textspectra-{name}", "kind": kind, "content": content, "target": target})
+    [command] = rng.choices(list(COMMANDS), list(COMMANDS.values()))
+    return command, json.dumps(planted).encode()
+
+
 KINDS = {
-    "text": text_file, "parquet": parquet, "workbook": workbook, "npy": npy, "model": model, "cache": vectors,
-    "state": state, "settings": settings, "server": answer,
+    "text": text_file, "parquet": parquet, "workbook": workbook, "npy": npy, "model": model, "bombs": bomb,
+    "cache": vectors, "state": state, "settings": settings, "project settings": project_settings, "server": answer,
+    "journal": journal,
 }  # fmt: skip
 
 

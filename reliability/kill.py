@@ -1,9 +1,10 @@
 """Kill commands at every change of a file and at random moments: `python reliability/kill.py --kills 200`.
 
-A command gets a signal before the change of a file with a given number, or after a random time. Then its outputs must
-be all old or all new once a command has opened them; a study must have kept its finished cells. The same command must
-succeed, and neither files nor processes may be left. If workers of Dask are killed, the command must finish, or end
-with one line and exit code 4. The table goes to `reliability/results/kill.json`.
+A command gets a signal before the change of a file with a given number, or after a random time. Then each output must
+be the old or the new one, and all must be old or all new once a command that writes them has begun; a study must have
+kept its finished cells. The same command must succeed, and neither files nor processes may be left. If workers of Dask
+are killed, the command must finish, or end with one line and exit code 4. The table goes to
+`reliability/results/kill.json`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ WORKERS = "many files on Dask, workers killed"
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 CODES = {signal.SIGKILL: -9, signal.SIGTERM: 143, signal.SIGINT: 130}
 
+REFUSED = 3
+"""The exit code if an input cannot be used, such as a file that the model has already."""
+
 OUTSIDE = 4
 """The exit code if something outside failed."""
 
@@ -54,7 +58,7 @@ def left_in(folder: Path) -> list[str]:
 
 def judged_kill(folder: Path, command: str, kill: Kill, done: Ended, old: dict[str, str], new: dict[str, str]) -> str:
     """Say what is wrong with how a command ended and with its outputs."""
-    from textspectra.atomic import settle
+    from textspectra.atomic import replacing_together
 
     if done.orphans:
         return f"processes left behind: {done.orphans}"
@@ -64,16 +68,18 @@ def judged_kill(folder: Path, command: str, kill: Kill, done: Ended, old: dict[s
     stopped = kill.which != signal.SIGKILL or kill.workers  # then it is the command that has the last word
     if stopped and ("Traceback" in done.said or len(done.said.strip().splitlines()) > 1):
         return f"more than a line: {done.said[-500:]}"
+    left = left_in(folder)
     if command == "study run":
         study_cells(folder / "study")  # an error if the manifest is damaged
     else:
-        settle(folder / OUTPUTS[command][0])  # as any command does that opens the outputs
         found = digest(folder, OUTPUTS[command])
+        if any(found[name] not in (old[name], new[name]) for name in found):
+            return f"a reader sees neither old nor new: {found}"
+        with replacing_together(*(folder / name for name in OUTPUTS[command])):  # as a command that writes them begins
+            found = digest(folder, OUTPUTS[command])
         if found not in ((new,) if done.code == 0 else (old,) if kill.workers else (old, new)):
             return f"neither old nor new: {[name for name in found if found[name] not in (old[name], new[name])]}"
-    if kill.which != signal.SIGKILL and left_in(folder):
-        return f"left behind: {left_in(folder)}"
-    return ""
+    return f"left behind: {left}" if kill.which != signal.SIGKILL and left else ""
 
 
 def cells(folder: Path) -> dict[Path, bytes]:
@@ -83,12 +89,10 @@ def cells(folder: Path) -> dict[Path, bytes]:
 
 def judged_again(folder: Path, command: str, new: dict[str, str], before: dict[Path, bytes]) -> str:
     """Run the command again, and say what is wrong then; `before` are the cells from before the kill."""
-    # An update that has been made before would be made twice; the harness starts from the old model then.
-    if command == "update" and digest(folder, OUTPUTS[command]) == new:
-        return ""
     finished = {**cells(folder), **before}
+    is_made = command == "update" and digest(folder, OUTPUTS[command]) == new  # then it must not be made twice
     again = call(folder, COMMANDS[command])
-    if again.code:
+    if again.code != (REFUSED if is_made else 0):
         return f"the same command failed: {again.said[-300:]}"
     if digest(folder, OUTPUTS[command]) != new:
         return "the same command gave another result"

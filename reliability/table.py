@@ -14,7 +14,8 @@ KILLS = 200
 START = """# What was tried to break it
 
 `make fuzz` and `make kill` write this page from their own output (`reliability/`). A finding is a traceback, a hang of
-more than 10 seconds, more than 1 GB of memory, a wrong vector from the cache, or outputs that are neither old nor new.
+more than 10 seconds, more than 1 GB of memory, a wrong vector from the cache, outputs that are neither old nor new, or
+(kind `journal`) a change outside the folder, a connection, or a change by a command that only reads.
 What is found is made smaller and kept in `reliability/cases`; `make test` runs all of it, and the first cases of each
 kind.
 """
@@ -25,19 +26,43 @@ WHAT = {
     "workbook": "Excel workbooks, changed in the archive and inside its parts",
     "npy": "matrices with changed headers and bytes",
     "model": "model folders whose JSON, arrays or texts were changed, behind valid checksums",
-    "cache": "databases of cached vectors; the vectors must be right",
+    "bombs": "model folders with a small part that claims to be huge: texts stored once for many rows, shapes, long "
+    "names and many levels; Python's audit events show that none writes, deletes or connects outside its folder",
+    "cache": "databases of cached vectors, damaged or made by somebody else; the vectors must be right",
     "state": "what a report downloads and `apply` reads",
     "settings": "options of `cluster`",
+    "project settings": "settings files that come with the data and want to write, read or send elsewhere; nothing is "
+    "read, written, deleted, started or connected to outside their folder",
     "server": "answers of a server, with their status and headers",
+    "journal": "hidden files of strangers beside a model (journals, markers, locks, links, pipes); every command",
 }
 
 END = """
 ## What is promised
 
-- Outputs of a run are all old or all new. A journal beside them lists the renames before the first is done. Who opens
-  the outputs after a kill finishes it.
+- Reading never writes. `load`, `predict`, `report`, `compare` and `score` neither change nor delete a model or anything
+  beside it, and they see the old model or the new one while it is replaced.
+- Each output appears in one step, complete. The outputs of a run are all old or all new once a command that writes them
+  has begun: it first finishes what a killed one had left, for its own outputs only. Names are derived from the outputs;
+  nothing that a file holds is a path. What is left of a killed process counts only on the machine where it was killed,
+  and for the user who ran it.
+- A file is taken into a model once: `update` refuses the same content again (exit code 3), so a job can be retried
+  after any end. `--again` takes it in on purpose.
+- A message says that nothing has changed only if nothing has. If the result cannot be printed, it says what is written.
 - A file is read up to 5,000,000 rows and 1 GB once it is unpacked, and a text up to 100,000 characters. Larger data is
-  given as several files.
+  given as several files. The texts of a model folder are read by the same function, so they have the same limits; its
+  JSON has at most 32 MB, and the name of a group at most 200 characters. What could not be loaded is not saved.
+- A workbook of more than 8,000,000 cells is refused before the work begins.
+- A run over many files says how much room it needs on the disk, and ends before it begins (exit code 4) if that is not
+  free. Its vectors lie on the disk once: 400,000 titles in 40 files took 246 MB beside the cache, 614 bytes for each.
+  What a failed run leaves is named. The same command goes on with it, `--restart` begins anew, and
+  `textspectra cache --clear work` removes all that was abandoned.
+- Models of format 3 and 4 are loaded; those of format 1 and 2 are refused with a sentence.
+- A settings file in the working folder can set only what changes the result. It never decides where anything is read,
+  written or sent; `SECURITY.md` says what else is not trusted.
+- A model folder never decides that texts are sent to a server.
+- A database of the cache is checked before it is asked anything; one that is not ours is deleted and made anew. The
+  vectors of all models take at most 5 GB, unless another limit is set.
 - An answer of a server is read up to 64 MB and for 60 seconds; a request with all its tries takes at most 5 minutes.
 
 ## What others do that we do not
@@ -58,8 +83,13 @@ Without memory, Python raises an error, which becomes a line; compiled code may 
 wordllama does. The same limit can end either way: 300 MB did both in two runs. Asking for 128 MB before each call of
 the tokenizer did not prevent it.
 
+Where a file system cannot exchange two names (Windows, some network drives), an output that is replaced together with
+others is missing between two renames; after a kill there, the next command that writes it brings it back.
+The limits of Parquet rely on what the file says of itself; one that was made by hand to lie can take 2 GB for each page
+before it is refused.
+
 Not looked at: other file systems than the one of the test machine, network drives without locks, memory that is
-damaged, and attacks by other users of the same machine.
+damaged, and attacks by other users who may write to the same folder while a command runs.
 """
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 import socket
+import sqlite3
+import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout, suppress
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +27,42 @@ from textspectra.errors import UserError
 GROUPS = np.repeat([0, 1, 2], 8)
 VECTORS = (np.eye(3, 6)[GROUPS] + 0.1 * np.random.default_rng(0).uniform(size=(24, 6))).astype(np.float32)
 MESSAGES = [f"{('parcel', 'password', 'refund')[group]} number {i}" for i, group in enumerate(GROUPS)]
+
+
+_watched: list[str] = []
+"""The folder in which a case may write, if it is watched."""
+
+CHANGES = {"os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate", "os.chmod"}
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+def _on_event(event: str, arguments: tuple[Any, ...]) -> None:
+    if not _watched:
+        return
+    if event == "socket.connect" or event.startswith(("subprocess.", "os.system", "os.exec")):
+        raise AssertionError(f"{event}{arguments}")
+    if event in CHANGES or (event == "open" and isinstance(arguments[2], int) and arguments[2] & WRITING):
+        paths = [path for path in arguments if isinstance(path, str | bytes | os.PathLike)]
+        for path in map(os.fsdecode, paths[: 2 if event in ("os.rename", "os.link", "os.symlink") else 1]):
+            # shutil.rmtree names what it deletes relative to an open folder
+            if Path(path).is_absolute() and not f"{Path(path).resolve()}{os.sep}".startswith(_watched[0]):
+                raise AssertionError(f"{event} outside of its folder: {path}")
+
+
+@contextmanager
+def watched(folder: Path) -> Iterator[None]:
+    """Raise an AssertionError if Python code writes or deletes outside of a folder, connects or starts a program."""
+    _install_watch()
+    _watched.append(f"{folder.resolve()}{os.sep}")
+    try:
+        yield
+    finally:
+        _watched.clear()
+
+
+@cache
+def _install_watch() -> None:
+    sys.addaudithook(_on_event)
 
 
 @cache
@@ -101,6 +141,24 @@ def cache_database() -> bytes:
 _cache_name: list[str] = []
 
 
+def spoiled(content: bytes, statements: list[str]) -> bytes:
+    """Change a cache by SQL, and give its blocks valid checksums."""
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place, "a.sqlite")
+        path.write_bytes(content)
+        with closing(sqlite3.connect(path, isolation_level=None)) as database:
+            database.create_function("checksum", 2, lambda keys, vectors: zlib.crc32(vectors, zlib.crc32(keys)))
+            for statement in statements:
+                with suppress(sqlite3.Error):
+                    database.executescript(statement)
+            is_table = "SELECT 1 FROM sqlite_master WHERE name = 'block' AND type = 'table'"
+            with suppress(sqlite3.Error):
+                if database.execute(is_table).fetchone():
+                    database.execute("UPDATE block SET checksum = checksum(keys, vectors)")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return path.read_bytes()
+
+
 def use_table(folder: Path, name: str, content: bytes) -> None:
     """Read a table, and write it in the other formats."""
     from textspectra.io import TableFormat, read_table, write_table
@@ -127,6 +185,7 @@ def use_npy(folder: Path, name: str, content: bytes) -> None:
 def use_model(folder: Path, name: str, content: bytes) -> None:
     """Load a model folder with a valid checksum, and do what commands do with it."""
     from textspectra import TextClustering
+    from textspectra.cli.cluster import Done
     from textspectra.cli.summary import summarize
     from textspectra.texts.storage import ARRAYS, SUMMARY, TEXTS, _digest_of_summary
 
@@ -146,8 +205,21 @@ def use_model(folder: Path, name: str, content: bytes) -> None:
             use()
     loaded.predict(["parcel", "refund"], embeddings=VECTORS[:2])
     loaded.cut(2)
-    json.dumps(summarize(loaded, "a.csv", "text", {}, {}))
+    json.dumps(summarize(Done(loaded, "text", {}), "a.csv", {}))
     loaded.save(folder / "b.model")
+
+
+def use_bomb(folder: Path, name: str, content: bytes) -> None:
+    """Load a model folder with a part that claims to be huge; smaller limits make the cases quick."""
+    from textspectra.io import limits
+
+    before = limits.MAX_ROWS, limits.MAX_BYTES
+    limits.MAX_ROWS, limits.MAX_BYTES = 100_000, 2**24
+    try:
+        with watched(folder):
+            use_model(folder, name, content)
+    finally:
+        limits.MAX_ROWS, limits.MAX_BYTES = before
 
 
 def use_cache(folder: Path, name: str, content: bytes) -> None:
@@ -175,23 +247,26 @@ def use_state(folder: Path, name: str, content: bytes) -> None:
 
 def use_settings(folder: Path, name: str, content: bytes) -> None:
     """Run `cluster` with strange options."""
-    import click
-
-    from textspectra.cli.main import group
-
     rows = [f"{i},{text},2026-0{1 + i % 4}-03" for i, text in enumerate(MESSAGES)]
     (folder / "a.csv").write_text("\n".join(["id,text,when", *rows]))
     np.save(folder / "v.npy", VECTORS)
     options = json.loads(content)
     if "--embeddings" not in options and "--model" not in options:
         options += ["--embeddings", "v.npy"]
+    run_command(folder, ["cluster", "a.csv", "--no-report", "-q", *options])
+
+
+def run_command(folder: Path, arguments: list[str]) -> None:
+    """Run a command in a folder, in this process; a wrong use of it is no finding."""
+    import click
+
+    from textspectra.cli.main import group
+
     before = Path.cwd()
     os.chdir(folder)
     try:
         with (folder / "said").open("w") as said, redirect_stdout(said), redirect_stderr(said):
-            group.main(
-                ["cluster", "a.csv", "--no-report", "-q", *options], prog_name="textspectra", standalone_mode=False
-            )
+            group.main(arguments, prog_name="textspectra", standalone_mode=False)
     except (click.ClickException, SystemExit, ModuleNotFoundError):
         pass
     except OSError as error:  # the command turns these into a line
@@ -199,6 +274,220 @@ def use_settings(folder: Path, name: str, content: bytes) -> None:
             raise
     finally:
         os.chdir(before)
+
+
+PROJECT_COMMANDS = (
+    ["cluster", "a.csv", "--embeddings", "v.npy", "--no-report", "-q"],
+    ["cluster", "*.csv", "--embeddings", "vector", "-q"],
+    ["config"],
+    ["cache"],
+)
+
+ACTING = (
+    "os.exec", "os.posix_spawn", "os.system", "socket.bind", "socket.connect", "socket.getaddrinfo", "socket.sendto",
+    "subprocess.Popen", "webbrowser.open",
+)  # fmt: skip
+CHANGING = (
+    "os.chmod", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.truncate",
+    "shutil.rmtree", "sqlite3.connect",
+)  # fmt: skip
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+class Watch:
+    """Notes what Python does outside a folder: it tells its audit hooks before it opens, changes or connects."""
+
+    def __init__(self) -> None:
+        self.allowed = ""
+        self.forbidden = ""
+        self.seen: list[str] = []
+        sys.addaudithook(self._note)  # it cannot be taken away again, so there is one for all cases
+
+    def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self.allowed:
+            return
+        if event in ACTING:
+            self.seen.append(f"{event} {arguments[:2]}")
+        elif event == "open" or event in CHANGING:
+            paths = [str(Path(os.fsdecode(one)).resolve()) for one in arguments[:2] if isinstance(one, str | bytes)]
+            if event == "open":
+                paths = paths[:1]
+                if not arguments[2] & WRITING:  # who only reads may do so everywhere but there
+                    paths = [path for path in paths if path.startswith(self.forbidden)]
+            strange = [
+                path
+                for path in paths
+                if not path.startswith(self.allowed) and "__pycache__" not in path and path != os.devnull
+            ]
+            self.seen += [f"{event} {path}" for path in strange]
+
+
+@cache
+def watch() -> Watch:
+    """Return the watch of this process."""
+    return Watch()
+
+
+def _content(place: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
+
+
+def use_project_settings(folder: Path, name: str, content: bytes) -> None:
+    """Run commands in a folder with a settings file: nothing outside is read, changed, started or connected to."""
+    import click
+
+    from textspectra.cli.main import group
+
+    victim, project = folder / "victim", folder / "project"
+    for place in (victim / "a.model", project):
+        place.mkdir(parents=True)
+    for path in (victim / "notes.txt", victim / "a.csv", victim / "a.model" / "clustering.json"):
+        path.write_text("precious")
+    (project / "a.csv").write_text("\n".join(["text,channel", *(f"{text},web" for text in MESSAGES)]))
+    np.save(project / "v.npy", VECTORS)
+    (project / name).write_bytes(content.replace(b"VICTIM", str(victim).encode()))
+    before, here, known = _content(victim), Path.cwd(), dict(os.environ)
+    os.environ |= {"TEXTSPECTRA_CACHE": str(project / "cache"), "XDG_CONFIG_HOME": str(project / "config")}
+    folder, seen = folder.resolve(), watch()
+    os.chdir(project)
+    with (folder / "said").open("w") as said, redirect_stdout(said), redirect_stderr(said):
+        seen.seen, seen.forbidden, seen.allowed = [], str(folder / "victim"), str(folder / "project")
+        try:
+            for command in PROJECT_COMMANDS:
+                with suppress(click.ClickException, SystemExit, UserError):
+                    group.main(command, prog_name="textspectra", standalone_mode=False)
+        finally:
+            seen.allowed = ""
+            os.chdir(here)
+            os.environ.clear()
+            os.environ.update(known)
+            for handler in logging.getLogger("textspectra").handlers[1:]:
+                logging.getLogger("textspectra").removeHandler(handler)
+    if seen.seen:
+        raise AssertionError(f"something was done outside the folder: {seen.seen[0]}")
+    if _content(victim) != before or sorted(path.name for path in folder.iterdir()) != ["project", "said", "victim"]:
+        raise AssertionError("something outside the folder was changed")
+
+
+CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "os.link"}
+REACHING = {"socket.connect", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"}
+_watch: dict[str, Any] = {"inside": "", "outside": []}
+
+
+def _note(event: str, details: tuple[Any, ...]) -> None:
+    """Note what happens outside a folder: a file that is changed, a connection, another program."""
+    if not _watch["inside"]:
+        return
+    if event in REACHING:
+        _watch["outside"].append(f"{event} {details}")
+    elif event == "open":
+        if isinstance(details[0], str | bytes | os.PathLike) and (details[2] or 0) & (os.O_WRONLY | os.O_RDWR):
+            _note_path(event, os.path.realpath(os.fsdecode(details[0])))
+    elif event in CHANGES:
+        start = f"/proc/self/fd/{details[-1]}" if details[-1] > 0 else ""  # an open folder
+        for name in details[: 2 if event in ("os.rename", "os.link") else 1]:
+            path = Path(start, os.fsdecode(name))
+            _note_path(event, f"{os.path.realpath(path.parent)}/{path.name}")
+
+
+def _note_path(event: str, path: str) -> None:
+    if not path.startswith((_watch["inside"], "/dev/null", "/dev/tty")):
+        _watch["outside"].append(f"{event} {path}")
+
+
+@cache
+def watching() -> dict[str, Any]:
+    """Begin to watch this process, which cannot be ended; what is watched can be changed."""
+    sys.addaudithook(_note)
+    return _watch
+
+
+def tree(folder: Path) -> dict[str, Any]:
+    """Return what is in a folder: files with their content and permissions, and where links lead."""
+    found: dict[str, Any] = {}
+    for path in sorted(folder.rglob("*")):
+        status = path.lstat()
+        inside = str(path.readlink()) if path.is_symlink() else path.read_bytes() if path.is_file() else None
+        found[str(path.relative_to(folder))] = status.st_mode, inside
+    return found
+
+
+def plant(work: Path, planted: list[dict[str, str]]) -> None:
+    """Put hidden files of strangers into a folder."""
+    for one in planted:
+        path = work / one["name"]
+        with suppress(OSError, ValueError):  # a name that cannot be, or two of the same name
+            if os.path.lexists(path):
+                continue
+            if one["kind"] == "file":
+                path.write_text(one["content"].replace("ABSOLUTE", str(work.parent)), encoding="utf-8")
+            elif one["kind"] == "folder":
+                path.mkdir()
+                (path / "content").write_text("of a stranger")
+                (path / "link").symlink_to(work.parent / "victim")
+            elif one["kind"] == "model":
+                shutil.copytree(work / "a.model", path)
+            elif one["kind"] == "link":
+                path.symlink_to(one["target"])
+            elif one["kind"] == "hard link":
+                path.hardlink_to(work.parent / "victim" / "Documents" / "letter.txt")
+            else:
+                os.mkfifo(path)
+    statuses = [path.lstat() for path in work.parent.rglob("*")]
+    numbers = " ".join(f"{status.st_dev:x}-{status.st_ino:x}" for status in statuses)
+    for path in work.glob(".textspectra-commit-*"):
+        if path.is_file() and not path.is_symlink() and path.read_bytes() == b"NUMBERS":
+            path.write_text(numbers)  # of everything, as nobody could know them
+
+
+COMMANDS = {
+    "update": ["a.model", "b.csv", "--no-report"],
+    "apply": ["state.json", "a.model"],
+    "cluster": ["a.csv", "--clusters", "3", "--no-report", "--overwrite"],
+    "predict": ["a.model", "b.csv"],
+    "report": ["a.model"],
+    "compare": ["a.model", "b.csv", "--no-report"],
+}
+MAY_CHANGE = {
+    "load": [], "predict": ["b.predicted.csv"], "report": ["a.report.html"], "compare": ["b.compared.csv"],
+    "update": ["a.model", "b.updated.csv"], "apply": ["a.model", "a.clusters.csv", "a.report.html"],
+    "cluster": ["a.model", "a.clusters.csv"],
+}  # fmt: skip
+"""The outputs of each command: these, and hidden files named after them."""
+
+
+def use_journal(folder: Path, name: str, content: bytes) -> None:
+    """Run a command in a folder that came with hidden files: nothing outside it, and nothing that it only reads."""
+    from textspectra import TextClustering
+
+    work, victim = folder / "work", folder / "victim"
+    (victim / "Documents").mkdir(parents=True)
+    (victim / "Documents" / "letter.txt").write_text("kept")
+    work.mkdir()
+    for part, inside in model_parts().items():
+        (work / "a.model").mkdir(exist_ok=True)
+        (work / "a.model" / part).write_bytes(inside)
+    (work / "a.csv").write_text("\n".join(["text", *MESSAGES]))
+    (work / "b.csv").write_text("\n".join(["text", *(f"{text} again" for text in MESSAGES)]))
+    (work / "link").symlink_to(victim)
+    (work / "state.json").write_text(state_of_model())
+    np.save(work / "v.npy", VECTORS)
+    plant(work, json.loads(content))
+    before, beside = tree(victim), tree(work)
+    watch = watching()
+    watch |= {"inside": str(work.resolve()), "outside": []}
+    try:
+        if name == "load":
+            TextClustering.load(work / "a.model")
+        else:
+            run_command(work, [name, *COMMANDS[name], "--embeddings", "v.npy", "-q"])
+    finally:
+        watch["inside"] = ""
+        after = tree(work)
+        changed = {one for one, inside in beside.items() if after.get(one) != inside}
+        changed = {one for one in changed if not any(output in one for output in MAY_CHANGE[name])}
+        if watch["outside"] or changed or tree(victim) != before:
+            raise AssertionError(f"{name} reached {watch['outside']}, {sorted(changed)} or the victim")
 
 
 class Answering(threading.Thread):
@@ -247,7 +536,8 @@ def use_server(folder: Path, name: str, content: bytes) -> None:
 
 TARGETS: dict[str, Callable[[Path, str, bytes], None]] = {
     "text": use_table, "parquet": use_table, "workbook": use_table, "npy": use_npy, "model": use_model,
-    "cache": use_cache, "state": use_state, "settings": use_settings, "server": use_server,
+    "bombs": use_bomb, "cache": use_cache, "state": use_state, "settings": use_settings,
+    "project settings": use_project_settings, "server": use_server, "journal": use_journal,
 }  # fmt: skip
 
 

@@ -116,6 +116,9 @@ def call(monkeypatch, capsys, tmp_path):
     for name in [name for name in os.environ if name.startswith("TEXTSPECTRA_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("TEXTSPECTRA_CACHE", str(tmp_path / "cache"))
+    for name in ("HF_HUB_OFFLINE", "TEXTSPECTRA_OFFLINE", "TEXTSPECTRA_ALLOW_SERVER"):  # flags set them
+        monkeypatch.setenv(name, os.environ.get(name, ""))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
     def call(*arguments, code=0):
         monkeypatch.setattr(sys, "argv", ["textspectra", *map(str, arguments)])

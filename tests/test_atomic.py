@@ -3,12 +3,15 @@
 import os
 import subprocess
 import sys
+import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from textspectra.atomic import only_one, replacing_file, replacing_folder, replacing_together, settle
-from textspectra.errors import UserError
+from textspectra import atomic
+from textspectra.atomic import only_one, read_folder, replacing_file, replacing_folder, replacing_together
+from textspectra.errors import OutsideError, UserError
 
 
 @pytest.fixture(autouse=True)
@@ -22,6 +25,12 @@ def names(folder="."):
 
 def permissions(path):
     return Path(path).stat().st_mode & 0o777
+
+
+def recover(*paths):
+    """Do what any command does first that writes these outputs."""
+    with replacing_together(*map(Path, paths)):
+        pass
 
 
 def folder_with(name, **files):
@@ -139,15 +148,18 @@ def test_old_outputs_come_back_where_a_new_one_cannot_take_its_place(monkeypatch
             pass
         temporary = next(path for path in Path().iterdir() if path.name.endswith("-table"))
         monkeypatch.setattr(Path, "rename", refusing(temporary.resolve(), Path.rename))
+        monkeypatch.setattr(atomic, "_exchange", refusing(temporary.resolve(), atomic._exchange, exchanged=False))
     assert str(caught.value) == "'model' cannot be written: Permission denied"
     assert (names(), names("model"), Path("table").read_text()) == (["model", "table"], ["old"], "old")
 
 
-def refusing(path, rename):
+def refusing(path, rename, exchanged=None):
     def call(self, target):
-        if self == path:
+        if self != path:
+            return rename(self, target)
+        if exchanged is None:
             raise PermissionError(13, "Permission denied")
-        return rename(self, target)
+        return exchanged
 
     return call
 
@@ -169,23 +181,25 @@ def test_what_a_killed_process_left_of_an_output_is_removed_by_the_next_one():
 KILLED_AT_EVERY_STEP = """
 import os, shutil, signal, sys
 from pathlib import Path
-from textspectra.atomic import replacing_together, settle
+from textspectra import atomic
 
 os.fsync = lambda descriptor: None  # a kill loses nothing that was written
+exchange = atomic._exchange
 CHANGES = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "shutil.rmtree")
 OUTPUTS = ("a.model", "a.csv", "sub/a.html")
+PATHS = [Path(name) for name in OUTPUTS]
 
 def write(kind):
-    with replacing_together(Path("a.model")) as outputs:
-        with outputs.folder(Path("a.model")) as folder:
+    with atomic.replacing_together(*PATHS) as outputs:
+        with outputs.folder(PATHS[0]) as folder:
             (folder / "content").write_text(kind)
-        for name in OUTPUTS[1:]:
-            with outputs.file(Path(name)) as file:
+        for path in PATHS[1:]:
+            with outputs.file(path) as file:
                 file.write_text(kind)
 
 def found():
-    paths = [Path(name, "content") if name == "a.model" else Path(name) for name in OUTPUTS]
-    return {path.read_text() if path.exists() else None for path in paths}
+    paths = [path / "content" if path.name == "a.model" else path for path in PATHS]
+    return [path.read_text() if path.exists() else None for path in paths]
 
 def killed_before(number):
     child = os.fork()
@@ -202,8 +216,9 @@ def killed_before(number):
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
-for old in (None, "old"):
-    number = 1
+for old, can_exchange in ((None, True), ("old", True), ("old", False)):
+    atomic._exchange = exchange if can_exchange else lambda one, other: False
+    number, mixed = 1, 0
     while True:
         Path("run").mkdir()
         os.chdir("run")
@@ -211,10 +226,16 @@ for old in (None, "old"):
         if old:
             write(old)
         killed = killed_before(number)
-        settle(Path("a.model"))
-        assert found() in ({old}, {"new"}), (old, number, found())
+        if can_exchange:  # then nobody ever sees an output that is missing or half
+            assert set(found()) <= {old, "new"}, (old, number, found())
+        mixed += len(set(found())) > 1
+        with atomic.replacing_together(*PATHS):
+            assert set(found()) in ({old}, {"new"}), (old, number, found())
+        if old and set(found()) == {"new"} and can_exchange:  # then there is no reason to write them again
+            left = [path.name for path in Path().rglob(".*")]
+            assert not left, (number, left)
         write("again")
-        assert found() == {"again"}
+        assert set(found()) == {"again"}
         left = sorted(str(path) for path in Path().rglob("*"))
         assert left == ["a.csv", "a.model", "a.model/content", "sub", "sub/a.html"], (old, number, left)
         os.chdir("..")
@@ -222,7 +243,7 @@ for old in (None, "old"):
         if not killed:
             break
         number += 1
-    print(number - 1)
+    print(number - 1, mixed)
 """
 
 
@@ -232,48 +253,116 @@ def test_outputs_are_all_old_or_all_new_whatever_the_moment_of_a_kill():
         [sys.executable, "-c", KILLED_AT_EVERY_STEP], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert all(int(kills) > 10 for kills in done.stdout.split())
+    for line in done.stdout.splitlines():
+        kills, mixed = map(int, line.split())
+        assert kills > 10
+        assert mixed >= 2  # the kills between the steps of the switch, after which there is something to finish
 
 
-def test_a_model_that_was_being_replaced_is_found_again():
-    """Killed between the two renames of a folder, the model was gone, and hidden for good."""
+def killed_between_outputs(**outputs):
+    """Let a process be killed after the first of two outputs took its place; the files keep what `outputs` says."""
     program = (
-        "import os, signal; from pathlib import Path; from textspectra.atomic import *\n"
-        "rename = Path.rename\n"
-        "def once(self, target):\n"
-        "    rename(self, target)\n"
+        "import os, signal; from pathlib import Path; from textspectra import atomic\n"
+        "swap = atomic._swap\n"
+        "def once(hidden, target):\n"
+        "    swap(hidden, target)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
-        "Path.rename = once\n"
-        "with replacing_folder(Path('a.model')) as folder: (folder / 'new').touch()"
+        "atomic._swap = once\n"
+        "with atomic.replacing_together(Path('a'), Path('b')) as outputs:\n"
+        "    for name in 'ab':\n"
+        "        with outputs.file(Path(name)) as file: file.write_text('new')\n"
     )
-    folder_with("a.model", old="1")
+    for name, content in outputs.items():
+        Path(name).write_text(content)
     subprocess.run([sys.executable, "-c", program], check=False)  # noqa: S603
-    assert "a.model" not in names()
-    settle(Path("a.model"))
-    assert (names(), names("a.model")) == (["a.model"], ["new"])
 
 
-@pytest.mark.parametrize(
-    "journal",
-    [
-        "[" * 100_000,
-        "{}",
-        "[1]",
-        '[{"folder": ".", "output": "a", "new": "b", "old": "c"}]',
-        '[{"folder": "..", "output": "../a", "new": ".textspectra-0123456789abcdef-a", "old": "c"}]',
-        '[{"folder": ".", "output": 1, "new": 2, "old": 3}]',
-    ],
-)
-def test_a_journal_can_name_nothing_but_outputs_and_their_hidden_files(journal):
-    for name in "abc":
-        Path(name).write_text(name)
-    Path(".textspectra-a.switch").write_text(journal)
-    if journal == "{}":
-        settle(Path("a"))
-    else:
-        with pytest.raises(UserError, match="is not what textspectra wrote; remove it"):
-            settle(Path("a"))
-    assert [Path(name).read_text() for name in "abc"] == ["a", "b", "c"]
+def test_only_who_writes_an_output_finishes_it():
+    killed_between_outputs(a="old", b="old")
+    assert (Path("a").read_text(), Path("b").read_text()) == ("new", "old")
+    recover("b")
+    with replacing_file(Path("c")):
+        pass
+    assert Path("b").read_text() == "old"
+    recover("a", "b")
+    assert (Path("a").read_text(), Path("b").read_text(), names()) == ("new", "new", ["a", "b", "c"])
+
+
+def test_a_copy_of_what_a_killed_process_left_is_ignored():
+    """An archive can hold a marker and waiting outputs, but not their numbers in the file system."""
+    killed_between_outputs(a="old", b="old")
+    left = {path.name: path.read_text() for path in Path().iterdir()}
+    folder_with("copied", **left)
+    os.chdir("copied")
+    recover("a", "b")
+    assert (Path("a").read_text(), Path("b").read_text()) == ("new", "old")
+
+
+def hostile_marker(content=None):
+    """Write a marker as an attacker would who knows the numbers of everything."""
+    paths = [path for path in Path().rglob("*") if path.name != "a"]
+    known = " ".join(atomic._number(path.resolve()) or "-" for path in paths)
+    Path(".textspectra-commit-0123456789abcdef-a").write_text(known if content is None else content)
+
+
+@pytest.mark.parametrize("content", [None, "", "../victim", "x" * 100_000, "\0"])
+@pytest.mark.parametrize("kind", ["link to a folder", "link to a file", "pipe", "missing"])
+def test_hidden_files_lead_nowhere_else(content, kind, tmp_path_factory):
+    victim = tmp_path_factory.mktemp("victim")
+    (victim / "kept").write_text("kept")
+    Path("a").write_text("old")
+    hidden = Path(".textspectra-0123456789abcdef-a")
+    if kind == "pipe":
+        os.mkfifo(hidden)
+    elif kind != "missing":
+        hidden.symlink_to(victim if kind == "link to a folder" else victim / "kept")
+    Path(".textspectra-lock-a").symlink_to(victim / "lock")
+    hostile_marker(content)
+    recover("a")
+    assert (Path("a").read_text(), names(victim)) == ("old", ["kept"])
+    with replacing_file(Path("a")) as temporary:
+        temporary.write_text("new")
+    assert not Path("a").is_symlink()
+    assert (Path("a").read_text(), names(victim), (victim / "kept").read_text()) == ("new", ["kept"], "kept")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be somebody else")
+def test_hidden_files_of_another_user_are_ignored():
+    killed_between_outputs(a="old", b="old")
+    for path in Path().iterdir():
+        os.chown(path, 65534, 65534)
+    left = {*names()} - {".textspectra-lock-a"}
+    recover("a", "b")
+    assert Path("b").read_text() == "old"
+    assert {*names()} == left
+
+
+def test_a_folder_that_is_replaced_while_it_is_read_is_read_again():
+    folder_with("model", a="old", b="old")
+
+    def read():
+        first = Path("model/a").read_text()
+        if first == "old":
+            with replacing_folder(Path("model")) as temporary:
+                for name in "ab":
+                    (temporary / name).write_text("new")
+        return first, Path("model/b").read_text()
+
+    assert read_folder(Path("model"), read) == ("new", "new")
+
+
+def test_a_folder_that_is_replaced_all_the_time_is_given_up():
+    def read():
+        with replacing_folder(Path("model")):
+            pass
+
+    with pytest.raises(OutsideError, match="'model' is being replaced all the time; try again later"):
+        read_folder(Path("model"), read)
+
+
+def test_an_error_of_a_folder_that_stays_is_the_error():
+    with pytest.raises(UserError, match="damaged"):
+        read_folder(folder_with("model"), lambda: (_ for _ in ()).throw(UserError("damaged")))
 
 
 def test_the_name_of_a_hidden_file_is_never_shown():
@@ -288,3 +377,22 @@ def test_no_permission():
     with pytest.raises(UserError) as caught, replacing_folder(Path("locked/model")):
         pytest.fail("there is no folder to write to")
     assert str(caught.value) == "'locked/model' cannot be written: Permission denied"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be somebody else")
+@pytest.mark.parametrize(("mode", "message"), [(0o755, "Permission denied"), (0o777, None)])
+def test_a_folder_and_a_lock_of_another_user(mode, message):
+    """A lock that another user's killed process left does not keep others out of a folder that they share."""
+    with tempfile.TemporaryDirectory() as place:  # pytest's own folders are closed to others
+        Path(place).chmod(mode)
+        path = Path(place, "a")
+        if message is None:
+            Path(place, ".textspectra-lock-a").touch(0o644)
+        os.seteuid(65534)
+        try:
+            with nullcontext() if message is None else pytest.raises(UserError) as caught, only_one(path):
+                pass
+        finally:
+            os.seteuid(0)
+        assert message is None or str(caught.value) == f"'{path}' cannot be written: {message}"
+        assert not list(Path(place).iterdir())

@@ -8,7 +8,10 @@ from targets import try_case
 
 HARNESS = Path(__file__).parents[1] / "reliability"
 
-CASES = {"settings": 6, "workbook": 10, "text": 25, "parquet": 25, "model": 20}
+CASES = {
+    "bombs": 15, "settings": 6, "project settings": 12, "journal": 20, "workbook": 10, "text": 25,
+    "parquet": 25, "model": 20,
+}  # fmt: skip
 """How many cases take about a second of one processor; 40 of the other kinds."""
 
 

@@ -1,25 +1,35 @@
 """Files and folders that appear complete or not at all, one by one or several together.
 
-An output is written beside its place under a hidden name and then renamed. Where one rename is not enough, because a
-folder is replaced or several outputs belong together, a journal lists the renames before the first is done. Who
-opens the outputs after a kill finishes what it lists, so they are all old or all new.
+What is promised:
+
+1. An output is written beside its place under a hidden name, and takes its place in one step once it is complete.
+2. Outputs of a run take their places together, under a lock. If one of them cannot, the older ones come back. A marker
+   says meanwhile which outputs are the new ones. After a kill, the next process that writes the same outputs finishes
+   the switch before it does anything else, so they are all old or all new.
+3. Readers never write, delete or wait. They get the old folder or the new one (:func:`read_folder`).
+4. Every name is made from the name of an output and a token; nothing that a file holds is ever a path. A process
+   touches its own outputs and their hidden files, and nothing else. It ignores hidden files that are links or belong to
+   another user. The marker knows outputs by their numbers in this file system, so a copy, an archive or a download is
+   never taken for what a killed process left.
+
+Where a file system cannot exchange two names, an older output is missing between two renames.
 """
 
 from __future__ import annotations
 
 import glob
-import json
 import os
 import re
 import secrets
 import shutil
+import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from .errors import OutsideError, UserError, cannot_write
 
@@ -29,10 +39,19 @@ TEMPORARY = ".textspectra-"
 LONGEST_NAME = 200
 """Bytes of its output's name that the name of an unfinished one has; file systems allow 255 in all."""
 
-_HIDDEN = re.compile(re.escape(TEMPORARY) + "[0-9a-f]{16}-")
+LONGEST_MARKER = 4096
+"""Bytes that are read of a marker; a run has a handful of outputs."""
+
+READS = 100
+"""How often a folder is read that is replaced every time."""
+
+_TOKEN = "[0-9a-f]" * 16
+_HIDDEN = re.compile(f"{re.escape(TEMPORARY)}{_TOKEN}-")
 
 _held: set[tuple[int, Path]] = set()
 """What :func:`only_one` lets each thread of this process change."""
+
+Result = TypeVar("Result")
 
 
 @contextmanager
@@ -41,97 +60,76 @@ def replacing_file(path: Path) -> Iterator[Path]:
 
     If the body of the ``with`` statement fails, the temporary file is removed, and an older file at `path` stays. What
     killed processes left of the same file is removed, too. Any OSError becomes a UserError. The new file gets the
-    permissions of the older one, or those of any new file. A symbolic link stays a link.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "a.txt")
-    ...     with replacing_file(path) as temporary:
-    ...         written = temporary.write_text("half")
-    ...         too_early = path.exists()
-    ...     too_early, path.read_text()
-    (False, 'half')
+    permissions of the older one, or those of any new file. A symbolic link stays a link. A `path` that is such a
+    temporary file is yielded as it is.
     """
-    with ExitStack() as unfinished, _user_errors(path):
-        temporary = unfinished.enter_context(_temporary(path.resolve(), Path.touch))
-        with _completing_file(temporary, path.resolve()):
+    if _HIDDEN.match(path.name):
+        with _user_errors(path):
+            yield path
+    else:
+        with Outputs(path) as outputs, outputs.file(path) as temporary:
             yield temporary
-        temporary.replace(path.resolve())
 
 
 @contextmanager
 def replacing_folder(folder: Path) -> Iterator[Path]:
     """Yield an empty temporary folder beside `folder`, which is renamed to `folder` at the end.
 
-    If the body of the ``with`` statement fails, the temporary folder is removed, and an older `folder` stays; otherwise
-    the older one is removed, with all that it holds. Any OSError becomes a UserError. The files get the permissions of
-    any new file.
+    It is as in :func:`replacing_file`; an older folder is removed with all that it holds, and parents are created.
     """
     with _user_errors(folder):
         folder.resolve().parent.mkdir(parents=True, exist_ok=True)
-    outputs = Outputs(folder)
-    with outputs, outputs.folder(folder) as temporary:
+    with Outputs(folder) as outputs, outputs.folder(folder) as temporary:
         yield temporary
 
 
 @contextmanager
-def replacing_together(path: Path) -> Iterator[Outputs]:
-    """Yield outputs that take their places together at the end, named after one of them, `path`.
+def replacing_together(path: Path, *others: Path) -> Iterator[Outputs]:
+    """Yield outputs that take their places together at the end; the lock and the marker are named after `path`.
 
-    Only one process at a time can do that. A UserError is raised if there is another one.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     a, b = Path(folder, "a"), Path(folder, "b")
-    ...     with replacing_together(a) as outputs:
-    ...         for path in (a, b):
-    ...             with outputs.file(path) as temporary:
-    ...                 written = temporary.write_text("new")
-    ...         too_early = a.exists()
-    ...     too_early, a.read_text(), b.read_text()
-    (False, 'new', 'new')
+    Only one process at a time can do that. A UserError is raised if there is another one. What a killed process had
+    begun to put in place at these paths is finished first.
     """
-    with only_one(path), Outputs(path) as outputs:
+    with only_one(path), Outputs(path, *others) as outputs:
         yield outputs
 
 
 class _Move(NamedTuple):
-    """An output, the hidden name under which it waits, and the one that the older output gets meanwhile."""
+    """The hidden name of a new output, its place, and its number, which it keeps under either name."""
 
-    temporary: Path
+    hidden: Path
     target: Path
-    aside: Path
+    number: str
 
     def forward(self) -> None:
-        """Put the new output in its place; what was done before is not done again."""
-        if not os.path.lexists(self.temporary):
-            return
-        if os.path.lexists(self.target):
-            self.target.rename(self.aside)
-        self.temporary.rename(self.target)
+        """Put the new output in its place; the older one gets the hidden name."""
+        if _number(self.hidden) == self.number:
+            _swap(self.hidden, self.target)
 
     def back(self) -> None:
         """Put the older output in its place again."""
-        if not os.path.lexists(self.temporary):
-            self.target.rename(self.temporary)
-        if os.path.lexists(self.aside):
-            self.aside.rename(self.target)
+        if _number(self.target) == self.number:
+            if os.path.lexists(self.hidden):
+                _swap(self.hidden, self.target)
+            else:
+                self.target.rename(self.hidden)
 
 
 class Outputs:
     """Files and folders that wait beside their places until all are complete, see :func:`replacing_together`."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, *others: Path) -> None:
+        self._path, self._others = path, others
+        self._token = secrets.token_hex(8)
         self._moves: list[_Move] = []
         self._later: list[Callable[[], Any]] = []
         self._unfinished = ExitStack()
 
     def __enter__(self) -> Outputs:
+        if _markers(self._path):
+            with only_one(self._path), _user_errors(self._path):
+                for marker in _markers(self._path):
+                    _finish(marker, [path.resolve() for path in (self._path, *self._others)])
         return self
 
     def __exit__(self, failure: object, *_: object) -> None:
@@ -146,65 +144,147 @@ class Outputs:
     @contextmanager
     def file(self, path: Path) -> Iterator[Path]:
         """Yield an empty temporary file, as :func:`replacing_file` does; it is renamed with all other outputs."""
-        with _user_errors(path):
+        with self._waiting(path, partial(Path.touch, exist_ok=False)) as temporary:
             target = path.resolve()
-            temporary = self._unfinished.enter_context(_temporary(target, Path.touch))
-            with _completing_file(temporary, target):
-                yield temporary
-        self._moves.append(_Move(temporary, target, _beside(target)))
+            mode = (target if target.exists() else temporary).stat().st_mode
+            yield temporary
+            _to_disk(temporary)
+            temporary.chmod(mode)
 
     @contextmanager
     def folder(self, folder: Path) -> Iterator[Path]:
         """Yield an empty temporary folder, as :func:`replacing_folder` does; it is renamed with all other outputs."""
-        with _user_errors(folder):
-            target = folder.resolve()
-            temporary = self._unfinished.enter_context(_temporary(target, Path.mkdir))
+        with self._waiting(folder, Path.mkdir) as temporary:
             yield temporary
             mode = temporary.stat().st_mode & 0o666
             for path in temporary.rglob("*"):
                 if path.is_file():
                     _to_disk(path)
                     path.chmod(mode)
-        self._moves.append(_Move(temporary, target, _beside(target)))
+
+    @contextmanager
+    def _waiting(self, path: Path, make: Callable[[Path], None]) -> Iterator[Path]:
+        with _user_errors(path):
+            target = path.resolve()
+            _remove_abandoned(target)
+            hidden = _hidden(target, self._token)
+            _make_locked(hidden, make, self._unfinished)
+            yield hidden
+            self._moves.append(_Move(hidden, target, _number(hidden)))
 
     def then(self, call: Callable[[], Any]) -> None:
         """Call a function when all outputs are in their places."""
         self._later.append(call)
 
     def _switch(self) -> None:
-        is_one_step = len(self._moves) < 2 and not any(os.path.lexists(move.target) for move in self._moves)
-        if is_one_step:
-            for move in self._moves:
-                move.forward()
-            return
+        if len(self._moves) == 1:
+            hidden, target, _ = self._moves[0]
+            if hidden.is_file() or not os.path.lexists(target):  # then it is a single step
+                hidden.replace(target)
+                return
         with only_one(self._path):
-            journal = _journal(self._path.resolve())
-            _write_journal(journal, self._moves)
+            marker = _hidden(self._path.resolve(), f"commit-{self._token}")
             try:
+                marker.write_text(" ".join(move.number for move in self._moves))
+                _to_disk(marker)
                 for move in self._moves:
                     move.forward()
             except BaseException:
+                waiting = self._unfinished.pop_all()  # nothing is removed if an older output cannot go back
                 for move in reversed(self._moves):
                     move.back()
-                journal.unlink()
+                _remove(marker)
+                waiting.close()
                 raise
-            _clear(journal, self._moves)
+            try:
+                for move in self._moves:
+                    _remove(move.hidden)
+            finally:
+                _remove(marker)  # last, so that a process that has nothing to write finds the older outputs, too
+
+
+def _markers(path: Path) -> list[Path]:
+    """Return what says that a process was killed while it put `path` and other outputs in their places."""
+    target = path.resolve()
+    markers = target.parent.glob(f"{TEMPORARY}commit-{_TOKEN}-{glob.escape(_tail(target))}")
+    return [marker for marker in markers if _number(marker) and marker.is_file()]
+
+
+def _finish(marker: Path, targets: list[Path]) -> None:
+    """Put the outputs of a killed process in their places, as far as they are among `targets`."""
+    token = marker.name.removeprefix(f"{TEMPORARY}commit-")[:16]
+    with marker.open("rb") as file:
+        new = file.read(LONGEST_MARKER).decode(errors="replace").split()
+    for target in targets:
+        hidden = _hidden(target, token)
+        if _number(hidden) in new:
+            _swap(hidden, target)
+        if _number(hidden) and _number(target) in new:
+            _remove(hidden)
+    marker.unlink()
+
+
+def _number(path: Path) -> str:
+    """Return what a file or a folder keeps under any name; nothing for a link, or if it is another user's."""
+    with suppress(OSError):
+        status = path.lstat()
+        plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+        if plain and (sys.platform == "win32" or status.st_uid == os.geteuid()):
+            return f"{status.st_dev:x}-{status.st_ino:x}"
+    return ""
+
+
+def _swap(hidden: Path, target: Path) -> None:
+    """Give a new output the name `target`; what was there gets the hidden name."""
+    if not os.path.lexists(target):
+        hidden.rename(target)
+    elif not _exchange(hidden, target):
+        aside = _hidden(target, secrets.token_hex(8))
+        try:
+            target.rename(aside)
+            hidden.rename(target)
+        finally:
+            if os.path.lexists(aside):
+                aside.rename(target if os.path.lexists(hidden) else hidden)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two names in one step; return False if the system or the file system cannot."""
+    import ctypes
+
+    name = {"linux": "renameat2", "darwin": "renameatx_np"}.get(sys.platform)
+    call = getattr(ctypes.CDLL(None), name, None) if name else None
+    sys.audit("os.rename", one, other, -1, -1)  # as Python announces any other rename
+    return call is not None and call(0, os.fsencode(one), 0, os.fsencode(other), ctypes.c_uint(2)) == 0
+
+
+def read_folder(folder: Path, read: Callable[[], Result]) -> Result:
+    """Return what `read` makes of a folder; if the folder is replaced meanwhile, it is read again."""
+    for _ in range(READS):
+        before = _version(folder)
+        try:
+            result = read()
+        except (UserError, OSError):
+            if _version(folder) == before:
+                raise
+        else:
+            if _version(folder) == before:
+                return result
+    raise OutsideError(f"'{folder}' is being replaced all the time; try again later.")
+
+
+def _version(folder: Path) -> tuple[int, ...]:
+    with suppress(OSError):
+        status = folder.stat()
+        return status.st_dev, status.st_ino, status.st_ctime_ns  # numbers are used again, so they are not enough
+    return ()
 
 
 @contextmanager
 def only_one(path: Path) -> Iterator[None]:
     """Let only one process at a time change `path`; a second one gets a UserError.
 
-    The lock is a file beside it, which the system releases when the process ends, however it ends. What a killed
-    process had begun to put in place is finished first.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with only_one(Path(folder, "a.model")):
-    ...         [path.name for path in Path(folder).iterdir()]
-    ['.textspectra-a.model.lock']
+    The lock is a file beside it, which the system releases when the process ends, however it ends.
     """
     target = path.resolve()
     mine = (threading.get_ident(), target)
@@ -213,32 +293,46 @@ def only_one(path: Path) -> Iterator[None]:
         return
     if not target.parent.is_dir():
         raise UserError(f"There is no folder {path.parent}.")
-    lock = target.with_name(f"{TEMPORARY}{target.name}.lock")
+    lock = _hidden(target, "lock")
     with ExitStack() as locked:
         with _user_errors(path):
-            file = locked.enter_context(lock.open("a"))
-            try:
-                _lock(file)
-            except BlockingIOError:
-                raise OutsideError(
-                    f"'{path}' is being changed by another process; try again when that has ended."
-                ) from None
+            descriptor = _open_lock(lock)
+            locked.callback(os.close, descriptor)
+            # The process that held it may have just removed it.
+            if _lock(descriptor) is False or os.fstat(descriptor).st_nlink == 0:
+                raise OutsideError(f"'{path}' is being changed by another process; try again when that has ended.")
+            locked.callback(_remove, lock)
             _held.add(mine)
-            locked.callback(_release, mine, lock)
-            _finish(_journal(target))
+            locked.callback(_held.discard, mine)
         yield
 
 
-def _release(mine: tuple[int, Path], lock: Path) -> None:
-    _held.discard(mine)
-    _remove_first(lock)
+def _open_lock(lock: Path) -> int:
+    if lock.is_symlink():
+        lock.unlink()
+    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # neither a link nor a pipe can lead astray
+    try:
+        return os.open(lock, os.O_RDWR | os.O_CREAT | flags, 0o666)
+    except PermissionError:
+        if not lock.exists():
+            raise
+        return os.open(lock, os.O_RDONLY | flags)  # another user of the same folder left it
 
 
-def settle(path: Path) -> None:
-    """Finish what a killed process had begun to put in place together with `path`, if there is such a thing."""
-    if _journal(path.resolve()).exists():
-        with only_one(path):
-            pass
+def _lock(descriptor: int, *, wait: bool = False) -> bool | None:
+    """Lock a file or a folder; return False if another process has, and None if the file system has no locks."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError as error:
+        return False if sys.platform == "win32" or isinstance(error, BlockingIOError) else None
+    return True
 
 
 def discard(folder: Path, output: Path) -> None:
@@ -246,109 +340,49 @@ def discard(folder: Path, output: Path) -> None:
 
     What a kill leaves of it is removed when the output is written again.
     """
-    aside = _beside(output.resolve())
+    aside = _hidden(output.resolve(), secrets.token_hex(8))
     with suppress(OSError):
         folder.rename(aside)
-    _remove_first(aside)
+    _remove(aside)
 
 
-def _lock(file: IO[str]) -> None:
-    """Lock an open file, or raise a BlockingIOError if another process has."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        try:
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-        except OSError:
-            raise BlockingIOError from None
-    else:
-        if _try_lock(file.fileno()) is False:
-            raise BlockingIOError
-        if not os.path.samestat(os.fstat(file.fileno()), Path(file.name).stat()):
-            raise BlockingIOError  # the process that held it has just removed it
-
-
-def _try_lock(descriptor: int) -> bool | None:
-    """Lock a file or a folder, and tell whether that was possible; None: the file system has no locks."""
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return None
-    return True
-
-
-@contextmanager
-def _temporary(target: Path, make: Callable[[Path], None]) -> Iterator[Path]:
-    """Make a file or a folder beside `target`, and remove it at the end, unless it has been renamed."""
-    _remove_abandoned(target)
-    temporary, release = _reserved(target, make)
-    try:
-        yield temporary
-    finally:
-        release()
-        _remove(temporary)
-
-
-def _reserved(target: Path, make: Callable[[Path], None]) -> tuple[Path, Callable[[], None]]:
-    """Make a file or a folder that is locked, so that other processes see that it is in use; return its release."""
+def _make_locked(hidden: Path, make: Callable[[Path], None], unfinished: ExitStack) -> None:
+    """Make a file or a folder that other processes see to be in use; at the end, what has this name is removed."""
     while True:
-        temporary = _beside(target)
-        make(temporary)
+        make(hidden)
+        unfinished.callback(_remove, hidden)
         if sys.platform == "win32":  # an open file cannot be renamed there, and a folder cannot be opened
-            return temporary, lambda: None
-        try:
-            descriptor = os.open(temporary, os.O_RDONLY)
-        except FileNotFoundError:
-            continue
-        if _try_lock(descriptor) is not False and os.path.lexists(temporary):
-            return temporary, partial(os.close, descriptor)
-        # Another process took it for abandoned, because it was not locked yet.
-        os.close(descriptor)
+            return
+        with suppress(FileNotFoundError):  # another process took it for abandoned, because it was not locked yet
+            descriptor = os.open(hidden, os.O_RDONLY)
+            unfinished.callback(os.close, descriptor)
+            _lock(descriptor, wait=True)
+            hidden.lstat()
+            return
 
 
 def _remove_abandoned(target: Path) -> None:
-    """Remove what killed processes left of `target`; not what a journal may still need."""
-    journals = target.parent.glob(f"{TEMPORARY}*.switch")
-    if sys.platform == "win32" or not all(_HIDDEN.match(journal.name) for journal in journals):
-        return
-    for path in target.parent.glob(f"{TEMPORARY}{'[0-9a-f]' * 16}-{glob.escape(_tail(target))}"):
-        with suppress(OSError):  # another process has just removed it
-            descriptor = os.open(path, os.O_RDONLY)
-            try:
-                if _try_lock(descriptor):
+    """Remove what killed processes left of `target`."""
+    for path in target.parent.glob(f"{TEMPORARY}{_TOKEN}-{glob.escape(_tail(target))}"):
+        if sys.platform != "win32" and _number(path):
+            with suppress(OSError), ExitStack() as opened:  # another process has just removed it
+                descriptor = os.open(path, os.O_RDONLY)
+                opened.callback(os.close, descriptor)
+                if _lock(descriptor):
                     _remove(path)
-            finally:
-                os.close(descriptor)
 
 
 def _remove(path: Path) -> None:
-    with suppress(OSError):  # there is nothing to remove where the folder does not exist
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
-
-
-def _remove_first(path: Path) -> None:
-    """Remove what nothing would remind of, also if Ctrl-C is pressed meanwhile."""
+    """Remove a file or a folder even if Ctrl-C interrupts; nothing else would clean it up."""
     try:
-        _remove(path)
+        with suppress(OSError):  # there is nothing to remove where the folder does not exist
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
     except KeyboardInterrupt:
         _remove(path)
         raise
-
-
-@contextmanager
-def _completing_file(temporary: Path, target: Path) -> Iterator[None]:
-    """At the end, bring a file to the disk and give it the permissions that `target` has or would have."""
-    mode = (target if target.exists() else temporary).stat().st_mode
-    yield
-    _to_disk(temporary)
-    temporary.chmod(mode)
 
 
 def _to_disk(path: Path) -> None:
@@ -356,85 +390,17 @@ def _to_disk(path: Path) -> None:
         os.fsync(written.fileno())
 
 
-def _journal(target: Path) -> Path:
-    return target.with_name(f"{TEMPORARY}{target.name}.switch")
-
-
-def _write_journal(journal: Path, moves: list[_Move]) -> None:
-    """List the moves: the folder of each as seen from the journal, the output's name, and the hidden names."""
-    entries = [
-        {
-            "folder": _as_seen_from(journal.parent, move.target.parent), "output": move.target.name,
-            "new": move.temporary.name, "old": move.aside.name,
-        }
-        for move in moves
-    ]  # fmt: skip
-    with replacing_file(journal) as temporary:
-        temporary.write_text(json.dumps(entries), encoding="utf-8")
-
-
-def _as_seen_from(start: Path, folder: Path) -> str:
-    try:
-        return os.path.relpath(folder, start)
-    except ValueError:  # another drive of Windows
-        return str(folder)
-
-
-def _read_journal(journal: Path) -> list[_Move]:
-    """Return the moves of a journal; it can name nothing but an output and the hidden files that belong to it."""
-    moves = []
-    try:
-        for entry in json.loads(journal.read_text(encoding="utf-8")):
-            folder, output = journal.parent / entry["folder"], entry["output"]
-            target = folder / output
-            hidden = [entry["new"], entry["old"]]
-            if target.name != output or any(_HIDDEN.sub("", name, 1) != _tail(target) for name in hidden):
-                raise ValueError("the names do not belong together")
-            moves.append(_Move(*(folder / name for name in (hidden[0], output, hidden[1]))))
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise UserError(f"'{journal}' is not what textspectra wrote; remove it.") from None
-    return moves
-
-
-def _finish(journal: Path) -> None:
-    """Do what a journal lists, if there is one."""
-    if journal.exists():
-        moves = _read_journal(journal)
-        for move in moves:
-            move.forward()
-        _clear(journal, moves)
-
-
-def _clear(journal: Path, moves: list[_Move]) -> None:
-    """Remove the older outputs; the journal, which knows of them, goes last."""
-    for move in moves:
-        _remove(move.aside)
-    journal.unlink()
-
-
-def _beside(target: Path) -> Path:
-    return target.with_name(f"{TEMPORARY}{secrets.token_hex(8)}-{_tail(target)}")
+def _hidden(target: Path, mark: str) -> Path:
+    return target.with_name(f"{TEMPORARY}{mark}-{_tail(target)}")
 
 
 def _tail(target: Path) -> str:
-    """Return the name of an output, cut at the front where it is long; of a hidden file, that of its output.
-
-    Examples
-    --------
-    >>> _tail(Path("out/.textspectra-0123456789abcdef-a.csv")), len(_tail(Path("a" * 250)))
-    ('a.csv', 200)
-    """
-    return os.fsdecode(os.fsencode(_HIDDEN.sub("", target.name, 1))[-LONGEST_NAME:])
+    """Return the name of an output, cut at the front if it is long."""
+    return os.fsdecode(os.fsencode(target.name)[-LONGEST_NAME:])
 
 
 def shown_path(path: object) -> str:
-    """Return a path as users know it: that of the output where it is that of a hidden file.
-
-    Examples
-    --------
-    >>> shown_path("out/.textspectra-0123456789abcdef-a.csv")
-    'out/a.csv'
-    """
+    """Return a path as users know it: the output's, if it is the path of a hidden file."""
     return _HIDDEN.sub("", str(path))
 
 

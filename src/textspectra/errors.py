@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from typing import ClassVar
 
 WRONG_PLACE = {
@@ -52,3 +53,13 @@ def cannot_write(message: str, error: OSError) -> UserError:
     2
     """
     return (UsageError if error.errno in WRONG_PLACE else OutsideError)(message)
+
+
+def check_path(path: str | os.PathLike[str]) -> None:
+    """Raise a UserError if a path is not valid UTF-8: no output could name it."""
+    raw = os.fsencode(path)
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        name = raw.decode("utf-8", "backslashreplace")
+        raise UserError(f"the name '{name}' is not valid UTF-8, so no output could hold it. Rename it.") from None

@@ -266,8 +266,8 @@ def check_whole_number(name: str, value: Any, *, low: int, high: int | None = No
     raise UserError(f"{name} must be a whole number {allowed}, but it is {value!r}.{' ' + hint if hint else ''}")
 
 
-def check_n_clusters(value: Any, n_rows: int) -> int | Level:
-    """Return the number or the level of clusters that was asked for."""
+def check_n_clusters(value: Any, most: int, hint: str = "X has {:,} rows.") -> int | Level:
+    """Return the number or the level of clusters that was asked for; the hint says where `most` comes from."""
     if isinstance(value, str):
         for level in LEVELS:
             if value == level:
@@ -275,7 +275,7 @@ def check_n_clusters(value: Any, n_rows: int) -> int | Level:
         raise UserError(
             f'n_clusters must be "auto", "coarse", "suggested", "fine" or a whole number, but it is {value!r}.'
         )
-    return check_whole_number("n_clusters", value, low=1, high=n_rows, hint=f"X has {n_rows:,} rows.")
+    return check_whole_number("n_clusters", value, low=1, high=most, hint=hint.format(most))
 
 
 def check_n_jobs(n_jobs: Any) -> None:

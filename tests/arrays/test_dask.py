@@ -54,6 +54,18 @@ def assert_same_report(ours, theirs):
     )
 
 
+@pytest.mark.parametrize("level", ["coarse", "fine"])
+@pytest.mark.parametrize("model", [ts.AutoKMeans, ts.AutoAgglomerative])
+def test_levels_are_those_of_the_array_in_memory_and_of_a_memory_map(blobs, model, level, tmp_path):
+    X, _ = blobs
+    np.save(tmp_path / "X.npy", X)
+    ours, theirs = model(level).fit(cut(X, CHUNKS["uneven"])), model(level).fit(X)
+    assert (ours.labels_.compute() == theirs.labels_).all()
+    assert (ours.predict(cut(X, CHUNKS["uneven"])).compute() == theirs.predict(X)).all()
+    mapped = model(level).fit(np.load(tmp_path / "X.npy", mmap_mode="r"))
+    assert (mapped.labels_ == theirs.labels_).all()
+
+
 @ANY_CHUNKS
 @pytest.mark.parametrize("model", [ts.AutoKMeans, ts.AutoAgglomerative])
 @pytest.mark.parametrize("refined", [True, False])

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from textspectra.cli.apply import command
 from textspectra.cli.cluster import run
 from textspectra.cli.common import Stages
 from textspectra.clustering.numbering import same_clusters
-from textspectra.errors import UserError
+from textspectra.errors import OutsideError, UserError
 from textspectra.io import TableFormat, read_table
 from textspectra.report.state import FORMAT
 from textspectra.report.write import fingerprint, grouping_mark
@@ -180,6 +181,19 @@ def test_a_table_for_excel_keeps_its_mark(folder):
     assert "Rückgabe".encode() in content
 
 
+@pytest.mark.parametrize("options", [{"table_format": TableFormat.EXCEL_CSV}, {"spreadsheet_safe": True}])
+def test_a_table_for_spreadsheets_stays_safe(folder, options):
+    cluster(folder, "x.csv", **options)
+    assert "'=my parcel" in (folder / "x.clusters.csv").read_text()
+    write_state(folder, load(folder), {0: "=HYPERLINK(1)"})
+    assert "every text with its group: x.clusters.csv" in apply()
+    rows = read_csv(folder / "x.clusters.csv")
+    assert {row["cluster_name"] for row in rows if row["cluster"] == "0"} == {"'=HYPERLINK(1)"}
+    assert not [row for row in rows if row["message"].startswith("=")]
+    write_state(folder, load(folder), {0: "=HYPERLINK(2)"})
+    assert "every text with its group: x.clusters.csv" in apply()  # its groups are those of the model
+
+
 def test_a_compressed_table_stays_compressed(folder):
     (folder / "y.csv.gz").write_bytes(gzip.compress((folder / "x.csv").read_bytes()))
     cluster(folder, "y.csv.gz")
@@ -196,7 +210,7 @@ def test_columns_of_the_input_with_the_same_names_stay(folder):
     write_state(folder, load(folder), {0: "new"})
     apply()
     rows = read_csv(folder / "x.clusters.csv")
-    assert list(rows[0]) == ["cluster", "message", "cluster_2", "cluster_name", "similarity"]
+    assert list(rows[0])[:5] == ["cluster", "message", "cluster_2", "cluster_name", "similarity"]
     assert [row["cluster"] for row in rows] == [line.split(",")[0] for line in text.splitlines()[1:]]
     assert {row["cluster_name"] for row in rows if row["cluster_2"] == "0"} == {"new"}
 
@@ -263,3 +277,24 @@ def test_a_state_that_does_not_fit_changes_nothing(folder):
     with pytest.raises(UserError, match="The names in the state are blank or not all different"):
         apply()
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks of Unix")
+def test_a_model_that_is_being_updated_is_left_alone(folder):
+    import fcntl
+
+    write_state(folder, load(folder), {2: "mine"})
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with Path(".textspectra-lock-x.model").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(OutsideError) as caught:
+            apply()
+    assert str(caught.value) == "'x.model' is being changed by another process; try again when that has ended."
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_a_state_that_is_too_large_is_not_read(folder, monkeypatch):
+    monkeypatch.setattr("textspectra.report.state.MAX_BYTES", 2**20)
+    (folder / "state.json").write_text("[" * (2**20 + 1))
+    with pytest.raises(UserError, match=r"^state.json has more than 1 MB, which no report downloads.$"):
+        apply()

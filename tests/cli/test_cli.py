@@ -41,7 +41,8 @@ def test_cluster_labels_every_row_and_changes_nothing_else(run, tickets, tmp_pat
     assert re.search(r"^Model \w+, chosen because ", done.out, re.MULTILINE)
     before, after = read_csv(tickets), read_csv(tmp_path / "tickets.clusters.csv")
     assert [{name: row[name] for name in before[0]} for row in after] == before
-    assert list(after[0]) == [*before[0], "cluster", "cluster_name", "similarity"]
+    added = ["cluster", "cluster_name", "similarity", "cluster_coarse", "cluster_coarse_name"]
+    assert list(after[0]) == [*before[0], *added]
     for row in after:
         assert (row["cluster"] == "") == (row["cluster_name"] == "")
         if not row["message"].strip():
@@ -139,7 +140,11 @@ def test_models_cache_demo_and_version(run, tmp_path):
         (["cluster", "."], 3, "folder"),
         (["cluster", "tickets.csv", "--text-column", "mesage"], 3, "message"),
         (["cluster", "tickets.csv", "--model", "wordlama"], 2, "wordllama"),
-        (["cluster", "tickets.csv", "--clusters", "many"], 2, "is not auto, coarse, fine or a whole number above 0"),
+        (
+            ["cluster", "tickets.csv", "--clusters", "many"],
+            2,
+            "is not auto, coarse, suggested, fine or a whole number above 0",
+        ),
         (["cluster", "tickets.csv", "--clusters", "5000"], 3, "5,000 clusters were asked for, but there are 98"),
         (["cluster", "tickets.csv", "--embeddings", "nothing.npy"], 3, "nothing.npy"),
         (["cluster", "tickets.csv", "--seed", "-1"], 2, "-1 is not in the range"),
@@ -165,7 +170,7 @@ def truncated_parquet():
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("latin.csv", "message\ncafé au lait\n".encode("latin-1"), "the byte 0xe9 at offset 11 cannot be decoded"),
+        ("odd.csv", b"message\ncaf\x81 au lait\n", "the byte 0x81 at offset 11 cannot be decoded"),
         ("ragged.csv", b"id,message\n1,hello\n2,hello,world\n", "line 3: 3 fields found, but the header has 2"),
         ("nul.csv", b"message\nhel\0lo\n", "line 2: a NUL byte"),
         ("line.txt", b"x" * (2**24 + 10), "longer than 16,777,216 characters"),
@@ -214,6 +219,36 @@ def test_messages_are_one_line_of_bounded_length_whatever_names_a_file_has(run, 
     assert run("cluster", "no\nfile.csv", code=3).err == "error: there is no file 'no\\nfile.csv'\n"
     long = run("cluster", tmp_path / name, "--text-column", "x" * 100_000, code=3).err
     assert len(long) < 5000
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="names of files are Unicode there")
+def test_a_name_that_is_not_utf_8(run, tmp_path):
+    (tmp_path / "d").mkdir()
+    for name in ("d/a.csv", os.fsdecode(b"d/\xfe.csv")):
+        (tmp_path / name).write_text("text\nparcel lost\nrefund please\n")
+    expected = "error: the name '{}' is not valid UTF-8, so no output could hold it. Rename it.\n"
+    told = run("cluster", os.fsdecode(b"d/\xfe.csv"), code=3)
+    assert told.err == expected.format(r"d/\xfe.csv")
+    told = run("cluster", "d/*.csv", "--model", "wordllama", code=3)
+    assert r"/\xfe.csv' is not valid UTF-8, so no output could hold it. Rename it." in told.err
+    told = run("cluster", "d/a.csv", "--out", os.fsdecode(b"\xfd"), code=3)
+    assert told.err == expected.format(r"\xfd")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d"]
+
+
+def test_work_that_a_failed_run_left_is_removed(run, tmp_path):
+    own = {"TEXTSPECTRA_CACHE": str(tmp_path / "cache")}
+    work = tmp_path / ".texts.clusters-work"
+    work.mkdir()
+    (work / "textspectra-work.txt").write_text("0123")
+    (work / "vectors.npy").write_bytes(bytes(2_000_000))
+    (tmp_path / "cache" / "work").mkdir(parents=True)
+    (tmp_path / "cache" / "work" / "0123").write_text(str(work))
+    told = run("cache", "--clear", "work", **own).out.splitlines()
+    assert told[-1] == "1 work folder of failed runs, 2 MB, removed"
+    assert not work.exists()
+    assert run("cache", "--clear", "work", **own).out.splitlines()[-1] == "0 work folders of failed runs, 0 MB, removed"
+    assert json.loads(run("cache", "--clear", "work", "--json", **own).out)["cleared"]
 
 
 def test_a_cache_that_cannot_be_cleared_is_not_said_to_be(run, tmp_path):
@@ -273,7 +308,7 @@ def test_the_model_that_was_chosen_is_reported_saved_and_used_again(run, tmp_pat
     listed = run("cache", "--clear", **own).out.splitlines()
     assert " embeddings, " in listed[0]
     assert listed[1] == "  minilm"
-    assert re.fullmatch(r"1 converted model, 2\d\.\d MB", listed[2])
+    assert re.fullmatch(r"1 converted model, 2\d MB", listed[2])
     assert run("cache", **own).out.splitlines()[1:] == ["0 converted models, 0.0 MB"]
 
 

@@ -49,3 +49,17 @@ def test_a_cache_that_cannot_be_written_is_told(call, monkeypatch, tmp_path):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TEXTSPECTRA_CACHE", str(tmp_path / "file" / "below"))
     assert "which cannot be written" in call("doctor").out
+
+
+def test_the_cache_has_a_limit_that_is_remembered(call, tmp_path):
+    assert json.loads(call("cache", "--json").out)["limit_bytes"] == 5 * 10**9
+    assert call("cache", "--limit", "much", code=2).err == "error: 'much' is not a size such as 500MB or 5GB.\n"
+    assert "0 embeddings, 0.0 MB of at most 20.0 GB, in" in call("cache", "--limit", "20GB").out
+    assert json.loads(call("doctor", "--json").out)["cache"]["limit_bytes"] == 20 * 10**9
+    assert (tmp_path / "cache" / "limit").read_text() == "20000000000"
+
+
+def test_a_limit_that_cannot_be_kept_is_told(call, tmp_path):
+    (tmp_path / "cache").write_text("a file")
+    said = call("cache", "--limit", "1GB", code=2).err
+    assert said == f"error: The limit cannot be kept in '{tmp_path / 'cache'}': File exists.\n"

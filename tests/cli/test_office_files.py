@@ -63,11 +63,12 @@ def test_formats_can_be_chosen(run, tickets, tmp_path):
     assert summary["outputs"]["table"] == "tickets.clusters.csv"
     assert (tmp_path / "tickets.clusters.csv").read_bytes().startswith(b"\xef\xbb\xbfid,message,received,cluster")
     with (tmp_path / "tickets.clusters.csv").open(encoding="utf-8-sig", newline="") as file:
-        assert [row["message"] for row in csv.DictReader(file)] == tickets
+        safe = [row["message"] for row in csv.DictReader(file)]
+    assert safe == [f"'{text}" if text.startswith("=") else text for text in tickets]
     for form in ("xlsx", "tsv"):
         run("predict", "tickets.model", "tickets.clusters.csv", "--format", form, "--text-column", "message", "-q")
         found = read_table(tmp_path / f"tickets.clusters.predicted.{form}", text_column="message")
-        assert (found.format, found.texts()) == (form, tickets)
+        assert (found.format, found.texts()) == (form, safe)
     run("predict", "tickets.model", "tickets.xlsx", "--out", "new.parquet")
     assert read_table(tmp_path / "new.parquet").table.schema.field("received").type == pa.date32()
 
@@ -115,3 +116,20 @@ def test_a_missing_package_names_its_install_line(tickets, tmp_path):
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 2
     assert 'pip install "textspectra[excel]"' in done.stderr
+
+
+def test_the_summary_begins_with_what_was_read(run, tickets, tmp_path):
+    summary = json.loads(run("cluster", "tickets.xlsx", *OPTIONS).out)
+    assert (
+        summary["read"] == "Read 'tickets.xlsx', sheet 'Tickets', header in row 3, column 'message': 62 rows, English."
+    )
+    assert (summary["sheet"], summary["header_row"], summary["text_column"]) == ("Tickets", 3, "message")
+    done = run(
+        "cluster", "tickets.xlsx", *OPTIONS[:-2], "--no-report", "--overwrite", "--header-row", "3", "--keep-all"
+    )
+    assert " ".join(done.out.split()).startswith(summary["read"])
+    command = json.loads((tmp_path / "tickets.model" / "clustering.json").read_text(encoding="utf-8"))["recipe"][
+        "command"
+    ]
+    assert "--header-row 3" in command
+    assert command.endswith("--keep-all")

@@ -1,11 +1,13 @@
 """Settings: from a file, from variables, from flags; mistakes are named with the nearest key."""
 
 import json
+import os
 
 import pytest
 
 from textspectra.cli.main import group
-from textspectra.cli.settings import default_map, read_settings
+from textspectra.cli.settings import PROJECT_KEYS, default_map, leaves, options_of, own_file, read_settings
+from textspectra.embedding import load_backend
 from textspectra.errors import UsageError
 
 
@@ -19,10 +21,22 @@ def settings_of(call):
     return found
 
 
-def test_flags_over_variables_over_the_file_over_defaults(call, tmp_path, monkeypatch):
+@pytest.fixture
+def own(call):
+    """Write the user's own settings."""
+
+    def write(content):
+        own_file().parent.mkdir(parents=True, exist_ok=True)
+        own_file().write_text(content)
+        return str(own_file())
+
+    return write
+
+
+def test_flags_over_variables_over_the_files_over_defaults(call, own, tmp_path, monkeypatch):
+    mine = own('seed = 5\noverwrite = true\nmodel = "openai:mine"\n[study.run]\njobs = 2\n[cluster]\nevery = "day"\n')
     (tmp_path / "textspectra.toml").write_text(
-        'model = "wordllama"\nseed = 1\noverwrite = true\n[cluster]\nseed = 2\nby = ["channel", "product"]\n'
-        "[study.run]\njobs = 2\n"
+        'model = "wordllama"\nseed = 1\n[cluster]\nseed = 2\nby = ["channel", "product"]\n[study.run]\nseed = 4\n'
     )
     monkeypatch.setenv("TEXTSPECTRA_MODEL", "minilm")
     monkeypatch.setenv("TEXTSPECTRA_CLUSTER_ALGORITHM", "hac")
@@ -31,11 +45,14 @@ def test_flags_over_variables_over_the_file_over_defaults(call, tmp_path, monkey
     assert cluster["model"] == ("minilm", "TEXTSPECTRA_MODEL")
     assert cluster["algorithm"] == ("hac", "TEXTSPECTRA_CLUSTER_ALGORITHM")
     assert cluster["seed"] == (2, "textspectra.toml")
-    assert cluster["overwrite"] == (True, "textspectra.toml")
+    assert cluster["overwrite"] == (True, mine)
+    assert cluster["every"] == ("day", mine)
     assert cluster["by"] == (["channel", "product"], "textspectra.toml")
     assert cluster["clusters"] == ("auto", "default")
     assert found("estimate")["seed"] == (1, "textspectra.toml")
-    assert found("study", "run")["jobs"] == (2, "textspectra.toml")
+    assert found("score")["model"] == ("minilm", "TEXTSPECTRA_MODEL")
+    assert found("study", "run")["jobs"] == (2, mine)
+    assert found("study", "run")["seed"] == (4, "textspectra.toml")
     shown = call("config").out
     assert 'cluster: model = "minilm"' in shown
     assert "default" not in shown
@@ -76,7 +93,7 @@ def test_the_table_format_can_be_set(call, tmp_path, monkeypatch):
         ('seed = "x"', 'seed must be a whole number, but it is "x".'),
         ("seed = 1.5", "seed must be a whole number, but it is 1.5."),
         ("seed = true", "seed must be a whole number, but it is true."),
-        ('overwrite = "yes"', 'overwrite must be true or false, but it is "yes".'),
+        ('no-report = "yes"', 'no-report must be true or false, but it is "yes".'),
         ('model = ["a", "b"]', 'model must be a text in quotes, but it is ["a", "b"].'),
         ("[cluster]\nby = true", "by must be a list of texts, but it is true."),
         ("seed = -1", "seed cannot be used: -1 is not in the range x>=0."),
@@ -90,8 +107,93 @@ def test_a_mistake_in_the_file_is_named_with_the_nearest_key(tmp_path, content, 
     assert str(error.value) == f"textspectra.toml: {message}"
 
 
-def test_errors_are_json_if_a_setting_asks_for_it(call, tmp_path):
-    (tmp_path / "textspectra.toml").write_text("[cluster]\njson = true\n")
+EVERYTHING = sorted({key for _, command in leaves(group) for key in options_of(command)})
+
+
+@pytest.mark.parametrize("key", sorted(set(EVERYTHING) - PROJECT_KEYS))
+def test_a_file_that_comes_with_the_data_sets_only_what_changes_the_result(call, tmp_path, key):
+    (tmp_path / "textspectra.toml").write_text(f"{key} = 'x'\n")
+    said = call("estimate", "no.csv", code=2).err
+    variable = "TEXTSPECTRA_" + key.upper().replace("-", "_")
+    assert said == (
+        f'error: textspectra.toml: {key} = "x" is refused. A file in the working folder may come from somebody else, '
+        "so it can set only what changes the result, not where anything is read, written or sent. Use the flag "
+        f"--{key}, the variable {variable}, or your own settings in {own_file()}.\n"
+    )
+    (tmp_path / "textspectra.toml").unlink()
+    (tmp_path / "pyproject.toml").write_text(f"[tool.textspectra.cluster]\n{key} = 'x'\n")
+    assert call("cluster", "no.csv", code=2).err.startswith("error: pyproject.toml, [tool.textspectra]: ")
+
+
+def test_new_options_are_refused_until_somebody_decides():
+    assert set(EVERYTHING) >= PROJECT_KEYS
+    assert not {"scheduler", "out", "overwrite", "log-file", "open", "name-with", "clear", "embeddings"} & PROJECT_KEYS
+
+
+@pytest.mark.parametrize(
+    "model", ["openai:text-embedding-3-small", "./evil", "owner/evil", "model2vec:evil", "plug:in"]
+)
+def test_a_file_that_comes_with_the_data_names_only_known_models(call, tmp_path, model):
+    (tmp_path / "textspectra.toml").write_text(f'[cluster]\nmodel = "{model}"\n')
+    said = call("cluster", "no.csv", code=2).err
+    assert f'model = "{model}" is refused' in said
+    assert "model to auto, minilm, wordllama or multilingual, but not to a folder, a download or a server." in said
+
+
+def test_a_file_that_comes_with_the_data_can_protect_but_not_expose(call, tmp_path):
+    for key in ("offline", "spreadsheet-safe"):
+        (tmp_path / "textspectra.toml").write_text(f"{key} = true\nmodel = 'Float32:minilm'")
+        assert settings_of(call)("cluster")[key] == (True, "textspectra.toml")
+        (tmp_path / "textspectra.toml").write_text(f"{key} = false\n")
+        assert f"{key} = false is refused." in call("config", code=2).err
+
+
+def test_a_folder_cannot_pose_as_a_known_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "wordllama").mkdir()
+    (tmp_path / "wordllama" / "config.json").write_text('{"model_type": "model2vec"}')
+    assert load_backend("wordllama").name == "wordllama"
+
+
+def test_a_file_in_this_folder_is_announced_where_it_is_used(call, own, tmp_path):
+    own("[estimate]\nseed = 1\n")
+    assert call("estimate", "no.csv", code=3).err == "error: there is no file 'no.csv'\n"
+    (tmp_path / "textspectra.toml").write_text("[estimate]\nseed = 1\n")
+    line = "settings from textspectra.toml in this folder (`textspectra config` shows them)\n"
+    assert call("estimate", "no.csv", "-q", code=3).err == line + "error: there is no file 'no.csv'\n"
+    assert call("cluster", "no.csv", code=3).err == "error: there is no file 'no.csv'\n"
+    assert json.loads(call("estimate", "no.csv", "--json", code=3).err)["error"]["code"] == 3
+
+
+def test_strange_files_are_no_trap(call, tmp_path):
+    path = tmp_path / "textspectra.toml"
+    os.mkfifo(path)
+    assert "none here" in call("config").out
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    assert "none here" in call("config").out
+    path.unlink()
+    path.write_text("a" + ".a" * 100_000 + " = 1")
+    assert (
+        call("config", code=2).err == "error: textspectra.toml has a line with more than 100 dots, so it is not read.\n"
+    )
+    path.write_text("#" * 300_000)
+    assert call("config", code=2).err == "error: textspectra.toml is larger than 256 KB, so it is not read.\n"
+    path.write_text("a = " + "[" * 100_000)
+    assert call("config", code=2).err.startswith("error: textspectra.toml is not valid TOML: maximum recursion depth")
+    path.unlink()
+    (tmp_path / "pyproject.toml").write_text("tool = 'textspectra'")
+    assert "none here" in call("config").out
+
+
+def test_own_settings_in_the_working_folder_stay_own(call, own, monkeypatch):
+    own('out = "elsewhere"')
+    monkeypatch.chdir(own_file().parent)
+    assert settings_of(call)("cluster")["out"] == ("elsewhere", str(own_file()))
+
+
+def test_errors_are_json_if_a_setting_asks_for_it(call, own):
+    own("[cluster]\njson = true\n")
     assert json.loads(call("cluster", "no.csv", code=3).err)["error"]["code"] == 3
     assert call("estimate", "no.csv", code=3).err == "error: there is no file 'no.csv'\n"
 
@@ -123,5 +225,7 @@ def test_own_file_counts_and_the_other_is_not_read(call, tmp_path):
     assert "settings file: textspectra.toml\n" in call("config").out
     (tmp_path / "textspectra.toml").unlink()
     (tmp_path / "pyproject.toml").write_text("[tool.ruff]\nline-length = 1\n")
-    assert call("config").out == "settings file: none here (textspectra.toml)\n"
+    assert call("config").out == (
+        f"settings file: none here (textspectra.toml)\nyour own settings: {own_file()} (not there)\n"
+    )
     assert "there is no command 'clutser'." in call("config", "clutser", code=2).err

@@ -32,9 +32,11 @@ OPTIONS = ("--clusters", 6, "--no-report", "--time", "received", "--by", "channe
 def test_the_summary_says_what_changes_and_where(run, tickets, tmp_path):
     out = run("cluster", tickets, *OPTIONS, "--every", "month").out
     over_time, by_segment = out.split("Over time\n")[1].split("By segment\n")
-    assert over_time.startswith("· refund")
-    assert "% of texts, Jan to Jun 2025" in over_time.splitlines()[0]
-    assert "of texts with channel phone, 17 % overall" in by_segment.splitlines()[0]
+    flat = " ".join(over_time.split())
+    assert flat.startswith("· Texts per month: ")
+    assert "· refund: growing from " in flat
+    assert " last third), Jan to Jun 2025 · Tested: trends, bursts and any other difference between months, " in flat
+    assert "of texts with channel phone, 17 % (150 of 900) overall" in " ".join(by_segment.split())
     assert "1 row has no date that can be read, in 'received'; the first is 'someday' in row 1." in out
     recipe = json.loads((tmp_path / "tickets.model" / "clustering.json").read_text())["recipe"]["command"]
     assert recipe.endswith("--time received --every month --by channel --show id")
@@ -54,6 +56,9 @@ def test_json_has_the_groups_over_time_and_by_segment(run, tickets, tmp_path, sp
     assert len(summary["trends"]) == 6
     assert [row["cluster_name"] for row in summary["trends"] if row["kind"] == "growing"] == ["refund"]
     assert sum(row["texts"] for row in summary["by"]["channel"]) == 900
+    growing = next(row for row in summary["trends"] if row["kind"] == "growing")
+    assert growing["after"] == growing["texts_after"] / growing["total_after"] > growing["before"]
+    assert {(row["period"], row["volume"]) for row in summary["over_time"]} >= {("2025-01-01", "usual")}
     assert summary["changes"]
     assert summary["differences"]
     assert "over_time" not in json.loads(run("cluster", sources[0], "--json", "--no-report", "--out", "plain").out)

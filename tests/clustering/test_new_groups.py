@@ -18,7 +18,7 @@ def found_in(known, classes, seed=0):
     rng = np.random.default_rng(seed)
     units = rows_of(classes, rng)
     codes = np.where(classes < known.k, classes, 0)
-    return find_new_groups(known, units, codes, score_novelty(known, units, rng).scores)
+    return find_new_groups(known, units, codes, score_novelty(known, units, rng).scores).codes
 
 
 @pytest.fixture(scope="module")
@@ -75,4 +75,36 @@ def test_where_novelty_is_unknown_nothing_is_new():
 def test_equal_rows_are_not_new():
     same = Known(np.full((60, 4), 0.5, np.float32), np.zeros(60, int), 1)
     scores = score_novelty(same, same.units[:20], np.random.default_rng(0)).scores
-    assert (find_new_groups(same, same.units[:20], np.zeros(20, int), scores) == -1).all()
+    assert (find_new_groups(same, same.units[:20], np.zeros(20, int), scores).codes == -1).all()
+
+
+def scaled(rows):
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_rows_that_are_nearer_to_the_model_do_not_join_a_new_group(known):
+    centers = np.random.default_rng(99).standard_normal((20, 48))
+    joined = 0
+    for seed in range(1, 4):
+        # 20 rows of a class of the model have moved a third of the way to the new class.
+        rng = np.random.default_rng(seed)
+        classes = np.concatenate([np.arange(240) % 8, np.full(40, 11), np.zeros(20, int)])
+        rows = centers[classes] + 0.6 * rng.standard_normal((300, 48))
+        rows[280:] += 0.33 * (centers[11] - centers[0])
+        units, codes = scaled(rows), np.where(classes < 8, classes, 0)
+        groups = find_new_groups(known, units, codes, score_novelty(known, units, rng).scores).codes
+        assert (groups[240:280] >= 0).all()
+        joined += (groups[280:] >= 0).sum()
+    assert joined <= 50  # of 60; 55 if the neighbors alone decide
+
+
+def test_a_new_group_of_many_themes_is_mixed(known):
+    rng = np.random.default_rng(2)
+    direction = 0.5 * np.random.default_rng(99).standard_normal((20, 48))[12]
+    themes = direction + rng.standard_normal((30, 48))
+    many = themes[np.arange(150) % 30] + 0.25 * rng.standard_normal((150, 48))
+    units = np.concatenate([rows_of(np.arange(240) % 8, rng), scaled(many)])
+    codes = np.append(np.arange(240) % 8, np.zeros(150, int))
+    found = find_new_groups(known, units, codes, score_novelty(known, units, rng).scores)
+    assert np.bincount(found.codes[240:] + 1).argmax() > 0
+    assert found.is_mixed[0]

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import cut_tree, linkage
 from sklearn.metrics import adjusted_rand_score
+from threadpoolctl import threadpool_limits
 
 from textspectra.clustering import tree as tree_module
 from textspectra.clustering.tree import nested_tree, ward_tree, weighted_means
@@ -64,3 +65,12 @@ def test_weighted_means_are_numpys(seed, n, k):
     points, weights = np.vstack([points, random_points(seed + 1, k)]), np.append(weights, np.ones(k))
     expected = [np.average(points[codes == code], axis=0, weights=weights[codes == code]) for code in range(k)]
     assert weighted_means(points, weights, codes, k) == pytest.approx(np.array(expected), abs=1e-5)
+
+
+def test_one_thread_or_two_give_the_same_bits():
+    points = random_points(0, 300, 256)
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            found.append(tree_module._squared_distances(points).tobytes())
+    assert found[0] == found[1]

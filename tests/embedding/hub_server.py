@@ -13,6 +13,7 @@ class Hub:
         self.folder, self.name = folder, name
         self.asked = []
         self.fails_at = None
+        self.damages = None
         hub = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -59,4 +60,4 @@ class Hub:
         request.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
         request.end_headers()
         if body:
-            request.wfile.write(content)
+            request.wfile.write(bytes(len(content)) if file and file == self.damages else content)

@@ -194,3 +194,31 @@ def test_the_fastest_model_is_not_suggested_to_itself_and_is_installed_first(cap
     forecast("minilm", [1] * 10, [1000] * 10)
     assert caplog.messages[0].endswith("from now on.")
     assert caplog.messages[1].endswith(': pip install "textspectra[wordllama]" and --model wordllama')
+
+
+def test_texts_that_are_not_english_get_the_multilingual_model(monkeypatch, backend):
+    from textspectra.embedding import auto
+
+    loaded = []
+    monkeypatch.setattr(auto, "load_backend", lambda name: loaded.append(name) or backend)
+    for n_texts in (10, 60_000):
+        found = chosen_backend("auto", n_texts, is_foreign=True)
+        assert found == (backend, "chosen because most of the texts are not English")
+    assert loaded == ["multilingual"] * 2
+    assert chosen_backend("wordllama", 10, is_foreign=True).reason == ""
+
+
+def test_without_the_multilingual_model_the_reason_says_why(monkeypatch):
+    from textspectra.embedding import auto
+
+    def load(name):
+        if name == "multilingual":
+            raise UserError("it is not here.")
+        return load_backend(name)
+
+    monkeypatch.setattr(auto, "load_backend", load)
+    backend, reason = chosen_backend("auto", 10, is_foreign=True)
+    assert backend.name == "minilm"
+    assert reason == (
+        "chosen because there are no more than 50,000 distinct texts; multilingual cannot be used here: it is not here."
+    )

@@ -4,10 +4,14 @@ import os
 import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
 import warnings
+import zlib
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +22,7 @@ from hypothesis import strategies as st
 
 from textspectra.embedding import EmbeddingCache, embed_texts
 from textspectra.embedding.base import text_keys
-from textspectra.embedding.cache import BLOCK_ROWS, CacheSize
+from textspectra.embedding.cache import BLOCK_ROWS, LIMIT_BYTES, PAGE_BYTES, CacheSize
 
 HERE = Path(__file__).parent
 
@@ -195,7 +199,7 @@ def test_a_database_with_other_tables_is_replaced(cache):
     with sqlite3.connect(database(cache)) as stored:
         stored.execute("ALTER TABLE block RENAME COLUMN keys TO keyz")
     stored.close()
-    with pytest.warns(RuntimeWarning, match=r"is damaged \(no such column: keys\)"):
+    with pytest.warns(RuntimeWarning, match=r"is damaged \(it has tables, views or triggers that are not ours\)"):
         check_all_right(cache, texts_of(20), embedded=20)
 
 
@@ -382,3 +386,167 @@ def test_a_folder_that_cannot_be_made_costs_one_warning(tmp_path, backend):
     assert len(caught) == 1
     assert np.array_equal(result, expected(texts_of(5000)))
     assert EmbeddingCache(blocked).size().entries == 0
+
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i AS id, {} FROM n"
+
+
+def replace_table_by_view(path):
+    with closing(sqlite3.connect(path)) as stored, stored:
+        stored.execute("DROP TABLE block")
+        columns = "0 AS checksum, zeroblob(0) AS keys, zeroblob(4) AS vectors"
+        stored.execute(f"CREATE VIEW block AS {ENDLESS.format(columns)}")
+
+
+def add_trigger(path):
+    with closing(sqlite3.connect(path)) as stored, stored:
+        stored.execute(f"CREATE VIEW endless AS {ENDLESS.format('1 AS one')}")
+        stored.execute("CREATE TRIGGER slow BEFORE INSERT ON block BEGIN SELECT sum(id) FROM endless; END")
+
+
+def make_tree_endless(path):
+    """Let the tree of the blocks have 2,000 ** 12 leaves, which are all the same page."""
+    with closing(sqlite3.connect(path)) as stored:
+        [[root]] = stored.execute("SELECT rootpage FROM sqlite_master WHERE name = 'block'")
+        stored.execute("PRAGMA journal_mode = DELETE")
+    content = path.read_bytes()
+    pages = [bytearray(content[start : start + PAGE_BYTES]) for start in range(0, len(content), PAGE_BYTES)]
+    pages.append(pages[root - 1])
+    child = len(pages)
+    for _ in range(12):
+        cells = [PAGE_BYTES - 5 * (number + 1) for number in range(2000)]
+        header = struct.pack(">BHHHBI", 5, 0, len(cells), cells[-1], 0, child)
+        page = bytearray(header + struct.pack(f">{len(cells)}H", *cells)).ljust(PAGE_BYTES, b"\0")
+        for cell in cells:
+            page[cell : cell + 5] = struct.pack(">IB", child, 1)
+        pages.append(page)
+        child = len(pages)
+    pages[root - 1] = pages.pop()
+    pages[0][28:32] = struct.pack(">I", len(pages))
+    path.write_bytes(b"".join(pages))
+
+
+@pytest.mark.parametrize("spoil", [replace_table_by_view, add_trigger, make_tree_endless])
+def test_a_hostile_database_is_made_anew_and_never_endless(cache, spoil):
+    check_all_right(cache, texts_of(300), embedded=300)
+    spoil(database(cache))
+    cache.size()
+    with pytest.warns(RuntimeWarning, match="is damaged"):
+        check_all_right(cache, texts_of(300), embedded=300)
+    check_all_right(cache, texts_of(300), embedded=0)
+
+
+def test_a_journal_cannot_name_a_file_to_delete(cache, tmp_path):
+    check_all_right(cache, texts_of(3), embedded=3)
+    path, victim = database(cache), tmp_path / "notes.txt"
+    victim.write_text("precious")
+    with closing(sqlite3.connect(path)) as stored:
+        stored.execute("PRAGMA journal_mode = DELETE")
+    name = str(victim).encode()
+    # SQLite would take the victim for the journal of a transaction over several databases, and delete it.
+    sector = bytes.fromhex("d9d505f920a163d7") + struct.pack(
+        ">IIIII", 0, 0, path.stat().st_size // PAGE_BYTES, 512, PAGE_BYTES
+    )
+    locking = struct.pack(">I", 2**30 // PAGE_BYTES + 1)
+    ending = struct.pack(">II", len(name), sum(name)) + bytes.fromhex("d9d505f920a163d7")
+    path.with_name(path.name + "-journal").write_bytes(sector.ljust(512, b"\0") + locking + name + ending)
+    with pytest.warns(RuntimeWarning, match="its journal names another file"):
+        check_all_right(cache, texts_of(3), embedded=3)
+    assert victim.read_text() == "precious"
+
+
+def test_the_database_of_another_program_is_not_changed(cache, tmp_path):
+    check_all_right(cache, texts_of(3), embedded=3)
+    path, other = database(cache), tmp_path / "other.sqlite"
+    with closing(sqlite3.connect(other)) as stored, stored:
+        stored.execute("CREATE TABLE bookmarks (address TEXT)")
+    before = other.read_bytes()
+    path.unlink()
+    path.symlink_to(other)
+    cache.size()
+    with pytest.warns(RuntimeWarning, match="tables, views or triggers that are not ours"):
+        check_all_right(cache, texts_of(3), embedded=3)
+    assert other.read_bytes() == before
+
+
+HANG = """
+import sqlite3
+from textspectra.embedding import cache
+cache.STEPS = 1000
+connection = cache._Connection(":memory:")
+connection.allow(10**18)
+print("ready", flush=True)
+try:
+    connection.execute("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n")
+except sqlite3.Error as error:
+    connection.raise_interrupt(error)
+"""
+
+
+def test_a_signal_is_heard_while_a_statement_runs():
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-c", HANG], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    assert process.stdout.readline() == b"ready\n"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert said.strip().endswith(b"KeyboardInterrupt")
+
+
+@pytest.mark.parametrize("vectors", [b"", b"\0" * 7, np.full(4, np.nan, "<f4").tobytes()])
+def test_blocks_with_valid_checksums_and_impossible_vectors_are_damage(cache, vectors):
+    check_all_right(cache, texts_of(4), embedded=4)
+    with closing(sqlite3.connect(database(cache))) as stored, stored:
+        [[keys]] = stored.execute("SELECT keys FROM block")
+        stored.execute("UPDATE block SET vectors = ?, checksum = ?", (vectors, zlib.crc32(vectors, zlib.crc32(keys))))
+    with pytest.warns(RuntimeWarning, match="1 blocks of the embedding cache"):
+        check_all_right(cache, texts_of(4), embedded=4)
+
+
+def test_the_size_is_told_without_reading_all_blocks(cache, backend, monkeypatch):
+    monkeypatch.setattr("textspectra.embedding.cache.SAMPLE_BLOCKS", 3)
+    for number in range(10):
+        add(cache, backend, [f"{number} {text}" for text in range(5)])
+    steps = []
+    monkeypatch.setattr("textspectra.embedding.cache.STEPS", 10)
+    monkeypatch.setattr("textspectra.embedding.cache._Connection._go_on", lambda self: steps.append(1))
+    assert cache.size().entries == 50
+    assert len(steps) < 30  # 300 steps of SQLite, for any number of blocks
+
+
+def named(name):
+    backend = CountingBackend()
+    backend.name = name
+    return backend
+
+
+def test_the_oldest_vectors_go_if_there_is_no_room(cache, monkeypatch):
+    old, new = named("old"), named("new")
+    monkeypatch.setenv("TEXTSPECTRA_CACHE_LIMIT", "300000")
+    add(cache, old, ["a"])
+    add(cache, new, ["a"])
+    for path in cache.folder.rglob("old*.sqlite"):
+        os.utime(path, (1, 1))
+    for number in range(200):
+        add(cache, new, [f"{number} {text}" for text in range(500)])
+        assert cache.size().bytes <= 300_000 + 100_000  # a database may grow by what is written at once
+    assert cache.size().models == ("new",)
+    assert len(list(cache.folder.rglob("new*.sqlite"))) > 1
+    newest = [f"199 {text}" for text in range(500)]
+    assert np.array_equal(list(known(cache, new, newest).values()), expected(list(known(cache, new, newest))))
+    assert len(known(cache, new, newest)) == 500
+
+
+def test_what_is_used_stays(cache):
+    used, unused = named("used"), named("unused")
+    for one in (used, unused):
+        add(cache, one, ["a"])
+        for path in cache.folder.rglob(f"{one.name}-*.sqlite"):
+            os.utime(path, (1, 1))
+    assert known(cache, used, ["a"])
+    cache.set_limit(cache.size().bytes - 1)
+    assert cache.size().models == ("used",)
+    assert cache.limit() == EmbeddingCache(cache.folder).limit() < LIMIT_BYTES
+    (cache.folder / "limit").write_text("nonsense")
+    assert cache.limit() == LIMIT_BYTES

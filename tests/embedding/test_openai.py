@@ -12,7 +12,9 @@ pytest.importorskip("openai", reason="needs the extra openai")
 
 from textspectra.embedding import embed_texts, guarded, load_backend
 from textspectra.embedding.openai import OpenAIBackend, OpenAIServer
-from textspectra.errors import UserError
+from textspectra.errors import UsageError, UserError
+from textspectra.texts.embedded import EmbeddingSource
+from textspectra.texts.result import TextClustering
 
 
 def vector(text):
@@ -298,3 +300,68 @@ def test_the_exit_code_tells_a_wrong_key_from_texts_that_are_refused_and_a_serve
     with pytest.raises(UserError) as caught:
         OpenAIServer(retries=0).embed("tiny", ["a"])
     assert caught.value.exit_code == code
+
+
+@pytest.fixture
+def received(server, call, tmp_path):
+    """Make a model folder whose embedding is a server, and a file of further texts."""
+    rows = [f"{word} {number}" for word in ("parcel", "password") for number in range(20)]
+    (tmp_path / "a.csv").write_text("\n".join(["text", *rows]))
+    (tmp_path / "b.csv").write_text("\n".join(["text", *(f"{row} again" for row in rows)]))
+    told = call("cluster", "a.csv", "--model", "openai:tiny", "--no-report", "--clusters", "2").err
+    assert f"Sending 40 texts to {server.url}." in told  # who names a server on the command line has agreed
+    server.requests.clear()
+    return tmp_path / "a.model"
+
+
+@pytest.mark.parametrize(
+    "command", ["predict a.model b.csv", "compare a.model b.csv", "update a.model b.csv", "report a.model"]
+)
+def test_a_received_model_does_not_decide_that_texts_leave_the_machine(call, server, received, command):
+    said = call(*command.split(), code=2).err
+    assert said == (
+        f"error: This model folder was made with openai:tiny, so texts would be sent to {server.url}. The folder may "
+        "come from somebody else. Allow it with --allow-server, TEXTSPECTRA_ALLOW_SERVER=1 or, in your own settings, "
+        "allow-server = true; in Python, with TextClustering.load(folder, allow_server=True).\n"
+    )
+    assert not server.requests
+
+
+def test_texts_leave_the_machine_if_the_user_allows_it_and_that_is_told_before(call, server, received, monkeypatch):
+    told = call("predict", "a.model", "b.csv", "--allow-server").err
+    assert f"Sending 40 texts to {server.url}." in told
+    assert sum(len(request["input"]) for _, request, _ in server.requests) == 40
+    monkeypatch.setenv("TEXTSPECTRA_ALLOW_SERVER", "1")
+    call("compare", "a.model", "b.csv", "--no-report")
+
+
+@pytest.mark.parametrize("flag", ["--offline", "TEXTSPECTRA_OFFLINE"])
+def test_offline_forbids_servers_even_if_they_are_allowed(call, server, received, flag, monkeypatch):
+    if flag != "--offline":
+        monkeypatch.setenv(flag, "1")
+    flags = [flag] * (flag == "--offline")
+    said = call("predict", "a.model", "b.csv", "--allow-server", *flags, code=2).err
+    assert said == f"error: Nothing is sent to {server.url}, because --offline is set (TEXTSPECTRA_OFFLINE).\n"
+    call("cluster", "b.csv", "--model", "openai:tiny", *flags, code=2)
+    assert not server.requests
+
+
+def test_the_hub_can_be_switched_off_without_the_server(server, backend, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert OpenAIBackend("tiny").embed(["a"]).shape == (1, 3)
+
+
+def test_in_python_a_received_model_needs_permission(server, received):
+    with pytest.raises(UsageError, match="so texts would be sent to"):
+        TextClustering.load(received).predict(["parcel"])
+    assert not server.requests
+    assert len(TextClustering.load(received, allow_server=True).predict(["parcel"])) == 1
+    assert len(TextClustering.load(received, model="openai:tiny").predict(["parcel"])) == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["OpenAI:tiny", "openai:tiny", "//host/share/model", r"\\host\share", r"model2vec:\\host\share"]
+)
+def test_names_that_lead_elsewhere_are_recognized(name):
+    with pytest.raises(UsageError, match="allow-server"):
+        EmbeddingSource(name, {}).load()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +21,7 @@ pytest.importorskip("ctranslate2", reason="needs the extra minilm")
 from textspectra.embedding import embed_texts, load_backend
 from textspectra.embedding.checkpoint import NotSupportedError, read_checkpoint
 from textspectra.embedding.transformer import TransformerBackend
-from textspectra.errors import UserError
+from textspectra.errors import OutsideError, UsageError, UserError
 
 pytestmark = pytest.mark.xdist_group("torch")  # one process, because loading it takes long
 
@@ -299,3 +300,48 @@ def test_the_multilingual_preset_reads_all_scripts(kind, hub, reference, tmp_pat
         assert (backend.name, backend.settings["compute_type"]) == (hub.name, "int8")
         assert backend.embed(texts).shape == vectors.shape
     assert not hub.asked
+
+
+def test_code_in_a_folder_is_not_run(transformer_folder, tmp_path):
+    folder = shutil.copytree(transformer_folder, tmp_path / "model")
+    (folder / "evil.py").write_text(f"open({str(tmp_path / 'was run')!r}, 'w')\nclass Module: pass\n")
+    modules = json.loads((folder / "modules.json").read_text())
+    (folder / "modules.json").write_text(json.dumps([{**modules[0], "type": "evil.Module"}, *modules[1:]]))
+    with pytest.raises(UserError, match="could not be loaded by sentence-transformers"):
+        load_backend(str(folder)).embed(["parcel"])
+    assert not (tmp_path / "was run").exists()
+
+
+def test_an_older_package_that_would_run_it_is_refused(transformer_folder, monkeypatch):
+    library = pytest.importorskip("sentence_transformers")
+    monkeypatch.setattr(library, "__version__", "5.7.0")
+    with pytest.raises(UsageError, match=r"sentence-transformers 5\.7\.0 may run code that comes with a model"):
+        load_backend(f"sentence-transformers:{transformer_folder}").embed(["parcel"])
+
+
+def test_a_pickle_is_not_read(transformer_folder, tmp_path):
+    folder = shutil.copytree(transformer_folder, tmp_path / "model")
+    torch = pytest.importorskip("torch")
+    weights = safetensors.numpy.load_file(folder / "model.safetensors")
+    torch.save({name: torch.from_numpy(value) for name, value in weights.items()}, folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(UserError, match=r"no file named model\.safetensors"):
+        load_backend(str(folder)).embed(["parcel"])
+
+
+def test_a_download_that_is_not_what_the_hub_has_is_deleted(hub):
+    hub.damages = "model.safetensors"
+    with pytest.raises(OutsideError) as caught:
+        load_backend("somebody/tiny")
+    assert str(caught.value) == (
+        "The download of model.safetensors is damaged: its checksum is not the one of the Hugging Face hub. It is "
+        "deleted; run this again."
+    )
+    hub.damages = None
+    assert load_backend("somebody/tiny").embed(["red"]).shape == (1, 32)
+
+
+def test_a_download_for_pytorch_is_compared_with_the_hub_too(hub):
+    hub.damages = "tokenizer_config.json"
+    with pytest.raises(OutsideError, match=r"The download of tokenizer_config\.json is damaged"):
+        load_backend("sentence-transformers:somebody/tiny")

@@ -69,8 +69,8 @@ def test_clear_groups_are_counted_exactly(k):
 @given(st.integers(0, 1000), st.sampled_from([12, 30, 60]))
 def test_noise_in_the_agreement_moves_k_little(seed, center):
     two_peaks = np.maximum(bump(center, 0.5, 0.6), bump(3 * center, 0.5, 0.6))
-    noise = 0.01 * np.random.default_rng(seed).standard_normal(len(KS))
-    assert 1 / 1.6 <= read_curve(KS, two_peaks + noise).k / read_curve(KS, two_peaks).k <= 1.6
+    noise = 0.005 * np.random.default_rng(seed).standard_normal(len(KS))
+    assert 1 / 1.5 <= read_curve(KS, two_peaks + noise).k / read_curve(KS, two_peaks).k <= 1.5
 
 
 @given(curves)
@@ -85,6 +85,13 @@ def test_any_curve_has_an_answer(agreement):
 def test_a_discount_never_raises_a_score(agreement):
     ks = np.arange(2, 2 + len(agreement))
     assert (discounted(ks, agreement) <= agreement).all()
+
+
+def test_a_clear_split_in_two_hides_nothing():
+    ks = np.unique(np.geomspace(2, 60, 25).astype(int))
+    plateau = np.where((ks >= 12) & (ks <= 40), 0.4, 0.3)
+    # Half of the texts carry a name: halves always find that split, and the groups behind it only in part.
+    assert 8 <= read_curve(ks, np.where(ks == 2, 0.99, np.where(ks == 3, 0.62, plateau))).k <= 50
 
 
 def test_a_sharp_peak_is_more_certain_than_a_flat_curve():

@@ -94,7 +94,7 @@ def test_few_rows_are_read_off_the_spectrum(planted):
 def test_levels_are_ordered_and_a_factor_of_two_to_two_and_a_half_apart(halves, data):
     ks = np.arange(2, 2 + len(halves))
     k = data.draw(st.sampled_from(ks.tolist()))
-    levels = suggest(Agreement(ks, halves, halves, 0.5), k, 0.5)
+    levels = suggest(Agreement(ks, halves, halves, 0.5), k, 0.5, 4 * int(ks[-1]))
     names = [level.name for level in levels]
     assert names == [name for name in NAMES if name in names]
     assert all(2 * low.k <= high.k <= 2.5 * low.k for low, high in itertools.pairwise(levels))

@@ -3,6 +3,7 @@
 import datetime as dt
 import io
 import math
+import socket
 import zipfile
 from contextlib import suppress
 from decimal import Decimal
@@ -15,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from io_helpers import files_here, message
 
-from textspectra.errors import UserError
+from textspectra.errors import UsageError, UserError
 from textspectra.io import (
     Groups,
     TableFormat,
@@ -150,7 +151,7 @@ def test_of_merged_cells_the_first_has_the_value(save):
 SHEETS = (("Cover", []), ("Sept", [["text"], ["a"]]), ("Oct", [["text"], ["b"]]), ("3", [["text"], ["c"]]))
 
 
-@pytest.mark.parametrize(("sheet", "text"), [(None, "a"), ("oct", "b"), ("3", "c"), ("2", "a")])
+@pytest.mark.parametrize(("sheet", "text"), [("oct", "b"), ("3", "c"), ("2", "a")])
 def test_the_sheet_that_is_read(save, sheet, text):
     assert read_table(save("a.xlsx", workbook(*SHEETS)), sheet=sheet).texts() == [text]
 
@@ -371,7 +372,7 @@ def test_a_table_that_is_too_large(tmp_path):
         "--format csv or --format parquet."
     )
     high = TextTable(pa.table({"text": pa.array(["a"] * 1_048_576)}), "text", TableFormat.PARQUET)
-    assert message(output_format, Path("a.xlsx"), high) == expected.format("1,048,576", 1)
+    assert message(output_format, Path("a.xlsx"), high) == expected.format("1,048,576", 4)
     assert output_format(Path("a.parquet"), high) == "parquet"
     fits = TextTable(high.table.slice(1), "text", TableFormat.PARQUET)
     assert output_format(Path("a"), fits, TableFormat.XLSX) == "xlsx"
@@ -479,3 +480,169 @@ def test_tabs_do_not_get_into_csv(save):
     table = read_table(save("a.tsv", "id\ttext\n1\ta, b\n"))
     write_labelled(table, {"cluster": [0]}, Path("b.csv"))
     assert Path("b.csv").read_text() == 'id,text,cluster\n1,"a, b",0\n'
+
+
+def test_a_workbook_that_would_take_many_minutes_is_refused_at_once(tmp_path):
+    table = pa.table({f"c{i}": pa.nulls(1_000_000, pa.int8()) for i in range(10)})
+    with pytest.raises(UserError) as error:
+        write_table(table, tmp_path / "a.xlsx", format=TableFormat.XLSX)
+    assert str(error.value) == (
+        "the table has 1,000,000 rows and 10 columns; a workbook of more than 8,000,000 cells takes many minutes to "
+        "write and to open. Use --format csv or --format parquet."
+    )
+    assert list(tmp_path.iterdir()) == []
+    # The columns that a clustering adds count before the work begins.
+    with pytest.raises(UserError, match="has 1,000,000 rows and 9 columns"):
+        output_format(tmp_path / "a.xlsx", TextTable(table.select(range(6)), "c0", TableFormat.XLSX))
+
+
+def test_monthly_sheets_are_not_chosen_for_the_user(save):
+    name = save("a.xlsx", workbook(*SHEETS))
+    with pytest.raises(UsageError) as caught:
+        read_table(name)
+    assert str(caught.value) == (
+        "'a.xlsx' has texts in several sheets: 'Sept' (1 text), 'Oct' (1 text), '3' (1 text). Choose one with --sheet."
+    )
+
+
+README = ("Read me", [["This workbook holds all complaints."], ["Do not change the columns."], ["Ask Jo about it."]])
+DATA = ("Data", [["id", "comment"], *([number, f"the parcel {number} is late"] for number in range(20))])
+
+
+@pytest.mark.parametrize("sheets", [(README, DATA), (DATA, README)])
+def test_a_sheet_of_explanations_is_not_taken_for_the_data(save, sheets):
+    found = read_table(save("a.xlsx", workbook(*sheets)))
+    assert (found.sheet, found.text_column, found.table.num_rows) == ("Data", "comment", 20)
+    counted = ", ".join({"Read me": "'Read me' (2 texts)", "Data": "'Data' (20 texts)"}[name] for name, _ in sheets)
+    assert found.notes == (
+        f"'a.xlsx' has texts in several sheets: {counted}. 'Data' was read; for another, use --sheet 'Read me'.",
+    )
+    assert read_table(save("a.xlsx", workbook(*sheets)), sheet="read me").table.num_rows == 2
+    assert read_table(save("a.xlsx", workbook(*sheets)), text_column="comment").notes == ()
+
+
+def test_a_sheet_of_numbers_does_not_count(save):
+    numbers = ("Totals", [["month", "tickets"], *([f"2024-0{month}", month] for month in range(1, 10))])
+    found = read_table(save("a.xlsx", workbook(numbers, DATA)))
+    assert (found.sheet, found.notes) == ("Data", ())
+
+
+def merged_header(*, twice=False):
+    stream = io.BytesIO()
+    book = xlsxwriter.Workbook(stream)
+    sheet = book.add_worksheet("Q3")
+    sheet.merge_range(0, 0, 0, 4, "Customer feedback, third quarter")
+    sheet.write_row(1, 0, ["exported", "2024-10-01"])
+    sheet.merge_range(3, 0, 4, 0, "id")
+    sheet.merge_range(3, 1, 3, 2, "Delivery")
+    sheet.merge_range(3, 3, 3, 4, "Service")
+    sheet.write_row(4, 1, ["rating", "remark" if twice else "said", "score" if not twice else "rating", "remark"])
+    for row in range(12):
+        sheet.write_row(5 + row, 0, [row, row % 5, f"box {row}", row % 3, f"nobody answered my call number {row}"])
+    book.close()
+    return stream.getvalue()
+
+
+def test_a_header_below_titles_and_merged_cells(save):
+    found = read_table(save("a.xlsx", merged_header()))
+    assert found.table.column_names == ["id", "rating", "said", "score", "remark"]
+    assert (found.text_column, found.header_row, found.table.num_rows) == ("remark", 5, 12)
+    assert "remark" not in found.texts()
+
+
+def test_equal_names_are_told_apart_by_the_merged_cells_above(save):
+    found = read_table(save("a.xlsx", merged_header(twice=True)), text_column="Service remark")
+    names = ["id", "Delivery rating", "Delivery remark", "Service rating", "Service remark"]
+    assert found.table.column_names == names
+
+
+def test_the_header_row_is_given(save):
+    rows = [["my parcel is late", "web"], ["topic", "channel"], ["the invoice is wrong", "phone"]]
+    name = save("a.xlsx", workbook(("Sheet1", rows)))
+    assert read_table(name, header_row=2).table.to_pylist() == [{"topic": "the invoice is wrong", "channel": "phone"}]
+    assert read_table(name, header_row=0).table.column_names == ["column 1", "column 2"]
+    assert message(read_table, name, header_row=9) == (
+        "'a.xlsx' has no row 9 that could be the header, or it is empty; see --header-row."
+    )
+
+
+def test_a_sheet_without_a_header_is_noticed(save):
+    rows = [[1, "my parcel is late"], [2, "the invoice is wrong"], [3, "nobody answers"]]
+    found = read_table(save("a.xlsx", workbook(("Sheet1", rows))))
+    assert found.texts() == ["my parcel is late", "the invoice is wrong", "nobody answers"]
+    assert found.notes == (
+        "'a.xlsx', sheet 'Sheet1', has no header: its first row ('1', 'my parcel is late') looks like the others. The "
+        "columns are called 'column 1', 'column 2' and so on. If the first row is the header, use --header-row 1.",
+    )
+
+
+@pytest.fixture
+def listener():
+    """Open a port to which nobody may connect."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.setblocking(False)
+        yield listening
+        with pytest.raises(BlockingIOError):
+            listening.accept()
+
+
+def with_parts(content, **parts):
+    """Return a workbook with further parts, or with other ones."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(stream, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, parts.pop(name, old.read(name)))
+        for name, part in parts.items():
+            new.writestr(name, part)
+    return stream.getvalue()
+
+
+def test_links_and_macros_of_a_workbook_do_nothing_and_are_not_passed_on(tmp_path, listener):
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    stream = io.BytesIO()
+    module.write_workbook({"texts": pa.table({"text": ["a parcel", "my password"]})}, stream)
+    with zipfile.ZipFile(stream) as archive:
+        sheet = archive.read("xl/worksheets/sheet1.xml").decode()
+    formulas = (
+        f'<row r="4"><c r="A4" t="str"><f>WEBSERVICE("{address}")</f><v>as it was</v></c></row>'
+        '<row r="5"><c r="A5" t="str"><f>cmd|\'/C calc\'!A0</f><v>saved</v></c></row></sheetData>'
+    )
+    relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/externalLinkPath"
+    content = with_parts(stream.getvalue(), **{
+        "xl/worksheets/sheet1.xml": sheet.replace("</sheetData>", formulas),
+        "xl/externalLinks/externalLink1.xml": '<externalLink><externalBook r:id="rId1"/><ddeLink/></externalLink>',
+        "xl/externalLinks/_rels/externalLink1.xml.rels":
+            f'<Relationships><Relationship Id="rId1" Type="{relation}" Target="{address}" TargetMode="External"/>'
+            "</Relationships>",
+        "xl/vbaProject.bin": b"macro",
+        "xl/connections.xml": f'<connections><connection url="{address}"/></connections>',
+    })  # fmt: skip
+    path = tmp_path / "a.xlsm"
+    path.write_bytes(content)
+    table = read_table(path)
+    assert table.texts() == ["a parcel", "my password", "as it was", "saved"]
+    write_labelled(table, {"cluster": [0, 0, 1, 1]}, tmp_path / "b.xlsx")
+    with zipfile.ZipFile(tmp_path / "b.xlsx") as written:
+        parts = {name: written.read(name) for name in written.namelist()}
+    assert not [name for name in parts if "vba" in name or "external" in name or "connections" in name]
+    assert not [name for name, part in parts.items() if b"<f>" in part or address.encode() in part]
+
+
+def test_entities_of_a_workbook_are_not_followed(tmp_path, listener):
+    stream = io.BytesIO()
+    module.write_workbook({"texts": pa.table({"text": ["first text", "second text"]})}, stream)
+    with zipfile.ZipFile(stream) as archive:
+        sheet = archive.read("xl/worksheets/sheet1.xml").decode()
+    (tmp_path / "secret").write_text("do not tell")
+    entities = (
+        f'<!DOCTYPE worksheet [<!ENTITY file SYSTEM "file://{tmp_path}/secret"><!ENTITY page SYSTEM "http://127.0.0.1:'
+        f'{listener.getsockname()[1]}"><!ENTITY a "{"x" * 1000}"><!ENTITY b "{"&a;" * 999}"><!ENTITY c "{"&b;" * 999}">'
+        "]>"
+    )
+    head, _, tail = sheet.partition("?>")
+    hostile = f"{head}?>{entities}{tail.replace('first text', '&file;&page;&c;')}"
+    (tmp_path / "a.xlsx").write_bytes(with_parts(stream.getvalue(), **{"xl/worksheets/sheet1.xml": hostile}))
+    with suppress(UserError):
+        texts = read_table(tmp_path / "a.xlsx").texts()
+        assert "do not tell" not in "".join(texts)
+        assert sum(map(len, texts)) < 1000

@@ -103,6 +103,32 @@ def test_a_small_file_that_unfolds_to_many_bytes_is_refused_before_it_does(tmp_p
 
 @pytest.mark.usefixtures("small_limits")
 @pytest.mark.parametrize(
+    "values",
+    [
+        pa.nulls(10_000, pa.binary(200)),
+        pa.array([[0] * 200_000] * 1, pa.list_(pa.int64())),
+        pa.array([["x" * 2000] * 1000], pa.list_(pa.string())),
+        pa.array([{"a": ["x" * 2000] * 1000}]),
+        pa.array([[("a", "x" * 2000)] * 1000], pa.map_(pa.string(), pa.large_string())),
+    ],
+    ids=["width", "list", "texts in a list", "texts in an object", "texts in a map"],
+)
+def test_values_inside_of_others_count_before_they_are_unfolded(tmp_path, values):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": ["a"] * len(values), "x": values}), path, compression="zstd")
+    assert path.stat().st_size < 20_000
+    assert message(read_table, path) == f"'{path}' holds more than 1 MB once it is unpacked. {INSTEAD}"
+
+
+def test_texts_in_an_encoding_that_can_hide_gigabytes_are_refused(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": ["a"]}), path, use_dictionary=False, column_encoding={"text": "DELTA_BYTE_ARRAY"})
+    expected = f"'{path}' has texts in the encoding DELTA_BYTE_ARRAY, which is not read. Write it with another."
+    assert message(read_table, path) == expected
+
+
+@pytest.mark.usefixtures("small_limits")
+@pytest.mark.parametrize(
     ("suffix", "line", "n_lines", "what"),
     [
         (".txt.gz", "\n", 30_000, "more than 20,000 rows"),

@@ -192,9 +192,9 @@ SEPARATOR = "Put quotes around a text that holds the separator."
         ),
         (
             "a.csv",
-            b"text\ncaf\xe9\n",
-            "'a.csv' is not utf-8: the byte 0xe9 at offset 8 cannot be decoded. Name the encoding, for example "
-            "--encoding latin-1.",
+            b"text\ncaf\x81\n",
+            "'a.csv' is not utf-8: the byte 0x81 at offset 8 cannot be decoded. Name the encoding, for example "
+            "--encoding cp1252.",
         ),
         ("a.parquet", b"hello", "'a.parquet' is not a Parquet file"),
         ("a.parquet", b"PAR1" + b"x" * 50, f"'a.parquet' {CUT_PARQUET}"),
@@ -217,13 +217,16 @@ def test_message(save, name, content, expected):
 
 def test_offset_far_into_the_file(save):
     content = "é".encode() * 100_001 + b"\n" + b"\xff\n"
-    assert "byte 0xff at offset 200,003 " in message(read_table, save("a.txt", content))
+    assert "byte 0xff at offset 200,003 " in message(read_table, save("a.txt", content), encoding="utf-8")
     assert "byte 0xff at offset 200,006 " in message(read_table, save("a.txt", b"\xef\xbb\xbf" + content))
-    assert "byte 0xff at offset 200,003 " in message(read_table, save("a.txt", gzip.compress(content)))
+    assert "byte 0xff at offset 200,003 " in message(
+        read_table, save("a.txt", gzip.compress(content)), encoding="utf-8"
+    )
 
 
 def test_text_that_ends_inside_a_character(save):
-    assert "'a.txt' is not utf-8: the byte 0xc3 at offset 3 " in message(read_table, save("a.txt", b"abc\xc3"))
+    name = save("a.txt", b"abc\xc3")
+    assert "'a.txt' is not utf-8: the byte 0xc3 at offset 3 " in message(read_table, name, encoding="utf-8")
 
 
 def test_utf16_without_its_mark(save):
@@ -314,3 +317,93 @@ def test_parquet_with_a_column_twice(save):
 
 def test_nothing_on_standard_input():
     assert message(read_table, "-", stdin=io.BytesIO()) == "standard input is empty"
+
+
+AS_WESTERN = (
+    "'a.csv' is not UTF-8. It was read as cp1252, the encoding in which Excel saves CSV. If letters look wrong, name "
+    "another one with --encoding."
+)
+FRENCH = "id;commentaire\n1;Le café est fermé – «\u00a0CAFÉ»\n2;À bientôt, 5 €\n"
+
+
+@pytest.mark.parametrize("filler", [0, 100_000])
+def test_what_is_not_utf_8_is_read_as_excel_saves_it(save, filler):
+    content = FRENCH + "3;plain\n" * filler
+    found = read_table(save("a.csv", content.encode("cp1252")))
+    assert found.texts()[:2] == ["Le café est fermé – «\u00a0CAFÉ»", "À bientôt, 5 €"]
+    assert found.notes[0] == AS_WESTERN
+    last = read_table(save("a.csv", ("id;commentaire\n" + "3;plain\n" * filler + "1;fermé\n").encode("cp1252")))
+    assert (last.texts()[-1], last.notes[0]) == ("fermé", AS_WESTERN)
+    assert read_table(save("a.csv", content.encode("cp1252")), encoding="latin-1").notes == ()
+    assert read_table(save("a.csv", content)).notes == ()
+
+
+def test_standard_input_that_is_not_utf_8():
+    found = read_table("-", stdin=io.BytesIO(FRENCH.encode("cp1252")))
+    assert found.texts()[1] == "À bientôt, 5 €"
+    assert found.notes[0] == AS_WESTERN.replace("'a.csv'", "standard input")
+
+
+def test_other_encodings_are_not_taken_for_western_ones(save):
+    russian = "текст\nГде моя посылка\nПароль не подходит\n".encode("cp1251")
+    assert message(read_table, save("a.csv", russian)) == (
+        "'a.csv' is not utf-8: the byte 0xf2 at offset 0 cannot be decoded. Name the encoding, for example --encoding "
+        "cp1252."
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "column", "texts"),
+    [
+        ("1,my parcel is late,web\n2,the invoice is wrong,phone\n3,no answer yet,web\n", "column 2", 3),
+        ("2024-01-03;late parcel again\n2024-01-04;wrong invoice sent\n", "column 2", 2),
+        ("T-1,my parcel is late\nT-2,wrong invoice\n", "column 2", 2),
+        ("my parcel is late,web\nthe invoice is wrong,web\nno answer yet,web\nbroken,phone\n", "column 1", 4),
+    ],
+)
+def test_a_file_without_a_header_is_noticed(save, content, column, texts):
+    found = read_table(save("a.csv", content))
+    assert (found.text_column, found.table.num_rows, found.header_row) == (column, texts, 0)
+    first = ", ".join(map(repr, content.partition("\n")[0].replace(";", ",").split(",")))
+    assert found.notes == (
+        f"'a.csv' has no header: its first row ({first}) looks like the others. The columns are called 'column 1', "
+        "'column 2' and so on. If the first row is the header, use --header-row 1.",
+    )
+    given = read_table(save("a.csv", content), header_row=1, text_column=found.table[column][0].as_py())
+    assert (given.table.num_rows, given.notes) == (texts - 1, ())
+
+
+def test_a_first_text_that_may_be_a_header_is_named(save):
+    name = save("a.csv", "my parcel is late again\nthe invoice is wrong\nno answer so far\n")
+    assert read_table(name).notes == (
+        "The first row of 'a.csv' was taken as the header: 'my parcel is late again'. If it is a text, use "
+        "--header-row 0.",
+    )
+    assert read_table(name, header_row=0).texts()[0] == "my parcel is late again"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "id,text\n1,a\n2,b\n",
+        "Year,2019,2020,What would you change?\n1,12,13,the long wait\n2,14,15,the high price\n",
+        "How satisfied are you with our service?\nvery satisfied\nnot at all\n",
+        ",said\n0,my parcel is late\n1,the invoice is wrong\n",
+        "id,answer\n1,answer\n2,b\n",
+    ],
+)
+def test_a_header_is_not_doubted_without_a_reason(save, content):
+    found = read_table(save("a.csv", content))
+    assert (found.header_row, found.notes) == (1, ())
+
+
+def test_titles_above_the_header_of_csv(save):
+    name = save("a.csv", "Complaints of March\n\nid;comment\n1;the parcel, again\n2;the price\n")
+    found = read_table(name)
+    assert (found.texts(), found.header_row, found.delimiter) == (["the parcel, again", "the price"], 3, ";")
+    assert message(read_table, name, header_row=2) == (
+        "'a.csv' has no row 2 that could be the header, or it is empty; see --header-row."
+    )
+    assert message(read_table, save("a.jsonl", '{"text": "a"}'), header_row=2) == (
+        "--header-row is for CSV, TSV and Excel; 'a.jsonl' has no header row."
+    )

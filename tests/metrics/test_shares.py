@@ -4,7 +4,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from textspectra.metrics.shares import adjusted, burst_test, compare_shares, trend_test, wilson_interval
+from textspectra.metrics.shares import (
+    adjusted,
+    burst_test,
+    compare_shares,
+    trend_test,
+    variation_test,
+    volume_test,
+    wilson_interval,
+)
 
 counts_of_total = st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -76,6 +84,7 @@ def test_no_trend_and_no_burst_where_there_is_nothing_to_compare():
     ):
         assert (trend_test(counts, totals).p == 1).all()
         assert (burst_test(counts, totals).p == 1).all()
+        assert (variation_test(counts, totals).p == 1).all()
 
 
 def test_a_burst_is_found_where_it_is_and_periods_without_texts_keep_their_numbers():
@@ -119,8 +128,9 @@ def test_random_fluctuation_is_rarely_a_change(n_groups, n_periods, copies):
     for _ in range(60):
         counts = _lumps(rng, n_groups, n_periods, 1500, copies)
         totals = counts.sum(axis=0)
-        trend, burst = trend_test(counts, totals).p, burst_test(counts, totals).p
-        reported += adjusted(np.minimum(2 * np.minimum(trend, burst), 1)).min() < 0.05
+        tests = (trend_test, burst_test, variation_test)
+        p = np.min([test(counts, totals).p for test in tests], axis=0)
+        reported += adjusted(np.minimum(3 * p, 1)).min() < 0.05
     assert reported <= 7  # of 60, where 3 are expected
 
 
@@ -138,3 +148,51 @@ def test_true_changes_are_found_among_lumps():
         wrong += int(trend[1:].sum()) + int(burst[2:].sum())
     assert found >= 50
     assert wrong <= 6
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_a_group_that_comes_and_goes_is_found_by_no_other_test(copies):
+    rng = np.random.default_rng(6)
+    found = missed = wrong = 0
+    for _ in range(20):
+        counts = _lumps(rng, 20, 16, 6000, copies)
+        counts[0] = rng.poisson(np.where(np.arange(16) % 4 < 2, 90, 30)) * copies
+        totals = counts.sum(axis=0)
+        varies = adjusted(variation_test(counts, totals).p) < 0.05
+        others = np.minimum(trend_test(counts, totals).p, burst_test(counts, totals).p)
+        found += int(varies[0])
+        missed += int(others[0] > 0.01)
+        wrong += int(varies[1:].sum())
+    assert found >= 18
+    assert missed >= 18
+    assert wrong <= 2
+
+
+def test_a_period_with_hardly_any_texts_neither_decides_nor_is_named():
+    counts = np.array([[1, 80, 60, 81, 59, 80, 60]] + [[0, 50, 51, 49, 50, 52, 48]] * 8)
+    totals = np.array([1, 1000, 1000, 1000, 1000, 1000, 1000])
+    with_tiny, without = variation_test(counts, totals), variation_test(counts[:, 1:], totals[1:])
+    assert with_tiny.p == pytest.approx(without.p)
+    assert (with_tiny.low[0], with_tiny.high[0]) == (4, 3)
+
+
+@given(st.lists(st.integers(0, 10_000), max_size=40), st.integers(1, 7))
+def test_a_volume_has_a_p_value_and_equal_volumes_are_usual(totals, season):
+    found = volume_test(totals, season)
+    assert ((found.p >= 0) & (found.p <= 1)).all()
+    assert (volume_test(sorted(totals)[:1] * 9, season).p == 1).all()
+
+
+@pytest.mark.parametrize("scatter", [0, 0.2, 0.5])
+@pytest.mark.parametrize("n_periods", [7, 12, 60])
+def test_a_volume_is_rarely_unusual_by_chance(n_periods, scatter):
+    rng = np.random.default_rng(7)
+    totals = rng.poisson(200 * np.exp(scatter * rng.standard_normal((200, n_periods))))
+    assert sum(volume_test(one).p.min() < 0.05 for one in totals) <= 20  # of 200, where 10 are expected
+
+
+def test_weekends_are_usual_and_a_busy_one_is_not():
+    days = np.tile([120, 118, 125, 121, 119, 14, 9], 6)
+    assert (volume_test(days, season=7).p > 0.05).all()
+    days[12] = 96
+    assert np.flatnonzero(volume_test(days, season=7).p < 0.05).tolist() == [12]

@@ -14,6 +14,7 @@ from report_data import quick_map
 import textspectra as ts
 from textspectra.report import apply_state, read_state
 from textspectra.texts.history import GroupChange
+from textspectra.texts.trend_words import change_in_words, ends_in_words, note_on_tests, volume_in_words
 from textspectra.texts.trends import find_changes
 
 pytestmark = needs_browser
@@ -69,24 +70,29 @@ def passing(columns, channel, months):
 
 def test_cards_have_trend_lines_with_words(open_page, report, result):
     page = open_page(report)
-    frame, kinds = result.over_time(), find_changes(result.tally).kind
+    changes = find_changes(result.tally)
+    kinds = changes.kind
     assert page.locator(".card .spark").count() == 6
-    for topic, kind in zip(result.topics, kinds, strict=True):
+    for group, (topic, kind) in enumerate(zip(result.topics, kinds, strict=True)):
         node = page.evaluate("textspectra.tree.base.nodes")[topic.label]
-        shares = frame.loc[frame["cluster"] == topic.label, "share"].to_numpy()
-        end = {"steady": "no more change than by chance"}.get(kind, kind)
-
-        def percent(share):
-            return f"{100 * share:.{1 if share < 0.1 else 0}f} %"
-
-        words = f"{percent(shares[0])} in Jan 2026, {percent(shares[-1])} in Jun 2026; {end}"
+        steady = kind == "steady"
+        words = "no significant change" if steady else change_in_words(changes, group, result.tally)
         assert page.get_attribute(f".card[data-node='{node}'] .spark", "aria-label") == words
+        seen = page.locator(f".card[data-node='{node}'] .trend").text_content()
+        assert seen.startswith("steady" if steady else ends_in_words(changes, group))
     assert kinds.count("growing") == 1
     page.click("#sorting button >> text=change")
     growing = result.topics[kinds.index("growing")].name
     assert card_texts(page, ".name")[0] == growing
     move_to(page, 9)
     assert page.locator(".card .spark").count() == 9
+
+
+def test_a_text_that_repeats_is_on_its_card_with_its_count(open_page, report, columns):
+    page = open_page(report)
+    repeated = page.locator(".card .example[data-times]")
+    assert repeated.all_text_contents() == [columns[0][0]]
+    assert repeated.get_attribute("data-times") == "11 × "
 
 
 def test_the_panel_shows_what_changes_then_what_is_chosen(open_page, report, result):
@@ -102,6 +108,12 @@ def test_the_panel_shows_what_changes_then_what_is_chosen(open_page, report, res
     for trace, column in zip(figure, ("low", "high", "share"), strict=True):
         np.testing.assert_allclose(trace["y"], share[column])
     assert figure[2]["x"] == [f"{month} 2026" for month in MONTHS]
+    bars = page.evaluate("textspectra.overTime.figure().data.at(-1)")
+    assert bars["y"] == share["total"].tolist()
+    assert page.locator("#time-volume li").all_text_contents() == volume_in_words(
+        find_changes(result.tally), result.tally
+    )
+    assert note_on_tests(result.tally) in page.text_content("#time-text")
     page.select_option("#time-add", index=1)
     before = chips.count()
     chips.first.click()
@@ -156,8 +168,8 @@ def test_filters_act_on_map_list_search_and_downloads(open_page, report, result,
     page.fill("#search", "refund")
     page.wait_for_function("document.getElementById('found').textContent")
     assert page.inner_text("#found").startswith(f"{sum('refund' in columns[0][row] for row in rows)} texts found")
-    saved = list(csv.DictReader(io.StringIO(download(page, "#csv").read_text(encoding="utf-8"), newline="")))
-    assert [int(row["row"]) for row in saved] == rows
+    saved = list(csv.DictReader(io.StringIO(download(page, "#csv").read_text(encoding="utf-8-sig"), newline="")))
+    assert [int(row["row"]) - 1 for row in saved] == rows
     page.wait_for_function("location.hash.includes('from') && location.hash.includes('q=')")
     fragment = page.evaluate("location.hash")
     path = tmp_path / "state.json"
@@ -215,7 +227,7 @@ def test_shown_columns_are_in_tooltip_lists_and_downloads(open_page, report, col
     assert table[0] == ["time", "channel", "half", "id"]
     assert [row[3] for row in table[1:]] == ["T-0", *(f"T-{i}" for i in range(50, 60))]
     page.keyboard.press("Escape")
-    saved = list(csv.DictReader(io.StringIO(download(page, "#csv").read_text(encoding="utf-8"), newline="")))
+    saved = list(csv.DictReader(io.StringIO(download(page, "#csv").read_text(encoding="utf-8-sig"), newline="")))
     assert [row["id"] for row in saved] == ids
     assert [row["time"] for row in saved] == [day or "" for day in days]
     assert [row["channel"] for row in saved] == channels
@@ -255,9 +267,12 @@ def test_the_page_begins_with_what_changed(open_page, result, tmp_path):
     assert page.inner_text("#keeping-command") == "textspectra report NAME.model"
     assert page.locator("#changed .name").all_text_contents() == [one.name, two.name, three.name, PAYLOAD]
     figures = page.locator("#changed .figures").all_text_contents()
-    assert figures == [f"{one.size} texts · {one.size / 6:.0f} %", "3.1 % → 17 %", "40 % → 17 %", "2.0 % → 0.0 %"]
+    assert figures == [
+        f"{one.size / 6:.1f} %, {one.size} texts", f"3.1 % → 17.0 %, 20 → {two.size} texts",
+        f"40.0 % → 17.0 %, 400 → {three.size} texts", "2.0 % → 0 %, 9 → 0 texts",
+    ]  # fmt: skip
     assert page.inner_text("#changed .example") == result.typical_texts(one)[0]
-    assert page.inner_text("#changes > p") == "3 groups without a change beyond chance."
+    assert page.inner_text("#changes > p") == "No significant change in the other 3 groups."
     assert page.locator("#changed button").count() == 3
     move_to(page, 3)
     page.click("#changed button >> nth=0")
@@ -286,7 +301,7 @@ def test_hostile_columns_are_just_columns(open_page, planted, tmp_path):
     page = open_page(path)
     page.locator("#over-time").scroll_into_view_if_needed()
     page.wait_for_selector("#over-time .main-svg")
-    page.locator("#over-time .nsewdrag").hover()
+    page.locator("#over-time .xy .nsewdrag").hover()
     page.select_option("#segment", index=1)
     page.locator("#heat td").first.hover()
     page.select_option("#filters select >> nth=0", index=1)
@@ -295,7 +310,7 @@ def test_hostile_columns_are_just_columns(open_page, planted, tmp_path):
     page.click(".virtual .text-row >> nth=0")
     assert PAYLOAD in page.inner_text("#reader-rows")
     page.keyboard.press("Escape")
-    saved = list(csv.DictReader(io.StringIO(download(page, "#csv").read_bytes().decode(), newline="")))
+    saved = list(csv.DictReader(io.StringIO(download(page, "#csv").read_bytes().decode("utf-8-sig"), newline="")))
     assert {row["__proto__"] for row in saved} == {row["constructor"] for row in saved} == {PAYLOAD}
     assert json.loads(download(page, "#json").read_text())["rows"][0][f"{PAYLOAD} id"] == PAYLOAD
     assert page.locator("body img, body b:has-text('bold')").count() == 0

@@ -181,8 +181,11 @@ def test_names_and_labels_go_out_and_come_back(open_page, report, result, tmp_pa
     page.fill(".rename input", f"my, “own” {PAYLOAD}")
     page.press(".rename input", "Enter")
     cut = result.cut(7)
-    rows = list(csv.DictReader(io.StringIO(download(page, "#csv").read_text(encoding="utf-8"), newline="")))
+    rows = list(csv.DictReader(io.StringIO(download(page, "#csv").read_text(encoding="utf-8-sig"), newline="")))
     frame = cut.to_frame()
+    # Excel needs the mark to show accents, and counts rows from 1.
+    assert download(page, "#csv").read_bytes().startswith(b"\xef\xbb\xbfrow,text,")
+    assert [row["row"] for row in rows[:2]] == ["1", "2"]
     assert [row["text"] for row in rows] == frame["text"].tolist()
     assert [row["cluster"] for row in rows] == ["" if label < 0 else str(label) for label in frame["cluster"]]
     names = {row["cluster_name"] for row in rows if row["cluster"] == str(cut.topics[2].label)}
@@ -241,7 +244,8 @@ def test_hostile_texts_are_just_texts(open_page, planted, tmp_path):
         page.click(".virtual .text-row >> nth=0")
         page.keyboard.press("Escape")
         page.click(".back")
-    rows = list(csv.DictReader(io.StringIO(download(page, "#csv").read_bytes().decode(), newline="")))
+    page.uncheck("#safe")
+    rows = list(csv.DictReader(io.StringIO(download(page, "#csv").read_bytes().decode("utf-8-sig"), newline="")))
     assert [row["text"] for row in rows][:9] == HOSTILE[:9]
     assert [row["text"] for row in rows][10:] == HOSTILE[10:]
     assert page.locator("main img, main svg:not(.main-svg):not([class])").count() == 0
@@ -324,5 +328,6 @@ def test_one_text_is_a_report_too(open_page, tmp_path):
     ts.write_report(ts.cluster_texts(["alone"], embeddings=[[1, 0]]), tmp_path / "alone.html")
     page = open_page(tmp_path / "alone.html")
     assert page.inner_text("h1") == "1 group in 1 text"
-    assert page.inner_text("#worth") == "No two texts are alike, so there is no Cohesion Ratio."
+    assert page.inner_text("#worth") == "There is only one text."
+    assert page.inner_text("#range") == ""
     assert page.is_disabled("#slider")

@@ -27,8 +27,8 @@ def test_a_ratio_is_judged(ratio, start):
     [
         (0.9, 0.3, "The groups hold together well: ALIKE, two halves of the texts agree well on 8 groups (0.90 of 1), "
          "and most texts are nearest to their own group (silhouette 0.30)."),
-        (0.54, 0.3, "The groups hold together: ALIKE and most texts are nearest to their own group (silhouette 0.30), "
-         "but two halves of the texts agree only in part on 8 groups (0.54 of 1)."),
+        (0.64, 0.3, "The groups hold together: ALIKE and most texts are nearest to their own group (silhouette 0.30), "
+         "but two halves of the texts agree only in part on 8 groups (0.64 of 1)."),
         (0.24, 0.3, "The groups are loose: ALIKE and most texts are nearest to their own group (silhouette 0.30), but "
          "two halves of the texts agree hardly on 8 groups (0.24 of 1)."),
         (0.9, 0.09, "The groups hold together: ALIKE and two halves of the texts agree well on 8 groups (0.90 of 1), "
@@ -48,7 +48,7 @@ def test_the_worth_of_groups():
 
 
 def test_the_score_of_any_number_of_groups():
-    curve = Agreement(np.array([3, 10, 30]), *3 * [np.array([-0.1, 0.4, 0.8])], 0.3)
+    curve = Agreement(np.array([3, 10, 30]), *2 * [np.array([-0.1, 0.4, 0.8])], 0.3)
     estimate = replace(ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0), agreement=curve)
     assert [score_at(estimate, k) for k in (2, 3, 10, 30, 31)] == [None, 0, 0.4, 0.8, None]
     assert 0.4 < score_at(estimate, 17) < 0.8
@@ -56,7 +56,7 @@ def test_the_score_of_any_number_of_groups():
 
 
 NO_STRUCTURE = "There is no structure: the texts form one cloud, without groups that could be told apart."
-FAINT = "Two halves of the texts hardly agree on any groups (score 0.20 of 1): take the groups as a rough sketch."
+FAINT = "The number of groups is a rough guess: others explain the texts about as well (confidence 0.20 of 1)."
 DEFAULT = "The spectrum shows no clear number of groups; the number is a default, not a finding."
 
 
@@ -78,19 +78,20 @@ def test_doubt(method, k, confidence, message):
 
 def test_the_estimate_by_halves():
     estimate = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0)
-    levels = "About 3 or 8 groups, depending on how fine you want it."
-    assert estimate_in_words(estimate, 8) == f"{levels} Two halves of the texts agree well on 8, hardly on 3."
-    assert estimate_in_words(replace(estimate, confidence=0.2), 8) == FAINT
+    levels = "About 4 or 8 groups, depending on how fine you want it."
+    agree = "Two halves of the texts agree well on 8, hardly on 4."
+    assert estimate_in_words(estimate, 8) == f"{levels} {agree}"
+    assert estimate_in_words(replace(estimate, confidence=0.2), 8) == f"{levels} {agree} {FAINT}"
     assert estimate_in_words(replace(estimate, k=1), 1) == NO_STRUCTURE
 
 
 @pytest.mark.parametrize(
     ("scores", "expected"),
     [
-        ([0.3], "About 8 groups. Two halves of the texts agree in part on 8."),
-        ([0.6, 0.1], "About 8 or 16 groups, depending on how fine you want it. Two halves of the texts agree well "
+        ([0.6], "About 8 groups. Two halves of the texts agree in part on 8."),
+        ([0.8, 0.1], "About 8 or 16 groups, depending on how fine you want it. Two halves of the texts agree well "
          "on 8, hardly on 16."),
-        ([0.55, 0.54, 0.25], "About 8, 16 or 32 groups, depending on how fine you want it. Two halves of the texts "
+        ([0.7, 0.69, 0.5], "About 8, 16 or 32 groups, depending on how fine you want it. Two halves of the texts "
          "agree well on 8, in part on 16 and 32."),
     ],
 )  # fmt: skip

@@ -166,7 +166,7 @@ def test_splits_moves_and_the_slider_are_steps(open_page, report, result, tmp_pa
     assert "The Cohesion Ratio is not known" in page.inner_text("#worth")
     after = applied(page, result, tmp_path / "state.json")
     assert after.names[after.corpus.rows.index(text)] == target
-    saved = list(csv.DictReader(io.StringIO(download(page, "#csv").read_text(encoding="utf-8"), newline="")))
+    saved = list(csv.DictReader(io.StringIO(download(page, "#csv").read_text(encoding="utf-8-sig"), newline="")))
     assert {row["similarity"] for row in saved if row["cluster_name"] == target} == {""}
     line = page.locator(f".card:has-text('{target}') .spark, .spark").first
     assert line.count() == 1
@@ -343,10 +343,10 @@ def test_nothing_in_the_new_places_is_markup_or_a_formula(open_page, planted, tm
     page.click("#work-view button >> text=Merge the two")
     assert page.locator("body img, main b:has-text('bold') b, body i").count() == 0
     assert page.evaluate("document.querySelectorAll('script').length") == 2
-    plain = list(csv.DictReader(io.StringIO(download(page, "#csv").read_bytes().decode(), newline="")))
-    assert [row["text"] for row in plain] == texts
-    page.check("#safe")
-    safe = list(csv.DictReader(io.StringIO(download(page, "#csv").read_bytes().decode(), newline="")))
+    safe = list(csv.DictReader(io.StringIO(download(page, "#csv").read_bytes().decode("utf-8-sig"), newline="")))
     assert [row["text"] for row in safe] == [*texts[:52], *(f"'{sign}" for sign in signs[:-1]), signs[-1]]
+    page.uncheck("#safe")
+    plain = list(csv.DictReader(io.StringIO(download(page, "#csv").read_bytes().decode("utf-8-sig"), newline="")))
+    assert [row["text"] for row in plain] == texts
     page.wait_for_function("location.hash.includes('edits')")
     open_page(path, page.evaluate("location.hash"))

@@ -1,17 +1,24 @@
 """A model folder with a valid checksum and wrong content is refused, or what it says can be used."""
 
 import copy
+import hashlib
+import io
 import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from safetensors.numpy import load_file, save
 
 import textspectra as ts
+from textspectra.cli.cluster import Done
 from textspectra.cli.summary import print_summary, summarize
 from textspectra.errors import UserError
+from textspectra.io import limits
 from textspectra.texts.history import GroupChange, Update
-from textspectra.texts.storage import SUMMARY, _digest_of_summary
+from textspectra.texts.storage import ARRAYS, SUMMARY, TEXTS, _digest_of_summary
 
 WRONG = [None, True, -1, 10**30, 0.5, float("nan"), "", "x", "\ud800", [], [None], {}, {"a": [1]}, [[[]]]]
 
@@ -61,7 +68,7 @@ def use(result):
     """Do what commands do with a model."""
     result.to_frame(), result.topics_frame(), result.by("channel"), result.over_time(), result.trends()
     str(result), result.changes
-    summary = summarize(result, "a.csv", "text", {"model": Path("a.model")}, {})
+    summary = summarize(Done(result, "text", {"model": Path("a.model")}), "a.csv", {})
     json.dumps(summary)
     print_summary(summary)
     for topic in result.topics:
@@ -107,3 +114,160 @@ def test_a_summary_that_is_no_summary(folder, tmp_path, content):
     (copied / SUMMARY).write_text(content)
     with pytest.raises(UserError, match="is damaged: it is not what textspectra wrote"):
         ts.TextClustering.load(copied)
+
+
+def with_part(folder, place, name, content):
+    """Copy a model folder with another part, behind valid checksums."""
+    import shutil
+
+    shutil.copytree(folder, place)
+    (place / name).write_bytes(content)
+    summary = json.loads((place / SUMMARY).read_text(encoding="utf-8"))
+    summary["sha256"] = {part: hashlib.sha256((place / part).read_bytes()).hexdigest() for part in (ARRAYS, TEXTS)}
+    summary["sha256"][SUMMARY] = _digest_of_summary(summary)
+    (place / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
+    return place
+
+
+def parquet(columns):
+    stream = io.BytesIO()
+    pq.write_table(pa.table(columns), stream, compression="zstd")
+    return stream.getvalue()
+
+
+@pytest.fixture
+def small_limits(monkeypatch):
+    monkeypatch.setattr(limits, "MAX_ROWS", 1000)
+    monkeypatch.setattr(limits, "MAX_BYTES", 2**20)
+
+
+LONG = pa.DictionaryArray.from_arrays(np.zeros(60, np.int8), ["x" * 50_000])
+
+
+@pytest.mark.usefixtures("small_limits")
+@pytest.mark.parametrize(
+    ("columns", "what"),
+    [
+        ({"text": pa.nulls(1001, pa.string())}, "has more than 1,000 rows"),
+        ({"text": LONG}, "holds more than 1 MB once it is unpacked"),
+        ({"text": pa.array(["x" * 50_000] * 60, pa.large_string())}, "holds more than 1 MB once it is unpacked"),
+        ({"text": ["x"] * 60, "show:a": LONG}, "holds more than 1 MB once it is unpacked"),
+        ({"text": pa.array([["x" * 50_000] * 60], pa.list_(pa.string()))}, "holds more than 1 MB once it is unpacked"),
+        (
+            {"text": ["x"] * 900, **{f"show:{i}": pa.nulls(900, pa.int64()) for i in range(200)}},
+            "holds more than 1 MB once it is unpacked",
+        ),
+    ],
+    ids=["rows", "dictionary", "text", "shown", "list", "columns"],
+)
+def test_texts_that_unfold_to_more_than_a_table_may_hold_are_refused(folder, tmp_path, columns, what):
+    content = parquet(columns)
+    assert len(content) < 120_000
+    place = with_part(folder, tmp_path / "b.model", TEXTS, content)
+    with pytest.raises(UserError) as error:
+        ts.TextClustering.load(place)
+    advice = "A model is never that large: fetch it again, or cluster the texts again."
+    assert str(error.value) == f"{place / TEXTS} {what}. {advice}"
+
+
+@pytest.mark.parametrize("name", [SUMMARY, ARRAYS, TEXTS])
+def test_a_sparse_file_is_refused_before_it_is_read(folder, tmp_path, name):
+    import shutil
+
+    place = tmp_path / "b.model"
+    shutil.copytree(folder, place)
+    with (place / name).open("r+b") as file:
+        file.truncate(2**40)
+    expected = "32 MB" if name == SUMMARY else "1,024 MB once it is unpacked"
+    with pytest.raises(UserError, match=f"{name} holds more than {expected}. A model is never that large"):
+        ts.TextClustering.load(place)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"text": [1] * 60},
+        {"text": [None] * 60},
+        {"text": [f"text {i}" for i in range(60)], "count": [-1] * 60},
+        {"text": [f"text {i}" for i in range(60)], "count": [2**62] * 60},
+        {"text": [f"text {i}" for i in range(60)], "count": [None] * 60},
+    ],
+)
+def test_texts_and_counts_of_another_kind(folder, tmp_path, columns):
+    place = with_part(folder, tmp_path / "b.model", TEXTS, parquet(columns))
+    with pytest.raises(UserError, match="is damaged: it is not what textspectra wrote"):
+        ts.TextClustering.load(place)
+
+
+def test_an_array_of_countless_empty_rows(folder, tmp_path):
+    """It takes no bytes, but a loop over its rows would not end."""
+    arrays = load_file(folder / ARRAYS)
+    arrays["replicates"] = np.zeros((10**15, 0), np.int64)
+    place = with_part(folder, tmp_path / "b.model", ARRAYS, save(arrays))
+    with pytest.raises(UserError, match="is damaged: it is not what textspectra wrote"):
+        ts.TextClustering.load(place)
+
+
+def test_a_recipe_of_many_levels(folder, tmp_path):
+    summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    summary["recipe"]["seed"] = json.loads("[" * 500 + "]" * 500)
+    place = with_part(folder, tmp_path / "b.model", SUMMARY, json.dumps(summary).encode())
+    with pytest.raises(UserError, match="is damaged: it is not what textspectra wrote"):
+        ts.TextClustering.load(place)
+
+
+def test_the_name_of_a_group_has_a_largest_length(folder, tmp_path):
+    result = ts.TextClustering.load(folder, embeddings=X)
+    label = result.topics[0].label
+    assert result.rename(label, "n" * 200).topics[0].name == "n" * 200
+    message = f"The name '{'n' * 40}'... has 201 characters; the name of a group has at most 200."
+    with pytest.raises(UserError) as error:
+        result.rename(label, "n" * 201)
+    assert str(error.value) == message
+    summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    summary["topics"][0]["name"] = "n" * 201
+    place = with_part(folder, tmp_path / "b.model", SUMMARY, json.dumps(summary).encode())
+    with pytest.raises(UserError) as error:
+        ts.TextClustering.load(place)
+    assert str(error.value) == f"{place}: {message}"
+
+
+def test_words_that_are_very_long_give_names_that_can_be_loaded(tmp_path):
+    texts = [f"{word * 250} {word * 240}{i}" for word in "ab" for i in range(6)]
+    result = ts.cluster_texts(texts, embeddings=np.repeat(np.eye(2), 6, axis=0), n_clusters=2)
+    result.save(tmp_path / "a.model")
+    assert max(len(topic.name) for topic in ts.TextClustering.load(tmp_path / "a.model").topics) <= 200
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_what_could_not_be_loaded_is_not_saved(tmp_path):
+    texts = [f"{'word ' * 10}{i}" for i in range(1001)]
+    result = ts.cluster_texts(texts, embeddings=np.eye(2)[np.arange(1001) % 2], n_clusters=2)
+    with pytest.raises(UserError, match=r"The table of texts has more than 1,000 rows\. A model cannot be that large"):
+        result.save(tmp_path / "a.model")
+    assert not (tmp_path / "a.model").exists()
+
+
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
+def test_a_model_of_every_format_is_loaded_or_refused_with_a_sentence(folder, tmp_path, version):
+    import shutil
+
+    place = tmp_path / "old.model"
+    shutil.copytree(folder, place)
+    summary = json.loads((place / SUMMARY).read_text(encoding="utf-8"))
+    summary["format"] = version
+    if version < 4:  # these had labels in the place of codes, and none that was retired
+        arrays = load_file(place / ARRAYS)
+        arrays["labels"] = arrays.pop("codes")
+        (place / ARRAYS).write_bytes(save(arrays))
+        del summary["next_label"]
+    (place / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
+    with_part(place, tmp_path / "b.model", TEXTS, (place / TEXTS).read_bytes())
+    if version < 3:
+        expected = f"in format {version}, which this version does not read; cluster the texts again."
+        with pytest.raises(UserError, match=expected):
+            ts.TextClustering.load(tmp_path / "b.model")
+    else:
+        loaded = ts.TextClustering.load(tmp_path / "b.model", embeddings=X)
+        assert loaded.labels.tolist() == ts.TextClustering.load(folder).labels.tolist()
+        use(loaded)

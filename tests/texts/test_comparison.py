@@ -1,12 +1,24 @@
 """New texts against a model: what changed, what is new, and what stays as it was."""
 
+import io
+import re
+from dataclasses import replace
+from datetime import datetime
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+from rich.console import Console
 
 import textspectra as ts
+from textspectra.cli.changes import print_changes, summarize_changes
 from textspectra.errors import UserError
-from textspectra.texts.history import find_changes
+from textspectra.texts.comparison import Drift, compare_texts
+from textspectra.texts.history import content_digest, find_changes
+from textspectra.texts.updating import updated
 from textspectra.topics.describe import Topic
 
 WORDS = ["parcel", "password", "refund", "invoice", "battery", "delivery", "warranty", "coupon"]
@@ -56,10 +68,11 @@ def test_a_comparison_finds_what_was_planted(result, news, found):
 def test_the_frame_has_the_columns_of_the_table(result, news):
     texts, X = news
     frame = result.compare(pd.DataFrame({"id": range(200), "text": texts}), embeddings=X).to_frame()
-    assert list(frame) == ["id", "text", "cluster", "cluster_name", "similarity", "novelty", "is_new"]
+    of_groups = ["cluster", "cluster_name", "similarity", "cluster_coarse", "cluster_coarse_name"]
+    assert list(frame) == ["id", "text", *of_groups, "novelty", "is_new"]
     assert set(frame.loc[frame["is_new"], "cluster"]) == {6}
     plain = result.compare(texts, embeddings=X).to_frame()
-    assert list(plain) == ["text", "cluster", "cluster_name", "similarity", "novelty", "is_new"]
+    assert list(plain) == ["text", *of_groups, "novelty", "is_new"]
 
 
 def test_an_update_keeps_every_label_and_name(result, news, tmp_path):
@@ -78,6 +91,64 @@ def test_an_update_keeps_every_label_and_name(result, news, tmp_path):
     assert (again.labels == after.labels).all()
     assert again.history == after.history
     assert (again.predict(news[0], embeddings=news[1]) == after.labels[600:]).mean() > 0.95
+
+
+@pytest.mark.parametrize("kind", ["texts", "frame"])
+def test_the_same_texts_again_are_refused(result, news, kind, tmp_path):
+    texts, X = news
+    taken = texts if kind == "texts" else pd.DataFrame({"text": texts, "id": range(len(texts))})
+    result.update(taken, embeddings=X).save(tmp_path / "model")
+    after = ts.TextClustering.load(tmp_path / "model")
+    with pytest.raises(UserError) as caught:
+        after.update(taken, embeddings=X)
+    assert str(caught.value) == (
+        f"This input went into this model on {after.history[0].date} already, and every text would count twice. "
+        "If that is what you want, use again=True."
+    )
+    twice = after.update(taken, embeddings=X, again=True)
+    assert len(twice) == len(after) + 200
+    assert twice.history[0].digests == twice.history[1].digests
+    other = texts[::-1] if kind == "texts" else taken.assign(id=taken["id"] + 1)
+    assert len(after.update(other, embeddings=X[::-1] if kind == "texts" else X)) == len(after) + 200
+
+
+@given(
+    st.lists(st.tuples(st.text(max_size=3), st.none() | st.integers(0, 9)), min_size=1, max_size=6),
+    st.integers(0, 6), st.integers(0, 6),
+)  # fmt: skip
+def test_a_digest_is_about_content_and_not_about_how_it_lies_in_memory(rows, cut, first):
+    texts, numbers = [text for text, _ in rows], [number for _, number in rows]
+    table = pa.table({"text": texts, "n": pa.array(numbers, pa.int64())})
+    pieces = pa.concat_tables([table[:cut], table[cut:]])
+    inside = pa.concat_tables([table, table]).combine_chunks()[len(rows) :]
+    assert content_digest(table) == content_digest(pieces) == content_digest(inside)
+    changed = [*texts]
+    changed[first % len(texts)] += "x"
+    assert content_digest(table) != content_digest(table.set_column(0, "text", [changed]))
+    assert content_digest(table) != content_digest(table.rename_columns(["text", "m"]))
+
+
+def test_a_model_of_before_there_were_digests_takes_texts_in(result, news):
+    once = result.update(*news[:1], embeddings=news[1])
+    older = replace(once, history=(replace(once.history[0], digests=()),))
+    assert len(older.update(news[0], embeddings=news[1])) == len(once) + 200
+
+
+def test_a_clock_that_goes_back_changes_only_the_dates(result, news, monkeypatch, tmp_path):
+    class Earlier(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime(1999, 12, 31, tzinfo=tz)
+
+    once = result.update(news[0], embeddings=news[1])
+    monkeypatch.setattr("textspectra.texts.updating.datetime", Earlier)
+    texts, X = rows_of(np.arange(200) % 6, 2)
+    once.update(texts, embeddings=X).save(tmp_path / "model")
+    twice = ts.TextClustering.load(tmp_path / "model")
+    assert [entry.date for entry in twice.history] == [once.history[0].date, "1999-12-31"]
+    for taken in (news[0], texts):
+        with pytest.raises(UserError, match="already"):
+            twice.update(taken, embeddings=X)
 
 
 def test_a_second_update_compares_with_the_last_file_and_gives_new_labels(result, news):
@@ -121,7 +192,9 @@ def test_blank_texts_are_no_texts(result, news):
     found = result.compare([*news[0][:50], "", None], embeddings=np.vstack([news[1][:50], np.zeros((2, 48))]))
     assert found.result.labels[-2:].tolist() == [-1, -1]
     assert np.isnan(found.novelty[-2:]).all()
-    with pytest.raises(UserError, match="None of the 2 texts can be compared: all are blank or unknown"):
+    with pytest.raises(
+        UserError, match="None of the 2 texts can be compared: all are blank, say nothing or are unknown"
+    ):
         result.compare(["", " "], embeddings=np.zeros((2, 48)))
     with pytest.raises(UserError, match="These embeddings have 3 dimensions, but the clusters were found in 48"):
         result.compare(["a"], embeddings=np.ones((1, 3)))
@@ -131,8 +204,6 @@ def test_a_model_without_vectors_says_so(result, news, tmp_path):
     result.save(tmp_path / "model")
     loaded = ts.TextClustering.load(tmp_path / "model")
     assert loaded.compare(*news[:1], embeddings=news[1]).new_topics
-    from dataclasses import replace
-
     bare = replace(loaded, reference=None)
     with pytest.raises(UserError, match="made from given embeddings, which are not saved with it"):
         bare.compare(news[0], embeddings=news[1])
@@ -153,3 +224,127 @@ def test_changes_of_a_small_file_are_chance():
     topics = [Topic(label, 0, (), (), str(label)) for label in range(3)]
     changes = find_changes(topics, np.array([500, 300, 200]), np.array([3, 0, 2]))
     assert {change.status for change in changes} == {"steady"}
+
+
+def changes_of(before, after):
+    """Return the changes by the name of the group; groups beyond those of `before` are new."""
+    topics = [Topic(label, 0, (), (), str(label)) for label in range(len(after))]
+    return {change.name: change for change in find_changes(topics, np.array(before), np.array(after))}
+
+
+def test_what_is_said_of_old_groups_holds_when_new_ones_fill_the_file():
+    # Most old groups vanish, one of them nearly so, and one keeps its number of texts.
+    changes = changes_of([697, 912, 588, 803, 400, 600, 100], [0, 4, 1, 8, 0, 3, 100, 3000, 800])
+    assert [change.status for change in changes.values()] == [
+        "gone", "shrinking", "shrinking", "shrinking", "gone", "shrinking", "steady", "new", "new",
+    ]  # fmt: skip
+    doubled = changes_of([100] * 10, [100] * 10 + [1000])
+    kept = [doubled[str(label)] for label in range(10)]
+    assert {change.status for change in kept} == {"shrinking"}
+    assert all(change.keeps_count for change in kept)
+    assert kept[0].figures == "10.0 % → 5.0 %, 100 → 100 texts"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "figures"),
+    [
+        ([3, 99_997], [2, 99_998], "0.003 % → 0.002 %, 3 → 2 texts"),
+        ([300, 99_700], [0, 100_000], "0.3 % → 0 %, 300 → 0 texts"),
+        ([40_020, 59_980], [39_980, 60_020], "40.02 % → 39.98 %, 40,020 → 39,980 texts"),
+        ([50, 50], [50, 50], "50.0 % → 50.0 %, 50 → 50 texts"),
+    ],
+)
+def test_printed_shares_differ_if_the_shares_do(before, after, figures):
+    assert changes_of(before, after)["0"].figures == figures
+
+
+counts = st.integers(0, 2000)
+
+
+@given(
+    old=st.lists(st.tuples(counts, counts), min_size=1, max_size=30), new=st.lists(st.integers(10, 3000), max_size=5)
+)
+@example(old=[(173, 2), (20, 0), (500, 300), (7, 9), (100, 2), (200, 4)], new=[3000])
+def test_a_status_never_contradicts_the_shares(old, new):
+    before, after = [pair[0] for pair in old], [pair[1] for pair in old]
+    assume(sum(before) and sum(after) + sum(new))
+    changes = changes_of(before, after + new)
+    assert [change.status for change in changes.values()][len(old) :] == ["new"] * len(new)
+    for change in list(changes.values())[: len(old)]:
+        rises = change.share_after > change.share_before
+        assert change.status != ("shrinking" if rises else "growing")
+        assert change.status != "gone" or (change.after == 0 and change.before > 0)
+        assert (change.p < 0.05) == (change.status != "steady")
+        assert not re.search(r"\b0\.0+ %", change.figures)
+    # The order of the groups does not matter.
+    order = np.random.default_rng(len(old)).permutation(len(old))
+    shuffled = changes_of([before[i] for i in order], [after[i] for i in order] + new)
+    assert [shuffled[str(at)].status for at in range(len(old))] == [changes[str(i)].status for i in order]
+
+
+@given(others=st.lists(st.tuples(st.integers(1, 200), st.integers(0, 200)), min_size=1, max_size=40), data=st.data())
+def test_a_group_that_is_missing_where_20_texts_were_expected_is_gone(others, data):
+    before, after = [pair[0] for pair in others], [pair[1] for pair in others]
+    rest = data.draw(st.integers(max(500 - sum(after), 0), 3000))
+    n_after = sum(after) + rest
+    own = -(-20 * max(sum(before), 480) // (n_after - 20)) + 20  # its share before is at least 20 of n_after
+    changes = changes_of([own, *before, 480], [0, *after, rest])
+    assert changes["0"].share_before * n_after >= 20
+    assert changes["0"].status == "gone"
+
+
+def test_drift_is_judged_in_one_place(result, news, found):
+    assert found.drift == Drift.of(found.novelty)
+    assert found.drift.is_significant
+    assert found.result.notes[0] == (
+        f"{100 * found.drift.share_above_1:.0f} % of the new texts are unlike the texts of the model, where 10 % is "
+        "usual: its groups are out of date. Cluster the old and the new texts together for groups that fit."
+    )
+    assert result.update(news[0], embeddings=news[1]).notes[0] == found.result.notes[0]
+    texts, X = rows_of(np.arange(150) % 6, 3)
+    calm = result.compare(texts, embeddings=X)
+    assert not calm.drift.is_significant
+    assert not calm.result.notes
+    assert Drift.of(np.array([2], np.float32)).in_words() == ""
+    assert Drift.of(np.array([np.nan], np.float32)) == (None, None, 0.1, False)
+    assert Drift.of(np.repeat(np.array([0, 2], np.float32), [70, 30])).is_significant
+
+
+def test_a_comparison_names_what_it_compares(news):
+    texts, X = rows_of(np.arange(600) % 6, 0)
+    frame = pd.DataFrame({"text": texts, "sent": "2026-09-03"})
+    frame.loc[::2, "sent"] = "2026-08-05"
+    result = ts.cluster_texts(frame, embeddings=X, n_clusters=6, time="sent")
+    october = pd.DataFrame({"text": news[0], "sent": "2026-10-07"})
+    found = compare_texts(result, october, embeddings=news[1], source="october.csv")
+    model = "the model (600 texts, 5 Aug to 3 Sep 2026)"
+    assert found.in_words == f"october.csv (200 texts, 7 Oct 2026) compared with {model}"
+    after = updated(result, found, [])
+    assert after.history[-1].source == "october.csv"
+    texts, X = rows_of(np.arange(90) % 6, 4)
+    again = after.compare(texts, embeddings=X)
+    assert again.in_words == "the new file (90 texts) compared with october.csv (200 texts, 7 Oct 2026)"
+
+
+def test_groups_merged_since_the_last_file_have_their_sizes_in_it(result, news):
+    after = result.update(news[0], embeddings=news[1])
+    last = after.labels[600:]
+    merged = after.merge(0, 1)
+    changes = merged.compare(news[0], embeddings=news[1]).changes.set_index("cluster")
+    assert changes.loc[0, "size_before"] == changes.loc[0, "size_after"] == np.isin(last, [0, 1]).sum()
+    assert set(changes["status"]) == {"steady"}
+
+
+def test_a_mixed_group_says_so_wherever_it_is_named(result, found):
+    (new,) = found.new_topics
+    assert not found.group_changes[-1].mixed
+    loose = replace(found.group_changes[-1], mixed=True)
+    assert loose.figures.endswith(" texts, mixed")
+    mixed = replace(found, group_changes=(*found.group_changes[:-1], loose))
+    assert mixed.changes.set_index("cluster").loc[new.label, "mixed"]
+    summary = summarize_changes(mixed, "m.model", ["october.csv"], {}, {})
+    assert [group["mixed"] for group in summary["new_groups"]] == [True]
+    said = Console(record=True, width=200, file=io.StringIO())
+    print_changes({**summary, "outputs": {"table": "t.csv"}}, said)
+    assert "coupon is mixed: the name does not speak for all texts of the group." in said.export_text()
+    assert updated(result, mixed, []).history[-1].changes[-1].mixed

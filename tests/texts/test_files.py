@@ -1,6 +1,8 @@
 """Many files: the same answer as for one, what a stopped run keeps, and messages about files that are not right."""
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -9,10 +11,12 @@ import pytest
 from on_cluster import group_files, read_all
 
 import textspectra as ts
+from textspectra.atomic import only_one
+from textspectra.errors import OutsideError
 from textspectra.io import matching_files
 from textspectra.texts import files as many
-from textspectra.texts.files import partition
-from textspectra.texts.files.run import count_distinct
+from textspectra.texts.files import partition, working
+from textspectra.texts.files.run import some_distinct
 
 cluster_files = partial(many.cluster_files, model="wordllama")
 
@@ -146,6 +150,7 @@ def test_a_large_input_leaves_a_sample_that_stands_for_all_rows(tmp_path, plante
 
     monkeypatch.setattr(run, "RESULT_TEXTS", 200)
     monkeypatch.setattr(run, "RESULT_LEAST", 20)
+    monkeypatch.setattr(run, "FINEST", 3)
     X, truth = planted(3, 1500, d=8)
     for number in range(3):
         rows = [*range(500 * number, 500 * number + 500), 500 * number]
@@ -158,7 +163,7 @@ def test_a_large_input_leaves_a_sample_that_stands_for_all_rows(tmp_path, plante
     )  # fmt: skip
     result = found.result
     assert 150 < len(result) < 260
-    assert result.totals == (1503, 1500, 0, 0)
+    assert result.totals == (1503, 1500, 0, 0, 0)
     assert sum(topic.size for topic in result.topics) == result.corpus.counts.sum() == 1503
     rows = read_all(found.folder)
     sizes = np.bincount(rows["cluster"].to_numpy())
@@ -187,7 +192,7 @@ def test_tables_come_back_in_the_format_and_under_the_name_that_they_had(tmp_pat
         ".textspectra.json", "2-a.csv", "a.csv", "old/b.jsonl",
     ]  # fmt: skip
     assert (found.folder / "a.csv").read_text().startswith("id;text;cluster;cluster_name;similarity\n0;message parcel")
-    assert found.result.totals == (60, 20, 0, 0)
+    assert found.result.totals == (60, 20, 0, 0, 0)
     assert sum(topic.size for topic in found.result.topics) == 60
     again = cluster_files(files, tmp_path / "out", n_clusters=2, cache=False, overwrite=True)
     (again.folder / "precious.txt").write_text("by hand")
@@ -202,12 +207,14 @@ def test_one_usable_row_and_none_in_many_files(tmp_path):
     (tmp_path / "a.txt").write_text("hello world\n\n")
     (tmp_path / "b.txt").write_text("\nhello world\n")
     found = cluster_files([str(tmp_path / name) for name in ("a.txt", "b.txt")], tmp_path / "out", cache=False)
-    assert found.result.totals == (4, 1, 2, 0)
+    assert found.result.totals == (4, 1, 2, 0, 0)
     assert found.result.n_clusters == 1
     with pytest.raises(ts.UserError, match='algorithm must be "kmeans" or "hac", but it is \'magic\''):
         cluster_files([str(tmp_path / "a.txt")], tmp_path / "other", algorithm="magic")
     (tmp_path / "c.txt").write_text(" \n \n")
-    with pytest.raises(ts.UserError, match="None of the texts could be represented; all are blank or unknown"):
+    with pytest.raises(
+        ts.UserError, match="None of the texts could be represented; all are blank, say nothing or are unknown"
+    ):
         cluster_files([str(tmp_path / "c.txt")], tmp_path / "none", cache=False)
 
 
@@ -219,7 +226,7 @@ def test_one_model_is_chosen_for_all_files_by_their_distinct_texts(texts, tmp_pa
     one = ts.cluster_texts(read_all(texts)["message"], n_clusters=9, cache=False)
     assert found.source == one.source
     assert found.source.model == "minilm"
-    assert found.recipe == one.recipe
+    assert found.recipe == {"read": "3 files, column 'message'", **one.recipe}
     assert found.recipe["model_reason"] == "chosen because there are no more than 50,000 distinct texts"
     assert "model='minilm'" in found.recipe["command"]
     assert np.array_equal(found.embedded().X, one.embedded().X)
@@ -235,7 +242,7 @@ def test_distinct_texts_are_counted_until_there_are_enough(tmp_path):
     for name, lines in {"a": "x\ny\nx\n \n", "b": "", "c": "y\nz\n", "d": "w\n"}.items():
         (tmp_path / f"{name}.txt").write_text(lines)
     files = [str(tmp_path / f"{name}.txt") for name in "abcd"]
-    counts = [count_distinct(files, "text", None, enough=enough) for enough in (1, 2, 3, 9)]
+    counts = [len(some_distinct(files, "text", None, enough=enough)) for enough in (1, 2, 3, 9)]
     assert counts == [2, 3, 4, 4]
 
 
@@ -252,6 +259,7 @@ def write_dated(folder, name, sent, channel):
 def test_groups_of_many_files_are_counted_as_those_of_one(tmp_path, monkeypatch):
     monkeypatch.setattr("textspectra.texts.files.run.RESULT_TEXTS", 10)
     monkeypatch.setattr("textspectra.texts.files.run.RESULT_LEAST", 3)
+    monkeypatch.setattr("textspectra.texts.files.run.FINEST", 2)
     # Only the last file shows that the day comes first.
     write_dated(tmp_path, "a", [f"{day}/3/2025" for day in range(1, 13)], ["web"] * 12)
     write_dated(tmp_path, "b", [f"{day}/4/2025" for day in range(1, 12)] + ["soon"], ["web", "mail"] * 6)
@@ -291,3 +299,134 @@ def test_a_file_without_the_column_or_without_dates_is_named_before_any_work(tmp
     write_dated(tmp_path, "a", pa.nulls(4, pa.string()), ["web"] * 4)
     with pytest.raises(ts.UserError, match=r"^the column 'sent' holds no dates; all of its values are missing\.$"):
         cluster_files(files[:1], tmp_path / "out", **DATED)
+
+
+@pytest.fixture
+def cache_place(tmp_path, monkeypatch):
+    monkeypatch.setenv("TEXTSPECTRA_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def stopped(texts, place, monkeypatch):
+    """Stop a run while it writes its tables; return its work folder."""
+    with monkeypatch.context() as patch:
+        stop_at_file(patch, 1)
+        with pytest.raises(KeyboardInterrupt):
+            cluster_files(matching_files(f"{texts}/*.parquet"), place)
+    return working.work_of(place)
+
+
+@pytest.mark.usefixtures("cache_place")
+def test_vectors_lie_on_the_disk_once_and_many_of_them_in_half_precision(texts, tmp_path, monkeypatch, cache_place):
+    monkeypatch.setattr("textspectra.texts.files.run.HALF_ABOVE", 1000)
+    work = stopped(texts, tmp_path / "out", monkeypatch)
+    n_texts = len(set(read_all(texts)["message"].to_pylist()))
+    large = [path for path in work.glob("*.npy") if np.load(path).ndim == 2 and np.load(path).shape[1] == 256]
+    assert {np.load(path).dtype for path in large} == {np.dtype(np.float16)}
+    assert n_texts <= sum(len(np.load(path)) for path in large) < 1.1 * n_texts + 20
+    others = sum(path.stat().st_size for path in work.glob("*.npy") if path not in large)
+    assert others < 60 * n_texts + 300 * len(list(work.glob("*.npy")))
+    # A phrase for a name is cached; a text, whose vector is computed as quickly as it would be read, is not.
+    from textspectra.embedding import EmbeddingCache
+
+    assert EmbeddingCache(cache_place).size().entries < n_texts
+
+
+@pytest.mark.usefixtures("cache_place")
+def test_a_disk_with_too_little_room_is_reported_before_any_work(texts, tmp_path, monkeypatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=200_000))
+    monkeypatch.setattr(partition, "_embed", lambda job, file: pytest.fail("work was done"))
+    with pytest.raises(OutsideError) as error:
+        cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out")
+    assert str(error.value) == (
+        f"This needs about 1 MB of the disk in '{tmp_path}', but only 0 MB are free. Delete something, such as "
+        "abandoned work (`textspectra cache --clear work`), or choose another --out."
+    )
+    assert error.value.exit_code == 4
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.usefixtures("cache_place")
+def test_the_need_is_announced_and_failed_work_is_named_and_used(texts, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(working, "ANNOUNCED", 1000)
+    caplog.set_level("INFO", logger="textspectra")
+    work = stopped(texts, tmp_path / "out", monkeypatch)
+    announced, named = [line for line in caplog.messages if "disk" in line or "kept" in line]
+    assert announced.startswith(f"This needs about 1 MB of the disk in '{tmp_path}'; ")
+    assert named.startswith(f"What is finished is kept in '{work}' (")
+    assert named.endswith("The same command goes on with it; --restart begins anew.")
+    (work / "0123456789abcdef01234567-vectors.npy").write_bytes(b"of another model")
+    (work / ".textspectra-0123456789abcdef-vectors.npy").write_bytes(b"half of a file, when the disk was full")
+    again = cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out")
+    assert again.reused == 3
+    assert not work.exists()
+
+
+@pytest.mark.usefixtures("cache_place")
+def test_restart_does_not_use_what_a_stopped_run_left(texts, tmp_path, monkeypatch):
+    stopped(texts, tmp_path / "out", monkeypatch)
+    assert cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out", restart=True).reused == 0
+
+
+@pytest.mark.usefixtures("cache_place")
+def test_after_a_full_disk_the_next_run_goes_on(texts, tmp_path, monkeypatch):
+    def write(path, array):
+        if path.name.endswith("vectors.npy") and len(list(path.parent.glob("*-done.json"))) == 2:
+            path.with_name(".textspectra-0123456789abcdef-" + path.name).write_bytes(bytes(1000))
+            raise OutsideError(f"'{path}' cannot be written: No space left on device")
+        partition_save(path, array)
+
+    partition_save = partition.save_array
+    with monkeypatch.context() as patch:
+        patch.setattr(partition, "save_array", write)
+        with pytest.raises(OutsideError, match="No space left on device"):
+            cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out")
+    assert cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out").reused == 2
+    assert sorted(path.name for path in tmp_path.glob(".*")) == []
+
+
+def test_abandoned_work_is_removed_and_nothing_else(texts, tmp_path, monkeypatch, cache_place):
+    abandoned = stopped(texts, tmp_path / "out", monkeypatch)
+    running = stopped(texts, tmp_path / "other", monkeypatch)
+    victims = [tmp_path / "documents", tmp_path / ".documents-work", tmp_path / ".marked-work"]
+    for number, victim in enumerate(victims):
+        victim.mkdir()
+        (victim / "letter.txt").write_text("dear")
+        (cache_place / "work" / f"{number}").write_text(str(victim))
+    (victims[2] / working.MARK).write_text("../work/none")
+    (cache_place / "work" / "7").write_bytes(b"\xff\x00")
+    with only_one(running), ThreadPoolExecutor() as elsewhere:
+        n_folders, n_bytes = elsewhere.submit(many.clear_work).result()
+    assert (n_folders, n_bytes > 10_000) == (1, True)
+    assert not abandoned.exists()
+    assert running.exists()
+    assert all((victim / "letter.txt").exists() for victim in victims)
+    assert many.clear_work()[0] == 1
+    assert list((cache_place / "work").iterdir()) == []
+
+
+@pytest.mark.usefixtures("cache_place")
+def test_the_order_in_which_files_are_given_changes_nothing(texts, tmp_path):
+    files = matching_files(f"{texts}/*.parquet")
+    one, two = (
+        cluster_files(order, tmp_path / name, n_clusters=6) for name, order in {"a": files, "b": files[::-1]}.items()
+    )
+    assert read_all(one.folder).equals(read_all(two.folder))
+    assert [topic.name for topic in one.result.topics] == [topic.name for topic in two.result.topics]
+
+
+def test_texts_that_say_nothing_are_counted_over_all_files(tmp_path):
+    (tmp_path / "a.txt").write_text("my parcel is late\nn/a\n-\nn/a\n\n")
+    (tmp_path / "b.txt").write_text("the invoice is wrong\nn/a\n")
+    files = [str(tmp_path / f"{name}.txt") for name in "ab"]
+    options = {"model": "wordllama", "n_clusters": 2, "cache": False}
+    found = cluster_files(files, tmp_path / "out", **options).result
+    assert found.totals == (7, 2, 1, 0, 4)
+    assert found.notes == (
+        "4 texts say nothing and have no group: 'n/a' (3 times), '-'. To group them, use --keep-all (in Python, "
+        "keep_all=True).",
+    )
+    kept = cluster_files(files, tmp_path / "all", keep_all=True, **options).result
+    assert kept.totals == (7, 4, 1, 0, 0)
+    assert kept.corpus.keep_all
+    assert kept.recipe["command"].endswith("keep_all=True)")

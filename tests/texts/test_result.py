@@ -1,7 +1,14 @@
 """From texts to a result, and what can be done with it."""
 
 import json
+import os
 import re
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import textspectra as ts
 from textspectra.errors import UserError
+from textspectra.texts.clustered import groups_of
 from textspectra.texts.storage import ARRAYS, SUMMARY, TEXTS
 
 TEXTS_IN = [
@@ -123,12 +131,27 @@ def test_what_a_result_says_of_each_row(vectors):
     result = ts.cluster_texts(texts, embeddings=X, n_clusters=3)
     assert len(result) == len(result.labels) == len(result.names) == len(result.similarity) == 14
     np.testing.assert_array_equal(result.embeddings(), X)
-    assert result.totals == (14, 12, 1, 0)
+    assert result.totals == (14, 12, 1, 0, 0)
+
+
+def test_what_was_sent_most_names_its_group_and_is_shown_with_its_count():
+    care = [f"customer care number {place}" for place in ("Berlin", "Paris", "Rome", "Oslo")]
+    texts = ["Thank you for contacting us"] * 500 + care + ["my password", "new password", "password lost"]
+    X = np.array([[1, 0.3, 0]] * 500 + [[1, 0, 0]] * 4 + [[0, 0, 1]] * 3)
+    result = ts.cluster_texts(texts, embeddings=X, n_clusters=2)
+    largest = result.topics[0]
+    assert largest.name == "contacting / thank / care number"
+    assert result.typical_texts(largest)[0] == "Thank you for contacting us"
+    assert result.topics_frame()["typical_counts"].tolist() == [[500, 1, 1, 1, 1], [1, 1, 1]]
+    assert groups_of(result).typical_texts[0] == "500 × Thank you for contacting us"
+    sample = replace(result, totals=result.totals._replace(distinct=10**6))
+    assert sample.typical_counts(largest) == [None] * 5  # the counts of a sample stand for other texts too
+    assert groups_of(sample).typical_texts[0] == "Thank you for contacting us"
 
 
 def test_the_table_of_topics(result):
     frame = result.topics_frame()
-    columns = ["cluster", "name", "size", "share", "cohesion", "keywords", "typical_texts"]
+    columns = ["cluster", "name", "size", "share", "cohesion", "keywords", "typical_texts", "typical_counts"]
     assert list(frame.columns) == columns
     assert frame["share"].sum() == pytest.approx(1)
     assert frame["name"].tolist() == [topic.name for topic in result.topics]
@@ -406,3 +429,62 @@ def test_a_result_without_a_cache_writes_none_later(tmp_path, monkeypatch):
     result = ts.cluster_texts(texts, model="wordllama", n_clusters=3, cache=False)
     ts.write_report(result.merge([0, 1]), tmp_path / "report.html")
     assert not list((tmp_path / "cache").rglob("*.sqlite*"))
+
+
+REPLACED_ALL_THE_TIME = """
+import os, sys
+from pathlib import Path
+import textspectra as ts
+
+os.fsync = lambda descriptor: None  # there is no power cut here, and more replacements in the same time
+kinds = [ts.TextClustering.load(name) for name in ("one", "two")]
+for number in range(150):
+    kinds[number % 2].save("model", overwrite=True)
+"""
+
+
+def test_a_reader_sees_the_old_or_the_new_model(result, tmp_path):
+    """Loads failed that began before a model was replaced and ended after it."""
+    kinds = {"one": result.rename(0, "one"), "two": result.merge(0, 1).rename(2, "two")}
+    for name, kind in kinds.items():
+        kind.save(tmp_path / name)
+    kinds["two"].save(tmp_path / "model")
+    writer = subprocess.Popen([sys.executable, "-c", REPLACED_ALL_THE_TIME], cwd=tmp_path)  # noqa: S603
+    expected = {tuple(topic.name for topic in kind.topics) for kind in kinds.values()}
+    seen = set()
+    while writer.poll() is None:
+        loaded = ts.TextClustering.load(tmp_path / "model")
+        seen.add(tuple(topic.name for topic in loaded.topics))
+        assert len(loaded.centers) == loaded.n_clusters
+    assert writer.returncode == 0
+    assert seen == expected
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model", "one", "two"]
+
+
+@contextmanager
+def somebody_else():
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be somebody else")
+def test_a_model_of_another_user_is_read_and_stays_as_it_is(result):
+    with tempfile.TemporaryDirectory() as place:  # pytest's own folders are closed to others
+        folder = Path(place, "a.model")
+        result.save(folder)
+        Path(place).chmod(0o755)
+        before = {path: path.read_bytes() for path in folder.iterdir()}
+        with somebody_else():
+            assert len(ts.TextClustering.load(folder)) == len(result)
+            with pytest.raises(UserError) as caught:
+                result.save(folder, overwrite=True)
+        assert str(caught.value) == f"'{folder}' cannot be written: Permission denied"
+        assert {path: path.read_bytes() for path in folder.iterdir()} == before
+        assert list(Path(place).iterdir()) == [folder]
+        folder.chmod(0o700)
+        with somebody_else(), pytest.raises(UserError) as caught:
+            ts.TextClustering.load(folder)
+        assert str(caught.value) == f"{folder} cannot be read: no permission. Ask its owner, or change it with chmod."

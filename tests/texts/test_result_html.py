@@ -28,7 +28,7 @@ def test_the_largest_groups_and_the_levels_are_shown(result):
     sizes = [int(size) for size in re.findall(r"<td[^>]*>(\d+)</td><td[^>]*>[\d.]+%", shown)]
     assert sizes == sorted((topic.size for topic in result.topics), reverse=True)[:10]
     estimated = ts.cluster_texts([f"t{i}" for i in range(160)], embeddings=np.repeat(np.eye(8), 20, axis=0))
-    assert "levels: coarse 3 (score " in estimated._repr_html_()
+    assert "levels: coarse 4 (score " in estimated._repr_html_()
 
 
 def test_names_keywords_and_notes_are_escaped(result):

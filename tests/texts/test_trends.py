@@ -8,13 +8,15 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import textspectra as ts
 from textspectra.errors import UserError
 from textspectra.texts.details import MISSING, OTHER, Segment
 from textspectra.texts.periods import choose_period, period_starts, periods_between
-from textspectra.texts.tally import tally_rows
-from textspectra.texts.trend_words import changes_in_words, segments_in_words
+from textspectra.texts.tally import Tally, tally_rows
+from textspectra.texts.trend_words import change_in_words, changes_in_words, segments_in_words, volume_in_words
 from textspectra.texts.trends import find_changes
 
 K, N = 12, 2400
@@ -86,6 +88,76 @@ def test_shuffled_dates_and_segments_are_rarely_a_finding(result):
     assert differences <= 10
 
 
+def tally_of(counts, every="month"):
+    months = np.arange("2000-01", "2020-01", dtype="datetime64[M]")[: len(counts[0])]
+    return Tally("sent", every, months.astype("datetime64[D]"), np.array(counts))
+
+
+def changed(counts, group=0):
+    """Return the words about a group, or None if it is steady."""
+    changes = find_changes(tally_of(counts))
+    return None if changes.kind[group] == "steady" else change_in_words(changes, group, tally_of(counts))
+
+
+def test_a_difference_that_is_neither_trend_nor_burst_is_said_with_its_counts():
+    steady = [[100, 104, 97, 101, 99, 103, 98, 102, 96]] * 6
+    comes_and_goes = [30, 150, 140, 28, 31, 148, 155, 33, 29]
+    assert changed([comes_and_goes, *steady]) == (
+        "uneven, from 4.4 % (28 of 634 texts, Apr 2000) to 21 % (155 of 743, Jul 2000)"
+    )
+    assert changed([comes_and_goes, *steady], group=3) is None
+
+
+def test_ends_of_a_trend_have_enough_texts():
+    counts = [[1, 90, 80, 60, 40, 30, 21, 20, 0]] + [[0, 100, 100, 102, 99, 101, 98, 100, 2]] * 6
+    assert changed(counts) == (
+        "shrinking from 12 % (171 of 1,371 texts, first third) to 3.3 % (41 of 1,241, last third), Jan to Sep 2000"
+    )
+    one_text = [[1, 0, 0, 0], [0, 400, 390, 410]]
+    assert changed(one_text) is None
+
+
+def test_a_period_with_far_more_texts_is_named():
+    totals = [160, 171, 158, 516, 149, 163, 155, 0]
+    tally = tally_of([[n // 2 for n in totals], [n - n // 2 for n in totals]])
+    assert volume_in_words(find_changes(tally), tally) == [
+        "Texts per month: 0 to 516 (median 159).",
+        "Apr 2000: 516 texts, 3.2 times the usual 159",
+        "Aug 2000: 0 texts, usually about 159 (it may be incomplete)",
+    ]
+
+
+tables = st.integers(1, 7).flatmap(
+    lambda periods: st.lists(st.lists(st.integers(0, 300), min_size=periods, max_size=periods), min_size=1, max_size=8)
+)
+
+
+@given(tables)
+def test_kinds_say_what_the_counts_say(counts):
+    changes = find_changes(tally_of(counts))
+    totals, periods = np.sum(counts, axis=0), tally_of(counts).periods.tolist()
+    for group, kind in enumerate(changes.kind):
+        before, after = changes.before[group], changes.after[group]
+        if kind == "shrinking":
+            assert after < before
+        elif kind != "steady":
+            assert after > before
+        if kind != "steady":
+            assert changes.p[group] < 0.05
+            assert min(changes.total_before[group], changes.total_after[group]) >= 10
+        if kind == "uneven":
+            low, high = periods.index(changes.start[group]), periods.index(changes.end[group])
+            assert (before, after) == (counts[group][low] / totals[low], counts[group][high] / totals[high])
+    assert set(changes.volume) <= {"more", "fewer", "usual"}
+
+
+@given(tables, st.randoms())
+def test_the_order_of_groups_does_not_matter(counts, random):
+    order = random.sample(range(len(counts)), len(counts))
+    kinds, shuffled = (find_changes(tally_of(one)).kind for one in (counts, [counts[group] for group in order]))
+    assert shuffled == [kinds[group] for group in order]
+
+
 def test_the_recipe_names_the_columns(result):
     assert result.recipe["command"].endswith("random_state=0, time='received', by=('channel',), show=('id',))")
 
@@ -99,6 +171,7 @@ def test_over_time_counts_the_rows(result, tickets):
         assert row.texts == expected.get((row.cluster, row.period), 0)
         assert row.total == (monday == row.period).sum()
         assert row.low <= row.share <= row.high
+        assert row.volume == ("fewer" if row.period == pd.Timestamp("2025-06-30") else "usual")
         assert row.cluster_name == result.topics[row.cluster].name
     assert frame["texts"].sum() == N
 
@@ -115,15 +188,22 @@ def test_by_compares_with_all_other_texts(result, tickets):
 def test_words_name_the_surest_first(result, tickets):
     names = {planted: result.topics[group_of(result, tickets["truth"], planted)].name for planted in range(4)}
     lines = changes_in_words(result)
-    assert {line.partition(":")[0] for line in lines} == {names[0], names[1], names[2]}
-    assert any(line.startswith(f"{names[2]}: a burst of ") for line in lines)
+    assert lines[0].startswith("Texts per week: ")
+    assert lines[1].startswith("week of 30 Jun 2025: ")
+    assert lines[1].endswith(" (it may be incomplete)")
+    assert {line.partition(":")[0] for line in lines[2:-1]} == {names[0], names[1], names[2]}
+    assert any(line.startswith(f"{names[2]}: burst, weeks of ") for line in lines)
     assert any(
-        line.startswith(f"{names[0]}: ") and line.endswith(" of texts, weeks of 30 Dec 2024 to 30 Jun 2025")
+        line.startswith(f"{names[0]}: growing from ") and line.endswith("), weeks of 30 Dec 2024 to 30 Jun 2025")
         for line in lines
     )
-    assert changes_in_words(result, 1)[1] == "and 2 more groups change"
+    assert lines[-1] == (
+        "Tested: trends, bursts and any other difference between weeks, for 12 groups, and the number of texts per "
+        "week; corrected for the number of tests."
+    )
+    assert changes_in_words(result, 1)[3] == "and 2 more groups change"
     assert segments_in_words(result)[0].startswith(f"{names[3]}: ")
-    assert " of texts with channel mail, 8.3 % overall" in segments_in_words(result)[0]
+    assert " of texts with channel mail, 8.3 % (200 of 2,400) overall" in segments_in_words(result)[0]
 
 
 def test_counts_follow_when_groups_are_merged_cut_renamed_and_saved(result, tmp_path):

@@ -169,3 +169,22 @@ def test_bad_limits(option, value):
         (TypeError, ValueError), match=f"^{option} must be a whole number at least 1, but it is {value}"
     ):
         describe_clusters(["a", "b"], np.eye(2), [0, 1], **{option: value})
+
+
+def test_texts_that_were_sent_once_each_are_described_as_before():
+    groups = [[f"{word} {other} {i}" for i in range(9)] for word, other in (("refund", "please"), ("app", "crashes"))]
+    plain = describe(groups)
+    assert describe(groups, counts=[1] * 18) == plain
+    assert describe(groups, counts=[7] * 18) == plain  # in a sample, every text stands for several
+
+
+def test_a_text_counts_as_often_as_it_was_sent():
+    texts = [f"refund of order number{i}" for i in range(30)] + ["Thank you for your patience"]
+    X = np.random.default_rng(0).standard_normal((31, 4))
+    (rare,) = describe_clusters(texts, X, np.zeros(31, int))
+    (frequent,) = describe_clusters(texts, X, np.zeros(31, int), counts=[1] * 30 + [4_000])
+    assert rare.name == "order / refund"
+    assert frequent.name.startswith("patience")
+    assert frequent.representatives[0] == 30
+    (twice,) = describe_clusters(texts, X, np.zeros(31, int), counts=[1] * 30 + [2])
+    assert 30 not in twice.representatives[:1]

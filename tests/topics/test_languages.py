@@ -41,7 +41,7 @@ def test_languages_are_recognised(language):
 
 def test_queries_with_brand_names_are_not_foreign():
     shares = language_shares(SENTENCES["English queries"])
-    assert sum(shares.values()) - shares["English"] < 0.1
+    assert sum(shares.values()) - shares.get("English", 0) < 0.1
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,70 @@ def test_queries_with_brand_names_are_not_foreign():
 )
 def test_single_texts(text, language):
     assert language_shares([text]) == ({language: 1.0} if language else {})
+
+
+TAGALOG = """
+Nasaan na po ang order ko
+Hindi pa dumarating ang package ko
+Ang bagal ng delivery nila
+Sira ang natanggap kong produkto
+Gusto ko sanang ibalik ang item na ito
+Paano po ba magpalit ng password
+Hindi ko mabuksan ang account ko
+Matagal na akong naghihintay ng sagot
+Maganda ang serbisyo at mabilis
+Mali ang kulay na ipinadala sa akin
+Salamat sa mabilis na tugon
+Hindi gumagana ang app sa phone ko
+Bakit po dalawang beses akong siningil
+Saan ko makikita ang resibo ko
+Puwede bang kanselahin ang aking subscription
+Ang ganda ng packaging pero sira ang laman
+Wala pong sumasagot sa tawag ko
+Kailan po darating ang aking refund
+Masyadong mahal ang shipping fee
+Ito na ang pinakamasamang karanasan ko
+Pakitulungan naman po ako dito
+Na-hack yata ang account ko
+Sana po ay maayos na agad ang problema
+Mabait ang staff pero mabagal
+""".strip().splitlines()
+HUNGARIAN = """
+Hol van a csomagom
+A rendelés még nem érkezett meg
+A kapott termék hibás
+Szeretném visszaküldeni ezt a terméket
+Hogyan tudom megváltoztatni a jelszavamat
+Kétszer vonták le az összeget
+Az alkalmazás nem működik a telefonomon
+A szállítás nagyon gyors volt
+Senki nem veszi fel a telefont
+Kérem mondják le az előfizetésemet
+Rossz színt küldtek
+Mikor kapom vissza a pénzemet
+Nagyon elégedett vagyok a szolgáltatással
+A számla nem helyes
+Elfelejtettem a jelszavamat
+Túl magas az ár
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("texts", [TAGALOG, HUNGARIAN])
+def test_a_language_without_a_list_is_neither_polish_nor_english(texts):
+    shares = language_shares(texts)
+    assert list(shares) == ["another language"]
+    assert shares["another language"] > 0.6
+    mixed = language_shares(texts + SENTENCES["English"])
+    assert set(mixed) == {"another language", "English"}
+    assert mixed["English"] == pytest.approx(20 / (20 + len(texts)), abs=0.07)
+
+
+def test_products_and_titles_are_not_in_another_language():
+    assert language_shares(["the café opens late", "please add crème brûlée", "new São Paulo flight deals"] * 9) == {
+        "English": pytest.approx(2 / 3)
+    }
+    assert language_shares([f"senior manager {word} systems technology" for word in "abcdefghijklmnop"]) == {}
+    assert language_shares(["steel water bottle 500 ml", "red running shoes size 42"] * 20) == {}
 
 
 def test_no_texts_and_many_texts():

@@ -12,8 +12,8 @@ from textspectra.embedding import embed_texts, load_backend
 from textspectra.topics import keywords as keywords_module
 from textspectra.topics.describe import describe_clusters
 from textspectra.topics.keywords import Phrase, rank_terms
+from textspectra.topics.languages import STOP_WORDS
 from textspectra.topics.names import KEYWORD_WEIGHT, score_phrases
-from textspectra.topics.words import STOP_WORDS
 
 CARDS = ["My card is not working", "the card is not working!", "Why is my card not working?", "card broken"]
 REFUNDS = ["Where is my refund?", "I want a refund now", "refund please", "Refund my order 4711"]

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .common import Stages, offline_option, output_options, stages
-from .output import json_option, print_json
+from .common import Stages, output_options, saved_model_options, stages
+from .output import json_option, print_json, printing
 from .report import embeddings_option, load_model, model_argument, report_path
 from .summary import count_of
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.argument("state", metavar="STATE.json")
 @model_argument
 @embeddings_option
-@offline_option
+@saved_model_options
 @output_options
 @json_option
 def command(state: str, model: str, embeddings: str | None, overwrite: bool, quiet: bool, as_json: bool) -> None:
@@ -43,18 +43,20 @@ def command(state: str, model: str, embeddings: str | None, overwrite: bool, qui
     from ..report.state import count_changes, read_state
 
     settled = read_state(Path(state))
-    with replacing_together(Path(model)) as together, stages(quiet=quiet or as_json) as tell:
+    others = (report_path(Path(model)), *table_paths(Path(model)))
+    with replacing_together(Path(model), *others) as together, stages(quiet=quiet or as_json) as tell:
         tell("reading")
         before, after, told = _applied(settled, Path(model), embeddings, together, tell, overwrite=overwrite)
     changes = count_changes(before, after)
-    if as_json:
-        pairs = {name: {"before": was, "after": now} for name, (was, now) in changes.regrouped().items()}
-        counts = {"unchanged": changes.unchanged, "renamed": changes.renamed}
-        print_json({"model": model, **counts, **pairs, "notes": told})
-    elif not quiet:
-        click.echo(f"{model}: {changes_in_words(changes)}")
-        for line in told:
-            click.echo(line)
+    with printing([model]):
+        if as_json:
+            pairs = {name: {"before": was, "after": now} for name, (was, now) in changes.regrouped().items()}
+            counts = {"unchanged": changes.unchanged, "renamed": changes.renamed}
+            print_json({"model": model, **counts, **pairs, "notes": told})
+        elif not quiet:
+            click.echo(f"{model}: {changes_in_words(changes)}")
+            for line in told:
+                click.echo(line)
 
 
 def _applied(
@@ -88,7 +90,10 @@ def _update_table(
         return f"{found.path} has other groups than the model had, so it was left alone; --overwrite replaces it"
     with together.file(found.path) as waiting:
         groups = groups_of(after).count(after.labels)
-        write_labelled(found.bare, _columns(after), waiting, chosen=found.form, groups=groups, overwrite=True)
+        write_labelled(
+            found.bare, _columns(after), waiting, chosen=found.form, groups=groups,
+            spreadsheet_safe=found.spreadsheet_safe, overwrite=True,
+        )  # fmt: skip
     return f"every text with its group: {found.path}"
 
 
@@ -120,14 +125,14 @@ class FoundTable(NamedTuple):
     bare: TextTable
     is_current: bool
     form: TableFormat | None  # a format that the name does not tell
+    spreadsheet_safe: bool  # its texts are escaped
 
 
 def find_table(folder: Path, model: TextClustering) -> FoundTable | None:
     """Return the table NAME.clusters.* next to NAME.model that has the texts of the model, in the same order."""
     from ..errors import UserError
 
-    stem = glob.escape(folder.name.removesuffix(".model"))
-    for path in sorted(folder.parent.glob(f"{stem}.clusters.*")):
+    for path in table_paths(folder):
         with suppress(UserError):  # it cannot be read as a clusters table, so it is none
             found = _read_clusters(path, model)
             if found is not None:
@@ -135,8 +140,15 @@ def find_table(folder: Path, model: TextClustering) -> FoundTable | None:
     return None
 
 
+def table_paths(folder: Path) -> list[Path]:
+    """Return the files NAME.clusters.* next to NAME.model."""
+    stem = glob.escape(folder.name.removesuffix(".model"))
+    return sorted(folder.parent.glob(f"{stem}.clusters.*"))
+
+
 def _read_clusters(path: Path, model: TextClustering) -> FoundTable | None:
     from ..io import TableFormat, read_table, with_columns
+    from ..io.formulas import made_safe
     from ..io.table import holds_text
 
     # Any column of strings will do here; which one has the texts is found by comparing them.
@@ -144,16 +156,19 @@ def _read_clusters(path: Path, model: TextClustering) -> FoundTable | None:
     columns = _columns(model)
     bare = table.table.select(table.table.column_names[: -len(columns)])
     texts = [field.name for field in bare.schema if holds_text(field)]
-    if not any(replace(table, text_column=name).texts() == model.corpus.rows for name in texts):
+    known = model.corpus.rows, made_safe(model.corpus.rows)
+    found = [known.index(cells) for name in texts if (cells := replace(table, text_column=name).texts()) in known]
+    if not found:
         return None
     expected, names = with_columns(bare, columns)
     if expected.column_names != table.table.column_names:
         return None
     groups = [names["cluster"], names["cluster_name"]]
-    is_current = all(_cells(expected[name]) == _cells(table.table[name]) for name in groups)
+    is_current = all(made_safe(_cells(expected[name])) == made_safe(_cells(table.table[name])) for name in groups)
     with path.open("rb") as file:
         marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
-    return FoundTable(path, replace(table, table=bare), is_current, TableFormat.EXCEL_CSV if marked else None)
+    form = TableFormat.EXCEL_CSV if marked else None
+    return FoundTable(path, replace(table, table=bare), is_current, form, spreadsheet_safe=found[0] == 1)
 
 
 def _columns(result: TextClustering) -> dict[str, Any]:

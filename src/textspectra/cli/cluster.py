@@ -17,6 +17,7 @@ from .common import (
     Stages,
     check_folder,
     given_embeddings,
+    keep_option,
     make_folder,
     model_options,
     output_options,
@@ -26,11 +27,11 @@ from .common import (
     stages,
     table_options,
 )
-from .output import json_option, print_json
+from .output import json_option, print_json, printing
 
 if TYPE_CHECKING:
     from ..atomic import Outputs
-    from ..io import TableFormat
+    from ..io import TableFormat, TextTable
     from ..texts.result import TextClustering
 
 
@@ -43,14 +44,15 @@ if TYPE_CHECKING:
     "--clusters",
     default="auto",
     show_default=True,
-    metavar="auto|coarse|fine|N",
-    help="Another level of the estimate, or a number that overrules it.",
+    metavar="auto|coarse|suggested|fine|N",
+    help="The level to show (auto is suggested), or a number that overrules it.",
 )
 @model_options
+@keep_option
 @click.option("--name-with", metavar="MODEL", help="Name groups by a chat model (OPENAI_BASE_URL, OPENAI_API_KEY).")
 @seed_option
 @table_options
-@click.option("--time", metavar="COLUMN", help="A column of dates: say which groups grow, shrink or burst.")
+@click.option("--time", metavar="COLUMN", help="A column of dates: say which groups grow, shrink, burst or vary.")
 @click.option(
     "--every",
     type=click.Choice(["day", "week", "month", "quarter", "year"]),
@@ -64,17 +66,20 @@ if TYPE_CHECKING:
 @click.option(
     "--scheduler", metavar="tcp://HOST:PORT|local", help="For many files: let the workers of Dask do the work."
 )
+@click.option("--restart", is_flag=True, help="For many files: do not go on with the work of a run that was stopped.")
 @output_options
 @json_option
 def command(sources: tuple[str, ...], as_json: bool, quiet: bool, open_it: bool, **chosen: Any) -> None:
     """Group the texts of FILE (CSV, TSV, JSON Lines, Parquet, Excel, text; compressed too; - for standard input).
 
-    Writes FILE.clusters.* (every column of the input, and cluster, cluster_name and similarity),
+    Writes FILE.clusters.* (every column of the input, and cluster, cluster_name and similarity, and with
+    cluster_coarse and cluster_coarse_name the broader theme of each group),
     FILE.report.html (a page to explore the groups in a browser) and the folder FILE.model, and
     prints what was found.
 
     Several files, or a pattern in quotes such as 'folder/*.csv', are grouped together and need not fit into
-    memory. The folder NAME.clusters gets a table for each of them. A run that was stopped goes on where it was.
+    memory. The folder NAME.clusters gets a table for each of them. A run that was stopped goes on where it was;
+    with --restart, it begins anew.
     With --scheduler, Dask workers that see the same folders share the work.
     """
     from .open import open_in_browser
@@ -84,13 +89,14 @@ def command(sources: tuple[str, ...], as_json: bool, quiet: bool, open_it: bool,
         raise click.UsageError("--open needs the report, which --no-report leaves out.")
     with stages(quiet=quiet or as_json) as tell:
         done = run(sources, tell, **chosen)
-    summary = summarize(done.result, " ".join(sources), done.text_column, done.outputs, tell.seconds)
+    summary = summarize(done, " ".join(sources), tell.seconds)
     if done.reused is not None:
         summary["files_embedded_before"] = done.reused
-    if as_json:
-        print_json(summary)
-    elif not quiet:
-        print_summary(summary)
+    with printing(done.outputs.values()):
+        if as_json:
+            print_json(summary)
+        elif not quiet:
+            print_summary(summary)
     if open_it:
         open_in_browser(done.outputs["report"])
 
@@ -103,11 +109,13 @@ class Options:
     text_column: str | None = None
     encoding: str | None = None
     sheet: str | None = None
+    header_row: int | None = None
     algorithm: Any = "kmeans"
     clusters: str = "auto"
     model: str = "auto"
     embeddings: str | None = None
     no_cache: bool = False
+    keep_all: bool = False
     name_with: str | None = None
     seed: int = 0
     table_format: TableFormat | None = None
@@ -119,6 +127,7 @@ class Options:
     truth: str | None = None
     no_report: bool = False
     scheduler: str | None = None
+    restart: bool = False
     overwrite: bool = False
 
     def for_details(self) -> dict[str, Any]:
@@ -129,16 +138,19 @@ class Options:
         """Return the options that decide the groups, as one file and many files take them."""
         n_clusters = _number_of_clusters(self.clusters)
         return {
-            "model": self.model, "algorithm": self.algorithm, "n_clusters": n_clusters, "cache": not self.no_cache
+            "model": self.model, "algorithm": self.algorithm, "n_clusters": n_clusters, "cache": not self.no_cache,
+            "keep_all": self.keep_all,
         }  # fmt: skip
 
 
 class Done(NamedTuple):
-    """What a run produced, the text column, the outputs, and how many of many files were embedded before."""
+    """What a run read and produced, and how many of many files were embedded before."""
 
     result: TextClustering
     text_column: str
     outputs: dict[str, Path]
+    sheet: str | None = None
+    header_row: int | None = None
     reused: int | None = None
 
 
@@ -163,7 +175,8 @@ def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: S
     from ..texts.pipeline import cluster_texts
 
     tell("reading")
-    table = read_input(source, options.text_column, options.encoding, options.sheet)
+    reading = (options.text_column, options.encoding, options.sheet, options.header_row)
+    table = read_input(source, *reading, warn=False)
     classes = column_values(table.table, options.truth) if options.truth else None
     stem, suffix = name_parts(source, table, options.table_format)
     outputs = _outputs(Path(source).parent, stem, f".clusters{suffix}", options)
@@ -175,6 +188,7 @@ def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: S
             table.table, text_column=table.text_column, embeddings=given, random_state=options.seed, progress=tell,
             **options.for_details(), **grouping,
         )  # fmt: skip
+        result = _with_reading(result, describe_reading(source, table), table.notes)
         result = _finish(result, classes, [source], options, outputs, together, tell)
         tell("writing")
         groups = groups_of(result)
@@ -184,7 +198,7 @@ def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: S
                 groups=groups.count(result.labels),
                 spreadsheet_safe=options.spreadsheet_safe, overwrite=True,
             )  # fmt: skip
-    return Done(result, table.text_column, outputs)
+    return Done(result, table.text_column, outputs, table.sheet, table.header_row)
 
 
 def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, Any], tell: Stages) -> Done:
@@ -198,12 +212,27 @@ def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, A
     with _replacing(outputs) as together:
         done = cluster_files(
             files, outputs["table"], together=together, scheduler=options.scheduler, text_column=options.text_column,
-            encoding=options.encoding, sheet=options.sheet, embeddings=embeddings, seed=options.seed,
+            encoding=options.encoding, sheet=options.sheet, header_row=options.header_row,
+            embeddings=embeddings, seed=options.seed,
             truth=options.truth, table_format=options.table_format, spreadsheet_safe=options.spreadsheet_safe,
-            overwrite=options.overwrite, progress=tell, **options.for_details(), **grouping,
+            overwrite=options.overwrite, restart=options.restart, progress=tell, **options.for_details(), **grouping,
             refine=lambda result, classes: _finish(result, classes, sources, options, outputs, together, tell),
         )  # fmt: skip
-    return Done(done.result, done.text_column, outputs, done.reused)
+    return Done(done.result, done.text_column, outputs, reused=done.reused)
+
+
+def _with_reading(result: TextClustering, where: str, notes: Sequence[str]) -> TextClustering:
+    """Let a result say what was read, and how."""
+    return replace(result, recipe={"read": where, **result.recipe}, notes=(*notes, *result.notes))
+
+
+def describe_reading(source: str, table: TextTable) -> str:
+    """Say where texts are: the file, the sheet and the header of a workbook, and the column."""
+    parts = ["standard input" if source == "-" else f"'{Path(source).name}'"]
+    parts += [f"sheet {table.sheet!r}"] if table.sheet else []
+    parts += [f"header in row {table.header_row}"] if (table.header_row or 0) > 1 else []
+    parts += ["no header"] if table.header_row == 0 else []
+    return ", ".join([*parts, f"column {table.text_column!r}"])
 
 
 def find_files(sources: Sequence[str]) -> tuple[list[str], Path]:
@@ -224,14 +253,12 @@ def find_files(sources: Sequence[str]) -> tuple[list[str], Path]:
 
 def _outputs(beside: Path, name: str, table_suffix: str, options: Options) -> dict[str, Path]:
     """Return where the outputs go, once it is clear that they can be written."""
-    from ..atomic import settle
     from ..io import output_paths_free
     from ..texts.storage import model_folder_free
 
     folder = Path(options.out) if options.out else beside
     check_folder(folder)
     outputs = {"table": folder / f"{name}{table_suffix}", "model": folder / f"{name}.model"}
-    settle(outputs["model"])
     if not options.no_report:
         outputs["report"] = folder / f"{name}.report.html"
         output_paths_free([outputs["report"]], overwrite=options.overwrite)
@@ -244,7 +271,7 @@ def _replacing(outputs: dict[str, Path]) -> AbstractContextManager[Outputs]:
     from ..atomic import replacing_together
 
     make_folder(outputs["model"].parent)
-    return replacing_together(outputs["model"])
+    return replacing_together(outputs["model"], *outputs.values())
 
 
 def _finish(
@@ -275,20 +302,22 @@ def _finish(
 
 
 def _number_of_clusters(clusters: str) -> Any:
-    if clusters in ("auto", "coarse", "fine"):
+    from ..validation import LEVELS
+
+    if clusters in LEVELS:
         return clusters
     if clusters.isdecimal() and int(clusters) > 0:
         return int(clusters)
     raise click.BadParameter(
-        f"{clusters!r} is not auto, coarse, fine or a whole number above 0.", param_hint="--clusters"
+        f"{clusters!r} is not auto, coarse, suggested, fine or a whole number above 0.", param_hint="--clusters"
     )
 
 
 def _command_line(sources: Sequence[str], options: Options) -> str:
     """Return the command that makes the same result again."""
     names = (
-        "text_column", "encoding", "sheet", "algorithm", "clusters", "model", "embeddings", "name_with", "seed", "time",
-        "every", "by", "show", "truth",
+        "text_column", "encoding", "sheet", "header_row", "algorithm", "clusters", "model", "embeddings", "name_with",
+        "seed", "time", "every", "by", "show", "truth",
     )  # fmt: skip
     words = ["textspectra", "cluster", *sources]
     for name in names:
@@ -296,4 +325,5 @@ def _command_line(sources: Sequence[str], options: Options) -> str:
         if value is not None and not (name == "model" and options.embeddings):
             for one in value if isinstance(value, tuple) else [value]:
                 words += [f"--{name.replace('_', '-')}", str(one)]
+    words += ["--keep-all"] if options.keep_all else []
     return shlex.join(words)

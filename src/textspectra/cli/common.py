@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
@@ -53,22 +54,39 @@ def options(*decorators: Callable[[Function], Function]) -> Callable[[Function],
 
 reading_options = options(
     click.option("--text-column", metavar="NAME", help="The column that holds the texts, if it is not obvious."),
-    click.option("--encoding", metavar="NAME", help="Character encoding of a text file, if it is not UTF-8."),
+    click.option("--encoding", metavar="NAME", help="Character encoding of a text file, if not UTF-8 or cp1252."),
     click.option(
-        "--sheet", metavar="NAME_OR_NUMBER", help="The sheet of a workbook; by default the first with content."
+        "--sheet", metavar="NAME_OR_NUMBER", help="The sheet of a workbook; by default the one with the most texts."
     ),
-)
+    click.option(
+        "--header-row", type=click.IntRange(min=0), metavar="N",
+        help="The row with the column names, from 1, if it is not found; 0 if there is none.",
+    ),
+)  # fmt: skip
 input_options = options(click.argument("source", metavar="FILE"), reading_options)
 
 
-def _switch_downloads_off(context: click.Context, option: click.Parameter, chosen: bool) -> None:
-    if chosen:
-        os.environ["HF_HUB_OFFLINE"] = "1"
+def _switch_on(*variables: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    """Return the callback of a flag that the library knows as environment variables."""
+
+    def switch(context: click.Context, option: click.Parameter, chosen: bool) -> None:
+        if chosen:
+            os.environ.update(dict.fromkeys(variables, "1"))
+
+    return switch
 
 
 offline_option = click.option(
-    "--offline", is_flag=True, expose_value=False, callback=_switch_downloads_off, help="Never download a model."
-)
+    "--offline", is_flag=True, expose_value=False, callback=_switch_on("HF_HUB_OFFLINE", "TEXTSPECTRA_OFFLINE"),
+    help="Never download a model, and send nothing to a server.",
+)  # fmt: skip
+saved_model_options = options(
+    offline_option,
+    click.option(
+        "--allow-server", is_flag=True, expose_value=False, callback=_switch_on("TEXTSPECTRA_ALLOW_SERVER"),
+        help="Send texts to your server (OPENAI_BASE_URL) if the model was made with one.",
+    ),
+)  # fmt: skip
 model_option = options(
     click.option("--model", default="auto", show_default=True, metavar="NAME", help="See `textspectra models`."),
     offline_option,
@@ -82,6 +100,7 @@ model_options = options(
     ),
     cache_option,
 )  # fmt: skip
+keep_option = click.option("--keep-all", is_flag=True, help='Group texts that say nothing, too: "n/a", "-", emoji.')
 seed_option = click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same result."
 )
@@ -105,10 +124,10 @@ table_options = options(
     ),
     click.option(
         "--excel-csv", "table_format", type=_formats, flag_value="excel-csv", callback=_table_format,
-        help="Short for --format excel-csv: CSV with a mark by which Excel recognises UTF-8, so that accents survive.",
+        help="Short for --format excel-csv: CSV with a mark by which Excel recognizes UTF-8, and spreadsheet-safe.",
     ),
     click.option(
-        "--spreadsheet-safe", is_flag=True, help="Escape cells of CSV output that a spreadsheet would run."
+        "--spreadsheet-safe", is_flag=True, help="Escape cells of CSV and TSV output that a spreadsheet would run."
     ),
 )  # fmt: skip
 measuring_options = options(
@@ -206,11 +225,19 @@ def terminal() -> Console:
     return Terminal(highlight=False)
 
 
-def read_input(source: str, text_column: str | None, encoding: str | None, sheet: str | None = None) -> TextTable:
-    """Read a table of texts from a file or standard input."""
+def read_input(
+    source: str, text_column: str | None, encoding: str | None, sheet: str | None, header_row: int | None, *,
+    warn: bool = True,
+) -> TextTable:  # fmt: skip
+    """Read a table of texts from a file or standard input; warn of what was not sure."""
     from ..io import read_table
 
-    return read_table(source, text_column=text_column, encoding=encoding, sheet=sheet, stdin=sys.stdin.buffer)
+    table = read_table(
+        source, text_column=text_column, encoding=encoding, sheet=sheet, header_row=header_row, stdin=sys.stdin.buffer
+    )
+    for note in table.notes if warn else ():
+        warnings.warn(note, stacklevel=2)
+    return table
 
 
 def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[Any] | None:
@@ -225,20 +252,23 @@ def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[Any] |
 
 
 def embed_source(
-    table: TextTable, model: str, embeddings: str | None, *, cache: bool, tell: Stages
+    table: TextTable, model: str, embeddings: str | None, *, cache: bool, tell: Stages, keep_all: bool = True
 ) -> tuple[EmbeddedTexts, dict[str, str | None]]:
     """Give the distinct texts of a table their vectors; return them with the model and why it was chosen."""
     from ..embedding import chosen_backend
-    from ..errors import UserError
     from ..texts.corpus import Corpus
     from ..texts.embedded import embed_corpus
+    from ..texts.notes import is_foreign
+    from ..topics.languages import language_shares
 
-    corpus = Corpus.from_texts(table.texts())
-    if not corpus.distinct:
-        raise UserError(f"None of the {len(corpus.rows):,} texts holds anything but white space.")
+    corpus = Corpus.from_texts(table.texts(), keep_all=keep_all)
+    corpus.check_content()
     given = given_embeddings(embeddings, table)
     tell("embedding")
-    encoder, reason = chosen_backend(model, len(corpus.distinct)) if given is None else (None, "")
+    encoder, reason = None, ""
+    if given is None:
+        foreign = is_foreign(language_shares(corpus.distinct))
+        encoder, reason = chosen_backend(model, len(corpus.distinct), is_foreign=foreign)
     texts = embed_corpus(corpus, encoder, given, cache=cache, progress=lambda *step: tell("embedding", *step))
     return texts, {"model": encoder.name if encoder else None, "model_reason": reason or None}
 

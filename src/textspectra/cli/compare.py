@@ -8,7 +8,7 @@ import click
 
 from .common import make_folder, stages
 from .comparing import compare_inputs, comparing_options, read_inputs, write_outputs
-from .output import print_json
+from .output import print_json, printing
 
 
 @click.command("compare")
@@ -28,12 +28,12 @@ def command(model: str, sources: tuple[str, ...], as_json: bool, quiet: bool, **
     with stages(quiet=quiet or as_json) as tell:
         inputs = read_inputs(sources, "compared", tell, **chosen)
         found = compare_inputs(TextClustering.load(model), inputs, tell, **chosen)
-        table = inputs.outputs["table"]
-        make_folder(table.parent)
-        with replacing_together(table) as together:
+        make_folder(inputs.outputs["table"].parent)
+        with replacing_together(*inputs.outputs.values()) as together:
             write_outputs(found, inputs, together, tell, **chosen)
     summary = summarize_changes(found, model, sources, inputs.outputs, tell.seconds)
-    if as_json:
-        print_json(summary)
-    elif not quiet:
-        print_changes(summary)
+    with printing(summary["outputs"].values()):
+        if as_json:
+            print_json(summary)
+        elif not quiet:
+            print_changes(summary)

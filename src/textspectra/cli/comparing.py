@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,11 +16,11 @@ from .common import (
     check_folder,
     given_embeddings,
     make_folder,
-    offline_option,
     options,
     output_options,
     read_input,
     reading_options,
+    saved_model_options,
     table_options,
 )
 from .output import json_option
@@ -39,9 +39,11 @@ comparing_options: Callable[[Function], Function] = options(
     click.option("--out", metavar="FOLDER", help="Where outputs go; next to the input by default."),
     reading_options,
     click.option(
-        "--embeddings", metavar="FILE_OR_COLUMN", help="Embeddings of the texts, where the model was made of such."
+        "--embeddings",
+        metavar="FILE_OR_COLUMN",
+        help="Embeddings of the new texts, if the model was built from precomputed embeddings.",
     ),
-    offline_option,
+    saved_model_options,
     cache_option,
     table_options,
     click.option("--no-report", is_flag=True, help="Leave out the report, which takes longest for many texts."),
@@ -65,7 +67,6 @@ class Inputs(NamedTuple):
 
 def read_inputs(sources: Sequence[str], kind: str, tell: Stages, **chosen: Any) -> Inputs:
     """Read the files, and find out where the outputs go; an output that cannot be written is reported at once."""
-    from ..atomic import settle
     from ..io import is_pattern, name_parts, output_format, output_paths_free
     from ..texts.files.run import folder_free
     from .cluster import find_files
@@ -75,19 +76,17 @@ def read_inputs(sources: Sequence[str], kind: str, tell: Stages, **chosen: Any) 
         files, place = [sources[0]], Path(sources[0])
     else:
         files, place = find_files(sources)
-    reading = [chosen[name] for name in ("text_column", "encoding", "sheet")]
+    reading = [chosen[name] for name in ("text_column", "encoding", "sheet", "header_row")]
     tables = [read_input(name, *reading) for name in files]
     folder = Path(chosen["out"]) if chosen["out"] else place.parent
     check_folder(folder)
     if len(files) == 1:
         stem, suffix = name_parts(files[0], tables[0], chosen["table_format"])
         outputs = {"table": folder / f"{stem}.{kind}{suffix}"}
-        settle(outputs["table"])
         output_paths_free([outputs["table"]], overwrite=chosen["overwrite"])
         output_format(outputs["table"], tables[0], chosen["table_format"])
     else:
         stem, outputs = place.name, {"table": folder / f"{place.name}.{kind}"}
-        settle(outputs["table"])
         folder_free(outputs["table"], overwrite=chosen["overwrite"])
     if not chosen["no_report"]:
         outputs["report"] = folder / f"{stem}.{kind}.html"
@@ -106,8 +105,16 @@ def compare_inputs(model: TextClustering, inputs: Inputs, tell: Stages, **chosen
     given = None if chosen["embeddings"] is None else np.concatenate([part for part in parts if part is not None])
     return compare_texts(
         model, _all_rows(model, inputs), text_column=inputs.tables[0].text_column, embeddings=given,
-        cache=not chosen["no_cache"], progress=lambda *step: tell("embedding", *step),
+        cache=not chosen["no_cache"], progress=lambda *step: tell("embedding", *step), source=_name_of(inputs.files),
     )  # fmt: skip
+
+
+def _name_of(files: Sequence[str]) -> str:
+    """Return what the new texts are called in statements about them."""
+    names = [Path(name).name if name != "-" else "standard input" for name in files]
+    if len(names) < 3:
+        return " and ".join(names)
+    return f"{names[0]} and {len(names) - 1} other files"
 
 
 def _all_rows(model: TextClustering, inputs: Inputs) -> pa.Table:
@@ -130,17 +137,24 @@ def _all_rows(model: TextClustering, inputs: Inputs) -> pa.Table:
 
 def write_outputs(found: Comparison, inputs: Inputs, together: Outputs, tell: Stages, **chosen: Any) -> None:
     """Write the page and the tables; they take their places when `together` ends."""
+    from ..io import output_format, write_labelled
     from ..report import write_report
 
     make_folder(inputs.outputs["table"].parent)
     if "report" in inputs.outputs:
         with together.file(inputs.outputs["report"]) as waiting:
-            write_report(found.result, waiting, changes=found.group_changes, overwrite=True, progress=tell)
+            write_report(found.result, waiting, changes=found, overwrite=True, progress=tell)
     tell("writing")
     place = together.file if inputs.is_one else together.folder
     with place(inputs.outputs["table"]) as waiting:
+        changes = _changes_table(found)
         for name, table, columns, groups in _parts(found, inputs):
-            _write_one(table, columns, groups, waiting if inputs.is_one else waiting / name, inputs, chosen)
+            path = waiting if inputs.is_one else waiting / name
+            form = output_format(inputs.outputs["table"] if inputs.is_one else path, table, chosen["table_format"])
+            write_labelled(
+                table, columns, path, chosen=form, groups=groups, changes=changes,
+                spreadsheet_safe=chosen["spreadsheet_safe"], overwrite=True,
+            )  # fmt: skip
         if not inputs.is_one:
             from ..texts.files.run import MANIFEST
 
@@ -148,15 +162,18 @@ def write_outputs(found: Comparison, inputs: Inputs, together: Outputs, tell: St
             (waiting / MANIFEST).write_text(json.dumps(written))
 
 
-def _write_one(
-    table: TextTable, columns: dict[str, Any], groups: pa.Table, path: Path, inputs: Inputs, chosen: Mapping[str, Any]
-) -> None:
-    from ..io import output_format, write_labelled
+def _changes_table(found: Comparison) -> pa.Table:
+    """Return the sheet `changes` of a workbook: a row for each group, as in :attr:`Comparison.changes`."""
+    import pyarrow as pa
 
-    form = output_format(inputs.outputs["table"] if inputs.is_one else path, table, chosen["table_format"])
-    write_labelled(
-        table, columns, path, chosen=form, groups=groups, spreadsheet_safe=chosen["spreadsheet_safe"], overwrite=True
-    )
+    from ..io.table import SHARE_MARK
+    from ..texts.history import columns_of
+
+    columns = columns_of(found.group_changes)
+    columns["compared"] = [found.in_words] * len(found.group_changes)
+    table = pa.table(columns)
+    marked = [field.with_metadata(SHARE_MARK) if field.name.startswith("share") else field for field in table.schema]
+    return table.cast(pa.schema(marked))
 
 
 def _parts(found: Comparison, inputs: Inputs) -> Iterator[tuple[str, TextTable, dict[str, Any], pa.Table]]:

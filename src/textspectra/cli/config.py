@@ -5,13 +5,24 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from functools import reduce
+from typing import Any, cast
 
 import click
 
 from .output import json_option, print_json
-from .settings import CACHE_VARIABLE, PREFIX, leaves, nearest, options_of, read_settings, variables_of
+from .settings import (
+    CACHE_VARIABLE,
+    PREFIX,
+    SettingsFile,
+    default_map,
+    leaves,
+    nearest,
+    options_of,
+    own_file,
+    settings_files,
+    variables_of,
+)
 
 
 @click.command("config")
@@ -22,19 +33,23 @@ def command(context: click.Context, name: tuple[str, ...], as_json: bool) -> Non
     """Show the settings that hold in this folder, and where each comes from.
 
     Without COMMAND, all that differ from the defaults are shown; with it, all settings of that command. They come from
-    textspectra.toml (or [tool.textspectra] in pyproject.toml), then from variables such as TEXTSPECTRA_MODEL or
-    TEXTSPECTRA_CLUSTER_MODEL, then from flags; the last one counts.
+    your own settings file, then from textspectra.toml in this folder (or [tool.textspectra] in pyproject.toml), then
+    from variables such as TEXTSPECTRA_MODEL or TEXTSPECTRA_CLUSTER_MODEL, then from flags; the last one counts. The
+    file in this folder may come from somebody else, so it can set only what changes the result.
     """
-    file = read_settings(Path.cwd())
-    found = [one for one in _settings(context, file.name if file else "") if not name or one["command"] == name]
+    files = settings_files()
+    file = next((one for one in files if not one.is_own), None)
+    found = [one for one in _settings(context, files) if not name or one["command"] == name]
     if name and not found:
         raise click.BadParameter(f"there is no command {' '.join(name)!r}.", param_hint="COMMAND")
     shown = [{**one, "command": " ".join(one["command"])} for one in found if name or one["from"] != "default"]
     unknown = _unknown_variables(context)
     if as_json:
-        print_json({"file": file.name if file else None, "settings": shown, "unknown_variables": unknown})
+        described = {"file": file.name if file else None, "own_file": str(own_file())}
+        print_json({**described, "settings": shown, "unknown_variables": unknown})
         return
     click.echo(f"settings file: {file.name if file else 'none here (textspectra.toml)'}")
+    click.echo(f"your own settings: {own_file()}{'' if any(one.is_own for one in files) else ' (not there)'}")
     width = max((len(_label(one)) for one in shown), default=0)
     for one in shown:
         click.echo(f"{_label(one):<{width}}   # {one['from']}")
@@ -42,21 +57,21 @@ def command(context: click.Context, name: tuple[str, ...], as_json: bool) -> Non
         click.echo(f"warning: {variable['name']} is no setting{variable['hint']}", err=True)
 
 
-def _settings(context: click.Context, file: str) -> Iterator[dict[str, Any]]:
+def _settings(context: click.Context, files: list[SettingsFile]) -> Iterator[dict[str, Any]]:
     """Yield the settings of all commands: the command, the key, the value and its origin."""
-    root = context.find_root()
-    for path, leaf in leaves(root.command):
-        saved: Any = root.default_map or {}
-        for part in path:
-            saved = saved.get(part, {})
+    root = cast("click.Group", context.find_root().command)
+    maps = [(file.name, default_map(file, root)) for file in reversed(files)]
+    for path, leaf in leaves(root):
+        saved = [(origin, reduce(lambda values, part: values.get(part, {}), path, values)) for origin, values in maps]
         for key, option in options_of(leaf).items():
             variable = next((one for one in variables_of(path, key) if os.environ.get(one)), None)
             if variable is not None:
                 value, origin = os.environ[variable], variable
-            elif option.name in saved:
-                value, origin = saved[option.name], file
             else:
-                value, origin = option.to_info_dict()["default"], "default"
+                default = option.to_info_dict()["default"], "default"
+                value, origin = next(
+                    ((values[option.name], name) for name, values in saved if option.name in values), default
+                )
             yield {"command": path, "key": key, "value": value, "from": origin}
 
 

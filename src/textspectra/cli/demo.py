@@ -8,7 +8,7 @@ import click
 
 from .cluster import run
 from .common import stages
-from .output import json_option, print_json
+from .output import json_option, print_json, printing
 from .summary import print_summary, summarize
 
 
@@ -20,8 +20,9 @@ def command(out: str, as_json: bool) -> None:
     with as_file(files("textspectra") / "data" / "customer_messages.csv") as example:
         with stages(quiet=as_json) as tell:
             done = run([str(example)], tell, out=out, overwrite=True)
-        summary = summarize(done.result, str(example), done.text_column, done.outputs, tell.seconds)
-    if as_json:
-        print_json(summary)
-    else:
-        print_summary(summary)
+        summary = summarize(done, str(example), tell.seconds)
+    with printing(done.outputs.values()):
+        if as_json:
+            print_json(summary)
+        else:
+            print_summary(summary)

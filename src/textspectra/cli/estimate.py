@@ -6,7 +6,16 @@ from typing import Any, Literal
 
 import click
 
-from .common import embed_source, input_options, measuring_options, model_line, model_options, read_input, stages
+from .common import (
+    embed_source,
+    input_options,
+    keep_option,
+    measuring_options,
+    model_line,
+    model_options,
+    read_input,
+    stages,
+)
 from .output import print_json
 from .summary import levels
 
@@ -14,6 +23,7 @@ from .summary import levels
 @click.command("estimate")
 @input_options
 @model_options
+@keep_option
 @click.option(
     "--method",
     type=click.Choice(["auto", "reproducible", "spectral"]),
@@ -23,9 +33,9 @@ from .summary import levels
 )
 @measuring_options
 def command(
-    source: str, text_column: str | None, encoding: str | None, sheet: str | None, model: str,
-    embeddings: str | None, no_cache: bool, method: Literal["auto", "reproducible", "spectral"], seed: int, quiet: bool,
-    as_json: bool,
+    source: str, text_column: str | None, encoding: str | None, sheet: str | None, header_row: int | None, model: str,
+    embeddings: str | None, no_cache: bool, method: Literal["auto", "reproducible", "spectral"], seed: int,
+    quiet: bool, as_json: bool, keep_all: bool,
 ) -> None:  # fmt: skip
     """Estimate how many groups the texts of FILE have, with the interval of the estimate."""
     from ..errors import UserError
@@ -33,8 +43,8 @@ def command(
 
     with stages(quiet=quiet or as_json) as tell:
         tell("reading")
-        table = read_input(source, text_column, encoding, sheet)
-        texts, described = embed_source(table, model, embeddings, cache=not no_cache, tell=tell)
+        table = read_input(source, text_column, encoding, sheet, header_row)
+        texts, described = embed_source(table, model, embeddings, cache=not no_cache, tell=tell, keep_all=keep_all)
         tell("estimating")
         if len(texts.vectors) < 2:
             raise UserError(f"There are {len(texts.vectors)} different texts that the model knows; 2 are needed.")

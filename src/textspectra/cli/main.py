@@ -8,7 +8,6 @@ import os
 import sys
 import traceback
 import warnings
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
@@ -16,10 +15,10 @@ from click.core import ParameterSource
 
 from .. import __version__
 from ..atomic import shown_path
-from ..errors import OutsideError, UserError, cannot_write
+from ..errors import OutsideError, UserError, cannot_write, check_path
 from .logs import events, log_options
 from .output import Asked, asked, at_terminal, print_error
-from .settings import default_map, listen_to_variables, read_settings
+from .settings import default_map, listen_to_variables, merged, settings_files
 
 COMMANDS = {
     "cluster": "Group the texts of a file: how many groups, what they are, which text is in which.",
@@ -117,7 +116,11 @@ EXIT_CODES = (
 def group(context: click.Context) -> None:
     """How many groups are in a pile of short texts, what are they, and can you trust it?"""  # noqa: D400
     if not {"-h", "--help"} & set(sys.argv[1:]):  # who looks for help may have a wrong setting
-        context.default_map = default_map(read_settings(Path.cwd()), group)
+        for file in settings_files():
+            values = default_map(file, group)
+            context.default_map = merged(context.default_map or {}, values)
+            if not file.is_own and context.invoked_subcommand in values and not context.ensure_object(Asked).json:
+                click.echo(f"settings from {file.name} in this folder (`textspectra config` shows them)", err=True)
 
 
 class Failure(NamedTuple):
@@ -135,6 +138,8 @@ def run() -> None:
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     mode = Asked(json="--json" in sys.argv[1:])  # also if the command line cannot be parsed
     try:
+        for argument in sys.argv[1:]:
+            check_path(argument)
         outcome: Any = group.main(prog_name="textspectra", standalone_mode=False, obj=mode)
     except (click.exceptions.Abort, KeyboardInterrupt):
         events.error("stopped")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +52,22 @@ json_option = click.option(
 def print_json(summary: Mapping[str, Any]) -> None:
     """Print a summary with the versions that it is read by; what is not a finite number is null."""
     click.echo(json.dumps(_plain(_versioned(summary)), indent=1))
+
+
+@contextmanager
+def printing(outputs: Iterable[object]) -> Iterator[None]:
+    """Print the result of a command that has written its outputs; if that fails, say that they are written."""
+    from ..errors import OutsideError
+
+    try:
+        yield
+    except OSError as error:
+        names = ", ".join(f"'{path}'" for path in outputs)
+        done = f"but all is done, and these are written: {names}."
+        if isinstance(error, BrokenPipeError):
+            warnings.warn(f"Nobody reads the result any more, {done}", stacklevel=3)
+            raise
+        raise OutsideError(f"The result cannot be printed ({error.strerror}), {done}") from error
 
 
 def print_error(code: int, kind: str, message: str) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .common import offline_option, output_options, stages
-from .output import json_option, print_json
+from .common import output_options, saved_model_options, stages
+from .output import json_option, print_json, printing
 
 if TYPE_CHECKING:
     from ..texts.result import TextClustering
@@ -23,7 +23,7 @@ embeddings_option = click.option(
 @model_argument
 @click.option("--out", metavar="FILE", help="The page; NAME.report.html next to the folder NAME.model by default.")
 @embeddings_option
-@offline_option
+@saved_model_options
 @output_options
 @json_option
 def command(model: str, out: str | None, embeddings: str | None, overwrite: bool, quiet: bool, as_json: bool) -> None:
@@ -36,10 +36,11 @@ def command(model: str, out: str | None, embeddings: str | None, overwrite: bool
         tell("reading")
         output_paths_free([path], overwrite=overwrite)
         write_report(load_model(model, embeddings), path, overwrite=overwrite, progress=tell)
-    if as_json:
-        print_json({"model": model, "outputs": {"report": str(path)}})
-    elif not quiet:
-        click.echo(f"open this in a browser: {path}")
+    with printing([path]):
+        if as_json:
+            print_json({"model": model, "outputs": {"report": str(path)}})
+        elif not quiet:
+            click.echo(f"open this in a browser: {path}")
 
 
 def report_path(model: Path) -> Path:

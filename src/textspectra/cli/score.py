@@ -18,7 +18,7 @@ from .output import print_json
 @measuring_options
 def command(
     source: str, labels: str, truth: str | None, text_column: str | None, encoding: str | None, sheet: str | None,
-    model: str, embeddings: str | None, no_cache: bool, seed: int, quiet: bool, as_json: bool,
+    header_row: int | None, model: str, embeddings: str | None, no_cache: bool, seed: int, quiet: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Score the clustering in a column of FILE: the Cohesion Ratio and every other metric."""
     import numpy as np
@@ -30,7 +30,7 @@ def command(
 
     with stages(quiet=quiet or as_json) as tell:
         tell("reading")
-        table = read_input(source, text_column, encoding, sheet)
+        table = read_input(source, text_column, encoding, sheet, header_row)
         found = column_values(table.table, labels)
         true = column_values(table.table, truth) if truth else None
         texts, described = embed_source(table, model, embeddings, cache=not no_cache, tell=tell)

@@ -1,9 +1,13 @@
-"""Settings: the options of all commands, from a file in the folder and from variables of the environment.
+"""Settings: the options of all commands, from files and from variables of the environment.
 
 The option ``--text-column`` is the key ``text-column`` of `textspectra.toml`, or of ``[tool.textspectra]`` in
 `pyproject.toml`: at the top for all commands that have it, or in a table such as ``[cluster]`` for one of them. Its
 variables are ``TEXTSPECTRA_TEXT_COLUMN`` and ``TEXTSPECTRA_CLUSTER_TEXT_COLUMN``. A flag counts more than a variable, a
-variable more than the file, and what is for one command more than what is for all.
+variable more than a file, the working folder's file more than the user's, and what is for one command more than what
+is for all.
+
+A file in the working folder may come from a stranger, together with the data. It can set only what changes the result
+(`PROJECT_KEYS`), never where anything is read, written or sent. The user's own file can set every option.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+import platformdirs
 
 from ..errors import UsageError
 
@@ -24,23 +29,55 @@ PREFIX = "TEXTSPECTRA_"
 CACHE_VARIABLE = f"{PREFIX}CACHE"
 """Names the folder of the cache; the one variable that is no option."""
 
+PROJECT_KEYS = frozenset({
+    "algorithm", "by", "clusters", "encoding", "every", "format", "labels", "max-size", "method", "model", "no-report",
+    "offline", "seed", "sheet", "show", "spreadsheet-safe", "text-column", "time", "truth",
+})  # fmt: skip
+"""What a file in the working folder may set. A new option is not among them until somebody decides that it is safe."""
+
+PROTECTIONS = frozenset({"offline", "spreadsheet-safe"})
+"""Options that the working folder's file may switch on, but not off."""
+
+FILE = "textspectra.toml"
+
+LARGEST_BYTES = 2**18
+"""Size of a settings file."""
+
+MOST_DOTS = 100
+"""Dots in a line of it: Python's parser takes 43 s and gigabytes for a key ``a.a.a...`` of 64 KB."""
+
 Place = tuple[str, ...]
 """Where a command is: ("cluster",), or ("study", "run")."""
 
 
 class SettingsFile(NamedTuple):
-    """A settings file: its name for messages, and what it holds."""
+    """A settings file: its name for messages, what it holds, and whether it is the user's own."""
 
     name: str
     content: Mapping[str, Any]
+    is_own: bool = False
+
+
+def own_file() -> Path:
+    """Return where the user's own settings are, if there are any."""
+    return platformdirs.user_config_path("textspectra", appauthor=False) / FILE
+
+
+def settings_files() -> list[SettingsFile]:
+    """Read the user's own settings and those of the working folder; the last file counts most."""
+    own = _read_toml(own_file())
+    files = [] if own is None else [SettingsFile(str(own_file()), own, is_own=True)]
+    project = None if Path(FILE).absolute() == own_file() else read_settings(Path())
+    return files if project is None else [*files, project]
 
 
 def read_settings(folder: Path) -> SettingsFile | None:
     """Read `textspectra.toml`, or ``[tool.textspectra]`` of `pyproject.toml`, or return None if there is neither."""
-    own = _read_toml(folder / "textspectra.toml")
-    if own is not None:
-        return SettingsFile("textspectra.toml", own)
-    shared = (_read_toml(folder / "pyproject.toml") or {}).get("tool", {}).get("textspectra")
+    single = _read_toml(folder / FILE)
+    if single is not None:
+        return SettingsFile(FILE, single)
+    tools = (_read_toml(folder / "pyproject.toml") or {}).get("tool")
+    shared = tools.get("textspectra") if isinstance(tools, dict) else None
     if shared is None:
         return None
     if not isinstance(shared, dict):
@@ -50,12 +87,21 @@ def read_settings(folder: Path) -> SettingsFile | None:
 
 def _read_toml(path: Path) -> dict[str, Any] | None:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+        if not path.is_file():  # opening a pipe would wait for a writer, and reading a device would never end
+            return None
+        with path.open("rb") as file:
+            content = file.read(LARGEST_BYTES + 1)
     except OSError as error:
         raise UsageError(f"{path.name} cannot be read: {error.strerror}.") from None
-    except ValueError as error:  # also if it is not UTF-8
+    if path.name != FILE and b"textspectra" not in content:
+        return None
+    if len(content) > LARGEST_BYTES:
+        raise UsageError(f"{path.name} is larger than {LARGEST_BYTES // 2**10} KB, so it is not read.")
+    if any(line.count(b".") > MOST_DOTS for line in content.splitlines()):
+        raise UsageError(f"{path.name} has a line with more than {MOST_DOTS} dots, so it is not read.")
+    try:
+        return tomllib.loads(content.decode())
+    except (ValueError, RecursionError) as error:  # also if it is not UTF-8
         raise UsageError(f"{path.name} is not valid TOML: {error}.") from None
 
 
@@ -102,18 +148,29 @@ def listen_to_variables(command: click.Command, path: Place) -> None:
 
 
 def default_map(file: SettingsFile | None, group: click.Group) -> dict[str, Any]:
-    """Return what a settings file says, as click takes it; a wrong key or a wrong value raises a UsageError."""
+    """Return what a settings file says, as click takes it; a wrong key or a wrong value raises a UsageError.
+
+    Commands for which it says nothing are left out.
+    """
     if file is None:
         return {}
     commands = dict(leaves(group))
     tables = _Tables(file, commands)
     result: dict[str, Any] = {}
     for path, command in commands.items():
-        place = result
-        for name in path[:-1]:
-            place = place.setdefault(name, {})
-        place[path[-1]] = tables.of(path, command)
+        values = tables.of(path, command)
+        if values:
+            place = result
+            for name in path[:-1]:
+                place = place.setdefault(name, {})
+            place[path[-1]] = values
     return result
+
+
+def merged(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what two files say, as click takes it; the second counts more."""
+    common = {key: merged(first[key], value) for key, value in second.items() if isinstance(first.get(key), Mapping)}
+    return {**first, **second, **common}
 
 
 class _Tables:
@@ -130,6 +187,28 @@ class _Tables:
                 if key not in known:
                     where = f" in [{'.'.join(path)}]" if path else ""
                     raise self._error(f"there is no setting {key!r}{where}{nearest(key, known)}")
+                if not file.is_own:
+                    self._check_harmless(key, table[key])
+
+    def _check_harmless(self, key: str, value: Any) -> None:
+        """Refuse what a stranger's file must not decide.
+
+        It is not enough to warn and go on: with `out` or `offline` left out, the command would do something else than
+        the author of the file meant.
+        """
+        if key not in PROJECT_KEYS:
+            reason = "only what changes the result, not where anything is read, written or sent"
+        elif key in PROTECTIONS and value is False:
+            reason = f"{key} to true, but not to false"
+        elif key == "model" and isinstance(value, str) and not _is_preset(value):
+            reason = "model to auto, minilm, wordllama or multilingual, but not to a folder, a download or a server"
+        else:
+            return
+        shown = f"{key} = {json.dumps(value, default=str)}"
+        raise self._error(
+            f"{shown} is refused. A file in the working folder may come from somebody else, so it can set {reason}. "
+            f"Use the flag --{key}, the variable {variables_of((), key)[-1]}, or your own settings in {own_file()}."
+        )
 
     def _collect(self, table: Mapping[str, Any], path: Place, known: set[Place]) -> None:
         below = {key: value for key, value in table.items() if isinstance(value, dict)}
@@ -163,6 +242,12 @@ class _Tables:
 
     def _error(self, message: str) -> UsageError:
         return UsageError(f"{self._file.name}: {message}")
+
+
+def _is_preset(model: str) -> bool:
+    from ..embedding.registry import PRESETS
+
+    return model.lower().removeprefix("float32:") in PRESETS
 
 
 def _expectation(option: click.Option) -> tuple[str, Any]:

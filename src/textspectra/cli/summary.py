@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .common import model_line, terminal
@@ -11,8 +10,8 @@ from .common import model_line, terminal
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..granularity.estimate import KEstimate
     from ..texts.result import TextClustering
+    from .cluster import Done
 
 OUTPUTS = {
     "report": "to explore the groups, open this in a browser",
@@ -24,29 +23,39 @@ SHOWN_GROUPS = 10
 """Groups in the table of the terminal: the largest ones."""
 
 
-def summarize(
-    result: TextClustering, source: str, text_column: str, outputs: Mapping[str, Path], seconds: Mapping[str, float]
-) -> dict[str, Any]:
+def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str, Any]:
     """Return the summary that --json prints."""
     from ..report.profile import silhouette
-    from ..report.sentences import score_at, worth_in_words
+    from ..report.sentences import score_at, without_groups, worth_in_words
 
+    result = done.result
     totals, cohesion = result.totals, result.cohesion
     return {
+        "read": result.reading,
         "input": source,
-        "text_column": text_column,
+        "sheet": done.sheet,
+        "header_row": done.header_row,
+        "text_column": done.text_column,
+        "languages": result.languages,
         "texts": totals.rows,
         "distinct_texts": totals.distinct,
         "blank_texts": totals.blank,
         "unknown_to_the_model": totals.unknown,
+        "texts_without_content": totals.without_content,
         "model": result.source.model,
         "model_reason": result.recipe.get("model_reason"),
         "algorithm": result.algorithm,
         "k": result.n_clusters,
-        **_estimate(result.k_estimate),
+        **_estimate(result),
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
-        "verdict": worth_in_words(
+        "verdict": result.language_doubt
+        or without_groups(
+            totals.grouped,
+            totals.distinct,
+            estimated=result.is_estimated,
+        )
+        or worth_in_words(
             cohesion.ratio if cohesion else None,
             result.n_clusters,
             error=cohesion.standard_error if cohesion else 0.0,
@@ -62,12 +71,13 @@ def summarize(
                 "keywords": list(topic.keywords),
                 "cohesion": ratio,
                 "representatives": result.typical_texts(topic),
+                "representative_counts": result.typical_counts(topic),
             }
             for topic, ratio in sorted(zip(result.topics, result.ratios, strict=True), key=lambda pair: -pair[0].size)
         ],
         **_further_columns(result),
         "notes": list(result.notes),
-        "outputs": {name: str(path) for name, path in outputs.items()},
+        "outputs": {name: str(path) for name, path in done.outputs.items()},
         "seconds": {stage: round(value, 3) for stage, value in seconds.items()},
     }
 
@@ -107,8 +117,11 @@ def records(frame: Any) -> list[dict[str, Any]]:
     return [{n: None if v != v else v for n, v in zip(columns, row, strict=True)} for row in rows]
 
 
-def _estimate(estimate: KEstimate | None) -> dict[str, Any]:
+def _estimate(result: TextClustering) -> dict[str, Any]:
+    estimate = result.k_estimate
+    levels = {one.k: one.name for one in estimate.suggestions} if estimate else {}
     return {
+        "level": levels.get(result.n_clusters),
         "k_interval": list(estimate.interval) if estimate else None,
         "k_confidence": estimate.confidence if estimate else None,
         "k_suggestions": [suggestion._asdict() for suggestion in estimate.suggestions] if estimate else [],
@@ -118,14 +131,17 @@ def _estimate(estimate: KEstimate | None) -> dict[str, Any]:
 
 def print_summary(summary: Mapping[str, Any], console: Console | None = None) -> None:
     """Print the summary for a person: the answer, how good it is, and the largest groups."""
+    from ..report.sentences import shown_in_words
+
     console = console or terminal()
     console.print()
+    console.print(summary["read"], markup=False)
     console.print(f"[bold]{_headline(summary)}[/bold]")
     print_outputs(summary["outputs"], OUTPUTS, console)
     console.print()
-    console.print(summary["verdict"])
-    if len(summary["k_suggestions"]) > 1:
-        console.print(levels(summary["k_suggestions"]))
+    console.print(summary["verdict"], markup=False, style="yellow" if _is_doubt(summary) else "")
+    if any(one["k"] != summary["k"] for one in summary["k_suggestions"]) and not _is_doubt(summary):
+        console.print(shown_in_words(summary["k"], [one["k"] for one in summary["k_suggestions"]]))
     if summary["model_reason"]:
         console.print(model_line(summary), markup=False)
     for note in _notes(summary):
@@ -169,13 +185,14 @@ def _headline(summary: Mapping[str, Any]) -> str:
     grouped, total = _grouped(summary), summary["texts"]
     texts = count_of(total, "text") if grouped == total else f"{grouped:,} of {count_of(total, 'text')}"
     groups = count_of(summary["k"], "group")
-    if summary["k_interval"] is None:
+    if summary["level"] is None:
         return f"{texts} in {groups}, as you asked"
     return f"{texts} in {groups}"
 
 
 def _grouped(summary: Mapping[str, Any]) -> int:
-    return int(summary["texts"] - summary["blank_texts"] - summary["unknown_to_the_model"])
+    without = ("blank_texts", "unknown_to_the_model", "texts_without_content")
+    return int(summary["texts"] - sum(summary[name] for name in without))
 
 
 def count_of(number: int, what: str) -> str:
@@ -183,20 +200,29 @@ def count_of(number: int, what: str) -> str:
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
-def _notes(summary: Mapping[str, Any]) -> list[str]:
-    from ..report.sentences import LOOSE, doubt_about_k
+def _is_doubt(summary: Mapping[str, Any]) -> bool:
+    """Return True if the verdict is that the model does not read the language of the texts."""
+    return summary["verdict"] in summary["notes"]
 
-    notes = list(summary["notes"])
+
+def _notes(summary: Mapping[str, Any]) -> list[str]:
+    from ..report.sentences import LOOSE, doubt_about_k, without_groups
+
+    notes = [note for note in summary["notes"] if note != summary["verdict"]]
     if summary["blank_texts"]:
         notes.append(f"{count_of(summary['blank_texts'], 'blank text')} without a group; their cluster is empty.")
     if summary["unknown_to_the_model"]:
         unknown = count_of(summary["unknown_to_the_model"], "text")
         notes.append(f"{unknown} without a group, because the model knows none of their words.")
-    doubt = doubt_about_k(summary["k_found_by"], summary["k"], summary["k_confidence"])
-    if doubt:
+    estimated = summary["level"] == "suggested"
+    if without_groups(_grouped(summary), summary["distinct_texts"], estimated=estimated):
+        return notes
+    suggested = next((one["k"] for one in summary["k_suggestions"] if one["name"] == "suggested"), 0)
+    doubt = doubt_about_k(summary["k_found_by"], suggested, summary["k_confidence"])
+    if doubt and not _is_doubt(summary):
         notes.append(doubt)
     loose = sum((cluster["cohesion"] or LOOSE) < LOOSE for cluster in summary["clusters"])
-    if loose and summary["k"] > 1:
+    if loose and summary["k"] > 1 and not _is_doubt(summary):
         notes.append(f"{count_of(loose, 'group')} with a cohesion near 1: a rest of mixed texts rather than a topic.")
     return notes
 
@@ -207,6 +233,7 @@ def group_table(clusters: Sequence[Mapping[str, Any]]) -> Any:
     from rich.text import Text
 
     from ..report.sentences import LOOSE
+    from ..texts.clustered import with_count
 
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("", justify="right", no_wrap=True)
@@ -218,7 +245,8 @@ def group_table(clusters: Sequence[Mapping[str, Any]]) -> Any:
     for cluster in clusters:
         value = cluster["cohesion"]
         cohesion = "" if value is None else f"[yellow]{value:.2f}[/yellow]" if value < LOOSE else f"{value:.2f}"
-        typical = "\n".join(f"· {one_line(text)}" for text in cluster["representatives"][:2])
+        texts, counts = cluster["representatives"][:2], cluster["representative_counts"]
+        typical = "\n".join(f"· {with_count(one_line(text), n)}" for text, n in zip(texts, counts, strict=False))
         table.add_row(
             str(cluster["cluster"]), f"{cluster['size']:,}", f"{cluster['share']:.1%}", cohesion,
             Text.assemble((cluster["name"], "bold"), "\n", (", ".join(cluster["keywords"][:5]), "dim")), Text(typical),

@@ -9,15 +9,29 @@ from numpy.typing import NDArray
 
 from ..parallel import run_tasks
 from .lloyd import LinearRule, directions_of, labels_by
-from .novelty import NEIGHBOURS, REFERENCE_ROWS, Known, nearest_rows, places_of
+from .novelty import NEIGHBOURS, REFERENCE_ROWS, Known, Nearest, nearest_rows, places_of
 from .refine import SEARCH_ROWS, separate_groups
 from .tree import ward_tree
 
 SMALLEST_GROUP = 10
 """Fewest distinct rows of a new group."""
 
+CORE_NEIGHBOURS, LENIENCE = 5, 0.04
+"""Nearest core rows that a row of a new group is compared with, a fifth of the core at most; and by how much its mean
+cosine with rows of the model may be higher."""
+
+STAYED = 0.5
+"""Least share of a new group's rows that are near enough to its core; otherwise it is no group."""
+
+CLEAR, COMPACT = 0.8, 0.4
+"""A new group is mixed if fewer of its rows are nearer to its core than to the model, or if the mean cosine of its
+rows is less than this share of the mean cosine of a row with its nearest in the group."""
+
 SMOOTHED = 5
 """Nearest new rows over which a row is smoothed before candidates are cut."""
+
+BROADEST = 50
+"""Rows of a candidate, at most, if a file is small; twice the square root of its rows if it is large."""
 
 NOVEL, CROWDED = 1.3, 0.75
 """Least mean novelty of a candidate, and the most known rows among its own, as a share of those expected."""
@@ -36,6 +50,13 @@ TAKEN, SURELY_NEW = 0.2, 6.0
 it is this many times as frequent as rows like it are in the model."""
 
 
+class NewGroups(NamedTuple):
+    """The new group of each row, numbered from 0, or -1; and whether each new group is loose: mixed."""
+
+    codes: NDArray[np.intp]
+    is_mixed: NDArray[np.bool_]
+
+
 class _Neighbours(NamedTuple):
     """The nearest other new rows of each new row, and the squared distance of the farthest of them."""
 
@@ -47,13 +68,14 @@ class _Neighbours(NamedTuple):
 
 def find_new_groups(
     known: Known, units: NDArray[np.float32], codes: NDArray[np.intp], scores: NDArray[np.float32]
-) -> NDArray[np.intp]:
-    """Return the new group of each row, numbered from 0; -1 for the rows that stay in a cluster of the model.
+) -> NewGroups:
+    """Find the new group of each row; -1 for the rows that stay in a cluster of the model.
 
     Rows that are newer than usual form candidates. Candidates without many known rows among their own compete with the
     clusters of the model for all rows, those that mix are joined, and rows join the candidate of most of their
     neighbours. A candidate is a new group if halves of the rows agree that it is one, and that the model hardly had
-    it. `codes` are the clusters of the rows in the model, and `scores` their novelty.
+    it. In the end, a new group has the rows that are nearer to its core, the rows that are newer than usual, than to
+    rows of the model. `codes` are the clusters of the rows in the model, and `scores` their novelty.
 
     Examples
     --------
@@ -65,17 +87,21 @@ def find_new_groups(
     >>> known = Known(units[:800], np.arange(800) % 3, 3)
     >>> scores = score_novelty(known, units[800:], rng).scores
     >>> found = find_new_groups(known, units[800:], np.arange(800, 900) % 3, scores)
-    >>> np.bincount(found + 1), bool((found[60:] == 0).all())
-    (array([60, 40]), True)
+    >>> np.bincount(found.codes + 1), bool((found.codes[60:] == 0).all()), found.is_mixed
+    (array([60, 40]), True, array([False]))
     """
+    nothing = NewGroups(np.full(len(units), -1), np.zeros(0, bool))
     if len(units) <= NEIGHBOURS or np.isnan(scores).any():
-        return np.full(len(units), -1)
+        return nothing
     groups = _candidates(known, units, scores)
     if groups.max() < 0:
-        return groups
+        return nothing
     near = _neighbours(units, np.arange(len(units)))
     groups = _joined_where_mixed(_won_by_candidates(known, units, codes, groups), near)
-    return _news(known, units, codes, _joined_by_neighbours(groups, near))
+    groups = _news(known, units, codes, _joined_by_neighbours(groups, near))
+    groups, is_near = _nearest_cores(known, units, scores, groups)
+    mixed = [_is_mixed(units[groups == group], is_near[groups == group]) for group in range(int(groups.max()) + 1)]
+    return NewGroups(groups, np.array(mixed, bool))
 
 
 def _neighbours(units: NDArray[np.float32], rows: NDArray[np.intp]) -> _Neighbours:
@@ -86,10 +112,13 @@ def _neighbours(units: NDArray[np.float32], rows: NDArray[np.intp]) -> _Neighbou
 
 
 def _candidates(known: Known, units: NDArray[np.float32], scores: NDArray[np.float32]) -> NDArray[np.intp]:
-    """Cut the rows that are newer than usual into candidates that have, on average, as many rows as a cluster."""
+    """Cut the rows that are newer than usual into candidates of the average size of a cluster.
+
+    If a model has a few large clusters, candidates are smaller: news is not as broad as the model's clusters.
+    """
     candidates = np.full(len(units), -1)
     novel = np.flatnonzero(scores > 1)[:REFERENCE_ROWS]
-    k = round(len(novel) / max(len(units) / known.k, SMALLEST_GROUP))
+    k = round(len(novel) / max(min(len(units) / known.k, max(2 * np.sqrt(len(units)), BROADEST)), SMALLEST_GROUP))
     if not k:
         return candidates
     near = _neighbours(units, novel)
@@ -204,6 +233,51 @@ def _news(
     share = (taken / np.maximum(np.bincount(known.codes, minlength=known.k), 1)).max(axis=1)
     is_found = (size >= SMALLEST_GROUP) & (again >= AGAIN * size)
     return _kept(groups, is_found & (growth > np.where(share > TAKEN, SURELY_NEW, GROWTH)))
+
+
+def _nearest_cores(
+    known: Known, units: NDArray[np.float32], scores: NDArray[np.float32], groups: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Give each row to the group with the nearest core, unless rows of the model are nearer than that.
+
+    Return the groups, and whether each row is nearer to a core than to the model, without any lenience.
+    """
+    k = int(groups.max()) + 1
+    if not k:
+        return groups, groups >= 0
+    chosen = np.sort(np.random.default_rng(0).permutation(len(units))[:REFERENCE_ROWS])
+    # The more rows a file has, the nearer are the nearest: so as many are compared as the model has for each new row.
+    ratio = len(known.units) / len(chosen)
+    to_model = _cosines(nearest_rows(units, known.units, max(round(CORE_NEIGHBOURS * ratio), 1)))
+    best, home = np.full(len(units), -LENIENCE), np.full(len(units), -1)
+    for group in range(k):
+        members = chosen[groups[chosen] == group]
+        core = members[scores[members] > 1]
+        core = core if len(core) > CORE_NEIGHBOURS else members
+        if not len(core):  # a sample may miss it
+            continue
+        size = int(np.clip(len(core) // CORE_NEIGHBOURS, 1, CORE_NEIGHBOURS))
+        to_core = _cosines(nearest_rows(units, units[core], size, places_of(core, len(units)))).mean(axis=1)
+        nearer = to_core - to_model[:, : max(round(size * ratio), 1)].mean(axis=1)
+        home[nearer > best] = group
+        best = np.maximum(nearer, best)
+    before, after, stayed = (
+        np.bincount(codes[codes >= 0], minlength=k) for codes in (groups, home, np.where(home == groups, home, -1))
+    )
+    return _kept(home, (after >= SMALLEST_GROUP) & (stayed >= STAYED * before)), best > 0
+
+
+def _is_mixed(units: NDArray[np.float32], is_near: NDArray[np.bool_]) -> bool:
+    """Return True if a new group is loose: at its border, or because it has many themes that are not alike."""
+    rows = units[:REFERENCE_ROWS]
+    n, total = len(rows), rows.sum(axis=0, dtype=float)
+    cosine = (total @ total - n) / (n * (n - 1))
+    nearest = _cosines(nearest_rows(rows, rows, CORE_NEIGHBOURS, np.arange(n))).mean()
+    return bool(is_near.mean() < CLEAR or cosine < COMPACT * nearest)
+
+
+def _cosines(near: Nearest) -> NDArray[np.float32]:
+    return np.asarray(1 - np.exp(2 * near.logs) / 2, np.float32)
 
 
 def _together(

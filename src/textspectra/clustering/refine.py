@@ -18,6 +18,9 @@ from .lloyd import LinearRule, directions_of, labels_by, nearest_rule
 NEIGHBOURS = 10
 """A row is smoothed over this many rows, itself among them; from 7 to 20, ARI changes by less than 0.01."""
 
+FEWEST_REFINED = 128
+"""Groups of fewer distinct rows are not refined: neighbors say too little there (``benchmarks/k_recovery.md``)."""
+
 REFINED_ROWS = 2**13
 """Groups are refined on this many rows at most: the search for neighbours takes time in proportion to the square."""
 
@@ -44,13 +47,13 @@ def refined_rule(
 
     Copies of a row do not count, nor do weights beyond zero or not: a row that is repeated would draw a
     centre to itself.
-    Return None if there are too few rows for so many groups, or if a group would lose all its rows.
+    Return None if there are too few rows, or too few for this number of groups, or if a group would lose all its rows.
     """
     drawn, _ = draw_units(X, weights, REFINED_ROWS, rng)
     if len(drawn) == REFINED_ROWS and k * ROWS_PER_CENTER > REFINED_ROWS:
         return None
     units = distinct_rows(drawn)
-    if k < 2 or k > len(units):
+    if k < 2 or k > len(units) or len(units) < FEWEST_REFINED:
         return None
     weight = np.ones(len(units))
     smooth = smoothed_rows(units, weight, n_nearest(len(units), k), n_jobs=n_jobs)

@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
 
 from ..arrays.rows import sum_by_code
+from ..parallel import one_blas_thread
 from ..validation import check_whole_number
 
 SCIPY_POINTS = 2048
@@ -164,7 +165,8 @@ def _merge_costs(points: NDArray[np.float32], weights: NDArray[np.float64]) -> N
 def _squared_distances(points: NDArray[np.float32]) -> NDArray[np.float64]:
     wide = points.astype(np.float64)
     squares = np.einsum("ij,ij->i", wide, wide)
-    found: NDArray[np.float64] = wide @ wide.T
+    with one_blas_thread():  # the last bits of this product depend on the number of threads
+        found: NDArray[np.float64] = wide @ wide.T
     found *= -2
     found += squares[:, None]
     found += squares

@@ -1,4 +1,4 @@
-"""The model that `auto` stands for: the better one for few texts, the faster one for many."""
+"""The model that `auto` stands for: the better one for few texts, the faster one for many, another for languages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ..errors import UserError
 from .base import Backend
 from .registry import DEFAULT_MODEL, FEW_TEXTS, INSTALL_FAST, INSTALL_GOOD, Model, as_backend, load_backend
+from .sentence_transformer import MULTILINGUAL
 from .transformer import can_run
 
 
@@ -18,8 +19,10 @@ class Chosen(NamedTuple):
     reason: str
 
 
-def chosen_backend(model: Model, n_texts: int) -> Chosen:
+def chosen_backend(model: Model, n_texts: int, *, is_foreign: bool = False) -> Chosen:
     """Return the back end for anything that ``model=`` takes, including ``"auto"``.
+
+    `is_foreign` says that most texts are not English.
 
     Examples
     --------
@@ -28,7 +31,7 @@ def chosen_backend(model: Model, n_texts: int) -> Chosen:
     >>> chosen_backend("auto", 50_001).reason
     'chosen because there are more than 50,000 distinct texts'
     """
-    return choose_backend(n_texts) if is_auto(model) else Chosen(as_backend(model), "")
+    return choose_backend(n_texts, is_foreign=is_foreign) if is_auto(model) else Chosen(as_backend(model), "")
 
 
 def is_auto(model: Model) -> bool:
@@ -36,10 +39,11 @@ def is_auto(model: Model) -> bool:
     return isinstance(model, str) and model.lower() == DEFAULT_MODEL
 
 
-def choose_backend(n_texts: int) -> Chosen:
+def choose_backend(n_texts: int, *, is_foreign: bool = False) -> Chosen:
     """Return MiniLM for up to 50,000 distinct texts and wordllama for more, or else the one that can be used.
 
-    MiniLM can be used if its packages are installed and its weights are on this machine or can be downloaded.
+    Both read only English. If most texts are in other languages, it is the multilingual MiniLM. A MiniLM can be
+    used if its packages are installed and its weights are on this machine or can be downloaded.
 
     Raises
     ------
@@ -53,6 +57,12 @@ def choose_backend(n_texts: int) -> Chosen:
     >>> choose_backend(1000).backend.name
     'minilm'
     """
+    if is_foreign:
+        try:
+            return Chosen(load_backend(str(MULTILINGUAL.preset)), "chosen because most of the texts are not English")
+        except (UserError, ModuleNotFoundError) as error:
+            backend, reason = choose_backend(n_texts)
+            return Chosen(backend, f"{reason}; {MULTILINGUAL.preset} cannot be used here: {error}")
     fast_is_there = find_spec("wordllama") is not None
     if n_texts > FEW_TEXTS and fast_is_there:
         return Chosen(load_backend("wordllama"), f"chosen because there are more than {FEW_TEXTS:,} distinct texts")

@@ -1,4 +1,8 @@
-"""Vectors that were computed once, kept in one SQLite database per model."""
+"""Vectors that were computed once, kept in SQLite databases: some for each model, the oldest go if there is no room.
+
+A database may be damaged, or not be ours. Its schema is checked before anything else is asked of it, and no statement
+may take more steps than a file of its size can need.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,13 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import UsageError, cannot_write
 from .base import Backend, identity
 from .folders import cache_folder
 
@@ -33,6 +39,23 @@ WAIT_SECONDS = 60.0
 
 KEY_BYTES = 16
 
+LIMIT_VARIABLE = "TEXTSPECTRA_CACHE_LIMIT"
+
+LIMIT_BYTES = 5 * 10**9
+"""Room for the vectors of all models, unless the user sets another limit: 3 million texts with 384 dimensions."""
+
+LIMIT_FILE = "limit"
+"""The file in the folder of the cache that has the user's limit, in bytes."""
+
+DATABASE_BYTES = 2**28
+"""Size from which on a database gets no more vectors, but a further one is begun."""
+
+STEPS = 10**6
+"""Steps of SQLite's machine after which it asks whether to go on; a signal is heard then, too."""
+
+SAMPLE_BLOCKS = 100
+"""Blocks by which the number of vectors is estimated."""
+
 # NORMAL waits for the disk at checkpoints only: a power cut can cost the last groups, but never the database.
 SCHEMA = f"""
     PRAGMA page_size = {PAGE_BYTES};
@@ -43,8 +66,13 @@ SCHEMA = f"""
         id INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, keys BLOB NOT NULL, vectors BLOB NOT NULL);
 """
 
-DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
-"""SQLite's codes for a damaged file; the last one says that its tables are not ours."""
+OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT 10"
+
+DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_INTERRUPT)
+"""SQLite's codes for a damaged file; the last one says that a statement took too many steps."""
+
+SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
+"""The end of a journal that names another file, which SQLite would delete. Ours never do."""
 
 DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises; the second one if its message quotes a damaged name that is no UTF-8."""
@@ -55,7 +83,7 @@ Found = tuple[NDArray[np.intp], NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class CacheSize:
-    """Size of a cache: vectors, bytes on disk, and the names of the models.
+    """Size of a cache: vectors (an estimate for many), bytes on disk, and the names of the models.
 
     Examples
     --------
@@ -73,7 +101,9 @@ class EmbeddingCache:
 
     All processes of one machine may use the same folder at the same time, and each may be killed at any
     moment. Damaged vectors are noticed and never returned. A full disk or a folder without write
-    permission disables the caching with a warning, and the run goes on.
+    permission disables the caching with a warning, and the run goes on. If the vectors take more than a limit (5 GB,
+    unless ``textspectra cache --limit`` or ``TEXTSPECTRA_CACHE_LIMIT`` says otherwise), those that were not used for
+    the longest time are deleted.
 
     Parameters
     ----------
@@ -103,37 +133,119 @@ class EmbeddingCache:
     @contextmanager
     def open(self, backend: Backend) -> Iterator[CachedVectors]:
         """Open the vectors of one model for the time of one run."""
-        readable = re.sub(r"[^A-Za-z0-9.]+", "-", backend.name)[-40:].strip("-.")
-        path = self.folder / "embeddings" / f"{readable}-{identity(backend).hex()}{SUFFIX}"
-        with closing(CachedVectors(path, backend)) as vectors:
+        with closing(CachedVectors(self, backend)) as vectors:
             yield vectors
 
     def size(self) -> CacheSize:
-        """Return how much is stored."""
-        entries, models = 0, set()
-        for path in self._databases():
-            with suppress(*DATABASE_ERRORS), closing(_connect(path)) as database:
-                [[key_bytes]] = database.execute("SELECT total(length(keys)) FROM block")
-                entries += int(key_bytes) // KEY_BYTES
-                models |= {str(name) for [name] in database.execute("SELECT name FROM model")}
-        n_bytes = sum(file.stat().st_size for path in self._databases() for file in _files(path) if file.exists())
-        return CacheSize(entries, n_bytes, tuple(sorted(models)))
+        """Return how much is stored; the number of vectors is estimated from a sample if they are many."""
+        content = [_content(path) for path in self._databases()]
+        models = {name for _, names in content for name in names}
+        n_bytes = sum(map(_bytes, self._databases()))
+        return CacheSize(sum(entries for entries, _ in content), n_bytes, tuple(sorted(models)))
 
     def clear(self) -> None:
         """Delete every cached vector; other files in the folder stay."""
         for path in self._databases():
             _delete(path)
 
+    def limit(self) -> int:
+        """Return the room for vectors in bytes."""
+        chosen = os.environ.get(LIMIT_VARIABLE)
+        if chosen:
+            return parse_size(chosen)
+        try:
+            return parse_size((self.folder / LIMIT_FILE).read_text("utf-8")[:40])
+        except (OSError, ValueError):
+            return LIMIT_BYTES
+
+    def set_limit(self, n_bytes: int) -> None:
+        """Remember the room for vectors for all runs to come, and make it."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / LIMIT_FILE).write_text(str(n_bytes))
+        except OSError as error:
+            raise cannot_write(f"The limit cannot be kept in '{self.folder}': {error.strerror}.", error) from None
+        self.make_room(0)
+
+    def make_room(self, n_bytes: int) -> None:
+        """Delete databases, those first that were not used for the longest time, until so much fits in."""
+        sizes = {path: _bytes(path) for path in sorted(self._databases(), key=_last_use)}
+        too_much = sum(sizes.values()) + n_bytes - self.limit()
+        for path, size in sizes.items():
+            if too_much > 0:
+                _delete(path)
+                too_much -= size
+
+    def databases_of(self, backend: Backend) -> list[Path]:
+        """Return the databases of a model, the oldest first, and at the end one that does not exist yet."""
+        readable = re.sub(r"[^A-Za-z0-9.]+", "-", backend.name)[-40:].strip("-.")
+        first = self.folder / "embeddings" / f"{readable}-{identity(backend).hex()}{SUFFIX}"
+        numbered = {int(path.suffixes[-2][1:]): path for path in first.parent.glob(f"{first.stem}.*{SUFFIX}")
+                    if re.fullmatch(r"\.\d{1,9}", path.suffixes[-2])}  # fmt: skip
+        there = [*([first] if first.exists() else []), *(path for _, path in sorted(numbered.items()))]
+        further = first.with_name(f"{first.stem}.{max(numbered, default=0) + 1}{SUFFIX}")
+        return [*there, further if there else first]
+
     def _databases(self) -> list[Path]:
         return sorted((self.folder / "embeddings").glob("*" + SUFFIX))
+
+
+def parse_size(text: str) -> int:
+    """Return a number of bytes, given as such or in MB, GB or TB.
+
+    Examples
+    --------
+    >>> parse_size("5GB"), parse_size("1.5 mb"), parse_size("70000")
+    (5000000000, 1500000, 70000)
+    """
+    found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,3})?)\s?(|MB|GB|TB)\s*", text, re.IGNORECASE)
+    if found is None:
+        raise UsageError(f"{text!r} is not a size such as 500MB or 5GB.")
+    return int(float(found[1]) * {"": 1, "MB": 10**6, "GB": 10**9, "TB": 10**12}[found[2].upper()])
 
 
 class CachedVectors:
     """The cached vectors of one model, as :meth:`EmbeddingCache.open` gives them."""
 
+    def __init__(self, cache: EmbeddingCache, backend: Backend) -> None:
+        self._cache, self._backend = cache, backend
+        self._opened: dict[Path, _Database] = {}
+
+    def find(self, keys: NDArray[np.uint64]) -> Iterator[Found]:
+        """Yield the positions in `keys` whose vectors are known, and these vectors, block by block."""
+        for path in self._cache.databases_of(self._backend)[:-1]:
+            used = False
+            for found in self._database(path).find(keys):
+                used = True
+                yield found
+            if used:
+                with suppress(OSError):  # then it counts as not used
+                    os.utime(path)
+
+    def add(self, keys: NDArray[np.uint64], vectors: NDArray[np.float32]) -> None:
+        """Store vectors under their keys; when this returns, a killed process does not lose them."""
+        *there, further = self._cache.databases_of(self._backend)
+        full = min(DATABASE_BYTES, self._cache.limit() // 4)
+        if not there or _bytes(there[-1]) >= full:
+            self._cache.make_room(full)
+            there = [further]
+        self._database(there[-1]).add(keys, vectors)
+
+    def close(self) -> None:
+        """Close the databases."""
+        for database in self._opened.values():
+            database.close()
+
+    def _database(self, path: Path) -> _Database:
+        return self._opened.setdefault(path, _Database(path, self._backend))
+
+
+class _Database:
+    """A file with vectors of one model."""
+
     def __init__(self, path: Path, backend: Backend) -> None:
         self._path, self._backend = path, backend
-        self._connection: sqlite3.Connection | None = None
+        self._connection: _Connection | None = None
         self._usable = True
 
     def find(self, keys: NDArray[np.uint64]) -> Iterator[Found]:
@@ -142,10 +254,11 @@ class CachedVectors:
             return
         try:
             database = self._database()
+            database.allow(_bytes(self._path))
             damaged: list[int] = []
             for block, positions, rows in _places(database, keys):
                 vectors = _read_block(database, block)
-                if vectors is None:
+                if vectors is None or rows.max() >= len(vectors):
                     damaged.append(block)
                 else:
                     yield positions, vectors[rows]
@@ -177,7 +290,7 @@ class CachedVectors:
             self._connection.close()
             self._connection = None
 
-    def _database(self) -> sqlite3.Connection:
+    def _database(self) -> _Connection:
         if self._connection is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = _connect(self._path)
@@ -195,6 +308,8 @@ class CachedVectors:
 
     def _give_up(self, error: sqlite3.Error | UnicodeDecodeError | OSError) -> None:
         """Start a damaged database again; after any other error, go on without the cache."""
+        if self._connection is not None:
+            self._connection.raise_interrupt(error)
         self.close()
         reason = getattr(error, "strerror", None) or error
         if _is_error(error, DAMAGE) or isinstance(error, UnicodeDecodeError):
@@ -209,18 +324,55 @@ class CachedVectors:
         warnings.warn(f"The embedding cache {self._path} {message}", RuntimeWarning, stacklevel=3)
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+class _Connection(sqlite3.Connection):
+    """A connection that gives up a statement with too many steps: the tree of a damaged file can be endless."""
+
+    n_bytes = 0
+    _left = 0
+
+    def allow(self, n_bytes: int) -> None:
+        """Let the next statements take as many steps as a file of that size can need."""
+        self.n_bytes, self._left = n_bytes, 2 + n_bytes // STEPS
+        self.set_progress_handler(self._go_on, STEPS)
+
+    def _go_on(self) -> bool:
+        self._left -= 1
+        return self._left < 0
+
+    def raise_interrupt(self, error: Exception) -> None:
+        """Raise a KeyboardInterrupt that came while SQLite asked whether to go on, and that it turned into `error`."""
+        if _is_error(error, [sqlite3.SQLITE_INTERRUPT]) and self._left >= 0:
+            raise KeyboardInterrupt from error
+
+
+def _content(path: Path) -> tuple[int, list[str]]:
+    """Return how many vectors a database has, and the names of their models; nothing if it is damaged or not ours."""
+    with suppress(*DATABASE_ERRORS), closing(_connect(path)) as database:
+        try:
+            counted = "SELECT total(length(keys)), count(*) FROM (SELECT keys FROM block LIMIT ?)"
+            [[key_bytes, blocks]] = database.execute(counted, (SAMPLE_BLOCKS,))
+            [[last]] = database.execute("SELECT max(id) FROM block")
+            names = [str(name) for [name] in database.execute("SELECT name FROM model LIMIT 10")]
+        except DATABASE_ERRORS as error:
+            database.raise_interrupt(error)
+            raise
+        scale = last / blocks if blocks == SAMPLE_BLOCKS else 1
+        return int(key_bytes * scale) // KEY_BYTES, names
+    return 0, []
+
+
+def _connect(path: Path) -> _Connection:
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:
-            return _prepared(sqlite3.connect(path, timeout=WAIT_SECONDS))
+            return _prepared(path, str(path), SCHEMA)
         except sqlite3.OperationalError as error:
             # SQLite does not wait by itself while another process switches a new database to write-ahead logging.
             if _is_error(error, [sqlite3.SQLITE_BUSY]) and time.monotonic() < deadline:
                 time.sleep(0.01)
             elif _is_error(error, [sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY]) and path.exists():
                 # Write-ahead logging needs a writable folder; without one, the database can still be read.
-                return sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)
+                return _prepared(path, f"{path.resolve().as_uri()}?immutable=1", "")
             else:
                 raise
 
@@ -229,19 +381,59 @@ def _is_error(error: Exception, codes: Sequence[int]) -> bool:
     return getattr(error, "sqlite_errorcode", -1) & 0xFF in codes
 
 
-def _prepared(connection: sqlite3.Connection) -> sqlite3.Connection:
+def _prepared(path: Path, address: str, schema: str) -> _Connection:
+    """Open a database, and see that it is ours before it is changed."""
+    if _names_another_file(path):
+        raise _damage("its journal names another file")
+    connection = sqlite3.connect(address, timeout=WAIT_SECONDS, uri=not schema, factory=_Connection)
     try:
-        connection.executescript(SCHEMA)
-    except DATABASE_ERRORS:
+        connection.allow(_bytes(path))
+        connection.execute("PRAGMA trusted_schema = OFF")
+        if not _objects(connection) <= _expected_objects():
+            raise _damage("it has tables, views or triggers that are not ours")
+        connection.executescript(schema)
+    except DATABASE_ERRORS as error:
+        connection.raise_interrupt(error)
         connection.close()
         raise
     return connection
 
 
-def _index(database: sqlite3.Connection) -> tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.intp]]:
+def _names_another_file(path: Path) -> bool:
+    try:
+        with path.with_name(path.name + "-journal").open("rb") as journal:
+            journal.seek(-len(SUPER_JOURNAL), os.SEEK_END)
+            return journal.read() == SUPER_JOURNAL
+    except OSError:  # there is none, as almost always, or it is too short
+        return False
+
+
+def _objects(database: sqlite3.Connection) -> set[tuple[str, ...]]:
+    return {(*names, " ".join(str(sql).split())) for *names, sql in database.execute(OBJECTS)}
+
+
+@cache
+def _expected_objects() -> set[tuple[str, ...]]:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(SCHEMA)
+        return _objects(database)
+
+
+def _damage(what: str) -> sqlite3.DatabaseError:
+    error = sqlite3.DatabaseError(what)
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
+
+
+def _index(database: _Connection) -> tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.intp]]:
     """Return the block, the key and the row in its block of every stored vector, the oldest first."""
     sound = f"typeof(keys) = 'blob' AND length(keys) % {KEY_BYTES} = 0"  # all other keys are damaged
-    found = database.execute(f"SELECT id, keys FROM block WHERE {sound} ORDER BY id").fetchall()  # noqa: S608
+    found, left = [], database.n_bytes
+    for block, keys in database.execute(f"SELECT id, keys FROM block WHERE {sound} ORDER BY id"):  # noqa: S608
+        found.append((block, keys))
+        left -= len(keys)
+        if left < 0:
+            raise _damage("it seems to hold more than its size")
     counts = np.array([len(keys) // KEY_BYTES for _, keys in found], np.intp)
     blocks = np.repeat(np.array([block for block, _ in found], np.intp), counts)
     keys = np.frombuffer(b"".join(keys for _, keys in found), "<u8").reshape(-1, 2)
@@ -249,7 +441,7 @@ def _index(database: sqlite3.Connection) -> tuple[NDArray[np.intp], NDArray[np.u
 
 
 def _places(
-    database: sqlite3.Connection, wanted: NDArray[np.uint64]
+    database: _Connection, wanted: NDArray[np.uint64]
 ) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.intp]]]:
     """Yield each block that holds wanted keys, with the positions of these keys and their rows in the block.
 
@@ -275,7 +467,11 @@ def _read_block(database: sqlite3.Connection, block: int) -> NDArray[np.float32]
     found = database.execute(wanted, (block,)).fetchone()
     if found is None or _checksum(found[1], found[2]) != found[0]:
         return None
-    return np.frombuffer(found[2], "<f4").reshape(len(found[1]) // KEY_BYTES, -1)
+    n_rows = len(found[1]) // KEY_BYTES
+    if not n_rows or not found[2] or len(found[2]) % (4 * n_rows):
+        return None
+    vectors = np.frombuffer(found[2], "<f4").reshape(n_rows, -1)
+    return vectors if np.isfinite(vectors).all() else None
 
 
 def _checksum(keys: bytes, vectors: bytes) -> int:
@@ -283,8 +479,23 @@ def _checksum(keys: bytes, vectors: bytes) -> int:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the files of a database: its log first, which would outlive it otherwise."""
-    return [path.with_name(path.name + ending) for ending in ("-wal", "-shm", "")]
+    """Return the files of a database: its logs first, which would outlive it otherwise."""
+    return [path.with_name(path.name + ending) for ending in ("-journal", "-wal", "-shm", "")]
+
+
+def _bytes(path: Path) -> int:
+    """Return the size of a database with its log, by the file system."""
+    return sum(stat.st_size for stat in _stats(path))
+
+
+def _last_use(path: Path) -> float:
+    return max((stat.st_mtime for stat in _stats(path)), default=0.0)
+
+
+def _stats(path: Path) -> Iterator[os.stat_result]:
+    for file in _files(path):
+        with suppress(OSError):  # not there, or deleted by another process
+            yield file.stat()
 
 
 def _delete(path: Path) -> None:

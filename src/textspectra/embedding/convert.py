@@ -21,7 +21,7 @@ WORDS = "embeddings.word_embeddings.weight"
 PREFIXES = ("", "bert.", "roberta.", "model.")
 """What the names of the tensors start with, depending on the class that was saved."""
 
-LAYER = re.compile(r"\bencoder\.layer\.(\d+)\.")
+LAYER = re.compile(r"\bencoder\.layer\.(\d{1,6})\.")
 
 
 def converted_spec(checkpoint: Checkpoint, compute_type: str) -> Any:
@@ -75,11 +75,7 @@ class _Tensors:
         self._prefix = prefixes[0]
 
     def check_layers(self, expected: int) -> None:
-        found = {
-            int(match[1])
-            for match in (re.search(r"\bencoder\.layer\.(\d{1,6})\.", name) for name in self._names)
-            if match
-        }
+        found = {int(match[1]) for match in (LAYER.search(name) for name in self._names) if match}
         if len(found) != expected or (found and max(found) != expected - 1):
             raise UserError(f"{self.path} has {len(found)} layers, but its config.json says {expected}.")
 

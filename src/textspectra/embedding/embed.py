@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 
@@ -24,6 +25,8 @@ STORE_SECONDS = 5.0
 
 COPY_ROWS = 4096
 """Rows of repeated texts that are copied at a time."""
+
+logger = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
 
@@ -115,6 +118,8 @@ class _Run:
         finished: list[Found] = []
         since = time.monotonic()
         forecast = Forecast(self.backend.name)
+        if len(missing) and "base_url" in self.backend.settings:
+            logger.info("Sending %s texts to %s.", f"{len(missing):,}", self.backend.settings["base_url"])
         try:
             for start in _order(len(missing), size):
                 positions = missing[start : start + size]

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -26,6 +27,11 @@ SAMPLE_BYTES = 2**20
 
 OFFLINE = "HF_HUB_OFFLINE"
 """The environment variable with which the Hugging Face hub is switched off."""
+
+NO_SERVER = "TEXTSPECTRA_OFFLINE"
+"""The variable of --offline, which also forbids servers: the hub's own leaves a server on this machine alone."""
+
+SHA256 = re.compile("[0-9a-f]{64}")
 
 logger = logging.getLogger(__name__)
 
@@ -103,6 +109,16 @@ def hub_revision(name: str, *, file: str) -> str | None:
     return Path(found).parent.name if isinstance(found, str) else None
 
 
+def checked_revision(name: str, *files: str) -> str | None:
+    """Return the revision that has one of the files, once its download was compared with the hub's checksums."""
+    hub = require("huggingface_hub", extra="transformers")
+    found = [path for path in (hub.try_to_load_from_cache(name, file) for file in files) if isinstance(path, str)]
+    if not found:
+        return None
+    check_download(Path(found[0]).parent)
+    return Path(found[0]).parent.name
+
+
 def hub_folder(name: str, *, files: Sequence[str], last: str) -> Path | None:
     """Return where the hub keeps a model on this machine; download it if it is not there.
 
@@ -124,10 +140,35 @@ def hub_folder(name: str, *, files: Sequence[str], last: str) -> Path | None:
         return None
     announce_download(name, sizes)
     try:
-        hub.snapshot_download(name, allow_patterns=["*.json", *files], ignore_patterns=[last, "onnx/*", "openvino/*"])
+        folder = hub.snapshot_download(
+            name, allow_patterns=["*.json", *files], ignore_patterns=[last, "onnx/*", "openvino/*"]
+        )
+        check_download(Path(folder))
         return Path(hub.hf_hub_download(name, last)).parent
+    except OutsideError:
+        raise
     except Exception as error:  # the connection can fail in the ways of several HTTP libraries
         raise cannot_load(name, error) from error
+
+
+def check_download(folder: Path) -> None:
+    """Raise an error if a file of a hub model is not what the hub has, and delete it.
+
+    The hub's library compares sizes only. It keeps a large file, such as the weights, under its SHA-256, and a link to
+    it in the folder of the model.
+    """
+    for path in folder.rglob("*"):
+        blob = path.resolve()
+        if path.is_file() and SHA256.fullmatch(blob.name):
+            with blob.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if digest != blob.name:
+                blob.unlink()
+                path.unlink(missing_ok=True)
+                raise HubError(
+                    f"The download of {path.name} is damaged: its checksum is not the one of the Hugging Face hub. It "
+                    "is deleted; run this again."
+                )
 
 
 def check_on_hub(name: str) -> dict[str, int]:
@@ -179,7 +220,12 @@ def in_megabytes(size: int) -> str:
 
 def is_offline() -> bool:
     """Return whether downloads are switched off; unlike the hub's own library, at the time of the call."""
-    return os.environ.get(OFFLINE, "").upper() in {"1", "ON", "TRUE", "YES"}
+    return is_on(OFFLINE)
+
+
+def is_on(variable: str) -> bool:
+    """Return whether an environment variable says yes."""
+    return os.environ.get(variable, "").upper() in {"1", "ON", "TRUE", "YES"}
 
 
 @contextmanager

@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..packages import require
-from .folders import announce_download, cannot_load, check_installed, check_on_hub, folder_fingerprint, hub_revision
+from .folders import (
+    announce_download,
+    cannot_load,
+    check_installed,
+    check_on_hub,
+    checked_revision,
+    folder_fingerprint,
+    hub_revision,
+)
 
 COMPLETE_FILE = "config.json"
 
@@ -41,8 +49,9 @@ class Model2VecBackend:
         try:
             self._model  # noqa: B018  loading downloads it
         except Exception as error:  # the connection can fail in the ways of several HTTP libraries
+            checked_revision(self._source, COMPLETE_FILE)  # damaged files are the better reason
             raise cannot_load(self._source, error) from error
-        return hub_revision(self._source, file=COMPLETE_FILE)
+        return checked_revision(self._source, COMPLETE_FILE)
 
     @cached_property
     def _model(self) -> Any:

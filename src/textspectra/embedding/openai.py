@@ -7,13 +7,14 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import OutsideError, UsageError, UserError
 from ..packages import require
+from .folders import NO_SERVER, is_on
 from .guarded import guarded_client, printable, within
 
 DEFAULT_URL = "https://api.openai.com/v1"
@@ -40,6 +41,17 @@ Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
 
+def _address() -> tuple[str, SplitResult]:
+    url = (os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
+    return url, urlsplit(url)
+
+
+def public_url() -> str:
+    """Return the address of the server, without a password that it may have."""
+    _, parts = _address()
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
 class OpenAIServer:
     """The server of ``OPENAI_BASE_URL`` (by default OpenAI's own), with the key of ``OPENAI_API_KEY``.
 
@@ -57,8 +69,11 @@ class OpenAIServer:
 
     def __init__(self, *, timeout: float = 60.0, retries: int = RETRIES, patience: float = ALL_SECONDS) -> None:
         self._openai = require("openai", extra="openai")
-        url = (os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
-        parts = urlsplit(url)
+        url, parts = _address()
+        # The address is stored with the vectors and shown in messages, so it must not hold a password.
+        self.public_url = public_url()
+        if is_on(NO_SERVER):
+            raise UsageError(f"Nothing is sent to {self.public_url}, because --offline is set ({NO_SERVER}).")
         if parts.scheme not in ("http", "https"):
             raise UsageError(f"OPENAI_BASE_URL is {url!r}, but it must start with https:// or http://.")
         key = os.environ.get("OPENAI_API_KEY")
@@ -66,8 +81,6 @@ class OpenAIServer:
             raise UsageError(
                 "The OpenAI API needs a key: set OPENAI_API_KEY, or set OPENAI_BASE_URL to a server that needs none."
             )
-        # The address is stored with the vectors and shown in messages, so it must not hold a password.
-        self.public_url = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
         self._tries = retries + 1
         self._patience = patience
         self._client = self._openai.OpenAI(

@@ -53,6 +53,9 @@ PLAIN: dict[str, Callable[[], Backend]] = {
     "minilm": partial(load_transformer, "minilm"),
 }
 
+PRESETS = (DEFAULT_MODEL, *PLAIN, *(known.preset for known in HUB_MODELS if known.preset))
+"""Names that stand for models which are known beforehand. No folder can take their place: that would be ./minilm."""
+
 PREFIXED: dict[str, tuple[Callable[[str], Backend], str]] = {
     "model2vec": (Model2VecBackend, STATIC_MODEL),
     "openai": (OpenAIBackend, "text-embedding-3-small"),
@@ -150,7 +153,7 @@ def load_backend(name: str) -> Backend:
     textspectra.errors.UsageError: There is no model 'wordlama'. Did you mean wordllama? `textspectra models` lists all.
     """
     folder = Path(name).expanduser()
-    if name and folder.is_dir() and is_model_folder(folder):
+    if name and name.lower() not in PRESETS and folder.is_dir() and is_model_folder(folder):
         return Model2VecBackend(name) if is_static_model(folder) else load_transformer(name)
     prefix, _, argument = name.partition(":")
     if prefix.lower() in PREFIXED:

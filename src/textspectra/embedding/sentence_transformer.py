@@ -12,12 +12,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import UserError
+from ..errors import UsageError, UserError
 from ..packages import require
-from .folders import announce_download, cannot_load, check_installed, check_on_hub, folder_fingerprint, hub_revision
+from .folders import (
+    announce_download,
+    cannot_load,
+    check_installed,
+    check_on_hub,
+    checked_revision,
+    folder_fingerprint,
+    hub_revision,
+)
 
 COMPLETE_FILE = "modules.json"
 """Without this file, a model that another program has downloaded would silently get mean pooling."""
+
+SAFE_VERSION = 6
+"""The first version of sentence-transformers that never runs code of a folder; `pyproject.toml` asks for it, too."""
 
 HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 
@@ -124,15 +135,26 @@ class SentenceTransformerBackend:
         announce_download(self._source, check_on_hub(self._source))
         try:
             self._model  # noqa: B018  loading downloads it
-        except OSError as error:
-            raise cannot_load(self._source, error) from error
-        return hub_revision(self._source, file=COMPLETE_FILE) or hub_revision(self._source, file="config.json")
+        except Exception as error:
+            checked_revision(self._source, COMPLETE_FILE, "config.json")  # damaged files are the better reason
+            if isinstance(error, OSError):
+                raise cannot_load(self._source, error) from error
+            raise
+        return checked_revision(self._source, COMPLETE_FILE, "config.json")
 
     @cached_property
     def _model(self) -> Any:
         library = require("sentence_transformers", extra="transformers")
+        if int(library.__version__.partition(".")[0]) < SAFE_VERSION:
+            raise UsageError(
+                f"sentence-transformers {library.__version__} may run code that comes with a model: pip install "
+                '"textspectra[transformers]"'
+            )
         try:
-            return library.SentenceTransformer(self._source, local_files_only=self._local)
+            # Only safetensors: the older format is a pickle, which can run code.
+            return library.SentenceTransformer(
+                self._source, local_files_only=self._local, model_kwargs={"use_safetensors": True}
+            )
         except (OSError, ValueError, KeyError) as error:
             if not self._local:
                 raise

@@ -122,6 +122,16 @@ class TransformerBackend:
             vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return vectors
 
+    @property
+    def max_tokens(self) -> int:
+        """The number of tokens of a text that are read."""
+        return self._checkpoint.max_length
+
+    def are_cut(self, texts: Sequence[str]) -> list[bool]:
+        """Return True for each text that is longer than what is read of it."""
+        encoded = self._tokenizer.encode_batch_fast([_valid(self._prompt + text) for text in texts])
+        return [bool(one.overflowing) for one in encoded]
+
     def _pooled(self, batch: list[list[int]]) -> NDArray[np.float32]:
         hidden = np.asarray(self._encoder.forward_batch(batch).last_hidden_state)
         pooled: NDArray[np.float32] = hidden[:, 0] if self._checkpoint.pooling == "cls" else hidden.mean(axis=1)

@@ -16,19 +16,20 @@ from .base import AutoClusterer
 class AutoAgglomerative(AutoClusterer):
     """Ward's hierarchical clustering of unit vectors that estimates k itself and can be cut anywhere.
 
-    The clusters at k are those of :class:`AutoKMeans`, and a tree is built around them by Ward's rule: it completes
-    each of these clusters before it merges any two. So a cut at fewer clusters merges them, and a cut at more splits
-    them. Each leaf of the tree is replaced by the mean of its 10 nearest leaves before. With ``refine=False``, it is
-    the plain algorithm: Ward's tree of the leaves as they are, cut at k. Where `AutoKMeans` falls back to plain K-Means
-    (more than 512 clusters of more than 8,192 rows, or hardly any rows), it is Ward's tree of the smoothed leaves.
+    The clusters are those of :class:`AutoKMeans`, and a tree is built around them by Ward's rule: it completes each of
+    these clusters before it merges any two. So a cut at fewer clusters merges them, and a cut at more splits them. Each
+    leaf of the tree is replaced by the mean of its 10 nearest leaves before. Up to 2,000 rows, each row is a leaf.
+    Above, K-Means first gathers the rows into 1,000 micro-clusters, or 8 for each cluster if that is more, and these
+    are the leaves; each lies in one cluster.
 
-    Up to 10,000 rows, each row is a leaf of the tree. Above, K-Means first gathers the rows into 4,096
-    micro-clusters, and these, with their weights, are the leaves; each lies in one cluster.
+    With ``refine=False``, it is the plain algorithm: Ward's tree of the leaves as they are, cut at k. There each row is
+    a leaf up to 10,000 rows, and above, the leaves are 4,096 micro-clusters with their weights.
 
     Parameters
     ----------
-    n_clusters : {"auto", "coarse", "fine"} or int, default="auto"
-        Number of clusters; "auto" takes that of :func:`estimate_k`, and "coarse" and "fine" its other suggestions.
+    n_clusters : {"auto", "coarse", "suggested", "fine"} or int, default="auto"
+        Number of clusters; "auto" and "suggested" take that of :func:`estimate_k`. "coarse" merges these clusters, and
+        "fine" splits them, along one tree. A UserError says that a level does not exist.
     refine : bool, default=True
         Find groups among neighbours, which agrees better with human labels. False is the plain algorithm.
     random_state : int, RandomState, Generator or None, default=0
@@ -70,7 +71,7 @@ class AutoAgglomerative(AutoClusterer):
         Parameters
         ----------
         n_clusters : int
-            From 1 to the number of leaves, which is about 4,096 above 10,000 rows.
+            From 1 to the number of leaves.
 
         Returns
         -------

@@ -82,8 +82,8 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """Return the cluster of each row.
 
         It is the one whose centre is nearest or, with ``refine=True``, whose direction is nearest along the
-        discriminants of the clusters. The rows seen in :meth:`fit` get their own labels. Only where
-        the clusters are a cut of Ward's plain tree some may get another, because these need not be separable so.
+        discriminants of the clusters. The rows seen in :meth:`fit` get their own labels. Only at the level "fine", and
+        if the clusters are a cut of Ward's plain tree, a few may get another, because these need not be separable so.
 
         Parameters
         ----------

@@ -20,8 +20,9 @@ class AutoKMeans(AutoClusterer):
 
     Parameters
     ----------
-    n_clusters : {"auto", "coarse", "fine"} or int, default="auto"
-        Number of clusters; "auto" takes that of :func:`estimate_k`, and "coarse" and "fine" its other suggestions.
+    n_clusters : {"auto", "coarse", "suggested", "fine"} or int, default="auto"
+        Number of clusters; "auto" and "suggested" take that of :func:`estimate_k`. "coarse" merges these clusters, and
+        "fine" splits them, along one tree. A UserError says that a level does not exist.
     refine : bool, default=True
         Find groups among neighbours, which agrees better with human labels. False is the plain algorithm.
     random_state : int, RandomState, Generator or None, default=0

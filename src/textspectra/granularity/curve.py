@@ -22,6 +22,13 @@ EXACT = 0.75
 MORE_BEHIND = 2.2
 """A coarse k counts for no more than a finer one at which the halves share this many times its information."""
 
+PAIR = 0.95
+"""A split in two is clear at this agreement or above: halves of any long cloud agree on where to cut it."""
+
+BEYOND = 0.15
+"""If halves agree on more than this share of what finer groups add to a clear split in two, only that counts.
+Clear groups without groups inside stay below it."""
+
 NEAR = 1.5
 """The confidence is the share of the weight within this factor of the answer, times the agreement there."""
 
@@ -65,9 +72,15 @@ def discounted(ks: NDArray[np.intp], agreement: NDArray[np.float64]) -> NDArray[
     """Lower the agreement on coarse splits that leave most of the structure behind them.
 
     Halves nearly always agree on one split in two or three, such as texts with and without the name of a product. If
-    they share far more information about finer groups, the coarse split scores no more than these.
+    they share far more information about finer groups, the coarse split scores no more than these. What finer groups
+    repeat of a clear split in two says nothing about them.
     """
     information = agreement * np.log(ks)
+    if ks[0] == 2 and agreement[0] >= PAIR and len(ks) > 1:
+        added = (information[1:] - information[0]) / (np.log(ks[1:]) - np.log(2))
+        if added.max() > BEYOND:
+            agreement = np.append(0.0, np.minimum(np.maximum(added, 0), agreement[1:]))
+            information = agreement * np.log(ks)
     score = agreement.copy()
     for i in range(len(ks) - 1):
         behind = agreement[i + 1 :][information[i + 1 :] >= MORE_BEHIND * information[i]]

@@ -122,15 +122,13 @@ class KEstimate:
         >>> estimate.at("fine")
         Traceback (most recent call last):
             ...
-        textspectra.errors.UserError: There is no finer level here: 8 groups are suggested, and nothing finer is supported.
+        textspectra.errors.UserError: There is no finer level here: 8 groups are suggested, nothing finer.
         """
         sought = "suggested" if level == "auto" else level
         ks = {suggestion.name: suggestion.k for suggestion in self.suggestions}
         if sought not in ks:
             groups = "1 group is" if self.k == 1 else f"{self.k} groups are"
-            raise UserError(
-                f"There is no {sought}r level here: {groups} suggested, and nothing {sought}r is supported."
-            )
+            raise UserError(f"There is no {sought}r level here: {groups} suggested, nothing {sought}r.")
         return ks[sought]
 
     def __repr__(self) -> str:
@@ -297,7 +295,7 @@ def _by_reproducibility(rows: CountedRows, rng: np.random.Generator, n_jobs: int
         k,
         (1, 1) if k == 1 else interval_around(k, confidence, n_rows),
         confidence,
-        suggest(agreement, k, confidence),
+        suggest(agreement, k, confidence, n_rows),
         "reproducible",
         len(rows),
         replicates,
@@ -306,13 +304,13 @@ def _by_reproducibility(rows: CountedRows, rng: np.random.Generator, n_jobs: int
     )
 
 
-def suggest(agreement: Agreement, k: int, confidence: float) -> tuple[Suggestion, ...]:
-    """Return `k`, with a coarser and a finer level if the halves were compared that far."""
+def suggest(agreement: Agreement, k: int, confidence: float, n: int) -> tuple[Suggestion, ...]:
+    """Return `k`, with a coarser and a finer level if `n` distinct rows have room for them."""
     if k == 1:
         return (Suggestion("suggested", 1, confidence),)
     clear = agreement.k[agreement.halves >= CLEAR_LEVEL]
     coarse = int(max(clear[2 * clear <= k], default=round(k / APART)))
-    fine = int(min(clear[clear >= 2 * k], default=min(round(k * APART), agreement.k[-1])))
+    fine = int(min(clear[clear >= 2 * k], default=min(round(k * APART), max(n // 4, agreement.k[-1]))))
     levels: dict[SuggestionName, int] = {"suggested": k}
     if 2 <= coarse <= k / 2:
         levels = {"coarse": coarse, **levels}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .curve import PAIR
 from .halves import half_agreement
-from .reproducible import AXES, PAIR, principal_axes, projected
+from .reproducible import AXES, principal_axes, projected
 
 SPLITS = 4
 """Random halves that have to agree on average."""

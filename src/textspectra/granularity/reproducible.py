@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays.rows import CountedRows, distinct_rows
-from .curve import Reading, discounted, read_curve
+from .curve import PAIR, Reading, discounted, read_curve
 from .halves import half_agreement
 
 AXES = (12, 24, 48)
@@ -41,11 +41,8 @@ STRUCTURE = 0.09
 """The data has groups if its nearest rows are nearer than those of a cloud by more than this share.
 All kinds of clouds that were tried stay below it, labeled text sets of 200 rows and more above."""
 
-PAIR = 0.95
-"""Two groups are considered only at this agreement or above: halves of any long cloud agree on where to cut it."""
-
 CLEAR = 0.9
-"""At this agreement or above, the k next to the best are looked at one by one, so that clear groups are counted."""
+"""Next to a peak of this agreement or above, every k is looked at, so that clear groups are counted exactly."""
 
 CLEAR_OF_CLOUDS = 0.6
 """The data also has groups if halves agree this much more than those of a cloud: wide groups have no near rows."""
@@ -88,7 +85,7 @@ class Agreement:
 
 
 class ReproducibleEstimate(NamedTuple):
-    """What halves agree on, the same from bootstrap samples of the splits, the evidence, and the rows of a sample."""
+    """What halves agree on, the same from bootstrap samples of the splits, the evidence, and the distinct rows."""
 
     reading: Reading
     replicates: NDArray[np.intp]
@@ -137,7 +134,7 @@ def reproducible_k(
     else:
         reading, again = Reading(1, float(np.clip(1 - nearness, 0, 1))), [1]
     agreement = Agreement(ks, halves, discounted(ks, halves), nearness)
-    return ReproducibleEstimate(reading, np.array(again, np.intp), agreement, view.n)
+    return ReproducibleEstimate(reading, np.array(again, np.intp), agreement, view.n_distinct)
 
 
 def _granularities(n: int) -> NDArray[np.intp]:
@@ -149,13 +146,11 @@ def _granularities(n: int) -> NDArray[np.intp]:
 
 
 def _between(ks: NDArray[np.intp], halves: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the k on both sides of a clear best one that were not looked at yet."""
-    score = discounted(ks, halves)
-    best = len(ks) - 1 - int(score[::-1].argmax())
-    if score[best] < CLEAR:
-        return np.empty(0, np.intp)
-    low, high = ks[max(best - 1, 0)], ks[min(best + 1, len(ks) - 1)]
-    return np.setdiff1d(np.arange(low, high), ks)
+    """Return the k on both sides of each clear peak that were not looked at yet."""
+    score = np.concatenate([[-1.0], discounted(ks, halves), [-1.0]])
+    peaks = np.flatnonzero((score[1:-1] >= CLEAR) & (score[1:-1] >= score[:-2]) & (score[1:-1] >= score[2:]))
+    sides = [np.arange(ks[max(peak - 1, 0)], ks[min(peak + 1, len(ks) - 1)]) for peak in peaks.tolist()]
+    return np.setdiff1d(np.concatenate([ks[:0], *sides]), ks)
 
 
 class Basis(NamedTuple):
@@ -166,9 +161,10 @@ class Basis(NamedTuple):
 
 
 class View(NamedTuple):
-    """How rows are seen: how many a sample has, whether duplicates are among them, and on which axes."""
+    """How rows are seen: how many a sample has, how many are distinct, whether duplicates count, on which axes."""
 
     n: int
+    n_distinct: int
     duplicates: bool
     basis: Basis
 
@@ -182,7 +178,7 @@ def _first_view(units: NDArray[np.float32]) -> View | None:
     duplicates = len(distinct) < FEWEST_ROWS
     rows = units if duplicates else distinct
     basis = principal_axes(rows, half_whitened=True)
-    return None if basis is None else View(len(rows), duplicates, basis)
+    return None if basis is None else View(len(rows), len(distinct), duplicates, basis)
 
 
 def principal_axes(units: NDArray[np.float32], *, half_whitened: bool = False) -> Basis | None:

@@ -11,12 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import UserError
+from ..errors import UsageError, UserError
 from .names import TEXT_NAMES, in_words
 from .table import describe_values, holds_text, python_values
 
 SAMPLE = 1000
 """Number of values per column that are examined, evenly spread over the table."""
+
+LISTED = 3
+"""Number of other columns that a note names."""
 
 MIN_WORDS = 3
 """Texts have at least this many words (median); names, categories and codes have fewer."""
@@ -40,8 +43,8 @@ def choose_text_column(table: pa.Table, name: str | None = None, *, option: str 
     1. The only column, if it holds strings.
     2. A column of strings named ``text`` or ``texts``; else ``message``, ``sentence`` or ``utterance`` (or their
        plurals); else ``body``, ``title``, ``query``, ``question``, ``comment``, ``review``, ``content``,
-       ``description`` or the like. Case does not matter. Two names of the same rank, such as a title and a
-       body, decide nothing.
+       ``description`` or the like. Case does not matter. Of two names of the same rank, such as a title and a
+       body, the one whose median length is at least twice that of every other.
     3. The only column of strings.
     4. The only column that reads like texts: a median of three words or more, at least half of the values distinct,
        and no dates. Among several such columns, the one whose median length is at least twice that of every other.
@@ -49,7 +52,7 @@ def choose_text_column(table: pa.Table, name: str | None = None, *, option: str 
     Columns of numbers, dates, addresses (URLs) and identifiers are never chosen, whatever their name. Rule 4 does not
     choose categories either. A thousand values of each column are examined.
 
-    If nothing decides, a UserError lists the columns and tells the user to choose one with `option`.
+    If nothing decides, a UsageError lists the columns and tells the user to choose one with `option`.
 
     Examples
     --------
@@ -66,13 +69,36 @@ def choose_text_column(table: pa.Table, name: str | None = None, *, option: str 
     for group in TEXT_NAMES:
         named = [name for name in possible if name.strip().lower() in group]
         if named:
-            return _only(named, table, option)
+            return _longest(named, traits) or _only(named, table, option)
     if len(strings) == 1:
         return _only(possible, table, option)
-    prose = sorted((name for name in possible if traits[name].prose), key=lambda name: traits[name].length)
-    if len(prose) > 1 and traits[prose[-1]].length >= 2 * traits[prose[-2]].length:
-        return prose[-1]
-    return _only(prose, table, option)
+    prose = [name for name in possible if traits[name].prose]
+    return _longest(prose, traits) or _only(prose, table, option)
+
+
+def notes_on_columns(table: pa.Table, chosen: str, *, option: str = "--text-column") -> tuple[str, ...]:
+    """Return a note on columns that read like texts as the chosen one does.
+
+    Examples
+    --------
+    >>> table = pa.table({"title": ["It is late"], "text": ["My parcel is late again, and nobody answers."]})
+    >>> notes_on_columns(table, "text")
+    ("The texts are from the column 'text'. To take 'title' instead, use --text-column 'title'.",)
+    """
+    others = [field.name for field in table.schema if field.name != chosen and holds_text(field)]
+    others = [name for name in others if _examine(table.column(name)).prose]
+    if not others:
+        return ()
+    which = f"To take {' or '.join(map(repr, others[:LISTED]))} instead, use "
+    return (f"The texts are from the column {chosen!r}. {which}{option}{' ' * option.startswith('-')}{others[0]!r}.",)
+
+
+def _longest(names: list[str], traits: dict[str, _Traits]) -> str | None:
+    """Return the column whose values are at least twice as long as those of all others, if they read like texts."""
+    ranked = sorted(names, key=lambda name: traits[name].length)
+    if len(ranked) < 2 or not traits[ranked[-1]].prose or traits[ranked[-1]].length < 2 * traits[ranked[-2]].length:
+        return None
+    return ranked[-1]
 
 
 def _check_text_column(table: pa.Table, name: str, option: str) -> str:
@@ -167,6 +193,6 @@ def _count_words(value: str) -> float:
 def _only(candidates: list[str], table: pa.Table, option: str) -> str:
     if len(candidates) == 1:
         return candidates[0]
-    raise UserError(
+    raise (UsageError if candidates else UserError)(
         f"which column holds the texts? Choose with {option}; the columns are: {in_words(table.column_names)}"
     )

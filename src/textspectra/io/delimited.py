@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from typing import IO, Any, NoReturn
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
+from itertools import chain, islice
+from typing import IO, Any, NamedTuple, NoReturn
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +17,7 @@ from ..errors import UserError
 from . import source
 from .formats import DELIMITERS
 from .formulas import made_safe
+from .headers import SAMPLE_ROWS, find_header, given_header, note_on_header
 from .jsonlines import BATCH_ROWS, as_string, to_json
 from .limits import check_rows
 from .table import holds_json, holds_text, python_values, refuse_duplicates
@@ -23,16 +25,64 @@ from .table import holds_json, holds_text, python_values, refuse_duplicates
 _FIELD_LIMIT = threading.Lock()
 
 
-def read_delimited(lines: Iterable[str], *, name: str, delimiter: str) -> pa.Table:
-    r"""Read CSV with a header; blank lines are skipped.
+class Delimited(NamedTuple):
+    """What a CSV file holds: the table, the row of its header from 1 (0: none), and a note if that is not sure."""
 
-    All columns are strings: ``007``, ``NA`` and empty cells are unchanged. Messages call the file `name`.
+    table: pa.Table
+    header_row: int
+    notes: tuple[str, ...]
+
+
+def read_delimited(lines: Iterable[str], *, name: str, delimiter: str, header_row: int | None = None) -> Delimited:
+    r"""Read CSV; blank lines, and titles above the header, are skipped.
+
+    All columns are strings: ``007``, ``NA`` and empty cells are unchanged. Messages call the file `name`. The header is
+    in row `header_row`, counted from 1 with blank lines; 0 is none, and None finds it.
 
     Examples
     --------
-    >>> read_delimited(["id,text\n", '007,"two\n', 'lines"\n'], name="a.csv", delimiter=",").to_pylist()
+    >>> read_delimited(["id,text\n", '007,"two\n', 'lines"\n'], name="a.csv", delimiter=",").table.to_pylist()
     [{'id': '007', 'text': 'two\nlines'}]
     """
+    with closing(_rows(lines, name, delimiter)) as rows:
+        top = list(islice(rows, SAMPLE_ROWS if header_row is None else max(header_row, 1)))
+        if not top:
+            raise UserError(f"{name} is empty")
+        cells = [[cell if cell.strip() else None for cell in row.cells] for row in top]
+        width = max(map(len, cells))
+        padded = [row + [None] * (width - len(row)) for row in cells]
+        numbers = [row.number for row in top]
+        header = find_header(padded) if header_row is None else given_header(numbers, header_row, name)
+        first = top[max(header.position, 0)]
+        has_names = header.position >= 0
+        names = first.cells if has_names else [f"column {number}" for number, _ in enumerate(first.cells, 1)]
+        refuse_duplicates(names, name)
+        table = _read_body(chain(top[header.position + 1 :], rows), names, name)
+    notes = note_on_header(padded, header, name) if header_row is None else ()
+    return Delimited(table, first.number if has_names else 0, notes)
+
+
+def _read_body(rows: Iterator[_Row], names: list[str], file: str) -> pa.Table:
+    parts: list[pa.Table] = []
+    while batch := list(islice(rows, BATCH_ROWS)):
+        ragged = next((row for row in batch if len(row.cells) != len(names)), None)
+        if ragged is not None:
+            _refuse_ragged(file, ragged.line, len(ragged.cells), len(names))
+        parts.append(_as_table([row.cells for row in batch], names))
+        check_rows(sum(part.num_rows for part in parts), file)
+    return pa.concat_tables(parts) if parts else _as_table([], names)
+
+
+class _Row(NamedTuple):
+    """A row of cells, its number in the file, and the line where it begins; both from 1."""
+
+    number: int
+    line: int
+    cells: list[str]
+
+
+def _rows(lines: Iterable[str], name: str, delimiter: str) -> Generator[_Row, None, None]:
+    """Yield the rows that are not blank."""
     ended = False
 
     def watched() -> Iterator[str]:
@@ -41,36 +91,19 @@ def read_delimited(lines: Iterable[str], *, name: str, delimiter: str) -> pa.Tab
         ended = True
 
     reader = csv.reader(watched(), delimiter=delimiter)
-    header: list[str] = []
-    rows: list[list[str]] = []
-    parts: list[pa.Table] = []
-    row_start = 1
+    line = 1
     try:
         with _long_fields():
-            for row in reader:
+            for number, row in enumerate(reader, 1):
                 if ended:  # the row was not finished when the lines ended
-                    _refuse_open_quote(name, row_start)
-                if not header:
-                    header = row
-                elif len(row) == len(header):
-                    rows.append(row)
-                elif row:
-                    _refuse_ragged(name, row_start, len(row), len(header))
-                if len(rows) == BATCH_ROWS:
-                    parts.append(_as_table(rows, header))
-                    rows = []
-                    check_rows(len(parts) * BATCH_ROWS, name)
-                row_start = reader.line_num + 1
+                    _refuse_open_quote(name, line)
+                if row:
+                    yield _Row(number, line, row)
+                line = reader.line_num + 1
     except csv.Error:
         raise UserError(
-            f'{name}, line {row_start}: a cell longer than {source.MAX_LINE:,} characters. Is a quote (") never closed?'
+            f'{name}, line {line}: a cell longer than {source.MAX_LINE:,} characters. Is a quote (") never closed?'
         ) from None
-    if not header:
-        raise UserError(f"{name} is empty")
-    refuse_duplicates(header, name)
-    if rows or not parts:
-        parts.append(_as_table(rows, header))
-    return pa.concat_tables(parts)
 
 
 def _refuse_open_quote(name: str, line: int) -> NoReturn:

@@ -13,13 +13,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from itertools import chain, islice
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
 
-from ..errors import NoRowsError, UserError
+from ..errors import NoRowsError, UsageError, UserError
 from ..packages import require
-from .formats import OLE_START, reads_like_names
+from .columns import choose_text_column
+from .formats import OLE_START
+from .headers import SAMPLE_ROWS, find_header, given_header, n_filled, note_on_header
 from .jsonlines import BATCH_ROWS, as_string, to_json
 from .names import ALL_TEXT_NAMES, in_words
 from .source import Source
@@ -40,11 +42,11 @@ MAX_UNPACKED = 2**32
 MAX_CELLS = 2**27
 """Cells between the first and the last one of a sheet, empty ones included; the reader holds 32 bytes for each."""
 
+MAX_WRITTEN = 8_000_000
+"""Cells of a table that is written as a workbook."""
+
 FIRST_DAY = dt.date(1900, 3, 1)
 """Spreadsheet programs disagree on the dates before, because Excel has a 29 February 1900."""
-
-TITLE_ROWS = 10
-"""Most rows with a single cell that may stand above the header."""
 
 DIMENSION = re.compile(rb'<dimension ref="(?:[A-Z]+\d+:)?([A-Z]+)(\d+)"')
 """Where a sheet names its last cell."""
@@ -65,13 +67,16 @@ FORMATS = {
 Row = list[Any]
 
 
-def read_workbook(source: Source, sheet: str | None = None) -> pa.Table:
-    """Read a sheet of an Excel or OpenDocument workbook: by name or number, or else the first visible one with content.
+def read_workbook(
+    source: Source, sheet: str | None = None, header_row: int | None = None, text_column: str | None = None
+) -> Sheet:
+    """Read a sheet of an Excel or OpenDocument workbook: by name or number, or else the one with the most texts.
 
-    The first row that is not empty is the header. Titles above it, which are rows with a single cell, are dropped.
-    Empty rows and columns are skipped, and cells that are empty or hold an error are missing values. Of merged cells,
-    only the first has the value. A column of whole numbers, numbers, dates, times or logical values keeps its type; one
-    of several kinds becomes text. The file and the cells of the sheet are held in memory.
+    The header is in row `header_row` of the sheet, from 1; 0 is none, and None finds it. What stands above it is
+    dropped. Empty rows and columns are skipped, and cells that are empty or hold an error are missing values. Of
+    merged cells, only the first has the value; in the header, the last row has it. A column of whole numbers, numbers,
+    dates, times or logical values keeps its type; one of several kinds becomes text. The file and its cells are held in
+    memory.
     """
     calamine = require("python_calamine", extra="excel")
     content = source.stream.read()
@@ -80,7 +85,7 @@ def read_workbook(source: Source, sheet: str | None = None) -> pa.Table:
         if content.startswith(OLE_START) and PASSWORD_MARK in content:
             raise calamine.PasswordError
         with calamine.CalamineWorkbook.from_filelike(io.BytesIO(content)) as workbook:
-            return _as_table(_choose_sheet(workbook, sheet, source.name), source.name)
+            return _choose_sheet(workbook, source.name, sheet, header_row, text_column)
     except calamine.PasswordError:
         raise UserError(f"{source.name} is protected by a password. Save a copy without one.") from None
     except calamine.CalamineError:
@@ -122,16 +127,60 @@ def _column_number(letters: bytes) -> int:
     return number
 
 
-def _choose_sheet(workbook: Any, wanted: str | None, name: str) -> Any:
+class Sheet(NamedTuple):
+    """A sheet of a workbook: its name, its table, the row of the header from 1 (0: none), and notes on them."""
+
+    name: str
+    table: pa.Table
+    header_row: int
+    notes: tuple[str, ...] = ()
+
+
+def _choose_sheet(
+    workbook: Any, name: str, wanted: str | None, header_row: int | None, text_column: str | None
+) -> Sheet:
     calamine = require("python_calamine", extra="excel")
     sheets = [sheet for sheet in workbook.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
     if wanted is not None:
-        return workbook.get_sheet_by_name(_find_sheet([sheet.name for sheet in sheets], wanted, name))
-    shown = [sheet.name for sheet in sheets if sheet.visible == calamine.SheetVisibleEnum.Visible]
-    for sheet in map(workbook.get_sheet_by_name, shown):
-        if sheet.height:
-            return sheet
-    raise NoRowsError(f"{name} is empty")
+        found = workbook.get_sheet_by_name(_find_sheet([sheet.name for sheet in sheets], wanted, name))
+        return _as_table(found, name, header_row)
+    visible = [sheet.name for sheet in sheets if sheet.visible == calamine.SheetVisibleEnum.Visible]
+    filled = [sheet for sheet in map(workbook.get_sheet_by_name, visible) if sheet.height]
+    if not filled:
+        raise NoRowsError(f"{name} is empty")
+    candidates: dict[int, Sheet] = {}
+    for number, sheet in enumerate(filled if len(filled) > 1 else []):
+        with suppress(UserError):  # such as a sheet without texts
+            candidates[number] = _as_table(sheet, name, header_row)
+    best = _with_most_texts(list(candidates.values()), name, text_column)
+    return best or candidates.get(0) or _as_table(filled[0], name, header_row)
+
+
+def _with_most_texts(sheets: list[Sheet], name: str, text_column: str | None) -> Sheet | None:
+    """Return the sheet with the most texts, with a note on the others; sheets with a single column come last."""
+    sizes: dict[str, tuple[bool, int]] = {}
+    columns: dict[str, str] = {}
+    for sheet in sheets:
+        with suppress(UserError):
+            column = columns[sheet.name] = choose_text_column(sheet.table, text_column)
+            n_texts = sheet.table.num_rows - sheet.table.column(column).null_count
+            sizes[sheet.name] = (sheet.table.num_columns > 1 or column.strip().lower() in ALL_TEXT_NAMES, n_texts)
+    sizes = {sheet: size for sheet, size in sizes.items() if size[1]}
+    if not sizes:
+        return None
+    best = max(sizes, key=lambda sheet: sizes[sheet])
+    listed = ", ".join(f"{sheet!r} ({n:,} {'text' if n == 1 else 'texts'})" for sheet, (_, n) in sizes.items())
+    if any(
+        sheet != best and columns[sheet] == columns[best] and named == sizes[best][0] and 2 * n >= sizes[best][1]
+        for sheet, (named, n) in sizes.items()
+    ):
+        raise UsageError(f"{name} has texts in several sheets: {listed}. Choose one with --sheet.")
+    chosen = next(sheet for sheet in sheets if sheet.name == best)
+    if len(sizes) == 1:
+        return chosen
+    other = next(sheet for sheet in sizes if sheet != best)
+    note = f"{name} has texts in several sheets: {listed}. {best!r} was read; for another, use --sheet {other!r}."
+    return chosen._replace(notes=(note, *chosen.notes))
 
 
 def _find_sheet(names: list[str], wanted: str, name: str) -> str:
@@ -143,49 +192,62 @@ def _find_sheet(names: list[str], wanted: str, name: str) -> str:
     raise UserError(f"{name} has no sheet {wanted!r}. Choose with --sheet; the sheets are: {in_words(names)}")
 
 
-def _as_table(sheet: Any, name: str) -> pa.Table:
-    filled = ([None if cell == "" else cell for cell in row] for row in sheet.iter_rows())
-    header, rows = _split_header(row for row in filled if any(cell is not None for cell in row))
-    if not header:
+def _as_table(sheet: Any, name: str, header_row: int | None) -> Sheet:
+    """Read a sheet whose header is in a given row, counted from 1 (0: none), or is found (None)."""
+    cells = ([None if cell == "" else cell for cell in row] for row in sheet.iter_rows())
+    filled = ((number, row) for number, row in enumerate(cells, 1) if n_filled(row))
+    top = list(islice(filled, SAMPLE_ROWS if header_row is None else max(header_row, 1)))
+    if not top:
         raise NoRowsError(f"{name}, sheet {sheet.name!r} is empty")
-    columns: list[Row] = [[] for _ in header]
-    for row in rows:
+    numbers, rows = [number for number, _ in top], [row for _, row in top]
+    top_rows, stretched = _fill_merged(sheet, dict(top))
+    if header_row is None:
+        header = find_header(top_rows, {place for place, number in enumerate(numbers) if number in stretched})
+    else:
+        header = given_header(numbers, header_row, name)
+    columns: list[Row] = [[] for _ in rows[0]]
+    for row in chain(rows[header.position + 1 :], (row for _, row in filled)):
         for column, cell in zip(columns, row, strict=True):
             column.append(cell)
-    used = [i for i, title in enumerate(header) if title is not None or any(cell is not None for cell in columns[i])]
-    titles = [f"column {i + 1}" if header[i] is None else _as_text(header[i]) for i in used]
+    above = top_rows[: header.position + 1]
+    names = _names(above, stretched, numbers) if above else [None] * len(columns)
+    used = [i for i, title in enumerate(names) if title is not None or any(cell is not None for cell in columns[i])]
+    titles = [f"column {i + 1}" if (title := names[i]) is None else title for i in used]
     refuse_duplicates(titles, name)
-    return pa.Table.from_arrays([_typed(columns[i]) for i in used], names=titles)
+    table = pa.Table.from_arrays([_typed(columns[i]) for i in used], names=titles)
+    number = numbers[header.position] if header.position >= 0 else 0
+    notes = note_on_header(rows, header, f"{name}, sheet {sheet.name!r},") if header_row is None else ()
+    return Sheet(sheet.name, table, number, notes)
 
 
-def _split_header(rows: Iterator[Row]) -> tuple[Row, Iterator[Row]]:
-    """Return the header and the rows below it, without titles above the header."""
-    top: list[Row] = []
-    for row in islice(rows, TITLE_ROWS + 1):
-        top.append(row)
-        if _n_filled(row) > 1:
-            break
-    if not top:
-        return [], rows
-    below = list(islice(rows, TITLE_ROWS))
-    table = top[-1:] if _is_header(top[-1], below) and not _is_text_name(top[0]) else top
-    return table[0], chain(table[1:], below, rows)
+def _fill_merged(sheet: Any, rows: Mapping[int, Row]) -> tuple[list[Row], dict[int, Row]]:
+    """Return rows in which cells that are merged over rows are in the last of them, and filled rows over columns."""
+    stretched: dict[int, Row] = {}
+    lowered = {number: list(row) for number, row in rows.items()}
+    for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
+        first, last = top + 1, bottom + 1
+        if first not in rows:
+            continue
+        left, right = left - sheet.start[1], right - sheet.start[1]
+        value = rows[first][left]
+        if right > left:
+            filled = stretched.setdefault(first, list(rows[first]))
+            filled[left : right + 1] = [value] * (right - left + 1)
+        elif last in rows:
+            lowered[last][left] = value
+    return list(lowered.values()), stretched
 
 
-def _n_filled(row: Row) -> int:
-    return sum(cell is not None for cell in row)
-
-
-def _is_header(row: Row, below: list[Row]) -> bool:
-    """Say whether a row has the names of several columns that most rows below it fill."""
-    names = [cell for cell in row if cell is not None]
-    if len(names) < 2 or not all(isinstance(cell, str) for cell in names) or not reads_like_names(names):
-        return False
-    return 2 * sum(_n_filled(other) > 1 for other in below) > len(below)
-
-
-def _is_text_name(row: Row) -> bool:
-    return {str(cell).strip().lower() for cell in row if cell is not None} <= ALL_TEXT_NAMES
+def _names(rows: list[Row], stretched: Mapping[int, Row], numbers: list[int]) -> list[str | None]:
+    """Return the names of the columns; equal ones are preceded by the name of their group, in the row above."""
+    names = [None if cell is None else _as_text(cell) for cell in rows[-1]]
+    groups = stretched.get(numbers[len(rows) - 2]) if len(rows) > 1 else None
+    if groups is None:
+        return names
+    return [
+        f"{_as_text(group)} {name}" if name is not None and group is not None and names.count(name) > 1 else name
+        for name, group in zip(names, groups, strict=True)
+    ]
 
 
 def _typed(values: Row) -> pa.Array:
@@ -223,6 +285,11 @@ def check_sheet_size(rows: int, columns: int) -> None:
         raise UserError(
             f"a sheet of Excel holds {MAX_ROWS - 1:,} rows and {MAX_COLUMNS:,} columns, but the table has {rows:,} "
             f"rows and {columns:,} columns. Use --format csv or --format parquet."
+        )
+    if rows * columns > MAX_WRITTEN:
+        raise UserError(
+            f"the table has {rows:,} rows and {columns:,} columns; a workbook of more than {MAX_WRITTEN:,} cells takes "
+            "many minutes to write and to open. Use --format csv or --format parquet."
         )
 
 

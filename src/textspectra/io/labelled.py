@@ -19,6 +19,9 @@ from .writing import write_table
 SUFFIXES = {TableFormat.TEXT: ".txt", TableFormat.EXCEL_CSV: ".csv"}
 """The suffixes of formats whose name is another word."""
 
+ADDED = 3
+"""Columns that a clustering adds: cluster, cluster_name and similarity."""
+
 
 def name_parts(source: str, table: TextTable, chosen: TableFormat | None = None) -> tuple[str, str]:
     """Return the stem and the suffix of the name for a table with new columns.
@@ -60,7 +63,7 @@ def output_format(path: Path, table: TextTable, chosen: TableFormat | None = Non
         raise UsageError(f"'{path}' is the name of a {named} file, but the format is to be {form}. Choose one of them.")
     if form is TableFormat.XLSX:
         require("xlsxwriter", extra="excel")
-        check_sheet_size(table.table.num_rows, table.table.num_columns)
+        check_sheet_size(table.table.num_rows, table.table.num_columns + ADDED)
     return form
 
 
@@ -71,10 +74,11 @@ def write_labelled(
     *,
     chosen: TableFormat | None = None,
     groups: pa.Table | None = None,
+    changes: pa.Table | None = None,
     spreadsheet_safe: bool = False,
     overwrite: bool = False,
 ) -> None:
-    """Write the table with further columns, and the groups if it becomes a workbook, as :func:`output_format` says."""
+    """Write the table with further columns, as :func:`output_format` says; a workbook gets the further sheets, too."""
     write_table(
         with_columns(table.table, columns)[0],
         path,
@@ -84,4 +88,5 @@ def write_labelled(
         spreadsheet_safe=spreadsheet_safe,
         delimiter=table.delimiter if table.format is TableFormat.CSV else ",",
         groups=groups,
+        changes=changes,
     )

@@ -12,6 +12,13 @@ TEXT_NAMES = (
         "queries", "questions", "comments", "reviews", "contents", "descriptions", "titles",
         "headline", "subject", "summary", "abstract", "caption", "document", "documents", "feedback", "tweet",
         "post", "prompt", "answer", "response", "complaint", "note", "notes", "transcript", "snippet",
+        "remark", "remarks", "verbatim", "verbatims", "free_text", "freetext", "free text",
+        "kommentar", "kommentare", "freitext", "nachricht", "bemerkung", "bemerkungen", "beschreibung", "beschwerde",
+        "frage", "antwort", "rückmeldung", "commentaire", "commentaires", "remarque", "avis", "réponse", "comentario",
+        "comentarios", "mensaje", "pregunta", "respuesta", "commento", "commenti", "messaggio", "risposta",
+        "comentário", "comentários", "mensagem", "resposta", "opmerking", "opmerkingen", "bericht", "vraag", "reactie",
+        "kommentarer", "meddelande", "besked", "komentarz", "komentarze", "uwagi", "комментарий", "отзыв", "сообщение",
+        "коментар", "yorum", "mesaj",
         "full_text", "review_text", "comment_text", "text_clean",
     ),
 )  # fmt: skip

@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from ..errors import OutsideError, UserError
-from .formats import SAMPLE_BYTES, compression_of, format_from_name
+from ..errors import OutsideError, UserError, check_path
+from .formats import SAMPLE_BYTES, compression_of, format_from_name, reads_as_western
 from .limits import check_bytes
 
 MAX_LINE = 2**24
@@ -108,6 +108,7 @@ def open_source(source: str | Path, *, stdin: BinaryIO | None = None) -> Iterato
 
 def open_file(path: Path) -> BinaryIO:
     """Open a file for reading, or raise a UserError that says why that is not possible."""
+    check_path(path)
     try:
         return path.open("rb")
     except (FileNotFoundError, NotADirectoryError):
@@ -130,6 +131,12 @@ def _decompressed(raw: Any, name: str, path: Path | None) -> Source:
     if compression is None:
         return Source(name, path, stream, None)
     return Source(name, path, buffered(DECOMPRESSORS[compression](stream), name, compression), compression)
+
+
+class UndecodableError(UserError):
+    """A text file is not in the encoding that was assumed; `is_western` says whether it reads like cp1252."""
+
+    is_western = False
 
 
 def check_encoding(encoding: str) -> str:
@@ -163,9 +170,11 @@ def read_lines(source: Source, encoding: str) -> Iterator[str]:
             yield line.removeprefix("\ufeff") if number == 1 else line
     except UnicodeDecodeError as error:
         offset = source.stream.tell() - len(error.object) + error.start
-        raise UserError(
-            f"{source.name} is not {encoding}: the byte 0x{error.object[error.start]:02x} at offset {offset:,} cannot "
-            "be decoded. Name the encoding, for example --encoding latin-1."
-        ) from None
+        failure = UndecodableError(
+            f"{source.name} is not {encoding.removesuffix('-sig')}: the byte 0x{error.object[error.start]:02x} at "
+            f"offset {offset:,} cannot be decoded. Name the encoding, for example --encoding cp1252."
+        )
+        failure.is_western = encoding == "utf-8" and reads_as_western(error.object[error.start :])
+        raise failure from None
     except UnicodeError as error:
         raise UserError(f"{source.name} is not {encoding}: {error}. Name another encoding with --encoding.") from None

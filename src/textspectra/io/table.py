@@ -39,6 +39,12 @@ class TextTable:
         ``"gzip"``, ``"bz2"``, ``"xz"``, ``"zstd"`` or None.
     delimiter : str
         The separator of cells in a CSV or TSV file; a comma for the other formats.
+    sheet : str or None
+        The sheet of a workbook.
+    header_row : int or None
+        The row of a CSV file or a sheet that has the names of the columns, from 1; 0 if there is none.
+    notes : tuple of str
+        What to know about how the file was read.
 
     Examples
     --------
@@ -56,6 +62,9 @@ class TextTable:
     format: TableFormat
     compression: str | None = None
     delimiter: str = ","
+    sheet: str | None = None
+    header_row: int | None = None
+    notes: tuple[str, ...] = ()
 
     def texts(self) -> list[str]:
         """Return the texts, one per row; missing texts are empty strings, and very long ones are cut at `MAX_TEXT`.

@@ -42,12 +42,14 @@ def write_table(
     spreadsheet_safe: bool = False,
     delimiter: str = ",",
     groups: pa.Table | None = None,
+    changes: pa.Table | None = None,
 ) -> None:
     r"""Write a table to a file, which appears complete or not at all.
 
     Plain text requires a single column and texts without line breaks. `spreadsheet_safe` is for CSV and TSV, see
-    :func:`write_delimited`; reading does not remove its apostrophes. TSV always has tabs, whatever the delimiter.
-    `groups` is a second sheet of an Excel workbook; other formats have no place for it.
+    :func:`write_delimited`; reading does not remove its apostrophes. CSV for Excel always has them. TSV always has
+    tabs, whatever the delimiter. `groups` and `changes` are further sheets of an Excel workbook; other formats have no
+    place for them.
 
     Examples
     --------
@@ -69,12 +71,14 @@ def write_table(
         elif format is TableFormat.TEXT:
             stream.write(_plain_text(table))
         elif format is TableFormat.XLSX:
-            write_workbook({"texts": table} if groups is None else {"texts": table, "groups": groups}, stream)
+            sheets = {"texts": table, "groups": groups, "changes": changes}
+            write_workbook({name: sheet for name, sheet in sheets.items() if sheet is not None}, stream)
         else:
             if format is TableFormat.EXCEL_CSV:
                 stream.write(codecs.BOM_UTF8)
             sign = "\t" if format is TableFormat.TSV else delimiter
-            write_delimited(table, stream, delimiter=sign, spreadsheet_safe=spreadsheet_safe)
+            safe = spreadsheet_safe or format is TableFormat.EXCEL_CSV
+            write_delimited(table, stream, delimiter=sign, spreadsheet_safe=safe)
 
 
 def output_paths_free(paths: Iterable[Path], *, overwrite: bool) -> None:

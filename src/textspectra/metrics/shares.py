@@ -20,6 +20,27 @@ LONGEST_BURST = 1 / 3
 FEWEST_GROUPS = 5
 """Groups from which it can be told how much their dispersions differ; fewer learn nothing from each other."""
 
+FEWEST_PER_PERIOD = 3
+"""Texts that a group needs per period, on average, for a test of any difference between periods."""
+
+SMALL_PERIOD = 0.1
+"""A period with a smaller part of the usual number of texts is not compared with others."""
+
+LUMPIER = 1.25
+"""Texts of one group may come in larger lumps than those of another; up to this factor that is not a difference."""
+
+FEWEST_VOLUMES, FEWEST_SEASONS = 7, 3
+"""Periods, and seasons of periods, that are needed to say what is usual."""
+
+NORMAL_MAD = 0.6745
+"""Median absolute deviation of a standard normal variable."""
+
+MOST_SCATTER = 9.0
+"""Largest dispersion that two files are given: it doubles the standard errors.
+
+Between consecutive months or years of four dated sets it is 1.2 in the median and 3.6 at most.
+"""
+
 
 def wilson_interval(count: ArrayLike, total: ArrayLike) -> tuple[Floats, Floats]:
     """Return the 95 % interval of Wilson for `count` of `total`; 0 to 1 where the total is 0.
@@ -92,7 +113,7 @@ def trend_test(counts: ArrayLike, totals: ArrayLike) -> Trends:
     if freedom == 0:
         (before, after), (n_before, n_after) = table.counts.T, table.totals
         z = np.copysign(scipy.stats.norm.isf(compare_shares(before, n_before, after, n_after) / 2), z)
-        z /= np.sqrt(_common_scatter(z))
+        z /= np.sqrt(common_scatter(z))
         return Trends(slope, z, 2 * scipy.stats.norm.sf(np.abs(z)))
     scatter = _Scatter.of(squares, freedom)
     z = z / np.sqrt(scatter.shrunk(squares, freedom))
@@ -144,6 +165,81 @@ def burst_test(counts: ArrayLike, totals: ArrayLike) -> Bursts:
     return Bursts(table.periods[first[best]], table.periods[last[best]], ratio, p)
 
 
+class Variations(NamedTuple):
+    """How unevenly each group is spread: the periods where it is rarest and most frequent, and the p-value."""
+
+    low: NDArray[np.intp]
+    high: NDArray[np.intp]
+    p: Floats
+
+
+def variation_test(counts: ArrayLike, totals: ArrayLike) -> Variations:
+    """Test whether the share of each group differs between periods in any way.
+
+    It is Pearson's chi-square test. Counts scatter more than independent draws, so the difference between neighboring
+    periods that is typical of the groups divides the statistic. `low` and `high` are the periods that deviate most in
+    standard errors, so that a period with few texts is not named for its extreme share. Two periods are left to
+    :func:`trend_test`; a group with too few texts and a period with hardly any are not tested.
+
+    Examples
+    --------
+    >>> waves = [10, 60, 12, 55, 9, 58, 11, 62]
+    >>> flat = [[95, 101, 99, 102, 98, 97, 104, 100], [99, 100, 97, 103, 101, 98, 102, 96]] * 3
+    >>> found = variation_test([waves, *flat], [1000] * 8)
+    >>> int(found.low[0]), int(found.high[0]), found.p.round(2).tolist()[:3]
+    (4, 7, [0.0, 1.0, 1.0])
+    """
+    table = _Table.of(counts, totals).without_small_periods()
+    n_groups, n_periods = table.counts.shape
+    if n_periods < 3 or not n_groups:
+        none = np.zeros(n_groups, np.intp)
+        return Variations(none, none, np.ones(n_groups))
+    residuals, sizes, freedom = table.residuals(), table.counts.sum(axis=1), n_periods - 1
+    neighbors = table.neighbors()[sizes >= FEWEST_PER_PERIOD * n_periods]
+    # Differences of neighbors have a period in common, so three of them say as much as two independent ones.
+    known = 2 / 3 * freedom
+    typical = max(1.0, float(np.median(neighbors)) * known / scipy.stats.chi2.median(known)) if neighbors.size else 1.0
+    typical *= LUMPIER
+    squares = np.square(residuals).sum(axis=1) / typical
+    few = len(neighbors) < FEWEST_GROUPS
+    p = special.fdtrc(freedom, known, squares / freedom) if few else special.chdtrc(freedom, squares)
+    p = np.where(sizes >= FEWEST_PER_PERIOD * typical * n_periods, p, 1)
+    return Variations(table.periods[residuals.argmin(axis=1)], table.periods[residuals.argmax(axis=1)], p)
+
+
+class Volumes(NamedTuple):
+    """The usual number of texts of each period, and the p-value of having more or fewer."""
+
+    usual: Floats
+    p: Floats
+
+
+def volume_test(totals: ArrayLike, season: int = 1) -> Volumes:
+    """Test whether each period has far more or far fewer texts than the others.
+
+    The usual number is the median of all periods, or of every `season`-th if there are enough of them. Deviations are
+    compared with the median deviation on a logarithmic scale, and with chance (Poisson). The p-values are corrected for
+    the number of periods.
+
+    Examples
+    --------
+    >>> found = volume_test([160, 171, 158, 516, 149, 163, 155])
+    >>> float(found.usual[0]), (found.p < 0.05).tolist()
+    (160.0, [False, False, False, True, False, False, False])
+    """
+    n = np.asarray(totals, float)
+    season = season if len(n) >= FEWEST_SEASONS * season else 1
+    usual = np.array([np.median(n[number % season :: season]) for number in range(len(n))])
+    if len(n) < FEWEST_VOLUMES:
+        return Volumes(usual, np.ones(len(n)))
+    away = np.log((n + 1) / (usual + 1))
+    # The median deviation of a few is too small by 0.8 of one of them (Croux and Rousseeuw).
+    deviation = np.median(np.abs(away)) / NORMAL_MAD * len(n) / (len(n) - 0.8)
+    scale = np.sqrt(np.square(deviation) + 1 / (usual + 1))
+    p = 2 * special.stdtr(len(n) - 1, -np.abs(away / scale))
+    return Volumes(usual, np.minimum(p * len(n), 1))
+
+
 def adjusted(p: ArrayLike) -> Floats:
     """Return p-values that control the false discovery rate of many tests (Benjamini and Hochberg).
 
@@ -156,11 +252,15 @@ def adjusted(p: ArrayLike) -> Floats:
     return np.asarray(scipy.stats.false_discovery_control(values)) if values.size else values
 
 
-def _common_scatter(z: Floats) -> float:
-    """Return by how much the median of the squares of `z` is too high, as most groups are expected to be steady."""
+def common_scatter(z: Floats) -> float:
+    """Return the dispersion of two files: how far the median of the squares of `z` exceeds the one of chance.
+
+    Most groups are expected to be steady. Where most change, the median no longer tells dispersion from change, so it
+    counts up to `MOST_SCATTER` only.
+    """
     if len(z) < FEWEST_GROUPS:
         return 1.0
-    return max(1.0, float(np.median(np.square(z)) / scipy.stats.chi2.median(1)))
+    return float(np.clip(np.median(np.square(z)) / scipy.stats.chi2.median(1), 1, MOST_SCATTER))
 
 
 class _Scatter(NamedTuple):
@@ -224,6 +324,23 @@ class _Table(NamedTuple):
         squares = _divided((np.square(away) / self.totals).sum(axis=1), variance)
         z = _divided(away @ time, np.sqrt(variance * length))
         return _divided(away @ time, length), z, np.maximum(squares - np.square(z), 0)
+
+    def without_small_periods(self) -> _Table:
+        """Leave out periods with far fewer texts than usual, such as the first day of a file."""
+        kept = self.totals >= SMALL_PERIOD * np.median(self.totals) if len(self.totals) else slice(None)
+        return _Table(self.counts[:, kept], self.totals[kept], self.periods[kept])
+
+    def residuals(self) -> Floats:
+        """Return by how many standard errors each group deviates from its overall share, in each period."""
+        share = self.counts.sum(axis=1, keepdims=True) / max(self.totals.sum(), 1)
+        return _divided(self.counts - share * self.totals, np.sqrt(share * (1 - share) * self.totals))
+
+    def neighbors(self) -> Floats:
+        """Return the mean squared difference of neighboring periods for each group; it is 1 for independent draws."""
+        share = self.counts.sum(axis=1, keepdims=True) / max(self.totals.sum(), 1)
+        variance = share * (1 - share) * (1 / self.totals[1:] + 1 / self.totals[:-1])
+        mean: Floats = _divided(np.square(np.diff(self.counts / self.totals, axis=1)), variance).mean(axis=1)
+        return mean
 
     def squares_outside(self, first: NDArray[np.intp], last: NDArray[np.intp]) -> Floats:
         """Return Pearson's sum of squares of each group over the periods that are not in each run."""

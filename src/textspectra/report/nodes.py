@@ -200,7 +200,7 @@ def _typical(tree: ShownTree, similarity: list[NDArray[np.float32]]) -> list[lis
         rows, values = order[slice(*tree.shown.ranges[node])], similarity[node]
         cosines[rows] = values
         ordered = rows[np.argsort(-values, kind="stable")]
-        return typical_rows(corpus.distinct, tree.X, ordered, cosines, N_TYPICAL) if len(rows) else []
+        return typical_rows(corpus.distinct, tree.X, ordered, cosines, corpus.counts, N_TYPICAL) if len(rows) else []
 
     return [position[on_node(node)].tolist() for node in range(len(tree.levels.spans))]
 
@@ -213,7 +213,7 @@ def _words(
     topics = _topics_of(tree)
     given = [topic.name for topic in topics.values()]
     members = [np.flatnonzero(tree.finest == code) for code in range(levels.k)]
-    ranked = rank_terms(texts, members, N_KEYWORDS, levels.merges.tolist())
+    ranked = rank_terms(texts, members, N_KEYWORDS, levels.merges.tolist(), tree.result.corpus.counts)
     keywords = [[keyword.text for keyword in terms.keywords] for terms in ranked]
     unnamed = [[] if node in topics else terms.phrases for node, terms in enumerate(ranked)]
     candidates = score_phrases(unnamed, centers, tree.result.embed_phrases())

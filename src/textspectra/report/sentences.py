@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..granularity.estimate import WEAK
+
 if TYPE_CHECKING:
     from ..granularity.estimate import KEstimate, Suggestion, SuggestionName
 
@@ -14,20 +16,20 @@ LOOSE = 1.1
 """A Cohesion Ratio below this is hardly above that of random groups."""
 
 STRENGTHS = ("are loose", "hold together", "hold together well")
-HOLDING_RATIOS, HOLDING_SCORES, HOLDING_SILHOUETTES = (1.5, 2.5), (0.4, 0.55), (0.02, 0.1)
+HOLDING_RATIOS, HOLDING_SCORES, HOLDING_SILHOUETTES = (1.5, 2.5), (0.55, 0.7), (0.02, 0.1)
 """From which Cohesion Ratio, score and silhouette on groups hold together, and hold together well."""
 
-FAINT = 0.25
-"""Below this score, two halves of the texts hardly agree, and the number of groups is a guess."""
-
-CLEAR = 0.55
-"""From this score on, two halves of the texts agree well."""
+FAINT, CLEAR = 0.5, 0.7
+"""Below the first agreement, two halves of the texts hardly agree; at the second or above, they agree well."""
 
 WORDS = ("well", "in part", "hardly")
-"""How well two halves agree, in words: from CLEAR on, from FAINT on, and below."""
+"""How well two halves agree, in words: at CLEAR or above, between, and below FAINT."""
 
 AGREEMENT = {"well": "well", "in part": "only in part", "hardly": "hardly"}
 """The same in a sentence about one number of groups."""
+
+TOO_FEW = 20
+"""With fewer different texts, nothing can be said about groups."""
 
 MEANINGS: dict[SuggestionName, str] = {
     "coarse": "Broad themes, for an overview.",
@@ -35,6 +37,24 @@ MEANINGS: dict[SuggestionName, str] = {
     "fine": "More detail: themes in their parts.",
 }
 """What each level of the estimate is for."""
+
+
+def without_groups(rows: int, distinct: int, *, estimated: bool) -> str:
+    """Say why there is nothing to say about groups; an empty string if there is.
+
+    `rows` are the texts that have a group, and `distinct` the different ones among them. A number of groups that was
+    given is not doubted.
+
+    Examples
+    --------
+    >>> without_groups(5000, 1, estimated=True), without_groups(3, 3, estimated=True)
+    ('All texts are the same.', '3 different texts are too few to find groups.')
+    """
+    if distinct == 1:
+        return "There is only one text." if rows == 1 else "All texts are the same."
+    if estimated and distinct < TOO_FEW:
+        return f"{distinct} different texts are too few to find groups."
+    return ""
 
 
 def worth_in_words(
@@ -64,9 +84,9 @@ def worth_in_words(
     --------
     >>> worth_in_words(2.04, 8)
     'The groups hold together: two texts of one group are 2.0 times as alike as any two texts (Cohesion Ratio 2.04).'
-    >>> worth_in_words(2.04, 8, score=0.34, silhouette=0.01)
+    >>> worth_in_words(2.04, 8, score=0.54, silhouette=0.01)
     'The groups are loose: two texts of one group are 2.0 times as alike as any two texts (Cohesion Ratio 2.04), but \
-two halves of the texts agree only in part on 8 groups (0.34 of 1), and many texts are as near to another group \
+two halves of the texts agree only in part on 8 groups (0.54 of 1), and many texts are as near to another group \
 (silhouette 0.01).'
     >>> worth_in_words(1.02, 8)
     'Do not rely on these groups: texts of one group are hardly more alike than any two texts (Cohesion Ratio 1.02).'
@@ -108,8 +128,8 @@ def score_at(estimate: KEstimate | None, k: int) -> float | None:
     curve = None if estimate is None else estimate.agreement
     if curve is None or not curve.k[0] <= k <= curve.k[-1]:
         return None
-    # From 32 on, not every k was tried.
-    return float(np.interp(np.log(k), np.log(curve.k), np.clip(curve.score, 0, 1)))
+    # Above 8, not every k was tried.
+    return float(np.interp(np.log(k), np.log(curve.k), np.clip(curve.halves, 0, 1)))
 
 
 def doubt_about_k(method: str | None, k: int, confidence: float) -> str:
@@ -118,16 +138,16 @@ def doubt_about_k(method: str | None, k: int, confidence: float) -> str:
     Examples
     --------
     >>> doubt_about_k("reproducible", 7, 0.1)
-    'Two halves of the texts hardly agree on any groups (score 0.10 of 1): take the groups as a rough sketch.'
+    'The number of groups is a rough guess: others explain the texts about as well (confidence 0.10 of 1).'
     >>> doubt_about_k("reproducible", 7, 0.9)
     ''
     """
     if method == "reproducible" and k == 1:
         return "There is no structure: the texts form one cloud, without groups that could be told apart."
-    if method == "reproducible" and confidence < FAINT:
+    if method == "reproducible" and confidence < WEAK:
         return (
-            f"Two halves of the texts hardly agree on any groups (score {confidence:.2f} of 1): take the groups as a "
-            "rough sketch."
+            "The number of groups is a rough guess: others explain the texts about as well "
+            f"(confidence {confidence:.2f} of 1)."
         )
     if method == "spectral" and k > 1 and confidence < 0.5:
         return "The spectrum shows no clear number of groups; the number is a default, not a finding."
@@ -139,10 +159,25 @@ def level_in_words(name: SuggestionName, score: float) -> str:
 
     Examples
     --------
-    >>> level_in_words("coarse", 0.58)
+    >>> level_in_words("coarse", 0.72)
     'Broad themes, for an overview. Two halves of the texts agree well.'
     """
     return f"{MEANINGS[name]} Two halves of the texts agree {AGREEMENT[_agreement(score)]}."
+
+
+def shown_in_words(k: int, levels: Sequence[int]) -> str:
+    """Say how many groups are shown, and how many the other levels have.
+
+    Examples
+    --------
+    >>> shown_in_words(22, [10, 22, 48])
+    'You see 22 groups. Broader: 10. Finer: 48.'
+    >>> shown_in_words(10, [10, 22, 48])
+    'You see 10 groups. Finer: 22 or 48.'
+    """
+    others = {"Broader": [str(one) for one in levels if one < k], "Finer": [str(one) for one in levels if one > k]}
+    also = [f"{word}: {_listed(numbers, 'or')}." for word, numbers in others.items() if numbers]
+    return " ".join([f"You see {k} {'group' if k == 1 else 'groups'}.", *also])
 
 
 def levels_in_words(suggestions: Sequence[Suggestion]) -> str:
@@ -151,8 +186,8 @@ def levels_in_words(suggestions: Sequence[Suggestion]) -> str:
     Examples
     --------
     >>> from textspectra.granularity.estimate import Suggestion
-    >>> levels_in_words([Suggestion("suggested", 8, 0.71), Suggestion("fine", 38, 0.3)])
-    'About 8 or 38 groups, depending on how fine you want it. Two halves of the texts agree well on 8, in part on 38.'
+    >>> levels_in_words([Suggestion("suggested", 8, 0.71), Suggestion("fine", 18, 0.6)])
+    'About 8 or 18 groups, depending on how fine you want it. Two halves of the texts agree well on 8, in part on 18.'
     """
     ks = [str(one.k) for one in suggestions]
     by_word = {
@@ -180,7 +215,7 @@ def _listed(words: list[str], last: str) -> str:
 
 
 def estimate_in_words(estimate: KEstimate | None, given: int) -> str:
-    """Say which numbers of groups are plausible, and why; `given` is the number without an estimate.
+    """Say which numbers of groups are plausible, and why; `given` is the number that is shown.
 
     Examples
     --------
@@ -193,10 +228,13 @@ def estimate_in_words(estimate: KEstimate | None, given: int) -> str:
     if estimate is None:
         return f"The number of groups was given: {given}."
     doubt = doubt_about_k(estimate.method, estimate.k, estimate.confidence)
+    if estimate.spectrum is None:
+        if estimate.k == 1:
+            return doubt
+        asked = "" if any(one.k == given for one in estimate.suggestions) else f"You asked for {given}. "
+        return f"{asked}{levels_in_words(estimate.suggestions)} {doubt}".strip()
     if doubt:
         return doubt
-    if estimate.spectrum is None:
-        return levels_in_words(estimate.suggestions)
     low, high = estimate.interval
     size, rows = len(estimate.spectrum.eigenvalues), estimate.n_samples
     source = f"all {rows:,} texts" if size == rows else f"random samples of {size:,} texts"

@@ -23,6 +23,9 @@ from .write import APPLIED, fingerprint, grouping_mark
 FORMAT = "textspectra-state-4"
 """Changes with the meaning of what the file holds."""
 
+MAX_BYTES = 2**26
+"""Bytes of a state that are read; a group has some hundred, and a moved text ten."""
+
 DAMAGED = "The state is damaged: its clusters cannot be read. Download the JSON file from the report again."
 CHANGED = "The state does not fit the model, whose groups have changed since the report was made."
 
@@ -63,9 +66,14 @@ class State(NamedTuple):
 def read_state(path: Path) -> State:
     """Read the JSON file that "Download JSON" of a report wrote; a UserError says what is wrong with it."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+        with path.open("rb") as file:
+            stored = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
+    if len(stored) > MAX_BYTES:
+        raise UserError(f"{path} has more than {MAX_BYTES // 2**20} MB, which no report downloads.")
+    try:
+        content = json.loads(stored.decode(), parse_constant=_refuse)
     except (ValueError, RecursionError):
         raise UserError(f"{path} is not JSON; use the file that “Download JSON” of a report writes.") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:

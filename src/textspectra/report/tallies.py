@@ -13,6 +13,7 @@ from ..metrics.shares import adjusted
 from ..texts.periods import MOST_PERIODS, name_period
 from ..texts.result import TextClustering
 from ..texts.tally import Crosstab, Tally, tally_rows
+from ..texts.trend_words import change_in_words, ends_in_words, note_on_tests, volume_in_words
 from ..texts.trends import LEVEL, Changes, by_segment, find_changes
 from .levels import Levels
 from .pack import pack_array
@@ -71,21 +72,27 @@ def _describe_time(result: TextClustering, nodes: NodeTally) -> dict[str, Any]:
     every = tally.every
     assert every is not None  # noqa: S101 - for the type checker
     kind = np.full(len(nodes.known), None, object)
-    p, change, span = np.ones(len(kind)), np.zeros(len(kind)), [""] * len(kind)
-    for where, found in _changes(result, nodes):
-        kind[where], p[where], change[where] = found.kind, found.p, found.after - found.before
-        for node, start, end in zip(where, found.start, found.end, strict=True):
-            span[node] = name_period(start, end, every)
+    p, change, words, ends = np.ones(len(kind)), np.zeros(len(kind)), [""] * len(kind), [""] * len(kind)
+    tested = _changes(result, nodes)
+    for where, changes in tested:
+        kind[where], p[where], change[where] = changes.kind, changes.p, changes.after - changes.before
+        for group, node in enumerate(where):
+            if kind[node] != "steady":
+                words[node], ends[node] = change_in_words(changes, group, tally), ends_in_words(changes, group)
+    assert result.tally is not None  # noqa: S101 - for the type checker
     return {
         "column": tally.time,
         "every": every,
         "starts": tally.periods.astype(np.int64).tolist(),
         "days": np.datetime_as_string(tally.periods).tolist(),
         "names": [name_period(day, day, every) for day in tally.periods],
+        "volume": volume_in_words(tested[0][1], result.tally),
+        "tested": note_on_tests(result.tally),
         "kind": kind.tolist(),
         "p": [float(f"{value:.3g}") for value in p],
         "change": np.round(change, 5).tolist(),
-        "span": span,
+        "words": words,
+        "ends": ends,
     }
 
 

@@ -16,10 +16,11 @@ from ..atomic import replacing_file
 from ..errors import UsageError, UserError
 from ..io.writing import output_paths_free
 from ..parallel import one_blas_thread
+from ..texts.comparison import Comparison
 from ..texts.corpus import Corpus
 from ..texts.history import GroupChange
 from ..texts.result import TextClustering
-from ..topics.words import STOP_WORDS
+from ..topics.languages import STOP_WORDS
 from ..validation import check_labels, is_missing
 from .answers import answers_at
 from .changed import describe_changes
@@ -49,7 +50,7 @@ def write_report(
     path: str | Path,
     *,
     truth: ArrayLike | Sequence[Hashable] | None = None,
-    changes: Iterable[GroupChange] | None = None,
+    changes: Comparison | Iterable[GroupChange] | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> None:
@@ -66,8 +67,8 @@ def write_report(
         The HTML file.
     truth : sequence of hashable, optional
         The ground truth: one class per text. The page then shows how well each number of clusters agrees with it.
-    changes : iterable of GroupChange, optional
-        How the groups changed since last time: `group_changes` of a :class:`Comparison`. The page begins with them.
+    changes : Comparison or iterable of GroupChange, optional
+        How the groups changed since last time. The page begins with it.
     overwrite : bool, default=False
         Replace a file that exists already.
     progress : callable, optional
@@ -96,7 +97,7 @@ def report_page(
     result: TextClustering,
     *,
     truth: ArrayLike | Sequence[Hashable] | None = None,
-    changes: Iterable[GroupChange] | None = None,
+    changes: Comparison | Iterable[GroupChange] | None = None,
     progress: Progress | None = None,
 ) -> str:
     """Return the page that :func:`write_report` writes."""
@@ -107,7 +108,7 @@ def report_blocks(
     result: TextClustering,
     *,
     truth: ArrayLike | Sequence[Hashable] | None = None,
-    changes: Iterable[GroupChange] | None = None,
+    changes: Comparison | Iterable[GroupChange] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, str]:
     """Return the packed data blocks of the page, by name."""
@@ -120,7 +121,7 @@ def report_blocks(
 def _blocks(
     result: TextClustering,
     classes: list[Any] | None,
-    changes: Iterable[GroupChange] | None,
+    changes: Comparison | Iterable[GroupChange] | None,
     report_progress: Progress,
     aside: Executor,
 ) -> dict[str, str]:
@@ -156,6 +157,7 @@ def _blocks(
         "evidence": evidence and evidence.result(),
         "palette": palette(levels.k),
         "changes": describe_changes(result, changes, nodes.base),
+        "compared": changes.in_words if isinstance(changes, Comparison) else "",
         "tally": tally,
         "details": details,
         "parts": parts,
@@ -219,9 +221,10 @@ def _about(result: TextClustering, shown: Shown, cut_at: int | None) -> dict[str
         "cut_at": cut_at,
         "model": result.source.model or "given embeddings",
         "algorithm": result.algorithm,
-        "notes": result.notes,
+        "read": result.reading,
+        "notes": [note for note in result.notes if note != result.language_doubt],
         "loose": LOOSE,
-        "recipe": {name: value for name, value in result.recipe.items() if name != APPLIED},
+        "recipe": {name: value for name, value in result.recipe.items() if name not in (APPLIED, "read")},
         "fingerprint": fingerprint(result.corpus),
         "grouping": grouping_mark(result),
     }

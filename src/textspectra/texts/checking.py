@@ -22,12 +22,16 @@ DATES = np.array(["1899-01-01", "2102-01-01"], "datetime64[D]")
 """Days that can be read from a file, and starts of their periods, lie between these."""
 
 
+DEEPEST = 8
+"""Levels of the recipe and of a model's settings."""
+
+
 def is_sound(fields: Mapping[str, Any]) -> bool:
     """Tell whether the fields of a :class:`ClusteredTexts` have the declared types, and fit together."""
     hints = get_type_hints(ClusteredTexts)
     if not all(conforms(value, hints[name]) for name, value in fields.items() if name != "corpus"):
         return False
-    checks = (_groups_fit, _topics_fit, _estimate_fits, _hierarchy_fits, _reference_fits, _counts_fit)
+    checks = (_is_shallow, _groups_fit, _topics_fit, _estimate_fits, _hierarchy_fits, _reference_fits, _counts_fit)
     return all(check(fields) for check in checks)
 
 
@@ -97,6 +101,15 @@ def _within(codes: Any, lowest: int, n: int) -> bool:
     return not len(codes) or (int(codes.min()) >= lowest and int(codes.max()) < n)
 
 
+def _is_shallow(fields: Mapping[str, Any]) -> bool:
+    """Tell whether what may hold anything has at most a few levels: JSON that is deeper cannot be written again."""
+    level: list[Any] = [fields["recipe"], fields["source"].settings]
+    for _ in range(DEEPEST):
+        level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
+        level = [one for one in level if isinstance(one, dict | list)]
+    return not level
+
+
 def _groups_fit(fields: Mapping[str, Any]) -> bool:
     n_texts, n_groups = len(fields["corpus"].distinct), len(fields["topics"])
     codes, centers, rule = fields["distinct_codes"], fields["centers"], fields["rule"]
@@ -105,6 +118,7 @@ def _groups_fit(fields: Mapping[str, Any]) -> bool:
         and codes.shape == fields["distinct_similarity"].shape == (n_texts,)
         and _within(codes, -1, n_groups)
         and centers.ndim == 2
+        and centers.size
         and centers.shape[0] == n_groups
         and rule.directions.shape == (len(rule.offsets), centers.shape[1])
         and rule.offsets.ndim == 1
@@ -139,7 +153,12 @@ def _estimate_fits(fields: Mapping[str, Any]) -> bool:
     parts = [estimate.agreement] if estimate.agreement is not None else []
     shapes = [{part.k.shape, part.halves.shape, part.score.shape} for part in parts]
     counts = [estimate.k, *estimate.interval, *(one.k for one in estimate.suggestions)]
-    return min(counts) > 0 and estimate.n_samples > 0 and all(len(found) == 1 for found in shapes)
+    vectors = [estimate.replicates, *(part.k for part in parts)]
+    if estimate.spectrum is not None:
+        vectors += [estimate.spectrum.eigenvalues, estimate.spectrum.deltas]
+    # An array of 10**12 rows with nothing in them takes no bytes, but a loop over them would not end.
+    are_vectors = all(array.ndim == 1 for array in vectors)
+    return are_vectors and min(counts) > 0 and estimate.n_samples > 0 and all(len(found) == 1 for found in shapes)
 
 
 def _hierarchy_fits(fields: Mapping[str, Any]) -> bool:

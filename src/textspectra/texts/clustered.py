@@ -22,9 +22,13 @@ from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
 from .frames import library_of, new_frame
 from .hierarchy import Hierarchy
 from .history import Update, columns_of
+from .notes import doubt_about_languages, reading_in_words
 from .reference import Reference
 from .tally import Tally
 from .trends import by_segment, find_changes, over_time
+
+EDITED = "edited by hand"
+"""The entry `groups` of the recipe of a result whose groups are no longer the ones that were found."""
 
 
 class Theme(NamedTuple):
@@ -63,6 +67,7 @@ class ClusteredTexts:
     hierarchy: Hierarchy | None = None
     recipe: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    languages: dict[str, float] = field(default_factory=dict)
     encoder: Backend | None = None
     cache: EmbeddingCache | bool = True
     known_embeddings: NDArray[Any] | None = None
@@ -85,6 +90,21 @@ class ClusteredTexts:
     def n_clusters(self) -> int:
         """Number of clusters."""
         return len(self.topics)
+
+    @property
+    def language_doubt(self) -> str:
+        """Why the groups say little: most texts are in languages that the model does not read. Empty otherwise."""
+        return doubt_about_languages(self.languages, self.source.model)
+
+    @property
+    def reading(self) -> str:
+        """What was read, in a sentence: the file, the column, the number of rows and their languages."""
+        return reading_in_words(self.recipe.get("read", ""), self.totals.rows, self.languages)
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether the number of clusters is the estimated one."""
+        return self.k_estimate is not None and self.k_estimate.k == self.n_clusters
 
     @property
     def labels(self) -> NDArray[np.intp]:
@@ -186,7 +206,8 @@ class ClusteredTexts:
     def topics_frame(self) -> Any:
         """Return a data frame with one row per group.
 
-        Its columns are cluster, name, size, share (of all rows in a group), cohesion, keywords and typical_texts.
+        Its columns are cluster, name, size, share (of all rows in a group), cohesion, keywords, typical_texts, and
+        typical_counts, the number of rows with each typical text.
 
         Examples
         --------
@@ -203,6 +224,7 @@ class ClusteredTexts:
             "cohesion": self.ratios,
             "keywords": [list(topic.keywords) for topic in self.topics],
             "typical_texts": [self.typical_texts(topic) for topic in self.topics],
+            "typical_counts": [self.typical_counts(topic) for topic in self.topics],
         }
         return new_frame(columns, like=self.frame)
 
@@ -236,12 +258,28 @@ class ClusteredTexts:
         """
         return [self.corpus.rows[row] for row in topic.representatives]
 
+    def typical_counts(self, topic: Topic) -> list[int | None]:
+        """Return how many rows have each of the typical texts of a group; None if there is only a sample of the texts.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(["a b", "x y", "a b"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2)
+        >>> [result.typical_counts(topic) for topic in result.topics]
+        [[2], [1]]
+        """
+        if len(self.corpus.distinct) < self.totals.distinct:
+            return [None] * len(topic.representatives)
+        counts: list[int | None] = self.corpus.counts[self.corpus.codes[list(topic.representatives)]].tolist()
+        return counts
+
     def over_time(self) -> Any:
         """Return a data frame with one row per group and period.
 
-        Its columns are cluster, cluster_name, period (its first day), texts, total (of all groups), share, and low and
-        high, the 95 % interval of the share. A period without texts has no share. It needs the argument `time` of
-        :func:`cluster_texts`.
+        Its columns are cluster, cluster_name, period (its first day), texts, total (of all groups), usual_total (of a
+        usual period), volume ("more" or "fewer" if the total is significantly different from that, or "usual"), share,
+        and low and high, the 95 % interval of the share. A period without texts has no share. It needs the argument
+        `time` of :func:`cluster_texts`.
 
         Examples
         --------
@@ -256,12 +294,18 @@ class ClusteredTexts:
         return self._frame_of_groups(over_time(self._tally_over_time()))
 
     def trends(self) -> Any:
-        """Return a data frame with one row per group: whether its share grows, shrinks or bursts.
+        """Return a data frame with one row per group: whether its share grows, shrinks, bursts or varies.
 
-        Its columns are cluster, cluster_name, kind ("growing", "shrinking", "burst" or "steady"), before and after (the
-        shares in the first and the last third of the periods; of a burst, outside and inside it), change (their
-        difference), start and end (the first days of the first and the last period; of a burst, of its own), and p,
-        adjusted for the number of groups so that at most 5 % of the changes are expected to be chance.
+        Its columns are cluster, cluster_name, kind ("growing", "shrinking", "burst", "uneven" or "steady"), before and
+        after (shares), texts_before, total_before, texts_after and total_after (the counts behind them), change (the
+        difference of the shares), start and end (days), and p.
+
+        The shares are from the first and the last third of the texts, in whole periods, and the days are the first
+        days of the first and the last period. For a burst, they are from outside and inside it, and the days are its
+        own. An uneven group neither rises nor falls steadily, but its share differs between periods; it is lowest in
+        the period that begins on the day start, and highest in the one that begins on the day end. The p-values are
+        adjusted for all tests, of shares and of numbers of texts, so that at most 5 % of the reported changes are
+        expected to be chance.
 
         Examples
         --------
@@ -273,10 +317,11 @@ class ClusteredTexts:
         >>> result.trends()["kind"].tolist()
         ['steady', 'steady']
         """
-        found = find_changes(self._tally_over_time())
+        changes = find_changes(self._tally_over_time())
+        columns = ("kind", "before", "after", "texts_before", "total_before", "texts_after", "total_after")
         return self._frame_of_groups({
-            "group": np.arange(self.n_clusters), "kind": found.kind, "before": found.before, "after": found.after,
-            "change": found.after - found.before, "start": found.start, "end": found.end, "p": found.p,
+            "group": np.arange(self.n_clusters), **{name: getattr(changes, name) for name in columns},
+            "change": changes.after - changes.before, "start": changes.start, "end": changes.end, "p": changes.p,
         })  # fmt: skip
 
     def by(self, segment: str) -> Any:
@@ -339,6 +384,18 @@ def groups_of(result: ClusteredTexts) -> Groups:
         labels=[topic.label for topic in result.topics],
         names=[topic.name for topic in result.topics],
         keywords=[", ".join(topic.keywords) for topic in result.topics],
-        typical_texts=["".join(result.typical_texts(topic)[:1]) for topic in result.topics],
+        typical_texts=["".join(_with_counts(result, topic)[:1]) for topic in result.topics],
         coarse=result.coarse if result.themes else [],
     )
+
+
+def _with_counts(result: ClusteredTexts, topic: Topic) -> list[str]:
+    return [
+        with_count(text, times)
+        for text, times in zip(result.typical_texts(topic), result.typical_counts(topic), strict=True)
+    ]
+
+
+def with_count(text: str, times: int | None) -> str:
+    """Put the number of its rows before a text that repeats: '5,000 × Thank you'."""
+    return f"{times:,} × {text}" if times and times > 1 else text

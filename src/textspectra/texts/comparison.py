@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from ..arrays.rows import take_units
 from ..clustering.lloyd import LinearRule
 from ..clustering.new_groups import find_new_groups
-from ..clustering.novelty import Known, score_novelty
+from ..clustering.novelty import USUAL, Known, score_novelty
 from ..clustering.numbering import largest_first
 from ..clustering.refine import separate_groups
 from ..embedding import EmbeddingCache
@@ -22,12 +23,12 @@ from ..granularity.pairs import falls_in_two
 from ..metrics.cohesion import report_if_defined
 from ..topics.describe import Topic
 from .clustered import ClusteredTexts
-from .corpus import Totals
 from .describing import describe_groups, mean_vectors, with_names
-from .details import details_like
+from .details import Details, details_like
 from .embedded import EmbeddedTexts
 from .frames import library_of, new_frame
 from .history import GroupChange, columns_of, find_changes
+from .periods import name_period
 from .placing import Placed, place_texts, similarity_to_groups
 from .reference import is_among_first, known_rows
 from .tally import tally_rows
@@ -42,6 +43,47 @@ READ_TEXTS = 100
 SPLIT_TEXTS = 100
 """Fewest texts of a group, old and new together, for which a split is looked for."""
 
+DRIFT_LEVEL = 0.001
+"""p-value below which the share of novel texts is reported as drift."""
+
+REGROUP = "Cluster the old and the new texts together for groups that fit."
+"""What to do about drift, once it is known what is new."""
+
+
+class Drift(NamedTuple):
+    """How new the texts of a file are on the whole; None if the model has too few texts to tell.
+
+    `is_significant` says that far more texts than usual have a novelty above 1: at least twice as many, and by a
+    one-sided binomial test more than by chance.
+    """
+
+    median: float | None
+    share_above_1: float | None
+    expected_above_1: float
+    is_significant: bool
+
+    @staticmethod
+    def of(novelty: NDArray[np.float32]) -> Drift:
+        """Judge the novelty of each row; rows without a group are NaN."""
+        known, expected = novelty[~np.isnan(novelty)], round(1 - USUAL, 3)
+        if not len(known):
+            return Drift(None, None, expected, False)
+        above = int((known > 1).sum())
+        p = special.betainc(max(above, 1), len(known) - above + 1, expected)  # of that number or more by chance
+        is_significant = bool(above > 2 * expected * len(known) and p < DRIFT_LEVEL)
+        share = round(above / len(known), 4)
+        return Drift(round(float(np.median(known)), 3), share, expected, is_significant)
+
+    def in_words(self, source: str = "") -> str:
+        """Say that the groups are out of date; an empty string if they are not."""
+        if not self.is_significant:
+            return ""
+        texts = f"texts in {source}" if source else "new texts"
+        return (
+            f"{100 * (self.share_above_1 or 0):.0f} % of the {texts} are unlike "
+            f"the texts of the model, where {100 * self.expected_above_1:.0f} % is usual: its groups are out of date."
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -55,8 +97,8 @@ class Comparison:
         The new texts alone: in the groups of the model that have some of them, and in the new groups.
     changes : data frame
         One row per group: cluster, name, status ("new", "growing", "shrinking", "gone" or "steady"), size_before,
-        size_after, share_before, share_after, and p, adjusted for the number of groups. Before is the last file of the
-        model.
+        size_after, share_before, share_after, p, adjusted for the number of groups, and mixed. Before is the last
+        file of the model.
     group_changes : tuple of GroupChange
         The same as objects.
     new_topics : tuple of Topic
@@ -65,6 +107,12 @@ class Comparison:
         The novelty of each distinct text. 0 is usual, and nine tenths of the model's own texts are below 1.
     odd : float
         The novelty that one in a hundred of the model's own texts exceeds.
+    drift : Drift
+        Whether far more texts than usual are unlike the model's, so that its groups are out of date.
+    before, after : str
+        What the changes compare, in words: the last file of the model or all its texts, and the new file.
+    source : str
+        The name of the new file; empty if it is not known.
 
     Examples
     --------
@@ -83,11 +131,20 @@ class Comparison:
     rule: LinearRule
     distinct_novelty: NDArray[np.float32]
     odd: float
+    drift: Drift
+    before: str
+    after: str
+    source: str = ""
 
     def __repr__(self) -> str:
         new, k = len(self.new_topics), self.model.n_clusters
         found = f"{len(self.result):,} texts in {self.result.n_clusters - new} of {k} groups"
         return f"{found}, {new} new group{'' if new == 1 else 's'}"
+
+    @property
+    def in_words(self) -> str:
+        """What was compared with what."""
+        return f"{self.after} compared with {self.before}"
 
     @property
     def changes(self) -> Any:
@@ -148,36 +205,45 @@ def compare_texts(
     embeddings: ArrayLike | None = None,
     cache: EmbeddingCache | bool = True,
     progress: Callable[[int, int], None] | None = None,
+    source: str = "",
 ) -> Comparison:
-    """Compare new texts with a model, which is not changed."""
+    """Compare new texts with a model, which is not changed; `source` is the name of their file."""
     placed = place_texts(
         model, texts, text_column=text_column, embeddings=embeddings, cache=cache, progress=progress
     )  # fmt: skip
     if not len(placed.texts.counting):
-        raise UserError(
-            f"None of the {len(placed.texts.corpus.rows):,} texts can be compared: all are blank or unknown."
-        )
+        n_rows = len(placed.texts.corpus.rows)
+        raise UserError(f"None of the {n_rows:,} texts can be compared: all are blank, say nothing or are unknown.")
     known, codes = known_rows(model), _codes_of_known_texts(model, placed)
     units = take_units(placed.texts.X, placed.texts.counting)
     novelty = score_novelty(known, units, np.random.default_rng(0))
-    codes, rule = _find_new(model, known, placed.texts, units, codes, novelty.scores)
+    codes, rule, is_mixed = _find_new(model, known, placed.texts, units, codes, novelty.scores)
     k, n_new = model.n_clusters, rule.n_clusters - model.n_clusters
     centers = np.concatenate([model.centers, mean_vectors(placed.texts, codes, k + n_new)[k:]])
     result = _with_details(
         replace(_new_texts_alone(model, placed, codes, centers, rule), frame=texts if library_of(texts) else None),
         model, texts, text_column,
     )  # fmt: skip
+    distinct_novelty = placed.texts.scatter(novelty.scores, np.nan)
+    drift = Drift.of(placed.texts.corpus.spread(distinct_novelty, np.nan))
+    if drift.is_significant:
+        result = replace(result, notes=(f"{drift.in_words(source)} {REGROUP}", *result.notes))
     new_topics = tuple(topic for topic in result.topics if topic.label >= model.next_label)
     after = np.bincount(codes[codes >= 0], placed.texts.corpus.counts[codes >= 0], k + n_new).astype(np.intp)
+    last, sizes = _last_file(model)
     return Comparison(
         model=model,
         result=result,
-        group_changes=find_changes([*model.topics, *new_topics], _sizes_of_last_file(model), after),
+        group_changes=find_changes([*model.topics, *new_topics], sizes, after, is_mixed),
         new_topics=new_topics,
         new_centers=centers[k:],
         rule=rule,
-        distinct_novelty=placed.texts.scatter(novelty.scores, np.nan),
+        distinct_novelty=distinct_novelty,
         odd=novelty.odd,
+        drift=drift,
+        before=last,
+        after=_described(source or "the new file", result.totals.rows, result.details),
+        source=source,
     )
 
 
@@ -199,20 +265,24 @@ def _codes_of_known_texts(model: ClusteredTexts, placed: Placed) -> NDArray[np.i
 def _find_new(
     model: ClusteredTexts, known: Known, texts: EmbeddedTexts, units: NDArray[np.float32], codes: NDArray[np.intp],
     scores: NDArray[np.float32],
-) -> tuple[NDArray[np.intp], LinearRule]:  # fmt: skip
-    """Return the groups of the distinct texts, and the rule for all groups; new ones come last, the largest first."""
+) -> tuple[NDArray[np.intp], LinearRule, list[bool]]:  # fmt: skip
+    """Return the groups of the distinct texts, the rule for all groups, and which new ones are mixed.
+
+    New groups come last, the largest first.
+    """
     own = codes[texts.counting]
-    groups = find_new_groups(known, units, own, scores)
-    is_new = np.flatnonzero(groups >= 0)
+    found = find_new_groups(known, units, own, scores)
+    is_new = np.flatnonzero(found.codes >= 0)
     if not len(is_new):
-        return codes, model.rule
-    sizes = np.bincount(groups[is_new], texts.weights[is_new])
-    own[is_new] = known.k + largest_first(groups[is_new], sizes)[0]
+        return codes, model.rule, []
+    sizes = np.bincount(found.codes[is_new], texts.weights[is_new])
+    numbers, order = largest_first(found.codes[is_new], sizes)
+    own[is_new] = known.k + numbers
     both = np.concatenate([known.units, units])
     rule = separate_groups(both, None, np.concatenate([known.codes, own]), known.k + len(sizes))
     codes = codes.copy()
     codes[texts.counting] = own
-    return codes, rule
+    return codes, rule, found.is_mixed[order].tolist()
 
 
 def _new_texts_alone(
@@ -234,12 +304,10 @@ def _new_texts_alone(
     names = {place: topic.name for place, topic in kept.items()}
     named = with_names(topics, labels, names, {topic.name for topic in model.topics} - set(names.values()))
     keywords = [kept.get(place, topic).keywords for place, topic in enumerate(topics)]
-    blank = int((texts.corpus.codes < 0).sum())
-    rows = len(texts.corpus.rows)
     return replace(
         model,
         corpus=texts.corpus,
-        totals=Totals(rows, len(texts.counting), blank, rows - blank - int(texts.weights.sum())),
+        totals=texts.totals,
         distinct_codes=compact,
         distinct_similarity=similarity,
         centers=centers[filled],
@@ -249,7 +317,7 @@ def _new_texts_alone(
         cohesion=report_if_defined(texts.vectors, compact[texts.counting], len(filled), random_state=0),
         k_estimate=None,
         hierarchy=None,
-        notes=tuple(filter(None, [placed.note])),
+        notes=placed.notes,
         known_embeddings=texts.X,
         frame=None,
         details=None,
@@ -277,9 +345,29 @@ def _is_central(codes: NDArray[np.intp], similarity: NDArray[np.float32]) -> NDA
     return central
 
 
-def _sizes_of_last_file(model: ClusteredTexts) -> NDArray[np.intp]:
-    """Return the sizes of the groups in the last file of a model, or in all its texts if groups were changed since."""
-    last = {change.label: change.after for change in model.history[-1].changes} if model.history else {}
-    if not all(topic.label in last for topic in model.topics):
-        last = {topic.label: topic.size for topic in model.topics}
-    return np.array([last[topic.label] for topic in model.topics], np.intp)
+def _last_file(model: ClusteredTexts) -> tuple[str, NDArray[np.intp]]:
+    """Return the last file of a model in words, and the sizes of the groups in it.
+
+    Without an update, it is all texts of the model; also if groups were edited since and the rows are not there to
+    count.
+    """
+    entry = model.history[-1] if model.history else None
+    recorded = {change.label: change.after for change in entry.changes} if entry else {}
+    labels = [topic.label for topic in model.topics]
+    if entry and model.corpus.has_all_rows:
+        codes = model.corpus.spread(model.distinct_codes, -1)[-entry.rows :]
+        sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
+    elif entry and recorded.keys() == set(labels):
+        sizes = np.array([recorded[label] for label in labels])
+    else:
+        return _described("the model", model.totals.rows, model.details), np.array([one.size for one in model.topics])
+    details = model.details if model.corpus.has_all_rows else None
+    return _described(entry.source or f"the file of {entry.date}", entry.rows, details), sizes
+
+
+def _described(name: str, rows: int, details: Details | None) -> str:
+    """Name the last rows of a result: which file, how many texts, and from when they are."""
+    days = np.zeros(0, "datetime64[D]") if details is None or details.days is None else details.days[-rows:]
+    days = days[~np.isnat(days)]
+    period = f", {name_period(days.min(), days.max(), 'day')}" if len(days) else ""
+    return f"{name} ({rows:,} text{'' if rows == 1 else 's'}{period})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from ..io import MAX_TEXT, as_table, is_data_frame
+from ..topics.content import has_content
 from ..validation import is_missing
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ class Totals(NamedTuple):
         Rows without text.
     unknown : int
         Rows with a text that the model could not represent.
+    without_content : int
+        Rows with a text that says nothing, such as "n/a".
 
     Examples
     --------
@@ -44,11 +48,12 @@ class Totals(NamedTuple):
     distinct: int
     blank: int
     unknown: int
+    without_content: int = 0
 
     @property
     def grouped(self) -> int:
         """Rows that are in a group."""
-        return self.rows - self.blank - self.unknown
+        return self.rows - self.blank - self.unknown - self.without_content
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +65,19 @@ class Corpus:
     rows : list of str
         The texts, in order; a missing text is empty, and of a very long one there is only the beginning.
     distinct : list of str
-        Each different text once, in order of appearance, without blank ones.
+        Each different text once, in order of appearance, without those that do not count: blank ones, and ones that
+        say nothing (:func:`has_content`).
     codes : ndarray of int, shape (n_rows,)
-        The position in `distinct` of the text of each row; -1 for a blank one.
+        The position in `distinct` of the text of each row; -1 for a text that does not count.
     counts : ndarray of int
         How many rows of the input have each distinct text. Of many files, `rows` are only the distinct texts, or a
         sample of them.
+    keep_all : bool
+        Whether texts that say nothing count too.
 
     Examples
     --------
-    >>> corpus = Corpus.from_texts(["hello", " ", "bye", "hello", None])
+    >>> corpus = Corpus.from_texts(["hello", " ", "bye", "hello", "n/a"])
     >>> corpus.distinct, corpus.codes, corpus.counts
     (['hello', 'bye'], array([ 0, -1,  1,  0, -1]), array([2, 1]))
     """
@@ -78,9 +86,10 @@ class Corpus:
     distinct: list[str]
     codes: NDArray[np.intp]
     counts: NDArray[np.intp]
+    keep_all: bool = False
 
     @classmethod
-    def from_texts(cls, texts: Texts, text_column: str | None = None) -> Corpus:
+    def from_texts(cls, texts: Texts, text_column: str | None = None, *, keep_all: bool = False) -> Corpus:
         """Take in a sequence or a series of texts, or a data frame with a column of texts.
 
         Parameters
@@ -89,6 +98,8 @@ class Corpus:
             None and missing values are blank texts.
         text_column : str, optional
             The column of a data frame that holds the texts. It is found by the rules of the command line otherwise.
+        keep_all : bool, default=False
+            Let texts count that say nothing, too.
 
         Examples
         --------
@@ -96,12 +107,20 @@ class Corpus:
         array([2, 1])
         """
         rows = [_as_text(value, row) for row, value in enumerate(_values(texts, text_column))]
-        code_of: dict[str, int] = {}
-        codes = np.array([code_of.setdefault(row, len(code_of)) if row.strip() else -1 for row in rows], np.intp)
-        return cls(rows, list(code_of), codes, np.bincount(codes[codes >= 0], minlength=len(code_of)))
+        counting = {row for row in set(rows) if (row.strip() if keep_all else has_content(row))}
+        return cls.from_rows(rows, [row in counting for row in rows], keep_all=keep_all)
 
     @classmethod
-    def from_counts(cls, texts: list[str], counts: NDArray[np.intp]) -> Corpus:
+    def from_rows(cls, rows: list[str], counting: Iterable[bool], *, keep_all: bool) -> Corpus:
+        """Take in rows of texts if it is known which of them count."""
+        code_of: dict[str, int] = {}
+        pairs = zip(rows, counting, strict=True)
+        codes = np.array([code_of.setdefault(row, len(code_of)) if counts else -1 for row, counts in pairs], np.intp)
+        counts = np.bincount(codes[codes >= 0], minlength=len(code_of))
+        return cls(rows, list(code_of), codes, counts, keep_all)
+
+    @classmethod
+    def from_counts(cls, texts: list[str], counts: NDArray[np.intp], *, keep_all: bool = False) -> Corpus:
         """Take in distinct texts and how many rows of the input each of them stands for.
 
         Examples
@@ -109,7 +128,7 @@ class Corpus:
         >>> Corpus.from_counts(["a", "b"], np.array([70, 30])).counts
         array([70, 30])
         """
-        return cls(texts, texts, np.arange(len(texts)), counts)
+        return cls(texts, texts, np.arange(len(texts)), counts, keep_all)
 
     def joined(self, other: Corpus) -> tuple[Corpus, NDArray[np.intp]]:
         """Append the rows of another corpus; return the position of each of its distinct texts too.
@@ -126,14 +145,29 @@ class Corpus:
         counts[: len(self.counts)] = self.counts
         counts[positions] += other.counts
         if not (self.has_all_rows and other.has_all_rows):
-            return Corpus.from_counts(distinct, counts), positions
+            return Corpus.from_counts(distinct, counts, keep_all=self.keep_all), positions
         codes = np.concatenate([self.codes, np.append(positions, -1)[other.codes]])
-        return Corpus(self.rows + other.rows, distinct, codes, counts), positions
+        return Corpus(self.rows + other.rows, distinct, codes, counts, self.keep_all), positions
 
     @property
     def has_all_rows(self) -> bool:
         """Whether `rows` are the rows that `counts` counts."""
         return int(self.counts.sum()) == int((self.codes >= 0).sum())
+
+    def check_content(self) -> None:
+        """Raise a UserError if no text counts."""
+        if not self.distinct and any(map(str.strip, self.rows)):
+            commonest = self.without_content().most_common(1)[0][0][:20]
+            raise UserError(
+                f"None of the {len(self.rows):,} texts says anything: they are blank, or like {commonest!r}. To "
+                "group them all the same, use --keep-all (in Python, keep_all=True)."
+            )
+        if not self.distinct:
+            raise UserError(f"None of the {len(self.rows):,} texts holds anything but white space.")
+
+    def without_content(self) -> Counter[str]:
+        """Return the texts that say nothing, with their numbers of rows; blank ones are not among them."""
+        return Counter(row for row in (self.rows[i].strip() for i in np.flatnonzero(self.codes < 0)) if row)
 
     @property
     def first_rows(self) -> NDArray[np.intp]:
@@ -144,7 +178,7 @@ class Corpus:
         return first
 
     def spread(self, values: NDArray[Any], blank: Any) -> NDArray[Any]:
-        """Give each row the value of its text; rows without text get `blank`.
+        """Give each row the value of its text; rows whose text does not count get `blank`.
 
         Examples
         --------

@@ -63,6 +63,8 @@ def describe_groups(
             size=int(sizes[topic.label]),
             representatives=tuple(int(first_rows[i]) for i in topic.representatives),
         )
-        for topic in describe_clusters(corpus.distinct, texts.X, np.where(read, labels, -1), embed=embed)
+        for topic in describe_clusters(
+            corpus.distinct, texts.X, np.where(read, labels, -1), counts=corpus.counts, embed=embed
+        )
     )
     return similarity, topics

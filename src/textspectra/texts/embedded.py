@@ -14,9 +14,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arrays.rows import nonzero_rows
 from ..embedding import Backend, EmbeddingCache, embed_texts, load_backend
-from ..errors import UserError
+from ..embedding.folders import is_on
+from ..embedding.guarded import printable
+from ..embedding.openai import public_url
+from ..errors import UsageError, UserError
+from ..topics.markup import plain_text
 from ..validation import check_embeddings
-from .corpus import Corpus
+from .corpus import Corpus, Totals
+
+ALLOW_SERVER = "TEXTSPECTRA_ALLOW_SERVER"
+"""The variable with which a user lets the models of all folders send texts to the server of ``OPENAI_BASE_URL``."""
 
 
 class EmbeddingSource(NamedTuple):
@@ -42,12 +49,28 @@ class EmbeddingSource(NamedTuple):
         """
         return EmbeddingSource(None, {}) if encoder is None else EmbeddingSource(encoder.name, dict(encoder.settings))
 
-    def load(self) -> Backend:
-        """Load the model; warn if it is not exactly the one that made the embeddings."""
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether texts would be sent to a server, or the model is in a folder of another machine."""
+        return any(mark in (self.model or "").lower() for mark in ("openai:", "//", "\\\\"))
+
+    def load(self, *, allow_server: bool = False) -> Backend:
+        """Load the model; warn if it is not exactly the one that made the embeddings.
+
+        Its name may come from a stranger's folder. Models are read as data, but texts leave this machine only if the
+        user allows it.
+        """
         if self.model is None:
             raise UserError(
                 "This clustering was made from given embeddings, which are not saved with it: give embeddings= to "
                 "predict, and to load before you cut or merge."
+            )
+        if self.is_elsewhere and not (allow_server or is_on(ALLOW_SERVER)):
+            where = public_url() if "openai:" in self.model.lower() else "another machine"
+            raise UsageError(
+                f"This model folder was made with {printable(self.model)}, so texts would be sent to {where}. The "
+                f"folder may come from somebody else. Allow it with --allow-server, {ALLOW_SERVER}=1 or, in your own "
+                "settings, allow-server = true; in Python, with TextClustering.load(folder, allow_server=True)."
             )
         encoder = load_backend(self.model)
         if json.dumps(dict(encoder.settings), sort_keys=True) != json.dumps(self.settings, sort_keys=True):
@@ -63,8 +86,8 @@ class EmbeddingSource(NamedTuple):
 class EmbeddedTexts:
     """Distinct texts with a vector each.
 
-    A text counts if the model could represent it: its vector has a value that is not zero. Blank texts are not among
-    the distinct ones, so they never count.
+    A text counts if the model could represent it: its vector has a value that is not zero. Blank texts, and texts
+    that say nothing, are not among the distinct ones, so they never count.
 
     Attributes
     ----------
@@ -103,6 +126,14 @@ class EmbeddedTexts:
         """Whether each row has a text that counts."""
         return self.corpus.spread(self.scatter(np.ones(len(self.counting), bool), False), False)
 
+    @property
+    def totals(self) -> Totals:
+        """How many rows there are, and why some of them have no group."""
+        without_content = self.corpus.without_content().total()
+        blank = int((self.corpus.codes < 0).sum()) - without_content
+        unknown = len(self.corpus.rows) - blank - without_content - int(self.weights.sum())
+        return Totals(len(self.corpus.rows), len(self.counting), blank, unknown, without_content)
+
     def scatter(self, values: NDArray[Any], otherwise: Any) -> NDArray[Any]:
         """Give each distinct text its value, given those of the texts that count; the others get `otherwise`.
 
@@ -135,7 +166,10 @@ def embed_corpus(
     cache: EmbeddingCache | bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> EmbeddedTexts:
-    """Give each distinct text a vector: from `given`, which has one per row, or else from the model."""
+    """Give each distinct text a vector: from `given`, which has one per row, or else from the model.
+
+    The model gets what a text says, without markup and web addresses; the text itself stays as it came.
+    """
     if given is not None:
         X = check_embeddings(given, minimum=1)
         if len(X) != len(corpus.rows):
@@ -143,4 +177,5 @@ def embed_corpus(
         return EmbeddedTexts(corpus, X if len(corpus.distinct) == len(X) else X[corpus.first_rows])
     if encoder is None:
         raise ValueError("either a model or embeddings are needed")
-    return EmbeddedTexts(corpus, embed_texts(corpus.distinct, encoder, cache=cache, progress=progress))
+    texts = [plain_text(text) for text in corpus.distinct]
+    return EmbeddedTexts(corpus, embed_texts(texts, encoder, cache=cache, progress=progress))

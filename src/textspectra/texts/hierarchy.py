@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..clustering.leaves import gather_leaves, split_leaves
 from ..clustering.tree import MergeTree
-from ..grouping.agglomerative import EXACT_ROWS, MICRO_CLUSTERS, tree_around
+from ..grouping.agglomerative import EXACT_ROWS, LEAVES_PER_GROUP, MICRO_CLUSTERS, tree_around
 from .embedded import EmbeddedTexts
 
 FINEST = 300
@@ -58,7 +58,8 @@ def build_hierarchy(texts: EmbeddedTexts, labels: NDArray[np.intp]) -> Hierarchy
     """
     vectors, groups = texts.vectors, labels[texts.counting]
     rng = np.random.default_rng(0)
-    found = gather_leaves(vectors, None, rng, exact_rows=EXACT_ROWS, n_leaves=MICRO_CLUSTERS)
+    n_leaves = max(MICRO_CLUSTERS, LEAVES_PER_GROUP * (int(groups.max()) + 1))
+    found = gather_leaves(vectors, None, rng, exact_rows=EXACT_ROWS, n_leaves=n_leaves)
     found = split_leaves(found, vectors, groups)
     group_of_leaf = np.empty(len(found.mass), np.intp)
     group_of_leaf[found.of_row] = groups

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
+from scipy import special
 
-from ..metrics.shares import adjusted, compare_shares, trend_test
+from ..errors import UserError
+from ..io.columns import as_strings
+from ..metrics.shares import adjusted, common_scatter, compare_shares
 from ..topics.describe import Topic
 
 Status = Literal["new", "growing", "shrinking", "gone", "steady"]
 
 LEVEL = 0.05
 """False discovery rate: of the groups that are said to change, this share is expected to be chance."""
+
+SAME_COUNT = 0.1
+"""A number of texts that differs by at most this share is about the same."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +43,8 @@ class GroupChange:
         Their shares of all texts in a group.
     p : float
         The p-value of the change, adjusted for the number of groups; 0 for a new group.
+    mixed : bool
+        Whether a new group is loose, so that its name does not speak for all its texts.
 
     Examples
     --------
@@ -49,11 +60,38 @@ class GroupChange:
     share_before: float
     share_after: float
     p: float
+    mixed: bool = False
+
+    @property
+    def keeps_count(self) -> bool:
+        """Whether the group has about the same number of texts, whatever became of its share."""
+        return abs(self.after - self.before) <= SAME_COUNT * self.before
+
+    @property
+    def figures(self) -> str:
+        """Shares and numbers of texts, in words."""
+        before, after = _percents(self.share_before, self.share_after)
+        if self.status == "new":
+            return f"{after}, {self.after:,} text{'' if self.after == 1 else 's'}{', mixed' if self.mixed else ''}"
+        return f"{before} → {after}, {self.before:,} → {self.after:,} texts"
+
+
+def _percents(before: float, after: float) -> tuple[str, str]:
+    """Return two shares in per cent, with as many digits as it takes to tell them from 0 and from each other."""
+    first = second = ""
+    for digits in range(1, 7):
+        first, second = (f"{100 * share:.{digits}f} %" if share else "0 %" for share in (before, after))
+        if f"{0:.{digits}f} %" not in (first, second) and (before == after or first != second):
+            break
+    return first, second
 
 
 @dataclass(frozen=True)
 class Update:
     """An entry in the history of a model: when it took in a file, how many rows that had, and what changed.
+
+    `source` is the name of the file, if it is known. `digests` has one digest of the content of each file; models of
+    earlier versions have none.
 
     Examples
     --------
@@ -64,10 +102,39 @@ class Update:
     date: str
     rows: int
     changes: tuple[GroupChange, ...]
+    source: str = ""
+    digests: tuple[str, ...] = ()
 
 
-def find_changes(topics: Sequence[Topic], before: NDArray[np.intp], after: NDArray[np.intp]) -> tuple[GroupChange, ...]:
-    """Compare the sizes of groups in two files; groups after the last of `before` are new.
+def content_digest(table: pa.Table) -> str:
+    """Return a digest of the plain columns of a table, by which it is recognized when it comes again."""
+    digest = hashlib.sha256()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if not pa.types.is_nested(column.type):
+            values = pc.fill_null(as_strings(column), "\0")
+            row = pa.ListArray.from_arrays([0, len(values)], values)
+            digest.update(f"{name}\0".encode())
+            digest.update(pc.binary_join(row, pa.scalar("\x1f", pa.large_string()))[0].as_buffer())
+    return digest.hexdigest()
+
+
+def check_not_taken_in(history: Iterable[Update], digests: Mapping[str, str], option: str) -> None:
+    """Raise if a file, given by its name and its digest, is in the history; `option` would allow that."""
+    for entry in history:
+        for name, digest in digests.items():
+            if digest in entry.digests:
+                raise UserError(
+                    f"{name} went into this model on {entry.date} already, and every text would count twice. "
+                    f"If that is what you want, use {option}."
+                )
+
+
+def find_changes(
+    topics: Sequence[Topic], before: NDArray[np.intp], after: NDArray[np.intp], is_mixed: Sequence[bool] = ()
+) -> tuple[GroupChange, ...]:
+    """Compare the sizes of groups in two files; groups after the last of `before` are new, and may be mixed.
+
+    Status, p-value and shares all refer to the same counts: every text of each file that has a group.
 
     Examples
     --------
@@ -76,36 +143,46 @@ def find_changes(topics: Sequence[Topic], before: NDArray[np.intp], after: NDArr
     >>> [(change.name, change.status) for change in changes]
     [('a', 'growing'), ('b', 'shrinking'), ('c', 'new')]
     """
-    n_old, n_new = len(before), len(after) - len(before)
-    totals = np.array([before.sum(), after.sum()])
-    # New groups take texts from none of the old ones, which are compared among themselves.
-    old_totals = [totals[0], after[:n_old].sum()]
-    trend = trend_test(np.column_stack([before, after[:n_old]]), old_totals)
-    # Texts that come in lumps make sizes scatter, but no lump explains that a group has lost all its texts.
-    lost = compare_shares(before, old_totals[0], after[:n_old], old_totals[1])
-    p = np.concatenate([adjusted(np.where(after[:n_old] == 0, lost, trend.p)), np.zeros(n_new)])
-    statuses = [_status(*one) for one in zip(p, trend.z, after, strict=False)] + ["new"] * n_new
+    n_new = len(after) - len(before)
+    p = np.concatenate([_p_values(before, after), np.zeros(n_new)])
     counts = np.column_stack([np.concatenate([before, np.zeros(n_new, np.intp)]), after])
-    shares = counts / np.maximum(totals, 1)
+    shares = counts / np.maximum(counts.sum(axis=0), 1)
+    flags = [*[False] * len(before), *map(bool, is_mixed), *[False] * (n_new - len(is_mixed))]
+    rises = shares[:, 1] > shares[:, 0]
+    statuses = [_status(*one) for one in zip(p, rises, after, strict=True)][: len(before)] + ["new"] * n_new
     return tuple(
-        GroupChange(topic.label, topic.name, status, count[0], count[1], share[0], share[1], value)
-        for topic, status, count, share, value in zip(
-            topics, statuses, counts.tolist(), shares.tolist(), p.tolist(), strict=True
+        GroupChange(topic.label, topic.name, status, count[0], count[1], share[0], share[1], value, mixed)
+        for topic, status, count, share, value, mixed in zip(
+            topics, statuses, counts.tolist(), shares.tolist(), p.tolist(), flags, strict=True
         )
     )
 
 
-def _status(p: float, z: float, after: int) -> Status:
+def _p_values(before: NDArray[np.intp], after: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the adjusted p-values of the groups that are not new."""
+    remaining = after[: len(before)]
+    p = compare_shares(before, before.sum(), remaining, after.sum())
+    # Counts are overdispersed because texts arrive in bursts. New groups lower the shares of all the others alike,
+    # which is a change and not dispersion: so the dispersion is measured among the others.
+    among = compare_shares(before, before.sum(), remaining, remaining.sum())
+    scatter = common_scatter(-special.ndtri(among / 2))
+    wider = 2 * special.ndtr(special.ndtri(p / 2) / np.sqrt(scatter))
+    # No burst explains that a group has lost all its texts.
+    return adjusted(np.where(remaining == 0, p, wider))
+
+
+def _status(p: float, rises: bool, after: int) -> Status:
     if p >= LEVEL:
         return "steady"
     if after == 0:
         return "gone"
-    return "growing" if z > 0 else "shrinking"
+    return "growing" if rises else "shrinking"
 
 
 def update_from(stored: Mapping[str, Any]) -> Update:
     """Read an entry of a history that was stored as plain values."""
-    return Update(stored["date"], stored["rows"], tuple(GroupChange(**change) for change in stored["changes"]))
+    changes = tuple(GroupChange(**change) for change in stored["changes"])
+    return Update(stored["date"], stored["rows"], changes, stored.get("source", ""), tuple(stored.get("digests", ())))
 
 
 def columns_of(changes: Sequence[GroupChange]) -> dict[str, list[Any]]:
@@ -113,5 +190,5 @@ def columns_of(changes: Sequence[GroupChange]) -> dict[str, list[Any]]:
     order = {status: place for place, status in enumerate(get_args(Status))}
     ranked = sorted(changes, key=lambda one: (order[one.status], -abs(one.share_after - one.share_before)))
     names = {"label": "cluster", "name": "name", "status": "status", "before": "size_before", "after": "size_after",
-             "share_before": "share_before", "share_after": "share_after", "p": "p"}  # fmt: skip
+             "share_before": "share_before", "share_after": "share_after", "p": "p", "mixed": "mixed"}  # fmt: skip
     return {column: [getattr(change, name) for change in ranked] for name, column in names.items()}

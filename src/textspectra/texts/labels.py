@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
+from ..io.limits import MAX_GROUP_NAME
 from ..topics.describe import Topic
 from .checking import conforms
 
@@ -60,6 +61,8 @@ def renamed(topics: Sequence[Topic], names: Mapping[int, Any]) -> tuple[Topic, .
             raise UserError(f"A cluster's name must be a text that is not blank, but it is {new!r}.")
         if new not in known and not conforms(new, str):
             raise UserError(f"The name {new!r} holds half of a character, which cannot be written to a file.")
+        if new not in known:
+            check_name_length(new)
     changed = tuple(replace(topic, name=names.get(topic.label, topic.name)) for topic in topics)
     for new in names.values():
         namesakes = [topic.label for topic in changed if topic.name == new]
@@ -69,6 +72,15 @@ def renamed(topics: Sequence[Topic], names: Mapping[int, Any]) -> tuple[Topic, .
                 "another name."
             )
     return changed
+
+
+def check_name_length(name: str, where: str = "") -> None:
+    """Raise a UserError if a name is too long for a group."""
+    if len(name) > MAX_GROUP_NAME:
+        raise UserError(
+            f"{where}The name {name[:40]!r}... has {len(name):,} characters; the name of a group has at most "
+            f"{MAX_GROUP_NAME}."
+        )
 
 
 def listed(labels: Sequence[int]) -> str:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from ..embedding import Backend
 from ..embedding.languages import knows_only_english
 from ..embedding.sentence_transformer import MULTILINGUAL
+from ..embedding.transformer import TransformerBackend
 from ..io import MAX_TEXT
-from ..topics.languages import language_shares
+from ..topics.languages import ANOTHER
+from ..topics.markup import plain_text
 from ..topics.segment import INSTALL, segmenter
 from .corpus import Corpus
 
@@ -23,64 +28,160 @@ LEAST = 3
 """Smallest number of such texts that gives a note; one text may look foreign by chance."""
 
 NAMED = 5
-"""Number of languages that a note names; the others have a smaller share."""
+"""Number of languages, or of texts, that a note names; the others are rarer."""
+
+LONGEST = 20
+"""Characters of a text that a note shows."""
+
+MOST, NEARLY_ALL, ALL = 0.5, 0.9, 0.995
+"""Shares of the texts: more than half, so many that only one language is named, and all but a rounding error."""
+
+USE_ANOTHER = (
+    f"They are grouped by language and spelling rather than by topic; use --model {MULTILINGUAL.preset} (in Python, "
+    f'model="{MULTILINGUAL.preset}").'
+)
+
+WORDS_PER_TOKEN = 0.75
+"""A token is about three quarters of an English word."""
+
+KEEP_ALL = "To group them, use --keep-all (in Python, keep_all=True)."
 
 
-def notes_on_languages(texts: Sequence[str], encoder: Backend | None) -> tuple[str, ...]:
-    """Return notes on texts in languages that the model does not know, and on keywords that are no words.
+def notes_on_languages(shares: Mapping[str, float], n_texts: int, encoder: Backend | None) -> tuple[str, ...]:
+    """Return notes on texts in languages that the model does not know, and on keywords that are no words."""
+    return tuple(filter(None, [note_on_model(shares, n_texts, encoder), _on_keywords(shares, n_texts)]))
+
+
+def doubt_about_languages(shares: Mapping[str, float], model: str | None) -> str:
+    """Return a sentence that replaces the verdict if most texts are in languages that the model does not read.
 
     Examples
     --------
-    >>> from textspectra.embedding import load_backend
-    >>> texts = ["Wo ist mein Paket?", "Die Rechnung ist falsch", "Ich habe das Passwort vergessen", "Where is it?"]
-    >>> print(*notes_on_languages(texts, load_backend("wordllama")))
-    At least 75 % of the texts are in a language that wordllama does not know: German (75 %). They are grouped by
-    language and spelling rather than by topic; use --model multilingual (in Python, model="multilingual").
-    >>> notes_on_languages(["Where is my parcel?"], load_backend("wordllama"))
-    ()
+    >>> print(doubt_about_languages({"German": 0.75, "English": 0.25}, "minilm"))
+    Your texts are German (75 %); minilm reads only English. They are grouped by language and spelling rather than by
+    topic; use --model multilingual (in Python, model="multilingual").
     """
-    shares = language_shares(texts)
-    return tuple(filter(None, [_on_model(shares, len(texts), encoder), _on_keywords(shares, len(texts))]))
+    if model is None or not knows_only_english(model) or not is_foreign(shares):
+        return ""
+    return f"Your texts are {_in(in_words(_foreign(shares)))}; {model} reads only English. {USE_ANOTHER}"
 
 
-def notes_on_lengths(corpus: Corpus) -> tuple[str, ...]:
-    """Return a note on texts that are so long that they were not read to their end.
+def is_foreign(shares: Mapping[str, float]) -> bool:
+    """Return True if most texts are clearly not English."""
+    return sum(_foreign(shares).values()) > MOST
+
+
+def _foreign(shares: Mapping[str, float]) -> dict[str, float]:
+    return {language: share for language, share in shares.items() if language != "English"}
+
+
+def in_words(shares: Mapping[str, float]) -> str:
+    """List languages with their shares, which add up; the smallest are counted.
+
+    Examples
+    --------
+    >>> in_words({"German": 0.333, "French": 0.333, "another language": 0.333}), in_words({"German": 0.97})
+    ('German (34 %), French (33 %), another language (33 %)', 'German (97 %)')
+    >>> in_words(dict.fromkeys(["Dutch", "Greek", "Hebrew", "Italian", "Korean", "Polish", "Thai"], 0.1))
+    'Dutch (10 %), Greek (10 %), Hebrew (10 %), Italian (10 %), Korean (10 %) and 2 more (20 %)'
+    """
+    if len(shares) == 1 and next(iter(shares.values())) > ALL:
+        return next(iter(shares))
+    parts = dict(list(shares.items())[:NAMED])
+    rest = list(shares.values())[NAMED:]
+    numbers = _per_cent([*parts.values(), *([sum(rest)] if rest else [])])
+    named = ", ".join(f"{language} ({number} %)" for language, number in zip(parts, numbers, strict=False))
+    return f"{named} and {len(rest):,} more ({numbers[-1]} %)" if rest else named
+
+
+def _in(languages: str) -> str:
+    """Put "in" before languages if one of them is not an adjective: German, but in Arabic script."""
+    return f"in {languages}" if ANOTHER in languages or " script" in languages else languages
+
+
+def _per_cent(shares: Sequence[float]) -> list[int]:
+    """Round shares so that they add up to their sum; those that lose most are rounded up."""
+    total, whole = round(100 * sum(shares)), [int(100 * share) for share in shares]
+    order = sorted(range(len(shares)), key=lambda i: (whole[i] - 100 * shares[i], i))
+    for i in order[: total - sum(whole)]:
+        whole[i] += 1
+    return whole
+
+
+def reading_in_words(where: str, n_rows: int, shares: Mapping[str, float]) -> str:
+    """Say what was read.
+
+    Examples
+    --------
+    >>> reading_in_words("'a.xlsx', sheet 'Data', column 'text'", 1204, {"English": 0.96, "German": 0.01})
+    "Read 'a.xlsx', sheet 'Data', column 'text': 1,204 rows, English."
+    """
+    rows = f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}"
+    known, most = sum(shares.values()), next(iter(shares), "")
+    languages = ""
+    if known:
+        languages = f", {_in(most if shares[most] >= NEARLY_ALL * known else in_words(shares))}"
+    return f"Read {where}: {rows}{languages}." if where else f"{rows}{languages}."
+
+
+def notes_on_lengths(corpus: Corpus, encoder: Backend | None = None) -> tuple[str, ...]:
+    """Return notes on texts that were not read to their end, by this package or by the model.
 
     Examples
     --------
     >>> notes_on_lengths(Corpus.from_texts(["a" * 200_000, "b"]))
     ('1 text has 100,000 characters or more; what comes after that was not read.',)
     """
-    n_long = sum(
-        int(count) for text, count in zip(corpus.distinct, corpus.counts, strict=True) if len(text) >= MAX_TEXT
-    )
-    if not n_long:
+    lengths = np.fromiter(map(len, corpus.distinct), np.intp, len(corpus.distinct))
+    notes = []
+    n_long = int(corpus.counts[lengths >= MAX_TEXT].sum())
+    if n_long:
+        which = "1 text has" if n_long == 1 else f"{n_long:,} texts have"
+        notes.append(f"{which} {MAX_TEXT:,} characters or more; what comes after that was not read.")
+    if isinstance(encoder, TransformerBackend):
+        # A token has a character or more.
+        places = np.flatnonzero(lengths >= encoder.max_tokens - 1)
+        are_cut = encoder.are_cut([plain_text(corpus.distinct[place]) for place in places])
+        n_cut = int(corpus.counts[places[np.array(are_cut, bool)]].sum())
+        if n_cut:
+            which = "1 text is" if n_cut == 1 else f"{n_cut:,} texts are"
+            words = round(encoder.max_tokens * WORDS_PER_TOKEN, -1)
+            notes.append(f"{which} longer than {encoder.name} reads: it reads about {words:.0f} words of each text.")
+    return tuple(notes)
+
+
+def notes_on_content(texts: Counter[str], *, hint: str = "") -> tuple[str, ...]:
+    """Return a note on texts that say nothing: how many there are, and the commonest.
+
+    Examples
+    --------
+    >>> print(*notes_on_content(Counter({"n/a": 6, "-": 4, "none": 1}), hint="To group them, use --keep-all."))
+    11 texts say nothing and have no group: 'n/a' (6 times), '-' (4 times), 'none'. To group them, use --keep-all.
+    """
+    if not texts:
         return ()
-    which = "1 text has" if n_long == 1 else f"{n_long:,} texts have"
-    return (f"{which} {MAX_TEXT:,} characters or more; what comes after that was not read.",)
+    say = "1 text says nothing and has" if texts.total() == 1 else f"{texts.total():,} texts say nothing and have"
+    ranked = sorted(texts.items(), key=lambda item: (-item[1], item[0]))
+    cut = [(text if len(text) <= LONGEST else f"{text[:LONGEST]}…", n) for text, n in ranked[:NAMED]]
+    named = ", ".join(f"'{text}'" + (f" ({n:,} times)" if n > 1 else "") for text, n in cut)
+    more = f" and {len(ranked) - NAMED:,} more" if len(ranked) > NAMED else ""
+    return (f"{say} no group: {named}{more}.{' ' * bool(hint)}{hint}",)
 
 
-def note_on_model(texts: Sequence[str], encoder: Backend | None) -> str:
+def note_on_model(shares: Mapping[str, float], n_texts: int, encoder: Backend | None) -> str:
     """Return a note on texts in languages that the model does not know; an empty string if it knows enough of them."""
-    return _on_model(language_shares(texts), len(texts), encoder)
-
-
-def _on_model(shares: dict[str, float], n_texts: int, encoder: Backend | None) -> str:
-    foreign = {language: share for language, share in shares.items() if language != "English"}
+    foreign = _foreign(shares)
     if encoder is None or not knows_only_english(encoder.name) or not _noticeable(foreign, n_texts):
         return ""
-    share = f"{100 * sum(foreign.values()):.0f} %"
-    which = "All texts" if share == "100 %" else f"At least {share} of the texts"
+    if is_foreign(shares):
+        return doubt_about_languages(shares, encoder.name)
     languages = "a language" if len(foreign) == 1 else "languages"
-    named = ", ".join(f"{language} ({100 * share:.0f} %)" for language, share in list(foreign.items())[:NAMED])
-    return (
-        f"{which} are in {languages} that {encoder.name} does not know: {named}. They are grouped by language and "
-        f"spelling rather than by topic; use --model {MULTILINGUAL.preset} (in Python, "
-        f'model="{MULTILINGUAL.preset}").'
-    )
+    share = round(100 * sum(foreign.values()))
+    which = f"At least {share} % of the texts are in {languages} that {encoder.name} does not know"
+    return f"{which}: {in_words(foreign)}. {USE_ANOTHER}"
 
 
-def _on_keywords(shares: dict[str, float], n_texts: int) -> str:
+def _on_keywords(shares: Mapping[str, float], n_texts: int) -> str:
     pairs = {
         language: share
         for language, share in shares.items()
@@ -91,5 +192,5 @@ def _on_keywords(shares: dict[str, float], n_texts: int) -> str:
     return f"The keywords of {' and '.join(sorted(pairs))} texts are pairs of characters; for words: {INSTALL}"
 
 
-def _noticeable(shares: dict[str, float], n_texts: int) -> bool:
+def _noticeable(shares: Mapping[str, float], n_texts: int) -> bool:
     return sum(shares.values()) >= max(NOTICEABLE, LEAST / n_texts)

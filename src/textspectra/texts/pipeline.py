@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..embedding import DEFAULT_MODEL, Backend, EmbeddingCache, chosen_backend, embed_texts
 from ..errors import UserError
 from ..grouping.find import Algorithm, Found, find_groups
+from ..topics.languages import language_shares
 from ..validation import Level, RandomState
 from .corpus import Corpus, Totals
 from .describing import describe_groups
@@ -21,7 +23,7 @@ from .details import Details, Wanted, details_of, wanted_columns
 from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
 from .frames import library_of
 from .hierarchy import Hierarchy
-from .notes import notes_on_languages, notes_on_lengths
+from .notes import KEEP_ALL, is_foreign, notes_on_content, notes_on_languages, notes_on_lengths
 from .periods import Period
 from .result import TextClustering
 from .tally import tally_rows
@@ -44,6 +46,7 @@ def cluster_texts(
     n_clusters: int | Level = "auto",
     random_state: RandomState = 0,
     cache: EmbeddingCache | bool = True,
+    keep_all: bool = False,
     time: Any = None,
     by: Any = (),
     show: Any = (),
@@ -53,8 +56,8 @@ def cluster_texts(
     """Find how many groups a pile of texts has, what they are, and which text is in which.
 
     Identical texts are embedded once and share a cluster. In sizes and shares they count as often as they occur, but
-    the clusters are found among distinct texts. Blank texts, and texts that the model cannot represent (a zero
-    vector), stay in the result with the label -1.
+    the clusters are found among distinct texts. Blank texts, texts that say nothing ("n/a", a lone emoji), and texts
+    that the model cannot represent (a zero vector), stay in the result with the label -1.
 
     Parameters
     ----------
@@ -66,7 +69,7 @@ def cluster_texts(
     model : str, Backend, object with ``encode``, or callable, default="auto"
         What embeds the texts: a name (``textspectra models`` lists them), an encoder such as a SentenceTransformer,
         or a function from a list of texts to an array. "auto" is minilm for up to 50,000 distinct texts, and wordllama
-        for more; the result's `recipe` says which and why.
+        for more, or multilingual if most texts are not English; the result's `recipe` says which and why.
     embeddings : array-like of shape (n, d), optional
         Used instead of a model: one row per text.
     algorithm : {"kmeans", "hac"}, default="kmeans"
@@ -79,6 +82,8 @@ def cluster_texts(
         rounding between kinds of processors; ``model="float32:minilm"`` avoids that.
     cache : bool or EmbeddingCache, default=True
         Whether embeddings are kept on disk for the next time.
+    keep_all : bool, default=False
+        Group texts that say nothing, too.
     time : str, or sequence or series of dates, optional
         A column of the data frame, or the date of each text: dates, timestamps, or strings in one of the usual formats.
         :meth:`TextClustering.over_time` and :meth:`TextClustering.trends` need it.
@@ -105,12 +110,14 @@ def cluster_texts(
     """
     check_algorithm(algorithm)
     tell: Progress = progress or (lambda stage, done, total: None)
-    corpus = Corpus.from_texts(texts, text_column)
-    if not corpus.distinct:
-        raise UserError(f"None of the {len(corpus.rows):,} texts holds anything but white space.")
+    corpus = Corpus.from_texts(texts, text_column, keep_all=keep_all)
+    corpus.check_content()
     asked = wanted_columns(texts, text_column, time, by, show, every)
     details, notes = (None, []) if asked is None else details_of(*asked, n_rows=len(corpus.rows))
-    encoder, reason = chosen_backend(model, len(corpus.distinct)) if embeddings is None else (None, "")
+    languages = language_shares(corpus.distinct)
+    encoder, reason = None, ""
+    if embeddings is None:
+        encoder, reason = chosen_backend(model, len(corpus.distinct), is_foreign=is_foreign(languages))
     tell("embedding", 0, len(corpus.distinct))
     embedded = embed_corpus(corpus, encoder, embeddings, cache=cache, progress=lambda *step: tell("embedding", *step))
     tell("grouping", 0, 1)
@@ -122,10 +129,12 @@ def cluster_texts(
         fitted,
         leaves=np.asarray(fitted.leaves),
         algorithm=algorithm,
-        totals=_totals(embedded),
+        totals=embedded.totals,
         encoder=encoder,
         cache=cache,
-        recipe=recipe_of(encoder, reason, algorithm, n_clusters, random_state),
+        without_content=corpus.without_content(),
+        languages=languages,
+        recipe=recipe_of(encoder, reason, algorithm, n_clusters, random_state, keep_all),
         frame=texts if library_of(texts) else None,
     )
     if asked is not None and details is not None:
@@ -173,6 +182,8 @@ def describe_clustering(
     totals: Totals,
     encoder: Backend | None,
     cache: EmbeddingCache | bool,
+    without_content: Counter[str],
+    languages: dict[str, float],
     recipe: dict[str, str],
     frame: Any = None,
 ) -> TextClustering:
@@ -198,7 +209,12 @@ def describe_clustering(
         source=EmbeddingSource.of(encoder),
         hierarchy=Hierarchy(fitted.tree, texts.scatter(leaves, -1)),
         recipe=recipe,
-        notes=(*notes_on_languages(texts.corpus.distinct, encoder), *notes_on_lengths(texts.corpus)),
+        notes=(
+            *notes_on_languages(languages, len(texts.corpus.distinct), encoder),
+            *notes_on_content(without_content, hint=KEEP_ALL),
+            *notes_on_lengths(texts.corpus, encoder),
+        ),
+        languages=languages,
         encoder=encoder,
         cache=cache,
         known_embeddings=texts.X,
@@ -207,20 +223,18 @@ def describe_clustering(
     return result.with_level_names()
 
 
-def _totals(texts: EmbeddedTexts) -> Totals:
-    corpus = texts.corpus
-    blank = int((corpus.codes < 0).sum())
-    unknown = len(corpus.rows) - blank - int(texts.weights.sum())
-    return Totals(len(corpus.rows), len(texts.counting), blank, unknown)
-
-
 def recipe_of(
-    encoder: Backend | None, reason: str, algorithm: str, n_clusters: int | str, random_state: RandomState
+    encoder: Backend | None,
+    reason: str,
+    algorithm: str,
+    n_clusters: int | str,
+    random_state: RandomState,
+    keep_all: bool = False,
 ) -> dict[str, str]:
     """Return how a result is made: the call, why the model was chosen (if it was "auto"), the seed, the date."""
     seed = str(random_state) if isinstance(random_state, int | np.integer) else "not fixed"
     vectors = "embeddings=X" if encoder is None else f"model={encoder.name!r}"
-    options = f"algorithm={algorithm!r}, n_clusters={n_clusters!r}, random_state={seed}"
+    options = f"algorithm={algorithm!r}, n_clusters={n_clusters!r}, random_state={seed}{', keep_all=True' * keep_all}"
     call = f"textspectra.cluster_texts(texts, {vectors}, {options})"
     chosen = {"model_reason": reason} if reason else {}
     return {"command": call, **chosen, "seed": seed, "date": datetime.now(UTC).date().isoformat()}

@@ -12,21 +12,22 @@ from ..arrays.rows import cosines_to_centers
 from ..clustering.lloyd import labels_by
 from ..embedding import EmbeddingCache
 from ..errors import UserError
+from ..topics.languages import language_shares
 from .clustered import ClusteredTexts
 from .corpus import Corpus
 from .embedded import EmbeddedTexts, embed_corpus
-from .notes import note_on_model
+from .notes import note_on_model, notes_on_content
 
 if TYPE_CHECKING:
     from .corpus import Texts
 
 
 class Placed(NamedTuple):
-    """New texts with their vectors, the group of each distinct text (-1: none), and a note on their languages."""
+    """New texts with their vectors, the group of each distinct text (-1: none), and notes on them."""
 
     texts: EmbeddedTexts
     codes: NDArray[np.intp]
-    note: str
+    notes: tuple[str, ...]
 
 
 def place_texts(
@@ -39,10 +40,11 @@ def place_texts(
     progress: Callable[[int, int], None] | None = None,
 ) -> Placed:
     """Embed new texts as those of a model, and assign them to its groups, given by their positions in `topics`."""
-    corpus = Corpus.from_texts(texts, text_column)
+    corpus = Corpus.from_texts(texts, text_column, keep_all=model.corpus.keep_all)
     dimension = model.centers.shape[1]
+    notes = notes_on_content(corpus.without_content())
     if not corpus.distinct:
-        return Placed(EmbeddedTexts(corpus, np.zeros((0, dimension), np.float32)), np.zeros(0, np.intp), "")
+        return Placed(EmbeddedTexts(corpus, np.zeros((0, dimension), np.float32)), np.zeros(0, np.intp), notes)
     encoder = model.load_encoder() if embeddings is None else None
     new = embed_corpus(corpus, encoder, embeddings, cache=cache, progress=progress)
     if new.X.shape[1] != dimension:
@@ -51,7 +53,8 @@ def place_texts(
             "same model."
         )
     codes = new.scatter(labels_by(new.vectors, model.rule), -1)
-    return Placed(new, codes, note_on_model(corpus.distinct, encoder))
+    on_model = note_on_model(language_shares(corpus.distinct), len(corpus.distinct), encoder)
+    return Placed(new, codes, (*filter(None, [on_model]), *notes))
 
 
 def similarity_to_groups(

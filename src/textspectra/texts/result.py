@@ -18,18 +18,20 @@ from ..clustering.refine import separate_groups
 from ..embedding import EmbeddingCache, as_backend
 from ..errors import UserError
 from ..grouping.agglomerative import cut_rule
+from ..io.frames import as_table, is_data_frame
 from ..metrics.cohesion import report_if_defined
 from ..topics.describe import Topic
-from ..validation import Level, check_whole_number
-from .clustered import ClusteredTexts, Theme
+from ..validation import Level, check_n_clusters, check_whole_number
+from .clustered import EDITED, ClusteredTexts, Theme
 from .comparison import Comparison, compare_texts
 from .describing import describe_groups, mean_vectors, with_names
 from .embedded import EmbeddedTexts, embed_corpus
 from .hierarchy import build_hierarchy
+from .history import check_not_taken_in, content_digest
 from .labels import listed, numbered, renamed
 from .placing import place_texts, similarity_to_groups
 from .result_html import framed, result_html
-from .storage import load_fields, save_clustering
+from .storage import load_fields, save_clustering, texts_table
 from .tally import Tally, tally_rows
 from .updating import updated
 
@@ -93,6 +95,8 @@ class TextClustering(ClusteredTexts):
         `applied`, a mark of edits that were made in a report.
     notes : tuple of str
         What to know before relying on the groups, such as languages that the model does not know.
+    languages : dict of str to float
+        The share of the texts that are clearly in each language.
     encoder : Backend or None
         The model, if it is in memory.
     cache : EmbeddingCache or bool
@@ -161,8 +165,8 @@ class TextClustering(ClusteredTexts):
         True
         """
         placed = place_texts(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
-        if placed.note:
-            warnings.warn(placed.note, stacklevel=2)
+        for note in placed.notes:
+            warnings.warn(note, stacklevel=2)
         labels = placed.texts.corpus.spread(self.labels_of(placed.codes), -1)
         if not return_similarity:
             return labels
@@ -227,13 +231,25 @@ class TextClustering(ClusteredTexts):
         """
         base = self.with_hierarchy()
         assert base.hierarchy is not None  # noqa: S101 - for the type checker
-        if isinstance(n_clusters, str) and self.k_estimate is None:
-            raise UserError("The levels of this result are not known any more; cut it into a number of clusters.")
-        k = self.k_estimate.at(n_clusters) if isinstance(n_clusters, str) and self.k_estimate else n_clusters
-        return base.regroup(base.hierarchy.cut(check_whole_number("n_clusters", k, low=1))).with_themes()
+        asked = check_n_clusters(n_clusters, base.hierarchy.tree.n_leaves, "The tree has {:,} leaves.")
+        if isinstance(asked, str):
+            if self.k_estimate is None:
+                raise UserError("The levels of this result are not known any more; cut it into a number of clusters.")
+            asked = self.k_estimate.at(asked)
+        return replace(base.regroup(base.hierarchy.cut(asked)), recipe=self.recipe).with_themes()
 
     def level_topics(self) -> dict[SuggestionName, tuple[NDArray[np.intp], tuple[Topic, ...]]]:
-        """Return the groups at the other levels: the position of each distinct text's group, and the topics."""
+        """Return the groups at the other levels: the position of each distinct text's group, and the topics.
+
+        Examples
+        --------
+        >>> import numpy as np, textspectra as ts
+        >>> X = np.repeat(np.eye(8), 20, axis=0) + np.random.default_rng(0).normal(0, 0.01, (160, 8))
+        >>> result = ts.cluster_texts([f"text {i}" for i in range(160)], embeddings=X)
+        >>> codes, topics = result.level_topics()["coarse"]
+        >>> len(topics) < result.n_clusters
+        True
+        """
         base = self.with_hierarchy()
         if base.hierarchy is None or base.k_estimate is None:
             return {}
@@ -298,7 +314,7 @@ class TextClustering(ClusteredTexts):
         continued: Mapping[int, int] | None = None,
         new_labels: Mapping[int, int] | None = None,
     ) -> TextClustering:
-        """Describe the same texts in other groups.
+        """Describe the same texts in other groups, which the recipe then calls edited.
 
         Parameters
         ----------
@@ -321,12 +337,14 @@ class TextClustering(ClusteredTexts):
         groups = self._describe(codes, continued, new_labels)
         texts = self.embedded()
         grouped, k = groups.codes[texts.counting], len(groups.topics)
+        is_same = np.array_equal(groups.codes, self.distinct_codes)
         return replace(
             self,
             distinct_codes=groups.codes,
             distinct_similarity=groups.similarity,
             centers=groups.centers,
             rule=self._rule_of(texts, groups.codes, k),
+            recipe=self.recipe if is_same else {**self.recipe, "groups": EDITED},
             topics=groups.topics,
             next_label=max(self.next_label, groups.topics[-1].label + 1),
             cohesion=report_if_defined(texts.vectors, grouped, k, random_state=0),
@@ -399,12 +417,19 @@ class TextClustering(ClusteredTexts):
 
     def update(
         self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
-        cache: EmbeddingCache | bool = True,
+        cache: EmbeddingCache | bool = True, again: bool = False,
     ) -> TextClustering:  # fmt: skip
         """Take in new texts: they join their groups, and new groups get new labels.
 
         The groups that were there stay as they are: their texts, labels, names and centres do not change. What
-        changed is in :attr:`changes`, and in `history`. The parameters are those of :meth:`compare`.
+        changed is in :attr:`changes`, and in `history`. Texts that were taken in before are refused.
+
+        Parameters
+        ----------
+        texts, text_column, embeddings, cache
+            As in :meth:`compare`.
+        again : bool, default=False
+            Take in the same texts again, so that they count twice.
 
         Examples
         --------
@@ -415,7 +440,13 @@ class TextClustering(ClusteredTexts):
         >>> len(updated), updated.changes["status"].tolist()
         (120, ['steady', 'steady', 'steady'])
         """
-        return updated(self, self.compare(texts, text_column=text_column, embeddings=embeddings, cache=cache))
+        found = self.compare(texts, text_column=text_column, embeddings=embeddings, cache=cache)
+        given: Any = texts
+        table = as_table(given, text_column).table if is_data_frame(given) else texts_table(found.result.corpus)
+        digests = {"This input": content_digest(table)}
+        if not again:
+            check_not_taken_in(self.history, digests, "again=True")
+        return updated(self, found, list(digests.values()))
 
     @overload
     def report(
@@ -503,7 +534,12 @@ class TextClustering(ClusteredTexts):
 
     @classmethod
     def load(
-        cls, folder: str | Path, *, model: Model | None = None, embeddings: ArrayLike | None = None
+        cls,
+        folder: str | Path,
+        *,
+        model: Model | None = None,
+        embeddings: ArrayLike | None = None,
+        allow_server: bool = False,
     ) -> TextClustering:
         """Read what :meth:`save` wrote; an error names files that are missing, cut short or changed.
 
@@ -516,6 +552,9 @@ class TextClustering(ClusteredTexts):
         embeddings : array-like of shape (n, d), optional
             The embeddings that the clustering was made from, if it was made from given ones: :meth:`cut`
             and :meth:`merge` need them.
+        allow_server : bool, default=False
+            Whether texts may be sent to the server of ``OPENAI_BASE_URL``, if the clustering was made with a server.
+            The folder may come from somebody else, so it cannot decide that.
 
         Examples
         --------
@@ -528,6 +567,8 @@ class TextClustering(ClusteredTexts):
         loaded = cls(**load_fields(Path(folder)))
         if model is not None:
             loaded = replace(loaded, encoder=as_backend(model))
+        elif allow_server and loaded.source.is_elsewhere:
+            loaded = replace(loaded, encoder=loaded.source.load(allow_server=True))
         if embeddings is None:
             return loaded
         return replace(loaded, known_embeddings=embed_corpus(loaded.corpus, None, embeddings).X)

@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from ..atomic import replacing_folder, settle
+from ..atomic import read_folder, replacing_folder
 from ..clustering.lloyd import LinearRule
 from ..clustering.tree import MergeTree
 from ..errors import UsageError, UserError
 from ..granularity.estimate import NAMES, KEstimate, Suggestion
 from ..granularity.reproducible import Agreement
 from ..granularity.spectral import Spectrum
+from ..io.limits import MAX_SUMMARY, check_bytes
+from ..io.parquet import check_table, read_parquet
+from ..io.table import holds_text
 from ..metrics.cohesion import ClusterCohesion, CohesionReport
 from ..topics.describe import Topic
 from .checking import is_sound
@@ -32,6 +35,7 @@ from .details_storage import add_details, describe_tally, details_from, tally_ar
 from .embedded import EmbeddingSource
 from .hierarchy import Hierarchy
 from .history import update_from
+from .labels import check_name_length
 from .reference import Reference, draw_reference
 
 FORMAT_VERSION, OLDEST_FORMAT = 4, 3
@@ -54,6 +58,9 @@ DAMAGE = (
 
 SUMMARY, ARRAYS, TEXTS = "clustering.json", "arrays.safetensors", "texts.parquet"
 
+TOO_LARGE = "A model is never that large: fetch it again, or cluster the texts again."
+NOT_SAVED = "A model cannot be that large. Cluster the texts as several files: their model keeps a sample of them."
+
 
 def save_clustering(result: ClusteredTexts, folder: Path, *, overwrite: bool) -> None:
     """Write `result` to a folder, which is complete or not there."""
@@ -68,11 +75,14 @@ def write_clustering(result: ClusteredTexts, folder: Path) -> None:
         save_file(_arrays(result), folder / ARRAYS)
     except SafetensorError as error:
         raise OSError(0, str(error)) from error
-    pq.write_table(add_details(_texts(result.corpus), result.details), folder / TEXTS, compression="zstd")
+    texts = add_details(texts_table(result.corpus), result.details)
+    check_table(texts, "The table of texts", NOT_SAVED)
+    pq.write_table(texts, folder / TEXTS, compression="zstd")
     summary = _summary(result)
     summary["sha256"] = {name: _digest(folder / name) for name in (ARRAYS, TEXTS)}
     summary["sha256"][SUMMARY] = _digest_of_summary(summary)
     (folder / SUMMARY).write_text(json.dumps(summary, ensure_ascii=False, indent=1), encoding="utf-8")
+    _check_sizes(folder, NOT_SAVED)
 
 
 def model_folder_free(folder: Path, *, overwrite: bool) -> None:
@@ -86,25 +96,37 @@ def model_folder_free(folder: Path, *, overwrite: bool) -> None:
 
 
 def load_fields(folder: Path) -> dict[str, Any]:
-    """Read the fields of a :class:`TextClustering` from a folder, after checking every file in it."""
-    settle(folder)
+    """Read the fields of a :class:`TextClustering` from a folder, after checking every file in it.
+
+    Nothing is written. If the folder is being replaced, the fields are all from the old one or all from the new one.
+    """
+    try:
+        return read_folder(folder, lambda: _read_fields(folder))
+    except PermissionError:
+        raise UserError(f"{folder} cannot be read: no permission. Ask its owner, or change it with chmod.") from None
+
+
+def _read_fields(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise UserError(f"There is no model folder at {folder}.")
     summary = _checked_summary(folder)
+    texts = read_parquet(folder / TEXTS, name=str(folder / TEXTS), advice=TOO_LARGE)
     try:
-        fields = _fields(summary, load_file(folder / ARRAYS), pq.read_table(folder / TEXTS))
+        fields = _fields(summary, load_file(folder / ARRAYS), texts)
         sound = is_sound(fields)
     except DAMAGE:
         sound = False
     if not sound:
         raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.")
+    for topic in fields["topics"]:
+        check_name_length(topic.name, f"{folder}: ")
     return fields
 
 
 def _fields(summary: dict[str, Any], arrays: dict[str, NDArray[Any]], texts: pa.Table) -> dict[str, Any]:
     tree = arrays.get("linkage")
     return {
-        "corpus": _corpus_from(texts),
+        "corpus": _corpus_from(texts, keep_all=summary.get("keep_all", True)),  # older folders group all texts
         "details": details_from(texts, summary.get("details")),
         "tally": tally_from(arrays, summary.get("tally")),
         "totals": Totals(**summary["totals"]),
@@ -129,21 +151,32 @@ def _fields(summary: dict[str, Any], arrays: dict[str, NDArray[Any]], texts: pa.
         "themes": tuple(
             Theme(**{**theme, "clusters": tuple(theme["clusters"])}) for theme in summary.get("themes", ())
         ),
+        "languages": summary.get("languages", {}),
     }
 
 
-def _texts(corpus: Corpus) -> pa.Table:
+def texts_table(corpus: Corpus) -> pa.Table:
+    """Return the texts of all rows, or of a sample with the number of rows that each stands for."""
     # Half a surrogate pair is not valid text, but scraped data has some, and it must not stop the save.
     rows = [row.encode("utf-8", "backslashreplace").decode() for row in corpus.rows]
     columns = {"text": pa.array(rows, pa.large_string())}
-    return pa.table(columns if corpus.has_all_rows else {**columns, "count": corpus.counts})
+    # Which texts say something is not decided again: a later version may have other lists.
+    return pa.table({**columns, **({"counts": corpus.codes >= 0} if corpus.has_all_rows else {"count": corpus.counts})})
 
 
-def _corpus_from(table: pa.Table) -> Corpus:
-    rows = table["text"].to_pylist()
-    if "count" in table.column_names:
-        return Corpus.from_counts(rows, table["count"].to_numpy())
-    return Corpus.from_texts(rows)
+def _corpus_from(table: pa.Table, *, keep_all: bool) -> Corpus:
+    column = table["text"]
+    if not holds_text(table.schema.field("text")) or column.null_count:
+        raise TypeError("texts are strings")
+    rows = column.to_pylist()
+    if "count" not in table.column_names:
+        if "counts" not in table.column_names:
+            return Corpus.from_texts(rows, keep_all=True)
+        return Corpus.from_rows(rows, table["counts"].to_pylist(), keep_all=keep_all)
+    counts = table["count"].to_numpy()
+    if counts.dtype.kind not in "iu" or (len(counts) and (counts.min() < 0 or counts.sum(dtype=float) >= 2**53)):
+        raise ValueError("counts are whole numbers")
+    return Corpus.from_counts(rows, counts, keep_all=keep_all)
 
 
 def _arrays(result: ClusteredTexts) -> dict[str, NDArray[Any]]:
@@ -191,9 +224,11 @@ def _summary(result: ClusteredTexts) -> dict[str, Any]:
         "written_by": f"textspectra {__version__}",
         "algorithm": result.algorithm,
         "totals": result.totals._asdict(),
+        "keep_all": result.corpus.keep_all,
         "recipe": result.recipe,
         "history": [asdict(entry) for entry in result.history],
         "notes": list(result.notes),
+        "languages": result.languages,
         "details": None if result.details is None else {"time": result.details.time},
         "tally": None if result.tally is None else describe_tally(result.tally),
         "embedding": result.source._asdict(),
@@ -246,10 +281,11 @@ def _checked_summary(folder: Path) -> dict[str, Any]:
     for name in (SUMMARY, ARRAYS, TEXTS):
         if not (folder / name).is_file():
             raise UserError(f"{folder} is not a complete model folder: {name} is missing.")
+    _check_sizes(folder, TOO_LARGE)
     try:
         summary: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-        version, digests = summary["format"], summary["sha256"]
-        digests = dict(digests)
+        version, digests = summary["format"], dict(summary["sha256"])
+        digest_of_summary = _digest_of_summary(summary)
     except (ValueError, KeyError, TypeError, RecursionError):
         raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.") from None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
@@ -264,11 +300,19 @@ def _checked_summary(folder: Path) -> dict[str, Any]:
             f"{folder} was written by {summary.get('written_by', 'a newer textspectra')} in format {version}, and "
             f"this version reads up to format {FORMAT_VERSION}; upgrade with: pip install --upgrade textspectra"
         )
-    actual = {SUMMARY: _digest_of_summary(summary), **{name: _digest(folder / name) for name in (ARRAYS, TEXTS)}}
+    actual = {SUMMARY: digest_of_summary, **{name: _digest(folder / name) for name in (ARRAYS, TEXTS)}}
     for name, digest in actual.items():
         if digests.get(name) != digest:
             raise UserError(f"{folder / name} was changed or cut short after it was written; its checksum differs.")
     return summary
+
+
+def _check_sizes(folder: Path, advice: str) -> None:
+    """Raise a UserError for a file that would need too much memory; a sparse file takes no room on the disk."""
+    for name in (ARRAYS, TEXTS):
+        check_bytes((folder / name).stat().st_size, str(folder / name), advice)
+    if (folder / SUMMARY).stat().st_size > MAX_SUMMARY:
+        raise UserError(f"{folder / SUMMARY} holds more than {MAX_SUMMARY // 2**20} MB. {advice}")
 
 
 def _digest(path: Path) -> str:

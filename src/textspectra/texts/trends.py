@@ -1,4 +1,4 @@
-"""Which groups grow, shrink or burst, and where groups are over- and under-represented."""
+"""Which groups grow, shrink, burst or vary, and where groups are over- and under-represented."""
 
 from __future__ import annotations
 
@@ -8,78 +8,147 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from ..metrics.shares import adjusted, burst_test, compare_shares, trend_test, wilson_interval
+from ..metrics.shares import (
+    FEWEST_VOLUMES,
+    Trends,
+    adjusted,
+    burst_test,
+    compare_shares,
+    trend_test,
+    variation_test,
+    volume_test,
+    wilson_interval,
+)
 from .periods import Days
 from .tally import Tally
 
-Kind = Literal["growing", "shrinking", "burst", "steady"]
+Kind = Literal["growing", "shrinking", "burst", "uneven", "steady"]
 
 LEVEL = 0.05
 """False discovery rate: of the changes that are reported, this share is expected to be chance."""
 
+OF_TREND, OF_BURST, OF_VARIATION = 2, 4, 4
+"""Correction for the three tests of a group (weighted Bonferroni): half of the level is for a trend."""
+
+FEWEST_TEXTS = 10
+"""Texts that are needed to speak of a share: one text of one is 100 %."""
+
+END = 0.1
+"""Part of all texts that each end of a trend has, if a single period does not have nearly all texts."""
+
 
 class Changes(NamedTuple):
-    """How the share of each group changes over the periods.
+    """How the share of each group changes over the periods, and which periods have unusually many or few texts.
 
-    `before` and `after` are the shares in the first and the last third of the periods; of a burst, the shares outside
-    and inside it. `start` and `end` are the first days of the first and the last period, of a burst of its own. `p` is
-    adjusted for the number of groups.
+    `before` and `after` are shares: in the first and the last third of the texts, in whole periods; of a burst,
+    outside and inside it; of an uneven group, in the period `start` where it is rarest and the period `end` where it is
+    most frequent. `start` and `end` are otherwise the first days of the first and the last period, of a burst its own.
+    The four counts are what the shares are made of. `p` is adjusted for all tests.
     """
 
     kind: list[Kind]
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
+    texts_before: NDArray[np.int64]
+    total_before: NDArray[np.int64]
+    texts_after: NDArray[np.int64]
+    total_after: NDArray[np.int64]
     start: Days
     end: Days
     p: NDArray[np.float64]
+    usual: NDArray[np.float64]  # texts of each period
+    volume: NDArray[np.str_]  # of each period: "more", "fewer" or "usual"
+
+    @property
+    def before(self) -> NDArray[np.float64]:
+        """The share before."""
+        return self.texts_before / np.maximum(self.total_before, 1)
+
+    @property
+    def after(self) -> NDArray[np.float64]:
+        """The share after."""
+        return self.texts_after / np.maximum(self.total_after, 1)
 
 
 def find_changes(tally: Tally, totals: NDArray[np.int64] | None = None) -> Changes:
-    """Test each group for a trend and for a burst.
+    """Test each group for a trend, a burst and any other difference, and each period for its number of texts.
 
-    `totals` are the texts of each period; without them, the sums over the groups.
+    `totals` are the texts of each period; without them, the sums over the groups. One correction covers all tests.
     """
     counts = tally.by_period
     totals = counts.sum(axis=0) if totals is None else totals
-    n_periods = len(totals)
-    trend, burst = trend_test(counts, totals), burst_test(counts, totals)
-    p = adjusted(np.minimum(2 * np.minimum(trend.p, burst.p), 1))
-    is_burst = (burst.p < trend.p) & ~_is_part_of_trend(burst.first, burst.last, trend.z, trend.p, totals)
-    rising = np.where(trend.z > 0, "growing", "shrinking")
-    kind = np.where(p >= LEVEL, "steady", np.where(is_burst, "burst", rising))
-
-    third = max(1, n_periods // 3)
-    numbers = np.arange(n_periods)
+    numbers = np.arange(len(totals))
+    trend, burst, variation = trend_test(counts, totals), burst_test(counts, totals), variation_test(counts, totals)
     inside = (numbers >= burst.first[:, None]) & (numbers <= burst.last[:, None])
-    bursting = (kind == "burst")[:, None]
-    early = np.where(bursting, ~inside, numbers < third)
-    late = np.where(bursting, inside, numbers >= n_periods - third)
-    start, end = np.where(kind == "burst", burst.first, 0), np.where(kind == "burst", burst.last, n_periods - 1)
+    early, late = _ends(totals)
+    trend_p = trend.p if min(totals[early].sum(), totals[late].sum()) >= FEWEST_TEXTS else np.ones(len(counts))
+    burst_p = np.where((totals * inside).sum(axis=1) >= FEWEST_TEXTS, burst.p, 1)
+    volume = volume_test(totals, season=7 if tally.every == "day" else 1)
+
+    specific = np.minimum(OF_TREND * trend_p, OF_BURST * burst_p)
+    of_groups = np.minimum(specific, OF_VARIATION * variation.p)
+    of_volume = [volume.p.min()] if len(totals) >= FEWEST_VOLUMES else []
+    p = adjusted(np.minimum(np.append(of_groups, of_volume), 1))
+    # Whatever is below it would have passed as well: another test of a group, another period.
+    threshold = LEVEL * (p < LEVEL).mean() if p.size else 0.0
+    p = p[: len(counts)]
+    is_burst = (OF_BURST * burst_p < OF_TREND * trend_p) & ~_is_part_of_trend(burst.first, burst.last, trend, totals)
+    rises = _share(counts, totals, late) - _share(counts, totals, early)
+    # A line may rise while the ends do not: that is a difference, but not growth.
+    slope = np.where(trend.z * rises <= 0, "uneven", np.where(trend.z > 0, "growing", "shrinking"))
+    kind = np.where(specific <= threshold, np.where(is_burst, "burst", slope), "uneven")
+    kind = np.where(p < LEVEL, kind, "steady")
+
+    bursts, varies = (kind == "burst")[:, None], (kind == "uneven")[:, None]
+    rarest, densest = numbers == variation.low[:, None], numbers == variation.high[:, None]
+    before = np.where(bursts, ~inside, np.where(varies, rarest, early))
+    after = np.where(bursts, inside, np.where(varies, densest, late))
+    last = len(totals) - 1
+    start = np.select([bursts[:, 0], varies[:, 0]], [burst.first, variation.low], 0)
+    end = np.select([bursts[:, 0], varies[:, 0]], [burst.last, variation.high], last)
+    more = np.where(totals > volume.usual, "more", "fewer")
     return Changes(
-        kind.tolist(), _share(counts, totals, early), _share(counts, totals, late),
+        kind.tolist(),
+        (counts * before).sum(axis=1), (totals * before).sum(axis=1),
+        (counts * after).sum(axis=1), (totals * after).sum(axis=1),
         tally.periods[start], tally.periods[end], p,
+        volume.usual, np.where(volume.p <= threshold, more, "usual"),
     )  # fmt: skip
 
 
-def _is_part_of_trend(
-    first: NDArray[np.intp], last: NDArray[np.intp], z: NDArray[np.float64], p: NDArray[np.float64], totals: Any
-) -> NDArray[np.bool_]:
-    """Tell whether the highest run of periods is the end of a rise, or the beginning of a fall."""
+def _ends(totals: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which periods have the first and the last third of the texts; an end with very few texts is extended."""
     filled = np.flatnonzero(totals)
-    ends = (last >= filled.max(initial=0)) & (z > 0) | (first <= filled.min(initial=0)) & (z < 0)
-    part: NDArray[np.bool_] = ends & (p < LEVEL)
+    numbers = np.arange(len(totals))
+    if len(filled) < 2:
+        return numbers >= 0, numbers >= 0
+    texts = totals[filled]
+    before, n = texts.cumsum(), texts.sum()
+    middle = before - texts / 2
+    early = max(int((middle < n / 3).sum()), int((before < END * n).sum()) + 1)
+    late = max(int((middle > n * 2 / 3).sum()), int((texts[::-1].cumsum() < END * n).sum()) + 1)
+    late = min(late, len(filled) - 1)
+    early = min(early, len(filled) - late)
+    return numbers <= filled[early - 1], numbers >= filled[len(filled) - late]
+
+
+def _is_part_of_trend(
+    first: NDArray[np.intp], last: NDArray[np.intp], trend: Trends, totals: NDArray[Any]
+) -> NDArray[np.bool_]:
+    """Return True where the highest run of periods is the end of a rise, or the beginning of a fall."""
+    filled = np.flatnonzero(totals)
+    ends = (last >= filled.max(initial=0)) & (trend.z > 0) | (first <= filled.min(initial=0)) & (trend.z < 0)
+    part: NDArray[np.bool_] = ends & (trend.p < LEVEL)
     return part
 
 
 def _share(counts: NDArray[Any], totals: NDArray[Any], chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-    texts, n = (counts * chosen).sum(axis=1), (totals * chosen).sum(axis=1)
-    share: NDArray[np.float64] = np.divide(texts, n, out=np.zeros(len(texts)), where=n > 0)
+    share: NDArray[np.float64] = counts[:, chosen].sum(axis=1) / max(totals[chosen].sum(), 1)
     return share
 
 
 def over_time(tally: Tally) -> dict[str, NDArray[Any]]:
-    """Return the columns of one row per group and period: the number of the group, and the share with its interval."""
+    """Return the columns of one row per group and period: counts, the share with its interval, and the volume."""
     k, n_periods = tally.by_period.shape
+    changes = find_changes(tally)
     totals = tally.by_period.sum(axis=0)
     low, high = wilson_interval(tally.by_period, totals)
     known = totals > 0
@@ -89,6 +158,8 @@ def over_time(tally: Tally) -> dict[str, NDArray[Any]]:
         "period": np.tile(tally.periods, k),
         "texts": tally.by_period.ravel(),
         "total": np.tile(totals, k),
+        "usual_total": np.tile(changes.usual, k),
+        "volume": np.tile(changes.volume, k),
         "share": share.ravel(),
         "low": np.where(known, low, np.nan).ravel(),
         "high": np.where(known, high, np.nan).ravel(),

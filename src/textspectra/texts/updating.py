@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeVar
@@ -36,8 +37,8 @@ class Joined(NamedTuple):
     fresh: NDArray[np.bool_]
 
 
-def updated(model: Result, found: Comparison) -> Result:
-    """Return the model with the new texts in its groups, and with the new groups.
+def updated(model: Result, found: Comparison, digests: Sequence[str]) -> Result:
+    """Return the model with the new texts in its groups, and with the new groups; the history keeps the digests.
 
     The Cohesion Ratio is then that of the sample of vectors which the model keeps.
     """
@@ -64,9 +65,14 @@ def updated(model: Result, found: Comparison) -> Result:
         known_embeddings=_all_vectors(model, new, joined),
         frame=None,
         reference=reference,
-        history=(*model.history, Update(datetime.now(UTC).date().isoformat(), new.totals.rows, found.group_changes)),
+        history=(*model.history, _entry(found, digests)),
     )  # fmt: skip
     return _with_details(result, model, new)
+
+
+def _entry(found: Comparison, digests: Iterable[str]) -> Update:
+    today = datetime.now(UTC).date().isoformat()
+    return Update(today, found.result.totals.rows, found.group_changes, found.source, tuple(digests))
 
 
 def _join(model: ClusteredTexts, new: ClusteredTexts, topics: list[Topic]) -> Joined:
@@ -103,6 +109,7 @@ def _totals(model: ClusteredTexts, new: ClusteredTexts, joined: Joined) -> Total
         model.totals.distinct + fresh,
         model.totals.blank + new.totals.blank,
         model.totals.unknown + new.totals.unknown,
+        model.totals.without_content + new.totals.without_content,
     )
 
 

@@ -22,6 +22,9 @@ CENTRAL = 50
 TYPICAL = 0.7
 """Weight of similarity to the centre in that choice; the rest is the weight of being different from each other."""
 
+OUTSTANDING, REPEATED = 0.05, 3
+"""The most frequent text stands out with this share of the rows, and this many times the rows of the median text."""
+
 
 @dataclass(frozen=True)
 class Topic:
@@ -59,11 +62,15 @@ def describe_clusters(
     X: ArrayLike,
     labels: ArrayLike,
     *,
+    counts: ArrayLike | None = None,
     n_keywords: int = 10,
     n_representatives: int = 5,
     embed: EmbedPhrases | None = None,
 ) -> list[Topic]:
     """Describe each cluster by keywords, typical texts and a name.
+
+    `counts` says how often each text was sent, once by default. Keywords, names and the centre follow what was sent:
+    a text that was sent 5,000 times counts as 5,000 texts.
 
     Keywords are ranked by class-based TF-IDF: the share of the cluster's texts that contain the word or two-word
     phrase, times the logarithm of the ratio of this share to the mean share over all clusters. Forms of a word, such
@@ -77,7 +84,7 @@ def describe_clusters(
     seen from the mean of all centres. Without `embed`, a name is a list of up to three keywords.
 
     Representatives are chosen by maximal marginal relevance: texts near the centre of the cluster that differ from
-    each other. The result is deterministic.
+    each other. A text that is far more frequent than the others comes first. The result is deterministic.
 
     Returns one topic per label that occurs, in ascending order. Texts with the label -1 are ignored. A memory map is
     read twice, block by block.
@@ -98,9 +105,10 @@ def describe_clusters(
     members = _members(codes)
     if not members:
         return []
-    ranked = rank_terms(texts, list(members.values()), max(n_keywords, 10))
-    centers = _centers(X, codes, max(members) + 1)
-    typical = _representatives(texts, X, codes, centers, members, n_representatives)
+    times = np.ones(len(X), np.intp) if counts is None else np.asarray(counts, np.intp)
+    ranked = rank_terms(texts, list(members.values()), max(n_keywords, 10), counts=times)
+    centers = _centers(X, codes, times, max(members) + 1)
+    typical = _representatives(texts, X, codes, times, centers, members, n_representatives)
     candidates = score_phrases([terms.phrases for terms in ranked], centers[list(members)], embed)
     examples = [
         clean_text(texts[rows[0]], limit=MAX_NAME) or f"group {label}"
@@ -155,14 +163,15 @@ def _clustered(first_row: int, part: NDArray[Any], code: NDArray[np.intp]) -> tu
     return kept, *scaled_rows(part[kept], first_row=first_row + kept), code[kept]
 
 
-def _centers(X: NDArray[Any], codes: NDArray[np.intp], n_codes: int) -> NDArray[np.float32]:
-    """Return the direction of the mean of each cluster's unit vectors."""
+def _centers(X: NDArray[Any], codes: NDArray[np.intp], counts: NDArray[np.intp], n_codes: int) -> NDArray[np.float32]:
+    """Return the direction of the mean of each cluster's unit vectors, each as often as it was sent."""
 
-    def sums(*block: Any) -> Folded:
-        _, rows, scale, code = _clustered(*block)
-        return Folded((sum_by_code(rows, code, n_codes, scale).astype(np.float64),))
+    def sums(first_row: int, part: NDArray[Any], code: NDArray[np.intp], count: NDArray[np.intp]) -> Folded:
+        kept, rows, scale, code = _clustered(first_row, part, code)
+        weights = (scale * count[kept]).astype(np.float32)
+        return Folded((sum_by_code(rows, code, n_codes, weights).astype(np.float64),))
 
-    (centers,) = fold_blocks(sums, X, codes).statistics
+    (centers,) = fold_blocks(sums, X, codes, counts).statistics
     # Opposite rows can cancel out to zero; any direction will do then.
     centers /= np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float64).tiny)
     directions: NDArray[np.float32] = centers.astype(np.float32)
@@ -173,6 +182,7 @@ def _representatives(
     texts: Sequence[str],
     X: NDArray[Any],
     codes: NDArray[np.intp],
+    counts: NDArray[np.intp],
     centers: NDArray[np.float32],
     members: dict[int, NDArray[np.intp]],
     n: int,
@@ -185,28 +195,49 @@ def _representatives(
 
     typicality = map_rows(cosines, X, codes, dtype=np.float32)
     ordered = (rows[np.argsort(-typicality[rows], kind="stable")] for rows in members.values())
-    return [typical_rows(texts, X, rows, typicality, n) for rows in ordered]
+    return [typical_rows(texts, X, rows, typicality, counts, n) for rows in ordered]
 
 
 def typical_rows(
-    texts: Sequence[str], X: NDArray[Any], ordered: NDArray[np.intp], cosines: NDArray[np.float32], n: int
+    texts: Sequence[str],
+    X: NDArray[Any],
+    ordered: NDArray[np.intp],
+    cosines: NDArray[np.float32],
+    counts: NDArray[np.intp],
+    n: int,
 ) -> list[int]:
     """Choose typical rows by maximal marginal relevance: near the centre, and different from those chosen before.
 
     `ordered` are the rows of a cluster, the nearest to its centre first; `cosines` has the cosine of each row with it.
+    The most frequent row comes first if it stands out.
     """
+    frequent = _outstanding(ordered, counts)
+    if frequent is not None:
+        ordered = np.concatenate([[frequent], ordered[ordered != frequent]])
     central = _distinct(texts, ordered, max(CENTRAL, n))
     units = take_units(X, central)
     likeness = np.full(len(central), -1, np.float32)
     relevance = TYPICAL * cosines[central]
     chosen: list[int] = []
-    for _ in range(min(n, len(central))):
+    if frequent is not None:
+        chosen.append(0)
+        likeness = np.maximum(likeness, units @ units[0])
+    for _ in range(min(n, len(central)) - len(chosen)):
         gain = relevance - (1 - TYPICAL) * likeness
         gain[chosen] = -np.inf
         best = int(gain.argmax())
         chosen.append(best)
         likeness = np.maximum(likeness, units @ units[best])
     return [int(row) for row in central[chosen]]
+
+
+def _outstanding(rows: NDArray[np.intp], counts: NDArray[np.intp]) -> int | None:
+    """Return the row of the most frequent text, if it is a notable part of all texts and others are much rarer."""
+    times = counts[rows]
+    most = int(times.argmax())
+    if times[most] < max(OUTSTANDING * times.sum(), REPEATED * np.median(times)):
+        return None
+    return int(rows[most])
 
 
 def _distinct(texts: Sequence[str], ordered: NDArray[np.intp], n: int) -> NDArray[np.intp]:

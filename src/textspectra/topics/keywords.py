@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .languages import STOP_WORDS
 from .stems import stems_of
-from .words import STOP_WORDS, TermCounts, count_terms, term_parts
+from .words import TermCounts, count_terms, term_parts
 
 MAX_TEXTS, MIN_TEXTS = 2_000, 100
 """Limits of the number of texts per cluster that are counted; larger clusters are sampled with a fixed seed."""
@@ -89,11 +90,12 @@ def rank_terms(
     members: Sequence[NDArray[np.intp]],
     n_keywords: int,
     merges: Sequence[tuple[int, int]] = (),
+    counts: NDArray[np.intp] | None = None,
 ) -> list[Ranked]:
     """Return the keywords of each cluster and the phrases that could name it, the most telling first.
 
     `members` has the rows of each of the k clusters. Merge number j joins two clusters into cluster k + j. These get
-    terms too, in comparison with the clusters that exist at the same time.
+    terms too, in comparison with the clusters that exist at the same time. `counts` says how often each text counts.
 
     Examples
     --------
@@ -106,8 +108,8 @@ def rank_terms(
     >>> [phrase.text for phrase in ranked[0].phrases]
     ['WiFi', 'WiFi is slow', 'slow']
     """
-    counts, sizes = _count(texts, members)
-    clusters = [_by_stem(count, size) for count, size in zip(counts, sizes, strict=True)]
+    found, sizes = _count(texts, members, counts)
+    clusters = [_by_stem(terms, size) for terms, size in zip(found, sizes, strict=True)]
     total_share: dict[str, float] = {}
     for cluster in clusters:
         _add_shares(total_share, cluster)
@@ -120,9 +122,9 @@ def rank_terms(
         clusters.append(_merged(clusters[one], clusters[other]))
         _add_shares(total_share, clusters[-1])
         scored.append(_scores(clusters[-1], total_share, k - step - 1, boring))
-    spelling = _usual_spelling(counts)
+    spelling = _usual_spelling(found)
     n_phrases = min(MAX_PHRASES, max(MIN_PHRASES, TOTAL_PHRASES // max(1, len(clusters))))
-    stop_words = _usual_stop_words(counts)
+    stop_words = _usual_stop_words(found)
     return [
         Ranked(
             _pick(scores, cluster, n_keywords, spelling),
@@ -132,10 +134,12 @@ def rank_terms(
     ]
 
 
-def _count(texts: Sequence[str], members: Sequence[NDArray[np.intp]]) -> tuple[list[dict[str, TermCounts]], list[int]]:
+def _count(
+    texts: Sequence[str], members: Sequence[NDArray[np.intp]], times: NDArray[np.intp] | None
+) -> tuple[list[dict[str, TermCounts]], list[int]]:
     """Return the terms of each cluster by language, and the number of texts in which they were counted."""
     limit = min(MAX_TEXTS, max(MIN_TEXTS, TOTAL_TEXTS // max(1, len(members))))
-    samples = [_sample(rows, limit) for rows in members]
+    samples = [_sample(rows if times is None else _repeated(rows, times[rows], limit), limit) for rows in members]
     counts = [_frequent(count_terms(texts[row] for row in rows), len(rows)) for rows in samples]
     return counts, [len(rows) for rows in samples]
 
@@ -170,6 +174,20 @@ def _add_shares(total: dict[str, float], cluster: _Terms, *, sign: int = 1) -> N
 
 def _sample(rows: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
     return rows if len(rows) <= limit else np.sort(np.random.default_rng(0).choice(rows, limit, replace=False))
+
+
+def _repeated(rows: NDArray[np.intp], times: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
+    """Return each row as often as it counts, in proportion if there are too many.
+
+    In a sample, all texts stand for several; the typical text counts once.
+    """
+    times = np.maximum(np.rint(times / max(np.median(times), 1)), 1) if len(rows) else times
+    ends = times.cumsum()
+    if len(rows) == 0 or ends[-1] == len(rows):
+        return rows
+    n = min(int(ends[-1]), limit)
+    repeated: NDArray[np.intp] = rows[np.searchsorted(ends, (np.arange(n) + 0.5) * ends[-1] / n)]
+    return repeated
 
 
 def _drop_rare(texts: Counter[str], n_texts: int) -> Counter[str]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..io.limits import MAX_GROUP_NAME
 from .keywords import MAX_NAME, Keyword, Phrase
 
 KEYWORD_WEIGHT = 0.14
@@ -93,7 +94,7 @@ def choose_name(
     short = _readable(keywords)
     more = [keyword.text for keyword in keywords if keyword.text not in short]
     lists = [SEPARATOR.join([*short, *more[:n]]) for n in range(len(more) + 1)] if short else []
-    options = [*(candidate.text for candidate in candidates), *lists]
+    options = [name for name in (*(candidate.text for candidate in candidates), *lists) if len(name) <= MAX_GROUP_NAME]
     free = (name for name in options if name.casefold() not in used)
     return next(free, "") or unique_name(options[0] if options else example, taken)
 

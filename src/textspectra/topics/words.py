@@ -1,9 +1,9 @@
 """The words and phrases of texts in any language.
 
-Stop words are short lists of function words (``data/stop_words.txt``), written for this module. A text loses only those
-of its own language: the German article "die" is removed, and the English verb stays. The English lists of stop-words
-2025.11.4 and stopwordsiso 0.7.1 contain "order", "bill" and "system", which short texts are often about. In a language
-without a list, words that are frequent in all clusters are stop words (:mod:`textspectra.topics.keywords`).
+A text loses only the stop words of its own language (:mod:`textspectra.topics.languages`): the German article "die" is
+removed, and the English verb stays. The English lists of stop-words 2025.11.4 and stopwordsiso 0.7.1 contain "order",
+"bill" and "system", which short texts are often about. In a language without a list, words that are frequent in all
+clusters are stop words (:mod:`textspectra.topics.keywords`).
 """
 
 from __future__ import annotations
@@ -13,20 +13,15 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from functools import cache
-from importlib.resources import files
 from itertools import chain, pairwise
 from typing import NamedTuple
 
+from .languages import DEFAULT, MAX_CHARACTERS, STOP_WORDS, text_languages
+from .markup import plain_text
 from .segment import segmenter
-
-MAX_CHARACTERS = 1_000
-"""Number of characters of a text that are read, which limits the cost of hostile texts."""
 
 MAX_WORD = 40
 """Maximum length of a word; longer ones are hashes, keys and other noise."""
-
-SPOKEN = 0.05
-"""If this share of the texts is clearly in a language, one function word is enough for the other texts."""
 
 MAX_PHRASE = 4
 """Maximum number of words of a phrase."""
@@ -34,15 +29,6 @@ MAX_PHRASE = 4
 MAX_UNSPACED_WORD = 4
 """Maximum length of a run of characters that counts as a word in scripts without spaces."""
 
-
-def _read_stop_words() -> dict[str, frozenset[str]]:
-    content = (files("textspectra") / "data" / "stop_words.txt").read_text("utf-8")
-    entries = (entry.partition(":") for entry in content.split("\n\n"))
-    return {language: frozenset(words.split()) for language, _, words in entries}
-
-
-STOP_WORDS = _read_stop_words()
-"""Function words by language; the first language is the default."""
 
 CHINESE_FUNCTION_CHARACTERS = "的了吗呢吧啊我你您他她们这那哪么什怎是很就也和没还請请"
 """Without a segmenter, they separate words in Chinese, but not in Japanese, where some of them are parts of words."""
@@ -61,12 +47,6 @@ _IS_KANA = re.compile(f"[{_HIRAGANA}{_KATAKANA}]")
 _HIRAGANA_ONLY = re.compile(f"[{_HIRAGANA}]+")
 _IN_SENTENCE = re.compile(f"[{_HAN}{_HIRAGANA}]")
 _IN_GRAMS = re.compile(f"[{_HAN}{_SOUTHEAST}]")
-_LANGUAGES = list(STOP_WORDS)
-_SPOKEN_BY: dict[str, tuple[int, ...]] = {
-    written: tuple(number for number, words in enumerate(STOP_WORDS.values()) if word in words)
-    for word in frozenset().union(*STOP_WORDS.values())
-    for written in (word, word.capitalize(), word.upper())
-}
 
 
 class TermCounts(NamedTuple):
@@ -98,12 +78,13 @@ def count_terms(texts: Iterable[str]) -> dict[str, TermCounts]:
     ['返金']
     """
     phrases = [_phrases(text) for text in texts]
-    languages = _languages([_language_votes(parts) for parts in phrases])
+    clear = text_languages([[word.lower() for phrase in parts for word in phrase] for parts in phrases])
+    usual = Counter(filter(None, clear)).most_common(1)
+    languages = [language or (usual[0][0] if usual else DEFAULT) for language in clear]
     counts = {}
-    for number in sorted(set(languages)):
-        language = _LANGUAGES[number]
+    for language in sorted(set(languages), key=list(STOP_WORDS).index):
         stop_words = STOP_WORDS[language]
-        found = [_terms(parts, stop_words) for parts, own in zip(phrases, languages, strict=True) if own == number]
+        found = [_terms(parts, stop_words) for parts, own in zip(phrases, languages, strict=True) if own == language]
         forms = [(term, form) for terms in found for term, form in terms.items() if form != term]
         counts[language] = TermCounts(Counter(chain.from_iterable(found)), Counter(forms))
     return counts
@@ -149,9 +130,9 @@ def _marks() -> str:
 
 @cache
 def _word_pattern(marks: str) -> re.Pattern[str]:
-    """Return the pattern of words and, as empty matches, of what separates phrases: punctuation, URLs, line ends."""
+    """Return the pattern of words and, as empty matches, of what separates phrases: punctuation, line ends."""
     word = rf"\w+(?:[{marks}]+\w*)*" if marks else r"\w+"
-    return re.compile(rf"(?:https?://|www\.)\S+|({word}(?:[-‑'’]{word})*(?:\+\+|#(?!\w))?)|[^\w\s]|\n")
+    return re.compile(rf"({word}(?:[-‑'’]{word})*(?:\+\+|#(?!\w))?)|[^\w\s]|\n")
 
 
 @cache
@@ -161,7 +142,7 @@ def _character_pattern() -> re.Pattern[str]:
 
 def _phrases(text: str) -> list[list[str]]:
     """Return the words of a text in phrases, which end at punctuation and where a line or a script ends."""
-    text = _printable(text[:MAX_CHARACTERS])
+    text = _printable(plain_text(text)[:MAX_CHARACTERS])
     if not text.isascii() and _UNSPACED.search(text):
         text = _one_word_per_line(text)
     # The pattern without marks takes half the time on plain English.
@@ -190,34 +171,6 @@ def _one_word_per_line(text: str) -> str:
         return "\n".join(["", *words, ""])
 
     return (_RUN if segment is None else _SENTENCE).sub(terms, text)
-
-
-def _language_votes(phrases: list[list[str]]) -> dict[int, int]:
-    """Return how many function words of each language a text has."""
-    votes: dict[int, int] = {}
-    for phrase in phrases:
-        for word in phrase:
-            if word in _SPOKEN_BY:
-                for number in _SPOKEN_BY[word]:
-                    votes[number] = votes.get(number, 0) + 1
-    return votes
-
-
-def _languages(votes: list[dict[int, int]]) -> list[int]:
-    """Return the language of each text, by its function words and those of the other texts.
-
-    A single function word is weak evidence: "die" is not German in "die casting". It counts only if some of the other
-    texts are clearly in that language.
-    """
-    best = [min(vote, key=lambda number: (-vote[number], number), default=0) for vote in votes]
-    most = [vote.get(own, 0) for own, vote in zip(best, votes, strict=True)]
-    clear = Counter(own for own, n in zip(best, most, strict=True) if n > 1)
-    usual = min(clear, key=lambda number: (-clear[number], number), default=0)
-    spoken = {number for number, n in clear.items() if n >= SPOKEN * len(votes)}
-    return [
-        own if n > vote.get(usual, 0) and (n > 1 or own in spoken) else usual
-        for own, n, vote in zip(best, most, votes, strict=True)
-    ]
 
 
 def _terms(phrases: list[list[str]], stop_words: frozenset[str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ export class Answer {
     Object.assign(this, { meta, state, measures: null });
     const { about, details } = meta;
     element("range").textContent = meta.answers.range;
+    element("read").textContent = about.read;
     this.#notes(notes(about, details));
     const { command, model_reason, ...recipe } = about.recipe;
     const model = model_reason ? `${about.model}, ${model_reason}` : about.model;

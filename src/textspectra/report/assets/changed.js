@@ -1,5 +1,5 @@
 // What changed since last time: new groups first, then those that grow, shrink or are gone.
-import { count, element, make, number, percent, quoted, shorten } from "./data.js";
+import { count, element, make, number, quoted, shorten } from "./data.js";
 
 const FIRST_CHANGES = 6; // groups of each kind that are shown at first
 const TITLES = { new: "New", growing: "Growing", shrinking: "Shrinking", gone: "Gone" };
@@ -9,6 +9,7 @@ export class Changed {
     Object.assign(this, { changes: meta.changes, tree, state });
     element("changed").hidden = !this.changes;
     if (!this.changes) return;
+    element("compared").textContent = meta.compared ? `${meta.compared}, by share of the texts.` : "";
     element("keeping-text").textContent =
       "This page has the texts of the new file alone. To edit the groups of the model, make the page of all its texts, and apply what you download there.";
     element("keeping-command").textContent = "textspectra report NAME.model";
@@ -21,9 +22,9 @@ export class Changed {
     const of = (status) => this.changes.filter((one) => one.status === status);
     const parts = Object.keys(TITLES).filter((status) => of(status).length).flatMap((status) => this.#part(status, of));
     const steady = of("steady").length;
-    const rest = steady
-      ? [make("p", { class: "muted" }, `${count(steady, "group")} without a change beyond chance.`)]
-      : [];
+    const other = parts.length ? "the other " : "";
+    const groups = steady === 1 && parts.length ? "the other group" : `${other}${count(steady, "group")}`;
+    const rest = steady ? [make("p", { class: "muted" }, `No significant change in ${groups}.`)] : [];
     const nothing = parts.length ? [] : [make("p", {}, "No group is new, and none grew, shrank or disappeared.")];
     element("changes").replaceChildren(...nothing, ...parts, ...rest);
   }
@@ -41,11 +42,8 @@ export class Changed {
     ];
   }
 
-  #row({ node, name, status, before, after, shares, text }) {
+  #row({ node, name, figures, shares, text }) {
     const shown = node === null ? name : this.state.nameOf(node);
-    const numbers = status === "new"
-      ? `${count(after, "text")} · ${percent(shares[1])}`
-      : `${percent(shares[0])} → ${percent(shares[1])}`;
     const bars = shares.map((share, i) => {
       const bar = make("span", { class: i ? "fill" : "fill before" });
       bar.style.width = `${100 * share / this.most}%`;
@@ -53,11 +51,7 @@ export class Changed {
     });
     const parts = [
       make("span", { class: "name", dir: "auto" }, shorten(shown, 80)),
-      make(
-        "span",
-        { class: "figures", title: `${number.format(before)} texts before, ${number.format(after)} now` },
-        numbers,
-      ),
+      make("span", { class: "figures" }, figures),
       make("span", { class: "bars", "aria-hidden": "true" }, ...bars),
     ];
     if (text) parts.push(quoted(text));

@@ -128,7 +128,7 @@ export class Groups {
   #newCard(node) {
     const size = this.counts.nodes[node];
     const found = this.found?.get(node) ?? null;
-    const examples = found?.rows ? [] : this.#typical(node).slice(0, 2).map((i) => shorten(this.texts[i], 110));
+    const examples = found?.rows ? [] : this.#typical(node).slice(0, 2);
     const title = make("span", { class: "name", dir: "auto" }, this.state.nameOf(node));
     const share = percent(size / Math.max(1, this.counts.total));
     const figures = make("span", { class: "figures" }, make("b", {}, number.format(size)), ` · ${share}`);
@@ -139,12 +139,19 @@ export class Groups {
       this.#bar(node),
       this.trends.line(node),
       make("span", { class: "keywords", dir: "auto" }, this.keywords(node).slice(0, 7).join(" · ")),
-      ...examples.map(quoted),
+      ...examples.map((i) => this.#example(i)),
     );
     if (found) button.append(make("span", { class: "hits" }, `${number.format(found.rows)} found`));
     const item = make("li", { class: found && !found.rows ? "without-hits" : "" }, this.editing.tick(node), button);
     if (found?.rows) item.append(this.#foundIn(node, found));
     return item;
+  }
+
+  // A text on a card, with the number of its rows if they are known and several.
+  #example(i) {
+    const [text, n] = [quoted(shorten(this.texts[i], 110)), this.counts.texts[i]];
+    if (n > 1 && !this.counts.sampled) text.dataset.times = `${number.format(n)} × `;
+    return text;
   }
 
   #foundIn(node, { texts, best }) {
@@ -281,14 +288,15 @@ export class Groups {
 
   #typical(node) {
     const left = this.tree.nodes.typical[node].filter((i) => this.counts.texts[i] > 0);
-    return this.#best(node, left.length ? left : this.#left(node), EXTREMES);
+    return left.length ? left : this.#best(node, this.#left(node), EXTREMES);
   }
 
   #texts(node) {
     const all = this.members(node);
     const long = (positions) =>
       this.textRows.virtual(positions, "All texts of the group, the most typical first", () => node);
-    const extremes = [make("h3", {}, "Most typical"), this.textRows.list(node, this.#typical(node))];
+    const typical = sortedBy(this.#typical(node), (i) => -this.measures.similarity(node, i));
+    const extremes = [make("h3", {}, "Most typical"), this.textRows.list(node, typical)];
     if (all.length > 2 * EXTREMES) {
       const least = all.slice(-EXTREMES).reverse();
       extremes.push(make("h3", {}, "Least typical"), this.textRows.list(node, least));

@@ -1,5 +1,6 @@
 // The panel of groups over time: the shares of the chosen groups with their intervals.
 import { element, escaped, make, percent, shorten } from "./data.js";
+import { FEWEST_TEXTS } from "./trends.js";
 
 const STRONGEST = 5;
 const LARGEST = 3;
@@ -42,9 +43,13 @@ export class OverTime {
       ...others.map((node) => make("option", { value: node }, shorten(this.state.nameOf(node), 60))),
     );
     element("time-reset").hidden = this.chosen === null;
+    element("time-volume").replaceChildren(...this.time.volume.map((line) => make("li", {}, line)));
     const unknown = nodes.filter((node) => !this.trends.has(node)).length;
     element("time-text").textContent = [
-      `Share of all texts of each ${this.time.every}, with its 95 % interval. `,
+      `Share of all texts of each ${this.time.every}, with its 95 % interval; the bars are all texts. `,
+      this.trends.drawn.size < this.trends.filled.length
+        ? `A ${this.time.every} with fewer than ${FEWEST_TEXTS} texts has no share. `
+        : "",
       this.#about(),
       unknown ? " Parts of the groups of the result were not counted over time, so they have no line." : "",
     ].join("");
@@ -52,11 +57,15 @@ export class OverTime {
   }
 
   #about() {
-    if (this.chosen || this.state.selected !== null) return "Filters do not change this chart.";
+    const fixed = "Filters do not change this chart.";
+    if (this.chosen || this.state.selected !== null) return fixed;
     const n = this.trends.strongest(this.tree.cut(this.state.k)).length;
-    if (!n) return "No group changes more than by chance; these are the largest. Filters do not change this chart.";
-    const which = n > STRONGEST ? `the ${STRONGEST} surest of ${n} changes` : "the groups that change";
-    return `Shown are ${which}; tests for trends and bursts correct for the number of groups. Filters do not change this chart.`;
+    const which = !n
+      ? "No group changes significantly; these are the largest."
+      : n > STRONGEST
+      ? `These are the ${STRONGEST} surest of ${n} changes.`
+      : "These are the groups that change.";
+    return `${which} ${this.time.tested} ${fixed}`;
   }
 
   #chip(node, nodes) {
@@ -77,9 +86,20 @@ export class OverTime {
       "aria-label",
       nodes.map((node) => `${this.state.nameOf(node)}: ${this.trends.words(node)}`).join(". "),
     );
-    const data = nodes.flatMap((node) => {
+    const volume = {
+      type: "bar",
+      x,
+      y: Array.from(this.trends.totals),
+      yaxis: "y2",
+      marker: { color: "#8886" },
+      hovertemplate: "%{y:,} texts in all<extra></extra>",
+    };
+    const lines = nodes.flatMap((node) => {
       const shares = this.trends.shares(node);
-      const [color, of] = [this.tree.colors[node], (key) => shares.map((one) => one && one[key])];
+      const [color, of] = [
+        this.tree.colors[node],
+        (key) => shares.map((one, period) => this.trends.drawn.has(period) ? one[key] : null),
+      ];
       const bound = { x, mode: "lines", line: { width: 0 }, hoverinfo: "skip" };
       return [
         { ...bound, y: of("low") },
@@ -91,22 +111,25 @@ export class OverTime {
           name: escaped(shorten(this.state.nameOf(node), 40)),
           line: { color, width: 2.2 },
           marker: { color, size: 6 },
-          customdata: shares.map((one) => one ? `${percent(one.low)} to ${percent(one.high)}, ${one.texts} texts` : ""),
+          customdata: shares.map((one) =>
+            one ? `${percent(one.low)} to ${percent(one.high)}, ${one.texts} of ${one.total} texts` : ""
+          ),
           hovertemplate: "%{y:.1%} (%{customdata})",
         },
       ];
     });
     return {
-      data,
+      data: [...lines, volume],
       layout: {
         showlegend: false, // the buttons above the chart name the groups
         xaxis: {
           type: "category",
           nticks: Math.max(3, Math.floor(width / TICK)),
           showgrid: false,
-          range: [-0.3, x.length - 0.7],
+          range: [-0.5, x.length - 0.5],
         },
-        yaxis: { tickformat: ".1~%", rangemode: "tozero", title: { text: "share of texts" } },
+        yaxis: { tickformat: ".1~%", rangemode: "tozero", title: { text: "share of texts" }, domain: [0.3, 1] },
+        yaxis2: { rangemode: "tozero", title: { text: "texts" }, domain: [0, 0.2], nticks: 3, anchor: "x" },
       },
     };
   }

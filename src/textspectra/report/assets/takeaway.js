@@ -55,7 +55,8 @@ export class TakeAway {
   csv(only = null) {
     const names = ["row", "text", "cluster", "cluster_name", "similarity"];
     names.push(...this.counts.rows.columns.map(({ name }) => name));
-    const rows = this.rows(only).map((row) => names.map((name) => row[name]));
+    // People count rows from 1.
+    const rows = this.rows(only).map((row) => names.map((name) => name === "row" ? row.row + 1 : row[name]));
     return csv([names, ...rows], element("safe").checked);
   }
 
@@ -91,7 +92,9 @@ export class TakeAway {
   }
 
   #save(name, type, content) {
-    this.#download(name, URL.createObjectURL(new Blob([content], { type })));
+    // Without a byte order mark, Excel takes UTF-8 for another encoding and breaks accents.
+    const mark = type === "text/csv" ? "\ufeff" : "";
+    this.#download(name, URL.createObjectURL(new Blob([mark, content], { type })));
   }
 
   async #picture(format) {

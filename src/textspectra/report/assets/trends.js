@@ -1,9 +1,10 @@
 // The share of each group in each period: small lines on the cards, and the numbers for the panel.
-import { make, makeShape, percent } from "./data.js";
+import { make, makeShape } from "./data.js";
 
 const LINE = { width: 120, height: 22, edge: 2.5 };
 const Z = 1.96; // of a 95 % interval
-const ARROWS = { growing: "↗", shrinking: "↘", burst: "⌃" };
+const ARROWS = { growing: "↗", shrinking: "↘", burst: "⌃", uneven: "↕" };
+export const FEWEST_TEXTS = 10; // a share of fewer says nothing
 
 export class Trends {
   constructor({ tally }, tree, counts, tallied) {
@@ -11,6 +12,8 @@ export class Trends {
     this.n = this.time?.starts.length ?? 0;
     this.totals = this.n ? this.#row(tree.ranges.length - 1) : [];
     this.filled = Array.from(this.totals.keys()).filter((period) => this.totals[period] > 0);
+    const enough = this.filled.filter((period) => this.totals[period] >= FEWEST_TEXTS);
+    this.drawn = new Set(enough.length > 1 ? enough : this.filled);
   }
 
   has(node) {
@@ -47,16 +50,10 @@ export class Trends {
     return this.has(node) && this.kind(node) in ARROWS;
   }
 
+  // The sentence of the command; groups made by hand are not tested.
   words(node) {
-    const shares = this.shares(node);
-    const at = (period) => `${percent(shares[period].share)} in ${this.time.names[period]}`;
-    const what = {
-      growing: "; growing",
-      shrinking: "; shrinking",
-      burst: `; a burst in ${this.time.span[node]}`,
-      steady: "; no more change than by chance",
-    }[this.kind(node)];
-    return `${at(this.filled[0])}, ${at(this.filled.at(-1))}${what ?? ""}`;
+    if (this.kind(node) === "steady") return "no significant change";
+    return this.time.words[node] || "not tested";
   }
 
   // The groups that change, the surest first.
@@ -74,12 +71,13 @@ export class Trends {
   line(node) {
     if (!this.has(node)) return "";
     const shares = this.shares(node);
-    const most = Math.max(...this.filled.map((period) => shares[period].share), Number.EPSILON);
+    const drawn = [...this.drawn];
+    const most = Math.max(...drawn.map((period) => shares[period].share), Number.EPSILON);
     const { width, height, edge } = LINE;
     const x = (period) => edge + period / (this.n - 1) * (width - 2 * edge);
     const y = (period) => height - edge - shares[period].share / most * (height - 2 * edge);
-    const points = this.filled.map((period) => `${x(period).toFixed(1)},${y(period).toFixed(1)}`);
-    const last = this.filled.at(-1);
+    const points = drawn.map((period) => `${x(period).toFixed(1)},${y(period).toFixed(1)}`);
+    const last = drawn.at(-1);
     const words = this.words(node);
     const kind = this.kind(node);
     const line = makeShape(
@@ -89,13 +87,12 @@ export class Trends {
       makeShape("circle", { cx: x(last), cy: y(last), r: edge }),
     );
     line.style.setProperty("--color", this.tree.colors[node]);
-    const [begin, end] = [this.filled[0], last].map((period) => percent(shares[period].share));
-    const change = this.#changes(node) ? ` ${ARROWS[kind]} ${kind}` : "";
+    const change = this.#changes(node) ? ` ${ARROWS[kind]} ${kind}` : kind ?? "";
     return make(
       "span",
       { class: `trend ${kind ?? ""}`, title: words },
       line,
-      make("span", { "aria-hidden": "true" }, `${begin} → ${end}`, make("b", {}, change)),
+      make("span", { "aria-hidden": "true" }, this.time.ends[node] ?? "", make("b", {}, change)),
     );
   }
 }

@@ -37,9 +37,9 @@ export class Why {
 
   #captions({ agreement, interval, spectrum }) {
     element("agreement-text").textContent =
-      "1 is perfect agreement; 0 is that of data without groups. The suggested number is the one up to which four fifths of the weight lie, if every number weighs the more the higher its score.";
+      "1 is perfect agreement, 0 is chance. We suggest the number of groups on which two halves of your texts agree best, weighted toward detail: the better they agree, the finer we look.";
     element("halves-text").textContent =
-      `The score is what is left if the agreement of data without groups is taken off. The number of groups that people see should lie between ${
+      `A coarse split scores no more than finer groups that tell far more about the texts. The number of groups that people see should lie between ${
         interval[0]
       } and ${interval[1]} (95 % interval).`;
     const other = agreement

@@ -41,13 +41,15 @@ def find_distinct(job: Job, files: Sequence[File], found: Sequence[Embedded]) ->
     starts = [0]
     for file, of_file, (low, high) in zip(files, usable, pairwise(ends), strict=True):
         own = np.isin(np.arange(low, high), first)[of_file]
-        save_array(job.grouped("own", file), np.flatnonzero(own))
-        save_array(job.grouped("rows", file), positions[codes[low:high]])
+        save_array(job.grouped("own", file), np.flatnonzero(own).astype(np.int32))
+        save_array(job.grouped("rows", file), positions[codes[low:high]].astype(np.int32))
         starts.append(starts[-1] + int(own.sum()))
     all_counts = np.bincount(codes, np.concatenate(counts)).astype(np.intp)
     rows, blank = (sum(getattr(one, name) for one in found) for name in ("rows", "blank"))
-    unknown = rows - blank - int(all_counts[counting].sum())
-    return DistinctTexts(all_counts[counting], np.array(starts), Totals(rows, int(counting.sum()), blank, unknown))
+    without_content = sum(sum(one.without_content.values()) for one in found)
+    unknown = rows - blank - without_content - int(all_counts[counting].sum())
+    totals = Totals(rows, int(counting.sum()), blank, unknown, without_content)
+    return DistinctTexts(all_counts[counting], np.array(starts), totals)
 
 
 def _encode(digests: NDArray[np.uint8]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arrays.rows import cosines_to_centers, scaled_rows
+from ...arrays.rows import cosines_to_centers, unit_rows
 from ...atomic import replacing_file
 from ...embedding import Backend, load_backend
 from ...embedding.folders import no_downloads
@@ -38,6 +38,9 @@ from ..details import Wanted, read_details
 from ..embedded import embed_corpus
 from ..tally import Part
 
+WORK_FORMAT = 2
+"""What is left of a run of another format is not used."""
+
 
 class File(NamedTuple):
     """A file of the input: its position among them, its path, and its size and time when the run began."""
@@ -57,7 +60,7 @@ class Job:
     """What a run does to every file, and the folder where it keeps what is finished.
 
     `settings` are those of the model, as JSON; a worker that has another model under the same name must not go on.
-    `offline` forbids workers to download the model.
+    `offline` forbids workers to download the model. With `half`, vectors wait in half precision.
     """
 
     work: Path
@@ -73,12 +76,20 @@ class Job:
     sheet: str | None = None
     table_format: TableFormat | None = None
     wanted: Wanted = field(default=Wanted())
+    half: bool = False
+    keep_all: bool = False
+    header_row: int | None = None
 
     def embedded(self, what: str, file: File) -> Path:
         """Return where something about the vectors of a file is kept, as long as neither it nor the model changes."""
-        reading = [self.text_column, self.encoding, self.sheet, self.table_format]
-        decisive = [*file[1:], *reading, self.embeddings or [self.model, self.settings]]
+        reading = [self.text_column, self.encoding, self.sheet, self.table_format, self.keep_all, self.header_row]
+        decisive = [WORK_FORMAT, self.half, *file[1:], *reading, self.embeddings or [self.model, self.settings]]
         return self.work / f"{hashlib.sha256(json.dumps(decisive).encode()).hexdigest()[:24]}-{what}"
+
+    @property
+    def dtype(self) -> type[np.floating[Any]]:
+        """Return the type in which vectors wait on the disk."""
+        return np.float16 if self.half else np.float32
 
     def grouped(self, what: str, file: File | None = None) -> Path:
         """Return where something about the groups of a file, or of all files, is kept during a run."""
@@ -98,6 +109,8 @@ class Embedded(NamedTuple):
     usable: int  # distinct texts that the model could represent
     dimension: int  # length of a vector
     name: str  # of the output table
+    without_content: dict[str, int]  # texts that say nothing, with their numbers of rows
+    notes: list[str]  # on how it was read
 
 
 @lru_cache(maxsize=1)
@@ -123,7 +136,7 @@ def embed_partition(job: Job, file: File) -> Embedded:
     try:
         found = _embed(job, file)
     except NoRowsError:
-        found = Embedded(0, 0, 0, 0, "")
+        found = Embedded(0, 0, 0, 0, "", {}, [])
     with replacing_file(done) as temporary:
         temporary.write_text(json.dumps(found._asdict()))
     return found
@@ -134,21 +147,23 @@ def _embed(job: Job, file: File) -> Embedded:
         table = _read(job, file)
         output = "".join(name_parts(file.path, table, job.table_format))
         output_format(Path(output), table, job.table_format)  # an output that does not fit is reported before any work
-        corpus = Corpus.from_texts(table.texts())
+        corpus = Corpus.from_texts(table.texts(), keep_all=job.keep_all)
         given = None if job.embeddings is None else list_column(table.table, job.embeddings)
         encoder = None if given is not None else _encoder(job.model, job.settings, job.offline)
         texts = embed_corpus(corpus, encoder, given, cache=job.cache)
-        vectors = np.asarray(texts.vectors, np.float32)
         # A row that cannot be used is reported here, where its file is known.
-        scaled_rows(vectors, first_row=corpus.first_rows[texts.counting])
+        units = unit_rows(texts.vectors, first_row=corpus.first_rows[texts.counting])
+        vectors = (units if job.half else texts.vectors).astype(job.dtype)
     arrays: dict[str, NDArray[Any]] = {
-        "codes": corpus.codes, "counts": corpus.counts, "digests": _digests(corpus.distinct),
-        "usable": texts.counting, "vectors": vectors,
+        "codes": corpus.codes.astype(np.int32), "counts": corpus.counts.astype(np.int32),
+        "digests": _digests(corpus.distinct), "usable": texts.counting.astype(np.int32), "vectors": vectors,
     }  # fmt: skip
     for name, array in arrays.items():
         save_array(job.embedded(f"{name}.npy", file), array)
-    blank = int((corpus.codes < 0).sum())
-    return Embedded(len(corpus.rows), blank, len(vectors), vectors.shape[1], output)
+    without_content = corpus.without_content()
+    notes = [note.replace(file.path, Path(file.path).name) for note in table.notes]
+    blank = int((corpus.codes < 0).sum()) - without_content.total()
+    return Embedded(len(corpus.rows), blank, len(vectors), vectors.shape[1], output, without_content, notes)
 
 
 def _digests(texts: list[str]) -> NDArray[np.uint8]:
@@ -156,9 +171,9 @@ def _digests(texts: list[str]) -> NDArray[np.uint8]:
     return np.frombuffer(b"".join(digests), np.uint8).reshape(-1, 16)
 
 
-def load_own_vectors(job: Job, file: File) -> NDArray[np.float32]:
+def load_own_vectors(job: Job, file: File) -> NDArray[np.floating[Any]]:
     """Return the vectors of the texts that occur in this file first; a memory map if that is all of them."""
-    vectors: NDArray[np.float32] = np.load(job.embedded("vectors.npy", file), mmap_mode="r")
+    vectors: NDArray[np.floating[Any]] = np.load(job.embedded("vectors.npy", file), mmap_mode="r")
     own = np.load(job.grouped("own", file))
     return vectors if len(own) == len(vectors) else vectors[own]
 
@@ -185,7 +200,7 @@ def sample_partition(job: Job, file: File, chosen: NDArray[np.intp]) -> Sampled:
     They are chosen by their positions among these texts.
     """
     table = _read(job, file)
-    corpus = Corpus.from_texts(table.texts())
+    corpus = Corpus.from_texts(table.texts(), keep_all=job.keep_all)
     positions = np.load(job.embedded("usable.npy", file))[np.load(job.grouped("own", file))[chosen]]
     texts = [corpus.distinct[position] for position in positions]
     rows = corpus.first_rows[positions]
@@ -194,7 +209,7 @@ def sample_partition(job: Job, file: File, chosen: NDArray[np.intp]) -> Sampled:
         truth = column_values(table.table, job.truth)
         classes = [truth[row] for row in rows]
     shown = read_details(table.table.take(rows), Wanted(show=job.wanted.show), None).details.shown
-    return Sampled(texts, np.asarray(load_own_vectors(job, file)[chosen]), classes, list(shown.values()))
+    return Sampled(texts, np.asarray(load_own_vectors(job, file)[chosen], np.float32), classes, list(shown.values()))
 
 
 def survey_partition(job: Job, file: File) -> Survey:
@@ -259,7 +274,9 @@ def save_array(path: Path, array: NDArray[Any]) -> None:
 
 def _read(job: Job, file: File) -> TextTable:
     with named_in_errors(file.path):
-        table = read_table(file.path, text_column=job.text_column, encoding=job.encoding, sheet=job.sheet)
+        table = read_table(
+            file.path, text_column=job.text_column, encoding=job.encoding, sheet=job.sheet, header_row=job.header_row
+        )
     if _state(file.path) != file.state:
         raise OutsideError(f"'{file.path}' has changed since the run began. Run it again.")
     return table

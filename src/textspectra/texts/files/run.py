@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
@@ -18,20 +19,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import __version__
-from ...atomic import Outputs, discard
+from ...atomic import Outputs
 from ...embedding import DEFAULT_MODEL, Backend, chosen_backend, is_auto
 from ...embedding.folders import is_offline
 from ...embedding.forecast import Forecast
 from ...embedding.registry import FEW_TEXTS
 from ...errors import NoRowsError, UsageError, UserError
 from ...grouping.find import Algorithm, Found
-from ...io import Groups, TableFormat, read_table
+from ...io import Groups, TableFormat, TextTable, read_table
+from ...io.columns import notes_on_columns
+from ...topics.languages import language_shares
 from ...validation import Level
 from ..clustered import groups_of
 from ..corpus import Corpus
 from ..details import Details, Wanted
 from ..embedded import EmbeddedTexts
 from ..hierarchy import FINEST
+from ..notes import is_foreign
 from ..periods import Period
 from ..pipeline import check_algorithm, describe_clustering, fit_groups, recipe_of
 from ..result import TextClustering
@@ -50,12 +54,16 @@ from .partition import (
     write_partition,
 )
 from .workers import Workers
+from .working import HALF_ABOVE, Need, check_space, is_quick, remove_work, work_of, working
 
 RESULT_TEXTS = 100_000
 """Distinct texts in the result. If there are more, they are a random sample of about this size."""
 
 RESULT_LEAST = 100
 """Texts of each cluster in such a sample, or all that it has."""
+
+NOTED_FILES = 3
+"""Number of files whose notes on how they were read are given."""
 
 MANIFEST = ".textspectra.json"
 """The file in an output folder that lists the tables, so that nothing else is ever overwritten."""
@@ -81,12 +89,14 @@ def cluster_files(
     text_column: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
+    header_row: int | None = None,
     model: str = DEFAULT_MODEL,
     embeddings: str | None = None,
     algorithm: Algorithm = "kmeans",
     n_clusters: int | Level = "auto",
     seed: int = 0,
     cache: bool = True,
+    keep_all: bool = False,
     time: str | None = None,
     by: Sequence[str] = (),
     show: Sequence[str] = (),
@@ -95,16 +105,19 @@ def cluster_files(
     table_format: TableFormat | None = None,
     spreadsheet_safe: bool = False,
     overwrite: bool = False,
+    restart: bool = False,
     refine: Refine | None = None,
     together: Outputs | None = None,
     progress: Progress | None = None,
 ) -> ClusteredFiles:
     """Group the texts of many files together, which need not fit into memory.
 
-    It is the same job as :func:`cluster_texts` over the texts of all files, in their order, with the same answer.
+    It is the same job as :func:`cluster_texts` over the texts of all files, sorted by path, with the same answer. Above
+    268 MB, vectors of a model wait on the disk in half precision; the groups are as good, but not the very same.
     Each file that has rows becomes a table with the columns cluster, cluster_name and similarity, in its own format or
     in the given one.
-    Finished steps are kept beside `folder` until all is done, so a run that was stopped goes on where it was.
+    Finished steps are kept beside `folder` until all is done, so a run that was stopped goes on where it was, or begins
+    anew with `restart`. An OutsideError is raised before the work begins if the disk has too little room for it.
 
     The options are those of ``textspectra cluster``; `embeddings` names a column of lists of numbers. The workers of
     `scheduler` must see the same files ("local": workers on this machine). Without it, this process goes through the
@@ -118,22 +131,28 @@ def cluster_files(
     tell: Progress = progress or (lambda stage, done, total: None)
     folder_free(folder, overwrite=overwrite)
     given = _without_own(files, folder)
-    text_column = _text_column(given, text_column, encoding, sheet)
+    first = _first_table(given, text_column, encoding, sheet, header_row)
+    read_notes = notes_on_columns(first.table, first.text_column) if text_column is None else ()
+    text_column = first.text_column
     if Path(model).is_dir():  # relative to this process, not to a worker
         model = str(Path(model).absolute())
-    n_texts = count_distinct(given, text_column, encoding, sheet) if is_auto(model) and not embeddings else 0
-    encoder, reason = (None, "") if embeddings else chosen_backend(model, n_texts)
+    distinct: set[str] = set()
+    if is_auto(model) and not embeddings:
+        distinct = some_distinct(given, text_column, encoding, sheet, header_row=header_row, keep_all=keep_all)
+    foreign = is_foreign(language_shares(sorted(distinct)))
+    encoder, reason = (None, "") if embeddings else chosen_backend(model, len(distinct), is_foreign=foreign)
     model = encoder.name if encoder and reason else model
-    work = folder.with_name(f".{folder.name}-work").absolute()
     settings = settings_of(encoder) if encoder else ""
-    job = Job(
-        work, text_column, encoding, model, settings, is_offline(), embeddings, cache, truth, spreadsheet_safe, sheet,
-        table_format, wanted,
-    )  # fmt: skip
-    job.tables.mkdir(parents=True, exist_ok=True)
     every_file = [File.at(number, name) for number, name in enumerate(given)]
-    reused = sum(job.embedded("done.json", file).exists() for file in every_file)
-    with Workers.at(scheduler) as workers:
+    need = Need.of(first, every_file, encoder, embeddings)
+    job = Job(
+        work_of(folder), text_column, encoding, model, settings, is_offline(), embeddings,
+        cache and not is_quick(model), truth, spreadsheet_safe, sheet, table_format, wanted,
+        half=encoder is not None and need.full_precision > HALF_ABOVE, keep_all=keep_all, header_row=header_row,
+    )  # fmt: skip
+    with working(job, every_file, restart=restart), Workers.at(scheduler) as workers:
+        reused = sum(job.embedded("done.json", file).exists() for file in every_file)
+        check_space(job, need)
         reading = survey_files(job, every_file, workers)
         tasks = [(job, file) for file in every_file]
         embedded = workers.each(embed_partition, tasks, _telling(tell, encoder))
@@ -153,17 +172,24 @@ def cluster_files(
             totals=texts.totals,
             encoder=encoder,
             cache=cache,
-            recipe=recipe_of(encoder, reason, algorithm, n_clusters, seed),
+            languages=language_shares(sample.corpus.distinct),
+            without_content=sum((Counter(one.without_content) for one in found.values()), Counter()),
+            recipe={
+                "read": f"{len(given):,} {'file' if len(given) == 1 else 'files'}, column {text_column!r}",
+                **recipe_of(encoder, reason, algorithm, n_clusters, seed, keep_all),
+            },
         )
         tally, notes = count_files(job, list(found), workers, reading, result.n_clusters)
-        result = replace(result, details=details, tally=tally, notes=(*result.notes, *notes))
+        result = replace(
+            result, details=details, tally=tally, notes=(*read_notes, *_notes_on_files(found), *result.notes, *notes)
+        )
         result = refine(result, classes) if refine else result
         _write(job, found, result, workers, tell)
     with nullcontext(together) if together else Outputs(folder) as outputs:
         with outputs.folder(folder) as waiting:
             waiting.rmdir()
             job.tables.rename(waiting)
-        outputs.then(partial(discard, job.work, folder))
+        outputs.then(partial(remove_work, job.work))
     return ClusteredFiles(result, folder, text_column, reused)
 
 
@@ -181,33 +207,54 @@ def folder_free(folder: Path, *, overwrite: bool) -> None:
 
 
 def _without_own(files: Sequence[str], folder: Path) -> list[str]:
-    """Leave out what an earlier run wrote to the same place, which a wide pattern matches too."""
-    others = [name for name in files if folder.absolute() not in Path(name).absolute().parents]
+    """Leave out what an earlier run wrote to the same place, which a wide pattern matches too, and sort by path.
+
+    So the order in which files are given changes nothing.
+    """
+    others = sorted(files, key=lambda name: str(Path(name).absolute()))
+    others = [name for name in others if folder.absolute() not in Path(name).absolute().parents]
     if not others:
         raise UsageError(f"All of the files are in '{folder}', where the output goes. Give another --out.")
     return others
 
 
-def _text_column(files: Sequence[str], text_column: str | None, encoding: str | None, sheet: str | None) -> str:
-    """Return the column that holds the texts, by the first file that has rows."""
+def _first_table(
+    files: Sequence[str], text_column: str | None, encoding: str | None, sheet: str | None, header_row: int | None
+) -> TextTable:
+    """Return the table of the first file that has rows, which decides the column of the texts."""
     for name in files:
         with suppress(NoRowsError):
-            return read_table(name, text_column=text_column, encoding=encoding, sheet=sheet).text_column
+            return read_table(name, text_column=text_column, encoding=encoding, sheet=sheet, header_row=header_row)
     raise NoRowsError("None of the files has any rows.")
 
 
-def count_distinct(
-    files: Sequence[str], text_column: str, encoding: str | None, sheet: str | None = None, enough: int = FEW_TEXTS
-) -> int:
-    """Return how many distinct texts the files have; files are read only until there are more than `enough`."""
+def _notes_on_files(found: Mapping[File, Embedded]) -> list[str]:
+    """Return notes on how the files were read: those of a few files, and how many more have some."""
+    noted = [one.notes for one in found.values() if one.notes]
+    more = len(noted) - NOTED_FILES
+    counted = [f"{more:,} more {'file was' if more == 1 else 'files were'} read with such notes."] if more > 0 else []
+    return [*chain.from_iterable(noted[:NOTED_FILES]), *counted]
+
+
+def some_distinct(
+    files: Sequence[str],
+    text_column: str,
+    encoding: str | None,
+    sheet: str | None = None,
+    enough: int = FEW_TEXTS,
+    *,
+    header_row: int | None = None,
+    keep_all: bool = False,
+) -> set[str]:
+    """Return the distinct texts of the files; files are read only until there are more than `enough`."""
     distinct: set[str] = set()
     for name in files:
         with suppress(NoRowsError), named_in_errors(name):
-            table = read_table(name, text_column=text_column, encoding=encoding, sheet=sheet)
-            distinct.update(Corpus.from_texts(table.texts()).distinct)
+            table = read_table(name, text_column=text_column, encoding=encoding, sheet=sheet, header_row=header_row)
+            distinct.update(Corpus.from_texts(table.texts(), keep_all=keep_all).distinct)
         if len(distinct) > enough:
             break
-    return len(distinct)
+    return distinct
 
 
 def _telling(tell: Progress, encoder: Backend | None) -> Callable[[int, int], None]:
@@ -225,7 +272,9 @@ def _telling(tell: Progress, encoder: Backend | None) -> Callable[[int, int], No
 def _check_same_length(found: Mapping[File, Embedded]) -> None:
     with_vectors = [(file, one) for file, one in found.items() if one.usable]
     if not with_vectors:
-        raise UserError("None of the texts could be represented; all are blank or unknown to the model.")
+        raise UserError(
+            "None of the texts could be represented; all are blank, say nothing or are unknown to the model."
+        )
     first, expected = with_vectors[0]
     for file, one in with_vectors:
         if one.dimension != expected.dimension:
@@ -249,6 +298,8 @@ def _group(
     workers.save_parts(partial(save_groups, centers=fitted.centers), job, fitted.labels[: len(X)], sizes)
     for what in ("labels", "similarity"):
         save_array(job.grouped(what), np.concatenate([np.load(job.grouped(what, file)) for file in sizes]))
+        for file in sizes:
+            job.grouped(what, file).unlink()
     return fitted, np.load(job.grouped("labels")), np.asarray(fitted.leaves)[: len(X)]
 
 
@@ -279,7 +330,8 @@ def _sample(
         if high > low
     ]
     sampled, vectors, truth, columns = zip(*workers.each(sample_partition, tasks), strict=True)
-    corpus = Corpus.from_counts(list(chain.from_iterable(sampled)), counts_of_sample(texts.counts, labels, rows))
+    counts = counts_of_sample(texts.counts, labels, rows)
+    corpus = Corpus.from_counts(list(chain.from_iterable(sampled)), counts, keep_all=job.keep_all)
     classes = list(chain.from_iterable(truth)) if job.truth else None
     shown = {name: list(chain(*parts)) for name, parts in zip(job.wanted.show, zip(*columns, strict=True), strict=True)}
     details = Details(shown=shown) if shown else None

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...atomic import replacing_file
 from ...errors import OutsideError
 from ...packages import require
 from .partition import File, Job, load_own_vectors
@@ -23,11 +24,14 @@ RESTART_SECONDS = 300
 CLOSE_SECONDS = 20
 """How long the workers of this machine may take to end."""
 
+OPEN_FILES = 64
+"""Memory maps that are open at a time; each takes one of the files that a process may open."""
+
 Tell = Callable[[int, int], None]
 
 
 class Workers:
-    """The process that runs this: files one after the other, rows in a memory map."""
+    """The process that runs this: files one after the other, rows in memory maps."""
 
     @staticmethod
     @contextmanager
@@ -56,19 +60,41 @@ class Workers:
 
     def rows(self, job: Job, sizes: Mapping[File, int], dimension: int) -> Any:
         """Return the vectors of the texts that each file has first, given with their number."""
-        joined = job.work / "vectors.npy"
-        # Not through a memory map: a full disk would kill the process without a word.
-        with replacing_file(joined) as temporary, temporary.open("wb") as stream:
-            header = {"descr": "<f4", "fortran_order": False, "shape": (sum(sizes.values()), dimension)}
-            np.lib.format.write_array_header_1_0(stream, header)
-            for file in sizes:
-                stream.write(np.ascontiguousarray(load_own_vectors(job, file), "<f4").data)
-        return np.load(joined, mmap_mode="r")
+        return JoinedRows(job, sizes, dimension)
 
     def save_parts(self, save: Callable[..., None], job: Job, values: Any, sizes: Mapping[File, int]) -> None:
         """Call ``save(job, file, part)`` with the part of `values` of each file, given with its size."""
         for file, part in zip(sizes, np.split(values, np.cumsum([*sizes.values()])[:-1]), strict=True):
             save(job, file, part)
+
+
+class JoinedRows:
+    """The vectors of all files as one array for the functions that read rows; they stay in the files of their parts."""
+
+    def __init__(self, job: Job, sizes: Mapping[File, int], dimension: int) -> None:
+        self.dtype, self.ndim = np.dtype(job.dtype), 2
+        self.shape = (sum(sizes.values()), dimension)
+        self._ends = np.cumsum([*sizes.values()])
+        self._positions = [np.load(job.grouped("own", file)) for file in sizes]
+        paths = [job.embedded("vectors.npy", file) for file in sizes]
+        self._open = lru_cache(OPEN_FILES)(lambda part: np.load(paths[part], mmap_mode="r"))
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, chosen: Any) -> NDArray[Any]:
+        """Return the rows of a slice, or those at the given positions."""
+        rows = np.arange(*chosen.indices(len(self))) if isinstance(chosen, slice) else np.asarray(chosen)
+        found = np.empty((len(rows), self.shape[1]), self.dtype)
+        parts = np.searchsorted(self._ends, rows, side="right")
+        for part in np.unique(parts).tolist():
+            here = parts == part
+            first = self._ends[part] - len(self._positions[part])
+            found[here] = self._open(part)[self._positions[part][rows[here] - first]]
+        return found
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return self[:].astype(dtype or self.dtype, copy=False)
 
 
 class DaskWorkers(Workers):
@@ -88,7 +114,7 @@ class DaskWorkers(Workers):
         from dask.delayed import delayed
 
         load = delayed(load_own_vectors, pure=False)
-        chunks = [da.from_delayed(load(job, file), (size, dimension), dtype=np.float32) for file, size in sizes.items()]
+        chunks = [da.from_delayed(load(job, file), (size, dimension), dtype=job.dtype) for file, size in sizes.items()]
         return da.concatenate(chunks)
 
     def save_parts(self, save: Callable[..., None], job: Job, values: Any, sizes: Mapping[File, int]) -> None:
