@@ -76,7 +76,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/commands.py
 
-# How well k is found, against rivals; half an hour on two cores, and goes on where it stopped.
+# How well k is found, against rivals; half an hour on two cores, and goes on where it stopped. Rivals are kept in
+# .cache/k_rivals.jsonl; after a change to the estimate or to the groups, delete .cache/k_ours.jsonl.
 bench-k: $(VENV)/.bench
 	$(BIN)/python benchmarks/k_recovery.py
 

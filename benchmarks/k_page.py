@@ -220,7 +220,8 @@ def measures_table(study: Study) -> str:
 def confidence_table(study: Study) -> str:
     rows = []
     for low, high in pairwise(BINS):
-        tasks = [task for task, a in study.answers.items() if a.k > 1 and low <= a.confidence < high + (high == 1)]
+        read_off = {task: answer for task, answer in study.answers.items() if "ks" in study.cells[task]}
+        tasks = [task for task, a in read_off.items() if a.k > 1 and low <= a.confidence < high + (high == 1)]
         if tasks:
             errors = [distance(study.answers[task].k, study.truth[task]) for task in tasks]
             hits = np.mean([near(study.answers[task].k, study.truth[task]) for task in tasks])
@@ -309,8 +310,7 @@ def write(cells: Cells) -> None:
     powers, positions, widths, factors = zip(*(study.constants[family] for family in study.families), strict=True)
     power, position, width, factor = study.constants[""]
     beside = [
-        f"With {model}, the log error of {name} is higher than ours by {against(study, methods[name], model)}."
-        for model in MODELS
+        f"{name} {' / '.join(against(study, methods[name], model) for model in MODELS)}"
         for name in ("always 25", "paper's rule", "EVoC")
     ]
     template = (ROOT / "benchmarks" / "k_recovery.in.md").read_text()
@@ -321,7 +321,7 @@ def write(cells: Cells) -> None:
         power_span=span(powers), low_span=span([low for low, _ in positions]), width_span=span(widths),
         high_span=span([high for _, high in positions]), factor_span=span(factors), power=power, position=position,
         width=width, factor=factor, library=LEFT_IN, library_power=LIBRARY[0], library_position=LIBRARY[1],
-        methods=methods_table(study), beside=" ".join(beside), measures=measures_table(study),
+        methods=methods_table(study), beside="; ".join(beside), measures=measures_table(study),
         confidence=confidence_table(study), noise=noise_table(cells), small=small_table(cells),
         refined=refined_table(cells), sets=sets_table(study),
     )  # fmt: skip

@@ -13,7 +13,7 @@ from textspectra.clustering.tree import ward_tree
 from textspectra_study.baselines import run_baseline
 
 NEIGHBOURS = 10
-PAPER_SAMPLES = 20
+PAPER_SAMPLES = 10
 """The paper's rule is averaged over this many samples of 1,000 rows."""
 
 
@@ -21,11 +21,11 @@ def unit(X: Any) -> Any:
     return X / np.linalg.norm(X, axis=1, keepdims=True)
 
 
-def nearest_rows(X: Any) -> Any:
+def nearest_rows(X: Any, size: int = NEIGHBOURS) -> Any:
     """Return the indices of the nearest other rows."""
     cosines = unit(X) @ unit(X).T
     np.fill_diagonal(cosines, -2)
-    return np.argpartition(-cosines, min(NEIGHBOURS, len(X) - 1) - 1, axis=1)[:, :NEIGHBOURS]
+    return np.argpartition(-cosines, size, axis=1)[:, :size]
 
 
 def knn(X: Any) -> Any:
@@ -43,11 +43,11 @@ def papers_rule(*, zscore: bool) -> Callable[[Any], int]:
     return count
 
 
-def modularity_maximum(X: Any) -> int:
+def modularity_maximum(X: Any, size: int = NEIGHBOURS) -> int:
     """Cut Ward's tree of smoothed rows where most neighbors share a cluster, beyond the sum of squared shares."""
     ones = np.ones(len(X))
-    tree = ward_tree(smoothed_rows(unit(X).astype(np.float32), ones, NEIGHBOURS, n_jobs=1), ones)
-    nearest = nearest_rows(X)
+    tree = ward_tree(smoothed_rows(unit(X).astype(np.float32), ones, size, n_jobs=1), ones)
+    nearest = nearest_rows(X, size)
 
     def modularity(k: int) -> float:
         labels = tree.cut(k)
@@ -61,8 +61,8 @@ def silhouette_maximum(X: Any) -> int:
     from sklearn.cluster import KMeans
     from sklearn.metrics import silhouette_score
 
-    points = unit(X[:2000])
-    ks = [k for k in np.unique(np.geomspace(2, 250, 22).round().astype(int)).tolist() if k < len(points) / 4]
+    points = unit(X[:1500])
+    ks = [k for k in np.unique(np.geomspace(2, 250, 18).round().astype(int)).tolist() if k < len(points) / 4]
     scores = [silhouette_score(points, KMeans(k, n_init=1, random_state=0).fit_predict(points)) for k in ks]
     return int(ks[int(np.argmax(scores))])
 
