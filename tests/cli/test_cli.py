@@ -400,7 +400,7 @@ def test_ctrl_c_and_sigterm_are_one_line_and_leave_nothing_half_written(start, t
     os.killpg(process.pid, stop)  # as a nervous user, or a shell that signals the whole group, does
     told, _ = process.communicate()
     assert process.returncode == code
-    assert told.strip() == b"stopped. What is finished is kept: the same command goes on from there."
+    assert told.strip() == b"stopped. What is finished is kept, and is not computed again."
     assert sorted(path.name for path in tmp_path.iterdir()) == ["big.txt", "cache"]
 
 
@@ -424,7 +424,7 @@ def test_a_signal_that_comes_where_python_ignores_exceptions_is_not_lost(stop):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)  # noqa: S603
     assert (done.returncode, done.stdout) == (128 + stop, b"")
-    assert done.stderr == b"stopped. What is finished is kept: the same command goes on from there.\n"
+    assert done.stderr == b"stopped. What is finished is kept, and is not computed again.\n"
 
 
 def test_cluster_writes_a_report_and_report_makes_it_again(run, tickets, tmp_path):

@@ -29,7 +29,7 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:
-        message = "stopped. What is finished is kept: the same command goes on from there."
+        message = "stopped. What is finished is kept, and is not computed again."
         if "--json" in sys.argv[1:]:
             from .output import print_error
 

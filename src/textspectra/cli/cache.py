@@ -25,6 +25,7 @@ def _size(context: click.Context, option: click.Parameter, chosen: str | None) -
     "--limit",
     metavar="SIZE",
     callback=_size,
+    allow_from_autoenv=False,  # TEXTSPECTRA_CACHE_LIMIT is a limit for now, this one is kept
     help="Room for embeddings from now on, such as 500MB or 20GB; 5GB by default. The least recently used go first.",
 )
 @json_option
