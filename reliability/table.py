@@ -13,9 +13,10 @@ KILLS = 200
 
 START = """# What was tried to break it
 
-`make fuzz` and `make kill` write this page from their own output (`reliability/`). A finding is a traceback, a hang of
-more than 10 seconds, more than 1 GB of memory, a wrong vector from the cache, outputs that are neither old nor new, or
-(kind `journal`) a change outside the folder, a connection, or a change by a command that only reads.
+`make fuzz` and `make kill` write this page from their own output (`reliability/`). A finding is a traceback, a case of
+more than 10 seconds of a processor or 60 in all, more than 1 GB of memory, a wrong vector from the cache, outputs that
+are neither old nor new, a change outside the folder, a connection or another program (`bombs`, `project settings`,
+`journal`), or a change by a command that only reads (`journal`).
 What is found is made smaller and kept in `reliability/cases`; `make test` runs all of it, and the first cases of each
 kind.
 """
@@ -27,7 +28,7 @@ WHAT = {
     "npy": "matrices with changed headers and bytes",
     "model": "model folders whose JSON, arrays or texts were changed, behind valid checksums",
     "bombs": "model folders with a small part that claims to be huge: texts stored once for many rows, shapes, long "
-    "names and many levels; Python's audit events show that none writes, deletes or connects outside its folder",
+    "names and many levels",
     "cache": "databases of cached vectors, damaged or made by somebody else; the vectors must be right",
     "state": "what a report downloads and `apply` reads",
     "settings": "options of `cluster`",
