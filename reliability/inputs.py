@@ -369,7 +369,8 @@ def _huge_summary(content: bytes, rng: random.Random) -> bytes:
         elif isinstance(known, int | float):
             holder[key] = rng.choice([2**31, 2**40, 2**52, -(2**52), 10**300, 1e300])
         elif isinstance(known, list):
-            holder[key] = known[:10] * rng.choice([2, 1000, 10**4])
+            times = rng.choice([2, 1000, 10**4])
+            holder[key] = known[:10] * min(times, 2**25 // len(json.dumps(known[:10])))  # not more than is refused
         else:
             holder[key] = (
                 json.loads("[" * 900 + "]" * 900) if rng.random() < 0.5 else dict.fromkeys(map(str, range(9999)))
