@@ -40,8 +40,8 @@ class Hang(BaseException):
     """A case took too long."""
 
 
-def _interrupt(*_: Any) -> None:
-    raise Hang
+def _interrupt(which: int, _: Any) -> None:
+    raise Hang(f"{SECONDS} s of a processor" if which == signal.SIGPROF else f"{WALL_SECONDS} s of the clock")
 
 
 def guarded(kind: str, name: str, content: bytes) -> str:
@@ -51,8 +51,8 @@ def guarded(kind: str, name: str, content: bytes) -> str:
         signal.setitimer(timer, seconds)
     try:
         found = try_case(kind, name, content)
-    except Hang:
-        found = f"hang: more than {SECONDS} s of a processor, or {WALL_SECONDS} s"
+    except Hang as hang:
+        found = f"hang: more than {hang}"
     finally:
         for _, timer, _ in LIMITS:
             signal.setitimer(timer, 0)
@@ -158,6 +158,7 @@ def main() -> None:
         table = json.loads(path.read_text()) if path.exists() else {}
         before = table.get(kind, {}) if chosen.first else {}
         table[kind] = {
+            **before,
             "cases": result["cases"] + before.get("cases", 0),
             "findings": len(result["findings"]) + before.get("findings", 0),
             "processor": round(max(result["longest"], before.get("processor", 0)), 2),

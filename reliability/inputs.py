@@ -368,9 +368,10 @@ def _huge_summary(content: bytes, rng: random.Random) -> bytes:
             holder[key] = (known[:100] * rng.choice([2, 1000, 10**5]))[: 10**7]
         elif isinstance(known, int | float):
             holder[key] = rng.choice([2**31, 2**40, 2**52, -(2**52), 10**300, 1e300])
-        elif isinstance(known, list):
+        elif isinstance(known, list) and known:
             times = rng.choice([2, 1000, 10**4])
-            holder[key] = known[:10] * min(times, 2**25 // len(json.dumps(known[:10])))  # not more than is refused
+            part = json.dumps(known[:10])[1:-1]  # copied as text: a later edit is made in one copy, not in all
+            holder[key] = json.loads(f"[{', '.join([part] * min(times, 1 + 2**24 // len(part)))}]")
         else:
             holder[key] = (
                 json.loads("[" * 900 + "]" * 900) if rng.random() < 0.5 else dict.fromkeys(map(str, range(9999)))
