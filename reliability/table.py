@@ -124,6 +124,10 @@ def kill_table() -> list[str]:
         lines.append(f"| {name} | {one['changes of files'] or '–'} | {one['kills']} | {len(one['findings'])} |")
     total = sum(one["kills"] for one in found.values())
     lines += ["", f"{total} kills in all, by SIGKILL, SIGTERM and SIGINT; the bar is {KILLS} with no finding."]
+    earlier = [name for name, one in found.items() if "earlier" in one]
+    if earlier:
+        kills = sum(found[name]["kills"] for name in earlier)
+        lines.append(f"{kills} of them were made with an earlier version: {'; '.join(earlier)}.")
     for one in found.values():
         if "given up" in one:
             lines.append(
