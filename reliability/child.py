@@ -16,10 +16,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import textspectra.cli
+from targets import changed_paths
 
-CHANGES = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "os.truncate")
-"""What Python announces of file operations, beside the opening of a file."""
+import textspectra.cli
 
 MODULES = "cli.main cli.cluster cli.update cli.apply cli.embed texts.pipeline texts.files.run report"
 
@@ -101,13 +100,7 @@ def _run(arguments: list[str], kill: Kill, count: Path) -> None:
 
     def watch(event: str, details: tuple[Any, ...]) -> None:
         nonlocal seen
-        if event == "open":
-            mode, flags = str(details[1]), details[2] or 0
-            if "/dev/" in str(details[0]) or not (set(mode) & set("wax+") or flags & (os.O_WRONLY | os.O_RDWR)):
-                return
-        elif event not in CHANGES:
-            return
-        if os.getpid() == owner:
+        if os.getpid() == owner and any(not path.startswith("/dev/") for path in changed_paths(event, details)):
             seen += 1
             if seen == kill.number:
                 seen += 1  # the kill is an event, too

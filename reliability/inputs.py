@@ -368,8 +368,10 @@ def _huge_summary(content: bytes, rng: random.Random) -> bytes:
             holder[key] = (known[:100] * rng.choice([2, 1000, 10**5]))[: 10**7]
         elif isinstance(known, int | float):
             holder[key] = rng.choice([2**31, 2**40, 2**52, -(2**52), 10**300, 1e300])
-        elif isinstance(known, list):
-            holder[key] = known[:10] * rng.choice([2, 1000, 10**4])
+        elif isinstance(known, list) and known:
+            times = rng.choice([2, 1000, 10**4])
+            part = json.dumps(known[:10])[1:-1]  # copied as text: a later edit is made in one copy, not in all
+            holder[key] = json.loads(f"[{', '.join([part] * min(times, 1 + 2**24 // len(part)))}]")
         else:
             holder[key] = (
                 json.loads("[" * 900 + "]" * 900) if rng.random() < 0.5 else dict.fromkeys(map(str, range(9999)))
@@ -493,7 +495,6 @@ def project_settings(rng: random.Random) -> tuple[str, bytes]:
     return "pyproject.toml" if shared else "textspectra.toml", content
 
 
-OUTPUTS = ["a.model", "a.clusters.csv", "a.report.html", "b.updated.csv", "b.compared.csv", "b.predicted.csv"]
 FOLDERS = [
     "../victim",
     "ABSOLUTE/victim",
@@ -507,16 +508,19 @@ FOLDERS = [
     "\0",
     "x" * 300,
 ]
-COMMANDS = {"load": 64, "predict": 8, "compare": 8, "update": 12, "apply": 8, "cluster": 12, "report": 1}
+FREQUENCIES = {"load": 64, "predict": 8, "compare": 8, "update": 12, "apply": 8, "cluster": 12, "report": 1}
 """How often each command is tried: a page takes as long as many loads."""
 
 
 def journal(rng: random.Random) -> tuple[str, bytes]:
     """Return a command, and hidden files that came along with the data which it is run on."""
+    from targets import COMMANDS
+
+    outputs = sorted({output for _, written in COMMANDS.values() for output in written})
     planted = []
     for _ in range(rng.choice([1, 2, 4, 9])):
         token = rng.choice(["0123456789abcdef"] * 6 + ["fedcba9876543210", "0123456789ABCDEF", "0", "*", "../victim"])
-        output = rng.choice(OUTPUTS)
+        output = rng.choice(outputs)
         name = rng.choice([f"{output}.switch", f"commit-{token}-{output}", f"{token}-{output}", f"lock-{output}"])
         kind = rng.choice(["file", "file", "file", "folder", "model", "link", "hard link", "pipe"])
         names = {key: rng.choice(["Documents", "../victim/Documents", output]) for key in ("output", "new", "old")}
@@ -526,7 +530,7 @@ def journal(rng: random.Random) -> tuple[str, bytes]:
             content = mutated(content.encode("utf-8", "surrogatepass"), rng).decode("latin-1")
         target = rng.choice(["../victim/Documents", "../victim/Documents/letter.txt", "../victim/new", "a.csv", "."])
         planted.append({"name": f".textspectra-{name}", "kind": kind, "content": content, "target": target})
-    [command] = rng.choices(list(COMMANDS), list(COMMANDS.values()))
+    [command] = rng.choices(list(FREQUENCIES), list(FREQUENCIES.values()))
     return command, json.dumps(planted).encode()
 
 

@@ -132,8 +132,8 @@ def planned(command: str, kill: int, whole: Ended, rng: random.Random) -> Kill:
     return Kill(which, max(1, whole.changes - kill // 2) if kill % 2 == 0 else 1 + rng.randrange(whole.changes))
 
 
-def run(row: str, kills: int, rng: random.Random, note: Callable[[dict[str, Any]], None]) -> None:
-    """Kill a command at changes of files, spread over all of them, and at random moments."""
+def run(row: str, kills: int, rng: random.Random, before: Any, note: Callable[[dict[str, Any]], None]) -> None:
+    """Kill a command at changes of files, spread over all of them, and at random moments; add to an earlier run."""
     command = run_of(row)
     base = prepare(command)
     whole = copied(base)
@@ -146,7 +146,9 @@ def run(row: str, kills: int, rng: random.Random, note: Callable[[dict[str, Any]
     found: dict[str, Any] = {"changes of files": 0 if row == WORKERS else done.changes, "kills": 0, "findings": []}
     if row == WORKERS:
         found |= {"finished": 0, "given up": 0}
-    number = 0
+    found |= before
+    number = found["kills"]
+    kills += number
     while found["kills"] < kills:
         kill = planned(row, number, done, rng)
         tried = trial(base, command, new, kill, afresh=command == "study run" and rng.random() < 0.5)
@@ -167,7 +169,7 @@ def main() -> None:
     """Kill all commands, print a line for each, and write the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--kills", type=int, default=200, help="kills of all commands together")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="not 0: add to the table")
     parser.add_argument("--commands", nargs="*", default=[*COMMANDS, WORKERS], choices=[*COMMANDS, WORKERS])
     chosen = parser.parse_args()
     rng = random.Random(chosen.seed)  # noqa: S311 - no secrets here
@@ -180,8 +182,8 @@ def main() -> None:
             table[command] = found
             path.write_text(json.dumps(table, indent=1) + "\n")
 
-        start = time.monotonic()
-        run(command, max(1, chosen.kills // len(chosen.commands)), rng, note)
+        start, before = time.monotonic(), table.get(command, {}) if chosen.seed else {}
+        run(command, max(1, chosen.kills // len(chosen.commands)), rng, before, note)
         kills, findings = table[command]["kills"], table[command]["findings"]
         print(f"{command:20} {kills} kills, {len(findings)} findings, {time.monotonic() - start:.0f} s", flush=True)
     sys.exit(any(table[command]["findings"] for command in chosen.commands))

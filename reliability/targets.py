@@ -14,11 +14,12 @@ import tempfile
 import threading
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -29,40 +30,85 @@ VECTORS = (np.eye(3, 6)[GROUPS] + 0.1 * np.random.default_rng(0).uniform(size=(2
 MESSAGES = [f"{('parcel', 'password', 'refund')[group]} number {i}" for i, group in enumerate(GROUPS)]
 
 
-_watched: list[str] = []
-"""The folder in which a case may write, if it is watched."""
+ACTING = {
+    "os.exec", "os.posix_spawn", "os.system", "socket.bind", "socket.connect", "socket.getaddrinfo", "socket.sendto",
+    "subprocess.Popen", "webbrowser.open",
+}  # fmt: skip
+CHANGING = {
+    "os.remove": (0,), "os.rename": (0, 1), "os.rmdir": (0,), "os.mkdir": (0,), "os.link": (0, 1), "os.symlink": (1,),
+    "os.chmod": (0,), "os.chown": (0,), "os.truncate": (0,), "os.utime": (0,), "sqlite3.connect": (0,),
+}  # fmt: skip
+"""What Python announces of changes of files, beside the opening of one, and which details are their paths."""
 
-CHANGES = {"os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.link", "os.symlink", "os.truncate", "os.chmod"}
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+TERMINAL = (os.devnull, "/dev/tty")
 
 
-def _on_event(event: str, arguments: tuple[Any, ...]) -> None:
-    if not _watched:
-        return
-    if event == "socket.connect" or event.startswith(("subprocess.", "os.system", "os.exec")):
-        raise AssertionError(f"{event}{arguments}")
-    if event in CHANGES or (event == "open" and isinstance(arguments[2], int) and arguments[2] & WRITING):
-        paths = [path for path in arguments if isinstance(path, str | bytes | os.PathLike)]
-        for path in map(os.fsdecode, paths[: 2 if event in ("os.rename", "os.link", "os.symlink") else 1]):
-            # shutil.rmtree names what it deletes relative to an open folder
-            if Path(path).is_absolute() and not f"{Path(path).resolve()}{os.sep}".startswith(_watched[0]):
-                raise AssertionError(f"{event} outside of its folder: {path}")
+def changed_paths(event: str, details: tuple[Any, ...]) -> list[str]:
+    """Return the files that an audit event is about to change."""
+    if event == "open" and (set(str(details[1])) & set("wax+") or (details[2] or 0) & WRITING):
+        return _resolved(details[:1])
+    names = [details[place] for place in CHANGING.get(event, ())]
+    if event == "sqlite3.connect":
+        return _resolved(name for name in names if not str(name).startswith((":memory:", "file:")))  # only reads
+    if event in ("os.chmod", "os.chown", "os.truncate", "os.utime"):
+        return _resolved(names)
+    # These change an entry of a folder, which may be an open one, and do not follow a link.
+    paths = [Path(f"/proc/self/fd/{details[-1]}" if details[-1] > 0 else "", os.fsdecode(name)) for name in names]
+    return [str(path.parent.resolve() / path.name) for path in paths]
 
 
-@contextmanager
-def watched(folder: Path) -> Iterator[None]:
-    """Raise an AssertionError if Python code writes or deletes outside of a folder, connects or starts a program."""
-    _install_watch()
-    _watched.append(f"{folder.resolve()}{os.sep}")
-    try:
-        yield
-    finally:
-        _watched.clear()
+def _resolved(names: Iterable[Any]) -> list[str]:
+    return [os.path.realpath(os.fsdecode(name)) for name in names if not isinstance(name, int)]  # else an open file
+
+
+class Watch:
+    """Stops and notes what Python does outside a folder; one for all cases, as a hook cannot be taken away again."""
+
+    def __init__(self) -> None:
+        self.allowed, self.forbidden, self.trespasses = "", "", list[str]()
+        sys.addaudithook(self._hear)
+
+    def _hear(self, event: str, details: tuple[Any, ...]) -> None:
+        if not self.allowed:
+            return
+        paths = [path for path in changed_paths(event, details) if path not in TERMINAL]
+        trespasses = [path for path in paths if not f"{path}{os.sep}".startswith(self.allowed)]
+        if event == "open" and self.forbidden and not paths:
+            trespasses = [path for path in _resolved(details[:1]) if path.startswith(self.forbidden)]
+        if event in ACTING:
+            trespasses = [str(details[:2])]
+        if trespasses:
+            self.trespasses.append(f"{event} {trespasses[0]}")
+            raise AssertionError(self.trespasses[-1])
+
+    @contextmanager
+    def __call__(self, allowed: Path, forbidden: Path | None = None) -> Iterator[None]:
+        """Raise an AssertionError after a change outside a folder, a look into another, a connection or a program."""
+        self.forbidden = f"{forbidden.resolve()}{os.sep}" if forbidden else ""
+        self.trespasses, self.allowed = [], f"{allowed.resolve()}{os.sep}"
+        bytecode, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+        try:
+            yield
+        finally:
+            self.allowed, sys.dont_write_bytecode = "", bytecode
+            if self.trespasses:  # also if the program has caught the error
+                raise AssertionError(f"done outside the folder: {self.trespasses[0]}")
 
 
 @cache
-def _install_watch() -> None:
-    sys.addaudithook(_on_event)
+def watch() -> Watch:
+    """Return the watch of this process."""
+    return Watch()
+
+
+def tree(folder: Path) -> dict[str, Any]:
+    """Return what is in a folder: files with their content and permissions, and where links lead."""
+    content: dict[str, Any] = {}
+    for path in sorted(folder.rglob("*")):
+        inside = str(path.readlink()) if path.is_symlink() else path.read_bytes() if path.is_file() else None
+        content[str(path.relative_to(folder))] = path.lstat().st_mode, inside
+    return content
 
 
 @cache
@@ -213,10 +259,11 @@ def use_bomb(folder: Path, name: str, content: bytes) -> None:
     """Load a model folder with a part that claims to be huge; smaller limits make the cases quick."""
     from textspectra.io import limits
 
+    model_parts()  # made once, in a folder that the case may not use
     before = limits.MAX_ROWS, limits.MAX_BYTES
     limits.MAX_ROWS, limits.MAX_BYTES = 100_000, 2**24
     try:
-        with watched(folder):
+        with watch()(folder):
             use_model(folder, name, content)
     finally:
         limits.MAX_ROWS, limits.MAX_BYTES = before
@@ -274,6 +321,8 @@ def run_command(folder: Path, arguments: list[str]) -> None:
             raise
     finally:
         os.chdir(before)
+        for handler in logging.getLogger("textspectra").handlers[1:]:
+            logging.getLogger("textspectra").removeHandler(handler)
 
 
 PROJECT_COMMANDS = (
@@ -283,61 +332,9 @@ PROJECT_COMMANDS = (
     ["cache"],
 )
 
-ACTING = (
-    "os.exec", "os.posix_spawn", "os.system", "socket.bind", "socket.connect", "socket.getaddrinfo", "socket.sendto",
-    "subprocess.Popen", "webbrowser.open",
-)  # fmt: skip
-CHANGING = (
-    "os.chmod", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.truncate",
-    "shutil.rmtree", "sqlite3.connect",
-)  # fmt: skip
-WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-
-
-class Watch:
-    """Notes what Python does outside a folder: it tells its audit hooks before it opens, changes or connects."""
-
-    def __init__(self) -> None:
-        self.allowed = ""
-        self.forbidden = ""
-        self.seen: list[str] = []
-        sys.addaudithook(self._note)  # it cannot be taken away again, so there is one for all cases
-
-    def _note(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if not self.allowed:
-            return
-        if event in ACTING:
-            self.seen.append(f"{event} {arguments[:2]}")
-        elif event == "open" or event in CHANGING:
-            paths = [str(Path(os.fsdecode(one)).resolve()) for one in arguments[:2] if isinstance(one, str | bytes)]
-            if event == "open":
-                paths = paths[:1]
-                if not arguments[2] & WRITING:  # who only reads may do so everywhere but there
-                    paths = [path for path in paths if path.startswith(self.forbidden)]
-            strange = [
-                path
-                for path in paths
-                if not path.startswith(self.allowed) and "__pycache__" not in path and path != os.devnull
-            ]
-            self.seen += [f"{event} {path}" for path in strange]
-
-
-@cache
-def watch() -> Watch:
-    """Return the watch of this process."""
-    return Watch()
-
-
-def _content(place: Path) -> dict[str, bytes]:
-    return {str(path): path.read_bytes() for path in sorted(place.rglob("*")) if path.is_file()}
-
 
 def use_project_settings(folder: Path, name: str, content: bytes) -> None:
     """Run commands in a folder with a settings file: nothing outside is read, changed, started or connected to."""
-    import click
-
-    from textspectra.cli.main import group
-
     victim, project = folder / "victim", folder / "project"
     for place in (victim / "a.model", project):
         place.mkdir(parents=True)
@@ -346,70 +343,14 @@ def use_project_settings(folder: Path, name: str, content: bytes) -> None:
     (project / "a.csv").write_text("\n".join(["text,channel", *(f"{text},web" for text in MESSAGES)]))
     np.save(project / "v.npy", VECTORS)
     (project / name).write_bytes(content.replace(b"VICTIM", str(victim).encode()))
-    before, here, known = _content(victim), Path.cwd(), dict(os.environ)
-    os.environ |= {"TEXTSPECTRA_CACHE": str(project / "cache"), "XDG_CONFIG_HOME": str(project / "config")}
-    folder, seen = folder.resolve(), watch()
-    os.chdir(project)
-    with (folder / "said").open("w") as said, redirect_stdout(said), redirect_stderr(said):
-        seen.seen, seen.forbidden, seen.allowed = [], str(folder / "victim"), str(folder / "project")
-        try:
-            for command in PROJECT_COMMANDS:
-                with suppress(click.ClickException, SystemExit, UserError):
-                    group.main(command, prog_name="textspectra", standalone_mode=False)
-        finally:
-            seen.allowed = ""
-            os.chdir(here)
-            os.environ.clear()
-            os.environ.update(known)
-            for handler in logging.getLogger("textspectra").handlers[1:]:
-                logging.getLogger("textspectra").removeHandler(handler)
-    if seen.seen:
-        raise AssertionError(f"something was done outside the folder: {seen.seen[0]}")
-    if _content(victim) != before or sorted(path.name for path in folder.iterdir()) != ["project", "said", "victim"]:
+    before = tree(victim)
+    places = {"TEXTSPECTRA_CACHE": str(project / "cache"), "XDG_CONFIG_HOME": str(project / "config")}
+    with patch.dict(os.environ, places), watch()(project, forbidden=victim):
+        for command in PROJECT_COMMANDS:
+            with suppress(UserError):
+                run_command(project, command)
+    if tree(victim) != before or sorted(path.name for path in folder.iterdir()) != ["project", "victim"]:
         raise AssertionError("something outside the folder was changed")
-
-
-CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "os.link"}
-REACHING = {"socket.connect", "subprocess.Popen", "os.system", "os.exec", "os.posix_spawn"}
-_watch: dict[str, Any] = {"inside": "", "outside": []}
-
-
-def _note(event: str, details: tuple[Any, ...]) -> None:
-    """Note what happens outside a folder: a file that is changed, a connection, another program."""
-    if not _watch["inside"]:
-        return
-    if event in REACHING:
-        _watch["outside"].append(f"{event} {details}")
-    elif event == "open":
-        if isinstance(details[0], str | bytes | os.PathLike) and (details[2] or 0) & (os.O_WRONLY | os.O_RDWR):
-            _note_path(event, os.path.realpath(os.fsdecode(details[0])))
-    elif event in CHANGES:
-        start = f"/proc/self/fd/{details[-1]}" if details[-1] > 0 else ""  # an open folder
-        for name in details[: 2 if event in ("os.rename", "os.link") else 1]:
-            path = Path(start, os.fsdecode(name))
-            _note_path(event, f"{os.path.realpath(path.parent)}/{path.name}")
-
-
-def _note_path(event: str, path: str) -> None:
-    if not path.startswith((_watch["inside"], "/dev/null", "/dev/tty")):
-        _watch["outside"].append(f"{event} {path}")
-
-
-@cache
-def watching() -> dict[str, Any]:
-    """Begin to watch this process, which cannot be ended; what is watched can be changed."""
-    sys.addaudithook(_note)
-    return _watch
-
-
-def tree(folder: Path) -> dict[str, Any]:
-    """Return what is in a folder: files with their content and permissions, and where links lead."""
-    found: dict[str, Any] = {}
-    for path in sorted(folder.rglob("*")):
-        status = path.lstat()
-        inside = str(path.readlink()) if path.is_symlink() else path.read_bytes() if path.is_file() else None
-        found[str(path.relative_to(folder))] = status.st_mode, inside
-    return found
 
 
 def plant(work: Path, planted: list[dict[str, str]]) -> None:
@@ -440,20 +381,16 @@ def plant(work: Path, planted: list[dict[str, str]]) -> None:
             path.write_text(numbers)  # of everything, as nobody could know them
 
 
-COMMANDS = {
-    "update": ["a.model", "b.csv", "--no-report"],
-    "apply": ["state.json", "a.model"],
-    "cluster": ["a.csv", "--clusters", "3", "--no-report", "--overwrite"],
-    "predict": ["a.model", "b.csv"],
-    "report": ["a.model"],
-    "compare": ["a.model", "b.csv", "--no-report"],
+COMMANDS: dict[str, tuple[list[str], list[str]]] = {
+    "load": ([], []),
+    "predict": (["a.model", "b.csv"], ["b.predicted.csv"]),
+    "compare": (["a.model", "b.csv", "--no-report"], ["b.compared.csv"]),
+    "update": (["a.model", "b.csv", "--no-report"], ["a.model", "b.updated.csv"]),
+    "apply": (["state.json", "a.model"], ["a.model", "a.clusters.csv", "a.report.html"]),
+    "cluster": (["a.csv", "--clusters", "3", "--no-report", "--overwrite"], ["a.model", "a.clusters.csv"]),
+    "report": (["a.model"], ["a.report.html"]),
 }
-MAY_CHANGE = {
-    "load": [], "predict": ["b.predicted.csv"], "report": ["a.report.html"], "compare": ["b.compared.csv"],
-    "update": ["a.model", "b.updated.csv"], "apply": ["a.model", "a.clusters.csv", "a.report.html"],
-    "cluster": ["a.model", "a.clusters.csv"],
-}  # fmt: skip
-"""The outputs of each command: these, and hidden files named after them."""
+"""The arguments of each command, and its outputs: it may change these, and hidden files named after them."""
 
 
 def use_journal(folder: Path, name: str, content: bytes) -> None:
@@ -474,20 +411,18 @@ def use_journal(folder: Path, name: str, content: bytes) -> None:
     np.save(work / "v.npy", VECTORS)
     plant(work, json.loads(content))
     before, beside = tree(victim), tree(work)
-    watch = watching()
-    watch |= {"inside": str(work.resolve()), "outside": []}
+    arguments, outputs = COMMANDS[name]
     try:
-        if name == "load":
-            TextClustering.load(work / "a.model")
-        else:
-            run_command(work, [name, *COMMANDS[name], "--embeddings", "v.npy", "-q"])
+        with watch()(work):
+            if name == "load":
+                TextClustering.load(work / "a.model")
+            else:
+                run_command(work, [name, *arguments, "--embeddings", "v.npy", "-q"])
     finally:
-        watch["inside"] = ""
         after = tree(work)
-        changed = {one for one, inside in beside.items() if after.get(one) != inside}
-        changed = {one for one in changed if not any(output in one for output in MAY_CHANGE[name])}
-        if watch["outside"] or changed or tree(victim) != before:
-            raise AssertionError(f"{name} reached {watch['outside']}, {sorted(changed)} or the victim")
+        changed = [path for path in beside if after.get(path) != beside[path] and not any(o in path for o in outputs)]
+        if changed or tree(victim) != before:
+            raise AssertionError(f"{name} changed {changed} or the victim")
 
 
 class Answering(threading.Thread):

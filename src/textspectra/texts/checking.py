@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Hashable, Mapping
 from dataclasses import is_dataclass
+from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -94,7 +95,12 @@ def _is_record(value: Any, hint: Any) -> bool:
         return False
     if not (is_dataclass(hint) or hasattr(hint, "_fields")):
         return True
-    return all(conforms(getattr(value, name), one) for name, one in get_type_hints(hint).items())
+    return all(conforms(getattr(value, name), one) for name, one in _hints(hint).items())
+
+
+@cache  # a folder may hold many thousands of records of a type
+def _hints(record: type) -> dict[str, Any]:
+    return get_type_hints(record)
 
 
 def _within(codes: Any, lowest: int, n: int) -> bool:
