@@ -134,9 +134,9 @@ def groups_of_new_classes(labels: Any, new: list[int], second: File, held: Any) 
 
 def measure_held_out(name: str, seed: int) -> Cell:
     first, second, held = (draw_by_date if name in DATED else draw_held_out)(name, seed)
-    result = ts.cluster_texts(first.texts, embeddings=first.X)
+    result = ts.cluster_texts(first.texts, embeddings=first.X, keep_all=True)
     found = result.compare(second.texts, embeddings=second.X)
-    after = updated(result, found)
+    after = updated(result, found, [])
     is_new = np.isin(second.classes, held)
     to_old = np.sort(unit(second.X) @ unit(first.X).T, axis=1)[:, -5:].mean(axis=1)
     to_centres = (unit(second.X) @ unit(result.centers).T).max(axis=1)
@@ -155,7 +155,7 @@ def measure_held_out(name: str, seed: int) -> Cell:
 
 def measure_same(name: str, seed: int) -> Cell:
     first, second, _ = draw_held_out(name, 100 + seed, 0)
-    result = ts.cluster_texts(first.texts, embeddings=first.X)
+    result = ts.cluster_texts(first.texts, embeddings=first.X, keep_all=True)
     found = result.compare(second.texts, embeddings=second.X)
     statuses = [change.status for change in found.group_changes]
     moved = sum(status != "steady" for status in statuses) - len(found.new_topics)
@@ -164,7 +164,7 @@ def measure_same(name: str, seed: int) -> Cell:
 
 def measure_growing(name: str, seed: int) -> Cell:
     first, second, grows = draw_growing(name, 200 + seed)
-    result = ts.cluster_texts(first.texts, embeddings=first.X)
+    result = ts.cluster_texts(first.texts, embeddings=first.X, keep_all=True)
     found = result.compare(second.texts, embeddings=second.X)
     status = {change.label: change.status for change in found.group_changes}
     home = int(np.bincount(result.labels[first.classes == grows[0]]).argmax())
