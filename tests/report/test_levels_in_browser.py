@@ -86,7 +86,7 @@ def test_a_number_within_the_levels_is_a_cut_of_the_same_tree(cluster, tmp_path)
 
 
 def test_a_level_that_does_not_exist_is_refused_before_anything_is_written(call, tmp_path):
-    rows = "".join(f"{word} {i}\n" for i in range(40) for word in ("alpha", "omega"))
+    rows = "".join(f"{word} {i}\n" for i in range(10) for word in ("alpha", "omega"))
     (tmp_path / "two.txt").write_text(rows)
     done = call("cluster", "two.txt", "--model", "wordllama", "--clusters", "coarse", "--json", code=3)
     message = json.loads(done.err)["error"]["message"]
