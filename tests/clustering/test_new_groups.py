@@ -1,7 +1,9 @@
 """New groups: what is found among new rows, and what is not."""
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
+from labelled_sets import DATA, needs_data
 
 from textspectra.clustering.new_groups import find_new_groups
 from textspectra.clustering.novelty import Known, score_novelty
@@ -82,20 +84,44 @@ def scaled(rows):
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def test_rows_that_are_nearer_to_the_model_do_not_join_a_new_group(known):
+def test_rows_between_the_model_and_a_new_class_do_not_join_it_if_the_model_has_such_rows():
     centers = np.random.default_rng(99).standard_normal((20, 48))
-    joined = 0
+
+    def drawn(n_old, n_between, n_new):
+        classes = np.repeat([0, 11], [n_old + n_between, n_new])
+        classes[:n_old] = np.arange(n_old) % 8
+        rows = centers[classes] + 0.6 * rng.standard_normal((len(classes), 48))
+        rows[n_old : n_old + n_between] += 0.33 * (centers[11] - centers[0])
+        return scaled(rows), np.where(classes < 8, classes, 0)
+
     for seed in range(1, 4):
-        # 20 rows of a class of the model have moved a third of the way to the new class.
         rng = np.random.default_rng(seed)
-        classes = np.concatenate([np.arange(240) % 8, np.full(40, 11), np.zeros(20, int)])
-        rows = centers[classes] + 0.6 * rng.standard_normal((300, 48))
-        rows[280:] += 0.33 * (centers[11] - centers[0])
-        units, codes = scaled(rows), np.where(classes < 8, classes, 0)
-        groups = find_new_groups(known, units, codes, score_novelty(known, units, rng).scores).codes
-        assert (groups[240:280] >= 0).all()
-        joined += (groups[280:] >= 0).sum()
-    assert joined <= 50  # of 60; 55 if the neighbors alone decide
+        model = Known(*drawn(720, 54, 0), 8)
+        units, codes = drawn(240, 20, 40)
+        groups = find_new_groups(model, units, codes, score_novelty(model, units, rng).scores).codes
+        assert (groups[260:] == 0).all()
+        assert (groups[:260] == -1).all()
+
+
+@needs_data
+def test_a_question_that_is_asked_five_times_as_often_is_not_new_but_one_never_asked_before_is():
+    stored = np.load(DATA / "minilm" / "banking77.npz")
+    units = scaled(stored["embedding"].astype(float))
+    intents = pq.read_table(DATA / "banking77.parquet")["label"].take(stored["row"]).to_numpy(zero_copy_only=False)
+    codes = np.unique(intents, return_inverse=True)[1]
+    found = {}
+    for n_before in (15, 0):
+        for intent in (30, 36, 42, 44):
+            order = np.random.default_rng(intent).permutation(len(units))
+            asked, others = order[codes[order] == intent], order[codes[order] != intent]
+            before, after = np.append(asked[:n_before], others[:2400]), np.append(asked[15:34], others[2400:])
+            known = Known(units[before], codes[before], 77)
+            scores = score_novelty(known, units[after], np.random.default_rng(0)).scores
+            homes = np.where(codes[after] == intent, codes[others[0]], codes[after]) if not n_before else codes[after]
+            groups = find_new_groups(known, units[after], homes, scores).codes
+            found[n_before, intent] = (groups[: len(asked[15:34])] >= 0).sum(), (groups >= 0).sum()
+    assert all(found[15, intent] == (0, 0) for intent in (30, 36, 42, 44)), found
+    assert sum(found[0, intent][0] >= 10 for intent in (30, 36, 42, 44)) >= 3, found
 
 
 def test_a_new_group_of_many_themes_is_mixed(known):

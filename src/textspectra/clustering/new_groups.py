@@ -7,25 +7,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays.rows import map_unit_rows
 from ..parallel import run_tasks
 from .lloyd import LinearRule, directions_of, labels_by
-from .novelty import NEIGHBOURS, REFERENCE_ROWS, Known, Nearest, nearest_rows, places_of
+from .novelty import NEIGHBOURS, REFERENCE_ROWS, Known, nearest_rows, places_of
 from .refine import SEARCH_ROWS, separate_groups
 from .tree import ward_tree
 
 SMALLEST_GROUP = 10
 """Fewest distinct rows of a new group."""
 
-CORE_NEIGHBOURS, LENIENCE = 5, 0.04
-"""Nearest core rows that a row of a new group is compared with, a fifth of the core at most; and by how much its mean
-cosine with rows of the model may be higher."""
-
-STAYED = 0.5
-"""Least share of a new group's rows that are near enough to its core; otherwise it is not a group."""
-
 CLEAR, COMPACT = 0.8, 0.4
-"""A new group is mixed if fewer of its rows are nearer to its core than to the model, or if the mean cosine of its
-rows is less than this share of the mean cosine of a row with its nearest in the group."""
+"""A new group is mixed if less than this share of its rows is core, or if the mean cosine of its rows is less than this
+share of the mean cosine of a row with its nearest in the group."""
 
 SMOOTHED = 5
 """Nearest new rows over which a row is smoothed before candidates are cut."""
@@ -33,21 +27,20 @@ SMOOTHED = 5
 BROADEST = 50
 """Rows of a candidate, at most, if a file is small; twice the square root of its rows if it is large."""
 
-NOVEL, CROWDED = 1.3, 0.75
-"""Least mean novelty of a candidate, and the most known rows among its own, as a share of those expected."""
+CROWDED = 0.75
+"""The most known rows among those of a candidate, as a share of those expected."""
 
 MIXED = 0.12
 """Candidates are joined if so many of their neighbours are of each other, as a share of those expected in one group."""
 
-GROWTH = 2.5
-"""A new group is at least so many times as frequent as rows like it are in the model; what grows less is no news."""
+NEW_SHARE = 0.85
+"""Least share of a core that is more than what the model would send there."""
 
-AGAIN = 0.25
-"""Share of a new group that a rule taught by the other half of all rows gives back to it."""
+TAKEN = 0.2
+"""The most of a cluster of the model that a core may have; with more, it is that cluster, which has grown."""
 
-TAKEN, SURELY_NEW = 0.2, 6.0
-"""A candidate that would take more than this share of a cluster of the model is that cluster, which has grown; unless
-it is this many times as frequent as rows like it are in the model."""
+LASTING, BORDER = 0.4, 0.3
+"""Least share of a candidate that is in its core, and of a row's nearest new rows for it to stay beside the core."""
 
 
 class NewGroups(NamedTuple):
@@ -73,9 +66,9 @@ def find_new_groups(
 
     Rows that are newer than usual form candidates. Candidates without many known rows among their own compete with the
     clusters of the model for all rows, those that mix are joined, and rows join the candidate of most of their
-    neighbours. A candidate is a new group if halves of the rows agree that it is one, and that the model hardly had
-    it. In the end, a new group has the rows that are nearer to its core, the rows that are newer than usual, than to
-    rows of the model. `codes` are the clusters of the rows in the model, and `scores` their novelty.
+    neighbours. A candidate is a new group if it has a core in which halves of the rows agree, and where the model has
+    hardly any rows. Its other rows stay if they are newer than usual and beside the core. `codes` are the clusters of
+    the rows in the model, and `scores` their novelty.
 
     Examples
     --------
@@ -98,9 +91,11 @@ def find_new_groups(
         return nothing
     near = _neighbours(units, np.arange(len(units)))
     groups = _joined_where_mixed(_won_by_candidates(known, units, codes, groups), near)
-    groups = _news(known, units, codes, _joined_by_neighbours(groups, near))
-    groups, is_near = _nearest_cores(known, units, scores, groups)
-    mixed = [_is_mixed(units[groups == group], is_near[groups == group]) for group in range(int(groups.max()) + 1)]
+    groups = _joined_by_neighbours(groups, near)
+    cores = _cores(known, units, codes, groups)
+    is_beside = (scores > 1) & ((cores[near.rows] == groups[:, None]).mean(axis=1) >= BORDER)
+    groups = _kept(np.where((cores < 0) & is_beside, groups, cores), np.bincount(cores + 1, minlength=2)[1:] > 0)
+    mixed = [_is_mixed(units[groups == group], cores[groups == group] >= 0) for group in range(int(groups.max()) + 1)]
     return NewGroups(groups, np.array(mixed, bool))
 
 
@@ -124,11 +119,8 @@ def _candidates(known: Known, units: NDArray[np.float32], scores: NDArray[np.flo
     near = _neighbours(units, novel)
     smooth = directions_of(units[novel] + units[near.rows[:, :SMOOTHED]].sum(axis=1), units[novel])
     cut = ward_tree(smooth, np.ones(len(novel))).cut(k)
-    size = np.bincount(cut)
-    novelty, crowding = (
-        np.bincount(cut, some) / size for some in (scores[novel], _crowding(known, units[novel], near))
-    )
-    candidates[novel] = _kept(cut, (size >= SMALLEST_GROUP) & (novelty > NOVEL) & (crowding < CROWDED))
+    size, crowding = np.bincount(cut), np.bincount(cut, _crowding(known, units[novel], near))
+    candidates[novel] = _kept(cut, (size >= SMALLEST_GROUP) & (crowding < CROWDED * size))
     return candidates
 
 
@@ -205,79 +197,59 @@ def _joined_by_neighbours(groups: NDArray[np.intp], near: _Neighbours) -> NDArra
     return np.where((middle >= 0) & is_most, middle, groups)
 
 
-def _news(
+def _cores(
     known: Known, units: NDArray[np.float32], codes: NDArray[np.intp], groups: NDArray[np.intp]
 ) -> NDArray[np.intp]:
-    """Keep the candidates that are found again in both halves of the rows, and were hardly there in the model.
+    """Return the candidate in whose core each new row is, or -1; a candidate without a core is not new.
 
-    One half of the new and of the known rows teaches a rule, which judges the other half.
+    One half of the new and of the known rows teaches a rule, which judges the other half. The core is the rows that it
+    gives to the candidate by the widest margins, as many as go with few known rows: these say how many of the rows
+    the model would have sent there. So a cluster of the model that has grown is not new.
     """
-    k, n_new, n_known = int(groups.max()) + 1, len(units), len(known.units)
+    n_new, n_known, sizes = len(units), len(known.units), np.bincount(groups[groups >= 0])
+    known_sizes = np.bincount(known.codes, minlength=known.k)
     rows, own = _together(known, units, codes, groups)
-    rng = np.random.default_rng(0)
+    rng, k = np.random.default_rng(0), known.k + len(sizes)
     is_first = np.concatenate([rng.permutation(n_known) % 2, rng.permutation(n_new) % 2]) == 0
-    won = np.empty(len(rows), np.intp)
+    won, margins = np.empty(len(rows), np.intp), np.empty(len(rows), np.float32)
     for side in (is_first, ~is_first):
-        rule = separate_groups(rows[side], None, own[side], known.k + k)
-        taught = np.bincount(own[side], minlength=known.k + k) > 0
-        won[~side] = labels_by(rows[~side], LinearRule(rule.directions, np.where(taught, rule.offsets, -np.inf)))
-    size, again, after = (
-        np.bincount(some, minlength=known.k + k)[known.k :] for some in (own, own[won == own], won[n_known:])
-    )
-    lost = won[:n_known] >= known.k
-    taken = np.zeros((k, known.k))
-    np.add.at(taken, (won[:n_known][lost] - known.k, known.codes[lost]), 1)
-    before = taken.sum(axis=1)
-    # A standard error more, because few rows tell little.
-    growth = after / n_new / np.maximum((before + np.sqrt(before)) / n_known, 1 / n_known)
-    share = (taken / np.maximum(np.bincount(known.codes, minlength=known.k), 1)).max(axis=1)
-    is_found = (size >= SMALLEST_GROUP) & (again >= AGAIN * size)
-    return _kept(groups, is_found & (growth > np.where(share > TAKEN, SURELY_NEW, GROWTH)))
+        rule = separate_groups(rows[side], None, own[side], k)
+        taught = np.flatnonzero(np.bincount(own[side], minlength=k))
+        rule = rule.numbered(taught)
+        won[~side], margins[~side] = taught[labels_by(rows[~side], rule)], _margins(rows[~side], rule)
+    cores = np.full(n_new, -1)
+    for group, size in enumerate(sizes):
+        old, new = (np.flatnonzero(part == known.k + group) for part in np.split(won, [n_known]))
+        old, new = old[np.argsort(-margins[old])], new[np.argsort(-margins[n_known + new], kind="stable")]
+        n_old = np.searchsorted(-margins[old], -margins[n_known + new], side="right")
+        # A standard error more, because few rows tell little.
+        expected = (n_old + np.sqrt(n_old)) * n_new / n_known
+        is_new = expected <= (1 - NEW_SHARE) * np.arange(1, len(new) + 1)
+        core = new[: np.flatnonzero(is_new).max(initial=-1) + 1]
+        if len(core) >= SMALLEST_GROUP and (groups[core] == group).sum() >= LASTING * size:
+            taken = np.bincount(known.codes[old[: n_old[len(core) - 1]]], minlength=known.k)
+            cores[core] = group if (taken <= TAKEN * known_sizes).all() else -1
+    return cores
 
 
-def _nearest_cores(
-    known: Known, units: NDArray[np.float32], scores: NDArray[np.float32], groups: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Give each row to the group with the nearest core, unless rows of the model are nearer than that.
+def _margins(units: NDArray[np.float32], rule: LinearRule) -> NDArray[np.float32]:
+    """Return by how much the best cluster of each row has a higher score than the second."""
 
-    Return the groups, and whether each row is nearer to a core than to the model, without any lenience.
-    """
-    k = int(groups.max()) + 1
-    if not k:
-        return groups, groups >= 0
-    chosen = np.sort(np.random.default_rng(0).permutation(len(units))[:REFERENCE_ROWS])
-    # The more rows a file has, the nearer are the nearest: so as many are compared as the model has for each new row.
-    ratio = len(known.units) / len(chosen)
-    to_model = _cosines(nearest_rows(units, known.units, max(round(CORE_NEIGHBOURS * ratio), 1)))
-    best, home = np.full(len(units), -LENIENCE), np.full(len(units), -1)
-    for group in range(k):
-        members = chosen[groups[chosen] == group]
-        core = members[scores[members] > 1]
-        core = core if len(core) > CORE_NEIGHBOURS else members
-        if not len(core):  # a sample may miss it
-            continue
-        size = int(np.clip(len(core) // CORE_NEIGHBOURS, 1, CORE_NEIGHBOURS))
-        to_core = _cosines(nearest_rows(units, units[core], size, places_of(core, len(units)))).mean(axis=1)
-        nearer = to_core - to_model[:, : max(round(size * ratio), 1)].mean(axis=1)
-        home[nearer > best] = group
-        best = np.maximum(nearer, best)
-    before, after, stayed = (
-        np.bincount(codes[codes >= 0], minlength=k) for codes in (groups, home, np.where(home == groups, home, -1))
-    )
-    return _kept(home, (after >= SMALLEST_GROUP) & (stayed >= STAYED * before)), best > 0
+    def on_block(rows: NDArray[np.float32], scale: NDArray[np.float32]) -> NDArray[np.float32]:
+        scores = np.partition(rows @ rule.directions.T * scale[:, None] + rule.offsets, -2, axis=1)
+        return np.asarray(scores[:, -1] - scores[:, -2], np.float32)
+
+    margins: NDArray[np.float32] = map_unit_rows(on_block, units, dtype=np.float32)
+    return margins
 
 
-def _is_mixed(units: NDArray[np.float32], is_near: NDArray[np.bool_]) -> bool:
+def _is_mixed(units: NDArray[np.float32], is_core: NDArray[np.bool_]) -> bool:
     """Return True if a new group is loose: at its border, or because it has many themes that are not alike."""
     rows = units[:REFERENCE_ROWS]
     n, total = len(rows), rows.sum(axis=0, dtype=float)
     cosine = (total @ total - n) / (n * (n - 1))
-    nearest = _cosines(nearest_rows(rows, rows, CORE_NEIGHBOURS, np.arange(n))).mean()
-    return bool(is_near.mean() < CLEAR or cosine < COMPACT * nearest)
-
-
-def _cosines(near: Nearest) -> NDArray[np.float32]:
-    return np.asarray(1 - np.exp(2 * near.logs) / 2, np.float32)
+    nearest = 1 - np.exp(2 * nearest_rows(rows, rows, SMOOTHED, np.arange(n)).logs).mean() / 2
+    return bool(is_core.mean() < CLEAR or cosine < COMPACT * nearest)
 
 
 def _together(
