@@ -117,7 +117,7 @@ def test_a_question_that_is_asked_five_times_as_often_is_not_new_but_one_never_a
             before, after = np.append(asked[:n_before], others[:2400]), np.append(asked[15:34], others[2400:])
             known = Known(units[before], codes[before], 77)
             scores = score_novelty(known, units[after], np.random.default_rng(0)).scores
-            homes = np.where(codes[after] == intent, codes[others[0]], codes[after]) if not n_before else codes[after]
+            homes = codes[after] if n_before else np.where(codes[after] == intent, 0, codes[after])
             groups = find_new_groups(known, units[after], homes, scores).codes
             found[n_before, intent] = (groups[: len(asked[15:34])] >= 0).sum(), (groups >= 0).sum()
     assert all(found[15, intent] == (0, 0) for intent in (30, 36, 42, 44)), found
