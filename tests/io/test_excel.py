@@ -611,7 +611,12 @@ def test_the_header_row_is_given(save):
     assert read_table(name, header_row=2).table.to_pylist() == [{"topic": "the invoice is wrong", "channel": "phone"}]
     assert read_table(name, header_row=0).table.column_names == ["column 1", "column 2"]
     assert message(read_table, name, header_row=9) == (
-        "'a.xlsx' has no row 9 that could be the header, or it is empty; see --header-row."
+        "'a.xlsx', sheet 'Sheet1', has no row 9 that could be the header, or it is empty; see --header-row."
+    )
+    read_me = ("Read me", [["All answers of May"], ["Made by the office"], ["Ask us"]])
+    name = save("a.xlsx", workbook(read_me, ("Data", [["id", "text"], [], [], [1, "the invoice is wrong"]])))
+    assert message(read_table, name, header_row=3) == (
+        "'a.xlsx', sheet 'Data', has no row 3 that could be the header, or it is empty; see --header-row."
     )
 
 

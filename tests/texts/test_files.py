@@ -443,7 +443,7 @@ def test_texts_that_say_nothing_are_counted_over_all_files(tmp_path):
     found = cluster_files(files, tmp_path / "out", **options).result
     assert found.totals == (7, 2, 1, 0, 4)
     assert found.notes == (
-        "4 texts say nothing and have no group: 'n/a' (3 times), '-'. To group them, use --keep-all (in Python, "
+        "4 texts say nothing and have no group: 'n/a' (3 times), '-'. To group such texts, use --keep-all (in Python, "
         "keep_all=True).",
     )
     kept = cluster_files(files, tmp_path / "all", keep_all=True, **options).result

@@ -138,6 +138,7 @@ def test_a_language_that_the_model_does_not_read_replaces_the_verdict(run, table
     printed = " ".join(run("cluster", table, "--model", "wordllama", "--no-report", "--overwrite").out.split())
     assert printed.startswith("Read 'texts.csv', column 'text': 312 rows, in Chinese (20 %)")
     assert printed.count(doubt) == 1
+    assert f"warning: {doubt}" in run("estimate", table, "--model", "wordllama").err
     for verdict in ("There is no structure", "The groups hold together", "Two halves", "cohesion near 1"):
         assert verdict not in printed
     meta = read_page(table.with_name("texts.report.html"))[0]
@@ -182,7 +183,7 @@ def test_texts_that_say_nothing_have_no_group_and_are_counted(tmp_path):
     assert (result.labels[6:] == -1).all()
     assert (result.labels[:6] >= 0).all()
     assert result.totals == (22, 6, 1, 0, 15)
-    assert result.notes == (f"{JUNK_NOTE} To group them, use --keep-all (in Python, keep_all=True).",)
+    assert result.notes == (f"{JUNK_NOTE} To group such texts, use --keep-all (in Python, keep_all=True).",)
     result.save(tmp_path / "model")
     loaded = ts.TextClustering.load(tmp_path / "model")
     assert loaded.labels.tolist() == result.labels.tolist()

@@ -225,11 +225,13 @@ def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, A
 
 def describe_reading(source: str, table: TextTable) -> str:
     """Say where texts are: the file, the sheet and the header of a workbook, and the column."""
+    from ..io.names import in_words
+
     parts = ["standard input" if source == "-" else f"'{Path(source).name}'"]
     parts += [f"sheet {table.sheet!r}"] if table.sheet else []
     parts += [f"header in row {table.header_row}"] if (table.header_row or 0) > 1 else []
     parts += ["no header"] if table.header_row == 0 else []
-    return ", ".join([*parts, f"column {table.text_column!r}"])
+    return ", ".join([*parts, f"column {in_words([table.text_column])}"])
 
 
 def find_files(sources: Sequence[str]) -> tuple[list[str], Path]:

@@ -221,10 +221,15 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     doubt = doubt_about_k(summary["k_found_by"], suggested, summary["k_confidence"])
     if doubt and not _is_doubt(summary):
         notes.append(doubt)
-    loose = sum((cluster["cohesion"] or LOOSE) < LOOSE for cluster in summary["clusters"])
+    loose = sum((cluster["cohesion"] or LOOSE) < LOOSE and not _is_one_text(cluster) for cluster in summary["clusters"])
     if loose and summary["k"] > 1 and not _is_doubt(summary):
         notes.append(f"{count_of(loose, 'group')} with a cohesion near 1: a rest of mixed texts rather than a topic.")
     return notes
+
+
+def _is_one_text(cluster: Mapping[str, Any]) -> bool:
+    """Return True if most texts of a group are the same, whatever the few others are."""
+    return 2 * max((count or 0 for count in cluster["representative_counts"]), default=0) > cluster["size"]
 
 
 def group_table(clusters: Sequence[Mapping[str, Any]]) -> Any:

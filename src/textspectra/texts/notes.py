@@ -44,7 +44,7 @@ USE_ANOTHER = (
 WORDS_PER_TOKEN = 0.75
 """A token is about three quarters of an English word."""
 
-KEEP_ALL = "To group them, use --keep-all (in Python, keep_all=True)."
+KEEP_ALL = "To group such texts, use --keep-all (in Python, keep_all=True)."
 
 
 def notes_on_languages(shares: Mapping[str, float], n_texts: int, encoder: Backend | None) -> tuple[str, ...]:
@@ -155,8 +155,8 @@ def notes_on_content(texts: Counter[str], *, hint: str = "") -> tuple[str, ...]:
 
     Examples
     --------
-    >>> print(*notes_on_content(Counter({"n/a": 6, "-": 4, "none": 1}), hint="To group them, use --keep-all."))
-    11 texts say nothing and have no group: 'n/a' (6 times), '-' (4 times), 'none'. To group them, use --keep-all.
+    >>> print(*notes_on_content(Counter({"n/a": 6, "-": 4, "none": 1}), hint="To group such texts, use --keep-all."))
+    11 texts say nothing and have no group: 'n/a' (6 times), '-' (4 times), 'none'. To group such texts, use --keep-all.
     """
     if not texts:
         return ()
