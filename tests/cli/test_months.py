@@ -86,11 +86,9 @@ def test_compare_changes_nothing_and_update_takes_the_texts_in(run, months):
 def test_a_file_that_the_model_was_made_from_or_that_comes_twice_is_refused(run, tmp_path):
     rng = np.random.default_rng(0)
     for name in ("a", "b", "c"):
-        rows = [
-            json.dumps({"text": f"{name} {WORDS[i % 6]} {i}", "vector": (np.eye(8)[i % 6] + rng.random(8) / 9).tolist()})
-            for i in range(60)
-        ]
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(rows))
+        vectors = (np.eye(8)[np.arange(60) % 6] + rng.random((60, 8)) / 9).tolist()
+        rows = [{"text": f"{name} {WORDS[i % 6]} {i}", "vector": vector} for i, vector in enumerate(vectors)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (tmp_path / "d.jsonl").write_text((tmp_path / "c.jsonl").read_text())
     options = ["--embeddings", "vector", "--no-report", "-q"]
     run("cluster", "a.jsonl", "b.jsonl", "--clusters", 6, *options)

@@ -210,7 +210,7 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
 
     notes = [note for note in summary["notes"] if note != summary["verdict"]]
     if summary["blank_texts"]:
-        notes.append(f"{count_of(summary['blank_texts'], 'blank text')} without a group; their cluster is empty.")
+        notes.append(f"{count_of(summary['blank_texts'], 'blank text')} without a group.")
     if summary["unknown_to_the_model"]:
         unknown = count_of(summary["unknown_to_the_model"], "text")
         notes.append(f"{unknown} without a group, because the model knows none of their words.")
@@ -229,7 +229,7 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
 
 def _is_one_text(cluster: Mapping[str, Any]) -> bool:
     """Return True if most texts of a group are the same, whatever the few others are."""
-    return 2 * max((count or 0 for count in cluster["representative_counts"]), default=0) > cluster["size"]
+    return bool(2 * max((count or 0 for count in cluster["representative_counts"]), default=0) > cluster["size"])
 
 
 def group_table(clusters: Sequence[Mapping[str, Any]]) -> Any:

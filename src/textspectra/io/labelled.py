@@ -43,9 +43,7 @@ def name_parts(source: str, table: TextTable, chosen: TableFormat | None = None)
     return stem, "".join(suffixes) if is_kept else SUFFIXES.get(form, f".{form}")
 
 
-def output_format(
-    path: Path, table: TextTable, chosen: TableFormat | None = None, n_added: int = ADDED
-) -> TableFormat:
+def output_format(path: Path, table: TextTable, chosen: TableFormat | None = None, n_added: int = ADDED) -> TableFormat:
     """Return the format in which the table is to be written: the chosen one, or that of the path's name, or its own.
 
     A UserError says, before any work is done, that the name contradicts the choice, or that the table does not fit with

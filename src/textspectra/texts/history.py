@@ -126,8 +126,9 @@ def content_digest(table: pa.Table) -> str:
 
 def check_not_taken_in(model: ClusteredTexts, digests: Mapping[str, str], option: str) -> None:
     """Raise if a file, given by its name and its digest, is in the model or comes twice; `option` would allow that."""
-    taken = {digest: f"went into this model on {entry.date} already" for entry in model.history for digest in entry.digests}
-    taken |= dict.fromkeys(model.recipe.get(DIGESTS, "").split(), "is in this model from the start")
+    taken = dict.fromkeys(model.recipe.get(DIGESTS, "").split(), "is in this model from the start")
+    for entry in model.history:
+        taken |= dict.fromkeys(entry.digests, f"went into this model on {entry.date} already")
     for name, digest in digests.items():
         if digest in taken:
             raise UserError(
