@@ -74,8 +74,31 @@ def test_compare_changes_nothing_and_update_takes_the_texts_in(run, months):
     assert len(ts.TextClustering.load(months / "september.model")) == 800
     assert run(*same, "--again").err == ""
     assert len(ts.TextClustering.load(months / "september.model")) == 1000
-    first = run("update", "september.model", "september.csv", "--embeddings", "september.npy", "--no-report")
-    assert "warning: The model has every text of the file already. If the file was taken in before" in first.err
+    first = ["update", "september.model", "september.csv", "--embeddings", "september.npy", "--no-report"]
+    assert run(*first, code=3).err == (
+        "error: 'september.csv' is in this model from the start, and every text would count twice. If that is what you "
+        "want, use --again.\n"
+    )
+    (months / "september.csv").write_text((months / "september.csv").read_text().replace(",web,", ",mail,"))
+    assert "warning: The model has every text of the file already. If the file was taken in before" in run(*first).err
+
+
+def test_a_file_that_the_model_was_made_from_or_that_comes_twice_is_refused(run, tmp_path):
+    rng = np.random.default_rng(0)
+    for name in ("a", "b", "c"):
+        vectors = (np.eye(8)[np.arange(60) % 6] + rng.random((60, 8)) / 9).tolist()
+        rows = [{"text": f"{name} {WORDS[i % 6]} {i}", "vector": vector} for i, vector in enumerate(vectors)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "d.jsonl").write_text((tmp_path / "c.jsonl").read_text())
+    options = ["--embeddings", "vector", "--no-report", "-q"]
+    run("cluster", "a.jsonl", "b.jsonl", "--clusters", 6, *options)
+    wanted = "and every text would count twice. If that is what you want, use --again."
+    said = run("update", "a+b.model", "b.jsonl", *options, code=3)
+    assert said.err == f"error: 'b.jsonl' is in this model from the start, {wanted}\n"
+    said = run("update", "a+b.model", "c.jsonl", "d.jsonl", *options, code=3)
+    assert said.err == f"error: 'd.jsonl' has the same content as 'c.jsonl', {wanted}\n"
+    assert len(ts.TextClustering.load(tmp_path / "a+b.model")) == 120
+    run("update", "a+b.model", "c.jsonl", "d.jsonl", "--again", *options)
 
 
 def without_reader():

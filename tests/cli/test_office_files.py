@@ -133,3 +133,47 @@ def test_the_summary_begins_with_what_was_read(run, tickets, tmp_path):
     ]
     assert "--header-row 3" in command
     assert command.endswith("--keep-all")
+
+
+def test_what_was_read_is_said_of_new_files_too(run, tickets):
+    run("cluster", "tickets.xlsx", *OPTIONS)
+    wanted = "Read 'tickets.xlsx', sheet 'Tickets', header in row 3, column 'message': 62 rows, English."
+    for command in ("predict", "compare"):
+        arguments = [command, "tickets.model", "tickets.xlsx", "--overwrite"]
+        assert json.loads(run(*arguments, "--json").out)["read"] == wanted
+        assert " ".join(run(*arguments).out.split()).startswith(wanted)
+
+
+def test_tables_of_several_new_files_get_the_chosen_format(run, tickets, tmp_path):
+    run("cluster", "tickets.xlsx", *OPTIONS)
+    (tmp_path / "more.csv").write_text("message\nmy parcel is late\nmy refund is late\n")
+    run("compare", "tickets.model", "tickets.xlsx", "more.csv", "--format", "tsv", "--no-report")
+    assert [path.name for path in sorted((tmp_path / "tickets+more.compared").glob("*sv"))] == [
+        "001-tickets.tsv",
+        "002-more.tsv",
+    ]
+
+
+@pytest.mark.parametrize(("command", "n_added"), [("predict", 6), ("compare", 7)])
+def test_a_workbook_without_room_for_new_columns_is_refused_before_any_work(run, tickets, tmp_path, command, n_added):
+    run("cluster", "tickets.xlsx", *OPTIONS)
+    wide = pa.table({"message": ["my parcel"], **{f"c{i}": [i] for i in range(16_384 - n_added)}})
+    write_table(wide, tmp_path / "wide.parquet", format=TableFormat.PARQUET)
+    said = run(command, "tickets.model", "wide.parquet", "--format", "xlsx", "-v", code=3).err
+    assert "but the table has 1 rows and 16,385 columns" in said
+    assert "embedding" not in said
+
+
+def test_a_group_of_one_text_that_was_sent_often_is_not_called_mixed(run, tmp_path):
+    others = [f"my {WORDS[i % 4]} has a problem with item {i // 4}" for i in range(60)]
+    odd = ["thanks, the weather is fine", "we contacted you about jazz", "thank the moon"]
+    texts = ["Thank you for contacting us"] * 500 + others + odd
+    (tmp_path / "a.csv").write_text("\n".join(["text", *(f'"{text}"' for text in texts)]))
+    found = json.loads(run("cluster", "a.csv", "--model", "wordllama", "--json", "--no-report").out)
+    largest = dict(found["clusters"][0])
+    assert (largest["representatives"][0], largest["representative_counts"][0]) == (texts[0], 500)
+    from textspectra.cli.summary import _notes
+
+    loose = {**found, "clusters": [{**largest, "cohesion": 0.98}, *found["clusters"][1:]]}
+    assert "mixed" not in " ".join(_notes(loose))
+    assert "mixed" in " ".join(_notes({**loose, "clusters": [{**loose["clusters"][0], "representative_counts": [1]}]}))

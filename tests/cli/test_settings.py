@@ -182,8 +182,13 @@ def test_strange_files_are_no_trap(call, tmp_path):
     path.unlink()
     path.write_text("a" + ".a" * 100_000 + " = 1")
     assert (
-        call("config", code=2).err == "error: textspectra.toml has a line with more than 100 dots, so it is not read.\n"
+        call("config", code=2).err == "error: textspectra.toml has a key with more than 100 dots, so it is not read.\n"
     )
+    path.write_text("x = {b = '''\n''', 'a'" + """ . "=\\"a" """ * 200 + " = 1, c = '''\n'''}")
+    assert "has a key with more than 100 dots" in call("config", code=2).err
+    for quotes in ('"' * 200_000, '"\\' * 100_000, "a" * 200_000, '"a".' * 50_000):
+        path.write_text(quotes)  # looking for such keys takes no time either
+        assert "textspectra.toml" in call("config", code=2).err
     path.write_text("#" * 300_000)
     assert call("config", code=2).err == "error: textspectra.toml is larger than 256 KB, so it is not read.\n"
     path.write_text("a = " + "[" * 100_000)
@@ -191,6 +196,9 @@ def test_strange_files_are_no_trap(call, tmp_path):
     path.unlink()
     (tmp_path / "pyproject.toml").write_text("tool = 'textspectra'")
     assert "none here" in call("config").out
+    versions = ", ".join(f'"package-{i}==1.{i}.0"' for i in range(99))
+    (tmp_path / "pyproject.toml").write_text(f"[project]\nrequired = [{versions}]\n[tool.textspectra]\nseed = 7\n")
+    assert settings_of(call)("cluster")["seed"][0] == 7
 
 
 def test_own_settings_in_the_working_folder_stay_own(call, own, monkeypatch):

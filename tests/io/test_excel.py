@@ -550,6 +550,40 @@ def test_a_header_below_titles_and_merged_cells(save):
     assert "remark" not in found.texts()
 
 
+LONG = ["ID", "Date", "Please describe in your own words what happened on that day", "Kind"]
+
+
+@pytest.mark.parametrize("is_merged", [True, False])
+@pytest.mark.parametrize("names", [["No.", "Opened", "What happened?", "Kind"], LONG])
+def test_questions_and_abbreviations_are_names_below_titles(save, names, is_merged):
+    stream = io.BytesIO()
+    book = xlsxwriter.Workbook(stream)
+    sheet = book.add_worksheet()
+    sheet.merge_range(0, 0, 0, 3, "Feedback report 2024")
+    sheet.write(1, 0, "Exported on 2 May by J. Doe")
+    if is_merged:
+        sheet.merge_range(3, 0, 3, 1, "Ticket")
+        sheet.merge_range(3, 2, 3, 3, "Customer")
+    sheet.write_row(4, 0, names)
+    for row in range(12):
+        kind = "new" if row % 2 else "old"
+        sheet.write_row(5 + row, 0, [row, f"2024-05-{row + 1:02}", f"nobody answered my call number {row}", kind])
+    book.close()
+    found = read_table(save("a.xlsx", stream.getvalue()))
+    assert (found.table.column_names, found.header_row, found.table.num_rows) == (names, 5, 12)
+    assert (found.text_column, found.notes) == (names[2], ())
+
+
+def test_a_title_that_was_taken_as_the_header_is_named(save):
+    long = ["Please describe what went well for you", "Please describe what we should do better"]
+    rows = [["Survey of May"], long, *([f"the staff was kind {i}", f"the wait was long {i}"] for i in range(9))]
+    found = read_table(save("a.xlsx", workbook(("Sheet1", rows))), text_column="column 2")
+    assert found.notes[0] == (
+        "The first row of 'a.xlsx', sheet 'Sheet1', was taken as the header: 'Survey of May'. If it is a text, use "
+        "--header-row 0; if row 3 has the column names, --header-row 3."
+    )
+
+
 @pytest.mark.parametrize("merged", [(0, 0, 0, 7, "Feedback of the year"), (0, 5, 0, 6, "")])
 def test_merged_cells_may_stretch_beyond_the_columns_of_the_table(save, merged):
     stream = io.BytesIO()
@@ -577,7 +611,12 @@ def test_the_header_row_is_given(save):
     assert read_table(name, header_row=2).table.to_pylist() == [{"topic": "the invoice is wrong", "channel": "phone"}]
     assert read_table(name, header_row=0).table.column_names == ["column 1", "column 2"]
     assert message(read_table, name, header_row=9) == (
-        "'a.xlsx' has no row 9 that could be the header, or it is empty; see --header-row."
+        "'a.xlsx', sheet 'Sheet1', has no row 9 that could be the header, or it is empty; see --header-row."
+    )
+    read_me = ("Read me", [["All answers of May"], ["Made by the office"], ["Ask us"]])
+    name = save("a.xlsx", workbook(read_me, ("Data", [["id", "text"], [], [], [1, "the invoice is wrong"]])))
+    assert message(read_table, name, header_row=3) == (
+        "'a.xlsx', sheet 'Data', has no row 3 that could be the header, or it is empty; see --header-row."
     )
 
 

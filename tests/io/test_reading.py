@@ -377,7 +377,7 @@ def test_a_first_text_that_may_be_a_header_is_named(save):
     name = save("a.csv", "my parcel is late again\nthe invoice is wrong\nno answer so far\n")
     assert read_table(name).notes == (
         "The first row of 'a.csv' was taken as the header: 'my parcel is late again'. If it is a text, use "
-        "--header-row 0.",
+        "--header-row 0; if row 3 has the column names, --header-row 3.",
     )
     assert read_table(name, header_row=0).texts()[0] == "my parcel is late again"
 

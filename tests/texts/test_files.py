@@ -226,7 +226,8 @@ def test_one_model_is_chosen_for_all_files_by_their_distinct_texts(texts, tmp_pa
     one = ts.cluster_texts(read_all(texts)["message"], n_clusters=9, cache=False)
     assert found.source == one.source
     assert found.source.model == "minilm"
-    assert found.recipe == {"read": "3 files, column 'message'", **one.recipe}
+    assert len(found.recipe["digests"].split()) == 3
+    assert found.recipe == {**one.recipe, "read": "3 files, column 'message'", "digests": found.recipe["digests"]}
     assert found.recipe["model_reason"] == "chosen because there are no more than 50,000 distinct texts"
     assert "model='minilm'" in found.recipe["command"]
     assert np.array_equal(found.embedded().X, one.embedded().X)
@@ -442,7 +443,7 @@ def test_texts_that_say_nothing_are_counted_over_all_files(tmp_path):
     found = cluster_files(files, tmp_path / "out", **options).result
     assert found.totals == (7, 2, 1, 0, 4)
     assert found.notes == (
-        "4 texts say nothing and have no group: 'n/a' (3 times), '-'. To group them, use --keep-all (in Python, "
+        "4 texts say nothing and have no group: 'n/a' (3 times), '-'. To group such texts, use --keep-all (in Python, "
         "keep_all=True).",
     )
     kept = cluster_files(files, tmp_path / "all", keep_all=True, **options).result

@@ -21,7 +21,7 @@ pytest.importorskip("wordllama")
 TEXTS, LANGUAGES, TOPICS = five_languages()
 EXAMPLE = Path(__file__).parents[2] / "examples" / "customer_messages.csv"
 PAIRS = 'The keywords of Chinese and Japanese texts are pairs of characters; for words: pip install "textspectra[cjk]"'
-WARNING = r"Your texts are in Chinese .*; wordllama reads only English\. .*; use --model multilingual"
+WARNING = r"Your texts are in Chinese .*; wordllama reads only English\. .*; cluster with --model multilingual"
 
 
 @pytest.fixture(scope="module")
@@ -51,8 +51,8 @@ def test_texts_in_five_languages_are_grouped_by_language_and_the_result_says_so(
     [note] = [note for note in result.notes if "wordllama" in note]
     assert note == (
         "Your texts are in Chinese (20 %), German (20 %), Japanese (20 %), Spanish (20 %), Arabic script (20 %); "
-        "wordllama reads only English. They are grouped by language and spelling rather than by topic; use --model "
-        'multilingual (in Python, model="multilingual").'
+        "wordllama reads only English. They are grouped by language and spelling rather than by topic; cluster with "
+        '--model multilingual (in Python, model="multilingual").'
     )
 
 
@@ -138,6 +138,7 @@ def test_a_language_that_the_model_does_not_read_replaces_the_verdict(run, table
     printed = " ".join(run("cluster", table, "--model", "wordllama", "--no-report", "--overwrite").out.split())
     assert printed.startswith("Read 'texts.csv', column 'text': 312 rows, in Chinese (20 %)")
     assert printed.count(doubt) == 1
+    assert f"warning: {doubt}" in run("estimate", table, "--model", "wordllama").err
     for verdict in ("There is no structure", "The groups hold together", "Two halves", "cohesion near 1"):
         assert verdict not in printed
     meta = read_page(table.with_name("texts.report.html"))[0]
@@ -182,7 +183,7 @@ def test_texts_that_say_nothing_have_no_group_and_are_counted(tmp_path):
     assert (result.labels[6:] == -1).all()
     assert (result.labels[:6] >= 0).all()
     assert result.totals == (22, 6, 1, 0, 15)
-    assert result.notes == (f"{JUNK_NOTE} To group them, use --keep-all (in Python, keep_all=True).",)
+    assert result.notes == (f"{JUNK_NOTE} To group such texts, use --keep-all (in Python, keep_all=True).",)
     result.save(tmp_path / "model")
     loaded = ts.TextClustering.load(tmp_path / "model")
     assert loaded.labels.tolist() == result.labels.tolist()
@@ -244,4 +245,18 @@ def test_texts_that_the_model_does_not_read_to_their_end_are_counted():
     texts = [long, long, long + "really", *SURVEY]
     result = ts.cluster_texts(texts, model="minilm", cache=False, n_clusters=2)
     assert result.notes == ("3 texts are longer than minilm reads: it reads about 190 words of each text.",)
-    assert ts.cluster_texts([long[:900], *SURVEY], model="minilm", cache=False, n_clusters=2).notes == ()
+    short = ts.cluster_texts([long[:900], *SURVEY], model="minilm", cache=False, n_clusters=2)
+    assert short.notes == ()
+    assert result.notes[0] in short.compare(texts, cache=False).result.notes
+
+
+def test_a_language_that_the_model_does_not_read_comes_before_what_follows_from_it():
+    pytest.importorskip("wordllama")
+    english = [f"my {word} is {state} since {day}" for word in ("parcel", "refund", "invoice", "password", "order")
+               for state in ("late", "lost", "wrong", "open") for day in ("Monday", "Tuesday", "Friday")]  # fmt: skip
+    model = ts.cluster_texts(english, model="wordllama", cache=False, n_clusters=5)
+    found = model.compare([text for text in TEXTS if any(sign in text for sign in "äöüß¿はがを的")], cache=False)
+    assert found.drift.is_significant
+    notes = found.result.notes
+    assert notes[0].startswith("Your texts are ")
+    assert "its groups are out of date" in notes[-1]

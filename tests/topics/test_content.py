@@ -14,7 +14,7 @@ from textspectra.topics.languages import STOP_WORDS, read_lists
      "xxx", "aaaaa", "👍", "❤️", "😀😀", "_", "keine Angabe", "Keine Ahnung!", "k.A.", "<br>", "https://a.b/c",
      "&nbsp;", "weiß nicht", "RAS", "néant", "sin comentarios", "nada", "niente", "não sei", "geen", "n.v.t.",
      "vet ej", "ved ikke", "nie wiem", "не знаю", "немає", "bilmiyorum", "特になし", "없음", "I don’t know",
-     "I don't know"],
+     "I don't know", "none at this time", "x", "Test", "¯\\_(ツ)_/¯"],
 )  # fmt: skip
 def test_texts_that_say_nothing(text):
     assert not has_content(text)

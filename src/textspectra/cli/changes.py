@@ -36,6 +36,7 @@ def summarize_changes(
     names = {topic.label: topic.name for topic in found.model.topics}
     mixed = {change.label for change in found.group_changes if change.mixed}
     return {
+        "read": result.reading,
         "model": model,
         "input": " ".join(sources),
         "texts": totals.rows,
@@ -96,6 +97,7 @@ def print_changes(summary: Mapping[str, Any], console: Console | None = None) ->
     """Print for a person what is new, what grows, what shrinks, and what fits nothing."""
     console = console or terminal()
     console.print()
+    console.print(summary["read"], markup=False)
     new = summary["new_groups"]
     texts = f"{count_of(summary['texts'], 'text')} against {count_of(summary['groups_of_the_model'], 'group')}"
     headline = f"{count_of(len(new), 'new group')}" if new else "Nothing new"

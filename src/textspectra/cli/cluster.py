@@ -172,6 +172,7 @@ def run(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
 def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: Stages) -> Done:
     from ..io import column_values, name_parts, output_format, output_paths_free, write_labelled
     from ..texts.clustered import groups_of
+    from ..texts.history import DIGESTS, content_digest
     from ..texts.pipeline import cluster_texts
 
     tell("reading")
@@ -188,7 +189,8 @@ def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: S
             table.table, text_column=table.text_column, embeddings=given, random_state=options.seed, progress=tell,
             **options.for_details(), **grouping,
         )  # fmt: skip
-        result = _with_reading(result, describe_reading(source, table), table.notes)
+        recipe = {"read": describe_reading(source, table), DIGESTS: content_digest(table.table), **result.recipe}
+        result = replace(result, recipe=recipe, notes=(*table.notes, *result.notes))
         result = _finish(result, classes, [source], options, outputs, together, tell)
         tell("writing")
         groups = groups_of(result)
@@ -221,18 +223,15 @@ def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, A
     return Done(done.result, done.text_column, outputs, reused=done.reused)
 
 
-def _with_reading(result: TextClustering, where: str, notes: Sequence[str]) -> TextClustering:
-    """Let a result say what was read, and how."""
-    return replace(result, recipe={"read": where, **result.recipe}, notes=(*notes, *result.notes))
-
-
 def describe_reading(source: str, table: TextTable) -> str:
     """Say where texts are: the file, the sheet and the header of a workbook, and the column."""
+    from ..io.names import in_words
+
     parts = ["standard input" if source == "-" else f"'{Path(source).name}'"]
     parts += [f"sheet {table.sheet!r}"] if table.sheet else []
     parts += [f"header in row {table.header_row}"] if (table.header_row or 0) > 1 else []
     parts += ["no header"] if table.header_row == 0 else []
-    return ", ".join([*parts, f"column {table.text_column!r}"])
+    return ", ".join([*parts, f"column {in_words([table.text_column])}"])
 
 
 def find_files(sources: Sequence[str]) -> tuple[list[str], Path]:

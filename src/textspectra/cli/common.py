@@ -258,7 +258,7 @@ def embed_source(
     from ..embedding import chosen_backend
     from ..texts.corpus import Corpus
     from ..texts.embedded import embed_corpus
-    from ..texts.notes import is_foreign
+    from ..texts.notes import doubt_about_languages, is_foreign
     from ..topics.languages import language_shares
 
     corpus = Corpus.from_texts(table.texts(), keep_all=keep_all)
@@ -267,8 +267,10 @@ def embed_source(
     tell("embedding")
     encoder, reason = None, ""
     if given is None:
-        foreign = is_foreign(language_shares(corpus.distinct))
-        encoder, reason = chosen_backend(model, len(corpus.distinct), is_foreign=foreign)
+        languages = language_shares(corpus.distinct)
+        encoder, reason = chosen_backend(model, len(corpus.distinct), is_foreign=is_foreign(languages))
+        if doubt := doubt_about_languages(languages, encoder.name):
+            warnings.warn(doubt, stacklevel=2)
     texts = embed_corpus(corpus, encoder, given, cache=cache, progress=lambda *step: tell("embedding", *step))
     return texts, {"model": encoder.name if encoder else None, "model_reason": reason or None}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -53,10 +54,11 @@ comparing_options: Callable[[Function], Function] = options(
 
 
 class Inputs(NamedTuple):
-    """The files, their tables, and where the outputs go."""
+    """The files, their tables, the names of these with new columns, and where the outputs go."""
 
     files: list[str]
     tables: list[TextTable]
+    names: list[str]
     outputs: dict[str, Path]
 
     @property
@@ -68,6 +70,7 @@ class Inputs(NamedTuple):
 def read_inputs(sources: Sequence[str], kind: str, tell: Stages, **chosen: Any) -> Inputs:
     """Read the files, and find out where the outputs go; an output that cannot be written is reported at once."""
     from ..io import is_pattern, name_parts, output_format, output_paths_free
+    from ..io.labelled import ADDED
     from ..texts.files.run import folder_free
     from .cluster import find_files
 
@@ -80,18 +83,20 @@ def read_inputs(sources: Sequence[str], kind: str, tell: Stages, **chosen: Any) 
     tables = [read_input(name, *reading) for name in files]
     folder = Path(chosen["out"]) if chosen["out"] else place.parent
     check_folder(folder)
+    names = [name_parts(name, table, chosen["table_format"]) for name, table in zip(files, tables, strict=True)]
+    for parts, table in zip(names, tables, strict=True):
+        output_format(Path("".join(parts)), table, chosen["table_format"], ADDED + 2)
     if len(files) == 1:
-        stem, suffix = name_parts(files[0], tables[0], chosen["table_format"])
+        stem, suffix = names[0]
         outputs = {"table": folder / f"{stem}.{kind}{suffix}"}
         output_paths_free([outputs["table"]], overwrite=chosen["overwrite"])
-        output_format(outputs["table"], tables[0], chosen["table_format"])
     else:
         stem, outputs = place.name, {"table": folder / f"{place.name}.{kind}"}
         folder_free(outputs["table"], overwrite=chosen["overwrite"])
     if not chosen["no_report"]:
         outputs["report"] = folder / f"{stem}.{kind}.html"
         output_paths_free([outputs["report"]], overwrite=chosen["overwrite"])
-    return Inputs(files, tables, outputs)
+    return Inputs(files, tables, ["".join(parts) for parts in names], outputs)
 
 
 def compare_inputs(model: TextClustering, inputs: Inputs, tell: Stages, **chosen: Any) -> Comparison:
@@ -99,14 +104,22 @@ def compare_inputs(model: TextClustering, inputs: Inputs, tell: Stages, **chosen
     import numpy as np
 
     from ..texts.comparison import compare_texts
+    from .cluster import describe_reading
 
     tell("embedding")
     parts = [given_embeddings(chosen["embeddings"], table) for table in inputs.tables]
     given = None if chosen["embeddings"] is None else np.concatenate([part for part in parts if part is not None])
-    return compare_texts(
+    found = compare_texts(
         model, _all_rows(model, inputs), text_column=inputs.tables[0].text_column, embeddings=given,
         cache=not chosen["no_cache"], progress=lambda *step: tell("embedding", *step), source=_name_of(inputs.files),
     )  # fmt: skip
+    column = inputs.tables[0].text_column
+    where = (
+        describe_reading(inputs.files[0], inputs.tables[0])
+        if inputs.is_one
+        else f"{len(inputs.files):,} files, column {column!r}"
+    )
+    return replace(found, result=replace(found.result, recipe={**found.result.recipe, "read": where}))
 
 
 def _name_of(files: Sequence[str]) -> str:
@@ -178,18 +191,17 @@ def _changes_table(found: Comparison) -> pa.Table:
 
 def _parts(found: Comparison, inputs: Inputs) -> Iterator[tuple[str, TextTable, dict[str, Any], pa.Table]]:
     """Yield the name of the output of each file, its table, the columns that are added, and the sizes of its groups."""
-    from ..io import name_parts
     from ..texts.clustered import groups_of
 
     result, start, groups = found.result, 0, groups_of(found.result)
-    for number, (source, table) in enumerate(zip(inputs.files, inputs.tables, strict=True)):
+    for number, (name, table) in enumerate(zip(inputs.names, inputs.tables, strict=True), 1):
         rows = slice(start, start + table.table.num_rows)
         start = rows.stop
         labels = result.labels[rows]
         columns = groups.columns(labels, result.similarity[rows]) | novelty_columns(
             found.novelty[rows], found.is_new[rows]
         )
-        yield f"{number + 1:03d}-{''.join(name_parts(source, table))}", table, columns, groups.count(labels)
+        yield f"{number:03d}-{name}", table, columns, groups.count(labels)
 
 
 def novelty_columns(novelty: Any, is_new: Any = None) -> dict[str, Any]:

@@ -54,10 +54,13 @@ def command(
     new texts are above 1: then the model no longer fits, and `textspectra compare` tells what is new.
     """
     from ..io import name_parts, output_format, output_paths_free, write_labelled
+    from ..io.labelled import ADDED
     from ..texts.clustered import groups_of
     from ..texts.comparison import Drift, novelty_of
+    from ..texts.notes import reading_in_words
     from ..texts.placing import place_texts, similarity_to_groups
     from ..texts.result import TextClustering
+    from .cluster import describe_reading
 
     with stages(quiet=quiet or as_json) as tell:
         tell("reading")
@@ -66,7 +69,7 @@ def command(
         stem, suffix = name_parts(source, table, table_format)
         path = Path(out) if out else Path(source).with_name(f"{stem}.predicted{suffix}")
         output_paths_free([path], overwrite=overwrite)
-        form = output_format(path, table, table_format)
+        form = output_format(path, table, table_format, ADDED + 1)
         tell("embedding")
         placed = place_texts(
             clustering, table.texts(), embeddings=given_embeddings(embeddings, table), cache=not no_cache,
@@ -83,6 +86,7 @@ def command(
         )  # fmt: skip
     drift = Drift.of(novelty)
     summary = {
+        "read": reading_in_words(describe_reading(source, table), len(labels), placed.languages),
         "model": model, "input": source, "texts": len(labels), "without_group": int((labels < 0).sum()),
         "groups": len(set(labels[labels >= 0].tolist())), **drift_summary(drift), "notes": list(placed.notes),
         "outputs": {"table": str(path)},
@@ -92,6 +96,7 @@ def command(
         if as_json:
             print_json(summary)
         elif not quiet:
+            click.echo(summary["read"])
             grouped = int((labels >= 0).sum())
             click.echo(
                 f"{grouped:,} texts in {summary['groups']} groups, {summary['without_group']:,} without one, in {path}"

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -45,7 +46,12 @@ LARGEST_BYTES = 2**18
 """Size of a settings file."""
 
 MOST_DOTS = 100
-"""Dots in a line of it: Python's parser takes 43 s and gigabytes for a key ``a.a.a...`` of 64 KB."""
+"""Dots in a key of it: Python's parser takes 43 s and gigabytes for a key ``a.a.a...`` of 64 KB."""
+
+DOTTED_KEY = re.compile(
+    rb"""(?<![\w\\-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){%d}""" % (MOST_DOTS + 1)
+)
+"""A key of more than that; dots of a value, such as a list of versions, do no harm."""
 
 Place = tuple[str, ...]
 """Where a command is: ("cluster",), or ("study", "run")."""
@@ -98,8 +104,8 @@ def _read_toml(path: Path) -> dict[str, Any] | None:
         return None
     if len(content) > LARGEST_BYTES:
         raise UsageError(f"{path.name} is larger than {LARGEST_BYTES // 2**10} KB, so it is not read.")
-    if any(line.count(b".") > MOST_DOTS for line in content.splitlines()):
-        raise UsageError(f"{path.name} has a line with more than {MOST_DOTS} dots, so it is not read.")
+    if DOTTED_KEY.search(content):
+        raise UsageError(f"{path.name} has a key with more than {MOST_DOTS} dots, so it is not read.")
     try:
         return tomllib.loads(content.decode())
     except (ValueError, RecursionError) as error:  # also if it is not UTF-8

@@ -210,7 +210,7 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
 
     notes = [note for note in summary["notes"] if note != summary["verdict"]]
     if summary["blank_texts"]:
-        notes.append(f"{count_of(summary['blank_texts'], 'blank text')} without a group; their cluster is empty.")
+        notes.append(f"{count_of(summary['blank_texts'], 'blank text')} without a group.")
     if summary["unknown_to_the_model"]:
         unknown = count_of(summary["unknown_to_the_model"], "text")
         notes.append(f"{unknown} without a group, because the model knows none of their words.")
@@ -221,10 +221,15 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     doubt = doubt_about_k(summary["k_found_by"], suggested, summary["k_confidence"])
     if doubt and not _is_doubt(summary):
         notes.append(doubt)
-    loose = sum((cluster["cohesion"] or LOOSE) < LOOSE for cluster in summary["clusters"])
+    loose = sum((cluster["cohesion"] or LOOSE) < LOOSE and not _is_one_text(cluster) for cluster in summary["clusters"])
     if loose and summary["k"] > 1 and not _is_doubt(summary):
         notes.append(f"{count_of(loose, 'group')} with a cohesion near 1: a rest of mixed texts rather than a topic.")
     return notes
+
+
+def _is_one_text(cluster: Mapping[str, Any]) -> bool:
+    """Return True if most texts of a group are the same, whatever the few others are."""
+    return bool(2 * max((count or 0 for count in cluster["representative_counts"]), default=0) > cluster["size"])
 
 
 def group_table(clusters: Sequence[Mapping[str, Any]]) -> Any:

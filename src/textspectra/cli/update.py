@@ -39,7 +39,7 @@ def command(model: str, sources: tuple[str, ...], again: bool, as_json: bool, qu
                 f"'{name}'": content_digest(one.table) for name, one in zip(inputs.files, inputs.tables, strict=True)
             }
             if not again:
-                check_not_taken_in(before.history, digests, "--again")
+                check_not_taken_in(before, digests, "--again")
             found = compare_inputs(before, inputs, tell, **chosen)
             if not again and set(found.result.corpus.distinct) <= set(before.corpus.distinct):
                 warnings.warn(

@@ -149,10 +149,15 @@ def _choose_sheet(
     if not filled:
         raise NoRowsError(f"{name} is empty")
     candidates: dict[int, Sheet] = {}
+    problem: UserError | None = None
     for number, sheet in enumerate(filled if len(filled) > 1 else []):
-        with suppress(UserError):  # such as a sheet without texts
+        try:
             candidates[number] = _as_table(sheet, name, header_row)
+        except UserError as error:  # such as a sheet that has no such row
+            problem = error
     best = _with_most_texts(list(candidates.values()), name, text_column)
+    if best is None and problem is not None and header_row is not None:
+        raise problem
     return best or candidates.get(0) or _as_table(filled[0], name, header_row)
 
 
@@ -204,7 +209,7 @@ def _as_table(sheet: Any, name: str, header_row: int | None) -> Sheet:
     if header_row is None:
         header = find_header(top_rows, {place for place, number in enumerate(numbers) if number in stretched})
     else:
-        header = given_header(numbers, header_row, name)
+        header = given_header(numbers, header_row, f"{name}, sheet {sheet.name!r},")
     columns: list[Row] = [[] for _ in rows[0]]
     for row in chain(rows[header.position + 1 :], (row for _, row in filled)):
         for column, cell in zip(columns, row, strict=True):

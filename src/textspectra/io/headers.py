@@ -47,8 +47,9 @@ def find_header(rows: Sequence[Row], merged: Collection[int] = ()) -> Header:
         return Header(place)
     if body and any(_is_value(cell, [row[i] for row in body]) for i, cell in enumerate(header) if cell is not None):
         return Header(-1)
-    names = sum(reads_like_names([cell]) or cell.rstrip().endswith(("?", ":")) for cell in filled)
-    return Header(0, sure=2 * names >= len(filled))
+    # A single cell above wider rows may be a title whose header was not recognized.
+    is_title = len(filled) == 1 and header[0] is not None and 2 * sum(n_filled(row) > 1 for row in body) > len(body)
+    return Header(0, sure=2 * sum(map(_is_name, filled)) >= len(filled) and not is_title)
 
 
 def given_header(numbers: Sequence[int], header_row: int, name: str) -> Header:
@@ -72,7 +73,15 @@ def note_on_header(rows: Sequence[Row], header: Header, name: str) -> tuple[str,
             f"{name} has no header: its first row ({first}) looks like the others. The columns are called 'column 1', "
             "'column 2' and so on. If the first row is the header, use --header-row 1.",
         )
-    return (f"The first row of {name} was taken as the header: {first}. If it is a text, use --header-row 0.",)
+    return (
+        f"The first row of {name} was taken as the header: {first}. If it is a text, use --header-row 0; if row 3 has "
+        "the column names, --header-row 3.",
+    )
+
+
+def _is_name(cell: str) -> bool:
+    """Return True if a cell reads like the name of a column, a question of a survey or an abbreviation."""
+    return reads_like_names([cell.rstrip(".")]) or cell.rstrip().endswith(("?", ":"))
 
 
 def reads_like_names(cells: list[str]) -> bool:
@@ -110,9 +119,23 @@ def _is_header(row: Row, below: Sequence[Row], *, is_below_groups: bool = False)
     names = [cell for cell in row if cell is not None]
     if len(names) < 2 or not all(isinstance(cell, str) for cell in names):
         return False
-    if not reads_like_names(sorted(set(names)) if is_below_groups else names):
+    if not is_below_groups and len(set(names)) < len(names):
+        return False
+    # Words above numbers or dates are names, however long the names beside them are.
+    columns = [[other[i] for other in below if i < len(other)] for i, cell in enumerate(row) if cell is not None]
+    if any(_is_value(cell, column) for cell, column in zip(names, columns, strict=True)):
+        return False
+    n_names = sum(map(_is_name, names))
+    if n_names < len(names) and (2 * n_names < len(names) or not any(map(_is_numeric, columns))):
         return False
     return 2 * sum(n_filled(other) > 1 for other in below[:TITLE_ROWS]) > len(below[:TITLE_ROWS])
+
+
+def _is_numeric(column: Sequence[Any]) -> bool:
+    """Return True if the values of a column are numbers or dates, in cells of their own kind or as text."""
+    values = [str(value) for value in column if value is not None]
+    numbers = sum(any(map(str.isdigit, value)) and not any(map(str.isalpha, value)) for value in values)
+    return bool(values) and numbers >= ALIKE * len(values)
 
 
 def _is_value(cell: Any, below: Sequence[Any]) -> bool:

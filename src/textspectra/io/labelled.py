@@ -43,10 +43,11 @@ def name_parts(source: str, table: TextTable, chosen: TableFormat | None = None)
     return stem, "".join(suffixes) if is_kept else SUFFIXES.get(form, f".{form}")
 
 
-def output_format(path: Path, table: TextTable, chosen: TableFormat | None = None) -> TableFormat:
+def output_format(path: Path, table: TextTable, chosen: TableFormat | None = None, n_added: int = ADDED) -> TableFormat:
     """Return the format in which the table is to be written: the chosen one, or that of the path's name, or its own.
 
-    A UserError says, before any work is done, that the name contradicts the choice or that the table does not fit.
+    A UserError says, before any work is done, that the name contradicts the choice, or that the table does not fit with
+    its `n_added` further columns.
 
     Examples
     --------
@@ -63,7 +64,7 @@ def output_format(path: Path, table: TextTable, chosen: TableFormat | None = Non
         raise UsageError(f"'{path}' is the name of a {named} file, but the format is to be {form}. Choose one of them.")
     if form is TableFormat.XLSX:
         require("xlsxwriter", extra="excel")
-        check_sheet_size(table.table.num_rows, table.table.num_columns + ADDED)
+        check_sheet_size(table.table.num_rows, table.table.num_columns + n_added)
     return form
 
 
@@ -82,7 +83,7 @@ def write_labelled(
     write_table(
         with_columns(table.table, columns)[0],
         path,
-        format=output_format(path, table, chosen),
+        format=output_format(path, table, chosen, len(columns)),
         compression=format_from_name(path)[1],
         overwrite=overwrite,
         spreadsheet_safe=spreadsheet_safe,

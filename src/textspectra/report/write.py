@@ -18,7 +18,7 @@ from ..io.writing import output_paths_free
 from ..parallel import one_blas_thread
 from ..texts.comparison import Comparison
 from ..texts.corpus import Corpus
-from ..texts.history import GroupChange
+from ..texts.history import DIGESTS, GroupChange
 from ..texts.result import TextClustering
 from ..topics.languages import STOP_WORDS
 from ..validation import check_labels, is_missing
@@ -224,7 +224,7 @@ def _about(result: TextClustering, shown: Shown, cut_at: int | None) -> dict[str
         "read": result.reading,
         "notes": [note for note in result.notes if note != result.language_doubt],
         "loose": LOOSE,
-        "recipe": {name: value for name, value in result.recipe.items() if name not in (APPLIED, "read")},
+        "recipe": {name: value for name, value in result.recipe.items() if name not in (APPLIED, DIGESTS, "read")},
         "fingerprint": fingerprint(result.corpus),
         "grouping": grouping_mark(result),
     }

@@ -231,7 +231,7 @@ def compare_texts(
     distinct_novelty = placed.texts.scatter(novelty.scores, np.nan)
     drift = Drift.of(placed.texts.corpus.spread(distinct_novelty, np.nan))
     if drift.is_significant:
-        result = replace(result, notes=(f"{drift.in_words(source)} {REGROUP}", *result.notes))
+        result = replace(result, notes=(*result.notes, f"{drift.in_words(source)} {REGROUP}"))
     new_topics = tuple(topic for topic in result.topics if topic.label >= model.next_label)
     after = np.bincount(codes[codes >= 0], placed.texts.corpus.counts[codes >= 0], k + n_new).astype(np.intp)
     last, sizes = _last_file(model)

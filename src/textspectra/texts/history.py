@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,12 @@ from ..errors import UserError
 from ..io.columns import as_strings
 from ..metrics.shares import adjusted, common_scatter, compare_shares
 from ..topics.describe import Topic
+
+if TYPE_CHECKING:
+    from .clustered import ClusteredTexts
+
+DIGESTS = "digests"
+"""The entry of a result's recipe by which the files that it was made from are recognized; no reader needs it."""
 
 Status = Literal["new", "growing", "shrinking", "gone", "steady"]
 
@@ -118,15 +124,17 @@ def content_digest(table: pa.Table) -> str:
     return digest.hexdigest()
 
 
-def check_not_taken_in(history: Iterable[Update], digests: Mapping[str, str], option: str) -> None:
-    """Raise if a file, given by its name and its digest, is in the history; `option` would allow that."""
-    for entry in history:
-        for name, digest in digests.items():
-            if digest in entry.digests:
-                raise UserError(
-                    f"{name} went into this model on {entry.date} already, and every text would count twice. "
-                    f"If that is what you want, use {option}."
-                )
+def check_not_taken_in(model: ClusteredTexts, digests: Mapping[str, str], option: str) -> None:
+    """Raise if a file, given by its name and its digest, is in the model or comes twice; `option` would allow that."""
+    taken = dict.fromkeys(model.recipe.get(DIGESTS, "").split(), "is in this model from the start")
+    for entry in model.history:
+        taken |= dict.fromkeys(entry.digests, f"went into this model on {entry.date} already")
+    for name, digest in digests.items():
+        if digest in taken:
+            raise UserError(
+                f"{name} {taken[digest]}, and every text would count twice. If that is what you want, use {option}."
+            )
+        taken[digest] = f"has the same content as {name}"
 
 
 def find_changes(

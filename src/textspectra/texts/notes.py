@@ -37,14 +37,14 @@ MOST, NEARLY_ALL, ALL = 0.5, 0.9, 0.995
 """Shares of the texts: more than half, so many that only one language is named, and all but a rounding error."""
 
 USE_ANOTHER = (
-    f"They are grouped by language and spelling rather than by topic; use --model {MULTILINGUAL.preset} (in Python, "
-    f'model="{MULTILINGUAL.preset}").'
+    f"They are grouped by language and spelling rather than by topic; cluster with --model {MULTILINGUAL.preset} "
+    f'(in Python, model="{MULTILINGUAL.preset}").'
 )
 
 WORDS_PER_TOKEN = 0.75
 """A token is about three quarters of an English word."""
 
-KEEP_ALL = "To group them, use --keep-all (in Python, keep_all=True)."
+KEEP_ALL = "To group such texts, use --keep-all (in Python, keep_all=True)."
 
 
 def notes_on_languages(shares: Mapping[str, float], n_texts: int, encoder: Backend | None) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ def doubt_about_languages(shares: Mapping[str, float], model: str | None) -> str
     --------
     >>> print(doubt_about_languages({"German": 0.75, "English": 0.25}, "minilm"))
     Your texts are German (75 %); minilm reads only English. They are grouped by language and spelling rather than by
-    topic; use --model multilingual (in Python, model="multilingual").
+    topic; cluster with --model multilingual (in Python, model="multilingual").
     """
     if model is None or not knows_only_english(model) or not is_foreign(shares):
         return ""
@@ -155,8 +155,8 @@ def notes_on_content(texts: Counter[str], *, hint: str = "") -> tuple[str, ...]:
 
     Examples
     --------
-    >>> print(*notes_on_content(Counter({"n/a": 6, "-": 4, "none": 1}), hint="To group them, use --keep-all."))
-    11 texts say nothing and have no group: 'n/a' (6 times), '-' (4 times), 'none'. To group them, use --keep-all.
+    >>> print(*notes_on_content(Counter({"n/a": 6, "-": 4, "none": 1}), hint="To group such texts, use --keep-all."))
+    11 texts say nothing and have no group: 'n/a' (6 times), '-' (4 times), 'none'. To group such texts, use --keep-all.
     """
     if not texts:
         return ()

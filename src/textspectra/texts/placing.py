@@ -16,7 +16,7 @@ from ..topics.languages import language_shares
 from .clustered import ClusteredTexts
 from .corpus import Corpus
 from .embedded import EmbeddedTexts, embed_corpus
-from .notes import note_on_model, notes_on_content
+from .notes import note_on_model, notes_on_content, notes_on_lengths
 
 if TYPE_CHECKING:
     from .corpus import Texts
@@ -56,7 +56,7 @@ def place_texts(
     codes = new.scatter(labels_by(new.vectors, model.rule), -1)
     languages = language_shares(corpus.distinct)
     on_model = note_on_model(languages, len(corpus.distinct), encoder)
-    return Placed(new, codes, (*filter(None, [on_model]), *notes), languages)
+    return Placed(new, codes, (*filter(None, [on_model]), *notes, *notes_on_lengths(corpus, encoder)), languages)
 
 
 def similarity_to_groups(

@@ -445,7 +445,7 @@ class TextClustering(ClusteredTexts):
         table = as_table(given, text_column).table if is_data_frame(given) else texts_table(found.result.corpus)
         digests = {"This input": content_digest(table)}
         if not again:
-            check_not_taken_in(self.history, digests, "again=True")
+            check_not_taken_in(self, digests, "again=True")
         return updated(self, found, list(digests.values()))
 
     @overload

@@ -36,9 +36,10 @@ from ...io.source import open_file
 from ..corpus import Corpus
 from ..details import Wanted, read_details
 from ..embedded import embed_corpus
+from ..history import content_digest
 from ..tally import Part
 
-WORK_FORMAT = 2
+WORK_FORMAT = 3
 """What is left of a run of another format is not used."""
 
 
@@ -111,6 +112,7 @@ class Embedded(NamedTuple):
     name: str  # of the output table
     without_content: dict[str, int]  # texts that say nothing, with their numbers of rows
     notes: list[str]  # on how it was read
+    digest: str = ""  # of its content
 
 
 @lru_cache(maxsize=1)
@@ -162,8 +164,8 @@ def _embed(job: Job, file: File) -> Embedded:
         save_array(job.embedded(f"{name}.npy", file), array)
     without_content = corpus.without_content()
     notes = [note.replace(file.path, Path(file.path).name) for note in table.notes]
-    blank = int((corpus.codes < 0).sum()) - without_content.total()
-    return Embedded(len(corpus.rows), blank, len(vectors), vectors.shape[1], output, without_content, notes)
+    blank, digest = int((corpus.codes < 0).sum()) - without_content.total(), content_digest(table.table)
+    return Embedded(len(corpus.rows), blank, len(vectors), vectors.shape[1], output, without_content, notes, digest)
 
 
 def _digests(texts: list[str]) -> NDArray[np.uint8]:

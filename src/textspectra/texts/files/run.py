@@ -35,6 +35,7 @@ from ..corpus import Corpus
 from ..details import Details, Wanted
 from ..embedded import EmbeddedTexts
 from ..hierarchy import FINEST
+from ..history import DIGESTS
 from ..notes import is_foreign
 from ..periods import Period
 from ..pipeline import check_algorithm, describe_clustering, fit_groups, recipe_of
@@ -176,6 +177,7 @@ def cluster_files(
             without_content=sum((Counter(one.without_content) for one in found.values()), Counter()),
             recipe={
                 "read": f"{len(given):,} {'file' if len(given) == 1 else 'files'}, column {text_column!r}",
+                DIGESTS: " ".join(one.digest for one in found.values() if one.digest),
                 **recipe_of(encoder, reason, algorithm, n_clusters, seed, keep_all),
             },
         )
