@@ -193,7 +193,7 @@ def _in_another_language(texts: Sequence[Sequence[str]], found: Sequence[str]) -
     is_prose = n_frequent >= FREQUENT_SHARE * len(all_words)
     is_short = sum(len(word) * n for word, n in frequent) <= FREQUENT_LENGTH * n_frequent
     is_enough = len(sentences) >= ENOUGH and len(places) >= SPOKEN * len(texts)
-    return set(places) if is_enough and (is_prose and is_short or _end_in_vowels(all_words)) else set()
+    return set(places) if is_enough and ((is_prose and is_short) or _end_in_vowels(all_words)) else set()
 
 
 def _main_script(text: str) -> str:
