@@ -166,8 +166,8 @@ def burst_test(counts: ArrayLike, totals: ArrayLike) -> Bursts:
     n_others = n_periods - (last - first + 1)[best[1]]
     prior = _prior(squares, n_periods - 2, table.texts_per_period())
     weights = _posterior(prior, table.squares_outside(first, last)[best], n_others - 1, outside[best] / n_others)
-    counts = (part[best][:, None] / DISPERSIONS for part in (inside, outside))
-    p = (weights * _chance_of_run(*counts, (n_inside / n)[best[1], None])).sum(axis=1)
+    n_bursts, n_outside_bursts = inside[best][:, None] / DISPERSIONS, outside[best][:, None] / DISPERSIONS
+    p = (weights * _chance_of_run(n_bursts, n_outside_bursts, (n_inside / n)[best[1], None])).sum(axis=1)
     p = np.where(ratio[best] > 1, np.minimum(p * len(first), 1), 1)
     return Bursts(table.periods[first[best[1]]], table.periods[last[best[1]]], np.where(p < 1, ratio[best], 1), p)
 
@@ -280,8 +280,9 @@ def _posterior(prior: Floats, squares: Floats, freedom: int | NDArray[np.intp], 
     each = squares / freedom
     known = freedom / (1 + np.maximum(each, 1) / np.maximum(2 * texts, 1e-9))
     logs = -known[:, None] / 2 * (np.log(DISPERSIONS) + each[:, None] / DISPERSIONS)
-    weights: Floats = prior * np.exp(logs - logs.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)
+    weights = prior * np.exp(logs - logs.max(axis=1, keepdims=True))
+    posterior: Floats = weights / weights.sum(axis=1, keepdims=True)
+    return posterior
 
 
 def _prior(squares: Floats, freedom: int, texts: Floats) -> Floats:
@@ -291,7 +292,7 @@ def _prior(squares: Floats, freedom: int, texts: Floats) -> Floats:
     any dispersion, the less likely the larger.
     """
     any_group = 1 / DISPERSIONS / (1 / DISPERSIONS).sum()
-    prior = any_group
+    prior: Floats = any_group
     for _ in range(ROUNDS):
         prior = (any_group + _posterior(prior, squares, freedom, texts).sum(axis=0)) / (1 + len(squares))
     return prior
