@@ -108,6 +108,48 @@ def test_a_difference_that_is_neither_trend_nor_burst_is_said_with_its_counts():
     assert changed([comes_and_goes, *steady], group=3) is None
 
 
+def bursty_counts(rng, n_groups, n_periods, n_texts, copies):
+    """Counts of steady groups whose texts arrive in bursts; `copies` is the mean size of a burst of each group."""
+    shares, volumes = rng.dirichlet(np.full(n_groups, 2)), rng.dirichlet(np.full(n_periods, 5))
+    bursts = rng.poisson(n_texts * np.outer(shares / copies, volumes))
+    return bursts + rng.negative_binomial(np.maximum(bursts, 1), 1 / copies[:, None]) * (bursts > 0)
+
+
+BURSTY = {"none": [1], "all": [3], "half": [1, 8], "a tenth": [8, *[1] * 9], "different": [1, 1, 2, 3, 5, 9]}
+
+
+@pytest.mark.parametrize("copies", BURSTY.values(), ids=BURSTY)
+@pytest.mark.parametrize(
+    ("n_groups", "n_periods", "n_texts"),
+    [(30, 3, 1000), (40, 6, 1500), (12, 9, 2000), (10, 9, 150), (60, 26, 1500), (50, 24, 20000)],
+)
+def test_steady_groups_are_rarely_said_to_change(n_groups, n_periods, n_texts, copies):
+    rng = np.random.default_rng(4)
+    sizes = np.resize(copies, n_groups).astype(float)
+    tallies = [tally_of(bursty_counts(rng, n_groups, n_periods, n_texts, sizes)) for _ in range(40)]
+    assert sum(set(find_changes(tally).kind) != {"steady"} for tally in tallies) <= 6
+
+
+@pytest.mark.parametrize("copies", [1, 2, 4])
+def test_two_periods_are_rarely_different_if_all_groups_are_equally_bursty(copies):
+    rng = np.random.default_rng(4)
+    tallies = [tally_of(bursty_counts(rng, 30, 2, 1500, np.full(30, float(copies)))) for _ in range(40)]
+    assert sum(set(find_changes(tally).kind) != {"steady"} for tally in tallies) <= 6
+
+
+def test_a_group_that_falls_and_recovers_within_nine_days_is_found():
+    rng = np.random.default_rng(5)
+    counts = np.array([0, 36, 25, 28, 27, 44, 20, 20, 18])  # 18.5 % on one day, 3.9 % on another
+    totals = np.array([3, 190, 167, 171, 190, 238, 516, 438, 178])
+    wrong = 0
+    for _ in range(20):
+        others = np.array([rng.multinomial(n, rng.dirichlet(np.full(9, 500))) for n in totals - counts]).T
+        kinds = find_changes(tally_of([counts, *others])).kind
+        assert kinds[0] in {"uneven", "shrinking"}  # both are true of it
+        wrong += sum(kind != "steady" for kind in kinds[1:])
+    assert wrong <= 2  # of 180
+
+
 def test_ends_of_a_trend_have_enough_texts():
     counts = [[1, 90, 80, 60, 40, 30, 21, 20, 0]] + [[0, 100, 100, 102, 99, 101, 98, 100, 2]] * 6
     assert changed(counts) == (

@@ -111,9 +111,83 @@ A számla nem helyes
 Elfelejtettem a jelszavamat
 Túl magas az ár
 """.strip().splitlines()
+CZECH = """
+Jak to mám na webu najít
+Co je to za službu
+Jak se dostanu do aplikace
+Peníze nejsou na účtu od pondělí
+Na to čekám už od pátku
+To je moje karta a je bez peněz
+Do kdy mi to přijde
+Jak mi to pošlete a kdy
+Je to na nic a nikdo se neozval
+Co mám dělat po reklamaci
+Jak je to možné když to ještě nepřišlo
+Byla to chyba od vás
+Po opravě to zase nejde
+Za co mi to strhli z účtu
+Jak to je s dopravou na Slovensko
+Od kdy to platí a do kdy
+Ten kurýr byl na mě hrubý
+Co to je za kód v té zprávě
+To je bez komentáře
+Tak to je super a moc děkuji
+Je to pod cenou ale stojí to za to
+Ale to mi nikdo neřekl
+Tu kartu mi vzal bankomat a co teď
+Ja to chci jen vrátit
+""".strip().splitlines()
+FINNISH = """
+Missä minun tilaukseni on
+Paketti ei ole vielä saapunut
+Haluaisin palauttaa tämän tuotteen
+Miten voin vaihtaa salasanan
+Rahat veloitettiin kaksi kertaa
+Sovellus ei toimi puhelimessani
+Toimitus oli todella nopea
+Kukaan ei vastaa puhelimeen
+Peruuttakaa tilaukseni kiitos
+He lähettivät väärän värin
+Milloin saan rahani takaisin
+Olen erittäin tyytyväinen palveluun
+Lasku ei ole oikein
+Unohdin salasanani
+Hinta on liian korkea
+Kuka voi auttaa maksun kanssa
+Miksi kortti on suljettu
+En pysty kirjautumaan sisään
+Kiitos nopeasta vastauksesta
+Tavara tuli rikki eikä kukaan auta
+Tarvitsen uuden osoitteen toimitukselle
+Olen jo kirjoittanut teille kolme kertaa
+""".strip().splitlines()
+SWAHILI = """
+Oda yangu iko wapi
+Kifurushi bado hakijafika
+Nataka kurudisha bidhaa hii
+Ninawezaje kubadilisha nenosiri langu
+Pesa zimekatwa mara mbili
+Programu haifanyi kazi kwenye simu yangu
+Huduma ilikuwa ya haraka sana
+Hakuna anayejibu simu
+Tafadhali ghairi usajili wangu
+Walinitumia rangi isiyo sahihi
+Nitapata pesa zangu lini
+Nimeridhika sana na huduma yenu
+Ankara si sahihi
+Nimesahau nenosiri la akaunti yangu
+Bei ni ya juu sana
+Nani anaweza kunisaidia na malipo
+Kwa nini kadi yangu imefungwa
+Siwezi kuingia kwenye akaunti yangu
+Asante kwa jibu la haraka
+Bidhaa ilifika ikiwa imeharibika
+Nahitaji kubadilisha anwani ya kupokea mzigo
+Nimewaandikia mara tatu bila jibu
+""".strip().splitlines()
 
 
-@pytest.mark.parametrize("texts", [TAGALOG, HUNGARIAN])
+@pytest.mark.parametrize("texts", [TAGALOG, HUNGARIAN, CZECH, FINNISH, SWAHILI])
 def test_a_language_without_a_list_is_neither_polish_nor_english(texts):
     shares = language_shares(texts)
     assert list(shares) == ["another language"]

@@ -27,8 +27,8 @@ Kind = Literal["growing", "shrinking", "burst", "uneven", "steady"]
 LEVEL = 0.05
 """False discovery rate: of the changes that are reported, this share is expected to be chance."""
 
-OF_TREND, OF_BURST, OF_VARIATION = 2, 4, 4
-"""Correction for the three tests of a group (weighted Bonferroni): half of the level is for a trend."""
+N_TESTS = 3
+"""Tests of a group, for which its smallest p-value is corrected: trend, burst and any other difference."""
 
 FEWEST_TEXTS = 10
 """Texts that are needed to speak of a share: one text of one is 100 %."""
@@ -83,14 +83,14 @@ def find_changes(tally: Tally, totals: NDArray[np.int64] | None = None) -> Chang
     burst_p = np.where((totals * inside).sum(axis=1) >= FEWEST_TEXTS, burst.p, 1)
     volume = volume_test(totals, season=7 if tally.every == "day" else 1)
 
-    specific = np.minimum(OF_TREND * trend_p, OF_BURST * burst_p)
-    of_groups = np.minimum(specific, OF_VARIATION * variation.p)
+    specific = N_TESTS * np.minimum(trend_p, burst_p)
+    of_groups = np.minimum(specific, N_TESTS * variation.p)
     of_volume = [volume.p.min()] if len(totals) >= FEWEST_VOLUMES else []
     p = adjusted(np.minimum(np.append(of_groups, of_volume), 1))
     # Whatever is below it would have passed as well: another test of a group, another period.
     threshold = LEVEL * (p < LEVEL).mean() if p.size else 0.0
     p = p[: len(counts)]
-    is_burst = (OF_BURST * burst_p < OF_TREND * trend_p) & ~_is_part_of_trend(burst.first, burst.last, trend, totals)
+    is_burst = (burst_p < trend_p) & ~_is_part_of_trend(burst.first, burst.last, trend, totals)
     rises = _share(counts, totals, late) - _share(counts, totals, early)
     # A line may rise while the ends do not: that is a difference, but not growth.
     slope = np.where(trend.z * rises <= 0, "uneven", np.where(trend.z > 0, "growing", "shrinking"))
