@@ -42,7 +42,7 @@ class InstantBackend:
 
 def embed(start: int, stop: int, step: int = 1, *, cache: bool = True, kill_at: int | None = None) -> tuple[float, int]:
     """Embed the texts of these numbers; return the seconds, and how many the cache did not know."""
-    from textspectra.embedding import embed_texts
+    from textspectra.embedding.embed import embed_texts
 
     def progress(done: int, total: int) -> None:
         if kill_at is not None and done >= kill_at:
@@ -93,7 +93,8 @@ def wordllama_seconds() -> float:
     import pyarrow.parquet as pq
     from harness import TITLES
 
-    from textspectra.embedding import embed_texts, load_backend
+    from textspectra.embedding.embed import embed_texts
+    from textspectra.embedding.registry import load_backend
 
     texts = pq.read_table(TITLES, columns=["text"])["text"].slice(0, 50_000).to_pylist()
     backend = load_backend("wordllama")

@@ -104,8 +104,8 @@ def bench(n: int) -> list[Row]:
 
 
 def outcome(labels: Any, truth: Any) -> str:
-    groups = len(set(labels.tolist()) - {-1})
-    return f"{groups} groups, {np.mean(labels == -1):.0%} noise, ARI {adjusted_rand_score(truth, labels):.3f}"
+    clusters = len(set(labels.tolist()) - {-1})
+    return f"{clusters} groups, {np.mean(labels == -1):.0%} noise, ARI {adjusted_rand_score(truth, labels):.3f}"
 
 
 if __name__ == "__main__":

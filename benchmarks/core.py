@@ -112,7 +112,7 @@ def bench_cohesion() -> list[Row]:
     from sklearn.metrics import silhouette_score
 
     import textspectra as ts
-    from textspectra.metrics import cohesion
+    from textspectra.core import cohesion
 
     X = load()
     labels = ts.AutoKMeans(30, random_state=0).fit(X).labels_

@@ -2,7 +2,7 @@
 
 ``make bench`` runs it and rewrites ``embedding.md``. The model is all-MiniLM-L6-v2, the texts are titles of
 ``stackexchange121``, and ``TEXTSPECTRA_BENCH_TEXTS`` says how many (10,000 by default). Groups are compared on the
-rows of all labelled sets that ``TEXTSPECTRA_DATA/minilm`` names: up to 3,000 of each.
+rows of all labeled sets that ``TEXTSPECTRA_DATA/minilm`` names: up to 3,000 of each.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ONNX_INT8, ONNX_FLOAT32 = "ONNX Runtime, int8", "ONNX Runtime, float32"
 
 ROUND = 2000
 
-FIRST_VECTOR = "from textspectra.embedding import load_backend; load_backend({!r}).embed(['good morning'])"
+FIRST_VECTOR = "from textspectra.embedding.registry import load_backend; load_backend({!r}).embed(['good morning'])"
 
 
 def torch_name() -> str:
@@ -40,7 +40,8 @@ def torch_name() -> str:
 
 def embedder(name: str) -> Callable[[list[str]], Any]:
     """Return a function that embeds as users do, without the cache of vectors; the model is loaded."""
-    from textspectra.embedding import embed_texts, load_backend
+    from textspectra.embedding.embed import embed_texts
+    from textspectra.embedding.registry import load_backend
 
     backend = load_backend(name)
     backend.embed(["warm up"])
@@ -57,7 +58,7 @@ def onnx_embedders(folder: Path) -> dict[str, Callable[[list[str]], Any]]:
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from transformers import AutoModel
 
-    from textspectra.embedding import load_backend
+    from textspectra.embedding.registry import load_backend
     from textspectra.embedding.transformer import _equal_lengths
 
     network = AutoModel.from_pretrained(torch_name().removeprefix(TORCH), attn_implementation="eager").eval()
@@ -148,8 +149,8 @@ def bench_start() -> list[Row]:
     ]  # fmt: skip
 
 
-def labelled_sets() -> Iterator[tuple[str, list[str], Any]]:
-    """Yield the name, texts and classes of every labelled set."""
+def labeled_sets() -> Iterator[tuple[str, list[str], Any]]:
+    """Yield the name, texts and classes of every labeled set."""
     import pyarrow.parquet as pq
 
     for stored in sorted((DATA / "minilm").glob("*.npz")):
@@ -161,19 +162,19 @@ def bench_groups() -> list[Row]:
     from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
     from textspectra import AutoKMeans
-    from textspectra.embedding import embed_texts
+    from textspectra.embedding.embed import embed_texts
 
     def scores(vectors: Any, classes: Any) -> tuple[float, float]:
         found = AutoKMeans(n_clusters=len(np.unique(classes))).fit_predict(vectors)
         return adjusted_rand_score(classes, found), adjusted_mutual_info_score(classes, found)
 
     reached: dict[str, list[tuple[float, float]]] = {FLOAT32: [], LIGHT: []}
-    for _, texts, classes in labelled_sets():
+    for _, texts, classes in labeled_sets():
         for model, found in reached.items():
             found.append(scores(embed_texts(texts, model), classes))
     float32, int8 = (np.mean(found, axis=0) for found in reached.values())
     return [
-        (f"K-Means at the true k, mean of {len(reached[LIGHT])} labelled sets: {score} with int8 against float32, "
+        (f"K-Means at the true k, mean of {len(reached[LIGHT])} labeled sets: {score} with int8 against float32, "
          "difference", "≤ 0.01", f"{abs(float32[place] - int8[place]):.3f}",
          f"{int8[place]:.3f} against {float32[place]:.3f}")
         for place, score in enumerate(("ARI", "AMI"))
@@ -204,7 +205,7 @@ def bench_default() -> list[Row]:
 
     with tempfile.TemporaryDirectory() as folder:
         counts, scores = [], []
-        for name, texts, classes in labelled_sets():
+        for name, texts, classes in labeled_sets():
             k, found = clustered(Path(folder), pa.table({"text": texts}))
             scores.append((adjusted_rand_score(classes, found), normalized_mutual_info_score(classes, found)))
             counts.append(f"{name} {k} ({len(np.unique(classes))})")
@@ -214,7 +215,7 @@ def bench_default() -> list[Row]:
     has_text = found >= 0
     intents, found = np.array(example["intent"])[has_text], found[has_text]
     return [
-        (f"`textspectra cluster` with its defaults, mean of {len(scores)} labelled sets: ARI", "≥ 0.40", f"{ari:.3f}",
+        (f"`textspectra cluster` with its defaults, mean of {len(scores)} labeled sets: ARI", "≥ 0.40", f"{ari:.3f}",
          "groups found (classes): " + ", ".join(counts)),
         ("the same: NMI", "≥ 0.60", f"{nmi:.3f}", ""),
         ("the shipped example against its intents: ARI", "≥ 0.45", f"{adjusted_rand_score(intents, found):.3f}",

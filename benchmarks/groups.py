@@ -1,4 +1,4 @@
-"""How well groups agree with human labels at the true k: ours, plain algorithms and rivals, on every labelled set.
+"""How well groups agree with human labels at the true k: ours, plain algorithms and rivals, on every labeled set.
 
 ``make bench-groups`` runs it and rewrites ``groups.md``. Each measurement is a line in ``.cache/groups.jsonl``, so a
 run that was stopped goes on where it was. Both models see the same 3,000 rows of a set. Truth gives k and the score.
@@ -23,7 +23,7 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 import textspectra as ts
-from textspectra.embedding import embed_texts
+from textspectra.embedding.embed import embed_texts
 
 CELLS = ROOT / ".cache" / "groups.jsonl"
 MODELS = ("minilm", "wordllama")
@@ -59,7 +59,7 @@ def spectral(X: Any, k: int) -> Any:
 
 
 def leiden(X: Any, k: int) -> Any:
-    """Leiden on the graph of 10 neighbours, at the resolution that gives k communities, or as near as it gets."""
+    """Leiden on the graph of 10 neighbors, at the resolution that gives k communities, or as near as it gets."""
     import igraph
     import leidenalg
 
@@ -87,8 +87,8 @@ METHODS: dict[str, Callable[[Any, int], Any]] = {
     "AutoAgglomerative": lambda X, k: ts.AutoAgglomerative(k, n_jobs=1).fit_predict(X),
     "AutoAgglomerative, refine=False": lambda X, k: ts.AutoAgglomerative(k, refine=False, n_jobs=1).fit_predict(X),
     "scikit-learn KMeans(n_init=10)": sklearn_kmeans,
-    "Leiden, 10 neighbours, tuned to k": leiden,
-    "spectral clustering, 10 neighbours": spectral,
+    "Leiden, 10 neighbors, tuned to k": leiden,
+    "spectral clustering, 10 neighbors": spectral,
 }
 
 
@@ -136,7 +136,7 @@ def table(cells: dict[tuple[str, str, str], dict[str, Any]]) -> str:
             value = f"{mean(method, model, score):.4f}"
             reached = met(f"≥ {bar}", value)
             lines.append(f"| `{method}`, {score.upper()} | {model} | ≥ {bar:.3f} | {value} | {reached} |")
-    rival = "Leiden, 10 neighbours, tuned to k"
+    rival = "Leiden, 10 neighbors, tuned to k"
     for method, model, score in product(("AutoKMeans", "AutoAgglomerative"), MODELS, ("ari", "ami")):
         ours, theirs = f"{mean(method, model, score):.4f}", f"{mean(rival, model, score):.4f}"
         reached = met(f"≥ {theirs}", ours)
@@ -151,7 +151,7 @@ def table(cells: dict[tuple[str, str, str], dict[str, Any]]) -> str:
 
 if __name__ == "__main__":
     if not DATA.is_dir():
-        sys.exit("This benchmark needs the labelled sets; point TEXTSPECTRA_DATA to their folder.")
+        sys.exit("This benchmark needs the labeled sets; point TEXTSPECTRA_DATA to their folder.")
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
     text = (ROOT / "benchmarks" / "groups.in.md").read_text()
     text = text.replace("MACHINE", machine).replace("TABLES", table(run()))

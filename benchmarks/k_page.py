@@ -13,8 +13,9 @@ from k_recovery import MODELS, NOISE, NOISY, REFINED_SIZES, SMALL_SIZES, SUBSETS
 from k_rivals import RIVALS
 from scipy.stats import rankdata
 
-from textspectra.granularity import curve, estimate
-from textspectra.granularity.reproducible import Agreement
+from textspectra.core import agreement as curve
+from textspectra.core import estimate
+from textspectra.core.agreement import Agreement
 
 POWERS = (8, 10, 12, 14, 16)
 POSITIONS = [(low / 10, high / 10) for low in range(3, 7) for high in range(4, 9) if high >= low]
@@ -184,8 +185,8 @@ def methods_table(study: Study) -> str:
         ]
 
     def own(name: str, score: str) -> str:
-        groups = {task: study.cells[task._replace(what=name)] for task in study.sets}
-        return both(lambda model: by_family(study.of(model), lambda task: groups[task][score]), ".3f")
+        clusters = {task: study.cells[task._replace(what=name)] for task in study.sets}
+        return both(lambda model: by_family(study.of(model), lambda task: clusters[task][score]), ".3f")
 
     rows = [row(name, ks) for name, ks in study.methods().items()]
     grouping = [name for name in RIVALS if "ari" in study.cells[study.sets[0]._replace(what=name)]]

@@ -23,10 +23,10 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
 import textspectra as ts
-from textspectra.arrays.rows import CountedRows
-from textspectra.clustering import refine as refine_module
-from textspectra.embedding import embed_texts
-from textspectra.granularity.reproducible import reproducible_k
+from textspectra.core import discriminants as refine_module
+from textspectra.core.agreement import reproducible_k
+from textspectra.core.rows import CountedRows
+from textspectra.embedding.embed import embed_texts
 
 CACHE = ROOT / ".cache"
 MODELS = ("minilm", "wordllama")
@@ -151,7 +151,7 @@ def estimate(X: Any, seed: int = 0) -> dict[str, Any]:
     return cell
 
 
-def groups(task: Task) -> dict[str, float]:
+def clusters(task: Task) -> dict[str, float]:
     X, y = load(task.model, task.name)
     return agreement_with(y, ts.AutoKMeans(task.part, random_state=0, n_jobs=1).fit(X).labels_)
 
@@ -207,7 +207,7 @@ def noise(task: Task) -> dict[str, Any]:
 
 
 MEASURES: dict[str, Callable[[Task], dict[str, Any]]] = {
-    "curve": curve, "groups": groups, "refined": refined, "small": small, "noise": noise,
+    "curve": curve, "groups": clusters, "refined": refined, "small": small, "noise": noise,
 }  # fmt: skip
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 import textspectra as ts
-from textspectra.clustering.refine import smoothed_rows
-from textspectra.clustering.tree import ward_tree
+from textspectra.core.discriminants import smoothed_rows
+from textspectra.core.ward import ward_tree
 from textspectra_study.baselines import run_baseline
 
-NEIGHBOURS = 10
+NEIGHBORS = 10
 PAPER_SAMPLES = 10
 """The paper's rule is averaged over this many samples of 1,000 rows."""
 
@@ -21,7 +21,7 @@ def unit(X: Any) -> Any:
     return X / np.linalg.norm(X, axis=1, keepdims=True)
 
 
-def nearest_rows(X: Any, size: int = NEIGHBOURS) -> Any:
+def nearest_rows(X: Any, size: int = NEIGHBORS) -> Any:
     """Return the indices of the nearest other rows."""
     cosines = unit(X) @ unit(X).T
     np.fill_diagonal(cosines, -2)
@@ -43,7 +43,7 @@ def papers_rule(*, zscore: bool) -> Callable[[Any], int]:
     return count
 
 
-def modularity_maximum(X: Any, size: int = NEIGHBOURS) -> int:
+def modularity_maximum(X: Any, size: int = NEIGHBORS) -> int:
     """Cut Ward's tree of smoothed rows where most neighbors share a cluster, beyond the sum of squared shares."""
     ones = np.ones(len(X))
     tree = ward_tree(smoothed_rows(unit(X).astype(np.float32), ones, size, n_jobs=1), ones)

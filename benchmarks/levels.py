@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from groups import load
+from clusters import load
 from harness import DATA, ROOT
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
@@ -26,7 +26,7 @@ APART = 2.25
 
 START = f"""# Levels
 
-Written by `benchmarks/levels.py`, with MiniLM on up to 3,000 rows of 26 labelled sets; each family counts once.
+Written by `benchmarks/levels.py`, with MiniLM on up to 3,000 rows of 26 labeled sets; each family counts once.
 The coarse and the fine level are cuts of the tree around the groups at the number in the middle, {APART} times away.
 Beside them are the groups that `AutoKMeans` finds at the same number directly.
 

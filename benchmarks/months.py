@@ -23,7 +23,7 @@ from k_rivals import unit
 from sklearn.metrics import roc_auc_score
 
 import textspectra as ts
-from textspectra.texts.updating import updated
+from textspectra.texts.comparison import updated
 
 CELLS = ROOT / ".cache" / "months.jsonl"
 SETS = ("banking77", "massive_intent", "reddit50_s", "stackexchange121_s", "googlenews_t")
@@ -139,10 +139,10 @@ def measure_held_out(name: str, seed: int) -> Cell:
     after = updated(result, found, [])
     is_new = np.isin(second.classes, held)
     to_old = np.sort(unit(second.X) @ unit(first.X).T, axis=1)[:, -5:].mean(axis=1)
-    to_centres = (unit(second.X) @ unit(result.centers).T).max(axis=1)
-    scores = {"novelty": found.novelty, "centre": -to_centres, "texts": -to_old}
-    new = [topic.label for topic in found.new_topics]
-    clear = [change.label for change in found.group_changes if change.status == "new" and not change.mixed]
+    to_centers = (unit(second.X) @ unit(result.centers).T).max(axis=1)
+    scores = {"novelty": found.novelty, "center": -to_centers, "texts": -to_old}
+    new = [cluster.label for cluster in found.new_clusters]
+    clear = [change.label for change in found.cluster_changes if change.status == "new" and not change.mixed]
     clear_cell = groups_of_new_classes(found.result.labels, clear, second, held)
     return {
         **{score: roc_auc_score(is_new, values) for score, values in scores.items()},
@@ -157,20 +157,20 @@ def measure_same(name: str, seed: int) -> Cell:
     first, second, _ = draw_held_out(name, 100 + seed, 0)
     result = ts.cluster_texts(first.texts, embeddings=first.X, keep_all=True)
     found = result.compare(second.texts, embeddings=second.X)
-    statuses = [change.status for change in found.group_changes]
-    moved = sum(status != "steady" for status in statuses) - len(found.new_topics)
-    return {"new": len(found.new_topics), "moved": moved, "k": result.n_clusters}
+    statuses = [change.status for change in found.cluster_changes]
+    moved = sum(status != "steady" for status in statuses) - len(found.new_clusters)
+    return {"new": len(found.new_clusters), "moved": moved, "k": result.n_clusters}
 
 
 def measure_growing(name: str, seed: int) -> Cell:
     first, second, grows = draw_growing(name, 200 + seed)
     result = ts.cluster_texts(first.texts, embeddings=first.X, keep_all=True)
     found = result.compare(second.texts, embeddings=second.X)
-    status = {change.label: change.status for change in found.group_changes}
+    status = {change.label: change.status for change in found.cluster_changes}
     home = int(np.bincount(result.labels[first.classes == grows[0]]).argmax())
     own = [label for label in status if status[label] == "new"
            and (second.classes[found.result.labels == label] == grows[0]).mean() > 0.5]  # fmt: skip
-    return {"new": len(found.new_topics), "own": len(own), "status": status[home], "class": str(grows[0])}
+    return {"new": len(found.new_clusters), "own": len(own), "status": status[home], "class": str(grows[0])}
 
 
 def measure_bertopic(name: str, seed: int) -> Cell:
@@ -186,7 +186,7 @@ def measure_bertopic(name: str, seed: int) -> Cell:
 
     before, after = fitted(first), fitted(second)
     known = unit(before.topic_embeddings_)
-    topics = np.array(after.topics_)
+    clusters = np.array(after.topics_)
     of_topic = 1 - (unit(after.topic_embeddings_) @ known.T).max(axis=1)
     of_text = 1 - (unit(second.X) @ known.T).max(axis=1)
     is_new, cell = np.isin(second.classes, held), {}
@@ -196,7 +196,7 @@ def measure_bertopic(name: str, seed: int) -> Cell:
         new = np.unique(labels[labels > max(before.topics_)]).tolist()
         cell[str(least)] = groups_of_new_classes(labels, new, second, held)
         cell[str(least)]["novelty"] = roc_auc_score(is_new, np.isin(labels, new))
-    by_topic = np.where(topics >= 0, of_topic[topics + (topics.min() < 0)], of_text)
+    by_topic = np.where(clusters >= 0, of_topic[clusters + (clusters.min() < 0)], of_text)
     return cell | {"topic": roc_auc_score(is_new, by_topic), "text": roc_auc_score(is_new, of_text)}
 
 
@@ -283,7 +283,7 @@ def counts_of(found: dict[str, list[Cell]]) -> str:
 def bench_held_out() -> list[Row]:
     found = cells("held out")
     novelty, shares = mean_of(found, "novelty"), shares_of(found)
-    rivals = {"nearest centre": mean_of(found, "centre"), "5 nearest old texts": mean_of(found, "texts")}
+    rivals = {"nearest center": mean_of(found, "center"), "5 nearest old texts": mean_of(found, "texts")}
     new, true, changed = (sum(total_of(found, key).values()) for key in ("new", "true", "changed"))
     what = "AUROC of `novelty` for texts of new classes"
     own = f"new classes with {FEWEST} texts or more that get a new group of their own"
@@ -330,13 +330,13 @@ def bench_by_date() -> list[Row]:
 def bench_same() -> list[Row]:
     found = cells("same")
     new = [cell["new"] for some in found.values() for cell in some]
-    moved, groups = (sum(total_of(found, key).values()) for key in ("moved", "k"))
+    moved, clusters = (sum(total_of(found, key).values()) for key in ("moved", "k"))
     numbers = {name: [cell["new"] for cell in some] for name, some in found.items()}
     return [
         ("second file from the same classes: draws without a new group", "≥ 90%", f"{np.mean(np.equal(new, 0)):.0%}",
          f"{len(new)} draws; new groups of each: {by_set(numbers, '{}')}"),
-        ("the same: groups that are said to grow, shrink or be gone", "shown", f"{moved / groups:.1%}",
-         f"{moved} of {groups:,}"),
+        ("the same: groups that are said to grow, shrink or be gone", "shown", f"{moved / clusters:.1%}",
+         f"{moved} of {clusters:,}"),
     ]  # fmt: skip
 
 

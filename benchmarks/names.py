@@ -2,7 +2,7 @@
 
 ``python benchmarks/names.py`` rewrites ``names.md``. The groups are the true classes, so only the names are measured.
 Class names are the labels with blanks for underscores. "3,000 texts" are those with ready MiniLM vectors. "All texts"
-counts phrases in the whole set; with MiniLM, the centre of a class is still that of its ready vectors.
+counts phrases in the whole set; with MiniLM, the center of a class is still that of its ready vectors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness import DATA, ROOT, Row, main
 from numpy.typing import NDArray
 
 from textspectra import embed_texts
-from textspectra.topics.describe import Topic, describe_clusters
+from textspectra.words.describe import Cluster, describe_clusters
 
 SETS = ["banking77", "massive_intent", "stackexchange121_s", "reddit50_s", "dbpedia14"]
 JUDGE = "minilm"
@@ -32,7 +32,7 @@ the model that judges them reads them all.
 
 ## How the constants were chosen
 
-A candidate's score is a cosine + 0.14 × ln(s). The cosine is that of the phrase and the group's centre, each less its
+A candidate's score is a cosine + 0.14 × ln(s). The cosine is that of the phrase and the group's center, each less its
 mean over all phrases or all groups. s is the geometric mean of the phrase's own class-based TF-IDF (weight 1/3) and the
 mean of that of its words (weight 2/3). The 30 phrases with the highest s are embedded. In groups with fewer than 100
 texts, the 100 phrases of a single text that have the commonest words count too (30 or 300 give the same).
@@ -60,16 +60,16 @@ one-word is the share of names that are one word. Measured on a prototype, which
 | the same, best 20, 40 or 60 (0.04 and 0.08) | .613 / .70, .621 / .72, .622 / .72; best 30: .620 / .72 |
 | the words by their geometric mean, or by the best one, instead of their mean | .624 / .71, .608 / .72 |
 | single texts of groups of any size, not only below 100 texts | .625 / .72 against .625 / .72 |
-| phrases and centres less their means (chosen; 0.14 and 2/3) | .626 / .74, one-word .48; wordllama .625 / .68, .61 |
+| phrases and centers less their means (chosen; 0.14 and 2/3) | .626 / .74, one-word .48; wordllama .625 / .68, .61 |
 | less half of their means | .622 / .72; wordllama .624 / .66 |
-| only the centres less their mean | .602 / .72; wordllama .621 / .67 |
+| only the centers less their mean | .602 / .72; wordllama .621 / .67 |
 | cosines as standard scores in each group | .619 / .70; wordllama .623 / .65 |
 | chosen + 0.03 or 0.06 for more than one word | .612 / .72, one-word .38; .605 / .72, .31 |
 | one word gives way to a phrase with it if that costs at most 0.03, 0.06 | .615 / .72, one-word .42; .607 / .72, .34 |
 | weight of the words 0.8 instead of 2/3 | .612 / .73, one-word .40; wordllama .626 / .71, .54 |
 | the cosine alone, of the best 10, 30 or 120 phrases of two texts or more | .589 / .65, .588 / .67, .589 / .69 |
 | phrases of at most one, two, three or four words, cosine alone | .544, .576, .587, .588 |
-| less 0.1, 0.2 or 0.4 × the cosine with the nearest other centre (rule before) | .619 / .70, .619 / .69, .618 / .68 |
+| less 0.1, 0.2 or 0.4 × the cosine with the nearest other center (rule before) | .619 / .70, .619 / .69, .618 / .68 |
 | the phrase only for the group that has it most (rule before) | .607 / .66 against .619 / .68 |
 | no name may be contained in another (rule before) | .608 / .67 against .620 / .68 |
 | the better fitting group gets a phrase that two want (against: the first) | wordllama .627 / .65 against .624 / .64 |
@@ -80,7 +80,7 @@ word.
 """
 
 
-class LabelledTexts:
+class LabeledTexts:
     """The texts of a set with their classes and vectors."""
 
     def __init__(self, name: str, model: str, *, everything: bool) -> None:
@@ -96,7 +96,7 @@ class LabelledTexts:
             means = [known[self.codes[ready["row"]] == code].sum(axis=0) for code in range(len(classes))]
             self.vectors = np.array(means, np.float32)[self.codes] + 1e-9
 
-    def describe(self, embed: Any) -> list[Topic]:
+    def describe(self, embed: Any) -> list[Cluster]:
         return describe_clusters(self.texts, self.vectors, self.codes, embed=embed)
 
 
@@ -114,9 +114,9 @@ def unit(X: NDArray[Any]) -> NDArray[Any]:
 def bench_quality(model: str | None, *, everything: bool) -> list[Row]:
     found = {}
     for name in SETS:
-        texts = LabelledTexts(name, model or JUDGE, everything=everything)
-        topics = texts.describe(model and partial(embed_texts, model=model))
-        found[name] = judged([topic.name for topic in topics], texts.classes)
+        texts = LabeledTexts(name, model or JUDGE, everything=everything)
+        clusters = texts.describe(model and partial(embed_texts, model=model))
+        found[name] = judged([cluster.name for cluster in clusters], texts.classes)
     cosine, nearest = np.mean(list(found.values()), axis=0)
     details = [", ".join(f"{name} {values[place]:.2f}" for name, values in found.items()) for place in (0, 1)]
     how = f"{'all' if everything else '3,000'} texts, " + (f"phrases by {model}" if model else "three keywords")
@@ -128,7 +128,7 @@ def bench_quality(model: str | None, *, everything: bool) -> list[Row]:
 
 
 def bench_cost() -> list[Row]:
-    texts = LabelledTexts("banking77", JUDGE, everything=False)
+    texts = LabeledTexts("banking77", JUDGE, everything=False)
     counts = []
 
     def embed(phrases: list[str]) -> NDArray[np.float32]:

@@ -1,6 +1,6 @@
 """What texts that are repeated do to k and to the groups; ``make bench-groups`` runs it and rewrites ``repeats.md``.
 
-Distinct texts of a labelled set are repeated at random, a few of them very often, as in a log of queries. Nothing is
+Distinct texts of a labeled set are repeated at random, a few of them very often, as in a log of queries. Nothing is
 chosen here: truth gives the k of the groups and the score.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from groups import load
+from clusters import load
 from harness import ROOT
 from sklearn.metrics import adjusted_rand_score
 

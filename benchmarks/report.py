@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from harness import ROOT, TITLES, Row, main, process_seconds
 
 import textspectra as ts
-from textspectra.embedding import embed_texts
+from textspectra.embedding.embed import embed_texts
 from textspectra.report.page import plotting_library
 
 sys.path.insert(0, str(ROOT / "tests"))

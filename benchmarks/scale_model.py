@@ -23,7 +23,7 @@ PASSES = 1
 TRAINING_ROWS = 8192
 ESTIMATE_ROWS = 22 * 6000 + 2000
 PAIR_ROWS = 2 * 256 * 128
-"""Rows drawn to train centres, to estimate k, and for the pairs of the Cohesion Ratio (all rows, and clusters)."""
+"""Rows drawn to train centers, to estimate k, and for the pairs of the Cohesion Ratio (all rows, and clusters)."""
 
 CHUNK_BYTES = 100e6
 NUMBER_BYTES = 2

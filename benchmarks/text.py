@@ -61,7 +61,9 @@ def bench_overhead() -> list[Row]:
     import pyarrow.parquet as pq
     import wordllama
 
-    from textspectra.embedding import EmbeddingCache, embed_texts, load_backend
+    from textspectra.embedding.cache import EmbeddingCache
+    from textspectra.embedding.embed import embed_texts
+    from textspectra.embedding.registry import load_backend
 
     texts = list(dict.fromkeys(pq.read_table(TITLES)["text"].to_pylist()))[:100_000]
     backend = load_backend("wordllama")

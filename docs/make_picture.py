@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from textspectra.cli.cluster import run
-from textspectra.cli.common import Stages
+from textspectra.cli.options import Stages
 from textspectra.cli.summary import print_summary, summarize
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "customer_messages.csv"

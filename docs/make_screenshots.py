@@ -9,7 +9,7 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from textspectra.cli.cluster import run
-from textspectra.cli.common import Stages
+from textspectra.cli.options import Stages
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from browser import launch
@@ -35,7 +35,7 @@ def print_it(page: Page) -> None:
 
 
 def with_frequent_colors(picture: Image.Image) -> Image.Image:
-    """Keep the 256 most frequent colours: a third of the size, and all areas stay what they are."""
+    """Keep the 256 most frequent colors: a third of the size, and all areas stay what they are."""
     counted = sorted(picture.getcolors(picture.width * picture.height), reverse=True)[:256]
     palette = Image.new("P", (1, 1))
     palette.putpalette([part for _, color in counted for part in color])

@@ -23,14 +23,14 @@ from sklearn.metrics import adjusted_mutual_info_score
 import textspectra as ts
 
 ROOT = Path(__file__).parents[1]
-BLUE, ORANGE, GREY = "#1f4e79", "#c55a11", "#8a8f98"
+BLUE, ORANGE, GRAY = "#1f4e79", "#c55a11", "#8a8f98"
 PALETTE = ["#1f4e79", "#c55a11", "#4f8a5b", "#8c5a9e", "#b8963e", "#4b9aa8", "#a34a5e", "#6b7280", "#7a9a3a"]
 STYLE = {
     "font.family": "sans-serif",
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": GREY,
+    "axes.edgecolor": GRAY,
     "axes.labelcolor": "#333333",
     "axes.titlesize": 11,
     "xtick.color": "#555555",
@@ -52,9 +52,9 @@ def islands(k: int, n: int, spread: float, seed: int = 3) -> tuple[NDArray[np.fl
     """Return n points of the plane in k round groups, and the group of each."""
     rng = np.random.default_rng(seed)
     angle = np.linspace(0, 2 * np.pi, k, endpoint=False)
-    centres = np.column_stack([np.cos(angle), np.sin(angle)])
-    group = np.arange(n) % k
-    return centres[group] + spread * rng.standard_normal((n, 2)), group
+    centers = np.column_stack([np.cos(angle), np.sin(angle)])
+    cluster = np.arange(n) % k
+    return centers[cluster] + spread * rng.standard_normal((n, 2)), cluster
 
 
 def directions(k: int, n: int, noise: float, seed: int = 0, d: int = 64) -> NDArray[np.float64]:
@@ -104,7 +104,7 @@ def draw_halves() -> Figure:
 
 
 def _matched(labels: list[NDArray[np.intp]]) -> list[NDArray[np.intp]]:
-    """Give the groups of the second labelling the colours of the groups of the first that they share most with."""
+    """Give the groups of the second labeling the colors of the groups of the first that they share most with."""
     counts = np.zeros((9, 9))
     np.add.at(counts, (labels[0], labels[1]), 1)
     rows, columns = linear_sum_assignment(-counts)
@@ -119,16 +119,16 @@ def draw_score() -> Figure:
     return figure
 
 
-def draw_neighbours() -> Figure:
+def draw_neighbors() -> Figure:
     """Replace each point by the mean of its 10 nearest points."""
-    X, group = islands(6, 360, 0.27, seed=5)
+    X, cluster = islands(6, 360, 0.27, seed=5)
     nearest = np.argsort(cdist(X, X), axis=1)[:, :10]
     smoothed = X[nearest].mean(axis=1)
     figure = Figure(figsize=(9, 4.2), layout="constrained")
     axes = figure.subplots(1, 2, sharex=True, sharey=True)
     titles = "each point where it is", "each point at the mean of its 10 nearest"
     for ax, points, title in zip(axes, (X, smoothed), titles, strict=True):
-        ax.scatter(*points.T, c=[PALETTE[one] for one in group], s=12, linewidths=0, alpha=0.8)
+        ax.scatter(*points.T, c=[PALETTE[one] for one in cluster], s=12, linewidths=0, alpha=0.8)
         ax.set(title=title, xticks=[], yticks=[], aspect="equal")
         ax.spines[:].set_visible(False)
     one = int(np.argmin(np.linalg.norm(X - [0.75, 0.5], axis=1)))
@@ -147,19 +147,19 @@ def draw_cohesion() -> Figure:
     within = alike[codes[upper[0]] == codes[upper[1]]]
     figure = Figure(figsize=(9, 4), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=[1.2, 1])
-    for values, colour, label in ((alike, GREY, "any two texts"), (within, BLUE, "two texts of one group")):
-        left.hist(values, np.linspace(0, 1, 51), density=True, color=colour, alpha=0.55, label=label)
-        left.axvline(values.mean(), color=colour, linewidth=1.5)
+    for values, color, label in ((alike, GRAY, "any two texts"), (within, BLUE, "two texts of one group")):
+        left.hist(values, np.linspace(0, 1, 51), density=True, color=color, alpha=0.55, label=label)
+        left.axvline(values.mean(), color=color, linewidth=1.5)
     left.set(title=f"means of the two: ratio {result.cohesion.ratio:.2f}", xlabel="similarity (negative is 0)")
     left.set(ylim=(0, 8), yticks=[])
     left.legend()
     ratios = sorted(
-        (ratio, topic.name)
-        for topic, ratio in zip(result.topics, result.ratios, strict=True)
-        if ratio and topic.name.isascii()
+        (ratio, cluster.name)
+        for cluster, ratio in zip(result.clusters, result.ratios, strict=True)
+        if ratio and cluster.name.isascii()
     )
     shown = [*ratios[:5], *ratios[-5:]]
-    right.barh([_short(name) for _, name in shown], [ratio for ratio, _ in shown], color=[GREY] * 5 + [BLUE] * 5)
+    right.barh([_short(name) for _, name in shown], [ratio for ratio, _ in shown], color=[GRAY] * 5 + [BLUE] * 5)
     right.axvline(1, color=ORANGE, linestyle="--", linewidth=1)
     right.set(title="the loosest and the tightest groups", xlabel="Cohesion Ratio of the group")
     return figure
@@ -192,10 +192,10 @@ def draw_failures() -> Figure:
     figure = Figure(figsize=(9, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     true = np.array([4, 8, 16, 32, 64, 128])
-    left.plot(true, true, color=GREY, linestyle=":", label="planted")
-    for noise, colour, label in ((0.8, BLUE, "groups apart"), (1.9, ORANGE, "groups that overlap")):
+    left.plot(true, true, color=GRAY, linestyle=":", label="planted")
+    for noise, color, label in ((0.8, BLUE, "groups apart"), (1.9, ORANGE, "groups that overlap")):
         found = [ts.estimate_k(directions(k, 3000, noise)).k for k in true]
-        left.plot(true, found, "o-", color=colour, label=label, markersize=4)
+        left.plot(true, found, "o-", color=color, label=label, markersize=4)
     left.set(xscale="log", yscale="log", xlabel="groups that were planted", ylabel="groups that were found",
              title="many groups that overlap are lost")  # fmt: skip
     for axis in (left.xaxis, left.yaxis):
@@ -213,19 +213,19 @@ def draw_failures() -> Figure:
     return figure
 
 
-def nested(families: int, groups: int, n: int, d: int = 64) -> NDArray[np.float64]:
+def nested(families: int, clusters: int, n: int, d: int = 64) -> NDArray[np.float64]:
     """Return n rows in families of groups: the groups of a family are near each other."""
     rng = np.random.default_rng(1)
     family = rng.standard_normal((families, d))
-    group = np.repeat(family, groups, axis=0) + 0.75 * rng.standard_normal((families * groups, d))
-    return group[np.arange(n) % len(group)] + 0.9 * rng.standard_normal((n, d))
+    cluster = np.repeat(family, clusters, axis=0) + 0.75 * rng.standard_normal((families * clusters, d))
+    return cluster[np.arange(n) % len(cluster)] + 0.9 * rng.standard_normal((n, d))
 
 
 PICTURES: dict[str, Callable[[], Figure]] = {
     "spectrum": draw_spectrum,
     "halves": draw_halves,
     "score": draw_score,
-    "neighbours": draw_neighbours,
+    "neighbors": draw_neighbors,
     "cohesion": draw_cohesion,
     "confidence": draw_confidence,
     "failures": draw_failures,

@@ -168,7 +168,7 @@ def parquet(rng: random.Random) -> tuple[str, bytes]:
 
 @cache
 def _workbook() -> bytes:
-    from textspectra.io.excel import write_workbook
+    from textspectra.tables.excel import write_workbook
 
     stream = io.BytesIO()
     write_workbook({"texts": pa.table({"id": [1, 2, 3], "text": ["a parcel", "my password", None]})}, stream)
@@ -463,10 +463,10 @@ PROJECT_SECTIONS = [
 
 @cache
 def _all_keys() -> list[str]:
-    from textspectra.cli.main import group
+    from textspectra.cli.main import root
     from textspectra.cli.settings import leaves, options_of
 
-    return sorted({key for _, command in leaves(group) for key in options_of(command)})
+    return sorted({key for _, command in leaves(root) for key in options_of(command)})
 
 
 def _toml(value: Any) -> str:

@@ -58,7 +58,7 @@ def left_in(folder: Path) -> list[str]:
 
 def judged_kill(folder: Path, command: str, kill: Kill, done: Ended, old: dict[str, str], new: dict[str, str]) -> str:
     """Say what is wrong with how a command ended and with its outputs."""
-    from textspectra.atomic import replacing_together
+    from textspectra.files import replacing_together
 
     if done.orphans:
         return f"processes left behind: {done.orphans}"

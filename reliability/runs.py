@@ -19,7 +19,7 @@ COMMANDS = {
     "update": ["update", "a.model", "b.csv", "--embeddings", "b.npy", "--no-report", *COMMON],
     "apply": ["apply", "state.json", "a.model", "--embeddings", "a.npy", *COMMON],
     "embed": ["embed", "a.csv", "out.npy", "--model", "wordllama", *COMMON],
-    "study run": ["study", "run", "study", "--data", "labelled", "--models", "wordllama", "-q"],
+    "study run": ["study", "run", "study", "--data", "labeled", "--models", "wordllama", "-q"],
     "many files": [*MANY, *COMMON],
     "many files on Dask": [*MANY, "--scheduler", "local", *COMMON],
 }
@@ -48,14 +48,14 @@ CELLS = ("hac_true", "kmeans_constant", "kmeans_true", "similarity", "spectrum")
 
 def texts(n: int, shift: int) -> tuple[list[str], np.ndarray]:
     rng = np.random.default_rng(shift)
-    groups = np.arange(n) % 4
+    clusters = np.arange(n) % 4
     words = ("parcel", "password", "refund", "invoice")
-    found = [f"{words[group]} number {i + 1000 * shift}" for i, group in enumerate(groups)]
-    return found, (np.eye(4, 12)[groups] + 0.1 * rng.uniform(size=(n, 12))).astype(np.float32)
+    found = [f"{words[cluster]} number {i + 1000 * shift}" for i, cluster in enumerate(clusters)]
+    return found, (np.eye(4, 12)[clusters] + 0.1 * rng.uniform(size=(n, 12))).astype(np.float32)
 
 
 def write_inputs(folder: Path) -> None:
-    """Write two months of texts with their embeddings, the same in two Parquet files, and a labelled set."""
+    """Write two months of texts with their embeddings, the same in two Parquet files, and a labeled set."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -65,9 +65,9 @@ def write_inputs(folder: Path) -> None:
         np.save(folder / f"{name}.npy", X)
         (folder / "many").mkdir(exist_ok=True)
         pq.write_table(pa.table({"text": rows, "v": list(X)}), folder / "many" / f"{name}.parquet")
-    (folder / "labelled").mkdir()
+    (folder / "labeled").mkdir()
     rows, _ = texts(40, 2)
-    (folder / "labelled" / "set.csv").write_text("text,label\n" + "".join(f"{row},{row.split()[0]}\n" for row in rows))
+    (folder / "labeled" / "set.csv").write_text("text,label\n" + "".join(f"{row},{row.split()[0]}\n" for row in rows))
 
 
 def prepare(command: str) -> Path:

@@ -27,7 +27,7 @@ from textspectra.errors import UserError
 
 GROUPS = np.repeat([0, 1, 2], 8)
 VECTORS = (np.eye(3, 6)[GROUPS] + 0.1 * np.random.default_rng(0).uniform(size=(24, 6))).astype(np.float32)
-MESSAGES = [f"{('parcel', 'password', 'refund')[group]} number {i}" for i, group in enumerate(GROUPS)]
+MESSAGES = [f"{('parcel', 'password', 'refund')[cluster]} number {i}" for i, cluster in enumerate(GROUPS)]
 
 
 ACTING = {
@@ -133,27 +133,27 @@ def model_parts() -> dict[str, bytes]:
 
 def downloaded_state(result: Any) -> str:
     """Return what "Download JSON" of a report writes after all groups were renamed and one text was moved."""
-    from textspectra.report.levels import report_levels
     from textspectra.report.state import FORMAT
+    from textspectra.report.tree import report_levels
     from textspectra.report.write import fingerprint, grouping_mark
 
     levels, finest = report_levels(result)
     group_of_part = np.empty(levels.k, int)
     group_of_part[finest] = result.distinct_codes
-    moved = int(np.flatnonzero(result.labels == result.topics[1].label)[0])
+    moved = int(np.flatnonzero(result.labels == result.clusters[1].label)[0])
     n_moved = int(result.corpus.counts[result.corpus.codes[moved]])
-    groups = [
+    clusters = [
         {
-            "cluster": topic.label,
-            "name": f"group {topic.label}",
-            "size": topic.size + (n_moved if number == 0 else -n_moved if number == 1 else 0),
+            "cluster": cluster.label,
+            "name": f"group {cluster.label}",
+            "size": cluster.size + (n_moved if number == 0 else -n_moved if number == 1 else 0),
             "parts": [[int(part), int(part) + 1] for part in np.flatnonzero(group_of_part == number)],
             "moved": [moved] if number == 0 else [],
         }
-        for number, topic in enumerate(result.topics)
+        for number, cluster in enumerate(result.clusters)
     ]
     marks = {"format": FORMAT, "fingerprint": fingerprint(result.corpus), "grouping": grouping_mark(result)}
-    return json.dumps({**marks, "edited": True, "clusters": groups})
+    return json.dumps({**marks, "edited": True, "clusters": clusters})
 
 
 @cache
@@ -175,7 +175,8 @@ class Lengths:
 @cache
 def cache_database() -> bytes:
     """Return a cache that holds the vectors of all messages."""
-    from textspectra.embedding import EmbeddingCache, embed_texts
+    from textspectra.embedding.cache import EmbeddingCache
+    from textspectra.embedding.embed import embed_texts
 
     with tempfile.TemporaryDirectory() as place:
         embed_texts(MESSAGES, Lengths(), cache=EmbeddingCache(place))
@@ -207,7 +208,9 @@ def spoiled(content: bytes, statements: list[str]) -> bytes:
 
 def use_table(folder: Path, name: str, content: bytes) -> None:
     """Read a table, and write it in the other formats."""
-    from textspectra.io import TableFormat, read_table, write_table
+    from textspectra.tables.read import read_table
+    from textspectra.tables.source import TableFormat
+    from textspectra.tables.write import write_table
     from textspectra.texts.corpus import Corpus
 
     path = folder / name
@@ -221,8 +224,8 @@ def use_table(folder: Path, name: str, content: bytes) -> None:
 
 def use_npy(folder: Path, name: str, content: bytes) -> None:
     """Read a matrix, and check it as every command does."""
-    from textspectra.io import read_embeddings
-    from textspectra.validation import check_embeddings
+    from textspectra.core.validation import check_embeddings
+    from textspectra.tables.vectors import read_embeddings
 
     (folder / name).write_bytes(content)
     check_embeddings(read_embeddings(folder / name), minimum=1)
@@ -246,7 +249,7 @@ def use_model(folder: Path, name: str, content: bytes) -> None:
         summary["sha256"][SUMMARY] = _digest_of_summary(summary)
         (place / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
     loaded = TextClustering.load(place, embeddings=VECTORS)
-    for use in (loaded.to_frame, loaded.topics_frame, loaded.over_time, loaded.trends, lambda: loaded.by("channel")):
+    for use in (loaded.to_frame, loaded.cluster_table, loaded.over_time, loaded.trends, lambda: loaded.by("channel")):
         with suppress(UserError):
             use()
     loaded.predict(["parcel", "refund"], embeddings=VECTORS[:2])
@@ -257,7 +260,7 @@ def use_model(folder: Path, name: str, content: bytes) -> None:
 
 def use_bomb(folder: Path, name: str, content: bytes) -> None:
     """Load a model folder with a part that claims to be huge; smaller limits make the cases quick."""
-    from textspectra.io import limits
+    from textspectra.tables import source as limits
 
     model_parts()  # made once, in a folder that the case may not use
     before = limits.MAX_ROWS, limits.MAX_BYTES
@@ -271,7 +274,8 @@ def use_bomb(folder: Path, name: str, content: bytes) -> None:
 
 def use_cache(folder: Path, name: str, content: bytes) -> None:
     """Embed with a damaged cache: the vectors must be right."""
-    from textspectra.embedding import EmbeddingCache, embed_texts
+    from textspectra.embedding.cache import EmbeddingCache
+    from textspectra.embedding.embed import embed_texts
 
     cache_database()
     (folder / "embeddings").mkdir()
@@ -307,13 +311,13 @@ def run_command(folder: Path, arguments: list[str]) -> None:
     """Run a command in a folder, in this process; a wrong use of it is no finding."""
     import click
 
-    from textspectra.cli.main import group
+    from textspectra.cli.main import root
 
     before = Path.cwd()
     os.chdir(folder)
     try:
         with (folder / "said").open("w") as said, redirect_stdout(said), redirect_stderr(said):
-            group.main(arguments, prog_name="textspectra", standalone_mode=False)
+            root.main(arguments, prog_name="textspectra", standalone_mode=False)
     except (click.ClickException, SystemExit, ModuleNotFoundError):
         pass
     except OSError as error:  # the command turns these into a line
@@ -448,7 +452,7 @@ class Answering(threading.Thread):
 @cache
 def asked() -> tuple[Answering, Any]:
     """Return a server and the model behind it."""
-    from textspectra.embedding.openai import OpenAIBackend, OpenAIServer
+    from textspectra.embedding.server import OpenAIBackend, OpenAIServer
 
     server = Answering()
     os.environ.update(OPENAI_BASE_URL=server.url, OPENAI_API_KEY="very-secret-key")

@@ -61,9 +61,9 @@ WORDS = {
 def five_languages():
     """Return the texts, the language of each, and its topic."""
     rows = [
-        (frame.format(word), language, topic)
+        (frame.format(word), language, cluster)
         for language in FRAMES
-        for topic, (frames, words) in enumerate(zip(FRAMES[language], WORDS[language], strict=True))
+        for cluster, (frames, words) in enumerate(zip(FRAMES[language], WORDS[language], strict=True))
         for frame, word in itertools.product(frames, words.split("|"))
     ]
     return tuple(zip(*rows[:312], strict=True))

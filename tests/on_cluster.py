@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from textspectra.io import matching_files
-from textspectra.texts.files import cluster_files
+from textspectra.tables.read import matching_files
+from textspectra.texts.many_files import cluster_files
 
 SIZES = (300, 0, 500, 400)
 """Of the chunks of 1,200 rows."""

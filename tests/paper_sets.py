@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
-from labelled_sets import DATA
+from labeled_sets import DATA
 
 import textspectra as ts
 

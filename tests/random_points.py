@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 
-def random_points(seed, n, d, groups, noise):
+def random_points(seed, n, d, clusters, noise):
     rng = np.random.default_rng(seed)
-    return rng.standard_normal((groups, d))[rng.integers(groups, size=n)] + noise * rng.standard_normal((n, d))
+    return rng.standard_normal((clusters, d))[rng.integers(clusters, size=n)] + noise * rng.standard_normal((n, d))
 
 
 points = st.builds(

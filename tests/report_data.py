@@ -9,7 +9,8 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from textspectra.report import tsne, write
+from textspectra.report import map as tsne
+from textspectra.report import write
 
 
 def unpack(block):

@@ -1,4 +1,4 @@
-"""Studies for tests: finished cells made of seeded numbers, and a small labelled dataset to run one on."""
+"""Studies for tests: finished cells made of seeded numbers, and a small labeled dataset to run one on."""
 
 import csv
 import math
@@ -41,7 +41,7 @@ def make_results(seed=0, titles=tuple(NAMES), models=("wordllama", "minilm")):
 
 
 def write_messages(path, *, rows=60):
-    """Write a labelled dataset of `rows` messages with two intents, taken from the example and repeated if need be."""
+    """Write a labeled dataset of `rows` messages with two intents, taken from the example and repeated if need be."""
     with EXAMPLE.open(newline="", encoding="utf-8") as file:
         found = [row for row in csv.DictReader(file) if row["intent"] in ("reset_password", "subscription_cancel")]
     found = [row for row in found if row["message"].strip()]

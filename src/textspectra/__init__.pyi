@@ -1,35 +1,27 @@
-from .clustering.tree import MergeTree
-from .embedding import (
-    Backend,
-    CacheSize,
-    EmbeddingCache,
-    Encoder,
-    Model,
-    ModelInfo,
-    as_backend,
-    embed_texts,
-    known_models,
-    load_backend,
-)
-from .errors import OutsideError, UsageError, UserError
-from .estimators import AutoAgglomerative, AutoKMeans
-from .granularity.estimate import KEstimate, Method, Suggestion, SuggestionName, estimate_k
-from .granularity.laplacian import laplacian_eigenvalues
-from .granularity.reproducible import Agreement
-from .granularity.spectral import Spectrum, k_from_spectrum
-from .io import TableFormat, TextTable, read_table
-from .metrics.cohesion import ClusterCohesion, CohesionReport, cohesion_ratio, cohesion_report
-from .metrics.evaluation import evaluate
-from .report import write_report
+from .core.agreement import Agreement
+from .core.cohesion import ClusterCohesion, CohesionReport, cohesion_ratio, cohesion_report
+from .core.estimate import KEstimate, Method, Suggestion, SuggestionName, estimate_k
+from .core.estimators import AutoAgglomerative, AutoKMeans
+from .core.metrics import evaluate
+from .core.spectral import Spectrum, k_from_spectrum, laplacian_eigenvalues
+from .core.validation import RandomState
+from .core.ward import MergeTree
+from .embedding.base import Backend, Encoder
+from .embedding.cache import CacheSize, EmbeddingCache
+from .embedding.embed import embed_texts
+from .embedding.registry import Model, ModelInfo, as_backend, known_models, load_backend
+from .errors import ExternalError, UsageError, UserError
+from .report.write import write_report
+from .tables.columns import TextTable
+from .tables.read import read_table
+from .tables.source import TableFormat
+from .texts.clustered import Hierarchy
 from .texts.comparison import Comparison
-from .texts.corpus import Corpus, Totals
-from .texts.embedded import EmbeddedTexts, EmbeddingSource
-from .texts.hierarchy import Hierarchy
-from .texts.history import GroupChange, Update
+from .texts.corpus import Corpus, EmbeddedTexts, EmbeddingSource, Totals
+from .texts.history import ClusterChange, Update
 from .texts.pipeline import cluster_texts
 from .texts.result import TextClustering
-from .topics.describe import Topic
-from .validation import RandomState
+from .words.describe import Cluster
 
 __all__ = [
     "Agreement",
@@ -37,6 +29,8 @@ __all__ = [
     "AutoKMeans",
     "Backend",
     "CacheSize",
+    "Cluster",
+    "ClusterChange",
     "ClusterCohesion",
     "CohesionReport",
     "Comparison",
@@ -45,14 +39,13 @@ __all__ = [
     "EmbeddingCache",
     "EmbeddingSource",
     "Encoder",
-    "GroupChange",
+    "ExternalError",
     "Hierarchy",
     "KEstimate",
     "MergeTree",
     "Method",
     "Model",
     "ModelInfo",
-    "OutsideError",
     "RandomState",
     "Spectrum",
     "Suggestion",
@@ -60,7 +53,6 @@ __all__ = [
     "TableFormat",
     "TextClustering",
     "TextTable",
-    "Topic",
     "Totals",
     "Update",
     "UsageError",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import os
+from types import ModuleType
 from typing import ClassVar
 
 WRONG_PLACE = {
@@ -30,7 +32,7 @@ class UsageError(UserError):
     kind = "usage"
 
 
-class OutsideError(UserError):
+class ExternalError(UserError):
     """Something outside failed: a network, a server, a disk, a cluster. The same call may succeed later."""
 
     exit_code = 4
@@ -42,17 +44,8 @@ class NoRowsError(UserError):
 
 
 def cannot_write(message: str, error: OSError) -> UserError:
-    """Return the error for an output that the system refused: a wrong place, or a disk that failed or is full.
-
-    Examples
-    --------
-    >>> import errno
-    >>> cannot_write("'a.csv' cannot be written", OSError(errno.ENOSPC, "No space left on device")).exit_code
-    4
-    >>> cannot_write("'a.csv' cannot be written", OSError(errno.EROFS, "Read-only file system")).exit_code
-    2
-    """
-    return (UsageError if error.errno in WRONG_PLACE else OutsideError)(message)
+    """Return the error for an output that the system refused: a wrong place, or a disk that failed or is full."""
+    return (UsageError if error.errno in WRONG_PLACE else ExternalError)(message)
 
 
 def check_path(path: str | os.PathLike[str]) -> None:
@@ -63,3 +56,15 @@ def check_path(path: str | os.PathLike[str]) -> None:
     except UnicodeDecodeError:
         name = raw.decode("utf-8", "backslashreplace")
         raise UserError(f"the name '{name}' is not valid UTF-8, so no output could hold it. Rename it.") from None
+
+
+def require(module: str, *, extra: str) -> ModuleType:
+    """Import an optional dependency; if it is missing, the error has the command that installs it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if not f"{module}.".startswith(f"{error.name}."):
+            raise
+        raise ModuleNotFoundError(
+            f'{module} is needed for this and is not installed: pip install "textspectra[{extra}]"', name=error.name
+        ) from None

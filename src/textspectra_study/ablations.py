@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textspectra import (
-    AutoAgglomerative,
-    AutoKMeans,
-    estimate_k,
-    evaluate,
-    k_from_spectrum,
-    laplacian_eigenvalues,
-)
+from textspectra import AutoAgglomerative, AutoKMeans, estimate_k, evaluate, k_from_spectrum, laplacian_eigenvalues
 
 from .results import rounded
 from .similarities import unit_rows, zscored_graph

@@ -51,7 +51,7 @@ class Clustering(NamedTuple):
 def run_baseline(name: str, X: ArrayLike, *, random_state: int = 0) -> Clustering:
     """Cluster embeddings with one of the paper's rivals, or one of two later ones.
 
-    Rows are scaled to unit length first, so that Euclidean and cosine distances give the same neighbours.
+    Rows are scaled to unit length first, so that Euclidean and cosine distances give the same neighbors.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def _affinity_propagation(units: NDArray[np.float32], seed: int) -> NDArray[np.i
     from sklearn.cluster import AffinityPropagation
 
     with warnings.catch_warnings():
-        # Without convergence all rows are labelled as noise, and scored as such.
+        # Without convergence all rows are labeled as noise, and scored as such.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return _codes(AffinityPropagation(random_state=seed).fit_predict(units))
 

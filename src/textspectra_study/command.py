@@ -16,7 +16,7 @@ quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print nothing b
 
 @click.group("study")
 def command() -> None:
-    """Compare clustering algorithms on labelled datasets as the paper does.
+    """Compare clustering algorithms on labeled datasets as the paper does.
 
     `run` computes the numbers; it can be stopped and continued at any time. `report` writes a page with the numbers
     beside the paper's.

@@ -1,4 +1,4 @@
-"""Labelled datasets: the paper's six, from a folder or the Hugging Face hub, or any files of texts and labels."""
+"""Labeled datasets: the paper's six, from a folder or the Hugging Face hub, or any files of texts and labels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from textspectra import OutsideError, UsageError, UserError, read_table
+from textspectra import ExternalError, UsageError, UserError, read_table
 
 from .extra import require
 from .results import DatasetFacts
@@ -166,7 +166,7 @@ def describe(dataset: Dataset) -> DatasetFacts:
 def _files(folder: Path) -> dict[str, Path]:
     """Return the tables in a folder by their names without suffixes."""
     if not folder.is_dir():
-        raise UserError(f"There is no folder {folder}. Give the folder of the labelled datasets with --data.")
+        raise UserError(f"There is no folder {folder}. Give the folder of the labeled datasets with --data.")
     found: dict[str, Path] = {}
     for suffix in SUFFIXES:
         for path in sorted(folder.glob(f"[!.]*{suffix}")):
@@ -223,7 +223,7 @@ def _hub_table(hub: HubSource) -> pa.Table:
             allow_patterns=f"{hub.folder}/*.parquet",
         )
     except (OSError, ValueError, RuntimeError) as error:
-        raise OutsideError(
+        raise ExternalError(
             f"{hub.repository} could not be downloaded from the Hugging Face hub ({type(error).__name__}). Put the "
             "dataset into a folder and name it with --data, or choose other datasets with --sets."
         ) from error

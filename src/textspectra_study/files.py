@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from textspectra import OutsideError, UsageError
+from textspectra import ExternalError, UsageError
 
 UNFINISHED = f".{'[0-9a-f]' * 16}.tmp"
 """The names of files that are being written, as a pattern."""
@@ -57,7 +57,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
                 stream.close()
             temporary.replace(path)
     except OSError as error:
-        raise OutsideError(f"{path} cannot be written: {error.strerror}.") from error
+        raise ExternalError(f"{path} cannot be written: {error.strerror}.") from error
     finally:
         if temporary != path:
             temporary.unlink(missing_ok=True)

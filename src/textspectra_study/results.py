@@ -29,7 +29,7 @@ def rounded(value: float) -> float | None:
 
 
 class DatasetFacts(NamedTuple):
-    """A row of the paper's Table 1: counts of a labelled dataset.
+    """A row of the paper's Table 1: counts of a labeled dataset.
 
     Attributes
     ----------

@@ -62,14 +62,14 @@ def run_study(
     retry: bool = False,
     progress: Progress | None = None,
 ) -> Results:
-    """Compare the algorithms on labelled datasets, or continue an earlier run.
+    """Compare the algorithms on labeled datasets, or continue an earlier run.
 
     Parameters
     ----------
     folder : Path
         The folder of the study; it need not exist yet.
     data, sets
-        The labelled datasets; see :func:`~textspectra_study.datasets.load_datasets`.
+        The labeled datasets; see :func:`~textspectra_study.datasets.load_datasets`.
     models : sequence of str, default=("wordllama",)
         Embedding models.
     max_size : int, optional
@@ -173,11 +173,11 @@ class _Study:
 
     def works(self, waiting: Sequence[Planned], folder: Path, progress: Progress) -> dict[Planned, Work]:
         """Embed the rows of all waiting cells, one dataset and model at a time, and return the input of each cell."""
-        groups: dict[tuple[str, str], list[Planned]] = defaultdict(list)
+        clusters: dict[tuple[str, str], list[Planned]] = defaultdict(list)
         for planned in waiting:
-            groups[planned.variant.dataset, planned.model].append(planned)
+            clusters[planned.variant.dataset, planned.model].append(planned)
         works = {}
-        for (name, model), cells in groups.items():
+        for (name, model), cells in clusters.items():
             dataset = self._datasets[name]
             # Finished variants count too, so that a continued study finds the file of its first run.
             rows_of = {

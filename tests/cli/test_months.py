@@ -13,7 +13,7 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 import textspectra as ts
-from textspectra.atomic import only_one
+from textspectra.files import only_one
 
 WORDS = ["parcel", "password", "refund", "invoice", "battery", "delivery", "warranty", "coupon"]
 
@@ -56,7 +56,7 @@ def test_compare_changes_nothing_and_update_takes_the_texts_in(run, months):
     summary = json.loads(
         run("update", "september.model", "october.csv", "--embeddings", "october.npy", "--no-report", "--json").out
     )
-    assert [group["cluster"] for group in summary["new_groups"]] == [6]
+    assert [cluster["cluster"] for cluster in summary["new_clusters"]] == [6]
     assert summary["changes"][0].keys() >= {"cluster", "name", "status", "share_before", "share_after"}
     after = ts.TextClustering.load(months / "september.model")
     assert (after.labels[:600] == before.labels).all()

@@ -9,7 +9,9 @@ import sys
 import pyarrow as pa
 import pytest
 
-from textspectra.io import TableFormat, read_table, write_table
+from textspectra.tables.read import read_table
+from textspectra.tables.source import TableFormat
+from textspectra.tables.write import write_table
 
 pytest.importorskip("wordllama")
 pytest.importorskip("python_calamine")
@@ -46,12 +48,14 @@ def test_a_workbook_comes_back_as_a_workbook(run, tickets, tmp_path):
     assert table.column("message").to_pylist() == tickets
     assert table.column("received")[1].as_py() == dt.date(2024, 9, 2)
     assert table.column("cluster")[-1].as_py() is None
-    groups = read_table(tmp_path / "tickets.clusters.xlsx", sheet="groups", text_column="name").table.to_pylist()
-    told = sorted(summary["clusters"], key=lambda group: group["cluster"])
-    assert [(group["name"], group["size"]) for group in groups] == [(group["name"], group["size"]) for group in told]
-    assert [group["keywords"] for group in groups] == [", ".join(group["keywords"]) for group in told]
-    assert [group["typical_text"] for group in groups] == [group["representatives"][0] for group in told]
-    assert sum(group["share"] for group in groups) == pytest.approx(1)
+    clusters = read_table(tmp_path / "tickets.clusters.xlsx", sheet="groups", text_column="name").table.to_pylist()
+    told = sorted(summary["clusters"], key=lambda cluster: cluster["cluster"])
+    assert [(cluster["name"], cluster["size"]) for cluster in clusters] == [
+        (cluster["name"], cluster["size"]) for cluster in told
+    ]
+    assert [cluster["keywords"] for cluster in clusters] == [", ".join(cluster["keywords"]) for cluster in told]
+    assert [cluster["typical_text"] for cluster in clusters] == [cluster["representatives"][0] for cluster in told]
+    assert sum(cluster["share"] for cluster in clusters) == pytest.approx(1)
     run("predict", "tickets.model", "tickets.xlsx", "--sheet", "2")
     again = read_table(tmp_path / "tickets.predicted.xlsx", text_column="message").table
     assert again.column("cluster").equals(table.column("cluster"))
@@ -81,8 +85,8 @@ def test_workbooks_and_csv_together(run, tickets, tmp_path):
     assert summary["texts"] == len(tickets) + 20
     recipe = json.loads((tmp_path / "tickets+more.model" / "clustering.json").read_text())["recipe"]
     assert "--sheet Tickets" in recipe["command"]
-    groups = read_table(folder / "tickets.xlsx", sheet="groups", text_column="name").table
-    assert sum(groups.column("size").to_pylist()) == len(tickets) - 1
+    clusters = read_table(folder / "tickets.xlsx", sheet="groups", text_column="name").table
+    assert sum(clusters.column("size").to_pylist()) == len(tickets) - 1
     assert read_table(folder / "more.csv").table.num_rows == 20
     run("cluster", "tickets.xlsx", "more.csv", *OPTIONS, "--format", "xlsx", "--out", "books", "-q")
     names = sorted(path.name for path in (tmp_path / "books" / "tickets+more.clusters").glob("*.xlsx"))

@@ -5,6 +5,8 @@ import copy
 import io
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import warnings
@@ -17,13 +19,13 @@ from click.testing import CliRunner
 from targets import downloaded_state
 
 from textspectra import TextClustering, __version__
-from textspectra.cli.common import terminal
-from textspectra.cli.main import COMMANDS, describe, group
+from textspectra.cli.main import COMMANDS, describe, root
+from textspectra.cli.options import terminal
 from textspectra.cli.output import SCHEMA_VERSION
-from textspectra.cli.schema import read_schema, schema_of
-from textspectra.errors import OutsideError, UsageError, UserError
+from textspectra.cli.system import read_schema, schema_of
+from textspectra.errors import ExternalError, UsageError, UserError
 
-COLOURS = ["red", "green", "blue"]
+COLORS = ["red", "green", "blue"]
 
 
 def closed(schema):
@@ -43,9 +45,9 @@ def folder(tmp_path_factory):
     rng = np.random.default_rng(0)
     centers = rng.standard_normal((4, 8))
     for name, classes in {"a": np.arange(60) % 3, "b": np.arange(40) % 4}.items():
-        colours = [(*COLOURS, "yellow")[one] for one in classes]
-        rows = [f"2026-0{1 + i % 3}-11,{'ab'[i % 2]},{colour},{colour} thing {i}" for i, colour in enumerate(colours)]
-        (folder / f"{name}.csv").write_text("day,side,colour,text\n" + "\n".join(rows))
+        colors = [(*COLORS, "yellow")[one] for one in classes]
+        rows = [f"2026-0{1 + i % 3}-11,{'ab'[i % 2]},{color},{color} thing {i}" for i, color in enumerate(colors)]
+        (folder / f"{name}.csv").write_text("day,side,color,text\n" + "\n".join(rows))
         X = centers[classes] + 0.2 * rng.standard_normal((len(classes), 8))
         np.save(folder / f"{name}.npy", X.astype(np.float32))
     return folder
@@ -57,7 +59,7 @@ def outputs(folder):
     found = {}
 
     def run(name, *arguments):
-        done = CliRunner().invoke(group, [name, *arguments, "--json"], standalone_mode=False, catch_exceptions=False)
+        done = CliRunner().invoke(root, [name, *arguments, "--json"], standalone_mode=False, catch_exceptions=False)
         found.setdefault(name, []).append(json.loads(done.stdout))
 
     with contextlib.chdir(folder), warnings.catch_warnings():
@@ -68,7 +70,7 @@ def outputs(folder):
         run("cluster", "a.csv", *options, "--time", "day", "--every", "month", "--by", "side", "--clusters", "3")
         run("estimate", "a.csv", "--embeddings", "a.npy", "--text-column", "text")
         run("score", "a.csv", "--labels", "side", "--embeddings", "a.npy", "--text-column", "text")
-        run("score", "a.csv", "--labels", "colour", "--truth", "side", "--embeddings", "a.npy", "--text-column", "text")
+        run("score", "a.csv", "--labels", "color", "--truth", "side", "--embeddings", "a.npy", "--text-column", "text")
         second = ["b.csv", "--embeddings", "b.npy", "--text-column", "text"]
         run("predict", "a.model", *second)
         run("compare", "a.model", *second, "--no-report")
@@ -106,7 +108,7 @@ def test_the_output_of_commands_that_need_a_model(run, tmp_path, name):
 def test_every_command_has_a_schema_or_prints_no_result():
     assert set(COMMANDS) - set(read_schema()["properties"]) == {"study", "schema", "open"}
     for name in COMMANDS.keys() - {"study", "schema", "open"}:
-        options = {one for parameter in group.get_command(None, name).params for one in parameter.opts}
+        options = {one for parameter in root.get_command(None, name).params for one in parameter.opts}
         assert {"--json", "--verbose", "--log-file"} <= options
 
 
@@ -186,7 +188,7 @@ def test_an_error_is_one_json_object_on_standard_error(call, arguments, code, ki
     [
         (UserError("x"), 3),
         (UsageError("x"), 2),
-        (OutsideError("x"), 4),
+        (ExternalError("x"), 4),
         (ModuleNotFoundError('x is not installed: pip install "textspectra[x]"'), 2),
         (ModuleNotFoundError("No module named 'x'"), 1),
         (OSError(28, "No space left on device"), 4),
@@ -234,3 +236,75 @@ def test_a_summary_for_people_may_lose_its_reader_too():
     console.file = Gone()
     with pytest.raises(BrokenPipeError):
         console.print("a line")
+
+
+LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d (INFO|WARNING|ERROR) (.+)")
+
+
+def events(text):
+    lines = [LINE.fullmatch(line) for line in text.splitlines()]
+    assert all(lines), text
+    return [(line[1], line[2]) for line in lines]
+
+
+def test_a_log_has_the_start_the_stages_and_the_end(call, tmp_path):
+    (tmp_path / "a.csv").write_text("text,cluster\n" + "".join(f"thing {i},{i % 2}\n" for i in range(8)))
+    (tmp_path / "a.parquet").write_bytes(vectors())
+    arguments = ["score", "a.csv", "--labels", "cluster", "--text-column", "text", "--embeddings", "a.parquet"]
+    done = call(*arguments, "--log-file", "job.log", "-v")
+    told = events(done.err)
+    assert told[0] == ("INFO", f"textspectra 0.1.0: {' '.join(arguments)} --log-file job.log -v")
+    assert told[1] == ("INFO", "reading the texts")
+    assert re.fullmatch(r"reading the texts: done in \d+\.\d{3} s", told[2][1])
+    assert told[-1] == ("INFO", "done")
+    assert events((tmp_path / "job.log").read_text()) == told
+
+
+def vectors():
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    rows = np.random.default_rng(0).standard_normal((8, 4)).tolist()
+    pq.write_table(pa.table({"embedding": rows}), sink)
+    return sink.getvalue().to_pybytes()
+
+
+def test_runs_are_appended_and_errors_and_warnings_are_in_it(call, tmp_path, monkeypatch):
+    def warn():
+        warnings.warn("two\nlines", stacklevel=1)
+        return []
+
+    monkeypatch.setattr("textspectra.embedding.known_models", warn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        assert call("models", "--log-file", "job.log").err == "warning: two\\nlines\n"
+    said = call("cluster", "no.csv", "--log-file", "job.log", code=3).err
+    assert said == "error: there is no file 'no.csv'\n"
+    told = [event for event in events((tmp_path / "job.log").read_text()) if event[0] != "INFO"]
+    assert told[0] == ("WARNING", "two\\nlines")
+    assert told[-1] == ("ERROR", "exit code 3 (input): there is no file 'no.csv'")
+
+
+def test_a_log_that_cannot_be_written_is_explained(call):
+    said = call("models", "--log-file", "no/such/job.log", code=2).err
+    assert "Invalid value for --log-file: 'no/such/job.log' cannot be written: No such file or directory" in said
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_log_that_cannot_be_written_any_more_does_not_stop_the_job(call):
+    done = call("models", "--log-file", "/dev/full", "--json")
+    assert json.loads(done.out)["models"]
+    assert done.err == "warning: '/dev/full' cannot be written any more: [Errno 28] No space left on device\n"
+
+
+def test_a_job_may_close_standard_error(tmp_path):
+    command = f"{shlex.quote(sys.executable)} -m textspectra models -v 2>&-"
+    assert subprocess.run(command, shell=True, cwd=tmp_path, stdout=subprocess.DEVNULL, check=False).returncode == 0  # noqa: S602
+
+
+@pytest.mark.parametrize("arguments", [["-v", "--json"], ["-v", "-q"]])
+def test_verbose_is_heard_with_json_and_quiet(call, tmp_path, arguments):
+    (tmp_path / "a.csv").write_text("text\n\n")
+    assert "reading the texts" in call("estimate", "a.csv", *arguments, code=3).err

@@ -5,9 +5,9 @@ import os
 
 import pytest
 
-from textspectra.cli.main import group
+from textspectra.cli.main import root
 from textspectra.cli.settings import PROJECT_KEYS, default_map, leaves, options_of, own_file, read_settings
-from textspectra.embedding import load_backend
+from textspectra.embedding.registry import load_backend
 from textspectra.errors import UsageError
 
 
@@ -62,7 +62,7 @@ def test_flags_over_variables_over_the_files_over_defaults(call, own, tmp_path, 
     def remember(**values):
         seen.update(values)
 
-    monkeypatch.setattr(group.get_command(None, "cluster"), "callback", remember)
+    monkeypatch.setattr(root.get_command(None, "cluster"), "callback", remember)
     call("cluster", "a.csv", "--seed", "3")
     assert seen["sources"] == ("a.csv",)
     assert (seen["model"], seen["algorithm"], seen["seed"]) == ("minilm", "hac", 3)
@@ -73,7 +73,7 @@ def test_flags_over_variables_over_the_files_over_defaults(call, own, tmp_path, 
 def test_the_table_format_can_be_set(call, tmp_path, monkeypatch):
     (tmp_path / "pyproject.toml").write_text('[tool.textspectra.cluster]\nformat = "xlsx"\nclusters = 12\n')
     seen = {}
-    monkeypatch.setattr(group.get_command(None, "cluster"), "callback", lambda **values: seen.update(values))
+    monkeypatch.setattr(root.get_command(None, "cluster"), "callback", lambda **values: seen.update(values))
     call("cluster", "a.csv")
     assert (seen["table_format"], seen["clusters"]) == ("xlsx", "12")
     call("cluster", "a.csv", "--excel-csv")
@@ -103,11 +103,11 @@ def test_the_table_format_can_be_set(call, tmp_path, monkeypatch):
 def test_a_mistake_in_the_file_is_named_with_the_nearest_key(tmp_path, content, message):
     (tmp_path / "textspectra.toml").write_text(content)
     with pytest.raises(UsageError) as error:
-        default_map(read_settings(tmp_path), group)
+        default_map(read_settings(tmp_path), root)
     assert str(error.value) == f"textspectra.toml: {message}"
 
 
-EVERYTHING = sorted({key for _, command in leaves(group) for key in options_of(command)})
+EVERYTHING = sorted({key for _, command in leaves(root) for key in options_of(command)})
 
 
 @pytest.mark.parametrize("key", sorted(set(EVERYTHING) - PROJECT_KEYS))

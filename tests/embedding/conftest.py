@@ -7,7 +7,7 @@ import pytest
 from embedding_helpers import WORDS, CountingBackend, Hiding, write_checkpoint
 from hub_server import Hub
 
-from textspectra.embedding import EmbeddingCache
+from textspectra.embedding.cache import EmbeddingCache
 
 
 @pytest.fixture(autouse=True)

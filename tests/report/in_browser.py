@@ -16,7 +16,7 @@ def move_to(page, k):
 
 
 def painted(page):
-    """Return how many points have each colour on the map."""
+    """Return how many points have each color on the map."""
     page.wait_for_function("!textspectra.map.painting")
     return page.evaluate(
         "Object.values(textspectra.map.plot.data[0].marker.color.reduce((n, c) => ({...n, [c]: (n[c] ?? 0) + 1}), {}))"

@@ -1,5 +1,7 @@
 """The sentences at the top of the page."""
 
+from dataclasses import replace
+
 import numpy as np
 from report_data import contents
 
@@ -7,7 +9,8 @@ import textspectra as ts
 from textspectra.cli.cluster import Done
 from textspectra.cli.summary import summarize
 from textspectra.report.answers import OF_A_MODEL
-from textspectra.report.sentences import estimate_in_words, score_at
+from textspectra.texts.history import ClusterChange
+from textspectra.texts.sentences import estimate_in_words, score_at
 
 
 def test_there_is_an_answer_for_every_number_of_groups():
@@ -59,7 +62,7 @@ def test_the_page_of_an_updated_model_says_where_its_groups_come_from():
     X += 0.05 * np.random.default_rng(0).standard_normal(X.shape, np.float32)
     model = ts.cluster_texts([f"text {i}" for i in range(160)], embeddings=X[:160])
     updated = model.update([f"new {i}" for i in range(100)], embeddings=X[80:])
-    assert [topic.label for topic in updated.topics] == list(range(9))
+    assert [cluster.label for cluster in updated.clusters] == list(range(9))
     found = "The groups were found in the first texts of the model; 1 update since then added 1 new group."
     assert contents(updated)[0]["answers"]["range"] == found
     again = updated.update(["once more"], embeddings=X[:1]).merge(0, 1)
@@ -67,3 +70,37 @@ def test_the_page_of_an_updated_model_says_where_its_groups_come_from():
         "The groups were found in the first texts of the model; 2 updates since then added 1 new group. The groups "
         "were also edited by hand."
     )
+
+
+def test_changes_point_to_their_groups():
+    X = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0.1, 0]]
+    result = ts.cluster_texts(["a b", "c\n d", "e f", "a b c"], embeddings=X, n_clusters=3)
+    first, second, third = result.clusters
+    changes = [
+        ClusterChange(third.label, third.name, "steady", 10, 10, 0.1, 0.11, 0.8),
+        ClusterChange(second.label, second.name, "new", 0, 1, 0.0, 0.25, 0.001),
+        ClusterChange(99, "old", "gone", 4, 0, 0.02, 0.0, 0.01),
+        ClusterChange(first.label, first.name, "growing", 1, 2, 0.1, 0.5, 0.01),
+    ]
+    meta = contents(result, changes=changes)[0]
+    found = meta["changes"]
+    assert [one["status"] for one in found] == ["growing", "new", "gone", "steady"]
+    nodes = meta["base"]["nodes"]
+    assert [one["node"] for one in found] == [nodes[0], nodes[1], None, nodes[2]]
+    assert [one["text"] for one in found] == ["", result.typical_texts(second)[0].replace("\n ", " "), "", ""]
+    assert found[0] == {
+        "node": nodes[0], "name": first.name, "status": "growing", "shares": [0.1, 0.5], "text": "",
+        "figures": "10.0 % → 50.0 %, 1 → 2 texts",
+    }  # fmt: skip
+    assert contents(result, changes=[])[0]["changes"] == []
+
+
+def test_the_page_says_what_is_compared_and_what_a_share_hides(planted):
+    X, _ = planted(3, 240, noise=0.1)
+    model = ts.cluster_texts([f"a {i}" for i in range(120)], embeddings=X[:120], n_clusters=3)
+    found = model.compare([f"b {i}" for i in range(120)], embeddings=X[120:])
+    change = ClusterChange(0, "a", "shrinking", 40, 41, 0.5, 0.25, 0.0)
+    meta = contents(found.result, changes=replace(found, cluster_changes=(change,)))[0]
+    assert meta["compared"] == "the new file (120 texts) compared with the model (120 texts)"
+    assert meta["changes"][0]["figures"] == "50.0 % → 25.0 %, 40 → 41 texts (about the same number)"
+    assert contents(model)[0]["compared"] == ""

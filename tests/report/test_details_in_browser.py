@@ -12,9 +12,9 @@ from in_browser import PAYLOAD, card_texts, download, map_point, move_to, painte
 from report_data import quick_map
 
 import textspectra as ts
-from textspectra.report import apply_state, read_state
-from textspectra.texts.history import GroupChange
-from textspectra.texts.trend_words import change_in_words, ends_in_words, note_on_tests, volume_in_words
+from textspectra.report.state import apply_state, read_state
+from textspectra.texts.history import ClusterChange
+from textspectra.texts.sentences import change_in_words, ends_in_words, note_on_tests, volume_in_words
 from textspectra.texts.trends import find_changes
 
 pytestmark = needs_browser
@@ -29,7 +29,7 @@ def columns(planted):
     rng = np.random.default_rng(0)
     month = rng.integers(1, 7, 600)
     month[truth == 0] = np.sqrt(rng.integers(1, 49, (truth == 0).sum())).astype(int)
-    texts = [f"{WORDS[group]} question number {i}" for i, group in enumerate(truth)]
+    texts = [f"{WORDS[cluster]} question number {i}" for i, cluster in enumerate(truth)]
     texts[50:60] = [texts[0]] * 10
     X[50:60] = X[0]
     channel = np.where(truth == 1, "phone", rng.choice(["web", "app"], 600)).astype(object)
@@ -73,16 +73,16 @@ def test_cards_have_trend_lines_with_words(open_page, report, result):
     changes = find_changes(result.tally)
     kinds = changes.kind
     assert page.locator(".card .spark").count() == 6
-    for group, (topic, kind) in enumerate(zip(result.topics, kinds, strict=True)):
-        node = page.evaluate("textspectra.tree.base.nodes")[topic.label]
+    for cluster, (cluster, kind) in enumerate(zip(result.clusters, kinds, strict=True)):
+        node = page.evaluate("textspectra.tree.base.nodes")[cluster.label]
         steady = kind == "steady"
-        words = "no significant change" if steady else change_in_words(changes, group, result.tally)
+        words = "no significant change" if steady else change_in_words(changes, cluster, result.tally)
         assert page.get_attribute(f".card[data-node='{node}'] .spark", "aria-label") == words
         seen = page.locator(f".card[data-node='{node}'] .trend").text_content()
-        assert seen.startswith("steady" if steady else ends_in_words(changes, group))
+        assert seen.startswith("steady" if steady else ends_in_words(changes, cluster))
     assert kinds.count("growing") == 1
     page.click("#sorting button >> text=change")
-    growing = result.topics[kinds.index("growing")].name
+    growing = result.clusters[kinds.index("growing")].name
     assert card_texts(page, ".name")[0] == growing
     move_to(page, 9)
     assert page.locator(".card .spark").count() == 9
@@ -97,7 +97,7 @@ def test_a_text_that_repeats_is_on_its_card_with_its_count(open_page, report, co
 
 def test_the_panel_shows_what_changes_then_what_is_chosen(open_page, report, result):
     page = open_page(report)
-    growing = result.topics[find_changes(result.tally).kind.index("growing")]
+    growing = result.clusters[find_changes(result.tally).kind.index("growing")]
     chips = page.locator("#time-groups button")
     page.locator("#over-time").scroll_into_view_if_needed()
     page.wait_for_selector("#over-time .main-svg")
@@ -160,7 +160,7 @@ def test_filters_act_on_map_list_search_and_downloads(open_page, report, result,
     assert page.inner_text("#filtered").startswith(f"{len(rows)} of 600 texts, in ")
     sizes = np.bincount(result.labels[rows], minlength=6)
     found = dict(zip(card_texts(page, ".name"), map(int, card_texts(page, ".figures b")), strict=True))
-    assert found == {topic.name: sizes[topic.label] for topic in result.topics if sizes[topic.label]}
+    assert found == {cluster.name: sizes[cluster.label] for cluster in result.clusters if sizes[cluster.label]}
     painted(page)
     places = page.evaluate("[...textspectra.map.plot.data[0].x].filter((x) => !Number.isNaN(x)).length")
     assert places == len(texts)
@@ -251,13 +251,13 @@ def test_without_rows_there_are_lines_and_no_filters(open_page, result, tmp_path
 
 
 def test_the_page_begins_with_what_changed(open_page, result, tmp_path):
-    one, two, three, *others = result.topics
+    one, two, three, *others = result.clusters
     changes = [
-        GroupChange(one.label, one.name, "new", 0, one.size, 0, one.size / 600, 0),
-        GroupChange(two.label, two.name, "growing", 20, two.size, 0.031, 0.17, 0),
-        GroupChange(three.label, three.name, "shrinking", 400, three.size, 0.4, 0.17, 0),
-        GroupChange(77, PAYLOAD, "gone", 9, 0, 0.02, 0, 0),
-        *(GroupChange(topic.label, topic.name, "steady", 100, 100, 0.1, 0.1, 1) for topic in others),
+        ClusterChange(one.label, one.name, "new", 0, one.size, 0, one.size / 600, 0),
+        ClusterChange(two.label, two.name, "growing", 20, two.size, 0.031, 0.17, 0),
+        ClusterChange(three.label, three.name, "shrinking", 400, three.size, 0.4, 0.17, 0),
+        ClusterChange(77, PAYLOAD, "gone", 9, 0, 0.02, 0, 0),
+        *(ClusterChange(cluster.label, cluster.name, "steady", 100, 100, 0.1, 0.1, 1) for cluster in others),
     ]
     with quick_map():
         ts.write_report(result, tmp_path / "report.html", changes=changes)
@@ -294,7 +294,7 @@ def test_hostile_columns_are_just_columns(open_page, planted, tmp_path):
         by={PAYLOAD: values, "__proto__": values}, show={f"{PAYLOAD} id": values, "constructor": values},
     )  # fmt: skip
     result = result.rename({0: PAYLOAD, 1: "<b>bold</b>"})
-    changes = [GroupChange(0, PAYLOAD, "new", 0, 20, 0, 0.5, 0), GroupChange(9, PAYLOAD, "gone", 5, 0, 0.5, 0, 0)]
+    changes = [ClusterChange(0, PAYLOAD, "new", 0, 20, 0, 0.5, 0), ClusterChange(9, PAYLOAD, "gone", 5, 0, 0.5, 0, 0)]
     path = tmp_path / "hostile.html"
     with quick_map():
         ts.write_report(result, path, changes=changes)

@@ -25,7 +25,7 @@ def cluster(call):
 
 
 def named_sizes(summary):
-    return [(group["name"], group["size"]) for group in summary["clusters"]]
+    return [(cluster["name"], cluster["size"]) for cluster in summary["clusters"]]
 
 
 def cards(page):
@@ -53,7 +53,7 @@ def test_a_level_is_the_same_in_the_command_the_page_the_table_and_python(cluste
     assert "cluster_coarse" not in shown_alone.column_names
 
     cut = ts.TextClustering.load(tmp_path / "default" / "customer_messages.model").cut("coarse")
-    assert sorted((topic.name, topic.size) for topic in cut.topics) == sorted(named_sizes(coarse))
+    assert sorted((cluster.name, cluster.size) for cluster in cut.clusters) == sorted(named_sizes(coarse))
 
     page = open_page(tmp_path / "coarse" / "customer_messages.report.html")
     assert sorted(cards(page)) == sorted(named_sizes(coarse))
@@ -82,7 +82,7 @@ def test_a_number_within_the_levels_is_a_cut_of_the_same_tree(cluster, tmp_path)
     k = default["k"] - 5
     given = json.loads(cluster("given", "--no-report", "--clusters", str(k)).out)
     cut = ts.TextClustering.load(tmp_path / "default" / "customer_messages.model").cut(k)
-    assert sorted((topic.name, topic.size) for topic in cut.topics) == sorted(named_sizes(given))
+    assert sorted((cluster.name, cluster.size) for cluster in cut.clusters) == sorted(named_sizes(given))
 
 
 def test_a_level_that_does_not_exist_is_refused_before_anything_is_written(call, tmp_path):

@@ -10,7 +10,7 @@ from in_browser import PAYLOAD, card_texts, map_point, move_to, painted
 from report_data import quick_map
 
 import textspectra as ts
-from textspectra.texts.result_html import framed
+from textspectra.texts.result import framed
 
 pytestmark = needs_browser
 
@@ -28,7 +28,7 @@ BOXES = """(selector) => [...document.querySelectorAll(selector)].map((one) => {
 @pytest.fixture(scope="module")
 def result(planted):
     X, truth = planted(12, 500, noise=0.25, seed=3)
-    texts = [f"{WORDS[group]} question number {i} with some more words" for i, group in enumerate(truth)]
+    texts = [f"{WORDS[cluster]} question number {i} with some more words" for i, cluster in enumerate(truth)]
     result = ts.cluster_texts(texts, embeddings=X, n_clusters=12)
     return replace(result, k_estimate=ts.estimate_k(X, random_state=0), notes=("a note " * 40,))
 
@@ -217,7 +217,7 @@ def test_a_notebook_shows_the_page_in_a_frame_and_runs_nothing(open_page, plante
     host.write_text(f"<!doctype html><html data-ready=yes><body>{''.join(parts)}", encoding="utf-8")
     page = open_page(host)
     assert page.locator("img, script").count() == 0
-    assert page.locator("td:nth-child(2)").all_text_contents() == [topic.name for topic in result.topics]
+    assert page.locator("td:nth-child(2)").all_text_contents() == [cluster.name for cluster in result.clusters]
     inner = page.frames[1]
     inner.wait_for_selector("html[data-ready]")
     inner.fill("#k", "5")

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from report_data import contents, cut_labels, similarities
+from report_data import contents, cut_labels, similarities, unpack
 
 import textspectra as ts
+from textspectra.report.nodes import DIMENSIONS, FinestClusters, similarity_between
+from textspectra.report.tree import choose_shown, report_levels
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 9, 10, 40, 300])
@@ -17,7 +19,7 @@ def test_every_cut_is_that_of_the_result(result, page_data, k):
     alive = list(of_label.values())
     of_text = dict(zip(result.corpus.rows, cut.labels.tolist(), strict=True))
     assert [of_text[text] for text in texts[: len(labels)]] == labels.tolist()
-    assert [meta["nodes"]["size"][node] for node in alive] == [topic.size for topic in cut.topics]
+    assert [meta["nodes"]["size"][node] for node in alive] == [cluster.size for cluster in cut.clusters]
     assert meta["profile"]["curves"]["cohesion"][k - 1] == pytest.approx(cut.cohesion.ratio, rel=2e-3)
     cohesion = [meta["nodes"]["cohesion"][node] for node in alive]
     np.testing.assert_allclose(cohesion, [part.ratio for part in cut.cohesion.per_cluster], rtol=2e-2)
@@ -32,12 +34,12 @@ def test_groups_of_the_result_are_described_by_the_result(result, page_data):
     meta, texts, blocks = page_data
     similarity = similarities(meta, blocks)
     of_text = dict(zip(result.corpus.rows, result.similarity.tolist(), strict=True))
-    for node, topic in zip(meta["base"]["nodes"], result.topics, strict=True):
-        assert meta["nodes"]["name"][node] == topic.name
-        assert meta["nodes"]["keywords"][node] == list(topic.keywords)
+    for node, cluster in zip(meta["base"]["nodes"], result.clusters, strict=True):
+        assert meta["nodes"]["name"][node] == cluster.name
+        assert meta["nodes"]["keywords"][node] == list(cluster.keywords)
         typical = [texts[i] for i in meta["nodes"]["typical"][node]]
-        assert typical == [result.corpus.rows[row] for row in topic.representatives]
-        assert meta["nodes"]["cohesion"][node] == round(result.cohesion.per_cluster[topic.label].ratio, 5)
+        assert typical == [result.corpus.rows[row] for row in cluster.representatives]
+        assert meta["nodes"]["cohesion"][node] == round(result.cohesion.per_cluster[cluster.label].ratio, 5)
         members = texts[slice(*meta["levels"]["ranges"][node])]
         np.testing.assert_allclose(similarity[node], [of_text[text] for text in members], atol=2e-5)
     assert meta["profile"]["curves"]["cohesion"][8] == round(result.cohesion.ratio, 5)
@@ -61,3 +63,66 @@ def test_merged_groups_are_made_of_the_groups_of_the_result(result, page_data):
     above = {node for k in range(1, 9) for node in cut_labels(meta, k)[1].values()} - base
     for node, (before, after) in enumerate(zip(meta["nodes"]["cohesion"], changed["nodes"]["cohesion"], strict=True)):
         assert (after > before + 0.1) == (node in base | above), node
+
+
+@pytest.fixture(scope="module")
+def parts(result):
+    levels, finest = report_levels(result)
+    return FinestClusters(result.embedded().X, levels, finest, choose_shown(result, levels, finest))
+
+
+def units_of(X):
+    return X / np.linalg.norm(X, axis=1, keepdims=True)
+
+
+def test_cosines_with_other_groups_are_close(result, page_data, parts):
+    meta, _, blocks = page_data
+    levels, shown = parts.levels, parts.shown
+    known = meta["parts"]
+    width = min(DIMENSIONS, parts.X.shape[1], levels.k)
+    coordinates = np.frombuffer(unpack(blocks["vectors"]), np.int8).reshape(-1, width)
+    means = np.frombuffer(unpack(blocks["means"]), "<f4").reshape(levels.k, width)
+    places = coordinates * np.array(known["step"]) + known["middle"]
+    units = units_of(parts.X)[shown.order]
+    for node in meta["base"]["nodes"]:
+        start, end = levels.spans[node]
+        sizes = np.array(meta["nodes"]["size"])[start:end]
+        length = meta["nodes"]["size"][node] * known["norm"][node]
+        about = places @ (means[start:end] * sizes[:, None]).sum(axis=0) / length
+        center = result.centers[meta["base"]["nodes"].index(node)]
+        exact = units @ center / np.linalg.norm(center)
+        others = np.ones(len(units), bool)
+        others[slice(*shown.ranges[node])] = False
+        assert np.sqrt(np.mean((about - exact)[others] ** 2)) < 0.05
+
+
+def test_similarity_between_clusters_is_the_mean_of_all_pairs(parts):
+    units = units_of(parts.X.astype(np.float64))
+    members = [np.flatnonzero(parts.finest == code) for code in range(parts.levels.k)]
+    sums = np.array([units[rows].sum(axis=0) for rows in members])
+    found = similarity_between(parts, sums, np.array([len(rows) for rows in members]))
+    for one, other in ((0, 1), (3, 200), (17, 90)):
+        expected = np.maximum(units[members[one]] @ units[members[other]].T, 0).mean()
+        assert [found[one, other], found[other, one]] == pytest.approx([expected] * 2, abs=1e-5)
+
+
+def test_a_group_that_is_joined_from_parts_has_its_cohesion(result, page_data):
+    """What the page computes for merged groups, written out: here for the groups of the result themselves."""
+    meta, _, blocks = page_data
+    k, known = meta["levels"]["k"], meta["parts"]
+    between = np.zeros((k, k))
+    between[np.triu_indices(k, 1)] = np.frombuffer(unpack(blocks["between"]), "<u2") * known["between"]
+    distinct = np.array(known["distinct"], float)
+    levels, _ = report_levels(result)
+    inside = [value * n * (n - 1) / 2 for value, n in zip(meta["nodes"]["cohesion"], distinct, strict=False)]
+    for label, node in enumerate(meta["base"]["nodes"]):
+        span = slice(*levels.spans[node])
+        n = distinct[span].sum()
+        total = sum(inside[span]) + distinct[span] @ between[span, span] @ distinct[span]
+        assert total / (n * (n - 1) / 2) == pytest.approx(result.cohesion.per_cluster[label].ratio, rel=0.01)
+
+
+def test_a_result_of_one_text_has_parts():
+    meta, _, _ = contents(ts.cluster_texts(["alone", ""], embeddings=[[1, 0], [0, 0]]))
+    assert meta["parts"]["distinct"] == [1]
+    assert meta["parts"]["between"] is None

@@ -12,8 +12,8 @@ from in_browser import PAYLOAD, card_texts, download, map_point, move_to, painte
 from report_data import quick_map
 
 import textspectra as ts
-from textspectra.report import apply_state, read_state
-from textspectra.report.sentences import estimate_in_words, score_at, worth_in_words
+from textspectra.report.state import apply_state, read_state
+from textspectra.texts.sentences import estimate_in_words, score_at, worth_in_words
 
 pytestmark = needs_browser
 
@@ -38,7 +38,7 @@ HOSTILE = [
 @pytest.fixture(scope="module")
 def truth_and_result(planted):
     X, truth = planted(5, 600, noise=0.25, seed=3)
-    texts = [f"{WORDS[group]} question number {i}" for i, group in enumerate(truth)]
+    texts = [f"{WORDS[cluster]} question number {i}" for i, cluster in enumerate(truth)]
     texts[50:60] = [texts[0]] * 10
     X[50:60] = X[0]
     texts += ["", "  "]
@@ -69,8 +69,8 @@ def test_the_answer_is_at_the_top(open_page, report, result):
     page.click("#notes summary")
     assert page.locator("#notes .note").all_inner_texts() == ["a <b>note</b>", "2 blank texts without a group"]
     assert "random_state=0" in page.inner_text("#command")
-    assert card_texts(page, ".figures b") == [str(topic.size) for topic in result.topics]
-    assert card_texts(page, ".name") == [topic.name for topic in result.topics]
+    assert card_texts(page, ".figures b") == [str(cluster.size) for cluster in result.clusters]
+    assert card_texts(page, ".name") == [cluster.name for cluster in result.clusters]
 
 
 def test_the_slider_follows_the_tree(open_page, report, result):
@@ -79,7 +79,7 @@ def test_the_slider_follows_the_tree(open_page, report, result):
         move_to(page, k)
         cut = result.cut(k)
         assert card_texts(page, ".figures b") == [
-            str(size) for size in sorted((t.size for t in cut.topics), reverse=True)
+            str(size) for size in sorted((t.size for t in cut.clusters), reverse=True)
         ]
         assert page.inner_text("h1").startswith(f"{k} groups in ")
         assert page.title().startswith(f"{k} groups in ")
@@ -121,10 +121,10 @@ def test_hover_shows_the_text_and_click_selects_its_group(open_page, report):
     assert page.inner_text("#tooltip .tip-name").startswith(page.input_value(".rename input"))
 
 
-def test_a_group_has_its_texts_neighbours_and_extremes(open_page, report, result):
+def test_a_group_has_its_texts_neighbors_and_extremes(open_page, report, result):
     page = open_page(report)
     page.click(".card >> nth=1")
-    assert page.input_value(".rename input") == result.topics[1].name
+    assert page.input_value(".rename input") == result.clusters[1].name
     assert page.locator(".near button").count() == 4
     members = np.flatnonzero(result.distinct_codes == 1)
     by_similarity = members[np.argsort(-result.distinct_similarity[members], kind="stable")]
@@ -163,7 +163,7 @@ def test_search_finds_as_one_types(open_page, report, result):
 def test_the_list_can_be_sorted(open_page, report, result):
     page = open_page(report)
     page.click("#sorting button >> text=name")
-    assert card_texts(page, ".name") == sorted(topic.name for topic in result.topics)
+    assert card_texts(page, ".name") == sorted(cluster.name for cluster in result.clusters)
     page.click("#sorting button >> text=cohesion")
     values = [float(text) for text in card_texts(page, ".bar .value")]
     assert values == sorted(values, reverse=True)
@@ -188,7 +188,7 @@ def test_names_and_labels_go_out_and_come_back(open_page, report, result, tmp_pa
     assert [row["row"] for row in rows[:2]] == ["1", "2"]
     assert [row["text"] for row in rows] == frame["text"].tolist()
     assert [row["cluster"] for row in rows] == ["" if label < 0 else str(label) for label in frame["cluster"]]
-    names = {row["cluster_name"] for row in rows if row["cluster"] == str(cut.topics[2].label)}
+    names = {row["cluster_name"] for row in rows if row["cluster"] == str(cut.clusters[2].label)}
     assert names == {f"my, “own” {PAYLOAD}"}
     similarity = [float(row["similarity"] or "nan") for row in rows]
     np.testing.assert_allclose(similarity, frame["similarity"], atol=1e-4)
@@ -197,7 +197,7 @@ def test_names_and_labels_go_out_and_come_back(open_page, report, result, tmp_pa
     path.write_bytes(download(page, "#json").read_bytes())
     changed = apply_state(result, read_state(path))
     assert (changed.labels == cut.labels).all()
-    assert changed.topics[2].name == f"my, “own” {PAYLOAD}"
+    assert changed.clusters[2].name == f"my, “own” {PAYLOAD}"
     assert [row["cluster"] for row in json.loads(path.read_text())["rows"]][:600] == cut.labels[:600].tolist()
     assert download(page, "#png").read_bytes()[:4] == b"\x89PNG"
     svg = download(page, "#svg").read_text()
@@ -239,8 +239,8 @@ def test_hostile_texts_are_just_texts(open_page, planted, tmp_path):
     assert set(card_texts(page, ".name")) == {PAYLOAD, "</script><b>\u202e"}
     assert PAYLOAD in page.inner_text("#command")
     cards = page.locator(".card").count()
-    for group in range(cards):
-        page.click(f".card >> nth={group}")
+    for cluster in range(cards):
+        page.click(f".card >> nth={cluster}")
         page.click(".virtual .text-row >> nth=0")
         page.keyboard.press("Escape")
         page.click(".back")

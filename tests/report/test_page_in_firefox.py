@@ -18,7 +18,7 @@ TYPE = """((input, text) => {
 def report(planted, tmp_path_factory):
     X, truth = planted(5, 300, noise=0.25, seed=3)
     words = ["parcel", "password", "refund", "invoice", "battery"]
-    texts = [f"{words[group]} question number {i}" for i, group in enumerate(truth)]
+    texts = [f"{words[cluster]} question number {i}" for i, cluster in enumerate(truth)]
     path = tmp_path_factory.mktemp("report") / "report.html"
     with quick_map():
         ts.write_report(ts.cluster_texts(texts, embeddings=X, n_clusters=5), path)

@@ -5,8 +5,8 @@ import pytest
 from report_data import contents
 from sklearn import metrics
 
-from textspectra.report.levels import top_levels
 from textspectra.report.profile import agreement, silhouettes
+from textspectra.report.tree import top_levels
 
 
 def test_metric_profiles_are_those_of_scikit_learn(result, data):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from report_data import cut_labels
 
 from textspectra.errors import UserError
-from textspectra.report.levels import report_levels
 from textspectra.report.state import FORMAT, Changes, apply_state, count_changes, parse_state, read_state
+from textspectra.report.tree import report_levels
 from textspectra.report.write import fingerprint, grouping_mark
 
 
@@ -27,89 +27,93 @@ def state_at(meta, k, names=None):
     return parse_state(content_at(meta, k, names))
 
 
-def edited_content(result, groups):
+def edited_content(result, clusters):
     """Return what the page writes for groups made by hand, each a label, a name and distinct texts."""
     levels, finest = report_levels(result)
-    shares = np.array([np.bincount(finest[texts], minlength=levels.k) for _, _, texts in groups])
-    clusters = []
-    for number, (label, name, texts) in enumerate(groups):
+    shares = np.array([np.bincount(finest[texts], minlength=levels.k) for _, _, texts in clusters])
+    entries = []
+    for number, (label, name, texts) in enumerate(clusters):
         parts = np.flatnonzero(shares.argmax(axis=0) == number).tolist()
         moved = [text for text in texts if finest[text] not in parts]
-        clusters.append({
+        entries.append({
             "cluster": label, "name": name, "size": int(result.corpus.counts[texts].sum()),
             "parts": [[code, code + 1] for code in parts], "moved": result.corpus.first_rows[moved].tolist(),
         })  # fmt: skip
     marks = {"fingerprint": fingerprint(result.corpus), "grouping": grouping_mark(result)}
-    return {"format": FORMAT, **marks, "edited": True, "clusters": clusters}
+    return {"format": FORMAT, **marks, "edited": True, "clusters": entries}
 
 
 def members(result):
-    return {topic.label: np.flatnonzero(result.distinct_codes == code) for code, topic in enumerate(result.topics)}
-
-
-def groups_of(result):
     return {
-        topic.label: (topic.name, frozenset(texts))
-        for topic, texts in zip(result.topics, members(result).values(), strict=True)
+        cluster.label: np.flatnonzero(result.distinct_codes == code) for code, cluster in enumerate(result.clusters)
+    }
+
+
+def clusters_of(result):
+    return {
+        cluster.label: (cluster.name, frozenset(texts))
+        for cluster, texts in zip(result.clusters, members(result).values(), strict=True)
     }
 
 
 def test_a_state_that_changes_nothing(result, page_data):
     same = apply_state(result, state_at(page_data[0], 9))
     assert (same.labels == result.labels).all()
-    assert same.topics == result.topics
+    assert same.clusters == result.clusters
     assert count_changes(result, same) == Changes(unchanged=9, renamed=0)
 
 
 def test_names_reach_the_groups_that_were_renamed(result, page_data):
     renamed = apply_state(result, state_at(page_data[0], 9, {2: "second", 7: "seventh"}))
     assert (renamed.labels == result.labels).all()
-    expected = [{2: "second", 7: "seventh"}.get(topic.label, topic.name) for topic in result.topics]
-    assert [topic.name for topic in renamed.topics] == expected
+    expected = [{2: "second", 7: "seventh"}.get(cluster.label, cluster.name) for cluster in result.clusters]
+    assert [cluster.name for cluster in renamed.clusters] == expected
     assert count_changes(result, renamed) == Changes(unchanged=7, renamed=2)
 
 
 @pytest.mark.parametrize("k", [4, 8, 10, 12])
 def test_groups_that_stay_the_same_keep_number_and_name(result, page_data, k):
     changed = apply_state(result, state_at(page_data[0], k))
-    groups = {topic.label: frozenset((changed.labels == topic.label).nonzero()[0]) for topic in changed.topics}
-    assert len(groups) == k
+    clusters = {
+        cluster.label: frozenset((changed.labels == cluster.label).nonzero()[0]) for cluster in changed.clusters
+    }
+    assert len(clusters) == k
     old = {label: frozenset((result.labels == label).nonzero()[0]) for label in range(9)}
-    same = [label for label, rows in old.items() if rows in groups.values()]
+    same = [label for label, rows in old.items() if rows in clusters.values()]
     assert same
     for label in same:
-        assert groups[label] == old[label]
-        assert changed.topics[changed.position(label)].name == result.topics[label].name
-    assert sorted(set(groups) - set(same)) == list(range(9, 9 + k - len(same)))
+        assert clusters[label] == old[label]
+        assert changed.clusters[changed.position(label)].name == result.clusters[label].name
+    assert sorted(set(clusters) - set(same)) == list(range(9, 9 + k - len(same)))
     others = (9 - len(same), k - len(same))
     assert count_changes(result, changed) == Changes(len(same), 0, **{"merged" if k < 9 else "split": others})
 
 
 def test_a_merge_by_hand_is_that_of_the_model(result):
     texts = members(result)
-    names = {topic.label: topic.name for topic in result.topics}
-    groups = [(label, names[label], rows) for label, rows in texts.items() if label not in (3, 7)]
+    names = {cluster.label: cluster.name for cluster in result.clusters}
+    clusters = [(label, names[label], rows) for label, rows in texts.items() if label not in (3, 7)]
     both = np.sort(np.append(texts[7], texts[3]))
-    changed = apply_state(result, parse_state(edited_content(result, [*groups, (7, names[7], both)])))
-    assert groups_of(changed) == groups_of(result.merge(7, 3))
+    changed = apply_state(result, parse_state(edited_content(result, [*clusters, (7, names[7], both)])))
+    assert clusters_of(changed) == clusters_of(result.merge(7, 3))
     assert changed.next_label == result.next_label
     assert count_changes(result, changed) == Changes(unchanged=7, renamed=0, merged=(2, 1))
 
 
 def test_split_parts_get_new_labels_and_moved_texts_change_none(result):
     texts = members(result)
-    names = {topic.label: topic.name for topic in result.topics}
+    names = {cluster.label: cluster.name for cluster in result.clusters}
     _, finest = report_levels(result)
     half = np.isin(finest[texts[0]], np.unique(finest[texts[0]])[::2])
     small, large = sorted((texts[0][half], texts[0][~half]), key=len)
     went = texts[1][:3]
-    groups = [
+    clusters = [
         (9, "larger", large), (10, "smaller", small), (1, names[1], texts[1][3:]),
         (2, "renamed", np.sort(np.append(texts[2], went))),
         *((label, names[label], texts[label]) for label in range(3, 9)),
     ]  # fmt: skip
-    changed = apply_state(result, parse_state(edited_content(result, groups)))
-    assert groups_of(changed) == {label: (name, frozenset(rows)) for label, name, rows in groups}
+    changed = apply_state(result, parse_state(edited_content(result, clusters)))
+    assert clusters_of(changed) == {label: (name, frozenset(rows)) for label, name, rows in clusters}
     assert changed.next_label == 11
     assert count_changes(result, changed) == Changes(unchanged=6, renamed=0, split=(1, 2), mixed=(2, 2))
 
@@ -118,13 +122,17 @@ def test_a_state_can_be_applied_again_after_a_kill_but_not_to_other_groups(resul
     texts = members(result)
     went, came = texts[0][:1], texts[1][:1]
     moved = {0: texts[0][1:], 1: np.sort(np.append(texts[1], went))}
-    groups = [(topic.label, topic.name, moved.get(topic.label, texts[topic.label])) for topic in result.topics]
-    for state in (parse_state(edited_content(result, groups)), state_at(page_data[0], 4)):
+    clusters = [
+        (cluster.label, cluster.name, moved.get(cluster.label, texts[cluster.label])) for cluster in result.clusters
+    ]
+    for state in (parse_state(edited_content(result, clusters)), state_at(page_data[0], 4)):
         once = apply_state(result, state)
         assert apply_state(once, state) is once
-    once = apply_state(result, parse_state(edited_content(result, groups)))
+    once = apply_state(result, parse_state(edited_content(result, clusters)))
     back = {0: np.sort(np.append(texts[0][1:], came)), 1: np.sort(np.append(np.setdiff1d(texts[1], came), went))}
-    swapped = [(topic.label, topic.name, back.get(topic.label, texts[topic.label])) for topic in result.topics]
+    swapped = [
+        (cluster.label, cluster.name, back.get(cluster.label, texts[cluster.label])) for cluster in result.clusters
+    ]
     with pytest.raises(UserError, match="does not fit the model"):
         apply_state(once, parse_state(edited_content(result, swapped)))
 
@@ -136,9 +144,11 @@ def test_a_state_is_not_taken_for_applied_if_the_groups_changed_since(result, pa
     first, second = (np.flatnonzero((once.distinct_codes == code) & single)[:1] for code in (0, 1))
     codes = once.distinct_codes.copy()
     codes[first], codes[second] = 1, 0
-    names = {topic.label: topic.name for topic in once.topics}
+    names = {cluster.label: cluster.name for cluster in once.clusters}
     swapped = once.regroup(codes, {number: number for number in range(4)}, {}).rename(names)
-    assert [(topic.label, topic.size) for topic in swapped.topics] == [(one.label, one.size) for one in once.topics]
+    assert [(cluster.label, cluster.size) for cluster in swapped.clusters] == [
+        (one.label, one.size) for one in once.clusters
+    ]
     with pytest.raises(UserError, match="does not fit the model"):
         apply_state(swapped, state)
 
@@ -167,8 +177,8 @@ WRONG = [0, True, None, "x", [], {}, 1.5, -1, 10**9, [[0]], [[0, 0]], [[1, 0]], 
 @given(data=st.data())
 def test_a_damaged_state_gives_a_message_and_no_traceback(result, data):
     """Whatever one value is replaced by, the file is applied or refused with one of the messages."""
-    groups = [(label, f"group {label}", rows) for label, rows in members(result).items()]
-    content = edited_content(result, groups)
+    clusters = [(label, f"group {label}", rows) for label, rows in members(result).items()]
+    content = edited_content(result, clusters)
     at = data.draw(st.sampled_from(["", "clusters"]))
     target = content if not at else content["clusters"][data.draw(st.integers(0, 8))]
     key = data.draw(st.sampled_from(sorted(target)))
@@ -180,7 +190,7 @@ def test_a_damaged_state_gives_a_message_and_no_traceback(result, data):
         message = str(error)
     assert message is None or message.startswith(("The state ", "The names in the state "))
     assert message or key in ("format", "name", "moved") or target[key] == before
-    assert groups_of(changed).keys() == groups_of(result).keys()
+    assert clusters_of(changed).keys() == clusters_of(result).keys()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from in_browser import PAYLOAD, card_texts, download, map_point, move_to, painte
 from report_data import quick_map
 
 import textspectra as ts
-from textspectra.report import apply_state, read_state
+from textspectra.report.state import apply_state, read_state
 
 pytestmark = needs_browser
 
@@ -25,7 +25,7 @@ GROUPS = """textspectra.tree.cut(textspectra.state.k).map((node) => ({
 @pytest.fixture(scope="module")
 def result(planted):
     X, truth = planted(6, 480, noise=0.4, seed=3)
-    texts = [f"{WORDS[group]} question number {i}" for i, group in enumerate(truth)]
+    texts = [f"{WORDS[cluster]} question number {i}" for i, cluster in enumerate(truth)]
     texts[50:60] = [texts[0]] * 10
     X[50:60] = X[0]
     channel = [("web", "phone")[i % 2] for i in range(480)]
@@ -63,8 +63,8 @@ def applied(page, result, path):
     rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
     assert [row["cluster"] for row in rows] == after.labels.tolist()
     assert [row["cluster_name"] for row in rows] == list(after.names)
-    shown = {group["label"]: (group["name"], group["size"]) for group in page.evaluate(GROUPS)}
-    assert shown == {topic.label: (topic.name, topic.size) for topic in after.topics}
+    shown = {cluster["label"]: (cluster["name"], cluster["size"]) for cluster in page.evaluate(GROUPS)}
+    assert shown == {cluster.label: (cluster.name, cluster.size) for cluster in after.clusters}
     return after
 
 
@@ -109,8 +109,8 @@ def test_a_merge_changes_all_that_the_page_says_and_undo_changes_it_back(open_pa
     page = open_page(report)
     said = ("#headline", "#worth", "#list")
     before = [page.inner_text(part) for part in said]
-    groups = page.evaluate(GROUPS)
-    first, second = groups[2], groups[0]
+    clusters = page.evaluate(GROUPS)
+    first, second = clusters[2], clusters[0]
     select(page, 2, 0)
     assert page.inner_text("#chosen .muted") == "2 selected"
     page.click("#chosen button >> text=Merge")
@@ -126,7 +126,7 @@ def test_a_merge_changes_all_that_the_page_says_and_undo_changes_it_back(open_pa
     after = applied(page, result, tmp_path / "state.json")
     expected = result.merge(first["label"], second["label"])
     assert (after.labels == expected.labels).all()
-    assert [topic.name for topic in after.topics] == [topic.name for topic in expected.topics]
+    assert [cluster.name for cluster in after.clusters] == [cluster.name for cluster in expected.clusters]
     ratio = page.evaluate("textspectra.measures.ratio(textspectra.tree.cut(5))")
     assert ratio == pytest.approx(expected.cohesion.ratio, rel=0.02)
     assert f"Cohesion Ratio {ratio:.2f}" in page.inner_text("#worth")
@@ -144,7 +144,7 @@ def test_a_merge_changes_all_that_the_page_says_and_undo_changes_it_back(open_pa
 
     again = open_page(report, fragment)
     assert headline(again) == "5 groups"
-    assert {group["name"] for group in again.evaluate(GROUPS)} == {topic.name for topic in after.topics}
+    assert {cluster["name"] for cluster in again.evaluate(GROUPS)} == {cluster.name for cluster in after.clusters}
     page.click("#undo")
     assert headline(page) == "6 groups"
 
@@ -155,7 +155,7 @@ def test_splits_moves_and_the_slider_are_steps(open_page, report, result, tmp_pa
     page.click("#chosen button >> text=Split")
     assert headline(page) == "7 groups"
     after = applied(page, result, tmp_path / "state.json")
-    assert [topic.label for topic in after.topics] == [0, 2, 3, 4, 5, 6, 7]
+    assert [cluster.label for cluster in after.clusters] == [0, 2, 3, 4, 5, 6, 7]
     page.click(".card >> nth=0")
     page.click(".virtual .text-row >> nth=0")
     text = page.inner_text("#reader-text")
@@ -184,7 +184,7 @@ def test_splits_moves_and_the_slider_are_steps(open_page, report, result, tmp_pa
         page.click("#redo")
     assert headline(page) == "9 groups"
     page.click("#undo")
-    assert "by hand" in {group["name"] for group in page.evaluate(GROUPS)}
+    assert "by hand" in {cluster["name"] for cluster in page.evaluate(GROUPS)}
 
 
 def test_a_lasso_selects_saves_and_names(open_page, report, result, tmp_path):
@@ -223,7 +223,7 @@ def test_a_lasso_selects_saves_and_names(open_page, report, result, tmp_path):
     page.click("#work-view button >> text=Make a group")
     assert page.input_value(".rename input") == "my own"
     after = applied(page, result, tmp_path / "state.json")
-    made = next(topic for topic in after.topics if topic.name == "my own")
+    made = next(cluster for cluster in after.clusters if cluster.name == "my own")
     assert made.label == result.next_label
     node = page.evaluate("textspectra.state.selected")
     shares = page.evaluate("(node) => textspectra.groups.trends.shares(node).map((one) => one.texts)", node)
@@ -246,7 +246,7 @@ def test_two_groups_side_by_side_and_texts_that_fit_badly(open_page, report, res
     assert page.locator(".side b").all_text_contents() == names
     words = [column.locator("li span:first-child").all_text_contents() for column in page.locator(".differing").all()]
     assert all(set(name.split()) & set(column) for name, column in zip(names, words, strict=True))
-    one, other = (topic for name in names for topic in result.topics if topic.name == name)
+    one, other = (cluster for name in names for cluster in result.clusters if cluster.name == name)
     units = result.centers / np.linalg.norm(result.centers, axis=1, keepdims=True)
     shown = float(page.inner_text("#work-view .edit-actions b"))
     assert shown == pytest.approx(units[one.label] @ units[other.label], abs=0.02)
@@ -267,7 +267,7 @@ def test_two_groups_side_by_side_and_texts_that_fit_badly(open_page, report, res
 
 def test_similarities_of_groups_made_by_hand_are_close(open_page, report, result):
     page = open_page(report)
-    nodes = [group["node"] for group in page.evaluate(GROUPS)]
+    nodes = [cluster["node"] for cluster in page.evaluate(GROUPS)]
     moved = page.evaluate("(node) => textspectra.tree.ranges[node][0]", nodes[3])
     page.evaluate(
         """([one, other, text]) => {
@@ -293,17 +293,18 @@ def test_links_with_wrong_edits_are_ignored(open_page, report):
     page = open_page(report)
     mark = page.evaluate("textspectra.state.mark")
     written = page.evaluate("textspectra.state.grouping().write()")
-    groups = json.loads(written)
+    clusters = json.loads(written)
 
     def changed(*places):
         other = json.loads(written)
-        for group, field, value in places:
-            other[group][field] = value
+        for cluster, field, value in places:
+            other[cluster][field] = value
         return json.dumps(other)
 
     wrong = [
-        "[", "null", "[[]]", "7", json.dumps(groups[1:]), changed((0, 1, " ")), changed((0, 1, groups[1][1])),
-        changed((0, 0, 99)), changed((0, 0, groups[1][0])), changed((0, 3, groups[1][3])), changed((0, 3, "zzzzzz")),
+        "[", "null", "[[]]", "7", json.dumps(clusters[1:]), changed((0, 1, " ")), changed((0, 1, clusters[1][1])),
+        changed((0, 0, 99)), changed((0, 0, clusters[1][0])), changed((0, 3, clusters[1][3])),
+        changed((0, 3, "zzzzzz")),
         changed((0, 4, "0-zzzzzz")), changed((0, 4, "0"), (1, 4, "0")), changed((0, 1, 7)), "[" * 5000,
     ]  # fmt: skip
     for edits in wrong:

@@ -47,7 +47,7 @@ def replace_in(path, old, new):
 @pytest.mark.parametrize(
     ("file", "tasks"),
     [
-        ("textspectra/validation.py", {"optics", "similarity"}),
+        ("textspectra/core/validation.py", {"optics", "similarity"}),
         ("textspectra_study/variants.py", {"optics", "similarity"}),
         ("textspectra_study/baselines.py", {"optics"}),
         ("textspectra_study/ablations.py", {"similarity"}),
@@ -68,13 +68,15 @@ def test_a_change_gives_new_keys_to_the_tasks_that_import_the_file(source, file,
 def test_a_task_depends_on_the_rooms_that_compute_and_on_no_other():
     reached = reached_files(variants.__name__, *TASKS["optics"].modules, *TASKS["similarity"].modules)
     rooms = {path.relative_to(SOURCE).parts[1] for path in reached.values() if path.name != "__init__.py"}
-    assert rooms >= {"arrays", "clustering", "estimators", "granularity", "metrics", "validation.py"}
-    assert not rooms & {"cli", "embedding", "io", "page", "report", "texts", "topics", "command.py", "datasets.py"}
+    assert rooms >= {"core", "parallel.py", "errors.py"}
+    assert not rooms & {"cli", "embedding", "tables", "page", "report", "texts", "words", "command.py", "datasets.py"}
 
 
 def test_the_generator_of_random_numbers_decides_every_cell(source):
     def change():
-        replace_in(source / "textspectra" / "validation.py", "default_rng(make_seed(random_state))", "default_rng(1)")
+        replace_in(
+            source / "textspectra" / "core" / "validation.py", "default_rng(make_seed(random_state))", "default_rng(1)"
+        )
 
     assert changed_tasks(source, change) == {"optics", "similarity"}
 
@@ -83,19 +85,19 @@ def test_a_moved_file_gives_new_keys_and_is_followed(source):
     package = source / "textspectra"
 
     def move():
-        shutil.move(package / "granularity" / "laplacian.py", package / "granularity" / "eigenvalues.py")
+        shutil.move(package / "core" / "spectral.py", package / "core" / "eigenvalues.py")
         for path in [*package.rglob("*.py"), package / "__init__.pyi"]:
-            path.write_text(path.read_text().replace(".laplacian import", ".eigenvalues import"))
+            path.write_text(path.read_text().replace(".spectral import", ".eigenvalues import"))
 
     def change():
-        replace_in(package / "granularity" / "eigenvalues.py", "np.maximum(", "np.fmax(")
+        replace_in(package / "core" / "eigenvalues.py", "np.maximum(", "np.fmax(")
 
     assert changed_tasks(source, move) == {"optics", "similarity"}
     assert changed_tasks(source, change) == {"optics", "similarity"}
 
 
 def test_a_module_that_became_a_package_is_followed(source):
-    package = source / "textspectra" / "validation"
+    package = source / "textspectra" / "core" / "validation"
 
     def split():
         package.mkdir()
@@ -119,7 +121,7 @@ def test_an_import_without_a_file_is_an_error(source):
 def test_the_whole_package_counts_as_all_of_its_public_names(source):
     (source / "textspectra_study" / "new.py").write_text("import textspectra as ts\n")
     reached = reached_files("textspectra_study.new", source=source)
-    assert {"textspectra.texts.pipeline", "textspectra.metrics.cohesion", "textspectra.embedding"} <= reached.keys()
+    assert {"textspectra.texts.pipeline", "textspectra.core.cohesion", "textspectra.embedding"} <= reached.keys()
 
 
 def test_imports_for_type_checkers_do_not_count(source):
@@ -150,7 +152,7 @@ print(*(name for name in sys.modules if name.partition(".")[0] in ("textspectra"
 def test_everything_that_the_tasks_really_import_is_found():
     done = subprocess.run([sys.executable, "-c", RUN_TASKS], capture_output=True, text=True, check=True)  # noqa: S603
     loaded = set(done.stdout.split())
-    assert {"textspectra.validation", "textspectra.estimators.kmeans", "textspectra_study.baselines"} <= loaded
+    assert {"textspectra.core.validation", "textspectra.core.estimators", "textspectra_study.baselines"} <= loaded
     assert loaded <= reached_files(variants.__name__, *TASKS["optics"].modules, *TASKS["similarity"].modules).keys()
 
 

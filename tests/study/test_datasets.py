@@ -1,9 +1,9 @@
-"""Reading the labelled datasets of a study: files, the hub, and everything that can be wrong with them."""
+"""Reading the labeled datasets of a study: files, the hub, and everything that can be wrong with them."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from labelled_sets import DATA, needs_data
+from labeled_sets import DATA, needs_data
 
 from textspectra import UserError
 from textspectra_study.datasets import describe, load_datasets
@@ -92,7 +92,7 @@ def test_a_failed_download_says_what_to_do(folder):
 
 def test_bad_folders_and_names(folder, tmp_path):
     with pytest.raises(
-        UserError, match=r"^There is no folder .*nowhere. Give the folder of the labelled datasets with "
+        UserError, match=r"^There is no folder .*nowhere. Give the folder of the labeled datasets with "
     ):
         load_datasets(folder=tmp_path / "nowhere")
     with pytest.raises(UserError, match=r"has no data. Put files with the columns text and label there \(.parquet, "):

@@ -16,11 +16,11 @@ from safetensors.numpy import load_file, save
 import textspectra as ts
 from textspectra.cli.cluster import Done
 from textspectra.cli.summary import print_summary, summarize
-from textspectra.clustering.lloyd import LinearRule
+from textspectra.core.kmeans import LinearRule
 from textspectra.errors import UserError
-from textspectra.io import limits
+from textspectra.tables import source as limits
 from textspectra.texts import checking
-from textspectra.texts.history import GroupChange, Update
+from textspectra.texts.history import ClusterChange, Update
 from textspectra.texts.storage import ARRAYS, SUMMARY, TEXTS, _digest_of_summary
 
 WRONG = [None, True, -1, 10**30, 0.5, float("nan"), "", "x", "\ud800", [], [None], {}, {"a": [1]}, [[[]]]]
@@ -34,12 +34,12 @@ def folder(tmp_path_factory):
     """Save a model that has everything: an estimate, a tree, dates, segments, shown columns and a history."""
     from dataclasses import replace
 
-    texts = [f"{('parcel', 'password', 'refund')[group]} number {i}" for i, group in enumerate(GROUPS)]
+    texts = [f"{('parcel', 'password', 'refund')[cluster]} number {i}" for i, cluster in enumerate(GROUPS)]
     result = ts.cluster_texts(
         texts, embeddings=X, algorithm="hac", time=[f"2026-{1 + i % 4:02}-03" for i in range(60)],
         by={"channel": ["web", "post"] * 30}, show={"id": [str(i) for i in range(60)]},
     )  # fmt: skip
-    change = GroupChange(0, "parcel", "growing", 3, 9, 0.1, 0.3, 0.01)
+    change = ClusterChange(0, "parcel", "growing", 3, 9, 0.1, 0.3, 0.01)
     history = (Update("2026-01-31", 60, (change,)),)
     path = tmp_path_factory.mktemp("models") / "a.model"
     replace(result, history=history, notes=("A note.",)).save(path)
@@ -69,14 +69,14 @@ def edited(summary, place, value):
 
 def use(result):
     """Do what commands do with a model."""
-    result.to_frame(), result.topics_frame(), result.by("channel"), result.over_time(), result.trends()
+    result.to_frame(), result.cluster_table(), result.by("channel"), result.over_time(), result.trends()
     str(result), result.changes
     summary = summarize(Done(result, "text", {"model": Path("a.model")}), "a.csv", {})
     json.dumps(summary)
     print_summary(summary)
-    for topic in result.topics:
-        result.typical_texts(topic)
-        topic.name.encode()
+    for cluster in result.clusters:
+        result.typical_texts(cluster)
+        cluster.name.encode()
 
 
 def test_every_edit_of_the_summary_is_refused_or_harmless(folder, capsys):
@@ -221,14 +221,14 @@ def test_a_recipe_of_many_levels(folder, tmp_path):
 
 def test_the_name_of_a_group_has_a_largest_length(folder, tmp_path):
     result = ts.TextClustering.load(folder, embeddings=X)
-    label = result.topics[0].label
-    assert result.rename(label, "n" * 200).topics[0].name == "n" * 200
+    label = result.clusters[0].label
+    assert result.rename(label, "n" * 200).clusters[0].name == "n" * 200
     message = f"The name '{'n' * 40}'... has 201 characters; the name of a group has at most 200."
     with pytest.raises(UserError) as error:
         result.rename(label, "n" * 201)
     assert str(error.value) == message
     summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
-    summary["topics"][0]["name"] = "n" * 201
+    summary["clusters"][0]["name"] = "n" * 201
     place = with_part(folder, tmp_path / "b.model", SUMMARY, json.dumps(summary).encode())
     with pytest.raises(UserError) as error:
         ts.TextClustering.load(place)
@@ -239,7 +239,7 @@ def test_words_that_are_very_long_give_names_that_can_be_loaded(tmp_path):
     texts = [f"{word * 250} {word * 240}{i}" for word in "ab" for i in range(6)]
     result = ts.cluster_texts(texts, embeddings=np.repeat(np.eye(2), 6, axis=0), n_clusters=2)
     result.save(tmp_path / "a.model")
-    assert max(len(topic.name) for topic in ts.TextClustering.load(tmp_path / "a.model").topics) <= 200
+    assert max(len(cluster.name) for cluster in ts.TextClustering.load(tmp_path / "a.model").clusters) <= 200
 
 
 @pytest.mark.usefixtures("small_limits")
@@ -251,7 +251,7 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path):
     assert not (tmp_path / "a.model").exists()
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, 4])
+@pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
 def test_a_model_of_every_format_is_loaded_or_refused_with_a_sentence(folder, tmp_path, version):
     import shutil
 
@@ -259,6 +259,8 @@ def test_a_model_of_every_format_is_loaded_or_refused_with_a_sentence(folder, tm
     shutil.copytree(folder, place)
     summary = json.loads((place / SUMMARY).read_text(encoding="utf-8"))
     summary["format"] = version
+    if version < 5:
+        summary["topics"] = summary.pop("clusters")
     if version < 4:  # these had labels in the place of codes, and none that was retired
         arrays = load_file(place / ARRAYS)
         arrays["labels"] = arrays.pop("codes")

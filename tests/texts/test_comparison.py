@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import textspectra as ts
-from textspectra.cli.changes import print_changes, summarize_changes
+from textspectra.cli.months import print_changes, summarize_changes
 from textspectra.errors import UserError
-from textspectra.texts.comparison import Drift, compare_texts
+from textspectra.texts.comparison import Drift, compare_texts, updated
 from textspectra.texts.history import content_digest, find_changes
-from textspectra.texts.updating import updated
-from textspectra.topics.describe import Topic
+from textspectra.words.describe import Cluster
 
 WORDS = ["parcel", "password", "refund", "invoice", "battery", "delivery", "warranty", "coupon"]
 
@@ -72,30 +71,30 @@ def test_a_comparison_finds_what_was_planted(result, news, found):
     assert changes.loc[gone, "status"] == "gone"
     assert changes["size_after"].sum() == 200
     assert changes.loc[grown, "share_before"] == pytest.approx(1 / 6)
-    assert found.new_topics[0].name == "coupon"
+    assert found.new_clusters[0].name == "coupon"
     assert found.novelty[160:].min() > np.median(found.novelty[:160])
 
 
 def test_the_frame_has_the_columns_of_the_table(result, news):
     texts, X = news
     frame = result.compare(pd.DataFrame({"id": range(200), "text": texts}), embeddings=X).to_frame()
-    of_groups = ["cluster", "cluster_name", "similarity", "cluster_coarse", "cluster_coarse_name"]
-    assert list(frame) == ["id", "text", *of_groups, "novelty", "is_new"]
+    of_clusters = ["cluster", "cluster_name", "similarity", "cluster_coarse", "cluster_coarse_name"]
+    assert list(frame) == ["id", "text", *of_clusters, "novelty", "is_new"]
     assert set(frame.loc[frame["is_new"], "cluster"]) == {6}
     plain = result.compare(texts, embeddings=X).to_frame()
-    assert list(plain) == ["text", *of_groups, "novelty", "is_new"]
+    assert list(plain) == ["text", *of_clusters, "novelty", "is_new"]
 
 
 def test_an_update_keeps_every_label_and_name(result, news, tmp_path):
     own = result.rename(2, "my own name")
     after = own.update(news[0], embeddings=news[1])
     assert (after.labels[:600] == own.labels).all()
-    assert [topic.name for topic in after.topics[:6]] == [topic.name for topic in own.topics]
+    assert [cluster.name for cluster in after.clusters[:6]] == [cluster.name for cluster in own.clusters]
     assert (after.centers[:6] == own.centers).all()
     assert after.n_clusters == 7
     assert after.totals.rows == len(after) == 800
-    assert sum(topic.size for topic in after.topics) == 800
-    assert all("coupon" in text for text in after.typical_texts(after.topics[6]))
+    assert sum(cluster.size for cluster in after.clusters) == 800
+    assert all("coupon" in text for text in after.typical_texts(after.clusters[6]))
     assert after.changes["status"].tolist() == own.compare(news[0], embeddings=news[1]).changes["status"].tolist()
     after.save(tmp_path / "model")
     again = ts.TextClustering.load(tmp_path / "model")
@@ -152,7 +151,7 @@ def test_a_clock_that_goes_back_changes_only_the_dates(result, news, monkeypatch
             return datetime(1999, 12, 31, tzinfo=tz)
 
     once = result.update(news[0], embeddings=news[1])
-    monkeypatch.setattr("textspectra.texts.updating.datetime", Earlier)
+    monkeypatch.setattr("textspectra.texts.comparison.datetime", Earlier)
     texts, X = rows_of(np.arange(200) % 6, 2)
     once.update(texts, embeddings=X).save(tmp_path / "model")
     twice = ts.TextClustering.load(tmp_path / "model")
@@ -172,7 +171,7 @@ def test_a_second_update_compares_with_the_last_file_and_gives_new_labels(result
     assert changes.loc[6, "status"] == "gone"
     merged = twice.merge(6, 7)
     assert merged.next_label == 8
-    assert [topic.label for topic in merged.topics] == list(range(7))
+    assert [cluster.label for cluster in merged.clusters] == list(range(7))
 
 
 def test_texts_of_the_model_keep_their_group_and_are_not_new(result):
@@ -214,7 +213,7 @@ def test_blank_texts_are_no_texts(result, news):
 def test_a_model_without_vectors_says_so(result, news, tmp_path):
     result.save(tmp_path / "model")
     loaded = ts.TextClustering.load(tmp_path / "model")
-    assert loaded.compare(*news[:1], embeddings=news[1]).new_topics
+    assert loaded.compare(*news[:1], embeddings=news[1]).new_clusters
     bare = replace(loaded, reference=None)
     with pytest.raises(UserError, match="made from given embeddings, which are not saved with it"):
         bare.compare(news[0], embeddings=news[1])
@@ -228,19 +227,19 @@ def test_a_group_that_falls_in_two_is_suggested_and_not_split():
     Y[::2] += 0.9 * np.random.default_rng(5).standard_normal(48) * 2
     found = result.compare(more, embeddings=Y)
     assert set(found.splits) <= {int(result.labels[0])}
-    assert result.update(more, embeddings=Y).n_clusters == 4 + len(found.new_topics)
+    assert result.update(more, embeddings=Y).n_clusters == 4 + len(found.new_clusters)
 
 
 def test_changes_of_a_small_file_are_chance():
-    topics = [Topic(label, 0, (), (), str(label)) for label in range(3)]
-    changes = find_changes(topics, np.array([500, 300, 200]), np.array([3, 0, 2]))
+    clusters = [Cluster(label, 0, (), (), str(label)) for label in range(3)]
+    changes = find_changes(clusters, np.array([500, 300, 200]), np.array([3, 0, 2]))
     assert {change.status for change in changes} == {"steady"}
 
 
 def changes_of(before, after):
     """Return the changes by the name of the group; groups beyond those of `before` are new."""
-    topics = [Topic(label, 0, (), (), str(label)) for label in range(len(after))]
-    return {change.name: change for change in find_changes(topics, np.array(before), np.array(after))}
+    clusters = [Cluster(label, 0, (), (), str(label)) for label in range(len(after))]
+    return {change.name: change for change in find_changes(clusters, np.array(before), np.array(after))}
 
 
 def test_what_is_said_of_old_groups_holds_when_new_ones_fill_the_file():
@@ -347,14 +346,14 @@ def test_groups_merged_since_the_last_file_have_their_sizes_in_it(result, news):
 
 
 def test_a_mixed_group_says_so_wherever_it_is_named(result, found):
-    (new,) = found.new_topics
-    assert not found.group_changes[-1].mixed
-    loose = replace(found.group_changes[-1], mixed=True)
+    (new,) = found.new_clusters
+    assert not found.cluster_changes[-1].mixed
+    loose = replace(found.cluster_changes[-1], mixed=True)
     assert loose.figures.endswith(" texts, mixed")
-    mixed = replace(found, group_changes=(*found.group_changes[:-1], loose))
+    mixed = replace(found, cluster_changes=(*found.cluster_changes[:-1], loose))
     assert mixed.changes.set_index("cluster").loc[new.label, "mixed"]
     summary = summarize_changes(mixed, "m.model", ["october.csv"], {}, {})
-    assert [group["mixed"] for group in summary["new_groups"]] == [True]
+    assert [cluster["mixed"] for cluster in summary["new_clusters"]] == [True]
     said = Console(record=True, width=200, file=io.StringIO())
     print_changes({**summary, "outputs": {"table": "t.csv"}}, said)
     assert "coupon is mixed: the name does not speak for all texts of the group." in said.export_text()

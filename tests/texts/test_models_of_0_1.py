@@ -18,7 +18,7 @@ VECTORS = np.array(EXPECTED["vectors"], np.float32)
 def test_a_model_of_0_1_is_what_it_was(name):
     model, expected = ts.TextClustering.load(FOLDER / name), EXPECTED[name]
     assert model.labels.tolist() == expected["labels"]
-    assert [[topic.label, topic.name, topic.size] for topic in model.topics] == expected["topics"]
+    assert [[cluster.label, cluster.name, cluster.size] for cluster in model.clusters] == expected["topics"]
     assert (list(model.k_estimate.interval) if model.k_estimate else None) == expected["k_interval"]
     assert (model.cohesion.ratio if model.cohesion else None) == expected["cohesion_ratio"]
     assert list(model.notes) == expected["notes"]

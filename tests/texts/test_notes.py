@@ -12,9 +12,9 @@ from report_data import read_page
 from sklearn.metrics import normalized_mutual_info_score
 
 import textspectra as ts
-from textspectra.embedding import load_backend
+from textspectra.embedding.registry import load_backend
 from textspectra.texts import notes
-from textspectra.topics.languages import language_shares
+from textspectra.words.languages import language_shares
 
 pytest.importorskip("wordllama")
 
@@ -233,9 +233,9 @@ def test_markup_is_neither_embedded_nor_named_but_shown(tmp_path):
     result = ts.cluster_texts([*marked, "<br>", "https://a.b"], model="wordllama", cache=cache, n_clusters=2)
     assert result.corpus.rows[:6] == marked
     assert result.labels.tolist() == [*first.labels, -1, -1]
-    assert [topic.keywords for topic in result.topics] == [topic.keywords for topic in first.topics]
+    assert [cluster.keywords for cluster in result.clusters] == [cluster.keywords for cluster in first.clusters]
     assert result.totals.without_content == 2
-    assert result.typical_texts(result.topics[0])[0].startswith("<p>")
+    assert result.typical_texts(result.clusters[0])[0].startswith("<p>")
 
 
 def test_texts_that_the_model_does_not_read_to_their_end_are_counted():

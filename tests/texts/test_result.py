@@ -16,7 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import textspectra as ts
 from textspectra.errors import UserError
-from textspectra.texts.clustered import groups_of
+from textspectra.texts.clustered import clusters_of
 from textspectra.texts.storage import ARRAYS, SUMMARY, TEXTS
 
 TEXTS_IN = [
@@ -45,7 +45,7 @@ def hac(vectors):
 
 def test_groups_names_and_frame(result):
     assert len(set(zip(result.labels.tolist(), GROUPS.tolist(), strict=True))) == 3
-    names = {topic.name for topic in result.topics}
+    names = {cluster.name for cluster in result.clusters}
     assert len(names) == 3
     assert all(any(word in name for name in names) for word in ("parcel", "password", "subscription"))
     frame = result.to_frame()
@@ -57,12 +57,12 @@ def test_groups_names_and_frame(result):
 def test_names_are_phrases_if_there_is_a_model(tmp_path):
     result = ts.cluster_texts(TEXTS_IN, model="wordllama", n_clusters=3)
     for cut in (result, result.cut(1), result.cut(5)):
-        for topic in cut.topics:
-            own = [text for text, label in zip(TEXTS_IN, cut.labels, strict=True) if label == topic.label]
-            assert any(topic.name in text for text in own)
+        for cluster in cut.clusters:
+            own = [text for text, label in zip(TEXTS_IN, cut.labels, strict=True) if label == cluster.label]
+            assert any(cluster.name in text for text in own)
     result.save(tmp_path / "model")
     again = ts.TextClustering.load(tmp_path / "model").cut(5)
-    assert [topic.name for topic in again.topics] == [topic.name for topic in result.cut(5).topics]
+    assert [cluster.name for cluster in again.clusters] == [cluster.name for cluster in result.cut(5).clusters]
 
 
 def test_names_are_keywords_if_the_model_knows_only_the_texts(vectors):
@@ -70,7 +70,7 @@ def test_names_are_keywords_if_the_model_knows_only_the_texts(vectors):
     with pytest.warns(UserWarning, match="^The groups are named by keywords, because"):
         found = ts.cluster_texts(TEXTS_IN, model=lambda texts: np.array([known[text] for text in texts]), n_clusters=3)
     given = ts.cluster_texts(TEXTS_IN, embeddings=vectors, n_clusters=3)
-    assert [topic.name for topic in found.topics] == [topic.name for topic in given.topics]
+    assert [cluster.name for cluster in found.clusters] == [cluster.name for cluster in given.clusters]
 
 
 def test_duplicates_share_a_cluster_and_blanks_have_none(vectors):
@@ -80,7 +80,7 @@ def test_duplicates_share_a_cluster_and_blanks_have_none(vectors):
     assert result.labels[12] == result.labels[0]
     assert result.labels[13:].tolist() == [-1, -1, -1]
     assert result.names[13:] == [None, None, None]
-    assert sorted(topic.size for topic in result.topics) == [4, 4, 5]
+    assert sorted(cluster.size for cluster in result.clusters) == [4, 4, 5]
     assert np.isnan(result.similarity[13:]).all()
 
 
@@ -139,22 +139,22 @@ def test_what_was_sent_most_names_its_group_and_is_shown_with_its_count():
     texts = ["Thank you for contacting us"] * 500 + care + ["my password", "new password", "password lost"]
     X = np.array([[1, 0.3, 0]] * 500 + [[1, 0, 0]] * 4 + [[0, 0, 1]] * 3)
     result = ts.cluster_texts(texts, embeddings=X, n_clusters=2)
-    largest = result.topics[0]
+    largest = result.clusters[0]
     assert largest.name == "contacting / thank / care number"
     assert result.typical_texts(largest)[0] == "Thank you for contacting us"
-    assert result.topics_frame()["typical_counts"].tolist() == [[500, 1, 1, 1, 1], [1, 1, 1]]
-    assert groups_of(result).typical_texts[0] == "500 × Thank you for contacting us"
+    assert result.cluster_table()["typical_counts"].tolist() == [[500, 1, 1, 1, 1], [1, 1, 1]]
+    assert clusters_of(result).typical_texts[0] == "500 × Thank you for contacting us"
     sample = replace(result, totals=result.totals._replace(distinct=10**6))
     assert sample.typical_counts(largest) == [None] * 5  # the counts of a sample stand for other texts too
-    assert groups_of(sample).typical_texts[0] == "Thank you for contacting us"
+    assert clusters_of(sample).typical_texts[0] == "Thank you for contacting us"
 
 
 def test_the_table_of_topics(result):
-    frame = result.topics_frame()
+    frame = result.cluster_table()
     columns = ["cluster", "name", "size", "share", "cohesion", "keywords", "typical_texts", "typical_counts"]
     assert list(frame.columns) == columns
     assert frame["share"].sum() == pytest.approx(1)
-    assert frame["name"].tolist() == [topic.name for topic in result.topics]
+    assert frame["name"].tolist() == [cluster.name for cluster in result.clusters]
     assert all(set(texts) <= set(TEXTS_IN) for texts in frame["typical_texts"])
 
 
@@ -219,12 +219,12 @@ def test_a_saved_model_predicts_with_the_model_it_was_made_with(tmp_path):
 
 def test_rename_and_merge_return_new_results(result):
     renamed = result.rename(1, "passwords")
-    assert renamed.topics[1].name == "passwords"
-    assert result.topics[1].name != "passwords"
+    assert renamed.clusters[1].name == "passwords"
+    assert result.clusters[1].name != "passwords"
     merged = renamed.merge(1, 2)
     assert merged.n_clusters == 2
-    assert [topic.name for topic in merged.topics] == [result.topics[0].name, "passwords"]
-    assert [topic.size for topic in merged.topics] == [4, 8]
+    assert [cluster.name for cluster in merged.clusters] == [result.clusters[0].name, "passwords"]
+    assert [cluster.size for cluster in merged.clusters] == [4, 8]
     assert merged.cohesion.ratio < result.cohesion.ratio
     with pytest.raises(UserError, match="Cluster 1 cannot be merged with itself"):
         result.merge(1, 1)
@@ -241,19 +241,22 @@ def test_rename_and_merge_return_new_results(result):
 
 
 def test_several_clusters_are_renamed_or_merged_at_once(result, vectors):
-    swapped = result.rename({0: result.topics[1].name, 1: result.topics[0].name})
-    assert [topic.name for topic in swapped.topics] == [result.topics[i].name for i in (1, 0, 2)]
-    assert [topic.label for topic in result.merge([2, 0, 1]).topics] == [2]
-    assert result.merge([2, 0, 1]).topics[0].name == result.topics[2].name
+    swapped = result.rename({0: result.clusters[1].name, 1: result.clusters[0].name})
+    assert [cluster.name for cluster in swapped.clusters] == [result.clusters[i].name for i in (1, 0, 2)]
+    assert [cluster.label for cluster in result.merge([2, 0, 1]).clusters] == [2]
+    assert result.merge([2, 0, 1]).clusters[0].name == result.clusters[2].name
     ten = ts.cluster_texts(TEXTS_IN, embeddings=vectors, n_clusters=10)
     merged = ten.merge([3, 7])
     assert merged.n_clusters == 9
     expected = np.array([0, 1, 2, 3, 4, 5, 6, 3, 8, 9])[ten.labels]
     assert (merged.labels == expected).all()
-    assert merged.rename(9, "the last").topics[-1].name == "the last"
+    assert merged.rename(9, "the last").clusters[-1].name == "the last"
     with pytest.raises(UserError, match="There is no cluster 7; the clusters are 0, 1, 2, 3, 4, 5, 6, 8 and 9"):
         merged.rename(7, "gone")
-    assert {topic.label for topic in merged.cut(10).topics} - {topic.label for topic in merged.topics} == {10, 11}
+    assert {cluster.label for cluster in merged.cut(10).clusters} - {cluster.label for cluster in merged.clusters} == {
+        10,
+        11,
+    }
 
 
 @pytest.mark.parametrize("algorithm", ["kmeans", "hac"])
@@ -274,22 +277,22 @@ def test_cut_follows_a_tree_that_holds_the_result(vectors, tmp_path, algorithm):
 
 def test_a_group_that_stays_the_same_keeps_its_name(hac):
     five = hac.cut(5)
-    named = five.rename({topic.label: f"group {topic.label}" for topic in five.topics})
+    named = five.rename({cluster.label: f"group {cluster.label}" for cluster in five.clusters})
     coarser = named.cut(4)
-    kept = [topic.name for topic in coarser.topics if topic.name.startswith("group ")]
+    kept = [cluster.name for cluster in coarser.clusters if cluster.name.startswith("group ")]
     assert len(kept) == 3
-    for topic in coarser.topics:
-        if topic.name in kept:
-            rows = coarser.labels == topic.label
-            assert {named.names[row] for row in np.flatnonzero(rows)} == {topic.name}
-    new = next(topic.name for topic in coarser.topics if topic.name not in kept)
-    clash = named.rename(next(topic.label for topic in named.topics if topic.name in kept), new).cut(4)
-    assert sorted({topic.name for topic in clash.topics}) == sorted(topic.name for topic in clash.topics)
+    for cluster in coarser.clusters:
+        if cluster.name in kept:
+            rows = coarser.labels == cluster.label
+            assert {named.names[row] for row in np.flatnonzero(rows)} == {cluster.name}
+    new = next(cluster.name for cluster in coarser.clusters if cluster.name not in kept)
+    clash = named.rename(next(cluster.label for cluster in named.clusters if cluster.name in kept), new).cut(4)
+    assert sorted({cluster.name for cluster in clash.clusters}) == sorted(cluster.name for cluster in clash.clusters)
 
 
 def test_a_merged_result_is_a_cut_of_its_own_tree(hac):
     finer = hac.cut(5)
-    merged = finer.merge(finer.topics[0].label, finer.topics[4].label)
+    merged = finer.merge(finer.clusters[0].label, finer.clusters[4].label)
     assert (merged.cut(4).labels == merged.labels).all()
 
 
@@ -327,7 +330,7 @@ def test_what_is_saved_is_what_is_loaded(vectors, tmp_path, algorithm):
     loaded = ts.TextClustering.load(tmp_path / "model")
     assert loaded.corpus.rows == result.corpus.rows
     assert (loaded.labels == result.labels).all()
-    assert loaded.topics == result.topics
+    assert loaded.clusters == result.clusters
     assert loaded.cohesion == result.cohesion
     assert loaded.k_estimate == result.k_estimate
     assert loaded.source == result.source
@@ -349,7 +352,7 @@ def test_clusters_are_numbered_by_rows_and_frames_keep_their_index(vectors):
     pandas = pytest.importorskip("pandas")
     texts = pandas.Series(TEXTS_IN + [TEXTS_IN[5]] * 9, index=range(100, 121))
     result = ts.cluster_texts(texts, embeddings=[*vectors, *[vectors[5]] * 9], n_clusters=3)
-    assert [topic.size for topic in result.topics] == [13, 4, 4]
+    assert [cluster.size for cluster in result.clusters] == [13, 4, 4]
     assert result.to_frame().index.tolist() == list(range(100, 121))
 
 
@@ -358,7 +361,7 @@ def test_an_existing_folder_is_replaced_only_on_demand(result, tmp_path):
     with pytest.raises(UserError, match="exists already"):
         result.save(tmp_path / "model")
     result.rename(0, "new name").save(tmp_path / "model", overwrite=True)
-    assert ts.TextClustering.load(tmp_path / "model").topics[0].name == "new name"
+    assert ts.TextClustering.load(tmp_path / "model").clusters[0].name == "new name"
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
@@ -390,7 +393,7 @@ def test_damaged_folders_are_named(result, tmp_path):
     assert "in format 2, which this version does not read; cluster the texts again." in load_after(
         lambda folder: edit(folder, format=2)
     )
-    assert "in format 99, and this version reads up to format 4; upgrade with" in load_after(
+    assert "in format 99, and this version reads up to format 5; upgrade with" in load_after(
         lambda folder: edit(folder, format=99)
     )
 
@@ -403,7 +406,7 @@ def test_new_texts_are_assigned_as_those_of_the_fit_also_after_loading_and_mergi
     result = ts.cluster_texts(texts, embeddings=X, n_clusters=3)
     units = X / np.linalg.norm(X, axis=1, keepdims=True)
     distances = np.linalg.norm(units[:, None] - result.centers, axis=2)
-    assert (distances.argmin(axis=1) != result.labels).any()  # the nearest centre would not do
+    assert (distances.argmin(axis=1) != result.labels).any()  # the nearest center would not do
     result.save(tmp_path / "model")
     for one in (result, ts.TextClustering.load(tmp_path / "model")):
         assert (one.predict(texts, embeddings=X) == result.labels).all()
@@ -450,11 +453,11 @@ def test_a_reader_sees_the_old_or_the_new_model(result, tmp_path):
         kind.save(tmp_path / name)
     kinds["two"].save(tmp_path / "model")
     writer = subprocess.Popen([sys.executable, "-c", REPLACED_ALL_THE_TIME], cwd=tmp_path)  # noqa: S603
-    expected = {tuple(topic.name for topic in kind.topics) for kind in kinds.values()}
+    expected = {tuple(cluster.name for cluster in kind.clusters) for kind in kinds.values()}
     seen = set()
     while writer.poll() is None:
         loaded = ts.TextClustering.load(tmp_path / "model")
-        seen.add(tuple(topic.name for topic in loaded.topics))
+        seen.add(tuple(cluster.name for cluster in loaded.clusters))
         assert len(loaded.centers) == loaded.n_clusters
     assert writer.returncode == 0
     assert seen == expected

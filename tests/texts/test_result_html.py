@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import textspectra as ts
-from textspectra.texts.result_html import framed
+from textspectra.texts.result import framed
 
 PAYLOAD = "<img src=x onerror=globalThis.hacked=1>"
 
@@ -26,13 +26,13 @@ def test_the_largest_groups_and_the_levels_are_shown(result):
     assert shown.count("<tr>") == 11
     assert "and 2 smaller; <code>show()</code> has all of them" in shown
     sizes = [int(size) for size in re.findall(r"<td[^>]*>(\d+)</td><td[^>]*>[\d.]+%", shown)]
-    assert sizes == sorted((topic.size for topic in result.topics), reverse=True)[:10]
+    assert sizes == sorted((cluster.size for cluster in result.clusters), reverse=True)[:10]
     estimated = ts.cluster_texts([f"t{i}" for i in range(160)], embeddings=np.repeat(np.eye(8), 20, axis=0))
     assert "levels: coarse 4 (score " in estimated._repr_html_()
 
 
 def test_names_keywords_and_notes_are_escaped(result):
-    hostile = result.rename({topic.label: f"{PAYLOAD} {topic.label}" for topic in result.topics})
+    hostile = result.rename({cluster.label: f"{PAYLOAD} {cluster.label}" for cluster in result.clusters})
     shown = ts.TextClustering(**{**vars(hostile), "notes": (PAYLOAD,)})._repr_html_()
     assert "<img" not in shown
     assert html.escape(PAYLOAD) in shown

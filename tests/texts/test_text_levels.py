@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import textspectra as ts
-from textspectra.clustering.lloyd import labels_by
-from textspectra.texts.files import cluster_files
-from textspectra.texts.files import run as many
+from textspectra.core.kmeans import labels_by
+from textspectra.texts import many_files as many
+from textspectra.texts.many_files import cluster_files
 
 WORDS = ["parcel", "password", "refund", "invoice", "battery", "delivery", "login", "screen", "charger", "voucher"]
 LEVELS = ("coarse", "suggested", "fine")
@@ -24,7 +24,7 @@ def data():
     rng = np.random.default_rng(0)
     truth = rng.integers(len(WORDS), size=900)
     X = rng.normal(size=(len(WORDS), 10))[truth] + 0.7 * rng.normal(size=(900, 10))
-    return [f"{WORDS[group]} {WORDS[i % 7]} number {i}" for i, group in enumerate(truth)], X.astype(np.float32)
+    return [f"{WORDS[cluster]} {WORDS[i % 7]} number {i}" for i, cluster in enumerate(truth)], X.astype(np.float32)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def results(data):
 
 
 def named_sizes(result):
-    return {topic.name: topic.size for topic in result.topics}
+    return {cluster.name: cluster.size for cluster in result.clusters}
 
 
 @pytest.mark.parametrize("first", LEVELS)
@@ -42,8 +42,8 @@ def named_sizes(result):
 def test_a_level_has_the_same_groups_and_names_whichever_was_first(results, first, then):
     assert named_sizes(results[first].cut(then)) == named_sizes(results[then])
     if first != then:
-        _, topics = results[first].level_topics()[then]
-        assert {topic.name: topic.size for topic in topics} == named_sizes(results[then])
+        _, clusters = results[first].level_clusters()[then]
+        assert {cluster.name: cluster.size for cluster in clusters} == named_sizes(results[then])
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -56,9 +56,9 @@ def test_the_groups_of_a_level_are_those_of_the_estimators(data, results, level)
 
 @given(st.integers(0, 10**6), st.integers(3, 12), st.floats(0.1, 1.5), st.data())
 @settings(max_examples=15)
-def test_cuts_nest(seed, n_groups, noise, draw):
+def test_cuts_nest(seed, n_clusters, noise, draw):
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_groups, 8))[rng.integers(n_groups, size=150)] + noise * rng.normal(size=(150, 8))
+    X = rng.normal(size=(n_clusters, 8))[rng.integers(n_clusters, size=150)] + noise * rng.normal(size=(150, 8))
     result = ts.cluster_texts([f"text {i}" for i in range(150)], embeddings=X)
     numbers = sorted({*(one.k for one in result.k_estimate.suggestions), draw.draw(st.integers(1, 150))})
     cuts = [result.cut(k) for k in numbers]
@@ -66,7 +66,7 @@ def test_cuts_nest(seed, n_groups, noise, draw):
         assert len(set(zip(coarse.labels.tolist(), fine.labels.tolist(), strict=True))) == fine.n_clusters
     for k, cut in zip(numbers, cuts, strict=True):
         assert cut.n_clusters == k
-        assert sum(topic.size for topic in cut.topics) == 150
+        assert sum(cluster.size for cluster in cut.clusters) == 150
 
 
 def test_the_table_has_the_themes_of_the_groups(data, results, tmp_path):
@@ -83,13 +83,13 @@ def test_the_table_has_the_themes_of_the_groups(data, results, tmp_path):
 def test_themes_outlast_a_new_name_and_new_texts_but_not_other_groups(data, results):
     result = results["suggested"]
     alone = next((theme.clusters[0] for theme in result.themes if len(theme.clusters) == 1), None)
-    renamed = result.rename(result.topics[0].label, "my name")
+    renamed = result.rename(result.clusters[0].label, "my name")
     assert len(renamed.themes) == len(result.themes)
     if alone is not None:
         assert "my other name" in set(result.rename(alone, "my other name").to_frame()["cluster_coarse_name"])
     later = result.update(data[0][:100], embeddings=data[1][:100])
     assert (later.to_frame()["cluster_coarse"][:900] == results["coarse"].labels).all()
-    assert result.merge(result.topics[0].label, result.topics[1].label).themes == ()
+    assert result.merge(result.clusters[0].label, result.clusters[1].label).themes == ()
 
 
 def test_a_merged_group_takes_in_new_texts_as_its_parts_did(data, results):
@@ -115,7 +115,7 @@ def test_a_sample_of_many_files_keeps_the_sizes_of_every_level(data, tmp_path, m
     found = {level: cluster_files(files, tmp_path / level, n_clusters=level, **options).result for level in LEVELS}
     assert len(found["suggested"].corpus.distinct) < 700
     for level in LEVELS:
-        assert sorted(t.size for t in found[level].topics) == sorted(t.size for t in whole.cut(level).topics)
+        assert sorted(t.size for t in found[level].clusters) == sorted(t.size for t in whole.cut(level).clusters)
         assert named_sizes(found["suggested"].cut(level)) == named_sizes(found[level])
     table = pa.concat_tables(pq.read_table(tmp_path / "suggested" / f"{part}.parquet") for part in range(3))
     assert Counter(table["cluster_coarse_name"].to_pylist()) == named_sizes(found["coarse"])

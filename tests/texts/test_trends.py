@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 import textspectra as ts
 from textspectra.errors import UserError
-from textspectra.texts.details import MISSING, OTHER, Segment
-from textspectra.texts.periods import choose_period, period_starts, periods_between
+from textspectra.texts.details import MISSING, OTHER, Segment, choose_period, period_starts, periods_between
+from textspectra.texts.sentences import change_in_words, changes_in_words, segments_in_words, volume_in_words
 from textspectra.texts.tally import Tally, tally_rows
-from textspectra.texts.trend_words import change_in_words, changes_in_words, segments_in_words, volume_in_words
 from textspectra.texts.trends import find_changes
 
 K, N = 12, 2400
@@ -34,7 +33,7 @@ def tickets():
     channel = np.where((truth == 3) & (rng.random(N) < 0.6), "mail", rng.choice(["web", "phone", "mail"], N))
     return pd.DataFrame(
         {
-            "text": [f"topic{group} number{row}" for row, group in enumerate(truth)],
+            "text": [f"topic{cluster} number{row}" for row, cluster in enumerate(truth)],
             "received": pd.Timestamp("2025-01-01") + pd.to_timedelta(day, unit="D"),
             "channel": channel,
             "id": np.arange(N) + 1000,
@@ -93,10 +92,10 @@ def tally_of(counts, every="month"):
     return Tally("sent", every, months.astype("datetime64[D]"), np.array(counts))
 
 
-def changed(counts, group=0):
+def changed(counts, cluster=0):
     """Return the words about a group, or None if it is steady."""
     changes = find_changes(tally_of(counts))
-    return None if changes.kind[group] == "steady" else change_in_words(changes, group, tally_of(counts))
+    return None if changes.kind[cluster] == "steady" else change_in_words(changes, cluster, tally_of(counts))
 
 
 def test_a_difference_that_is_neither_trend_nor_burst_is_said_with_its_counts():
@@ -105,12 +104,12 @@ def test_a_difference_that_is_neither_trend_nor_burst_is_said_with_its_counts():
     assert changed([comes_and_goes, *steady]) == (
         "uneven, from 4.4 % (28 of 634 texts, Apr 2000) to 21 % (155 of 743, Jul 2000)"
     )
-    assert changed([comes_and_goes, *steady], group=3) is None
+    assert changed([comes_and_goes, *steady], cluster=3) is None
 
 
-def bursty_counts(rng, n_groups, n_periods, n_texts, copies):
+def bursty_counts(rng, n_clusters, n_periods, n_texts, copies):
     """Counts of steady groups whose texts arrive in bursts; `copies` is the mean size of a burst of each group."""
-    shares, volumes = rng.dirichlet(np.full(n_groups, 2)), rng.dirichlet(np.full(n_periods, 5))
+    shares, volumes = rng.dirichlet(np.full(n_clusters, 2)), rng.dirichlet(np.full(n_periods, 5))
     bursts = rng.poisson(n_texts * np.outer(shares / copies, volumes))
     return bursts + rng.negative_binomial(np.maximum(bursts, 1), 1 / copies[:, None]) * (bursts > 0)
 
@@ -120,13 +119,13 @@ BURSTY = {"none": [1], "all": [3], "half": [1, 8], "a tenth": [8, *[1] * 9], "di
 
 @pytest.mark.parametrize("copies", BURSTY.values(), ids=BURSTY)
 @pytest.mark.parametrize(
-    ("n_groups", "n_periods", "n_texts"),
+    ("n_clusters", "n_periods", "n_texts"),
     [(30, 3, 1000), (40, 6, 1500), (12, 9, 2000), (10, 9, 150), (60, 26, 1500), (50, 24, 20000)],
 )
-def test_steady_groups_are_rarely_said_to_change(n_groups, n_periods, n_texts, copies):
+def test_steady_groups_are_rarely_said_to_change(n_clusters, n_periods, n_texts, copies):
     rng = np.random.default_rng(4)
-    sizes = np.resize(copies, n_groups).astype(float)
-    tallies = [tally_of(bursty_counts(rng, n_groups, n_periods, n_texts, sizes)) for _ in range(40)]
+    sizes = np.resize(copies, n_clusters).astype(float)
+    tallies = [tally_of(bursty_counts(rng, n_clusters, n_periods, n_texts, sizes)) for _ in range(40)]
     assert sum(set(find_changes(tally).kind) != {"steady"} for tally in tallies) <= 6
 
 
@@ -178,26 +177,26 @@ tables = st.integers(1, 7).flatmap(
 def test_kinds_say_what_the_counts_say(counts):
     changes = find_changes(tally_of(counts))
     totals, periods = np.sum(counts, axis=0), tally_of(counts).periods.tolist()
-    for group, kind in enumerate(changes.kind):
-        before, after = changes.before[group], changes.after[group]
+    for cluster, kind in enumerate(changes.kind):
+        before, after = changes.before[cluster], changes.after[cluster]
         if kind == "shrinking":
             assert after < before
         elif kind != "steady":
             assert after > before
         if kind != "steady":
-            assert changes.p[group] < 0.05
-            assert min(changes.total_before[group], changes.total_after[group]) >= 10
+            assert changes.p[cluster] < 0.05
+            assert min(changes.total_before[cluster], changes.total_after[cluster]) >= 10
         if kind == "uneven":
-            low, high = periods.index(changes.start[group]), periods.index(changes.end[group])
-            assert (before, after) == (counts[group][low] / totals[low], counts[group][high] / totals[high])
+            low, high = periods.index(changes.start[cluster]), periods.index(changes.end[cluster])
+            assert (before, after) == (counts[cluster][low] / totals[low], counts[cluster][high] / totals[high])
     assert set(changes.volume) <= {"more", "fewer", "usual"}
 
 
 @given(tables, st.randoms())
 def test_the_order_of_groups_does_not_matter(counts, random):
     order = random.sample(range(len(counts)), len(counts))
-    kinds, shuffled = (find_changes(tally_of(one)).kind for one in (counts, [counts[group] for group in order]))
-    assert shuffled == [kinds[group] for group in order]
+    kinds, shuffled = (find_changes(tally_of(one)).kind for one in (counts, [counts[cluster] for cluster in order]))
+    assert shuffled == [kinds[cluster] for cluster in order]
 
 
 def test_the_recipe_names_the_columns(result):
@@ -214,7 +213,7 @@ def test_over_time_counts_the_rows(result, tickets):
         assert row.total == (monday == row.period).sum()
         assert row.low <= row.share <= row.high
         assert row.volume == ("fewer" if row.period == pd.Timestamp("2025-06-30") else "usual")
-        assert row.cluster_name == result.topics[row.cluster].name
+        assert row.cluster_name == result.clusters[row.cluster].name
     assert frame["texts"].sum() == N
 
 
@@ -228,7 +227,7 @@ def test_by_compares_with_all_other_texts(result, tickets):
 
 
 def test_words_name_the_surest_first(result, tickets):
-    names = {planted: result.topics[group_of(result, tickets["truth"], planted)].name for planted in range(4)}
+    names = {planted: result.clusters[group_of(result, tickets["truth"], planted)].name for planted in range(4)}
     lines = changes_in_words(result)
     assert lines[0].startswith("Texts per week: ")
     assert lines[1].startswith("week of 30 Jun 2025: ")
@@ -383,13 +382,13 @@ def test_periods_begin_where_the_calendar_says():
 
 
 @pytest.mark.parametrize(
-    ("span", "n_texts", "n_groups", "expected"),
+    ("span", "n_texts", "n_clusters", "expected"),
     [(10, 300, 5, "day"), (10, 20, 20, "day"), (180, 100_000, 60, "week"), (180, 3_000, 60, "month"),
      (700, 1_000, 60, "quarter"), (36_000, 10**6, 5, "year"), (0, 5, 2, "day")],
 )  # fmt: skip
-def test_the_period_suits_the_span_and_the_number_of_texts(span, n_texts, n_groups, expected):
+def test_the_period_suits_the_span_and_the_number_of_texts(span, n_texts, n_clusters, expected):
     first = np.datetime64("2020-01-01")
-    assert choose_period(first, first + span, n_texts, n_groups) == expected
+    assert choose_period(first, first + span, n_texts, n_clusters) == expected
 
 
 def test_blank_texts_count_in_no_period():

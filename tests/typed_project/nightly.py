@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 import textspectra as ts
 
 
-def group(texts: list[str], folder: Path) -> ts.TextClustering:
+def cluster(texts: list[str], folder: Path) -> ts.TextClustering:
     """Group texts, save the model, and write the report."""
     result = ts.cluster_texts(texts, model="wordllama", n_clusters="coarse", random_state=0)
     assert_type(result, ts.TextClustering)
     assert_type(result.n_clusters, int)
-    for topic in result.topics:
-        assert_type(topic, ts.Topic)
-        print(topic.label, topic.name.upper(), topic.size, ", ".join(topic.keywords))
+    for cluster in result.clusters:
+        assert_type(cluster, ts.Cluster)
+        print(cluster.label, cluster.name.upper(), cluster.size, ", ".join(cluster.keywords))
     if result.k_estimate is not None:
         low, high = result.k_estimate.interval
         assert_type((low, high), tuple[int, int])
@@ -37,7 +37,7 @@ def tonight(folder: Path, texts: list[str]) -> list[str]:
     model = ts.TextClustering.load(folder / "my.model")
     found = model.compare(texts)
     assert_type(found, ts.Comparison)
-    return [topic.name for topic in found.new_topics]
+    return [cluster.name for cluster in found.new_clusters]
 
 
 def own_embeddings(X: NDArray[np.float32]) -> int:
@@ -67,8 +67,8 @@ def own_model(texts: list[str]) -> ts.TextClustering:
 def main() -> int:
     """Retry what may succeed later, and report the rest."""
     try:
-        group(sys.stdin.read().splitlines(), Path.cwd())
-    except ts.OutsideError as error:
+        cluster(sys.stdin.read().splitlines(), Path.cwd())
+    except ts.ExternalError as error:
         print(f"try again later: {error}", file=sys.stderr)
         return error.exit_code
     except ts.UserError as error:

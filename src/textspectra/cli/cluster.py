@@ -5,15 +5,17 @@ from __future__ import annotations
 import glob
 import itertools
 import shlex
+import webbrowser
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .common import (
+from .options import (
     Stages,
     check_folder,
     given_embeddings,
@@ -28,11 +30,51 @@ from .common import (
     table_options,
 )
 from .output import json_option, print_json, printing
+from .summary import print_summary, summarize
 
 if TYPE_CHECKING:
-    from ..atomic import Outputs
-    from ..io import TableFormat, TextTable
+    from ..files import Outputs
+    from ..tables.columns import TextTable
+    from ..tables.source import TableFormat
     from ..texts.result import TextClustering
+
+
+@click.command("open")
+@click.argument("name", metavar="NAME")
+def open_command(name: str) -> None:
+    """Open the report of NAME in the browser.
+
+    NAME is the report itself, the file that was clustered, the folder NAME.model, or what their names begin with.
+    """
+    path = find_report(name)
+    open_in_browser(path)
+
+
+def find_report(name: str) -> Path:
+    """Return the report that belongs to a file, a model folder or the beginning of their names."""
+    from ..errors import UserError
+
+    path = Path(name)
+    if path.suffix == ".html" and path.is_file():
+        return path
+    stems = [path.name]
+    while Path(stems[-1]).suffix:  # such as tickets.csv.gz
+        stems.append(Path(stems[-1]).stem)
+    places = [path.with_name(f"{stem}.report.html") for stem in stems if stem]
+    found = next((place for place in places if place.is_file()), None)
+    if found is None:
+        such = f", such as {places[-1]}" if places else ""
+        raise UserError(
+            f"There is no report of {name!r}{such}. "
+            "Make one with `textspectra cluster FILE` or `textspectra report MODEL`."
+        )
+    return found
+
+
+def open_in_browser(path: Path) -> None:
+    """Open a page in the user's browser; where there is none, say so and name the file."""
+    if not webbrowser.open(path.absolute().as_uri()):
+        click.echo(f"There is no browser here that could be opened; open this file in one: {path}", err=True)
 
 
 @click.command("cluster")
@@ -69,7 +111,7 @@ if TYPE_CHECKING:
 @click.option("--restart", is_flag=True, help="For many files: do not go on with the work of a run that was stopped.")
 @output_options
 @json_option
-def command(sources: tuple[str, ...], as_json: bool, quiet: bool, open_it: bool, **chosen: Any) -> None:
+def cluster_command(sources: tuple[str, ...], as_json: bool, quiet: bool, open_it: bool, **chosen: Any) -> None:
     """Group the texts of FILE (CSV, TSV, JSON Lines, Parquet, Excel, text; compressed too; - for standard input).
 
     Writes FILE.clusters.* (every column of the input, and cluster, cluster_name and similarity, and with
@@ -82,7 +124,6 @@ def command(sources: tuple[str, ...], as_json: bool, quiet: bool, open_it: bool,
     with --restart, it begins anew.
     With --scheduler, Dask workers that see the same folders share the work.
     """
-    from .open import open_in_browser
     from .summary import print_summary, summarize
 
     if open_it and chosen["no_report"]:
@@ -156,7 +197,7 @@ class Done(NamedTuple):
 
 def run(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
     """Do what the command does with the chosen :class:`Options`, but print nothing."""
-    from ..io import is_pattern
+    from ..tables.read import is_pattern
 
     options = Options(**chosen)
     grouping = options.for_grouping()
@@ -170,8 +211,9 @@ def run(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
 
 
 def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: Stages) -> Done:
-    from ..io import column_values, name_parts, output_format, output_paths_free, write_labelled
-    from ..texts.clustered import groups_of
+    from ..tables.columns import column_values
+    from ..tables.write import name_parts, output_format, output_paths_free, write_labeled
+    from ..texts.clustered import clusters_of
     from ..texts.history import DIGESTS, content_digest
     from ..texts.pipeline import cluster_texts
 
@@ -193,18 +235,18 @@ def _run_on_one(source: str, options: Options, grouping: dict[str, Any], tell: S
         result = replace(result, recipe=recipe, notes=(*table.notes, *result.notes))
         result = _finish(result, classes, [source], options, outputs, together, tell)
         tell("writing")
-        groups = groups_of(result)
+        clusters = clusters_of(result)
         with together.file(outputs["table"]) as waiting:
-            write_labelled(
-                table, groups.columns(result.labels, result.similarity), waiting, chosen=form,
-                groups=groups.count(result.labels),
+            write_labeled(
+                table, clusters.columns(result.labels, result.similarity), waiting, chosen=form,
+                clusters=clusters.count(result.labels),
                 spreadsheet_safe=options.spreadsheet_safe, overwrite=True,
             )  # fmt: skip
     return Done(result, table.text_column, outputs, table.sheet, table.header_row)
 
 
 def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, Any], tell: Stages) -> Done:
-    from ..texts.files import cluster_files
+    from ..texts.many_files import cluster_files
 
     embeddings = options.embeddings
     if embeddings and Path(embeddings).suffix in (".npy", ".parquet"):
@@ -225,7 +267,7 @@ def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, A
 
 def describe_reading(source: str, table: TextTable) -> str:
     """Say where texts are: the file, the sheet and the header of a workbook, and the column."""
-    from ..io.names import in_words
+    from ..tables.headers import in_words
 
     parts = ["standard input" if source == "-" else f"'{Path(source).name}'"]
     parts += [f"sheet {table.sheet!r}"] if table.sheet else []
@@ -236,7 +278,7 @@ def describe_reading(source: str, table: TextTable) -> str:
 
 def find_files(sources: Sequence[str]) -> tuple[list[str], Path]:
     """Return the files that the sources name, each once, and the path from which the outputs get their names."""
-    from ..io import is_pattern, matching_files
+    from ..tables.read import is_pattern, matching_files
 
     if "-" in sources:
         raise click.UsageError("Standard input (-) cannot be combined with other files.")
@@ -252,7 +294,7 @@ def find_files(sources: Sequence[str]) -> tuple[list[str], Path]:
 
 def _outputs(beside: Path, name: str, table_suffix: str, options: Options) -> dict[str, Path]:
     """Return where the outputs go, once it is clear that they can be written."""
-    from ..io import output_paths_free
+    from ..tables.write import output_paths_free
     from ..texts.storage import model_folder_free
 
     folder = Path(options.out) if options.out else beside
@@ -267,7 +309,7 @@ def _outputs(beside: Path, name: str, table_suffix: str, options: Options) -> di
 
 def _replacing(outputs: dict[str, Path]) -> AbstractContextManager[Outputs]:
     """Keep other processes from the outputs, which take their places together at the end."""
-    from ..atomic import replacing_together
+    from ..files import replacing_together
 
     make_folder(outputs["model"].parent)
     return replacing_together(outputs["model"], *outputs.values())
@@ -278,16 +320,18 @@ def _finish(
     outputs: dict[str, Path], together: Outputs, tell: Stages,
 ) -> TextClustering:  # fmt: skip
     """Name the groups, and write the model and the report, which take their places when all outputs are complete."""
-    from ..report import write_report
+    from ..report.write import write_report
     from ..texts.storage import write_clustering
 
     if options.name_with:
-        from ..embedding.openai import OpenAIServer
-        from ..topics.chat_names import name_topics
+        from ..embedding.server import OpenAIServer
+        from ..words.describe import name_clusters
 
         server = OpenAIServer()
-        topics = name_topics(result.topics, result.corpus.rows, result.centers, model=options.name_with, server=server)
-        result = replace(result, topics=tuple(topics))
+        clusters = name_clusters(
+            result.clusters, result.corpus.rows, result.centers, model=options.name_with, server=server
+        )
+        result = replace(result, clusters=tuple(clusters))
     if "model_reason" in result.recipe:  # the command is to give the same result on any machine
         options = replace(options, model=str(result.source.model))
     result = replace(result, recipe={**result.recipe, "command": _command_line(sources, options)})
@@ -301,7 +345,7 @@ def _finish(
 
 
 def _number_of_clusters(clusters: str) -> Any:
-    from ..validation import LEVELS
+    from ..core.validation import LEVELS
 
     if clusters in LEVELS:
         return clusters
@@ -326,3 +370,19 @@ def _command_line(sources: Sequence[str], options: Options) -> str:
                 words += [f"--{name.replace('_', '-')}", str(one)]
     words += ["--keep-all"] if options.keep_all else []
     return shlex.join(words)
+
+
+@click.command("demo")
+@click.option("--out", default="textspectra-demo", show_default=True, metavar="FOLDER", help="Where outputs go.")
+@json_option
+def demo_command(out: str, as_json: bool) -> None:
+    """Group 1,019 customer messages that come with the package, and say what to open."""
+    with as_file(files("textspectra") / "data" / "customer_messages.csv") as example:
+        with stages(quiet=as_json) as tell:
+            done = run([str(example)], tell, out=out, overwrite=True)
+        summary = summarize(done, str(example), tell.seconds)
+    with printing(done.outputs.values()):
+        if as_json:
+            print_json(summary)
+        else:
+            print_summary(summary)

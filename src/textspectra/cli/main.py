@@ -14,10 +14,9 @@ import click
 from click.core import ParameterSource
 
 from .. import __version__
-from ..atomic import shown_path
-from ..errors import OutsideError, UserError, cannot_write, check_path
-from .logs import events, log_options
-from .output import Asked, asked, at_terminal, print_error
+from ..errors import ExternalError, UserError, cannot_write, check_path
+from ..files import shown_path
+from .output import Asked, asked, at_terminal, events, log_options, print_error
 from .settings import default_map, listen_to_variables, merged, settings_files
 
 COMMANDS = {
@@ -31,7 +30,7 @@ COMMANDS = {
     "report": "Make the page to explore a saved model in a browser.",
     "open": "Open a report in the browser.",
     "apply": "Give a model the number of groups and the names that you set in its report.",
-    "study": "Compare clusterings on labelled sets, as the paper does.",
+    "study": "Compare clusterings on labeled sets, as the paper does.",
     "models": "List the embedding models that can be used, and what each needs.",
     "cache": "Show or clear the cache of embeddings and converted models.",
     "config": "Show the settings that hold here, and where each comes from.",
@@ -39,6 +38,23 @@ COMMANDS = {
     "doctor": "Tell what is installed, what is missing, and the line that installs it.",
     "demo": "Run `cluster` on the example that comes with the package.",
 }
+
+MODULES = {
+    "estimate": "measure",
+    "embed": "measure",
+    "score": "measure",
+    "compare": "months",
+    "update": "months",
+    "open": "cluster",
+    "apply": "report",
+    "models": "system",
+    "cache": "system",
+    "config": "system",
+    "schema": "system",
+    "doctor": "system",
+    "demo": "cluster",
+}
+"""The modules of the commands that have none of their own name."""
 
 SYSTEM = {
     errno.ENOSPC: "the disk is full",
@@ -77,8 +93,10 @@ class LazyCommands(click.Group):
         if name not in COMMANDS:
             return None
         # The study is a package of its own, beside this one.
-        module = "textspectra_study.command" if name == "study" else f"{__package__}.{name}"
-        command: click.Command = importlib.import_module(module).command
+        if name == "study":
+            command: click.Command = importlib.import_module("textspectra_study.command").command
+        else:
+            command = getattr(importlib.import_module(f"{__package__}.{MODULES.get(name, name)}"), f"{name}_command")
         _add_log_options(command)
         listen_to_variables(command, (name,))
         return command
@@ -113,11 +131,11 @@ EXIT_CODES = (
 @click.command(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
 @click.version_option(__version__, prog_name="textspectra")
 @click.pass_context
-def group(context: click.Context) -> None:
+def root(context: click.Context) -> None:
     """How many groups are in a pile of short texts, what are they, and can you trust it?"""  # noqa: D400
     if not {"-h", "--help"} & set(sys.argv[1:]):  # who looks for help may have a wrong setting
         for file in settings_files():
-            values = default_map(file, group)
+            values = default_map(file, root)
             context.default_map = merged(context.default_map or {}, values)
             if not file.is_own and context.invoked_subcommand in values and not context.ensure_object(Asked).json:
                 click.echo(f"settings from {file.name} in this folder (`textspectra config` shows them)", err=True)
@@ -140,7 +158,7 @@ def run() -> None:
     try:
         for argument in sys.argv[1:]:
             check_path(argument)
-        outcome: Any = group.main(prog_name="textspectra", standalone_mode=False, obj=mode)
+        outcome: Any = root.main(prog_name="textspectra", standalone_mode=False, obj=mode)
     except (click.exceptions.Abort, KeyboardInterrupt):
         events.error("stopped")
         raise KeyboardInterrupt from None
@@ -161,16 +179,7 @@ def run() -> None:
 
 
 def describe(error: Exception) -> Failure:
-    """Return what an error means for the exit code; whatever is not foreseen is a bug.
-
-    Examples
-    --------
-    >>> from textspectra import UserError
-    >>> describe(UserError("there is no file 'a.csv'"))
-    Failure(code=3, kind='input', message="there is no file 'a.csv'")
-    >>> describe(KeyError("a")).code
-    1
-    """
+    """Return what an error means for the exit code; whatever is not foreseen is a bug."""
     if isinstance(error, click.ClickException):
         return Failure(2, "usage", error.format_message())
     if isinstance(error, ModuleNotFoundError) and "pip install" in str(error):
@@ -180,9 +189,9 @@ def describe(error: Exception) -> Failure:
         what = f"{name}: {SYSTEM[error.errno]}. What was there before is untouched."
         error = cannot_write(what, error)
     if isinstance(error, ConnectionError | TimeoutError):
-        error = OutsideError(f"A connection was lost: {error}. Run this again later.")
+        error = ExternalError(f"A connection was lost: {error}. Run this again later.")
     if isinstance(error, MemoryError):
-        error = OutsideError(NO_MEMORY)
+        error = ExternalError(NO_MEMORY)
     if isinstance(error, UserError):
         return Failure(error.exit_code, error.kind, str(error))
     return Failure(1, "bug", f"{type(error).__name__}: {error}")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from .changes import drift_summary
-from .common import (
+from .months import drift_summary, novelty_columns
+from .options import (
     cache_option,
     given_embeddings,
     input_options,
@@ -21,11 +21,10 @@ from .common import (
     stages,
     table_options,
 )
-from .comparing import novelty_columns
 from .output import json_option, print_json, printing
 
 if TYPE_CHECKING:
-    from ..io import TableFormat
+    from ..tables.source import TableFormat
     from ..texts.comparison import Drift
 
 
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 @table_options
 @output_options
 @json_option
-def command(
+def predict_command(
     model: str, source: str, out: str | None, text_column: str | None, encoding: str | None, sheet: str | None,
     header_row: int | None, embeddings: str | None, no_cache: bool, table_format: TableFormat | None,
     spreadsheet_safe: bool, overwrite: bool, quiet: bool, as_json: bool,
@@ -53,12 +52,11 @@ def command(
     A novelty of 0 is usual, and nine tenths of the texts of the model are below 1. A warning tells if far more of the
     new texts are above 1: then the model no longer fits, and `textspectra compare` tells what is new.
     """
-    from ..io import name_parts, output_format, output_paths_free, write_labelled
-    from ..io.labelled import ADDED
-    from ..texts.clustered import groups_of
+    from ..tables.write import ADDED, name_parts, output_format, output_paths_free, write_labeled
+    from ..texts.clustered import clusters_of
     from ..texts.comparison import Drift, novelty_of
     from ..texts.notes import reading_in_words
-    from ..texts.placing import place_texts, similarity_to_groups
+    from ..texts.placing import place_texts, similarity_to_clusters
     from ..texts.result import TextClustering
     from .cluster import describe_reading
 
@@ -75,19 +73,19 @@ def command(
             clustering, table.texts(), embeddings=given_embeddings(embeddings, table), cache=not no_cache,
             progress=lambda *step: tell("embedding", *step),
         )  # fmt: skip
-        corpus, groups = placed.texts.corpus, groups_of(clustering)
+        corpus, clusters = placed.texts.corpus, clusters_of(clustering)
         labels = corpus.spread(clustering.labels_of(placed.codes), -1)
-        similarity = corpus.spread(similarity_to_groups(placed.texts, placed.codes, clustering.centers), np.nan)
+        similarity = corpus.spread(similarity_to_clusters(placed.texts, placed.codes, clustering.centers), np.nan)
         novelty = corpus.spread(novelty_of(clustering, placed.texts), np.nan)
         tell("writing")
-        write_labelled(
-            table, groups.columns(labels, similarity) | novelty_columns(novelty), path, chosen=form,
-            groups=groups.count(labels), spreadsheet_safe=spreadsheet_safe, overwrite=overwrite,
+        write_labeled(
+            table, clusters.columns(labels, similarity) | novelty_columns(novelty), path, chosen=form,
+            clusters=clusters.count(labels), spreadsheet_safe=spreadsheet_safe, overwrite=overwrite,
         )  # fmt: skip
     drift = Drift.of(novelty)
     summary = {
         "read": reading_in_words(describe_reading(source, table), len(labels), placed.languages),
-        "model": model, "input": source, "texts": len(labels), "without_group": int((labels < 0).sum()),
+        "model": model, "input": source, "texts": len(labels), "without_cluster": int((labels < 0).sum()),
         "groups": len(set(labels[labels >= 0].tolist())), **drift_summary(drift), "notes": list(placed.notes),
         "outputs": {"table": str(path)},
     }  # fmt: skip
@@ -99,7 +97,7 @@ def command(
             click.echo(summary["read"])
             grouped = int((labels >= 0).sum())
             click.echo(
-                f"{grouped:,} texts in {summary['groups']} groups, {summary['without_group']:,} without one, in {path}"
+                f"{grouped:,} texts in {summary['groups']} groups, {summary['without_cluster']:,} without, in {path}"
             )
 
 
@@ -112,4 +110,4 @@ def _warn(drift: Drift, notes: Sequence[str], lacks_vectors: bool, command: str)
             stacklevel=2,
         )
     if drift.is_significant:
-        warnings.warn(f"{drift.in_words()} See what is new with: {command}", stacklevel=2)
+        warnings.warn(f"{drift.in_words()} See what is new with: {predict_command}", stacklevel=2)

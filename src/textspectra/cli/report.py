@@ -1,16 +1,25 @@
-"""`textspectra report`: write the page of a saved model."""
+"""`textspectra apply`: bring what was set in the report back into the model and its table."""
 
 from __future__ import annotations
 
+import codecs
+import glob
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .common import output_options, saved_model_options, stages
+from .options import Stages, output_options, saved_model_options, stages
 from .output import json_option, print_json, printing
+from .summary import count_of
 
 if TYPE_CHECKING:
+    from ..files import Outputs
+    from ..report.state import Changes, State
+    from ..tables.columns import TextTable
+    from ..tables.source import TableFormat
     from ..texts.result import TextClustering
 
 model_argument = click.argument("model", metavar="MODEL")
@@ -26,10 +35,12 @@ embeddings_option = click.option(
 @saved_model_options
 @output_options
 @json_option
-def command(model: str, out: str | None, embeddings: str | None, overwrite: bool, quiet: bool, as_json: bool) -> None:
+def report_command(
+    model: str, out: str | None, embeddings: str | None, overwrite: bool, quiet: bool, as_json: bool
+) -> None:
     """Write a page to explore the saved MODEL folder in a browser: one HTML file that needs no network."""
-    from ..io import output_paths_free
-    from ..report import write_report
+    from ..report.write import write_report
+    from ..tables.write import output_paths_free
 
     path = Path(out) if out else report_path(Path(model))
     with stages(quiet=quiet or as_json) as tell:
@@ -44,19 +55,184 @@ def command(model: str, out: str | None, embeddings: str | None, overwrite: bool
 
 
 def report_path(model: Path) -> Path:
-    """Return where the page of a model folder is by default.
-
-    Examples
-    --------
-    >>> report_path(Path("messages.model")).name
-    'messages.report.html'
-    """
+    """Return where the page of a model folder is by default."""
     return model.with_name(f"{model.name.removesuffix('.model')}.report.html")
 
 
 def load_model(model: str, embeddings: str | None) -> TextClustering:
     """Load a model folder, with its embeddings if a file of them is given."""
-    from ..io import read_embeddings
+    from ..tables.vectors import read_embeddings
     from ..texts.result import TextClustering
 
     return TextClustering.load(model, embeddings=None if embeddings is None else read_embeddings(Path(embeddings)))
+
+
+@click.command("apply")
+@click.argument("state", metavar="STATE.json")
+@model_argument
+@embeddings_option
+@saved_model_options
+@output_options
+@json_option
+def apply_command(state: str, model: str, embeddings: str | None, overwrite: bool, quiet: bool, as_json: bool) -> None:
+    """Give the saved MODEL folder the groups and the names of STATE.json.
+
+    STATE.json is the file that "Download JSON" of a report writes. Groups whose texts stay the same keep their
+    number. A merged group keeps that of the first, and parts of a split group get new ones. The new groups also go
+    into the table NAME.clusters.* next to the folder NAME.model, if it has the texts of the model in the same order,
+    and into the page NAME.report.html. If the groups of the table are not those of the model, or if the page compares
+    with a ground truth, they need --overwrite.
+    """
+    from ..files import replacing_together
+    from ..report.state import count_changes, read_state
+
+    settled = read_state(Path(state))
+    others = (report_path(Path(model)), *table_paths(Path(model)))
+    with replacing_together(Path(model), *others) as together, stages(quiet=quiet or as_json) as tell:
+        tell("reading")
+        before, after, told = _applied(settled, Path(model), embeddings, together, tell, overwrite=overwrite)
+    changes = count_changes(before, after)
+    with printing([model]):
+        if as_json:
+            pairs = {name: {"before": was, "after": now} for name, (was, now) in changes.regrouped().items()}
+            counts = {"unchanged": changes.unchanged, "renamed": changes.renamed}
+            print_json({"model": model, **counts, **pairs, "notes": told})
+        elif not quiet:
+            click.echo(f"{model}: {changes_in_words(changes)}")
+            for line in told:
+                click.echo(line)
+
+
+def _applied(
+    settled: State, model: Path, embeddings: str | None, together: Outputs, tell: Stages, *, overwrite: bool
+) -> tuple[TextClustering, TextClustering, list[str]]:
+    """Change the model, its table and its report; return the model before and after, and what became of the others."""
+    from ..report.state import apply_state
+    from ..texts.storage import write_clustering
+
+    before = load_model(str(model), embeddings)
+    after = apply_state(before, settled)
+    told = [
+        _update_table(model, before, after, together, overwrite=overwrite),
+        _update_report(model, after, together, tell, overwrite=overwrite),
+    ]
+    with together.folder(model) as waiting:
+        write_clustering(after, waiting)
+    return before, after, [line for line in told if line]
+
+
+def _update_table(
+    model: Path, before: TextClustering, after: TextClustering, together: Outputs, *, overwrite: bool
+) -> str:
+    from ..tables.write import write_labeled
+    from ..texts.clustered import clusters_of
+
+    found = find_table(model, before)
+    if found is None:
+        return f"no table of its texts is beside it; get one with: textspectra predict {model} FILE"
+    if not (found.is_current or overwrite):
+        return f"{found.path} has other groups than the model had, so it was left alone; --overwrite replaces it"
+    with together.file(found.path) as waiting:
+        clusters = clusters_of(after).count(after.labels)
+        write_labeled(
+            found.bare, _columns(after), waiting, chosen=found.form, clusters=clusters,
+            spreadsheet_safe=found.spreadsheet_safe, overwrite=True,
+        )  # fmt: skip
+    return f"every text with its group: {found.path}"
+
+
+def _update_report(model: Path, after: TextClustering, together: Outputs, tell: Stages, *, overwrite: bool) -> str:
+    """Make the page beside the model again, if there is one; return what became of it."""
+    from ..errors import UserError
+    from ..report.state import what_only_it_has
+    from ..report.write import report_page
+
+    path = report_path(model)
+    if not path.exists():
+        return ""
+    only = what_only_it_has(path, after)
+    if only and not overwrite:
+        return f"{path} {only}, so it was left alone; --overwrite replaces it"
+    try:
+        page = report_page(after, progress=tell)
+    except UserError as error:
+        return f"{path} still has the groups from before: {error}"
+    with together.file(path) as waiting:
+        waiting.write_bytes(page.encode())
+    return f"open this in a browser: {path}"
+
+
+class FoundTable(NamedTuple):
+    """The clusters table beside a model: without its columns of groups, and whether these are those of the model."""
+
+    path: Path
+    bare: TextTable
+    is_current: bool
+    form: TableFormat | None  # a format that the name does not tell
+    spreadsheet_safe: bool  # its texts are escaped
+
+
+def find_table(folder: Path, model: TextClustering) -> FoundTable | None:
+    """Return the table NAME.clusters.* next to NAME.model that has the texts of the model, in the same order."""
+    from ..errors import UserError
+
+    for path in table_paths(folder):
+        with suppress(UserError):  # it cannot be read as a clusters table, so it is none
+            found = _read_clusters(path, model)
+            if found is not None:
+                return found
+    return None
+
+
+def table_paths(folder: Path) -> list[Path]:
+    """Return the files NAME.clusters.* next to NAME.model."""
+    stem = glob.escape(folder.name.removesuffix(".model"))
+    return sorted(folder.parent.glob(f"{stem}.clusters.*"))
+
+
+def _read_clusters(path: Path, model: TextClustering) -> FoundTable | None:
+    from ..tables.columns import holds_text
+    from ..tables.delimited import made_safe
+    from ..tables.frames import with_columns
+    from ..tables.read import read_table
+    from ..tables.source import TableFormat
+
+    # Any column of strings will do here; which one has the texts is found by comparing them.
+    table = read_table(path, text_column="cluster_name")
+    columns = _columns(model)
+    bare = table.table.select(table.table.column_names[: -len(columns)])
+    texts = [field.name for field in bare.schema if holds_text(field)]
+    known = model.corpus.rows, made_safe(model.corpus.rows)
+    found = [known.index(cells) for name in texts if (cells := replace(table, text_column=name).texts()) in known]
+    if not found:
+        return None
+    expected, names = with_columns(bare, columns)
+    if expected.column_names != table.table.column_names:
+        return None
+    clusters = [names["cluster"], names["cluster_name"]]
+    is_current = all(made_safe(_cells(expected[name])) == made_safe(_cells(table.table[name])) for name in clusters)
+    with path.open("rb") as file:
+        marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+    form = TableFormat.EXCEL_CSV if marked else None
+    return FoundTable(path, replace(table, table=bare), is_current, form, spreadsheet_safe=found[0] == 1)
+
+
+def _columns(result: TextClustering) -> dict[str, Any]:
+    from ..texts.clustered import clusters_of
+
+    return clusters_of(result).columns(result.labels, result.similarity)
+
+
+def _cells(column: Any) -> list[str]:
+    return ["" if value is None else str(value) for value in column.to_pylist()]
+
+
+def changes_in_words(changes: Changes) -> str:
+    """Say how many groups were renamed, merged, split, or exchanged texts."""
+    regrouped = changes.regrouped()
+    parts = {
+        f"{count_of(changes.renamed, 'group')} renamed": changes.renamed,
+        **{f"{count_of(before, 'group')} {verb} into {after}": before for verb, (before, after) in regrouped.items()},
+        f"{count_of(changes.unchanged, 'group')} unchanged": changes.unchanged,
+    }
+    return ", ".join(part for part, number in parts.items() if number)

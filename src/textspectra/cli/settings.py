@@ -136,13 +136,7 @@ def leaves(command: click.Command, path: Place = ()) -> Iterator[tuple[Place, cl
 
 
 def variables_of(path: Place, key: str) -> list[str]:
-    """Return the variables of an option, the one for this command first.
-
-    Examples
-    --------
-    >>> variables_of(("cluster",), "text-column")
-    ['TEXTSPECTRA_CLUSTER_TEXT_COLUMN', 'TEXTSPECTRA_TEXT_COLUMN']
-    """
+    """Return the variables of an option, the one for this command first."""
     names = ("_".join((*path, key)), key)
     return [PREFIX + name.upper().replace("-", "_") for name in names]
 
@@ -154,12 +148,12 @@ def listen_to_variables(command: click.Command, path: Place) -> None:
             option.envvar = variables_of(leaf_path, key)
 
 
-def default_map(file: SettingsFile, group: click.Group) -> dict[str, Any]:
+def default_map(file: SettingsFile, cluster: click.Group) -> dict[str, Any]:
     """Return what a settings file says, as click takes it; a wrong key or a wrong value raises a UsageError.
 
     Commands for which it says nothing are left out.
     """
-    commands = dict(leaves(group))
+    commands = dict(leaves(cluster))
     tables = _Tables(file, commands)
     result: dict[str, Any] = {}
     for path, command in commands.items():
@@ -269,13 +263,7 @@ def _expectation(option: click.Option) -> tuple[str, Any]:
 
 
 def nearest(key: str, known: Iterable[str]) -> str:
-    """Return the end of a message that names the nearest of the known keys, if one is near.
-
-    Examples
-    --------
-    >>> nearest("modle", ["model", "seed"])
-    "; did you mean 'model'?"
-    """
+    """Return the end of a message that names the nearest of the known keys, if one is near."""
     by_plain = {_plain(one): one for one in known}
     found = difflib.get_close_matches(_plain(key), list(by_plain), n=1)
     return f"; did you mean {by_plain[found[0]]!r}?" if found else "; `textspectra config COMMAND` lists all."

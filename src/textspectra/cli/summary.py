@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .common import model_line, terminal
+from .options import model_line, terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,14 +19,14 @@ OUTPUTS = {
     "model": "the model, for `textspectra predict`",
 }
 
-SHOWN_GROUPS = 10
+LISTED_CLUSTERS = 10
 """Groups in the table of the terminal: the largest ones."""
 
 
 def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str, Any]:
     """Return the summary that --json prints."""
     from ..report.profile import silhouette
-    from ..report.sentences import score_at, without_groups, worth_in_words
+    from ..texts.sentences import score_at, without_clusters, worth_in_words
 
     result = done.result
     totals, cohesion = result.totals, result.cohesion
@@ -50,7 +50,7 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
         "verdict": result.language_doubt
-        or without_groups(
+        or without_clusters(
             totals.grouped,
             totals.distinct,
             estimated=result.is_estimated,
@@ -64,16 +64,18 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str
         ),
         "clusters": [
             {
-                "cluster": topic.label,
-                "name": topic.name,
-                "size": topic.size,
-                "share": topic.size / totals.grouped,
-                "keywords": list(topic.keywords),
+                "cluster": cluster.label,
+                "name": cluster.name,
+                "size": cluster.size,
+                "share": cluster.size / totals.grouped,
+                "keywords": list(cluster.keywords),
                 "cohesion": ratio,
-                "representatives": result.typical_texts(topic),
-                "representative_counts": result.typical_counts(topic),
+                "representatives": result.typical_texts(cluster),
+                "representative_counts": result.typical_counts(cluster),
             }
-            for topic, ratio in sorted(zip(result.topics, result.ratios, strict=True), key=lambda pair: -pair[0].size)
+            for cluster, ratio in sorted(
+                zip(result.clusters, result.ratios, strict=True), key=lambda pair: -pair[0].size
+            )
         ],
         **_further_columns(result),
         "notes": list(result.notes),
@@ -84,7 +86,7 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str
 
 def _further_columns(result: TextClustering) -> dict[str, Any]:
     """Return the groups over time and by segments, and the strongest of it in words."""
-    from ..texts.trend_words import changes_in_words, segments_in_words
+    from ..texts.sentences import changes_in_words, segments_in_words
 
     tally = result.tally
     if tally is None:
@@ -131,7 +133,7 @@ def _estimate(result: TextClustering) -> dict[str, Any]:
 
 def print_summary(summary: Mapping[str, Any], console: Console | None = None) -> None:
     """Print the summary for a person: the answer, how good it is, and the largest groups."""
-    from ..report.sentences import shown_in_words
+    from ..texts.sentences import shown_in_words
 
     console = console or terminal()
     console.print()
@@ -147,8 +149,8 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
     for note in _notes(summary):
         console.print(note, style="yellow", markup=False)
     console.print()
-    console.print(group_table(summary["clusters"][:SHOWN_GROUPS]))
-    hidden = len(summary["clusters"]) - SHOWN_GROUPS
+    console.print(cluster_rows(summary["clusters"][:LISTED_CLUSTERS]))
+    hidden = len(summary["clusters"]) - LISTED_CLUSTERS
     if hidden > 0:
         rest = f"and {count_of(hidden, 'smaller group')}"
         console.print(f"{rest}: all are in {where_all_are(summary)}", markup=False, soft_wrap=True)
@@ -175,8 +177,8 @@ def where_all_are(summary: Mapping[str, Any]) -> str:
 
 def levels(suggestions: Sequence[Mapping[str, Any]]) -> str:
     """Return a line with the suggested numbers of groups, from the suggestions as --json prints them."""
-    from ..granularity.estimate import Suggestion
-    from ..report.sentences import levels_in_words
+    from ..core.estimate import Suggestion
+    from ..texts.sentences import levels_in_words
 
     return levels_in_words([Suggestion(**one) for one in suggestions])
 
@@ -184,10 +186,10 @@ def levels(suggestions: Sequence[Mapping[str, Any]]) -> str:
 def _headline(summary: Mapping[str, Any]) -> str:
     grouped, total = _grouped(summary), summary["texts"]
     texts = count_of(total, "text") if grouped == total else f"{grouped:,} of {count_of(total, 'text')}"
-    groups = count_of(summary["k"], "group")
+    clusters = count_of(summary["k"], "group")
     if summary["level"] is None:
-        return f"{texts} in {groups}, as you asked"
-    return f"{texts} in {groups}"
+        return f"{texts} in {clusters}, as you asked"
+    return f"{texts} in {clusters}"
 
 
 def _grouped(summary: Mapping[str, Any]) -> int:
@@ -206,7 +208,7 @@ def _is_doubt(summary: Mapping[str, Any]) -> bool:
 
 
 def _notes(summary: Mapping[str, Any]) -> list[str]:
-    from ..report.sentences import LOOSE, doubt_about_k, without_groups
+    from ..texts.sentences import LOOSE, doubt_about_k, without_clusters
 
     notes = [note for note in summary["notes"] if note != summary["verdict"]]
     if summary["blank_texts"]:
@@ -215,7 +217,7 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
         unknown = count_of(summary["unknown_to_the_model"], "text")
         notes.append(f"{unknown} without a group, because the model knows none of their words.")
     estimated = summary["level"] == "suggested"
-    if without_groups(_grouped(summary), summary["distinct_texts"], estimated=estimated):
+    if without_clusters(_grouped(summary), summary["distinct_texts"], estimated=estimated):
         return notes
     suggested = next((one["k"] for one in summary["k_suggestions"] if one["name"] == "suggested"), 0)
     doubt = doubt_about_k(summary["k_found_by"], suggested, summary["k_confidence"])
@@ -232,13 +234,13 @@ def _is_one_text(cluster: Mapping[str, Any]) -> bool:
     return bool(2 * max((count or 0 for count in cluster["representative_counts"]), default=0) > cluster["size"])
 
 
-def group_table(clusters: Sequence[Mapping[str, Any]]) -> Any:
+def cluster_rows(clusters: Sequence[Mapping[str, Any]]) -> Any:
     """Return a table of groups for the terminal."""
     from rich.table import Table
     from rich.text import Text
 
-    from ..report.sentences import LOOSE
     from ..texts.clustered import with_count
+    from ..texts.sentences import LOOSE
 
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("", justify="right", no_wrap=True)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from ..errors import UsageError, cannot_write
 from .base import Backend, identity
-from .folders import cache_folder
+from .hub import cache_folder
 
 SUFFIX = ".sqlite"
 
@@ -191,13 +191,7 @@ class EmbeddingCache:
 
 
 def parse_size(text: str) -> int:
-    """Return a number of bytes, given as such or in MB, GB or TB.
-
-    Examples
-    --------
-    >>> parse_size("5GB"), parse_size("1.5 mb"), parse_size("70000")
-    (5000000000, 1500000, 70000)
-    """
+    """Return a number of bytes, given as such or in MB, GB or TB."""
     found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,3})?)\s?(|MB|GB|TB)\s*", text, re.IGNORECASE)
     if found is None:
         raise UsageError(f"{text!r} is not a size such as 500MB or 5GB.")

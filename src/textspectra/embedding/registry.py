@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ..errors import UsageError, UserError
-from .base import Backend
-from .encoder import PREFIX, Encoder, EncoderBackend, encoder_by_name
-from .folders import hub_revision, in_megabytes, is_model_folder, is_offline, is_static_model
-from .model2vec import COMPLETE_FILE as STATIC_FILE
-from .model2vec import Model2VecBackend
-from .openai import OpenAIBackend
-from .sentence_transformer import COMPLETE_FILE, HUB_MODELS, HubModel, SentenceTransformerBackend, full_hub_name
+from .base import PREFIX, Backend, Encoder, EncoderBackend, encoder_by_name
+from .hub import hub_revision, in_megabytes, is_model_folder, is_offline, is_static_model
+from .sentence_transformer import (
+    COMPLETE_FILE,
+    HUB_MODELS,
+    MULTILINGUAL,
+    HubModel,
+    SentenceTransformerBackend,
+    full_hub_name,
+)
+from .server import OpenAIBackend
+from .static import COMPLETE_FILE as STATIC_FILE
+from .static import Model2VecBackend, WordLlamaBackend
 from .transformer import (
     EXTRA,
     FLOAT32,
@@ -28,9 +35,29 @@ from .transformer import (
     MINILM_MEGABYTES,
     MINILM_ON_HUB,
     PACKAGES,
+    can_run,
     load_transformer,
 )
-from .wordllama import WordLlamaBackend
+
+ENGLISH = (
+    r"wordllama|minilm",
+    r"potion-(base|retrieval)-\d+m",
+    r"all-(minilm|mpnet|distilroberta|roberta)-.+",
+    r"(paraphrase|multi-qa)-(minilm|mpnet)-.+",
+    r"bge-(small|base|large)-en(-v1\.5)?",
+    r"gte-(small|base|large)",
+    r"e5-(small|base|large)(-v2)?",
+    r"mxbai-embed-(large|xsmall)-v1",
+    r"snowflake-arctic-embed-(xs|s|m|m-long|m-v1\.5|l)",
+)
+"""The last part of their names. The other models of the registry know many languages."""
+
+
+def knows_only_english(model: str) -> bool:
+    """Return True if a model is known to have learned only English."""
+    last = re.split(r"[:/\\]", model.lower())[-1]
+    return any(re.fullmatch(pattern, last) for pattern in ENGLISH)
+
 
 DEFAULT_MODEL = "auto"
 
@@ -284,3 +311,62 @@ def _unknown(name: str) -> UserError:
     near = [by_lower[match] for match in difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     return UsageError(f"There is no model {name!r}.{hint} `textspectra models` lists all.")
+
+
+class Chosen(NamedTuple):
+    """A back end, and why it was chosen; the reason is empty if the user chose it."""
+
+    backend: Backend
+    reason: str
+
+
+def chosen_backend(model: Model, n_texts: int, *, is_foreign: bool = False) -> Chosen:
+    """Return the back end for anything that ``model=`` takes, including ``"auto"``.
+
+    `is_foreign` says that most texts are not English.
+    """
+    return choose_backend(n_texts, is_foreign=is_foreign) if is_auto(model) else Chosen(as_backend(model), "")
+
+
+def is_auto(model: Model) -> bool:
+    """Return whether the number of texts decides the model."""
+    return isinstance(model, str) and model.lower() == DEFAULT_MODEL
+
+
+def choose_backend(n_texts: int, *, is_foreign: bool = False) -> Chosen:
+    """Return MiniLM for up to 50,000 distinct texts and wordllama for more, or else the one that can be used.
+
+    Both read only English. If most texts are in other languages, it is the multilingual MiniLM. A MiniLM can be
+    used if its packages are installed and its weights are on this machine or can be downloaded.
+
+    Raises
+    ------
+    ModuleNotFoundError
+        If neither is installed; the message has the lines that install MiniLM.
+    UserError
+        If wordllama is not installed and the weights of MiniLM cannot be downloaded.
+    """
+    if is_foreign:
+        try:
+            return Chosen(load_backend(str(MULTILINGUAL.preset)), "chosen because most of the texts are not English")
+        except (UserError, ModuleNotFoundError) as error:
+            backend, reason = choose_backend(n_texts)
+            return Chosen(backend, f"{reason}; {MULTILINGUAL.preset} cannot be used here: {error}")
+    fast_is_there = find_spec("wordllama") is not None
+    if n_texts > FEW_TEXTS and fast_is_there:
+        return Chosen(load_backend("wordllama"), f"chosen because there are more than {FEW_TEXTS:,} distinct texts")
+    if not (fast_is_there or can_run()):
+        raise ModuleNotFoundError(f"No embedding model is installed: {INSTALL_GOOD}")
+    try:
+        good = load_backend("minilm")
+    except (UserError, ModuleNotFoundError) as error:
+        if not fast_is_there:
+            raise
+        return Chosen(load_backend("wordllama"), f"chosen because minilm cannot be used here: {error}")
+    if n_texts <= FEW_TEXTS:
+        return Chosen(good, f"chosen because there are no more than {FEW_TEXTS:,} distinct texts")
+    return Chosen(
+        good,
+        f"chosen although there are more than {FEW_TEXTS:,} distinct texts, because the faster model is not installed: "
+        f"{INSTALL_FAST}",
+    )

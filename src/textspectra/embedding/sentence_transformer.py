@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import UsageError, UserError
-from ..packages import require
-from .folders import (
+from ..errors import UsageError, UserError, require
+from .hub import (
     announce_download,
     cannot_load,
     check_installed,
@@ -88,13 +87,7 @@ def find_hub_model(name: str) -> HubModel | None:
 
 
 def full_hub_name(name: str) -> str | None:
-    """Return the hub name that a short name stands for, or None if its owner is not known.
-
-    Examples
-    --------
-    >>> full_hub_name("all-mpnet-base-v2"), full_hub_name("bge-m3"), full_hub_name("owner/multilingual")
-    ('sentence-transformers/all-mpnet-base-v2', 'BAAI/bge-m3', 'owner/multilingual')
-    """
+    """Return the hub name that a short name stands for, or None if its owner is not known."""
     if HUB_NAME.fullmatch(name):
         return name
     known = find_hub_model(name)

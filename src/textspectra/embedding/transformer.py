@@ -13,13 +13,11 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import UserError
-from ..packages import require
+from ..errors import UserError, require
 from .base import Backend
-from .checkpoint import FILES, MODULES, Checkpoint, NotSupportedError, read_checkpoint
-from .folders import NotHereError, check_installed, folder_fingerprint, hub_folder
+from .hub import NotHereError, check_installed, folder_fingerprint, hub_folder
 from .sentence_transformer import SentenceTransformerBackend, find_hub_model, full_hub_name
-from .weights import converted_files
+from .weights import FILES, MODULES, Checkpoint, NotSupportedError, converted_files, read_checkpoint
 
 EXTRA = "minilm"
 PACKAGES = ("ctranslate2", "tokenizers")
@@ -41,7 +39,7 @@ class TransformerBackend:
     The weights are converted once and kept in the user's cache. The model is loaded when the first text is embedded.
     Each batch holds texts with the same number of tokens, so that nothing is padded, and runs on one core. The vectors
     therefore do not depend on the batch, the order of the texts and the number of cores: int8 vectors are
-    identical, and normalised float32 vectors differ by less than 1e-6. With float32 they are those of
+    identical, and normalized float32 vectors differ by less than 1e-6. With float32 they are those of
     sentence-transformers to 1e-4. With int8 their cosine to these is 0.997 on average for MiniLM, and less for blank
     texts.
 
@@ -148,13 +146,7 @@ def _valid(text: str) -> str:
 
 
 def _equal_lengths(tokens: Sequence[Sequence[int]]) -> list[NDArray[np.intp]]:
-    """Return batches of rows with the same number of tokens, the longest first; rows without tokens are left out.
-
-    Examples
-    --------
-    >>> [rows.tolist() for rows in _equal_lengths([[7], [], [7, 8], [9]])]
-    [[2], [0, 3]]
-    """
+    """Return batches of rows with the same number of tokens, the longest first; rows without tokens are left out."""
     lengths = np.fromiter(map(len, tokens), np.intp, len(tokens))
     batches = []
     for length in np.unique(lengths[lengths > 0])[::-1]:

@@ -1,6 +1,1 @@
-"""The HTML report of a clustering: one file to explore it in a browser."""
-
-from .state import apply_state, read_state
-from .write import write_report
-
-__all__ = ["apply_state", "read_state", "write_report"]
+"""The HTML report: one file to explore a clustering in a browser."""

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
+from ..core.agreement import Agreement
+from ..core.estimate import KEstimate, estimate_from_rows
+from ..core.rows import CountedRows
+from ..core.spectral import Rule
 from ..texts.clustered import EDITED
+from ..texts.comparison import Comparison
+from ..texts.history import ClusterChange
 from ..texts.result import TextClustering
-from .sentences import estimate_in_words, score_at, without_groups, worth_in_words
+from ..texts.sentences import estimate_in_words, level_in_words, score_at, without_clusters, worth_in_words
+from ..words.tokens import clean_text
 
 OF_A_MODEL = "These are the groups of the model that the texts were compared with, and the new ones."
 
@@ -18,7 +28,7 @@ def answers_at(result: TextClustering, curves: dict[str, list[float | None]], *,
     so that nothing was estimated.
     """
     totals = result.totals
-    without = without_groups(
+    without = without_clusters(
         totals.grouped,
         totals.distinct,
         estimated=result.is_estimated,
@@ -50,3 +60,80 @@ def _origin(result: TextClustering, *, is_edited: bool) -> str:
     if is_edited:
         parts.append(f"The groups were {'also ' if parts else ''}edited by hand.")
     return " ".join(parts)
+
+
+SPECTRA = 8
+"""Number of random samples behind a spectrum that is only shown; the paper's estimate takes some hundred."""
+
+
+def why_this_k(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
+    """Return the estimate, its interval, the suggestions and the curves behind them, ready for JSON.
+
+    The page always shows a spectrum; it is computed here if the estimate was made without one.
+    """
+    return {
+        "k": estimate.k,
+        "interval": list(estimate.interval),
+        "suggestions": [
+            {**one._asdict(), "score": round(one.score, 4), "words": level_in_words(one.name, one.score)}
+            for one in estimate.suggestions
+        ],
+        "agreement": None if estimate.agreement is None else _curves(estimate.agreement),
+        "spectrum": _spectrum(estimate, rows),
+    }
+
+
+def _curves(agreement: Agreement) -> dict[str, list[float]]:
+    curves = {"halves": agreement.halves, "score": agreement.score}
+    return {"k": agreement.k.tolist(), **{name: values.round(4).tolist() for name, values in curves.items()}}
+
+
+def _spectrum(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
+    spectrum = estimate.spectrum
+    if spectrum is None:
+        return _spectrum(estimate_from_rows(rows, "spectral", Rule(n_replicates=SPECTRA), random_state=0), rows)
+    values, counts = np.unique(estimate.replicates, return_counts=True)
+    return {
+        "k": estimate.k,
+        "interval": list(estimate.interval),
+        "fallback": spectrum.fallback_fraction,
+        "sample": len(spectrum.eigenvalues),
+        "eigenvalues": spectrum.eigenvalues[: len(spectrum.eigenvalues) // 2].astype(float).round(6).tolist(),
+        "deltas": spectrum.deltas.astype(float).round(6).tolist(),
+        "threshold": spectrum.threshold,
+        "window": spectrum.window,
+        "replicates": {"k": values.tolist(), "count": counts.tolist()},
+    }
+
+
+MAX_TEXT = 160
+"""Characters of the typical text of a new group."""
+
+
+def describe_changes(
+    result: TextClustering, changes: Comparison | Iterable[ClusterChange] | None, base: list[int]
+) -> list[dict[str, Any]] | None:
+    """Return the changes with the nodes of their groups, and with a text of each new one; the largest come first."""
+    if changes is None:
+        return None
+    changes = changes.cluster_changes if isinstance(changes, Comparison) else changes
+    at = {cluster.label: position for position, cluster in enumerate(result.clusters)}
+    described = []
+    for change in sorted(changes, key=lambda one: -abs(one.share_after - one.share_before)):
+        place = None if change.status == "gone" else at.get(change.label)
+        texts = [] if place is None else result.typical_texts(result.clusters[place])
+        described.append({
+            "node": None if place is None else base[place],
+            "name": change.name,
+            "status": change.status,
+            "figures": _figures(change),
+            "shares": [round(change.share_before, 5), round(change.share_after, 5)],
+            "text": clean_text(texts[0], limit=MAX_TEXT) if texts and change.status == "new" else "",
+        })  # fmt: skip
+    return described
+
+
+def _figures(change: ClusterChange) -> str:
+    """Return what the page says of a group; a share may change while the number of texts stays."""
+    same = change.keeps_count and change.status in ("growing", "shrinking")
+    return f"{change.figures} (about the same number)" if same else change.figures

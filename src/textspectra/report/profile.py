@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays.rows import take_units
-from ..metrics.contingency import agreements
-from .levels import Levels
+from ..core.metrics import agreements
+from ..core.rows import take_units
+from ..core.spectral import cosine_graph
+from .tree import Levels, Shown
 
 SILHOUETTE_ROWS = 2000
 """Number of random texts on which the silhouette is computed."""
@@ -39,13 +40,7 @@ def silhouettes(X: NDArray[Any], levels: Levels, finest: NDArray[np.intp]) -> ND
 
 
 def silhouette(X: NDArray[Any], labels: NDArray[np.intp]) -> float | None:
-    """Return the mean silhouette of a clustering on the sample of :func:`silhouettes`; None if it is not defined.
-
-    Examples
-    --------
-    >>> silhouette(np.eye(2, dtype=np.float32)[[0, 0, 1, 1]], np.array([0, 0, 1, 1]))
-    1.0
-    """
+    """Return the mean silhouette of a clustering on the sample of :func:`silhouettes`; None if it is not defined."""
     rows, distances = _sampled_distances(X, labels)
     found, own, sizes = np.unique(labels[rows], return_inverse=True, return_counts=True)
     if not 2 <= len(found) < len(rows):
@@ -103,3 +98,37 @@ def _tables(levels: Levels, table: NDArray[np.float64]) -> Iterator[NDArray[np.f
     for step, (one, other) in enumerate(levels.merges.tolist()):
         found[levels.k + step] = found.pop(one) + found.pop(other)
         yield np.array(list(found.values()))
+
+
+SIDE = 240
+"""Number of texts in the sample."""
+
+Z_LIMIT = 4.0
+"""Standard deviations above the mean at the end of the color scale."""
+
+
+class SimilarityMatrix(NamedTuple):
+    """Cosines of sampled texts, and the same z-scored and rectified, as shades from 0 to 255."""
+
+    positions: NDArray[np.intp]  # of the texts, ascending, so that the groups of every cut lie along the diagonal
+    low: float  # the cosine at shade 0 of `raw`
+    high: float  # the cosine at shade 255
+    raw: NDArray[np.uint8]
+    rectified: NDArray[np.uint8]  # shade 255 is Z_LIMIT
+
+
+def similarity_matrix(X: NDArray[Any], shown: Shown) -> SimilarityMatrix:
+    """Draw a sample of the shown texts and compare them."""
+    n = len(shown.order)
+    positions = np.arange(n) if n <= SIDE else np.sort(np.random.default_rng(0).choice(n, SIDE, replace=False))
+    units = take_units(X, shown.order[positions])
+    cosines = units @ units.T
+    # The diagonal is 1. The scale leaves it out, to show more of the differences between texts.
+    different = cosines[~np.eye(len(cosines), dtype=bool)]
+    low, high = (float(x) for x in np.quantile(different, [0.01, 0.999])) if len(different) else (0.0, 1.0)
+    rectified = cosine_graph(units, zscore=True) / Z_LIMIT
+    return SimilarityMatrix(positions, low, high, _shades((cosines - low) / max(high - low, 1e-6)), _shades(rectified))
+
+
+def _shades(shares: NDArray[np.float32]) -> NDArray[np.uint8]:
+    return np.clip(shares * 255, 0, 255).round().astype(np.uint8)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
+import re
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +17,41 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ..clustering.numbering import same_clusters
+from ..core.kmeans import same_clusters
 from ..errors import UserError
 from ..texts.result import TextClustering
-from .levels import report_levels
+from .tree import report_levels
 from .write import APPLIED, fingerprint, grouping_mark
+
+META = re.compile(rb'id="block-meta">([A-Za-z0-9+/=]+)<')
+
+
+def what_only_it_has(path: Path, result: TextClustering) -> str:
+    """Say why a page should not be replaced by a new one of this result; an empty string if there is no reason."""
+    meta = _read_meta(path)
+    try:
+        known, classes, changes = meta["about"]["fingerprint"], meta["profile"]["classes"], meta["changes"]
+    except (KeyError, TypeError):  # another file, or a page of an older version
+        return "is no report of these texts"
+    if known != fingerprint(result.corpus):
+        return "is no report of these texts"
+    if classes is not None:
+        return "compares with a ground truth, which the model does not have"
+    return "" if changes is None else "says what changed, which the model does not know"
+
+
+def _read_meta(path: Path) -> Any:
+    """Return the data about a report; None if the file is none."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}") from None
+    found = META.search(content)
+    try:
+        return None if found is None else json.loads(zlib.decompress(base64.b64decode(found[1])))
+    except (ValueError, zlib.error):
+        return None
+
 
 FORMAT = "textspectra-state-4"
 """Changes with the meaning of what the file holds."""
@@ -142,14 +175,14 @@ def apply_state(result: TextClustering, state: State) -> TextClustering:
 
 def _mark(result: TextClustering, state: State) -> str:
     """Return a digest of a state, and of the groups and the names that it led to."""
-    outcome = state, grouping_mark(result), [topic.name for topic in result.topics]
+    outcome = state, grouping_mark(result), [cluster.name for cluster in result.clusters]
     return hashlib.sha256(repr(outcome).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _cut(result: TextClustering, clusters: Sequence[StateCluster]) -> TextClustering:
     """Return the result at another level of its tree."""
     changed = result if len(clusters) == result.n_clusters else result.cut(len(clusters))
-    if [(topic.label, topic.size) for topic in changed.topics] != [(one.label, one.size) for one in clusters]:
+    if [(cluster.label, cluster.size) for cluster in changed.clusters] != [(one.label, one.size) for one in clusters]:
         raise UserError(CHANGED)
     return changed
 
@@ -162,7 +195,7 @@ def _regrouped(result: TextClustering, clusters: Sequence[StateCluster]) -> Text
     sizes = np.bincount(codes[grouped], result.corpus.counts[grouped], len(clusters))
     if sizes.tolist() != [cluster.size for cluster in clusters] or not sizes.all():
         raise UserError(CHANGED)
-    position = {topic.label: number for number, topic in enumerate(result.topics)}
+    position = {cluster.label: number for number, cluster in enumerate(result.clusters)}
     goes_on = {number: position[cluster.label] for number, cluster in enumerate(clusters) if cluster.label in position}
     new = {number: cluster.label for number, cluster in enumerate(clusters) if number not in goes_on}
     same = same_clusters(result.distinct_codes, codes)
@@ -199,7 +232,7 @@ def _codes(result: TextClustering, clusters: Sequence[StateCluster]) -> NDArray[
 def count_changes(before: TextClustering, after: TextClustering) -> Changes:
     """Count the groups that were renamed, merged, split or mixed between two results for the same texts."""
     same = same_clusters(before.distinct_codes, after.distinct_codes)
-    renamed = sum(before.topics[old].name != after.topics[new].name for new, old in same.items())
+    renamed = sum(before.clusters[old].name != after.clusters[new].name for new, old in same.items())
     counts = {"merged": np.zeros(2, int), "split": np.zeros(2, int), "mixed": np.zeros(2, int)}
     for n_before, n_after in _families(before.distinct_codes, after.distinct_codes):
         kind = "merged" if n_after == 1 else "split" if n_before == 1 else "mixed"
@@ -210,13 +243,7 @@ def count_changes(before: TextClustering, after: TextClustering) -> Changes:
 
 
 def _families(before: NDArray[np.intp], after: NDArray[np.intp]) -> list[tuple[int, int]]:
-    """Return how many old and new groups there are in each set of groups that have no texts of others.
-
-    Examples
-    --------
-    >>> _families(np.array([0, 0, 1, 2, -1]), np.array([0, 1, 2, 2, -1]))
-    [(1, 2), (2, 1)]
-    """
+    """Return how many old and new groups there are in each set of groups that have no texts of others."""
     grouped = before >= 0
     old, new = before[grouped], after[grouped]
     n_old, n_new = int(old.max()) + 1, int(new.max()) + 1

@@ -11,33 +11,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays.rows import CountedRows
-from ..atomic import replacing_file
+from ..core.rows import CountedRows
+from ..core.validation import check_labels, is_missing
 from ..errors import UsageError, UserError
-from ..io.writing import output_paths_free
+from ..files import replacing_file
 from ..parallel import one_blas_thread
+from ..tables.write import output_paths_free
 from ..texts.comparison import Comparison
 from ..texts.corpus import Corpus
-from ..texts.history import DIGESTS, GroupChange
+from ..texts.history import DIGESTS, ClusterChange
 from ..texts.result import TextClustering
-from ..topics.languages import STOP_WORDS
-from ..validation import check_labels, is_missing
-from .answers import answers_at
-from .changed import describe_changes
-from .compact import FinestClusters, describe_parts
-from .levels import Levels, report_levels
-from .matrix import Z_LIMIT, similarity_matrix
-from .nodes import Nodes, describe_nodes
-from .pack import none_if_nan, pack_array, pack_json, shares_as_u2
-from .page import packed_library, render_page
-from .palette import palette
-from .profile import SILHOUETTE_ROWS, agreement, silhouettes
-from .projection import project
-from .row_details import describe_rows
-from .sentences import LOOSE
-from .shown import MAX_CHARACTERS, Rows, Shown, choose_shown, cut_texts, exported_rows
-from .tallies import describe_tally, tally_nodes
-from .why_k import why_this_k
+from ..texts.sentences import LOOSE
+from ..words.languages import STOP_WORDS
+from .answers import answers_at, describe_changes, why_this_k
+from .counts import describe_rows, describe_tally, tally_nodes
+from .map import project
+from .nodes import FinestClusters, Nodes, describe_nodes, describe_parts
+from .page import none_if_nan, pack_array, pack_json, packed_library, palette, render_page, shares_as_u2
+from .profile import SILHOUETTE_ROWS, Z_LIMIT, agreement, silhouettes, similarity_matrix
+from .tree import MAX_CHARACTERS, Levels, Rows, Shown, choose_shown, cut_texts, exported_rows, report_levels
 
 Progress = Callable[[str, int, int], None]
 
@@ -47,13 +39,13 @@ APPLIED = "applied"
 
 def write_report(
     result: TextClustering,
-    path: str | Path,
+    path: str | Path | None = None,
     *,
     truth: ArrayLike | Sequence[Hashable] | None = None,
-    changes: Comparison | Iterable[GroupChange] | None = None,
+    changes: Comparison | Iterable[ClusterChange] | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
-) -> None:
+) -> str | None:
     """Write a page to explore a clustering in a browser: one HTML file that needs no network.
 
     The page has a map of the texts, the groups at every number of clusters, and the evidence for the number that
@@ -63,11 +55,11 @@ def write_report(
     ----------
     result : TextClustering
         From :func:`cluster_texts` or :meth:`TextClustering.load`.
-    path : path
-        The HTML file.
+    path : path, optional
+        The HTML file; without it, the page is returned.
     truth : sequence of hashable, optional
         The ground truth: one class per text. The page then shows how well each number of clusters agrees with it.
-    changes : Comparison or iterable of GroupChange, optional
+    changes : Comparison or iterable of ClusterChange, optional
         How the groups changed since last time. The page begins with it.
     overwrite : bool, default=False
         Replace a file that exists already.
@@ -84,6 +76,8 @@ def write_report(
     ...     path.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
+    if path is None:
+        return report_page(result, truth=truth, changes=changes, progress=progress)
     path = Path(path)
     output_paths_free([path], overwrite=overwrite)
     if not path.absolute().parent.is_dir():
@@ -91,13 +85,14 @@ def write_report(
     page = report_page(result, truth=truth, changes=changes, progress=progress)
     with replacing_file(path) as temporary:
         temporary.write_bytes(page.encode())
+    return None
 
 
 def report_page(
     result: TextClustering,
     *,
     truth: ArrayLike | Sequence[Hashable] | None = None,
-    changes: Comparison | Iterable[GroupChange] | None = None,
+    changes: Comparison | Iterable[ClusterChange] | None = None,
     progress: Progress | None = None,
 ) -> str:
     """Return the page that :func:`write_report` writes."""
@@ -108,7 +103,7 @@ def report_blocks(
     result: TextClustering,
     *,
     truth: ArrayLike | Sequence[Hashable] | None = None,
-    changes: Comparison | Iterable[GroupChange] | None = None,
+    changes: Comparison | Iterable[ClusterChange] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, str]:
     """Return the packed data blocks of the page, by name."""
@@ -121,7 +116,7 @@ def report_blocks(
 def _blocks(
     result: TextClustering,
     classes: list[Any] | None,
-    changes: Comparison | Iterable[GroupChange] | None,
+    changes: Comparison | Iterable[ClusterChange] | None,
     report_progress: Progress,
     aside: Executor,
 ) -> dict[str, str]:
@@ -149,7 +144,7 @@ def _blocks(
         "base": {
             "k": result.n_clusters,
             "nodes": nodes.base,
-            "labels": [topic.label for topic in result.topics],
+            "labels": [cluster.label for cluster in result.clusters],
             "next": result.next_label,
         },
         "nodes": _node_table(nodes, points, shown),
@@ -202,7 +197,7 @@ def _classes(truth: ArrayLike | Sequence[Hashable] | None, n_texts: int) -> list
 def grouping_mark(result: TextClustering) -> str:
     """Return a digest of the groups and their labels, which tells one state of a model from another."""
     digest = hashlib.sha256(np.ascontiguousarray(result.distinct_codes, "<i8").tobytes())
-    digest.update(repr([topic.label for topic in result.topics] + [result.next_label]).encode())
+    digest.update(repr([cluster.label for cluster in result.clusters] + [result.next_label]).encode())
     return digest.hexdigest()[:16]
 
 

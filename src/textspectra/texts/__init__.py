@@ -1,1 +1,1 @@
-"""Texts with their vectors, from one file or many, to the result and its folder on disk."""
+"""Texts with their vectors: the pipeline, the result, months, many files, storage."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Hashable, Mapping
-from dataclasses import is_dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import is_dataclass, replace
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..clustering.lloyd import LinearRule
+from ..core.kmeans import LinearRule
+from ..errors import UserError
+from ..tables.source import MAX_CLUSTER_NAME
+from ..words.describe import Cluster
 from .clustered import ClusteredTexts
 
 KINDS: dict[Any, str] = {np.floating: "f", np.integer: "iu", np.datetime64: "M"}
@@ -32,18 +36,12 @@ def is_sound(fields: Mapping[str, Any]) -> bool:
     hints = get_type_hints(ClusteredTexts)
     if not all(conforms(value, hints[name]) for name, value in fields.items() if name != "corpus"):
         return False
-    checks = (_is_shallow, _groups_fit, _topics_fit, _estimate_fits, _hierarchy_fits, _reference_fits, _counts_fit)
+    checks = (_is_shallow, _codes_fit, _labels_fit, _estimate_fits, _hierarchy_fits, _reference_fits, _counts_fit)
     return all(check(fields) for check in checks)
 
 
 def conforms(value: Any, hint: Any) -> bool:
-    """Tell whether a value is of a declared type, with all that it holds.
-
-    Examples
-    --------
-    >>> conforms((1, "a"), tuple[int, str]), conforms([1, None], list[int]), conforms(True, int)
-    (True, False, False)
-    """
+    """Tell whether a value is of a declared type, with all that it holds."""
     origin, arguments = get_origin(hint), get_args(hint)
     if hint is Any:
         return True
@@ -116,39 +114,39 @@ def _is_shallow(fields: Mapping[str, Any]) -> bool:
     return not level
 
 
-def _groups_fit(fields: Mapping[str, Any]) -> bool:
-    n_texts, n_groups = len(fields["corpus"].distinct), len(fields["topics"])
+def _codes_fit(fields: Mapping[str, Any]) -> bool:
+    n_texts, n_clusters = len(fields["corpus"].distinct), len(fields["clusters"])
     codes, centers, rule = fields["distinct_codes"], fields["centers"], fields["rule"]
     return bool(
-        n_groups > 0
+        n_clusters > 0
         and codes.shape == fields["distinct_similarity"].shape == (n_texts,)
-        and _within(codes, -1, n_groups)
+        and _within(codes, -1, n_clusters)
         and centers.ndim == 2
         and centers.size
-        and centers.shape[0] == n_groups
+        and centers.shape[0] == n_clusters
         and rule.directions.shape == (len(rule.offsets), centers.shape[1])
         and rule.offsets.ndim == 1
-        and (len(rule.offsets) == n_groups if rule.clusters is None else _clusters_fit(rule, n_groups))
+        and (len(rule.offsets) == n_clusters if rule.clusters is None else _clusters_fit(rule, n_clusters))
         and all(np.isfinite(array).all() for array in (centers, rule.directions, rule.offsets))
         and min(fields["totals"]) >= 0
-        and (fields["cohesion"] is None or len(fields["cohesion"].per_cluster) == n_groups)
+        and (fields["cohesion"] is None or len(fields["cohesion"].per_cluster) == n_clusters)
     )
 
 
-def _clusters_fit(rule: LinearRule, n_groups: int) -> bool:
+def _clusters_fit(rule: LinearRule, n_clusters: int) -> bool:
     """Return True if each direction of a rule belongs to one of the groups."""
     clusters = rule.clusters
-    return clusters is not None and clusters.shape == rule.offsets.shape and _within(clusters, 0, n_groups)
+    return clusters is not None and clusters.shape == rule.offsets.shape and _within(clusters, 0, n_clusters)
 
 
-def _topics_fit(fields: Mapping[str, Any]) -> bool:
-    n_rows, labels = len(fields["corpus"].rows), [topic.label for topic in fields["topics"]]
+def _labels_fit(fields: Mapping[str, Any]) -> bool:
+    n_rows, labels = len(fields["corpus"].rows), [cluster.label for cluster in fields["clusters"]]
     return (
         labels == sorted(set(labels))
         and min(labels) >= 0
         and max(labels) < fields["next_label"]
-        and all(topic.size >= 0 and topic.name.strip() for topic in fields["topics"])
-        and all(0 <= row < n_rows for topic in fields["topics"] for row in topic.representatives)
+        and all(cluster.size >= 0 and cluster.name.strip() for cluster in fields["clusters"])
+        and all(0 <= row < n_rows for cluster in fields["clusters"] for row in cluster.representatives)
     )
 
 
@@ -188,11 +186,11 @@ def _reference_fits(fields: Mapping[str, Any]) -> bool:
 
 
 def _counts_fit(fields: Mapping[str, Any]) -> bool:
-    n_groups, n_rows = len(fields["topics"]), len(fields["corpus"].rows)
+    n_clusters, n_rows = len(fields["clusters"]), len(fields["corpus"].rows)
     tally, details = fields["tally"], fields["details"]
     if tally is not None:
         tables = [(tally.by_period, tally.periods), *((one.counts, one.values) for one in tally.segments.values())]
-        if any(counts.shape != (n_groups, len(values)) for counts, values in tables):
+        if any(counts.shape != (n_clusters, len(values)) for counts, values in tables):
             return False
         if not all(_within(counts.ravel(), 0, fields["totals"].rows + 1) for counts, _ in tables):
             return False
@@ -213,3 +211,73 @@ def _counts_fit(fields: Mapping[str, Any]) -> bool:
 def _are_dates(days: Any) -> bool:
     """Tell whether all days are plausible: what lies between the first and the last is counted by period."""
     return bool(((days >= DATES[0]) & (days < DATES[1])).all())
+
+
+def numbered(
+    codes: NDArray[np.intp], counts: NDArray[Any], label_of: Mapping[int, int], next_label: int
+) -> tuple[NDArray[np.intp], list[int]]:
+    """Order groups by their labels; groups that have none get the next ones, the largest first.
+
+    Parameters
+    ----------
+    codes : ndarray of int
+        The group of each distinct text, -1 for none.
+    counts : ndarray of int
+        How often each text occurs.
+    label_of : mapping from int to int
+        The labels of groups that have one.
+    next_label : int
+        The first label that was never used.
+
+    Returns
+    -------
+    positions : ndarray of int
+        The position of the group of each distinct text in the new order.
+    labels : list of int
+        The label at each position.
+    """
+    usable = np.flatnonzero(codes >= 0)
+    sizes = np.bincount(codes[usable], counts[usable])
+    first = usable[np.unique(codes[usable], return_index=True)[1]]
+    fresh = [int(code) for code in np.lexsort((first, -sizes)) if int(code) not in label_of]
+    labels = dict(label_of) | {code: next_label + number for number, code in enumerate(fresh)}
+    order = sorted(labels, key=labels.__getitem__)
+    positions = np.append(np.argsort(order), -1)[codes]
+    return positions, [labels[code] for code in order]
+
+
+def renamed(clusters: Sequence[Cluster], names: Mapping[int, Any]) -> tuple[Cluster, ...]:
+    """Give some groups, by their labels, other names; a UserError says which name cannot be."""
+    known = {cluster.name for cluster in clusters}
+    for new in names.values():
+        if not isinstance(new, str) or not new.strip():
+            raise UserError(f"A cluster's name must be a text that is not blank, but it is {new!r}.")
+        if new not in known and not conforms(new, str):
+            raise UserError(f"The name {new!r} holds half of a character, which cannot be written to a file.")
+        if new not in known:
+            check_name_length(new)
+    changed = tuple(replace(cluster, name=names.get(cluster.label, cluster.name)) for cluster in clusters)
+    for new in names.values():
+        namesakes = [cluster.label for cluster in changed if cluster.name == new]
+        if len(namesakes) > 1:
+            raise UserError(
+                f"Clusters {namesakes[0]} and {namesakes[1]} would both be called {new!r}; merge them, or choose "
+                "another name."
+            )
+    return changed
+
+
+def check_name_length(name: str, where: str = "") -> None:
+    """Raise a UserError if a name is too long for a group."""
+    if len(name) > MAX_CLUSTER_NAME:
+        raise UserError(
+            f"{where}The name {name[:40]!r}... has {len(name):,} characters; the name of a group has at most "
+            f"{MAX_CLUSTER_NAME}."
+        )
+
+
+def listed(labels: Sequence[int]) -> str:
+    """Say which labels there are: a range where none is missing."""
+    if len(labels) > 2 and labels[-1] - labels[0] == len(labels) - 1:
+        return f"{labels[0]} to {labels[-1]}"
+    return " and ".join(filter(None, [", ".join(map(str, labels[:-1])), str(labels[-1])]))

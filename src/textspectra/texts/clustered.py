@@ -8,37 +8,87 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..clustering.lloyd import LinearRule
-from ..embedding import Backend, EmbeddingCache, embed_texts
+from ..core.clusters import EXACT_ROWS, LEAVES_PER_CLUSTER, MICRO_CLUSTERS, gather_leaves, split_leaves, tree_around
+from ..core.cohesion import CohesionReport
+from ..core.estimate import KEstimate
+from ..core.kmeans import LinearRule
+from ..core.ward import MergeTree
+from ..embedding.base import Backend
+from ..embedding.cache import EmbeddingCache
+from ..embedding.embed import embed_texts
 from ..errors import UserError
-from ..granularity.estimate import KEstimate
-from ..io import Groups, is_data_frame, with_columns
-from ..metrics.cohesion import CohesionReport
-from ..topics.describe import Topic
-from ..topics.names import EmbedPhrases
-from .corpus import Corpus, Totals
+from ..tables.columns import ClusterColumns
+from ..tables.frames import is_data_frame, library_of, new_frame, with_columns
+from ..words.describe import Cluster
+from ..words.names import EmbedPhrases
+from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Totals, embed_corpus
 from .details import Details
-from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
-from .frames import library_of, new_frame
-from .hierarchy import Hierarchy
 from .history import Update, columns_of
 from .notes import doubt_about_languages, reading_in_words
-from .reference import Reference
+from .novelty import Reference
 from .tally import Tally
 from .trends import by_segment, find_changes, over_time
+
+FINEST = 300
+"""Highest number of clusters that a report shows; higher if the result, or one of its levels, has more."""
+
+
+class Hierarchy(NamedTuple):
+    """A merge tree, and the leaf of each distinct text (-1: none).
+
+    Examples
+    --------
+    >>> import textspectra as ts
+    >>> X = [[1, 0], [0.9, 0.1], [0, 1]]
+    >>> ts.cluster_texts(["a", "b", "c"], embeddings=X, algorithm="hac", n_clusters=2).hierarchy.leaves
+    array([0, 1, 2])
+    """
+
+    tree: MergeTree
+    leaves: NDArray[np.intp]
+
+    def cut(self, n_clusters: int) -> NDArray[np.intp]:
+        """Return the cluster of each distinct text when the tree is cut into `n_clusters`, -1 for none."""
+        return np.append(self.tree.cut(n_clusters), -1)[self.leaves]
+
+    def of_leaves(self, codes: NDArray[np.intp]) -> NDArray[np.intp] | None:
+        """Return the cluster of each leaf, given those of the distinct texts; None if a leaf has texts of several."""
+        found = np.zeros(self.tree.n_leaves, np.intp)
+        leaves, codes = self.leaves[self.leaves >= 0], codes[self.leaves >= 0]
+        found[leaves] = codes
+        return found if (found[leaves] == codes).all() else None
+
+    def has_cut(self, labels: NDArray[np.intp]) -> bool:
+        """Return True if a labeling of the distinct texts is one of the cuts of the tree."""
+        n_clusters = int(labels.max()) + 1
+        if n_clusters > self.tree.n_leaves:
+            return False
+        codes = self.cut(n_clusters)
+        return len(np.unique(np.column_stack([codes, labels]), axis=0)) == len(np.unique(labels))
+
+
+def build_hierarchy(texts: EmbeddedTexts, labels: NDArray[np.intp]) -> Hierarchy:
+    """Build a merge tree one of whose cuts is the grouping `labels` of the distinct texts (-1: none).
+
+    It is for groups that no algorithm found, such as those that a reader made; the tree is made by the same rule
+    (:func:`~textspectra.grouping.agglomerative.tree_around`). The same grouping gives the same tree.
+    """
+    vectors, clusters = texts.vectors, labels[texts.counting]
+    rng = np.random.default_rng(0)
+    n_leaves = max(MICRO_CLUSTERS, LEAVES_PER_CLUSTER * (int(clusters.max()) + 1))
+    found = gather_leaves(vectors, None, rng, exact_rows=EXACT_ROWS, n_leaves=n_leaves)
+    found = split_leaves(found, vectors, clusters)
+    cluster_of_leaf = np.empty(len(found.mass), np.intp)
+    cluster_of_leaf[found.of_row] = clusters
+    return Hierarchy(tree_around(found, cluster_of_leaf), texts.scatter(found.of_row, -1))
+
 
 EDITED = "edited by hand"
 """The entry `groups` of the recipe of a result whose groups are no longer the ones that were found."""
 
 
 class Theme(NamedTuple):
-    """A group of the coarse level: its number there (0 is the largest), its name, and the labels of its clusters.
-
-    Examples
-    --------
-    >>> Theme(label=0, name="delivery", clusters=(0, 4)).name
-    'delivery'
-    """
+    """A group of the coarse level: its number there (0 is the largest), its name, and the labels of its clusters."""
 
     label: int
     name: str
@@ -58,7 +108,7 @@ class ClusteredTexts:
     distinct_similarity: NDArray[np.float32]
     centers: NDArray[np.float32]
     rule: LinearRule
-    topics: tuple[Topic, ...]
+    clusters: tuple[Cluster, ...]
     next_label: int
     cohesion: CohesionReport | None
     k_estimate: KEstimate | None
@@ -80,8 +130,8 @@ class ClusteredTexts:
 
     def __repr__(self) -> str:
         score = f", Cohesion Ratio {self.cohesion.ratio:.2f}" if self.cohesion else ""
-        groups = "group" if self.n_clusters == 1 else "groups"
-        return f"{self.totals.rows:,} texts in {self.n_clusters} {groups}{score}"
+        clusters = "group" if self.n_clusters == 1 else "groups"
+        return f"{self.totals.rows:,} texts in {self.n_clusters} {clusters}{score}"
 
     def __len__(self) -> int:
         return len(self.corpus.rows)
@@ -89,7 +139,7 @@ class ClusteredTexts:
     @property
     def n_clusters(self) -> int:
         """Number of clusters."""
-        return len(self.topics)
+        return len(self.clusters)
 
     @property
     def language_doubt(self) -> str:
@@ -116,17 +166,17 @@ class ClusteredTexts:
 
     @property
     def similarity(self) -> NDArray[np.float32]:
-        """Cosine of each row with the centre of its cluster; NaN if it has no cluster."""
+        """Cosine of each row with the center of its cluster; NaN if it has no cluster."""
         return self.corpus.spread(self.distinct_similarity, np.nan)
 
     @property
     def names(self) -> list[str | None]:
         """The name of the cluster of each row; None if it has no cluster."""
-        names = [*(topic.name for topic in self.topics), None]
+        names = [*(cluster.name for cluster in self.clusters), None]
         return [names[code] for code in self.corpus.spread(self.distinct_codes, -1)]
 
     def labels_of(self, codes: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the labels of clusters, given their positions in `topics`; -1 stays -1.
+        """Return the labels of clusters, given their positions in `clusters`; -1 stays -1.
 
         Examples
         --------
@@ -136,7 +186,7 @@ class ClusteredTexts:
         >>> result.labels_of(np.array([0, 1, -1]))
         array([ 0,  2, -1])
         """
-        return np.append([topic.label for topic in self.topics], -1)[codes]
+        return np.append([cluster.label for cluster in self.clusters], -1)[codes]
 
     def embeddings(self) -> NDArray[Any]:
         """Return the embedding of each row, from memory, the cache or the model; zeros for a blank text.
@@ -206,7 +256,7 @@ class ClusteredTexts:
             frame.index = self.frame.index
         return frame
 
-    def topics_frame(self) -> Any:
+    def cluster_table(self) -> Any:
         """Return a data frame with one row per group.
 
         Its columns are cluster, name, size, share (of all rows in a group), cohesion, keywords, typical_texts, and
@@ -216,64 +266,64 @@ class ClusteredTexts:
         --------
         >>> import textspectra as ts
         >>> result = ts.cluster_texts(["a b", "x y", "a b"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2)
-        >>> result.topics_frame()["typical_texts"].tolist()
+        >>> result.cluster_table()["typical_texts"].tolist()
         [['a b'], ['x y']]
         """
         columns: dict[str, list[Any]] = {
-            "cluster": [topic.label for topic in self.topics],
-            "name": [topic.name for topic in self.topics],
-            "size": [topic.size for topic in self.topics],
-            "share": [topic.size / self.totals.grouped for topic in self.topics],
+            "cluster": [cluster.label for cluster in self.clusters],
+            "name": [cluster.name for cluster in self.clusters],
+            "size": [cluster.size for cluster in self.clusters],
+            "share": [cluster.size / self.totals.grouped for cluster in self.clusters],
             "cohesion": self.ratios,
-            "keywords": [list(topic.keywords) for topic in self.topics],
-            "typical_texts": [self.typical_texts(topic) for topic in self.topics],
-            "typical_counts": [self.typical_counts(topic) for topic in self.topics],
+            "keywords": [list(cluster.keywords) for cluster in self.clusters],
+            "typical_texts": [self.typical_texts(cluster) for cluster in self.clusters],
+            "typical_counts": [self.typical_counts(cluster) for cluster in self.clusters],
         }
         return new_frame(columns, like=self.frame)
 
     @property
     def ratios(self) -> list[float | None]:
-        """The cohesion of each cluster, in the order of `topics`; None if it is not defined."""
+        """The cohesion of each cluster, in the order of `clusters`; None if it is not defined."""
         return [part.ratio for part in self.cohesion.per_cluster] if self.cohesion else [None] * self.n_clusters
 
     @property
     def coarse(self) -> list[tuple[int | None, str | None]]:
-        """The theme of each cluster as its number and its name, in the order of `topics`; None for a later cluster."""
+        """The number and the name of each cluster's theme, in the order of `clusters`; None for a later cluster."""
         of = {cluster: theme for theme in self.themes for cluster in theme.clusters}
         found: list[tuple[int | None, str | None]] = []
-        for topic in self.topics:
-            theme = of.get(topic.label)
+        for cluster in self.clusters:
+            theme = of.get(cluster.label)
             if theme is None:
                 found.append((None, None))
             else:  # a theme of one cluster has the name of the cluster, which may have been changed
-                found.append((theme.label, theme.name if len(theme.clusters) > 1 else topic.name))
+                found.append((theme.label, theme.name if len(theme.clusters) > 1 else cluster.name))
         return found
 
-    def typical_texts(self, topic: Topic) -> list[str]:
+    def typical_texts(self, cluster: Cluster) -> list[str]:
         """Return the texts that are typical of a group, the most typical first.
 
         Examples
         --------
         >>> import textspectra as ts
         >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-        >>> result.typical_texts(result.topics[1])
+        >>> result.typical_texts(result.clusters[1])
         ['x y']
         """
-        return [self.corpus.rows[row] for row in topic.representatives]
+        return [self.corpus.rows[row] for row in cluster.representatives]
 
-    def typical_counts(self, topic: Topic) -> list[int | None]:
+    def typical_counts(self, cluster: Cluster) -> list[int | None]:
         """Return how many rows have each of the typical texts of a group; None if there is only a sample of the texts.
 
         Examples
         --------
         >>> import textspectra as ts
         >>> result = ts.cluster_texts(["a b", "x y", "a b"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2)
-        >>> [result.typical_counts(topic) for topic in result.topics]
+        >>> [result.typical_counts(cluster) for cluster in result.clusters]
         [[2], [1]]
         """
         if len(self.corpus.distinct) < self.totals.distinct:
-            return [None] * len(topic.representatives)
-        counts: list[int | None] = self.corpus.counts[self.corpus.codes[list(topic.representatives)]].tolist()
+            return [None] * len(cluster.representatives)
+        counts: list[int | None] = self.corpus.counts[self.corpus.codes[list(cluster.representatives)]].tolist()
         return counts
 
     def over_time(self) -> Any:
@@ -294,7 +344,7 @@ class ClusteredTexts:
         >>> result.over_time()[["cluster", "texts", "share"]].values.tolist()
         [[0.0, 1.0, 1.0], [0.0, 1.0, 0.5], [1.0, 0.0, 0.0], [1.0, 1.0, 0.5]]
         """
-        return self._frame_of_groups(over_time(self._tally_over_time()))
+        return self._frame_of_clusters(over_time(self._tally_over_time()))
 
     def trends(self) -> Any:
         """Return a data frame with one row per group: whether its share grows, shrinks, bursts or varies.
@@ -322,7 +372,7 @@ class ClusteredTexts:
         """
         changes = find_changes(self._tally_over_time())
         columns = ("kind", "before", "after", "texts_before", "total_before", "texts_after", "total_after")
-        return self._frame_of_groups({
+        return self._frame_of_clusters({
             "group": np.arange(self.n_clusters), **{name: getattr(changes, name) for name in columns},
             "change": changes.after - changes.before, "start": changes.start, "end": changes.end, "p": changes.p,
         })  # fmt: skip
@@ -347,7 +397,7 @@ class ClusteredTexts:
         """
         if self.tally is None:
             raise UserError("The groups of this result were not counted by segments; name columns with by= (--by).")
-        return self._frame_of_groups(by_segment(self.tally, segment))
+        return self._frame_of_clusters(by_segment(self.tally, segment))
 
     def _tally_over_time(self) -> Tally:
         """Return the counts of the groups in the periods, or raise a UserError if there are none."""
@@ -355,11 +405,11 @@ class ClusteredTexts:
             raise UserError("The groups of this result were not counted over time; name a column with time= (--time).")
         return self.tally
 
-    def _frame_of_groups(self, columns: dict[str, Any]) -> Any:
-        groups = columns.pop("group")
+    def _frame_of_clusters(self, columns: dict[str, Any]) -> Any:
+        clusters = columns.pop("group")
         named = {
-            "cluster": np.array([topic.label for topic in self.topics], np.intp)[groups],
-            "cluster_name": [self.topics[group].name for group in groups],
+            "cluster": np.array([cluster.label for cluster in self.clusters], np.intp)[clusters],
+            "cluster_name": [self.clusters[cluster].name for cluster in clusters],
         }
         return new_frame({**named, **columns}, like=self.frame)
 
@@ -381,21 +431,21 @@ class ClusteredTexts:
         return self.source.load() if self.encoder is None else self.encoder
 
 
-def groups_of(result: ClusteredTexts) -> Groups:
+def clusters_of(result: ClusteredTexts) -> ClusterColumns:
     """Return how the groups are described in tables."""
-    return Groups(
-        labels=[topic.label for topic in result.topics],
-        names=[topic.name for topic in result.topics],
-        keywords=[", ".join(topic.keywords) for topic in result.topics],
-        typical_texts=["".join(_with_counts(result, topic)[:1]) for topic in result.topics],
+    return ClusterColumns(
+        labels=[cluster.label for cluster in result.clusters],
+        names=[cluster.name for cluster in result.clusters],
+        keywords=[", ".join(cluster.keywords) for cluster in result.clusters],
+        typical_texts=["".join(_with_counts(result, cluster)[:1]) for cluster in result.clusters],
         coarse=result.coarse if result.themes else [],
     )
 
 
-def _with_counts(result: ClusteredTexts, topic: Topic) -> list[str]:
+def _with_counts(result: ClusteredTexts, cluster: Cluster) -> list[str]:
     return [
         with_count(text, times)
-        for text, times in zip(result.typical_texts(topic), result.typical_counts(topic), strict=True)
+        for text, times in zip(result.typical_texts(cluster), result.typical_counts(cluster), strict=True)
     ]
 
 

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from ..arrays.rows import take_units
-from ..clustering.lloyd import LinearRule
-from ..clustering.new_groups import find_new_groups
-from ..clustering.novelty import USUAL, Known, score_novelty
-from ..clustering.numbering import largest_first
-from ..clustering.refine import separate_groups
-from ..embedding import EmbeddingCache
+from ..core.cohesion import report_if_defined
+from ..core.discriminants import separate_clusters
+from ..core.kmeans import LinearRule, largest_first
+from ..core.rows import take_units
+from ..embedding.cache import EmbeddingCache
 from ..errors import UserError
-from ..granularity.pairs import falls_in_two
-from ..metrics.cohesion import report_if_defined
-from ..topics.describe import Topic
+from ..tables.frames import library_of, new_frame
+from ..words.describe import Cluster
+from ..words.languages import language_shares
 from .clustered import ClusteredTexts
-from .describing import describe_groups, mean_vectors, with_names
-from .details import Details, details_like
-from .embedded import EmbeddedTexts
-from .frames import library_of, new_frame
-from .history import GroupChange, columns_of, find_changes
-from .periods import name_period
-from .placing import Placed, place_texts, similarity_to_groups
-from .reference import is_among_first, known_rows
+from .corpus import Corpus, EmbeddedTexts, Totals
+from .details import Details, details_like, name_period
+from .history import ClusterChange, Update, columns_of, find_changes
+from .new_clusters import find_new_clusters
+from .novelty import (
+    USUAL,
+    Known,
+    Reference,
+    draw_reference,
+    extend_reference,
+    falls_in_two,
+    is_among_first,
+    known_rows,
+    score_novelty,
+)
+from .placing import Placed, describe_embedded, mean_vectors, place_texts, similarity_to_clusters, with_names
 from .tally import tally_rows
 
 if TYPE_CHECKING:
@@ -38,7 +45,7 @@ if TYPE_CHECKING:
     from .result import TextClustering
 
 READ_TEXTS = 100
-"""Texts of each group of the model that are read to tell new groups from them: those nearest to its centre."""
+"""Texts of each group of the model that are read to tell new groups from them: those nearest to its center."""
 
 SPLIT_TEXTS = 100
 """Fewest texts of a group, old and new together, for which a split is looked for."""
@@ -99,9 +106,9 @@ class Comparison:
         One row per group: cluster, name, status ("new", "growing", "shrinking", "gone" or "steady"), size_before,
         size_after, share_before, share_after, p, adjusted for the number of groups, and mixed. Before is the last
         file of the model.
-    group_changes : tuple of GroupChange
+    group_changes : tuple of ClusterChange
         The same as objects.
-    new_topics : tuple of Topic
+    new_clusters : tuple of Topic
         The new groups; their labels are those that :meth:`TextClustering.update` gives.
     distinct_novelty : ndarray
         The novelty of each distinct text. 0 is usual, and nine tenths of the model's own texts are below 1.
@@ -125,8 +132,8 @@ class Comparison:
 
     model: TextClustering
     result: TextClustering
-    group_changes: tuple[GroupChange, ...]
-    new_topics: tuple[Topic, ...]
+    cluster_changes: tuple[ClusterChange, ...]
+    new_clusters: tuple[Cluster, ...]
     new_centers: NDArray[np.float32]
     rule: LinearRule
     distinct_novelty: NDArray[np.float32]
@@ -137,7 +144,7 @@ class Comparison:
     source: str = ""
 
     def __repr__(self) -> str:
-        new, k = len(self.new_topics), self.model.n_clusters
+        new, k = len(self.new_clusters), self.model.n_clusters
         found = f"{len(self.result):,} texts in {self.result.n_clusters - new} of {k} groups"
         return f"{found}, {new} new group{'' if new == 1 else 's'}"
 
@@ -149,7 +156,7 @@ class Comparison:
     @property
     def changes(self) -> Any:
         """One row per group, the new ones first."""
-        return new_frame(columns_of(self.group_changes), like=self.result.frame)
+        return new_frame(columns_of(self.cluster_changes), like=self.result.frame)
 
     @property
     def novelty(self) -> NDArray[np.float32]:
@@ -159,13 +166,15 @@ class Comparison:
     @property
     def is_new(self) -> NDArray[np.bool_]:
         """Whether each row is in a new group."""
-        new: NDArray[np.bool_] = np.isin(self.result.labels, [topic.label for topic in self.new_topics])
+        new: NDArray[np.bool_] = np.isin(self.result.labels, [cluster.label for cluster in self.new_clusters])
         return new
 
     @cached_property
     def misfits(self) -> NDArray[np.intp]:
         """Positions of the distinct texts that fit nothing: odd, and in no new group. The oddest comes first."""
-        in_new = np.isin(self.result.labels_of(self.result.distinct_codes), [topic.label for topic in self.new_topics])
+        in_new = np.isin(
+            self.result.labels_of(self.result.distinct_codes), [cluster.label for cluster in self.new_clusters]
+        )
         odd = np.flatnonzero((self.distinct_novelty > self.odd) & ~in_new)
         ordered: NDArray[np.intp] = odd[np.argsort(-self.distinct_novelty[odd], kind="stable")]
         return ordered
@@ -176,12 +185,12 @@ class Comparison:
         known, texts = known_rows(self.model), self.result.embedded()
         units, labels = take_units(texts.X, texts.counting), self.result.labels_of(self.result.distinct_codes)
         found = []
-        for position, topic in enumerate(self.model.topics):
-            before, new = known.units[known.codes == position], units[labels[texts.counting] == topic.label]
+        for position, cluster in enumerate(self.model.clusters):
+            before, new = known.units[known.codes == position], units[labels[texts.counting] == cluster.label]
             if len(new) and len(before) + len(new) >= SPLIT_TEXTS:
                 both = falls_in_two(np.concatenate([before, new]), np.random.default_rng(0))
                 if both and not falls_in_two(before, np.random.default_rng(0)):
-                    found.append(topic.label)
+                    found.append(cluster.label)
         return tuple(found)
 
     def to_frame(self) -> Any:
@@ -189,7 +198,7 @@ class Comparison:
 
         It is made as :meth:`TextClustering.to_frame` makes it.
         """
-        from ..io import is_data_frame, with_columns
+        from ..tables.frames import is_data_frame, with_columns
 
         frame, added = self.result.to_frame(), {"novelty": self.novelty, "is_new": self.is_new}
         if is_data_frame(self.result.frame) or library_of(frame):
@@ -232,14 +241,14 @@ def compare_texts(
     drift = Drift.of(placed.texts.corpus.spread(distinct_novelty, np.nan))
     if drift.is_significant:
         result = replace(result, notes=(*result.notes, f"{drift.in_words(source)} {REGROUP}"))
-    new_topics = tuple(topic for topic in result.topics if topic.label >= model.next_label)
+    new_clusters = tuple(cluster for cluster in result.clusters if cluster.label >= model.next_label)
     after = np.bincount(codes[codes >= 0], placed.texts.corpus.counts[codes >= 0], k + n_new).astype(np.intp)
     last, sizes = _last_file(model)
     return Comparison(
         model=model,
         result=result,
-        group_changes=find_changes([*model.topics, *new_topics], sizes, after, is_mixed),
-        new_topics=new_topics,
+        cluster_changes=find_changes([*model.clusters, *new_clusters], sizes, after, is_mixed),
+        new_clusters=new_clusters,
         new_centers=centers[k:],
         rule=rule,
         distinct_novelty=distinct_novelty,
@@ -275,7 +284,7 @@ def _find_new(
     New groups come last, the largest first.
     """
     own = codes[texts.counting]
-    found = find_new_groups(known, units, own, scores)
+    found = find_new_clusters(known, units, own, scores)
     is_new = np.flatnonzero(found.codes >= 0)
     if not len(is_new):
         return codes, model.rule, []
@@ -283,7 +292,7 @@ def _find_new(
     numbers, order = largest_first(found.codes[is_new], sizes)
     own[is_new] = known.k + numbers
     both = np.concatenate([known.units, units])
-    rule = separate_groups(both, None, np.concatenate([known.codes, own]), known.k + len(sizes))
+    rule = separate_clusters(both, None, np.concatenate([known.codes, own]), known.k + len(sizes))
     codes = codes.copy()
     codes[texts.counting] = own
     return codes, rule, found.is_mixed[order].tolist()
@@ -299,15 +308,15 @@ def _new_texts_alone(
     """Return a result of the new texts in the groups that have some of them."""
     texts, k = placed.texts, model.n_clusters
     filled = np.unique(codes[codes >= 0])
-    labels = [model.topics[code].label if code < k else model.next_label + code - k for code in filled.tolist()]
+    labels = [model.clusters[code].label if code < k else model.next_label + code - k for code in filled.tolist()]
     compact = np.where(codes >= 0, np.searchsorted(filled, codes), -1)
-    similarity = similarity_to_groups(texts, codes, centers)
+    similarity = similarity_to_clusters(texts, codes, centers)
     read = (codes >= k) | _is_central(codes, similarity)
-    _, topics = describe_groups(texts, compact, centers[filled], model.embed_phrases(), read)
-    kept = {place: model.topics[code] for place, code in enumerate(filled.tolist()) if code < k}
-    names = {place: topic.name for place, topic in kept.items()}
-    named = with_names(topics, labels, names, {topic.name for topic in model.topics} - set(names.values()))
-    keywords = [kept.get(place, topic).keywords for place, topic in enumerate(topics)]
+    _, clusters = describe_embedded(texts, compact, centers[filled], model.embed_phrases(), read)
+    kept = {place: model.clusters[code] for place, code in enumerate(filled.tolist()) if code < k}
+    names = {place: cluster.name for place, cluster in kept.items()}
+    named = with_names(clusters, labels, names, {cluster.name for cluster in model.clusters} - set(names.values()))
+    keywords = [kept.get(place, cluster).keywords for place, cluster in enumerate(clusters)]
     return replace(
         model,
         corpus=texts.corpus,
@@ -316,7 +325,7 @@ def _new_texts_alone(
         distinct_similarity=similarity,
         centers=centers[filled],
         rule=rule.numbered(filled),
-        topics=tuple(replace(topic, keywords=words) for topic, words in zip(named, keywords, strict=True)),
+        clusters=tuple(replace(cluster, keywords=words) for cluster, words in zip(named, keywords, strict=True)),
         next_label=model.next_label + int((filled >= k).sum()),
         cohesion=report_if_defined(texts.vectors, compact[texts.counting], len(filled), random_state=0),
         k_estimate=None,
@@ -343,7 +352,7 @@ def _with_details(result: TextClustering, model: ClusteredTexts, texts: Any, tex
 
 
 def _is_central(codes: NDArray[np.intp], similarity: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Tell which texts are among the nearest to the centre of their group."""
+    """Tell which texts are among the nearest to the center of their group."""
     order = np.argsort(-similarity, kind="stable")
     central = np.zeros(len(codes), bool)
     central[order] = is_among_first(codes[order], READ_TEXTS)
@@ -358,14 +367,14 @@ def _last_file(model: ClusteredTexts) -> tuple[str, NDArray[np.intp]]:
     """
     entry = model.history[-1] if model.history else None
     recorded = {change.label: change.after for change in entry.changes} if entry else {}
-    labels = [topic.label for topic in model.topics]
+    labels = [cluster.label for cluster in model.clusters]
     if entry and model.corpus.has_all_rows:
         codes = model.corpus.spread(model.distinct_codes, -1)[-entry.rows :]
         sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
     elif entry and recorded.keys() == set(labels):
         sizes = np.array([recorded[label] for label in labels])
     else:
-        return _described("the model", model.totals.rows, model.details), np.array([one.size for one in model.topics])
+        return _described("the model", model.totals.rows, model.details), np.array([one.size for one in model.clusters])
     details = model.details if model.corpus.has_all_rows else None
     return _described(entry.source or f"the file of {entry.date}", entry.rows, details), sizes
 
@@ -376,3 +385,128 @@ def _described(name: str, rows: int, details: Details | None) -> str:
     days = days[~np.isnat(days)]
     period = f", {name_period(days.min(), days.max(), 'day')}" if len(days) else ""
     return f"{name} ({rows:,} text{'' if rows == 1 else 's'}{period})"
+
+
+Result = TypeVar("Result", bound=ClusteredTexts)
+
+
+class Joined(NamedTuple):
+    """The distinct texts of a model and of new texts together.
+
+    `positions` has the place of each distinct new text among them, and `fresh` says which of the new texts the model
+    did not have.
+    """
+
+    corpus: Corpus
+    codes: NDArray[np.intp]
+    similarity: NDArray[np.float32]
+    positions: NDArray[np.intp]
+    fresh: NDArray[np.bool_]
+
+
+def updated(model: Result, found: Comparison, digests: Sequence[str]) -> Result:
+    """Return the model with the new texts in its groups, and with the new groups; the history keeps the digests.
+
+    The Cohesion Ratio is then that of the sample of vectors which the model keeps.
+    """
+    new = found.result
+    clusters = [*model.clusters, *found.new_clusters]
+    joined = _join(model, new, clusters)
+    reference = _extended(model, new, joined)
+    result = replace(
+        model,
+        corpus=joined.corpus,
+        totals=_totals(model, new, joined),
+        distinct_codes=joined.codes,
+        distinct_similarity=joined.similarity,
+        centers=np.concatenate([model.centers, found.new_centers]),
+        rule=found.rule,
+        clusters=_clusters(model, found, joined),
+        next_label=new.next_label,
+        cohesion=report_if_defined(
+            reference.units, joined.codes[reference.positions], len(clusters), random_state=0
+        ),
+        k_estimate=None,
+        hierarchy=None,
+        notes=tuple(dict.fromkeys([*model.notes, *new.notes])),
+        languages=language_shares(joined.corpus.distinct),
+        known_embeddings=_all_vectors(model, new, joined),
+        frame=None,
+        reference=reference,
+        history=(*model.history, _entry(found, digests)),
+    )  # fmt: skip
+    return _with_more_details(result, model, new)
+
+
+def _entry(found: Comparison, digests: Iterable[str]) -> Update:
+    today = datetime.now(UTC).date().isoformat()
+    return Update(today, found.result.totals.rows, found.cluster_changes, found.source, tuple(digests))
+
+
+def _join(model: ClusteredTexts, new: ClusteredTexts, clusters: list[Cluster]) -> Joined:
+    corpus, positions = model.corpus.joined(new.corpus)
+    place = {cluster.label: position for position, cluster in enumerate(clusters)}
+    n_old, n_fresh = len(model.corpus.distinct), len(corpus.distinct) - len(model.corpus.distinct)
+    fresh = positions >= n_old
+    codes = np.concatenate([model.distinct_codes, np.full(n_fresh, -1)])
+    similarity = np.concatenate([model.distinct_similarity, np.full(n_fresh, np.nan, np.float32)])
+    codes[positions[fresh]] = np.append([place[cluster.label] for cluster in new.clusters], -1)[
+        new.distinct_codes[fresh]
+    ]
+    similarity[positions[fresh]] = new.distinct_similarity[fresh]
+    return Joined(corpus, codes, similarity, positions, fresh)
+
+
+def _clusters(model: ClusteredTexts, found: Comparison, joined: Joined) -> tuple[Cluster, ...]:
+    """Return all topics with their new sizes; typical texts of new groups are found among the rows of both files."""
+    corpus, new = joined.corpus, found.result.corpus
+    k = model.n_clusters + len(found.new_clusters)
+    sizes = np.bincount(joined.codes[joined.codes >= 0], corpus.counts[joined.codes >= 0], k).astype(int).tolist()
+
+    def moved(row: int) -> int:
+        return row + len(model.corpus.rows) if corpus.has_all_rows else int(joined.positions[new.codes[row]])
+
+    added = [
+        replace(cluster, representatives=tuple(moved(row) for row in cluster.representatives))
+        for cluster in found.new_clusters
+    ]
+    return tuple(replace(cluster, size=size) for cluster, size in zip([*model.clusters, *added], sizes, strict=True))
+
+
+def _totals(model: ClusteredTexts, new: ClusteredTexts, joined: Joined) -> Totals:
+    fresh = int((joined.fresh & (new.distinct_codes >= 0)).sum())
+    return Totals(
+        model.totals.rows + new.totals.rows,
+        model.totals.distinct + fresh,
+        model.totals.blank + new.totals.blank,
+        model.totals.unknown + new.totals.unknown,
+        model.totals.without_content + new.totals.without_content,
+    )
+
+
+def _all_vectors(model: ClusteredTexts, new: ClusteredTexts, joined: Joined) -> NDArray[Any] | None:
+    """Return the vectors of all distinct texts, if those of the model are in memory."""
+    if model.known_embeddings is None:
+        return None
+    added = new.embedded().X[joined.fresh][np.argsort(joined.positions[joined.fresh])]
+    return np.concatenate([model.known_embeddings, added.astype(model.known_embeddings.dtype)])
+
+
+def _extended(model: ClusteredTexts, new: ClusteredTexts, joined: Joined) -> Reference:
+    """Return the sample of vectors with some of the new ones in it."""
+    texts = new.embedded()
+    known = model.reference or draw_reference(model.embedded(), model.distinct_codes)
+    own = texts.counting[joined.fresh[texts.counting]]
+    own = own[np.argsort(joined.positions[own], kind="stable")]
+    added = Reference(joined.positions[own], take_units(texts.X, own))
+    return extend_reference(known, int((model.distinct_codes >= 0).sum()), added, joined.codes)
+
+
+def _with_more_details(result: Result, model: ClusteredTexts, new: ClusteredTexts) -> Result:
+    """Append the dates, segments and shown columns of the new rows, and count the groups again."""
+    if model.details is None or not result.corpus.has_all_rows:
+        return replace(result, details=None, tally=None)
+    details = model.details.joined(new.details, len(new.corpus.rows))
+    codes = result.corpus.spread(result.distinct_codes, -1)
+    every = model.tally.every if model.tally else None
+    return replace(result, details=details, tally=tally_rows(details, codes, result.n_clusters, every))

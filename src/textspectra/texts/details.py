@@ -4,20 +4,88 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..core.validation import is_missing
 from ..errors import UsageError, UserError
-from ..io.columns import as_strings, find_column
-from ..io.dates import Problem, Reading, check_dates, notes_on_dates, read_dates, survey
-from ..io.frames import as_table, is_data_frame
-from ..io.jsonlines import build_column
-from ..validation import is_missing
-from .periods import Period, check_period
+from ..tables.columns import as_strings, find_column
+from ..tables.dates import Problem, Reading, check_dates, notes_on_dates, read_dates, survey
+from ..tables.frames import as_table, is_data_frame
+from ..tables.jsonlines import build_column
+
+Period = Literal["day", "week", "month", "quarter", "year"]
+Days = NDArray[np.datetime64]
+
+MOST_PERIODS = 60
+"""More periods than this are too many to look at."""
+
+FEWEST_PERIODS = 4
+"""Fewer periods than this hardly show a course; shorter ones are taken even if they have few texts."""
+
+TEXTS_OF_A_CLUSTER = 5
+"""What a group of mean size should have in a period, so that its share says something."""
+
+
+def check_period(every: Any) -> None:
+    """Raise if there is no such period."""
+    if every is not None and every not in get_args(Period):
+        names = ", ".join(get_args(Period))
+        raise UserError(f"every must be one of {names}, but it is {every!r}.")
+
+
+def choose_period(first: np.datetime64, last: np.datetime64, n_texts: int, n_clusters: int) -> Period:
+    """Return the shortest period that suits the span of the dates and the number of texts."""
+    number = {every: len(periods_between(first, last, every)) for every in get_args(Period)}
+    few = [every for every in get_args(Period) if number[every] <= MOST_PERIODS] or ["year"]
+    full = [every for every in few if n_texts >= TEXTS_OF_A_CLUSTER * n_clusters * number[every]]
+    course = [every for every in few if number[every] >= FEWEST_PERIODS]
+    suitable = [every for every in full if every in course]
+    chosen: Period = suitable[0] if suitable else course[-1] if course else few[0]
+    return chosen
+
+
+def period_starts(days: Days, every: Period) -> Days:
+    """Return the first day of the period of each day; weeks begin on Monday."""
+    if every == "week":
+        number = days.astype("datetime64[D]").astype(np.int64)
+        return ((number + 3) // 7 * 7 - 3).astype("datetime64[D]")  # 1970 began on a Thursday
+    if every == "quarter":
+        months = days.astype("datetime64[M]").astype(np.int64)
+        return (months // 3 * 3).astype("datetime64[M]").astype("datetime64[D]")
+    unit = {"day": "D", "month": "M", "year": "Y"}[every]
+    return days.astype(f"datetime64[{unit}]").astype("datetime64[D]")
+
+
+def periods_between(first: np.datetime64, last: np.datetime64, every: Period) -> Days:
+    """Return the first days of all periods from that of `first` to that of `last`."""
+    days = np.arange(first.astype("datetime64[D]"), last.astype("datetime64[D]") + 1)
+    return np.unique(period_starts(days, every))
+
+
+def name_period(first: np.datetime64, last: np.datetime64, every: Period) -> str:
+    """Return what a period is called, or the run of periods that begin on `first` and `last`."""
+    one, other = _name(first, every), _name(last, every)
+    if one == other:
+        return f"week of {one}" if every == "week" else one
+    head, _, year = one.rpartition(" ")
+    name = f"{head} to {other}" if head and other.endswith(year) else f"{one} to {other}"
+    return f"weeks of {name}" if every == "week" else name
+
+
+def _name(start: np.datetime64, every: Period) -> str:
+    day = start.astype("datetime64[D]").item()
+    if every == "year":
+        return f"{day.year}"
+    if every == "quarter":
+        return f"Q{(day.month + 2) // 3} {day.year}"
+    month = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")[day.month - 1]
+    return f"{month} {day.year}" if every == "month" else f"{day.day} {month} {day.year}"
+
 
 MOST_VALUES = 50
 """Values of a segment that are told apart: those with the most rows. The others are one."""
@@ -69,13 +137,7 @@ class Segment(NamedTuple):
 
     @staticmethod
     def of(column: pa.ChunkedArray) -> Segment:
-        """Read a column; missing values are one more category.
-
-        Examples
-        --------
-        >>> Segment.of(pa.array(["web", None, "web"]))
-        Segment(codes=array([0, 1, 0], dtype=int32), values=['web', '(missing)'])
-        """
+        """Read a column; missing values are one more category."""
         encoded = pc.fill_null(as_strings(column), MISSING).dictionary_encode()
         return Segment(encoded.indices.to_numpy().astype(np.int32), encoded.dictionary.to_pylist())
 
@@ -86,25 +148,13 @@ class Segment(NamedTuple):
         return Segment(np.concatenate([self.codes, codes[other.codes]]), list(code_of)).in_order()
 
     def in_order(self) -> Segment:
-        """Return it with the most frequent values first, and with the rarest as one if there are many.
-
-        Examples
-        --------
-        >>> Segment(np.array([0, 1, 1]), ["a", "b"]).in_order()
-        Segment(codes=array([1, 0, 0], dtype=int32), values=['b', 'a'])
-        """
+        """Return it with the most frequent values first, and with the rarest as one if there are many."""
         values, place = frequent_values(self.values, np.bincount(self.codes, minlength=len(self.values)))
         return Segment(place[self.codes].astype(np.int32), values)
 
 
 def frequent_values(values: Sequence[str], rows: NDArray[Any]) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the values to tell apart, the most frequent first, and the position among them of each given one.
-
-    Examples
-    --------
-    >>> frequent_values(["a", "(missing)", "b"], np.array([1, 9, 5]))
-    (['b', 'a', '(missing)'], array([1, 2, 0]))
-    """
+    """Return the values to tell apart, the most frequent first, and the position among them of each given one."""
     last = np.array([value in (MISSING, OTHER) for value in values], bool)
     order = np.lexsort((np.arange(len(values)), -np.asarray(rows), last))
     place = np.empty(len(values), np.intp)
@@ -151,14 +201,7 @@ class Details:
         return self.days is not None or bool(self.segments)
 
     def joined(self, other: Details | None, n_other: int) -> Details:
-        """Append the details of `n_other` more rows; what they do not have is missing.
-
-        Examples
-        --------
-        >>> web = Details(segments={"channel": Segment(np.array([0, 0], np.int32), ["web"])})
-        >>> web.joined(None, 1).segments["channel"]
-        Segment(codes=array([0, 0, 1], dtype=int32), values=['web', '(missing)'])
-        """
+        """Append the details of `n_other` more rows; what they do not have is missing."""
         more = other or Details()
         days = None
         if self.days is not None:

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ..errors import UserError
-from ..io.columns import as_strings
-from ..metrics.shares import adjusted, common_scatter, compare_shares
-from ..topics.describe import Topic
+from ..tables.columns import as_strings
+from ..words.describe import Cluster
+from .shares import adjusted, common_scatter, compare_shares
 
 if TYPE_CHECKING:
     from .clustered import ClusteredTexts
@@ -34,7 +34,7 @@ SAME_COUNT = 0.1
 
 
 @dataclass(frozen=True)
-class GroupChange:
+class ClusterChange:
     """How one group changed.
 
     Attributes
@@ -54,7 +54,7 @@ class GroupChange:
 
     Examples
     --------
-    >>> GroupChange(3, "refund", "growing", 10, 30, 0.01, 0.03, 0.001).status
+    >>> ClusterChange(3, "refund", "growing", 10, 30, 0.01, 0.03, 0.001).status
     'growing'
     """
 
@@ -107,7 +107,7 @@ class Update:
 
     date: str
     rows: int
-    changes: tuple[GroupChange, ...]
+    changes: tuple[ClusterChange, ...]
     source: str = ""
     digests: tuple[str, ...] = ()
 
@@ -138,18 +138,11 @@ def check_not_taken_in(model: ClusteredTexts, digests: Mapping[str, str], option
 
 
 def find_changes(
-    topics: Sequence[Topic], before: NDArray[np.intp], after: NDArray[np.intp], is_mixed: Sequence[bool] = ()
-) -> tuple[GroupChange, ...]:
+    clusters: Sequence[Cluster], before: NDArray[np.intp], after: NDArray[np.intp], is_mixed: Sequence[bool] = ()
+) -> tuple[ClusterChange, ...]:
     """Compare the sizes of groups in two files; groups after the last of `before` are new, and may be mixed.
 
     Status, p-value and shares all refer to the same counts: every text of each file that has a group.
-
-    Examples
-    --------
-    >>> topics = [Topic(label, 0, (), (), name) for label, name in enumerate("abc")]
-    >>> changes = find_changes(topics, np.array([500, 500]), np.array([700, 280, 20]))
-    >>> [(change.name, change.status) for change in changes]
-    [('a', 'growing'), ('b', 'shrinking'), ('c', 'new')]
     """
     n_new = len(after) - len(before)
     p = np.concatenate([_p_values(before, after), np.zeros(n_new)])
@@ -159,9 +152,9 @@ def find_changes(
     rises = shares[:, 1] > shares[:, 0]
     statuses = [_status(*one) for one in zip(p, rises, after, strict=True)][: len(before)] + ["new"] * n_new
     return tuple(
-        GroupChange(topic.label, topic.name, status, count[0], count[1], share[0], share[1], value, mixed)
-        for topic, status, count, share, value, mixed in zip(
-            topics, statuses, counts.tolist(), shares.tolist(), p.tolist(), flags, strict=True
+        ClusterChange(cluster.label, cluster.name, status, count[0], count[1], share[0], share[1], value, mixed)
+        for cluster, status, count, share, value, mixed in zip(
+            clusters, statuses, counts.tolist(), shares.tolist(), p.tolist(), flags, strict=True
         )
     )
 
@@ -189,11 +182,11 @@ def _status(p: float, rises: bool, after: int) -> Status:
 
 def update_from(stored: Mapping[str, Any]) -> Update:
     """Read an entry of a history that was stored as plain values."""
-    changes = tuple(GroupChange(**change) for change in stored["changes"])
+    changes = tuple(ClusterChange(**change) for change in stored["changes"])
     return Update(stored["date"], stored["rows"], changes, stored.get("source", ""), tuple(stored.get("digests", ())))
 
 
-def columns_of(changes: Sequence[GroupChange]) -> dict[str, list[Any]]:
+def columns_of(changes: Sequence[ClusterChange]) -> dict[str, list[Any]]:
     """Return the columns of a table of changes: the new groups first, the largest changes of a kind first."""
     order = {status: place for place, status in enumerate(get_args(Status))}
     ranked = sorted(changes, key=lambda one: (order[one.status], -abs(one.share_after - one.share_before)))

@@ -7,20 +7,19 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..embedding import Backend
-from ..embedding.languages import knows_only_english
+from ..embedding.base import Backend
+from ..embedding.registry import knows_only_english
 from ..embedding.sentence_transformer import MULTILINGUAL
 from ..embedding.transformer import TransformerBackend
-from ..io import MAX_TEXT
-from ..topics.languages import ANOTHER
-from ..topics.markup import plain_text
-from ..topics.segment import INSTALL, segmenter
+from ..tables.source import MAX_TEXT
+from ..words.languages import ANOTHER, plain_text
+from ..words.tokens import INSTALL, segmenter
 from .corpus import Corpus
 
 NOTICEABLE = 0.05
 """Smallest share of texts in other languages that gives a note.
 
-In 16 labelled sets it is at most 0.8 % where all texts are English, and up to 7.6 % in the set that has questions of
+In 16 labeled sets it is at most 0.8 % where all texts are English, and up to 7.6 % in the set that has questions of
 Russian, Spanish, Portuguese and Japanese sites.
 """
 
@@ -53,14 +52,7 @@ def notes_on_languages(shares: Mapping[str, float], n_texts: int, encoder: Backe
 
 
 def doubt_about_languages(shares: Mapping[str, float], model: str | None) -> str:
-    """Return a sentence that replaces the verdict if most texts are in languages that the model does not read.
-
-    Examples
-    --------
-    >>> print(doubt_about_languages({"German": 0.75, "English": 0.25}, "minilm"))
-    Your texts are German (75 %); minilm reads only English. They are grouped by language and spelling rather than by
-    topic; cluster with --model multilingual (in Python, model="multilingual").
-    """
+    """Return a sentence that replaces the verdict if most texts are in languages that the model does not read."""
     if model is None or not knows_only_english(model) or not is_foreign(shares):
         return ""
     return f"Your texts are {_in(in_words(_foreign(shares)))}; {model} reads only English. {USE_ANOTHER}"
@@ -76,15 +68,7 @@ def _foreign(shares: Mapping[str, float]) -> dict[str, float]:
 
 
 def in_words(shares: Mapping[str, float]) -> str:
-    """List languages with their shares, which add up; the smallest are counted.
-
-    Examples
-    --------
-    >>> in_words({"German": 0.333, "French": 0.333, "another language": 0.333}), in_words({"German": 0.97})
-    ('German (34 %), French (33 %), another language (33 %)', 'German (97 %)')
-    >>> in_words(dict.fromkeys(["Dutch", "Greek", "Hebrew", "Italian", "Korean", "Polish", "Thai"], 0.1))
-    'Dutch (10 %), Greek (10 %), Hebrew (10 %), Italian (10 %), Korean (10 %) and 2 more (20 %)'
-    """
+    """List languages with their shares, which add up; the smallest are counted."""
     if len(shares) == 1 and next(iter(shares.values())) > ALL:
         return next(iter(shares))
     parts = dict(list(shares.items())[:NAMED])
@@ -109,13 +93,7 @@ def _per_cent(shares: Sequence[float]) -> list[int]:
 
 
 def reading_in_words(where: str, n_rows: int, shares: Mapping[str, float]) -> str:
-    """Say what was read.
-
-    Examples
-    --------
-    >>> reading_in_words("'a.xlsx', sheet 'Data', column 'text'", 1204, {"English": 0.96, "German": 0.01})
-    "Read 'a.xlsx', sheet 'Data', column 'text': 1,204 rows, English."
-    """
+    """Say what was read."""
     rows = f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}"
     known, most = sum(shares.values()), next(iter(shares), "")
     languages = ""
@@ -125,13 +103,7 @@ def reading_in_words(where: str, n_rows: int, shares: Mapping[str, float]) -> st
 
 
 def notes_on_lengths(corpus: Corpus, encoder: Backend | None = None) -> tuple[str, ...]:
-    """Return notes on texts that were not read to their end, by this package or by the model.
-
-    Examples
-    --------
-    >>> notes_on_lengths(Corpus.from_texts(["a" * 200_000, "b"]))
-    ('1 text has 100,000 characters or more; what comes after that was not read.',)
-    """
+    """Return notes on texts that were not read to their end, by this package or by the model."""
     lengths = np.fromiter(map(len, corpus.distinct), np.intp, len(corpus.distinct))
     notes = []
     n_long = int(corpus.counts[lengths >= MAX_TEXT].sum())
@@ -151,13 +123,7 @@ def notes_on_lengths(corpus: Corpus, encoder: Backend | None = None) -> tuple[st
 
 
 def notes_on_content(texts: Counter[str], *, hint: str = "") -> tuple[str, ...]:
-    """Return a note on texts that say nothing: how many there are, and the commonest.
-
-    Examples
-    --------
-    >>> print(*notes_on_content(Counter({"n/a": 6, "-": 4, "none": 1}), hint="To group such texts, use --keep-all."))
-    11 texts say nothing and have no group: 'n/a' (6 times), '-' (4 times), 'none'. To group such texts, use --keep-all.
-    """
+    """Return a note on texts that say nothing: how many there are, and the commonest."""
     if not texts:
         return ()
     say = "1 text says nothing and has" if texts.total() == 1 else f"{texts.total():,} texts say nothing and have"

@@ -12,24 +12,25 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..embedding import DEFAULT_MODEL, Backend, EmbeddingCache, chosen_backend, embed_texts
+from ..core.clusters import Algorithm, Found, find_clusters
+from ..core.validation import Level, RandomState
+from ..embedding.base import Backend
+from ..embedding.cache import EmbeddingCache
+from ..embedding.embed import embed_texts
+from ..embedding.registry import DEFAULT_MODEL, chosen_backend
 from ..errors import UserError
-from ..grouping.find import Algorithm, Found, find_groups
-from ..topics.languages import language_shares
-from ..validation import Level, RandomState
-from .corpus import Corpus, Totals
-from .describing import describe_groups
-from .details import Details, Wanted, details_of, wanted_columns
-from .embedded import EmbeddedTexts, EmbeddingSource, embed_corpus
-from .frames import library_of
-from .hierarchy import Hierarchy
+from ..tables.frames import library_of
+from ..words.languages import language_shares
+from .clustered import Hierarchy
+from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Totals, embed_corpus
+from .details import Details, Period, Wanted, details_of, wanted_columns
 from .notes import KEEP_ALL, is_foreign, notes_on_content, notes_on_languages, notes_on_lengths
-from .periods import Period
+from .placing import describe_embedded
 from .result import TextClustering
 from .tally import tally_rows
 
 if TYPE_CHECKING:
-    from ..embedding import Model
+    from ..embedding.registry import Model
     from .corpus import Texts
 
 Stage = Literal["embedding", "grouping", "describing"]
@@ -121,7 +122,7 @@ def cluster_texts(
     tell("embedding", 0, len(corpus.distinct))
     embedded = embed_corpus(corpus, encoder, embeddings, cache=cache, progress=lambda *step: tell("embedding", *step))
     tell("grouping", 0, 1)
-    fitted = fit_groups(embedded.vectors, embedded.weights, algorithm, n_clusters, random_state)
+    fitted = fit_clusters(embedded.vectors, embedded.weights, algorithm, n_clusters, random_state)
     tell("describing", 0, 1)
     result = describe_clustering(
         embedded,
@@ -158,7 +159,7 @@ def check_algorithm(algorithm: str) -> None:
         raise UserError(f'algorithm must be "kmeans" or "hac", but it is {algorithm!r}.')
 
 
-def fit_groups(
+def fit_clusters(
     X: Any, weights: NDArray[np.float64], algorithm: Algorithm, n_clusters: int | Level, seed: RandomState
 ) -> Found:
     """Group distinct texts by their vectors, in memory or on Dask; `weights` are their numbers of rows."""
@@ -169,7 +170,7 @@ def fit_groups(
     if len(X) == 1:
         # A single text is one cluster; the estimators need two rows to compare.
         X, weights = np.repeat(X, 2, axis=0), np.append(weights, 0)
-    return find_groups(X, weights, algorithm=algorithm, n_clusters=n_clusters, hierarchy=True, random_state=seed)
+    return find_clusters(X, weights, algorithm=algorithm, n_clusters=n_clusters, hierarchy=True, random_state=seed)
 
 
 def describe_clustering(
@@ -193,7 +194,7 @@ def describe_clustering(
     """
     assert fitted.tree is not None  # noqa: S101 - for the type checker
     embed = None if encoder is None else partial(embed_texts, model=encoder, cache=cache)
-    similarity, topics = describe_groups(texts, labels, fitted.centers, embed)
+    similarity, clusters = describe_embedded(texts, labels, fitted.centers, embed)
     result = TextClustering(
         corpus=texts.corpus,
         totals=totals,
@@ -201,8 +202,8 @@ def describe_clustering(
         distinct_similarity=similarity,
         centers=fitted.centers,
         rule=fitted.rule,
-        topics=topics,
-        next_label=len(topics),
+        clusters=clusters,
+        next_label=len(clusters),
         cohesion=fitted.cohesion if len(texts.counting) > 1 else None,
         k_estimate=fitted.estimate,
         algorithm=algorithm,

@@ -1,25 +1,82 @@
-"""Put new texts into the groups of a model."""
+"""Describe the groups of embedded texts: similarity to the center, size, keywords, typical rows, name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays.rows import cosines_to_centers
-from ..clustering.lloyd import labels_by
-from ..embedding import EmbeddingCache
+from ..core.kmeans import labels_by
+from ..core.rows import cluster_sums, cosines_to_centers
+from ..embedding.cache import EmbeddingCache
 from ..errors import UserError
-from ..topics.languages import language_shares
+from ..words.describe import Cluster, describe_clusters
+from ..words.languages import language_shares
+from ..words.names import EmbedPhrases, unique_name
 from .clustered import ClusteredTexts
-from .corpus import Corpus
-from .embedded import EmbeddedTexts, embed_corpus
+from .corpus import Corpus, EmbeddedTexts, embed_corpus
 from .notes import note_on_model, notes_on_content, notes_on_lengths
 
 if TYPE_CHECKING:
     from .corpus import Texts
+
+
+def mean_vectors(texts: EmbeddedTexts, codes: NDArray[np.intp], k: int) -> NDArray[np.float32]:
+    """Return the mean of the unit vectors of each group, in which a text counts as often as it occurs.
+
+    `codes` are the groups of the distinct texts (-1: none). A group without texts has zeros.
+    """
+    grouped = codes[texts.counting]
+    sums = cluster_sums(texts.vectors, grouped, k, weights=texts.weights)
+    means: NDArray[np.float32] = (sums / np.maximum(np.bincount(grouped, texts.weights, k), 1)[:, None]).astype(
+        np.float32
+    )
+    return means
+
+
+def with_names(
+    clusters: Sequence[Cluster], labels: Sequence[int], kept: Mapping[int, str], others: Iterable[str] = ()
+) -> tuple[Cluster, ...]:
+    """Give topics their labels, and some the names that they had.
+
+    A new name that equals one of these, or one of the `others`, gets a number.
+    """
+    taken = {*kept.values(), *others}
+    return tuple(
+        replace(cluster, label=label, name=kept.get(position) or unique_name(cluster.name, taken))
+        for position, (cluster, label) in enumerate(zip(clusters, labels, strict=True))
+    )
+
+
+def describe_embedded(
+    texts: EmbeddedTexts,
+    labels: NDArray[np.intp],
+    centers: NDArray[np.float32],
+    embed: EmbedPhrases | None,
+    read: NDArray[np.bool_] | Literal[True] = True,
+) -> tuple[NDArray[np.float32], tuple[Cluster, ...]]:
+    """Return the similarity of each distinct text to its center, and the topic of each group.
+
+    `read` tells which of the distinct texts are read for that; it must be some of each group.
+    """
+    corpus, usable = texts.corpus, texts.counting
+    similarity = texts.scatter(cosines_to_centers(texts.vectors, labels[usable], centers), np.nan)
+    sizes = np.bincount(labels[usable], corpus.counts[usable]).astype(int)
+    first_rows = corpus.first_rows
+    clusters = tuple(
+        replace(
+            cluster,
+            size=int(sizes[cluster.label]),
+            representatives=tuple(int(first_rows[i]) for i in cluster.representatives),
+        )
+        for cluster in describe_clusters(
+            corpus.distinct, texts.X, np.where(read, labels, -1), counts=corpus.counts, embed=embed
+        )
+    )
+    return similarity, clusters
 
 
 class Placed(NamedTuple):
@@ -40,7 +97,7 @@ def place_texts(
     cache: EmbeddingCache | bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Placed:
-    """Embed new texts as those of a model, and assign them to its groups, given by their positions in `topics`."""
+    """Embed new texts as those of a model, and assign them to its groups, given by their positions in `clusters`."""
     corpus = Corpus.from_texts(texts, text_column, keep_all=model.corpus.keep_all)
     dimension = model.centers.shape[1]
     notes = notes_on_content(corpus.without_content())
@@ -59,8 +116,8 @@ def place_texts(
     return Placed(new, codes, (*filter(None, [on_model]), *notes, *notes_on_lengths(corpus, encoder)), languages)
 
 
-def similarity_to_groups(
+def similarity_to_clusters(
     texts: EmbeddedTexts, codes: NDArray[np.intp], centers: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Return the cosine of each distinct text with the centre of its group; NaN if it has none."""
+    """Return the cosine of each distinct text with the center of its group; NaN if it has none."""
     return texts.scatter(cosines_to_centers(texts.vectors, codes[texts.counting], centers), np.nan)

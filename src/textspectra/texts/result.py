@@ -5,40 +5,79 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arrays.rows import cluster_sums
-from ..clustering.lloyd import LinearRule
-from ..clustering.numbering import same_clusters
-from ..clustering.refine import separate_groups
-from ..embedding import EmbeddingCache, as_backend
+from ..core.clusters import cut_rule
+from ..core.cohesion import report_if_defined
+from ..core.discriminants import separate_clusters
+from ..core.estimate_views import levels_html
+from ..core.kmeans import LinearRule, same_clusters
+from ..core.rows import cluster_sums
+from ..core.validation import Level, check_n_clusters, check_whole_number
+from ..embedding.cache import EmbeddingCache
+from ..embedding.registry import as_backend
 from ..errors import UserError
-from ..grouping.agglomerative import cut_rule
-from ..io.frames import as_table, is_data_frame
-from ..metrics.cohesion import report_if_defined
-from ..topics.describe import Topic
-from ..validation import Level, check_n_clusters, check_whole_number
-from .clustered import EDITED, ClusteredTexts, Theme
-from .comparison import Comparison, compare_texts
-from .describing import describe_groups, mean_vectors, with_names
-from .embedded import EmbeddedTexts, embed_corpus
-from .hierarchy import build_hierarchy
+from ..tables.frames import as_table, is_data_frame
+from ..words.describe import Cluster
+from .checking import listed, numbered, renamed
+from .clustered import EDITED, ClusteredTexts, Theme, build_hierarchy
+from .comparison import Comparison, compare_texts, updated
+from .corpus import EmbeddedTexts, embed_corpus
 from .history import check_not_taken_in, content_digest
-from .labels import listed, numbered, renamed
-from .placing import place_texts, similarity_to_groups
-from .result_html import framed, result_html
+from .placing import describe_embedded, mean_vectors, place_texts, similarity_to_clusters, with_names
 from .storage import load_fields, save_clustering, texts_table
 from .tally import Tally, tally_rows
-from .updating import updated
 
 if TYPE_CHECKING:
-    from ..embedding import Model
-    from ..granularity.estimate import SuggestionName
+    from ..core.estimate import SuggestionName
+    from ..embedding.registry import Model
     from .corpus import Texts
+
+LARGEST = 10
+"""Groups in the table."""
+
+N_KEYWORDS = 6
+
+SANDBOX = "allow-scripts allow-downloads"
+"""What the report may do inside a notebook: run, and save files. It cannot reach the notebook around it."""
+
+
+def result_html(result: TextClustering) -> str:
+    """Return a result as HTML: its size, the number of groups with the levels, and the largest groups."""
+    totals = result.totals
+    texts = f"{totals.rows:,}" if totals.grouped == totals.rows else f"{totals.grouped:,} of {totals.rows:,}"
+    ratio = f", Cohesion Ratio {result.cohesion.ratio:.2f}" if result.cohesion else ""
+    clusters = "group" if result.n_clusters == 1 else "groups"
+    parts = [f"<b>{result.n_clusters:,} {clusters}</b> in {texts} texts{ratio}"]
+    if result.k_estimate is not None and len(result.k_estimate.suggestions) > 1:
+        parts.append(levels_html(result.k_estimate.suggestions, result.n_clusters))
+    parts += [f"<i>{escape(note)}</i>" for note in result.notes]
+    largest = sorted(result.clusters, key=lambda cluster: -cluster.size)[:LARGEST]
+    cells = [
+        [cluster.label, cluster.name, f"{cluster.size:,}", f"{cluster.size / max(1, totals.grouped):.1%}",
+         " · ".join(cluster.keywords[:N_KEYWORDS])]
+        for cluster in largest
+    ]  # fmt: skip
+    head = "".join(f"<th>{name}</th>" for name in ("cluster", "name", "size", "share", "keywords"))
+    rows = "".join(
+        "<tr>" + "".join(f'<td dir="auto" style="text-align: left">{escape(str(cell))}</td>' for cell in row) + "</tr>"
+        for row in cells
+    )
+    parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
+    if result.n_clusters > LARGEST:
+        parts.append(f"and {result.n_clusters - LARGEST:,} smaller; <code>show()</code> has all of them")
+    return "".join(f"<div>{part}</div>" for part in parts)
+
+
+def framed(page: str, height: int) -> str:
+    """Put a page into a frame of its own, from which it cannot reach the page around it."""
+    style = f"width: 100%; height: {height}px; border: 0"
+    return f'<iframe title="textspectra report" sandbox="{SANDBOX}" style="{style}" srcdoc="{escape(page)}"></iframe>'
 
 
 class Described(NamedTuple):
@@ -47,7 +86,7 @@ class Described(NamedTuple):
     codes: NDArray[np.intp]
     centers: NDArray[np.float32]
     similarity: NDArray[np.float32]
-    topics: tuple[Topic, ...]
+    clusters: tuple[Cluster, ...]
 
 
 class TextClustering(ClusteredTexts):
@@ -63,13 +102,13 @@ class TextClustering(ClusteredTexts):
     totals : Totals
         How many rows the input has, and how many of them are blank or unknown to the model.
     distinct_codes, distinct_similarity : ndarray
-        The cluster of each distinct text as its position in `topics` (-1: none), and its similarity to the centre.
+        The cluster of each distinct text as its position in `clusters` (-1: none), and its similarity to the center.
         `labels` and `similarity` have one entry per row.
     centers : ndarray of shape (n_clusters, d)
         Mean of the unit vectors of each cluster.
     rule : LinearRule
         What assigns new texts to clusters.
-    topics : tuple of Topic
+    clusters : tuple of Cluster
         Label, name, size, keywords and typical rows of each cluster, by ascending label. A label never changes its
         meaning and is never given to another cluster.
     next_label : int
@@ -147,7 +186,7 @@ class TextClustering(ClusteredTexts):
         embeddings : array-like of shape (n, d), optional
             Their embeddings; needed if the clustering was made from given ones.
         return_similarity : bool, default=False
-            Return the cosine of each text with the centre of its cluster too; NaN if it has no cluster.
+            Return the cosine of each text with the center of its cluster too; NaN if it has no cluster.
         cache : bool or EmbeddingCache, default=True
             Whether embeddings are kept on disk.
 
@@ -170,7 +209,7 @@ class TextClustering(ClusteredTexts):
         labels = placed.texts.corpus.spread(self.labels_of(placed.codes), -1)
         if not return_similarity:
             return labels
-        similarity = similarity_to_groups(placed.texts, placed.codes, self.centers)
+        similarity = similarity_to_clusters(placed.texts, placed.codes, self.centers)
         return labels, placed.texts.corpus.spread(similarity, np.nan)
 
     def rename(self, label: int | Mapping[int, str], name: str | None = None) -> TextClustering:
@@ -180,13 +219,13 @@ class TextClustering(ClusteredTexts):
         --------
         >>> import textspectra as ts
         >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-        >>> [topic.name for topic in result.rename({0: "first", 1: "second"}).topics]
+        >>> [cluster.name for cluster in result.rename({0: "first", 1: "second"}).clusters]
         ['first', 'second']
         """
         given: Mapping[int, Any] = label if isinstance(label, Mapping) else {label: name}
         for one in given:
             self.position(one)
-        return replace(self, topics=renamed(self.topics, given))
+        return replace(self, clusters=renamed(self.clusters, given))
 
     def merge(self, *labels: int | Iterable[int]) -> TextClustering:
         """Make one cluster of two or more: ``merge(3, 7)`` or ``merge([3, 7, 9])``.
@@ -238,16 +277,16 @@ class TextClustering(ClusteredTexts):
             asked = self.k_estimate.at(asked)
         return replace(base.regroup(base.hierarchy.cut(asked)), recipe=self.recipe).with_themes()
 
-    def level_topics(self) -> dict[SuggestionName, tuple[NDArray[np.intp], tuple[Topic, ...]]]:
-        """Return the groups at the other levels: the position of each distinct text's group, and the topics.
+    def level_clusters(self) -> dict[SuggestionName, tuple[NDArray[np.intp], tuple[Cluster, ...]]]:
+        """Return the groups at the other levels: the position of each distinct text's group, and the groups.
 
         Examples
         --------
         >>> import numpy as np, textspectra as ts
         >>> X = np.repeat(np.eye(8), 20, axis=0) + np.random.default_rng(0).normal(0, 0.01, (160, 8))
         >>> result = ts.cluster_texts([f"text {i}" for i in range(160)], embeddings=X)
-        >>> codes, topics = result.level_topics()["coarse"]
-        >>> len(topics) < result.n_clusters
+        >>> codes, clusters = result.level_clusters()["coarse"]
+        >>> len(clusters) < result.n_clusters
         True
         """
         base = self.with_hierarchy()
@@ -255,7 +294,7 @@ class TextClustering(ClusteredTexts):
             return {}
         levels = {one.name: one.k for one in base.k_estimate.suggestions if one.k <= base.hierarchy.tree.n_leaves}
         found = {name: base._describe(base.hierarchy.cut(k)) for name, k in levels.items() if k != self.n_clusters}
-        return {name: (groups.codes, groups.topics) for name, groups in found.items()}
+        return {name: (clusters.codes, clusters.clusters) for name, clusters in found.items()}
 
     def with_themes(self) -> TextClustering:
         """Return the same result with the themes of its clusters, if there is a level coarser than these."""
@@ -263,12 +302,12 @@ class TextClustering(ClusteredTexts):
         if self.hierarchy is None or not coarse or coarse[0] >= self.n_clusters:
             return replace(self, themes=())
         codes = numbered(self.hierarchy.cut(coarse[0]), self.corpus.counts, {}, 0)[0]
-        groups = self._describe(codes)
-        pairs = np.unique(np.column_stack([codes, groups.codes, self.distinct_codes])[codes >= 0], axis=0).tolist()
+        clusters = self._describe(codes)
+        pairs = np.unique(np.column_stack([codes, clusters.codes, self.distinct_codes])[codes >= 0], axis=0).tolist()
         themes: dict[int, Theme] = {}
         for number, position, code in pairs:
-            clusters = themes[number].clusters if number in themes else ()
-            themes[number] = Theme(number, groups.topics[position].name, (*clusters, self.topics[code].label))
+            members = themes[number].clusters if number in themes else ()
+            themes[number] = Theme(number, clusters.clusters[position].name, (*members, self.clusters[code].label))
         return replace(self, themes=tuple(themes.values()))
 
     def with_level_names(self) -> TextClustering:
@@ -277,8 +316,8 @@ class TextClustering(ClusteredTexts):
         So a group has one name, whichever level is shown first.
         """
         names = self._names_when_suggested(self.distinct_codes, fresh=True)
-        topics = with_names(self.topics, [topic.label for topic in self.topics], names)
-        return replace(self, topics=topics).with_themes()
+        clusters = with_names(self.clusters, [cluster.label for cluster in self.clusters], names)
+        return replace(self, clusters=clusters).with_themes()
 
     def _names_when_suggested(self, codes: NDArray[np.intp], *, fresh: bool = False) -> dict[int, str]:
         """Return the names of those groups that the suggested level has, too."""
@@ -289,9 +328,9 @@ class TextClustering(ClusteredTexts):
         same = same_clusters(suggested, codes)
         if not same:
             return {}
-        groups = self._describe(suggested, fresh=fresh)
-        place = dict(zip(suggested.tolist(), groups.codes.tolist(), strict=True))
-        return {new: groups.topics[place[old]].name for new, old in same.items()}
+        clusters = self._describe(suggested, fresh=fresh)
+        place = dict(zip(suggested.tolist(), clusters.codes.tolist(), strict=True))
+        return {new: clusters.clusters[place[old]].name for new, old in same.items()}
 
     def with_hierarchy(self) -> TextClustering:
         """Return the same result with a merge tree that has its grouping among its cuts.
@@ -321,7 +360,7 @@ class TextClustering(ClusteredTexts):
         codes : ndarray of int
             The group of each distinct text, numbered from 0 in any order; -1 for none.
         continued : mapping from int to int, optional
-            New groups that keep the label and the name of an old one, given by its position in `topics`. A group
+            New groups that keep the label and the name of an old one, given by its position in `clusters`. A group
             whose texts stay the same always does.
         new_labels : mapping from int to int, optional
             The labels of all other groups, none of which was ever used; by default the next ones, the largest group
@@ -334,21 +373,21 @@ class TextClustering(ClusteredTexts):
         >>> result.regroup(np.array([1, 0, 0])).labels
         array([0, 3, 3])
         """
-        groups = self._describe(codes, continued, new_labels)
+        clusters = self._describe(codes, continued, new_labels)
         texts = self.embedded()
-        grouped, k = groups.codes[texts.counting], len(groups.topics)
-        is_same = np.array_equal(groups.codes, self.distinct_codes)
+        grouped, k = clusters.codes[texts.counting], len(clusters.clusters)
+        is_same = np.array_equal(clusters.codes, self.distinct_codes)
         return replace(
             self,
-            distinct_codes=groups.codes,
-            distinct_similarity=groups.similarity,
-            centers=groups.centers,
-            rule=self._rule_of(texts, groups.codes, k),
+            distinct_codes=clusters.codes,
+            distinct_similarity=clusters.similarity,
+            centers=clusters.centers,
+            rule=self._rule_of(texts, clusters.codes, k),
             recipe=self.recipe if is_same else {**self.recipe, "groups": EDITED},
-            topics=groups.topics,
-            next_label=max(self.next_label, groups.topics[-1].label + 1),
+            clusters=clusters.clusters,
+            next_label=max(self.next_label, clusters.clusters[-1].label + 1),
             cohesion=report_if_defined(texts.vectors, grouped, k, random_state=0),
-            tally=self._tally_of(groups.codes, k),
+            tally=self._tally_of(clusters.codes, k),
             themes=(),
         )
 
@@ -359,19 +398,19 @@ class TextClustering(ClusteredTexts):
         """Describe other groups of the same texts; `fresh` ones have nothing to do with the groups that are there."""
         texts, counts = self.embedded(), self.corpus.counts
         same = {} if fresh else same_clusters(self.distinct_codes, codes) | dict(continued or {})
-        known = {new: self.topics[old].label for new, old in same.items()} | dict(new_labels or {})
+        known = {new: self.clusters[old].label for new, old in same.items()} | dict(new_labels or {})
         names = {} if fresh else self._names_when_suggested(codes)
-        names |= {new: self.topics[old].name for new, old in same.items()}
+        names |= {new: self.clusters[old].name for new, old in same.items()}
         positions, labels = numbered(codes, counts, known, 0 if fresh else self.next_label)
         # In the order of their sizes, because words are weighed a little differently in another order.
         by_size, _ = numbered(codes, counts, {}, 0)
         rank = dict(zip(codes.tolist(), by_size.tolist(), strict=True))
         place = dict(zip(by_size.tolist(), positions.tolist(), strict=True))
         centers = mean_vectors(texts, by_size, len(labels))
-        similarity, topics = describe_groups(texts, by_size, centers, self.embed_phrases())
+        similarity, clusters = describe_embedded(texts, by_size, centers, self.embed_phrases())
         ranks = sorted(range(len(labels)), key=place.__getitem__)
         named = with_names(
-            topics, [labels[place[i]] for i in range(len(labels))], {rank[c]: n for c, n in names.items()}
+            clusters, [labels[place[i]] for i in range(len(labels))], {rank[c]: n for c, n in names.items()}
         )
         return Described(positions, centers[ranks], similarity, tuple(named[i] for i in ranks))
 
@@ -383,7 +422,7 @@ class TextClustering(ClusteredTexts):
             return self.rule.merged(pairs[:, 1]) if len(pairs) > k else self.rule.numbered(np.argsort(pairs[:, 1]))
         both = [self.hierarchy.of_leaves(one) for one in (self.distinct_codes, codes)] if self.hierarchy else [None]
         if self.hierarchy is None or any(one is None for one in both) or self.rule.n_clusters != self.n_clusters:
-            return separate_groups(texts.vectors, None, grouped, k)
+            return separate_clusters(texts.vectors, None, grouped, k)
         leaves = self.hierarchy.leaves[texts.counting]
         filled, leaf = np.unique(leaves, return_inverse=True)
         means = cluster_sums(texts.vectors, leaf, len(filled)) / np.bincount(leaf)[:, None]
@@ -421,7 +460,7 @@ class TextClustering(ClusteredTexts):
     ) -> TextClustering:  # fmt: skip
         """Take in new texts: they join their groups, and new groups get new labels.
 
-        The groups that were there stay as they are: their texts, labels, names and centres do not change. What
+        The groups that were there stay as they are: their texts, labels, names and centers do not change. What
         changed is in :attr:`changes`, and in `history`. Texts that were taken in before are refused.
 
         Parameters
@@ -480,12 +519,9 @@ class TextClustering(ClusteredTexts):
         >>> result.report()[:15]
         '<!doctype html>'
         """
-        from ..report.write import report_page, write_report
+        from .. import write_report  # the page is a layer above this one
 
-        if path is None:
-            return report_page(self, truth=truth)
-        write_report(self, path, truth=truth, overwrite=overwrite)
-        return None
+        return write_report(self, path, truth=truth, overwrite=overwrite)
 
     def show(self, height: int = 800) -> None:
         """Show the page to explore the groups inside a notebook.
@@ -574,7 +610,7 @@ class TextClustering(ClusteredTexts):
         return replace(loaded, known_embeddings=embed_corpus(loaded.corpus, None, embeddings).X)
 
     def position(self, label: int) -> int:
-        """Return the position of a cluster in `topics`, given its label.
+        """Return the position of a cluster in `clusters`, given its label.
 
         Examples
         --------
@@ -585,7 +621,7 @@ class TextClustering(ClusteredTexts):
             ...
         textspectra.errors.UserError: There is no cluster 7; the clusters are 0 and 1.
         """
-        labels = [topic.label for topic in self.topics]
+        labels = [cluster.label for cluster in self.clusters]
         if label not in labels or isinstance(label, bool):
             raise UserError(f"There is no cluster {label!r}; the clusters are {listed(labels)}.")
         return labels.index(label)

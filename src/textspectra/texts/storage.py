@@ -4,41 +4,99 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from ..atomic import read_folder, replacing_folder
-from ..clustering.lloyd import LinearRule
-from ..clustering.tree import MergeTree
+from ..core.agreement import Agreement
+from ..core.cohesion import ClusterCohesion, CohesionReport
+from ..core.estimate import NAMES, KEstimate, Suggestion
+from ..core.kmeans import LinearRule
+from ..core.spectral import Spectrum
+from ..core.ward import MergeTree
 from ..errors import UsageError, UserError
-from ..granularity.estimate import NAMES, KEstimate, Suggestion
-from ..granularity.reproducible import Agreement
-from ..granularity.spectral import Spectrum
-from ..io.limits import MAX_SUMMARY, check_bytes
-from ..io.parquet import check_table, read_parquet
-from ..io.table import holds_text
-from ..metrics.cohesion import ClusterCohesion, CohesionReport
-from ..topics.describe import Topic
-from .checking import is_sound
-from .clustered import ClusteredTexts, Theme
-from .corpus import Corpus, Totals
-from .details_storage import add_details, describe_tally, details_from, tally_arrays, tally_from
-from .embedded import EmbeddingSource
-from .hierarchy import Hierarchy
+from ..files import read_folder, replacing_folder
+from ..tables.columns import holds_text
+from ..tables.parquet import check_table, read_parquet
+from ..tables.source import MAX_SUMMARY, check_bytes
+from ..words.describe import Cluster
+from .checking import check_name_length, is_sound
+from .clustered import ClusteredTexts, Hierarchy, Theme
+from .corpus import Corpus, EmbeddingSource, Totals
+from .details import Details, Segment
 from .history import update_from
-from .labels import check_name_length
-from .reference import Reference, draw_reference
+from .novelty import Reference, draw_reference
+from .tally import Crosstab, Tally
 
-FORMAT_VERSION, OLDEST_FORMAT = 4, 3
+TIME, BY, SHOW = "time", "by:", "show:"
+"""Names of the columns beside the texts; those of segments and shown columns are prefixes."""
+
+
+def add_details(texts: pa.Table, details: Details | None) -> pa.Table:
+    """Append the details as columns to the table of texts."""
+    if details is None:
+        return texts
+    if details.days is not None:
+        texts = texts.append_column(TIME, pa.array(details.days))
+    for name, segment in details.segments.items():
+        texts = texts.append_column(BY + name, pa.DictionaryArray.from_arrays(segment.codes, segment.values))
+    for name, values in details.shown.items():
+        texts = texts.append_column(SHOW + name, pa.array(values, pa.large_string()))
+    return texts
+
+
+def details_from(texts: pa.Table, stored: Mapping[str, Any] | None) -> Details | None:
+    """Read what :func:`add_details` appended."""
+    if stored is None:
+        return None
+    names = texts.column_names
+    segments = {}
+    for name in names:
+        if name.startswith(BY):
+            column = texts[name].combine_chunks()
+            segments[name.removeprefix(BY)] = Segment(column.indices.to_numpy(), column.dictionary.to_pylist())
+    shown = {name.removeprefix(SHOW): texts[name].to_pylist() for name in names if name.startswith(SHOW)}
+    days = texts[TIME].cast(pa.int32()) if TIME in names else None
+    if days is not None:
+        numbers = pc.fill_null(days, 0).to_numpy().astype("datetime64[D]")
+        numbers[np.asarray(days.is_null())] = np.datetime64("NaT")
+        days = numbers
+    return Details(stored["time"], days, segments, shown)
+
+
+def tally_arrays(tally: Tally) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the counts."""
+    crosstabs = {f"tally.by.{number}": one.counts for number, one in enumerate(tally.segments.values())}
+    return {"tally.periods": tally.periods.astype(np.int64), "tally.by_period": tally.by_period, **crosstabs}
+
+
+def describe_tally(tally: Tally) -> dict[str, Any]:
+    """Return all else that belongs to the counts."""
+    values = [[name, one.values] for name, one in tally.segments.items()]
+    return {"time": tally.time, "every": tally.every, "by": values}
+
+
+def tally_from(arrays: Mapping[str, NDArray[Any]], stored: Mapping[str, Any] | None) -> Tally | None:
+    """Put the counts together again."""
+    if stored is None:
+        return None
+    crosstabs = {
+        name: Crosstab(values, arrays[f"tally.by.{number}"]) for number, (name, values) in enumerate(stored["by"])
+    }
+    periods = arrays["tally.periods"].astype("datetime64[D]")
+    return Tally(stored["time"], stored["every"], periods, arrays["tally.by_period"], crosstabs)
+
+
+FORMAT_VERSION, OLDEST_FORMAT = 5, 3
 """The format that is written, and the oldest that is read."""
 
 EVIDENCE = {"agreement": ("k", "halves", "score"), "spectrum": ("eigenvalues", "deltas")}
@@ -118,13 +176,14 @@ def _read_fields(folder: Path) -> dict[str, Any]:
         sound = False
     if not sound:
         raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.")
-    for topic in fields["topics"]:
-        check_name_length(topic.name, f"{folder}: ")
+    for cluster in fields["clusters"]:
+        check_name_length(cluster.name, f"{folder}: ")
     return fields
 
 
 def _fields(summary: dict[str, Any], arrays: dict[str, NDArray[Any]], texts: pa.Table) -> dict[str, Any]:
     tree = arrays.get("linkage")
+    described = summary["topics" if summary["format"] < 5 else "clusters"]
     return {
         "corpus": _corpus_from(texts, keep_all=summary.get("keep_all", True)),  # older folders group all texts
         "details": details_from(texts, summary.get("details")),
@@ -134,11 +193,17 @@ def _fields(summary: dict[str, Any], arrays: dict[str, NDArray[Any]], texts: pa.
         "distinct_similarity": arrays["similarity"],
         "centers": arrays["centers"],
         "rule": LinearRule(arrays["rule.directions"], arrays["rule.offsets"], arrays.get("rule.clusters")),
-        "topics": tuple(
-            Topic(**{**topic, "keywords": tuple(topic["keywords"]), "representatives": tuple(topic["representatives"])})
-            for topic in summary["topics"]
+        "clusters": tuple(
+            Cluster(
+                **{
+                    **cluster,
+                    "keywords": tuple(cluster["keywords"]),
+                    "representatives": tuple(cluster["representatives"]),
+                }
+            )
+            for cluster in described
         ),
-        "next_label": summary.get("next_label", len(summary["topics"])),  # format 3 has labels from 0 on
+        "next_label": summary.get("next_label", len(described)),  # format 3 has labels from 0 on
         "cohesion": _cohesion_from(summary["cohesion"]),
         "k_estimate": _estimate_from(summary["k_estimate"], arrays),
         "algorithm": summary["algorithm"],
@@ -233,7 +298,7 @@ def _summary(result: ClusteredTexts) -> dict[str, Any]:
         "tally": None if result.tally is None else describe_tally(result.tally),
         "embedding": result.source._asdict(),
         "next_label": result.next_label,
-        "topics": [asdict(topic) for topic in result.topics],
+        "clusters": [asdict(cluster) for cluster in result.clusters],
         "themes": [theme._asdict() for theme in result.themes],
         "cohesion": None if result.cohesion is None else asdict(result.cohesion),
         "k_estimate": None if estimate is None else _numbers_of(estimate),

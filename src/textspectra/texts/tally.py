@@ -9,8 +9,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .details import Details, Wanted, frequent_values, note_on_values
-from .periods import Days, Period, choose_period, name_period, period_starts, periods_between
+from .details import (
+    Days,
+    Details,
+    Period,
+    Wanted,
+    choose_period,
+    frequent_values,
+    name_period,
+    note_on_values,
+    period_starts,
+    periods_between,
+)
 
 Counts = NDArray[np.int64]
 
@@ -30,25 +40,17 @@ class Part(NamedTuple):
     segments: dict[str, Crosstab]
 
     @staticmethod
-    def of(details: Details, labels: NDArray[np.intp], n_groups: int) -> Part:
-        """Count rows by their group (-1: none).
-
-        Examples
-        --------
-        >>> days = np.array(["2026-01-02", "2026-01-01", "NaT"], "datetime64[D]")
-        >>> Part.of(Details("sent", days), np.array([0, 1, 1]), 2).by_day
-        array([[0, 1],
-               [1, 0]])
-        """
+    def of(details: Details, labels: NDArray[np.intp], n_clusters: int) -> Part:
+        """Count rows by their group (-1: none)."""
         dated = np.zeros(len(labels), bool) if details.days is None else (labels >= 0) & ~np.isnat(details.days)
         days, codes = np.zeros(0, "datetime64[D]"), np.zeros(0, np.intp)
         if details.days is not None:
             days, codes = np.unique(details.days[dated], return_inverse=True)
         segments = {
-            name: Crosstab(segment.values, _count(labels, segment.codes, n_groups, len(segment.values)))
+            name: Crosstab(segment.values, _count(labels, segment.codes, n_clusters, len(segment.values)))
             for name, segment in details.segments.items()
         }
-        return Part(days, _count(labels[dated], codes, n_groups, len(days)), segments)
+        return Part(days, _count(labels[dated], codes, n_clusters, len(days)), segments)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +87,10 @@ class Tally:
         if wanted.time is None or not len(days):
             none = np.zeros((len(parts[0].by_day), 0), np.int64)
             return Tally(wanted.time, None, days[:0], none, segments)
-        n_texts, n_groups = sum(int(part.by_day.sum()) for part in parts), len(parts[0].by_day)
-        every = wanted.every or choose_period(days.min(), days.max(), n_texts, n_groups)
+        n_texts, n_clusters = sum(int(part.by_day.sum()) for part in parts), len(parts[0].by_day)
+        every = wanted.every or choose_period(days.min(), days.max(), n_texts, n_clusters)
         periods = periods_between(days.min(), days.max(), every)
-        table = np.zeros((len(periods), n_groups), np.int64)
+        table = np.zeros((len(periods), n_clusters), np.int64)
         for part in parts:
             np.add.at(table, np.searchsorted(periods, period_starts(part.days, every)), part.by_day.T)
         return Tally(wanted.time, every, periods, np.ascontiguousarray(table.T), segments)
@@ -117,12 +119,12 @@ class Tally:
         return [f"All dates are in one {self.every} ({name}), which shows no change over time{shorter}."]
 
 
-def tally_rows(details: Details, labels: NDArray[np.intp], n_groups: int, every: Period | None) -> Tally | None:
+def tally_rows(details: Details, labels: NDArray[np.intp], n_clusters: int, every: Period | None) -> Tally | None:
     """Count the rows of one file; None if there is neither a column of dates nor a segment."""
     if not details.is_counted:
         return None
     wanted = Wanted(details.time, tuple(details.segments), every=every)
-    return Tally.of([Part.of(details, labels, n_groups)], wanted)
+    return Tally.of([Part.of(details, labels, n_clusters)], wanted)
 
 
 def notes_on_segments(parts: Iterable[Part], names: Iterable[str]) -> list[str]:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from ..metrics.shares import (
+from .details import Days
+from .shares import (
     FEWEST_VOLUMES,
     Trends,
     adjusted,
@@ -19,7 +20,6 @@ from ..metrics.shares import (
     volume_test,
     wilson_interval,
 )
-from .periods import Days
 from .tally import Tally
 
 Kind = Literal["growing", "shrinking", "burst", "uneven", "steady"]
@@ -84,9 +84,9 @@ def find_changes(tally: Tally, totals: NDArray[np.int64] | None = None) -> Chang
     volume = volume_test(totals, season=7 if tally.every == "day" else 1)
 
     specific = N_TESTS * np.minimum(trend_p, burst_p)
-    of_groups = np.minimum(specific, N_TESTS * variation.p)
+    of_clusters = np.minimum(specific, N_TESTS * variation.p)
     of_volume = [volume.p.min()] if len(totals) >= FEWEST_VOLUMES else []
-    p = adjusted(np.minimum(np.append(of_groups, of_volume), 1))
+    p = adjusted(np.minimum(np.append(of_clusters, of_volume), 1))
     # Whatever is below it would have passed as well: another test of a group, another period.
     threshold = LEVEL * (p < LEVEL).mean() if p.size else 0.0
     p = p[: len(counts)]

@@ -62,11 +62,11 @@ def _fallback(points: Sequence[SweepPoint]) -> float:
 
 def _window_trend(findings: Findings, what: Callable[[Sequence[SweepPoint]], float], noun: str) -> Outcome:
     points = findings.window_sweep
-    groups = grouped(points, lambda point: point.window)
-    if len(groups) < 5:
+    clusters = grouped(points, lambda point: point.window)
+    if len(clusters) < 5:
         return unknown()
-    values = [what(group) for group in groups.values()]
-    windows = [float(group[0].window) for group in groups.values()]
+    values = [what(cluster) for cluster in clusters.values()]
+    windows = [float(cluster[0].window) for cluster in clusters.values()]
     trend = spearman(windows, values)
     measured = (
         f"{noun} {number(values[0])} at w = {windows[0]:.0f}, {number(values[-1])} at w = {windows[-1]:.0f}; "
@@ -95,11 +95,11 @@ def window_moderate(findings: Findings) -> Outcome:
 def window_default(findings: Findings) -> Outcome:
     """Compare w = 3 with the best window."""
     points = findings.window_sweep
-    groups = grouped(points, lambda point: point.window)
-    if DEFAULT_WINDOW not in groups or len(groups) < 2:
+    clusters = grouped(points, lambda point: point.window)
+    if DEFAULT_WINDOW not in clusters or len(clusters) < 2:
         return unknown()
-    errors = {group[0].window: mean_error(group) for group in groups.values()}
-    fallbacks = {group[0].window: _fallback(group) for group in groups.values()}
+    errors = {cluster[0].window: mean_error(cluster) for cluster in clusters.values()}
+    fallbacks = {cluster[0].window: _fallback(cluster) for cluster in clusters.values()}
     best = min(errors, key=lambda window: errors[window])
     measured = (
         f"mean error {number(errors[DEFAULT_WINDOW])} at w = 3, lowest {number(errors[best])} at w = {best}; "
@@ -115,11 +115,11 @@ def window_default(findings: Findings) -> Outcome:
 def tau_time(findings: Findings) -> Outcome:
     """Judge by the mean run time at each cap."""
     points = findings.tau_sweep
-    groups = list(grouped(points, lambda point: point.tau).values())
-    if len(groups) < 2:
+    clusters = list(grouped(points, lambda point: point.tau).values())
+    if len(clusters) < 2:
         return unknown()
-    seconds = [fmean(point.seconds for point in group) for group in groups]
-    measured = ", ".join(f"{number(s, 1)} s at {g[0].tau:,}" for s, g in zip(seconds, groups, strict=True))
+    seconds = [fmean(point.seconds for point in cluster) for cluster in clusters]
+    measured = ", ".join(f"{number(s, 1)} s at {g[0].tau:,}" for s, g in zip(seconds, clusters, strict=True))
     rises = [after > before for before, after in pairwise(seconds)]
     return Outcome(all_of(rises), measured, _sweep_basis(findings, points))
 
@@ -142,9 +142,9 @@ def tau_range(findings: Findings) -> Outcome:
 
 def tau_default(findings: Findings) -> Outcome:
     """Compare the error at 1,000 with the lowest, and its time with that of the largest cap."""
-    groups = grouped(findings.tau_sweep, lambda point: point.tau)
-    errors = {group[0].tau: mean_error(group) for group in groups.values()}
-    seconds = {group[0].tau: fmean(point.seconds for point in group) for group in groups.values()}
+    clusters = grouped(findings.tau_sweep, lambda point: point.tau)
+    errors = {cluster[0].tau: mean_error(cluster) for cluster in clusters.values()}
+    seconds = {cluster[0].tau: fmean(point.seconds for point in cluster) for cluster in clusters.values()}
     slowest = max(errors, default=0)
     if DEFAULT_TAU not in errors or slowest == DEFAULT_TAU:
         return unknown()
@@ -173,8 +173,8 @@ def tau_small(findings: Findings) -> Outcome:
 def _tau_errors(findings: Findings) -> dict[str, dict[int, float]]:
     """Return the mean error of each dataset at each cap, for datasets with all caps of the study."""
     rows: dict[str, dict[int, float]] = {}
-    for group in grouped(findings.tau_sweep, lambda point: (point.dataset, point.tau)).values():
-        rows.setdefault(group[0].dataset, {})[group[0].tau] = mean_error(group)
+    for cluster in grouped(findings.tau_sweep, lambda point: (point.dataset, point.tau)).values():
+        rows.setdefault(cluster[0].dataset, {})[cluster[0].tau] = mean_error(cluster)
     most = max((len(row) for row in rows.values()), default=0)
     return {name: row for name, row in rows.items() if len(row) == most > 1}
 

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 from ..extra import require
 
 INK, MUTED, LINE, PAPER = "#1d2129", "#5c6370", "#c9cdd2", "#ffffff"
-"""The page replaces these colours by those of its light or dark theme."""
+"""The page replaces these colors by those of its light or dark theme."""
 
 BLUE, ORANGE, GREEN, RED, SKY, PINK = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7"
 MARK = "figure of a textspectra study"
 """Every figure contains this mark, so that figures of an older page can be recognized."""
 
 SERIES = (BLUE, ORANGE, GREEN, RED, SKY, PINK)
-"""The palette of Okabe and Ito, which is safe for colour-blind readers."""
+"""The palette of Okabe and Ito, which is safe for color-blind readers."""
 
 STYLE: dict[str, Any] = {
     "font.family": ["DejaVu Sans", "sans-serif"],
@@ -103,7 +103,7 @@ def _compact(svg: str) -> str:
 
 
 def inline(picture: Picture, colors: dict[str, str]) -> str:
-    """Return the SVG with other colours.
+    """Return the SVG with other colors.
 
     Examples
     --------

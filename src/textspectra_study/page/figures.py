@@ -41,7 +41,7 @@ CURVES = {
     "silhouette": (PINK, "-"),
     "cohesion_ratio": (RED, "-."),
 }
-"""The metrics of the paper's profiles, each with its colour and line."""
+"""The metrics of the paper's profiles, each with its color and line."""
 
 
 def spectrum_figure(findings: Findings) -> Picture | None:
@@ -78,17 +78,17 @@ def _paint_spectrum(axes: Any, cell: Cell, title: str) -> None:
 
 def window_figure(findings: Findings) -> Picture | None:
     """Draw error and fallback over the window: the paper's Figure 2."""
-    groups = list(grouped(findings.window_sweep, lambda point: point.window).values())
-    if len(groups) < 2:
+    clusters = list(grouped(findings.window_sweep, lambda point: point.window).values())
+    if len(clusters) < 2:
         return None
-    windows = [group[0].window for group in groups]
+    windows = [cluster[0].window for cluster in clusters]
 
     def paint(figure: Any) -> None:
         axes = figure.add_subplot()
-        errors = axes.plot(windows, [mean_error(g) for g in groups], "o-", color=BLUE, markersize=4)
+        errors = axes.plot(windows, [mean_error(g) for g in clusters], "o-", color=BLUE, markersize=4)
         right = axes.twinx()
         right.spines["right"].set_visible(True)
-        shares = [fmean(point.fallback for point in group) for group in groups]
+        shares = [fmean(point.fallback for point in cluster) for cluster in clusters]
         fallbacks = right.plot(windows, shares, "s--", color=RED, markersize=4)
         axes.set(xlabel="window w", ylabel="mean relative error of k", xticks=windows)
         right.set_ylabel("share of samples without an answer")
@@ -104,10 +104,10 @@ def window_figure(findings: Findings) -> Picture | None:
 
 def tau_figure(findings: Findings) -> Picture | None:
     """Draw error and run time over the sample cap."""
-    groups = list(grouped(findings.tau_sweep, lambda point: point.tau).values())
-    if len(groups) < 2:
+    clusters = list(grouped(findings.tau_sweep, lambda point: point.tau).values())
+    if len(clusters) < 2:
         return None
-    taus = [group[0].tau for group in groups]
+    taus = [cluster[0].tau for cluster in clusters]
 
     def paint(figure: Any) -> None:
         left, right = figure.subplots(1, 2)
@@ -115,10 +115,10 @@ def tau_figure(findings: Findings) -> Picture | None:
             points = [point for point in findings.tau_sweep if point.dataset == name]
             by_tau = grouped(points, lambda point: point.tau).values()
             if by_tau:
-                line = ([group[0].tau for group in by_tau], [mean_error(group) for group in by_tau])
+                line = ([cluster[0].tau for cluster in by_tau], [mean_error(cluster) for cluster in by_tau])
                 left.plot(*line, "o-", color=color, markersize=3, linewidth=1.1, label=findings.title(name))
-        left.plot(taus, [mean_error(g) for g in groups], "D-", color=INK, markersize=4, linewidth=2, label="mean")
-        seconds = [fmean(point.seconds for point in group) for group in groups]
+        left.plot(taus, [mean_error(g) for g in clusters], "D-", color=INK, markersize=4, linewidth=2, label="mean")
+        seconds = [fmean(point.seconds for point in cluster) for cluster in clusters]
         right.plot(taus, seconds, "o-", color=INK, markersize=4)
         for tau, value in zip(taus, seconds, strict=True):
             right.annotate(f"{value:.1f} s", (tau, value), (0, 7), textcoords="offset points", ha="center", fontsize=8)
@@ -206,8 +206,8 @@ def _paint_ranks(figure: Any, test: Comparison) -> None:
     figure.set_layout_engine("none")  # every diagram has the same scale
     axes = figure.add_axes((0, 0, 1, 1))
     axes.axis("off")
-    order, n, groups = test.order, len(test.order), indistinct_groups(test)
-    top = -0.3 - 0.16 * len(groups)
+    order, n, clusters = test.order, len(test.order), indistinct_groups(test)
+    top = -0.3 - 0.16 * len(clusters)
     axes.set(xlim=(-2.7, n + 3.7), ylim=(top - 0.5 * (n // 2) + 0.2, 1.1))
     axes.plot([1, n], [0, 0], color=INK, linewidth=1)
     for rank in range(1, n + 1):
@@ -217,8 +217,8 @@ def _paint_ranks(figure: Any, test: Comparison) -> None:
     axes.plot([1, end], [0.75, 0.75], color=MUTED, linewidth=2, solid_capstyle="butt")
     axes.text(end + 0.15, 0.75, f"critical difference {test.critical_difference:.2f}", va="center", fontsize=8)
     axes.text(-2.6, 0.75, METRIC_TITLES[test.metric], weight="bold", va="center")
-    for level, group in enumerate(groups):
-        ends = [test.ranks[group[0]] - 0.06, test.ranks[group[-1]] + 0.06]
+    for level, cluster in enumerate(clusters):
+        ends = [test.ranks[cluster[0]] - 0.06, test.ranks[cluster[-1]] + 0.06]
         axes.plot(ends, [-0.15 - 0.16 * level] * 2, color=RED, linewidth=3, solid_capstyle="butt")
     for place, task in enumerate(order):
         on_left = place < n // 2

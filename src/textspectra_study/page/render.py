@@ -14,7 +14,7 @@ FIGURES = "figures"
 
 THEME = {INK: "var(--ink)", MUTED: "var(--muted)", LINE: "var(--line)", PAPER: "var(--paper)"}
 MARKS = {"holds": "✓ ", "part": "◐ ", "fails": "✗ ", "unknown": "– "}
-"""Verdicts have a sign as well as a colour, for colour-blind readers."""
+"""Verdicts have a sign as well as a color, for color-blind readers."""
 
 
 def to_markdown(blocks: Sequence[Block]) -> str:

@@ -143,22 +143,22 @@ def tau(findings: Findings) -> list[Block]:
 def _by_setting(
     findings: Findings, points: list[SweepPoint], setting: str, sign: str, *, seconds: bool = False
 ) -> list[Block]:
-    groups = list(grouped(points, lambda point: getattr(point, setting)).values())
-    if not groups:
+    clusters = list(grouped(points, lambda point: getattr(point, setting)).values())
+    if not clusters:
         return []
     sets = [name for name in findings.titles if any(point.dataset == name for point in points)]
-    lowest = best([mean_error(group) for group in groups], lowest=True)
+    lowest = best([mean_error(cluster) for cluster in clusters], lowest=True)
     rows = []
-    for group in groups:
-        error = mean_error(group)
-        of_sets = [[point for point in group if point.dataset == name] for name in sets]
+    for cluster in clusters:
+        error = mean_error(cluster)
+        of_sets = [[point for point in cluster if point.dataset == name] for name in sets]
         cells: list[Text] = [
-            f"{getattr(group[0], setting):,}",
+            f"{getattr(cluster[0], setting):,}",
             Span(number(error), "strong" if error == lowest else "plain"),
-            number(fmean(point.fallback for point in group)),
+            number(fmean(point.fallback for point in cluster)),
         ]
         if seconds:
-            cells.append(number(fmean(point.seconds for point in group), 1))
+            cells.append(number(fmean(point.seconds for point in cluster), 1))
         rows.append(Row([*cells, *(number(mean_error(some)) if some else NOTHING for some in of_sets)]))
     time = ("Seconds",) if seconds else ()
     columns = (sign, "Mean RE of k", "Without an answer", *time, *map(findings.title, sets))

@@ -211,7 +211,7 @@ def profiles(findings: Findings) -> list[Block]:
         Figures(
             [picture],
             f"Metrics over k with {model} (the paper’s Appendix D). Dashed lines: the true k (black) and the paper’s "
-            "estimate (grey).",
+            "estimate (gray).",
         )
         for picture, model in pictures
     ]

@@ -217,14 +217,14 @@ def size_tests(results: Results, *, task: str = "kmeans_kest") -> list[SizeTest]
     for cell in results.of(task):
         if cell.ok and cell.variant.kind != "whole":
             by_dataset[cell.variant.dataset][cell.variant.size].append(float(cell.values["k"]))
-    return [_size_test(dataset, dict(sorted(groups.items()))) for dataset, groups in by_dataset.items()]
+    return [_size_test(dataset, dict(sorted(clusters.items()))) for dataset, clusters in by_dataset.items()]
 
 
-def _size_test(dataset: str, groups: dict[int, list[float]]) -> SizeTest:
+def _size_test(dataset: str, clusters: dict[int, list[float]]) -> SizeTest:
     statistic = p = None
-    values = [k for group in groups.values() for k in group]
-    if len(groups) > 1 and len(values) > len(groups):
+    values = [k for cluster in clusters.values() for k in cluster]
+    if len(clusters) > 1 and len(values) > len(clusters):
         # scipy refuses values that are all equal
-        statistic, p = (0.0, 1.0) if len(set(values)) == 1 else map(float, stats.kruskal(*groups.values()))
-    sizes = [float(size) for size, group in groups.items() for _ in group]
-    return SizeTest(dataset, groups, statistic, p, spearman(sizes, values))
+        statistic, p = (0.0, 1.0) if len(set(values)) == 1 else map(float, stats.kruskal(*clusters.values()))
+    sizes = [float(size) for size, cluster in clusters.items() for _ in cluster]
+    return SizeTest(dataset, clusters, statistic, p, spearman(sizes, values))

@@ -87,10 +87,10 @@ Key = Callable[[SweepPoint], Hashable]
 
 def grouped(points: Iterable[SweepPoint], key: Key) -> dict[Hashable, list[SweepPoint]]:
     """Group points by a key; the keys are sorted."""
-    groups: dict[Hashable, list[SweepPoint]] = defaultdict(list)
+    clusters: dict[Hashable, list[SweepPoint]] = defaultdict(list)
     for point in points:
-        groups[key(point)].append(point)
-    return dict(sorted(groups.items()))
+        clusters[key(point)].append(point)
+    return dict(sorted(clusters.items()))
 
 
 def mean_error(points: Iterable[SweepPoint]) -> float:

@@ -68,7 +68,7 @@ def ranked(*orders, metrics):
         if cell.task not in PAPERS_SIX:
             return cell
         order = orders[MODELS.index(cell.model) % len(orders)]
-        place = next(place for place, group in enumerate(order) if cell.task in group)
+        place = next(place for place, cluster in enumerate(order) if cell.task in cluster)
         return with_values(cell, **{metric: place if metric in LOWER_IS_BETTER else -place for metric in metrics})
 
     return change

@@ -108,13 +108,13 @@ def test_correlations_are_spearmans_with_lower_is_better_negated(results):
 
 def test_sizes_are_compared_by_kruskal_wallis_over_kinds_and_models(results):
     (found,) = [test for test in size_tests(results) if test.dataset == "reddit"]
-    groups = [
+    clusters = [
         [cell.values["k"] for cell in results.of("kmeans_kest") if cell.variant[:1] + cell.variant[2:3] == key]
         for key in [("reddit", 500), ("reddit", 1000), ("reddit", 2000)]
     ]
-    assert list(found.by_size.values()) == groups
-    assert [len(group) for group in groups] == [4, 4, 4]
-    assert (found.statistic, found.p) == pytest.approx(tuple(stats.kruskal(*groups)))
+    assert list(found.by_size.values()) == clusters
+    assert [len(cluster) for cluster in clusters] == [4, 4, 4]
+    assert (found.statistic, found.p) == pytest.approx(tuple(stats.kruskal(*clusters)))
 
 
 def test_one_estimate_at_each_size_is_no_test():

@@ -37,5 +37,5 @@ def test_the_window_is_judged_at_the_default_cap_and_the_cap_at_the_default_wind
     assert {(p.tau, p.zscore) for p in findings.window_sweep} == {(1000, False)}
     assert {(p.window, p.zscore) for p in findings.tau_sweep} == {(3, False)}
     assert "bless" not in {p.dataset for p in findings.tau_sweep}  # where every cap is the same sample
-    errors = [mean_error(group) for group in grouped(findings.window_sweep, lambda p: p.window).values()]
+    errors = [mean_error(cluster) for cluster in grouped(findings.window_sweep, lambda p: p.window).values()]
     assert errors == sorted(errors)

@@ -1,4 +1,4 @@
-// Many points as a density: each cell has the mean colour of its points, and is the denser the more it has.
+// Many points as a density: each cell has the mean color of its points, and is the denser the more it has.
 
 const GRAIN = 3; // pixels
 const STRENGTH = 1.1;

@@ -108,7 +108,7 @@ export class Grouping {
     return tree.ofKey.get(key);
   }
 
-  // Every group has a name of its own, and a colour of its own: that of its node in the tree, if there is one.
+  // Every group has a name of its own, and a color of its own: that of its node in the tree, if there is one.
   #name() {
     const { tree } = this;
     const taken = new Set(this.groups.map(({ name }) => name));

@@ -52,7 +52,7 @@ export class Groups {
     return { rows, texts: texts.length, best: this.#best(node, texts, HITS) };
   }
 
-  // The texts that are most similar to the centre of a group.
+  // The texts that are most similar to the center of a group.
   #best(node, texts, n) {
     const [best, similarity] = [[], []];
     for (const i of texts) {

@@ -1,4 +1,4 @@
-// The map: the texts as points, or as a density where there are many; coloured by group, with the names of the groups.
+// The map: the texts as points, or as a density where there are many; colored by group, with the names of the groups.
 import { count, element } from "./data.js";
 import { Density } from "./density.js";
 import { GroupNames } from "./groupnames.js";
@@ -250,7 +250,7 @@ export class TextMap {
     this.density.draw({ x, y, range, width, height, weights, owners, colors });
   }
 
-  // Colouring is slow, so the rest of the page comes first. Of the requests that come in during one, only the last is
+  // Coloring is slow, so the rest of the page comes first. Of the requests that come in during one, only the last is
   // carried out.
   paint() {
     this.stale = true;

@@ -21,7 +21,7 @@ export class Measures {
     return this.similarities[this.tree.offsets[node] + i - this.tree.ranges[node][0]] / 32767.5 - 1;
   }
 
-  // Of the centres of two nodes of the tree.
+  // Of the centers of two nodes of the tree.
   #likenessOf(a, b) {
     return (256 * this.likeness[a * this.tree.ranges.length + b] + 128) / 32767.5 - 1;
   }
@@ -80,7 +80,7 @@ export class Measures {
     return sum;
   }
 
-  // The cosine of a text with the centre of any group; about, unless the group is a node of the tree that has it.
+  // The cosine of a text with the center of any group; about, unless the group is a node of the tree that has it.
   similarity(node, i) {
     const { tree } = this;
     const [start, end] = tree.made.has(node) ? [0, 0] : tree.ranges[node];
@@ -96,7 +96,7 @@ export class Measures {
     return bounded(sum / center.length);
   }
 
-  // Of the centres of two groups.
+  // Of the centers of two groups.
   alike(one, other) {
     const { tree } = this;
     const sides = [one, other];

@@ -20,7 +20,7 @@ export class Picked {
     if (positions || this.lit) this.#light(positions);
   }
 
-  // The picked texts keep their colours on the map; without any, those that the search found do.
+  // The picked texts keep their colors on the map; without any, those that the search found do.
   #light(positions) {
     this.lit = positions !== null;
     const matches = positions && new Uint8Array(this.x.length);
@@ -122,7 +122,7 @@ export class Picked {
     };
     const note = `The ${
       count(worst.length, "text")
-    } with the lowest similarity to the centre of their group, the lowest first.`;
+    } with the lowest similarity to the center of their group, the lowest first.`;
     return this.#list("Texts that fit badly", worst, note, nearer);
   }
 }

@@ -2,7 +2,7 @@
 import { count, element, make, number, percent, shorten } from "./data.js";
 
 const FIRST_ROWS = 25; // groups that are shown at first
-const STRONG = 2; // powers of two: from a lift of 4 or 1/4 on, the colour is full
+const STRONG = 2; // powers of two: from a lift of 4 or 1/4 on, the color is full
 
 export class Segments {
   constructor({ meta, tree, state, tallies, tallied }) {

@@ -82,7 +82,7 @@ export class TextRows {
     const n = this.counts.texts[i];
     const times = n > 1 ? `, ${count(n, "time")} in the data` : "";
     this.reading = i;
-    const about = `similarity to the centre of its group ${this.similarity(node, i, 4)}${times}`;
+    const about = `similarity to the center of its group ${this.similarity(node, i, 4)}${times}`;
     element("reader-about").textContent = about;
     element("reader-text").replaceChildren(...(this.query ? this.query.marked(this.texts[i]) : [this.texts[i]]));
     element("reader-rows").replaceChildren(...this.#rows(i));

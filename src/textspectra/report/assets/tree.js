@@ -62,7 +62,7 @@ export class Tree {
     return low < pieces.length && pieces[low][0] <= position;
   }
 
-  // When a group is split, its larger part keeps the colour, so that few colours change from one cut to the next.
+  // When a group is split, its larger part keeps the color, so that few colors change from one cut to the next.
   #colors(palette) {
     const colors = new Array(2 * this.k - 1).fill(palette[0]);
     for (let step = this.k - 2; step >= 0; step--) {

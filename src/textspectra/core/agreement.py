@@ -1,0 +1,445 @@
+"""The granularity that two halves of the data agree on, and whether there is any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .kmeans import directions_of, train_directions
+from .metrics import entropy
+from .rows import CountedRows, distinct_rows, sum_by_code
+from .ward import ward_tree
+
+POWER = 16
+"""A k whose agreement is 10 % below the best has 0.9 to this power, 19 %, of its weight."""
+
+POSITION = (0.42, 0.7)
+"""The answer is the k up to which this share of the weight lies: the first for weak agreement, the last for strong."""
+
+STRONG = (0.6, 0.8)
+"""The best agreement at which it counts as weak, and as strong."""
+
+EXACT = 0.75
+"""As the best agreement rises from here to 1, the power goes to infinity: clear groups are counted exactly."""
+
+MORE_BEHIND = 2.2
+"""A coarse k counts for no more than a finer one at which the halves share this many times its information."""
+
+PAIR = 0.95
+"""A split in two is clear at this agreement or above: halves of any long cloud agree on where to cut it."""
+
+BEYOND = 0.15
+"""If halves agree on more than this share of what finer groups add to a clear split in two, only that counts.
+Clear groups without groups inside stay below it."""
+
+NEAR = 1.5
+"""The confidence is the share of the weight within this factor of the answer, times the agreement there."""
+
+ROUNDING = 1e-9
+
+
+class Reading(NamedTuple):
+    """The number of groups that a curve speaks for, and how clearly it does, from 0 to 1."""
+
+    k: int
+    confidence: float
+
+
+def read_curve(ks: NDArray[np.intp], agreement: NDArray[np.float64]) -> Reading:
+    """Return the number of groups that the agreement speaks for.
+
+    Every k votes for itself, with a weight that is a power of its agreement. The answer is the k up to which 42 % of
+    the weight lies if the halves hardly agree, and 70 % if they agree well: the clearer the groups, the finer we look.
+    It lies between the given k if need be, and it moves little if the curve moves little, because no single k decides.
+    """
+    score = discounted(ks, agreement)
+    best = float(score.max())
+    finest_of_best = int(ks[score >= best - ROUNDING].max())
+    if best <= 0 or len(ks) == 1:
+        return Reading(finest_of_best, max(best, 0.0))
+    if best >= 1 - ROUNDING:
+        return Reading(finest_of_best, 1.0)
+    power = POWER / min(1.0, (1 - best) / (1 - EXACT))
+    logs = np.log(ks)
+    # Each k stands for the stretch of ln k from halfway to the k before it to halfway to the next one.
+    borders = np.concatenate([logs[:1], (logs[1:] + logs[:-1]) / 2, logs[-1:]])
+    weight = np.append(0.0, np.cumsum((np.maximum(score, 0) / best) ** power * np.diff(borders)))
+    weight /= weight[-1]
+    answer = np.interp(np.interp(best, STRONG, POSITION), weight, borders)
+    low, high = np.interp(answer + np.array([-1, 1]) * np.log(NEAR), borders, weight)
+    at_answer = float(np.clip(np.interp(answer, logs, agreement), 0, 1))
+    return Reading(round(float(np.exp(answer))), float(high - low) * at_answer)
+
+
+def discounted(ks: NDArray[np.intp], agreement: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lower the agreement on coarse splits that leave most of the structure behind them.
+
+    Halves nearly always agree on one split in two or three, such as texts with and without the name of a product. If
+    they share far more information about finer groups, the coarse split scores no more than these. What finer groups
+    repeat of a clear split in two says nothing about them.
+    """
+    information = agreement * np.log(ks)
+    if ks[0] == 2 and agreement[0] >= PAIR and len(ks) > 1:
+        added = (information[1:] - information[0]) / (np.log(ks[1:]) - np.log(2))
+        if added.max() > BEYOND:
+            agreement = np.append(0.0, np.minimum(np.maximum(added, 0), agreement[1:]))
+            information = agreement * np.log(ks)
+    score = agreement.copy()
+    for i in range(len(ks) - 1):
+        behind = agreement[i + 1 :][information[i + 1 :] >= MORE_BEHIND * information[i]]
+        if len(behind):
+            score[i] = min(score[i], behind.max())
+    return score
+
+
+MICRO_CLUSTERS, MICRO_PASSES = 512, 2
+"""Each half is reduced to this many small clusters, in this many passes; their Ward tree gives the first centers."""
+
+PASSES = 1
+"""Passes of Lloyd's algorithm over a half for each k; a second one raises the agreement by about 0.01 only."""
+
+JUDGED_ROWS = 2000
+"""This many rows of each half are labeled by the centers of both."""
+
+USED_SHARE = 0.9
+"""A grouping is used only if at least this share of its centers has rows."""
+
+
+def half_agreement(points: NDArray[np.float32], ks: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return for each k how well the two halves of `points` (unit rows in random order) agree on k groups.
+
+    Each half is clustered by K-Means, which starts from the Ward tree of that half. Then the centers of both halves
+    label the same rows. The agreement is the adjusted mutual information of the two labelings: 1 for the same
+    groups, 0 for no more than chance. It is NaN if k groups cannot be told apart.
+    """
+    middle = len(points) // 2
+    halves = points[:middle], points[middle:]
+    judged = np.concatenate([half[:JUDGED_ROWS] for half in halves])
+    order = rng.permutation(len(judged))
+    labelings = [[(judged @ centers.T).argmax(axis=1) for centers in _half_centers(half, ks)] for half in halves]
+    return np.array(
+        [_agreement(ours, theirs, k, order) for ours, theirs, k in zip(*labelings, ks.tolist(), strict=True)]
+    )
+
+
+def _half_centers(half: NDArray[np.float32], ks: NDArray[np.intp]) -> list[NDArray[np.float32]]:
+    """Return k centers of length 1 for each k, all from one Ward tree; fewer if there are fewer distinct rows."""
+    sums, sizes = _micro_clusters(half)
+    n = len(sums)
+    merged = ward_tree(np.divide(sums, sizes[:, None], dtype=np.float32), sizes).linkage[:, :2].astype(np.intp)
+    sums = np.concatenate([sums, np.empty((n - 1, sums.shape[1]), np.float32)])
+    parent = np.full(2 * n - 1, 2 * n)
+    for step, (left, right) in enumerate(merged):
+        sums[n + step] = sums[left] + sums[right]
+        parent[left] = parent[right] = n + step
+    found = []
+    for k in np.minimum(ks, n):
+        nodes = np.flatnonzero(parent[: 2 * n - k] >= 2 * n - k)
+        found.append(train_directions(half, directions_of(sums[nodes], sums[nodes]), PASSES))
+    return found
+
+
+def _micro_clusters(half: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Return the sum of the rows of each small cluster, and its number of rows; they start from the first rows."""
+    centers = train_directions(half, half[:MICRO_CLUSTERS], MICRO_PASSES)
+    nearest = (half @ centers.T).argmax(axis=1)
+    sizes = np.bincount(nearest, minlength=len(centers)).astype(np.float64)
+    sums = sum_by_code(half, nearest, len(centers), np.ones(len(half), np.float32))
+    return sums[sizes > 0], sizes[sizes > 0]
+
+
+def _agreement(ours: NDArray[np.intp], theirs: NDArray[np.intp], k: int, order: NDArray[np.intp]) -> float:
+    """Return the adjusted mutual information; one random permutation measures what chance gives."""
+    sizes = [np.bincount(labels, minlength=k) for labels in (ours, theirs)]
+    if min(np.count_nonzero(size) for size in sizes) < USED_SHARE * k:
+        return float("nan")
+    apart = [entropy(size) for size in sizes]
+    shared = sum(apart) - entropy(np.bincount(ours * k + theirs))
+    by_chance = sum(apart) - entropy(np.bincount(ours * k + theirs[order]))
+    return float((shared - by_chance) / max(sum(apart) / 2 - by_chance, 1e-9))
+
+
+AXES = (12, 24, 48)
+"""Rows are projected on these numbers of principal axes: coarse groups show on few axes, fine ones on many."""
+
+SPLITS = 12
+"""Number of times the data is split into random halves, divided among AXES; with 84, k is no more accurate."""
+
+NULL_SPLITS = 3
+"""Number of times a cloud without groups is split, if the data may be such a cloud."""
+
+FEWEST_ROWS = 64
+"""Halves of fewer rows are too small to compare; of fewer distinct rows, duplicates count too."""
+
+MAX_ROWS = 6000
+"""Rows that are split into halves; more rows would change little and cost much."""
+
+EACH, STEP = 8, 1.25
+"""Every k up to the first is looked at, then steps by the second; the answer may lie between them."""
+
+CLOUD_ROWS = 4000
+"""Rows of the Gaussian cloud whose variances are fitted to the data."""
+
+NEAREST_ROWS, NEAREST_AXES, NEAREST_CLOUDS = 2000, 12, 4
+"""The test for structure: number of rows, of principal axes, and of clouds to compare with."""
+
+STRUCTURE = 0.09
+"""The data has groups if its nearest rows are nearer than those of a cloud by more than this share.
+All kinds of clouds that were tried stay below it, labeled text sets of 200 rows and more above."""
+
+CLEAR = 0.9
+"""Next to a peak of this agreement or above, every k is looked at, so that clear groups are counted exactly."""
+
+CLEAR_OF_CLOUDS = 0.6
+"""The data also has groups if halves agree this much more than those of a cloud: wide groups have no near rows."""
+
+_ROUNDING = 1e-5
+"""A row nearer to the mean than this has no direction: the difference is rounding in float32."""
+
+RESAMPLES = 200
+"""Number of bootstrap samples of the splits, which show how much k depends on them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Agreement:
+    """How well two halves of the data agree, over k.
+
+    Attributes
+    ----------
+    k : ndarray of int
+        Numbers of groups: 2 if it is clear, each from 3 to 8, then steps of 25 %; all those next to a clear answer.
+    halves : ndarray of float
+        Agreement of two halves of the data: the adjusted mutual information, 1 is perfect.
+    score : ndarray of float
+        The same, lowered at each coarse k that leaves most of the structure to finer ones. The answer is read off it.
+    nearness : float
+        How much nearer the nearest rows are to each other than in a cloud without groups, as a share of what is
+        possible. Near 0 or below, the data has no groups, unless there are few, wide ones.
+
+    Examples
+    --------
+    >>> import numpy as np, textspectra as ts
+    >>> agreement = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0)).agreement
+    >>> [(int(k), round(float(score), 2)) for k, score in zip(agreement.k, agreement.score)][-1]
+    (8, 1.0)
+    """
+
+    k: NDArray[np.intp]
+    halves: NDArray[np.float64]
+    score: NDArray[np.float64]
+    nearness: float
+
+
+class ReproducibleEstimate(NamedTuple):
+    """What halves agree on, the same from bootstrap samples of the splits, the evidence, and the distinct rows."""
+
+    reading: Reading
+    replicates: NDArray[np.intp]
+    agreement: Agreement
+    n_rows: int
+
+
+def reproducible_k(
+    rows: CountedRows, rng: np.random.Generator, *, n_jobs: int | None = None
+) -> ReproducibleEstimate | None:
+    """Find the granularity that two halves of the data agree on; None if no two groups can be told apart.
+
+    The rows are taken as directions from their mean, on 12 to 48 principal axes. At each k, two halves of them are
+    clustered and compared (:func:`half_agreement`), and :func:`read_curve` reads k off the agreement. Duplicates of a
+    row do not count: halves that both have a row agree on it as a group of its own.
+    """
+    once = rows.once()
+    rows = once if len(once) >= FEWEST_ROWS else rows
+    size = min(len(rows), MAX_ROWS)
+    # As a task, which has one BLAS thread: with more, the result would depend on the machine.
+    view = rows.map(_first_view, [(rows.positions(size, rng),)], n_jobs=1)[0]
+    if view is None:
+        return None
+    n_axes = sorted({min(n_axes, view.basis.axes.shape[1]) for n_axes in AXES})
+
+    def split(ks: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the k at which groups can be told apart, and the agreement of each split there."""
+        requests = _split_requests(rows, size, view, n_axes, ks, rng)
+        splits = np.array(rows.map(_split_agreement, requests, n_jobs=n_jobs)).reshape(len(n_axes), -1, len(ks))
+        usable = ~np.isnan(splits).any(axis=(0, 1)) & ((ks > 2) | (splits.mean(axis=(0, 1)) >= PAIR))
+        return ks[usable], splits[..., usable]
+
+    ks, splits = split(_granularities(view.n))
+    if not len(ks):
+        return None
+    between = _between(ks, splits.mean(axis=(0, 1)))
+    if len(between):
+        more_ks, more = split(between)
+        order = np.argsort(np.append(ks, more_ks))
+        ks, splits = np.append(ks, more_ks)[order], np.concatenate([splits, more], axis=2)[..., order]
+    halves = splits.mean(axis=(0, 1))
+    nearness = _nearness(rows, view, rng)
+    if nearness > STRUCTURE or _clear_of_clouds(rows, size, view, n_axes[0], ks, splits[0], rng):
+        reading = read_curve(ks, halves)
+        again = [read_curve(ks, _resample(splits, rng).mean(axis=(0, 1))).k for _ in range(RESAMPLES)]
+    else:
+        reading, again = Reading(1, float(np.clip(1 - nearness, 0, 1))), [1]
+    agreement = Agreement(ks, halves, discounted(ks, halves), nearness)
+    return ReproducibleEstimate(reading, np.array(again, np.intp), agreement, view.n_distinct)
+
+
+def _granularities(n: int) -> NDArray[np.intp]:
+    """Return the k to look at: each up to 8, then steps of 25 %, down to about 16 rows per group."""
+    highest = max(n // 16, min(16, n // 4))
+    fine = EACH * STEP ** np.arange(1, 20)
+    ks = np.concatenate([np.arange(2, EACH + 1), fine.round().astype(np.intp)])
+    return ks[ks <= highest]
+
+
+def _between(ks: NDArray[np.intp], halves: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the k on both sides of each clear peak that were not looked at yet."""
+    score = np.concatenate([[-1.0], discounted(ks, halves), [-1.0]])
+    peaks = np.flatnonzero((score[1:-1] >= CLEAR) & (score[1:-1] >= score[:-2]) & (score[1:-1] >= score[2:]))
+    sides = [np.arange(ks[max(peak - 1, 0)], ks[min(peak + 1, len(ks) - 1)]) for peak in peaks.tolist()]
+    return np.setdiff1d(np.concatenate([ks[:0], *sides]), ks)
+
+
+class Basis(NamedTuple):
+    """The mean of unit rows, and the principal axes of their directions from it, possibly scaled."""
+
+    mean: NDArray[np.float32]
+    axes: NDArray[np.float32]
+
+
+class View(NamedTuple):
+    """How rows are seen: how many a sample has, how many are distinct, whether duplicates count, on which axes."""
+
+    n: int
+    n_distinct: int
+    duplicates: bool
+    basis: Basis
+
+    def points(self, units: NDArray[np.float32], n_axes: int) -> NDArray[np.float32]:
+        """Return the rows of a sample that are compared, on some of the axes."""
+        return projected(units if self.duplicates else distinct_rows(units), self.basis, n_axes)
+
+
+def _first_view(units: NDArray[np.float32]) -> View | None:
+    distinct = distinct_rows(units)
+    duplicates = len(distinct) < FEWEST_ROWS
+    rows = units if duplicates else distinct
+    basis = principal_axes(rows, half_whitened=True)
+    return None if basis is None else View(len(rows), len(distinct), duplicates, basis)
+
+
+def principal_axes(units: NDArray[np.float32], *, half_whitened: bool = False) -> Basis | None:
+    """Return the mean of the rows, and the leading principal axes of their directions from it.
+
+    Half-whitened axes are divided by the square root of their standard deviation. So one dominant direction, such as a
+    frequent word, does not decide alone which groups the halves find.
+    """
+    mean = units.mean(axis=0)
+    centered = units - mean
+    if np.abs(centered).max() < _ROUNDING:
+        return None
+    directions = _directions(centered)
+    variance, axes = np.linalg.eigh((directions.T @ directions).astype(np.float64))
+    leading = slice(-1, -1 - min(max(AXES), int((variance > 1e-6 * variance[-1]).sum())), -1)
+    scale = (variance[leading] / variance[-1]) ** -0.25 if half_whitened else 1.0
+    return Basis(mean, np.ascontiguousarray(axes[:, leading] * scale, np.float32))
+
+
+def projected(units: NDArray[np.float32], basis: Basis, n_axes: int) -> NDArray[np.float32]:
+    """Return the directions of rows from the mean, on some of the principal axes."""
+    return _directions((units - basis.mean) @ basis.axes[:, :n_axes])
+
+
+def _directions(points: NDArray[Any]) -> NDArray[np.float32]:
+    length = np.sqrt(np.einsum("ij,ij->i", points, points))[:, None]
+    directions: NDArray[np.float32] = (points / np.maximum(length, _ROUNDING)).astype(np.float32)
+    return directions
+
+
+def _split_requests(
+    rows: CountedRows, size: int, view: View, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
+) -> Iterator[tuple[Any, ...]]:
+    for axes in n_axes:
+        for seed in rng.spawn(SPLITS // len(n_axes)):
+            yield rows.positions(size, seed), view, axes, ks, seed
+
+
+def _split_agreement(
+    units: NDArray[np.float32], view: View, n_axes: int, ks: NDArray[np.intp], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    points = view.points(units, n_axes)
+    return half_agreement(points[rng.permutation(len(points))], ks, rng)
+
+
+def _clear_of_clouds(
+    rows: CountedRows,
+    size: int,
+    view: View,
+    n_axes: int,
+    ks: NDArray[np.intp],
+    splits: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> bool:
+    """Return True if halves agree far better, at some k, than those of Gaussian clouds of the same spectrum."""
+    target = rows.map(_spectrum, [(rows.positions(size, rng), view, n_axes)], n_jobs=1)[0]
+    scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
+    tasks = ((view.n, scale, ks, seed) for seed in rng.spawn(NULL_SPLITS))
+    null = np.minimum(np.nan_to_num(rows.run(_cloud_agreement, tasks, n_jobs=None)).mean(axis=0), 0.99)
+    return bool(((splits.mean(axis=0) - null) / (1 - null)).max() > CLEAR_OF_CLOUDS)
+
+
+def _cloud_agreement(
+    n: int, scale: NDArray[np.float64], ks: NDArray[np.intp], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    return half_agreement(_directions(rng.standard_normal((n, len(scale))) * scale), ks, rng)
+
+
+def _spectrum(units: NDArray[np.float32], view: View, n_axes: int) -> NDArray[np.float64]:
+    return _mean_squares(view.points(units, n_axes))
+
+
+def _mean_squares(points: NDArray[np.float32]) -> NDArray[np.float64]:
+    mean: NDArray[np.float64] = np.square(points, dtype=np.float64).mean(axis=0)
+    return mean
+
+
+def _matching_scale(target: NDArray[np.float64], cloud: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the standard deviations of a Gaussian cloud whose directions have the mean squares `target`."""
+    variance = target.copy()
+    for _ in range(6):
+        directions = _directions(cloud * np.sqrt(variance))
+        variance *= target / np.maximum(_mean_squares(directions), 1e-12)
+        variance /= variance.sum()
+    scale: NDArray[np.float64] = np.sqrt(variance)
+    return scale
+
+
+def _resample(splits: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    chosen = rng.integers(splits.shape[1], size=splits.shape[:2])
+    return np.take_along_axis(splits, chosen[:, :, None], axis=1)
+
+
+def _nearness(rows: CountedRows, view: View, rng: np.random.Generator) -> float:
+    """Return by how much the nearest rows are nearer than in clouds of the same spectrum; 1 is the maximum."""
+    size, n_axes = min(len(rows), NEAREST_ROWS), min(NEAREST_AXES, view.basis.axes.shape[1])
+    n, target, near = rows.map(_spectrum_and_nearest, [(rows.positions(size, rng), view, n_axes)], n_jobs=1)[0]
+    scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
+    clouds = ((_directions(rng.standard_normal((n, n_axes)) * scale),) for _ in range(NEAREST_CLOUDS))
+    null = min(float(np.mean(rows.run(_nearest_cosine, clouds, n_jobs=1))), 1 - 1e-6)
+    return (near - null) / (1 - null)
+
+
+def _spectrum_and_nearest(
+    units: NDArray[np.float32], view: View, n_axes: int
+) -> tuple[int, NDArray[np.float64], float]:
+    points = view.points(units, n_axes)
+    return len(points), _mean_squares(points), _nearest_cosine(points)
+
+
+def _nearest_cosine(points: NDArray[np.float32]) -> float:
+    cosines = points @ points.T
+    np.fill_diagonal(cosines, -1)
+    return float(cosines.max(axis=1).mean())

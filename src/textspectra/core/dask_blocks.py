@@ -1,0 +1,589 @@
+"""Chunks of Dask arrays: how they are read inside the task that uses them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for_any
+from contextlib import suppress
+from functools import partial, reduce
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import dask
+import dask.array as da
+import numpy as np
+from dask import delayed
+from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
+from dask.optimization import cull
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from ..errors import ExternalError, UserError
+from . import memory_blocks as local
+from .memory_blocks import Folded, Index
+
+PATIENCE = 30.0
+"""A run is given up after this many seconds without a worker."""
+
+POLL = 0.5
+"""Seconds between two checks of the workers during a run."""
+
+
+def active_client() -> Any:
+    """Return the distributed client that Dask would use now, or None if it would work in this process."""
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import Client
+
+    scheduler = dask.config.get("scheduler", None)
+    if isinstance(scheduler, Client):
+        return scheduler
+    if scheduler not in (None, "dask.distributed", "distributed"):
+        return None
+    try:
+        return Client.current()
+    except ValueError:  # there is no client
+        return None
+
+
+def compute(tasks: Sequence[Delayed], *, progress: Callable[[int, int], None] | None = None) -> list[Any]:
+    """Return the results of tasks, from whatever scheduler Dask is set to.
+
+    On a cluster, `progress` is called with the number of finished tasks and of all tasks.
+    """
+    return compute_and_keep(tasks, [], progress=progress)[0]
+
+
+def compute_and_keep(
+    tasks: Sequence[Delayed], kept: Sequence[Delayed], *, progress: Callable[[int, int], None] | None = None
+) -> tuple[list[Any], list[Delayed]]:
+    """Return the results of some tasks, and other tasks as delayed values whose results stay on the workers."""
+    client = active_client()
+    if client is None:
+        with threadpool_limits(1, user_api="blas"):
+            started = dask.persist(*tasks, *kept)
+            return list(dask.compute(*started[: len(tasks)])), list(started[len(tasks) :])
+    from distributed import futures_of
+
+    # Centers of some megabytes in a graph are sent once, and survive the loss of a worker: no reason to warn.
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
+        started = client.persist([*tasks, *kept])
+    futures = futures_of(started)
+    with ThreadPoolExecutor(1) as waiter:
+        try:
+            outcome = waiter.submit(_finished, client, futures[: len(tasks)], futures[len(tasks) :])
+            _watch(client, outcome, futures, progress)
+            return outcome.result(), list(started[len(tasks) :])
+        except BaseException as error:
+            with suppress(Exception):  # a lost scheduler has nothing to cancel
+                client.cancel(futures)
+            fault = cluster_fault(error)
+            if fault is None:
+                raise
+            raise fault from error
+
+
+def _finished(client: Any, wanted: list[Any], kept: list[Any]) -> list[Any]:
+    """Wait until all tasks are finished, and return the results that are needed here."""
+    from distributed import wait
+
+    results = list(client.gather(wanted))
+    if kept:
+        wait(kept)
+    for future in kept:
+        if future.status == "error":
+            future.result()
+    return results
+
+
+def _watch(
+    client: Any, outcome: Future[Any], futures: Sequence[Any], progress: Callable[[int, int], None] | None
+) -> None:
+    """Return once there is an outcome; give up if there is no worker for PATIENCE seconds.
+
+    Dask itself waits forever, also for results that were lost with their worker.
+    """
+    last_seen = time.monotonic()
+    while not wait_for_any([outcome], timeout=POLL).done:
+        if progress is not None:
+            progress(sum(future.status == "finished" for future in futures), len(futures))
+        now = time.monotonic()
+        if client.scheduler_info()["workers"]:
+            last_seen = now
+        elif now - last_seen > PATIENCE:
+            raise ExternalError(
+                f"The Dask cluster at {client.scheduler.address} has had no worker for {PATIENCE:.0f} seconds, so the "
+                "run was given up. Start workers and run it again."
+            )
+
+
+def n_threads() -> int:
+    """Return how many tasks can run at a time; a large number if no worker has arrived yet."""
+    client = active_client()
+    return os.cpu_count() or 1 if client is None else sum(client.nthreads().values()) or 2**20
+
+
+def kept_by_workers(collection: Any) -> bool:
+    """Return whether a collection depends on results that the workers of a cluster keep."""
+    if "distributed" not in sys.modules:
+        return False
+    from distributed import futures_of
+
+    return bool(futures_of(collection))
+
+
+def cluster_fault(error: BaseException) -> UserError | None:
+    """Return the message for an error of the cluster itself, or None for any other error."""
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
+
+    if isinstance(error, KilledWorker):
+        return ExternalError(
+            f"Several workers of the Dask cluster died at the same task, the last one at {error.last_worker.address}. "
+            "They probably ran out of memory: use smaller chunks, or workers with more memory."
+        )
+    if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "textspectra":
+        return ExternalError(
+            "A worker of the Dask cluster cannot import textspectra; install the same version of it on every worker."
+        )
+    if isinstance(error, CommClosedError | CancelledError):
+        return ExternalError(
+            "The Dask scheduler was lost, or it has cancelled the work. Run it again once the scheduler is back."
+        )
+    return None
+
+
+def check_workers() -> None:
+    """Raise an error if a worker of the active cluster has no textspectra, or another version of it."""
+    client = active_client()
+    if client is None:
+        return
+    from .. import __version__ as ours
+
+    def version() -> str:
+        # Sent by value: a worker without the package can still run it.
+        import importlib
+
+        try:
+            return str(importlib.import_module("textspectra").__version__)
+        except ModuleNotFoundError:
+            return ""
+
+    for worker, theirs in sorted(client.run(version, on_error="return").items()):
+        if isinstance(theirs, OSError):
+            continue  # it has just died; Dask gives its work to others
+        if isinstance(theirs, Exception):
+            raise ExternalError(f"The Dask worker {worker} cannot import textspectra ({theirs}); fix its installation.")
+        if not theirs:
+            raise ExternalError(
+                f"The Dask worker {worker} does not have textspectra; install version {ours} on every worker."
+            )
+        if theirs != ours:
+            raise ExternalError(
+                f"The Dask worker {worker} has textspectra {theirs}, but {ours} is running here; install the same "
+                "version on every worker."
+            )
+
+
+TASKS_PER_THREAD = 8
+"""One task reads several small chunks, but each thread still gets at least this many tasks per pass."""
+
+GROUP_BYTES = 2**26
+"""Maximal size of the chunks that one task reads."""
+
+
+class ChunkReader:
+    """One or more adjacent chunks, read when rows of them are needed.
+
+    A reader is an argument of a task and holds the Dask graph and the key of each chunk, so reading needs no task of
+    its own. `sizes` has the number of rows of each chunk, and `sample` is an array like the chunks, but without rows.
+    """
+
+    def __init__(self, graphs: Sequence[tuple[Mapping[Any, Any], Any]], sizes: tuple[int, ...], sample: Any) -> None:
+        self._graphs = graphs
+        self.sizes = sizes
+        self._ends = np.cumsum(sizes)
+        self._sample = sample
+        self._last: tuple[int, Any] = -1, None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape of all chunks together."""
+        return len(self), *self._sample.shape[1:]
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    def open(self) -> Any:
+        """Return an array with the rows: the only chunk, or a copy of the reader.
+
+        The chunk that a copy holds is released together with it, at the end of the task.
+        """
+        return self._read(0) if len(self.sizes) == 1 else ChunkReader(self._graphs, self.sizes, self._sample)
+
+    def __getitem__(self, rows: slice | NDArray[np.intp]) -> NDArray[Any]:
+        if isinstance(rows, slice):
+            start, stop, _ = rows.indices(len(self))
+            parts = [
+                self._chunk(number)[max(0, start - first) : stop - first]
+                for number, first, end in self._bounds()
+                if first < stop and start < end
+            ]
+            return parts[0] if len(parts) == 1 else np.concatenate([self._sample, *parts])
+        found = np.empty((len(rows), *self.shape[1:]), self._sample.dtype)
+        for number, first, end in self._bounds():
+            here = np.flatnonzero((rows >= first) & (rows < end))
+            if len(here):
+                found[here] = self._chunk(number)[rows[here] - first]
+        return found
+
+    def _bounds(self) -> Iterator[tuple[int, int, int]]:
+        for number, (size, end) in enumerate(zip(self.sizes, self._ends.tolist(), strict=True)):
+            yield number, end - size, end
+
+    def _chunk(self, number: int) -> Any:
+        # Only the last chunk is kept: rows are mostly read in order, and chunks may be large.
+        if self._last[0] != number:
+            self._last = number, self._read(number)
+        return self._last[1]
+
+    def _read(self, number: int) -> Any:
+        graph, key = self._graphs[number]
+        return dask.get(graph, key)
+
+
+class Chunk(NamedTuple):
+    """The number of the first row of a chunk, and the chunk of each array: a reader, a delayed array or None."""
+
+    first_row: int
+    parts: list[Any]
+
+
+def opened(parts: Sequence[Any]) -> list[Any]:
+    """Return the arrays of the parts that a task was given."""
+    return [part.open() if isinstance(part, ChunkReader) else part for part in parts]
+
+
+def chunks_of(arrays: Sequence[Any], like: da.Array) -> list[Chunk]:
+    """Return the chunks of aligned arrays, with the chunk sizes of `like`."""
+    sizes = like.chunks[0]
+    columns = [[None] * len(sizes) if array is None else _parts(in_chunks(array, sizes)) for array in arrays]
+    first_rows = np.cumsum((0, *sizes[:-1])).tolist()
+    return [Chunk(first_row, parts) for first_row, *parts in zip(first_rows, *columns, strict=True)]
+
+
+def _parts(array: da.Array) -> list[Any]:
+    return _own_parts(array) or list(array.to_delayed(optimize_graph=False).ravel())
+
+
+def _own_parts(array: da.Array) -> list[Any] | None:
+    """Return the chunks from which an array was made here, or None for any other array."""
+    # An assignment such as array[3] = 0 changes a Dask array in place and gives it another name.
+    name, parts = getattr(array, "textspectra_parts", (None, None))
+    return parts if name == array.name else None
+
+
+def in_chunks(array: Any, sizes: tuple[int, ...]) -> da.Array:
+    """Return an array in memory or a Dask array as a Dask array with chunks of these sizes."""
+    if not isinstance(array, da.Array):
+        return da.from_array(array, chunks=(sizes, *array.shape[1:]))
+    return array if array.chunks[0] == sizes else array.rechunk({0: sizes})
+
+
+def array_of(parts: Sequence[ChunkReader | Delayed], sizes: tuple[int, ...], sample: NDArray[Any]) -> da.Array:
+    """Return the Dask array with these chunks, whose rows are like those of `sample`.
+
+    It keeps the parts, so that tasks made here depend on them directly.
+    """
+    name = f"rows-{uuid4().hex}"
+    read = dask.delayed(_read_all, pure=False)
+    chunks = [read(part) if isinstance(part, ChunkReader) else part for part in parts]
+    layer = {(name, number, *(0,) * (sample.ndim - 1)): chunk.key for number, chunk in enumerate(chunks)}
+    graph = HighLevelGraph.from_collections(name, layer, dependencies=chunks)
+    array = da.Array(graph, name, (sizes, *((size,) for size in sample.shape[1:])), dtype=sample.dtype)
+    array.textspectra_parts = name, list(parts)
+    return array
+
+
+def _read_all(reader: ChunkReader) -> Any:
+    return reader.open()[: len(reader)]
+
+
+def no_rows_of(array: Any) -> NDArray[Any]:
+    """Return an array in memory like a Dask array, but without rows."""
+    return np.empty((0, *array.shape[1:]), array.dtype)
+
+
+def with_known_chunks(array: da.Array) -> da.Array:
+    """Return an array whose chunk sizes are known and whose chunks have all columns; small chunks are read together."""
+    if np.isnan(array.shape[0]):
+        array = _with_known_sizes(array)
+    if array.ndim == 2 and len(array.chunks[1]) > 1:
+        array = array.rechunk({1: -1})
+    if _own_parts(array) is not None or kept_by_workers(array):
+        return array
+    sizes, sample = array.chunks[0], no_rows_of(array)
+    chunks = list(array.to_delayed().ravel())
+    graphs = _separate_graphs(chunks)
+    if graphs is None:
+        return array_of(chunks, sizes, sample)
+    readers = [
+        ChunkReader([graphs[number] for number in cluster], tuple(sizes[number] for number in cluster), sample)
+        for cluster in _clusters(sizes, sample, TASKS_PER_THREAD * n_threads())
+    ]
+    return array_of(readers, tuple(len(reader) for reader in readers), sample)
+
+
+def as_given(array: da.Array, like: da.Array) -> da.Array:
+    """Return an array with the chunk sizes that `like` had before it was prepared."""
+    sizes: list[int] = []
+    for part, size in zip(_parts(like), like.chunks[0], strict=True):
+        sizes += part.sizes if isinstance(part, ChunkReader) else [size]
+    return in_chunks(array, tuple(sizes))
+
+
+def _with_known_sizes(array: da.Array) -> da.Array:
+    first_column = array.to_delayed().reshape(array.numblocks[0], -1)[:, 0]
+    sizes = tuple(compute([dask.delayed(len, pure=False)(chunk) for chunk in first_column]))
+    return da.Array(array.dask, array.name, (sizes, *array.chunks[1:]), dtype=array.dtype)
+
+
+def _separate_graphs(chunks: Sequence[Delayed]) -> list[tuple[Mapping[Any, Any], Any]] | None:
+    """Return the graph and the key of each chunk; None if chunks share a task, which should run only once."""
+    graph = dict(chunks[0].dask)
+    graphs = [(cull(graph, chunk.key)[0], chunk.key) for chunk in chunks]
+    n_tasks = len(set().union(*(tasks for tasks, _ in graphs)))
+    return graphs if n_tasks == sum(len(tasks) for tasks, _ in graphs) else None
+
+
+def _clusters(sizes: Sequence[int], sample: NDArray[Any], n_clusters: int) -> list[list[int]]:
+    """Group adjacent chunks up to GROUP_BYTES, into at least `n_groups` groups if there are enough chunks."""
+    row_bytes = sample.dtype.itemsize * int(np.prod(sample.shape[1:], dtype=int))
+    most = max(1, len(sizes) // max(1, n_clusters))
+    clusters: list[list[int]] = []
+    n_bytes = 0
+    for number, size in enumerate(sizes):
+        if not clusters or len(clusters[-1]) == most or n_bytes + size * row_bytes > GROUP_BYTES:
+            clusters.append([])
+            n_bytes = 0
+        clusters[-1].append(number)
+        n_bytes += size * row_bytes
+    return clusters
+
+
+SPLIT_EVERY = 8
+"""Statistics that are combined at a time: a tree, so that no worker holds those of all chunks."""
+
+
+def shared(value: Any) -> Delayed:
+    """Return a value that many tasks use and that is sent to each worker once."""
+    return delayed(value, pure=False, traverse=False)
+
+
+def fold_blocks(
+    function: Callable[..., Folded], arrays: Sequence[Any], *, combine: Callable[[Any, Any], Any]
+) -> Folded:
+    """Fold each chunk on a worker and combine the statistics in a tree; the values per row stay on the workers."""
+    sample = function(0, *(None if array is None else no_rows_of(array) for array in arrays)).per_row
+    fold = delayed(_fold_chunk if sample is not None else _chunk_statistics, pure=False)
+    work, join = shared(function), shared(combine)
+    folded = [fold(work, join, chunk.first_row, *chunk.parts) for chunk in chunks_of(arrays, arrays[0])]
+    if sample is None:
+        return Folded(compute([_in_a_tree(join, folded)])[0])
+    results, kept = compute_and_keep([_in_a_tree(join, [one[0] for one in folded])], [one[1] for one in folded])
+    return Folded(results[0], array_of(kept, arrays[0].chunks[0], sample))
+
+
+def map_rows(function: Callable[..., Any], arrays: Sequence[Any], *, dtype: type) -> da.Array:
+    """Return a Dask array whose chunks are computed from those of `arrays` when they are needed."""
+    sample = function(0, *(None if array is None else no_rows_of(array) for array in arrays)).astype(dtype)
+    work, on_chunk = shared(function), delayed(_map_chunk, pure=False)
+    chunks = [on_chunk(work, chunk.first_row, *chunk.parts) for chunk in chunks_of(arrays, arrays[0])]
+    return array_of(chunks, arrays[0].chunks[0], sample)
+
+
+def keep(array: da.Array) -> da.Array:
+    """Compute an array once and keep it where it was computed."""
+    _, kept = compute_and_keep([], list(array.to_delayed().ravel()))
+    return array_of(kept, array.chunks[0], no_rows_of(array))
+
+
+def call_each(
+    function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], progress: Callable[[int, int], None] | None = None
+) -> list[Any]:
+    """Call ``function(*task)`` on a worker for each task, results in order."""
+    work = shared(function)
+    return compute([delayed(partial(_call, task), pure=False)(work) for task in tasks], progress=progress)
+
+
+def call_on_chunks(function: Callable[..., Any], array: da.Array, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Call ``function(*arguments, chunk)`` where each chunk is, results in order."""
+    work = shared(function)
+    return compute(
+        [
+            delayed(partial(_call, some), pure=False)(work, *chunk.parts)
+            for some, chunk in zip(arguments, chunks_of([array], array), strict=True)
+        ]
+    )
+
+
+def _in_a_tree(combine: Delayed, statistics: list[Delayed]) -> Delayed:
+    """Combine statistics, a few at a time."""
+    together = delayed(reduce, pure=False)
+    while len(statistics) > 1:
+        starts = range(0, len(statistics), SPLIT_EVERY)
+        statistics = [together(combine, statistics[start : start + SPLIT_EVERY]) for start in starts]
+    return statistics[0]
+
+
+def _fold_chunk(function: Callable[..., Folded], combine: Callable[..., Any], first_row: int, *parts: Any) -> Folded:
+    return local.fold_blocks(function, opened(parts), combine=combine, n_jobs=1, first_row=first_row)
+
+
+def _chunk_statistics(*arguments: Any) -> Any:
+    return _fold_chunk(*arguments).statistics
+
+
+def _map_chunk(function: Callable[..., Any], first_row: int, *parts: Any) -> Any:
+    return local.map_rows(function, opened(parts), n_jobs=1, first_row=first_row)
+
+
+def _call(arguments: tuple[Any, ...], function: Callable[..., Any], *parts: Any) -> Any:
+    return function(*arguments, *opened(parts))
+
+
+DRAWN_BYTES = 2**27
+"""Maximal size of the rows that are picked together: a worker may have to hold all of them."""
+
+SHARE_BYTES = 2**24
+"""Maximal size of a share: rows that one task joins for several requests."""
+
+
+class DaskDraws:
+    """The counterpart of :class:`textspectra.arrays.engine.local.Draws` for Dask arrays."""
+
+    def __init__(self, arrays: Sequence[Any], index: Callable[..., Index], by: Any) -> None:
+        self._index = shared(index)
+        self._row_bytes = sum(
+            array.dtype.itemsize * int(np.prod(array.shape[1:])) for array in arrays if array is not None
+        )
+        self._chunks = chunks_of([*arrays, by], arrays[0])
+        if by is None:
+            self._in_chunk = np.array(arrays[0].chunks[0], np.intp)[:, None]
+        else:
+            totals = delayed(_totals, pure=False)
+            self._in_chunk = np.array(
+                compute([totals(self._index, chunk.parts[-1]) for chunk in self._chunks]), np.intp
+            )
+        self._ends = self._in_chunk.cumsum(axis=0)
+        self.totals = self._ends[-1]
+
+    def take(self, key: int, positions: NDArray[np.intp]) -> list[Any]:
+        """Bring rows into this process: their numbers, and the rows of each array."""
+        picks, ((places,),) = self._picks([[(key, positions)]])
+        return _rows_at(places, _gather(0, compute(picks)))
+
+    def map(
+        self, function: Callable[..., Any], requests: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
+    ) -> list[Any]:
+        """Call ``function(rows, *parts, *rest)`` on a worker for each request ``(key, positions, *rest)``."""
+        work = shared(function)
+        results: list[Delayed] = []
+        for cluster in self._up_to(DRAWN_BYTES, requests):
+            shares = list(self._up_to(SHARE_BYTES, cluster))
+            picks, places = self._picks(shares)
+            for number, (share, places_of_share) in enumerate(zip(shares, places, strict=True)):
+                rows = delayed(partial(_gather, number), pure=False)(picks)
+                results += [
+                    delayed(partial(_apply, own, rest), pure=False)(work, rows)
+                    for (_, _, *rest), own in zip(share, places_of_share, strict=True)
+                ]
+        return compute(results)
+
+    def run(
+        self, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
+    ) -> list[Any]:
+        """Call ``function(*task)`` on a worker for each task."""
+        return call_each(function, tasks)
+
+    def _up_to(self, n_bytes: int, requests: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+        """Group adjacent requests up to this size; a larger request is a group of its own."""
+        together: list[tuple[Any, ...]] = []
+        size = 0
+        for request in requests:
+            size += self._row_bytes * len(request[1])
+            if together and size > n_bytes:
+                yield together
+                together, size = [], self._row_bytes * len(request[1])
+            together.append(request)
+        if together:
+            yield together
+
+    def _picks(self, shares: Sequence[Sequence[tuple[Any, ...]]]) -> tuple[list[Delayed], list[list[NDArray[np.intp]]]]:
+        """Return a task per chunk that picks its rows for all shares, and where in a share each request's rows are.
+
+        A graph in which every request depends on every chunk takes longer to build than to compute.
+        """
+        wanted: dict[int, list[Any]] = {}
+        places = []
+        for share_number, share in enumerate(shares):
+            sizes = [len(positions) for _, positions, *_ in share]
+            keys = np.repeat([key for key, *_ in share], sizes)
+            positions = np.concatenate([positions for _, positions, *_ in share])
+            chunk = np.concatenate([np.searchsorted(self._ends[:, key], some, side="right") for key, some, *_ in share])
+            inside = positions - (self._ends - self._in_chunk)[chunk, keys]
+            order = np.argsort(chunk, kind="stable")
+            distinct, starts = np.unique(chunk[order], return_index=True)
+            for number, rows in zip(distinct.tolist(), np.split(order, starts[1:]), strict=True):
+                wanted.setdefault(number, []).append((share_number, keys[rows], inside[rows]))
+            places.append(np.split(np.argsort(order), np.cumsum(sizes)[:-1]))
+        picks = []
+        for number in sorted(wanted):
+            first_row, parts = self._chunks[number]
+            picks.append(delayed(partial(_pick, wanted[number]), pure=False)(self._index, first_row, *parts))
+        return picks, places
+
+
+def _totals(index: Callable[..., Index], part: Any) -> NDArray[np.intp]:
+    (by,) = opened([part])
+    return index(len(by), by[:]).totals
+
+
+def _pick(wanted: list[Any], index: Callable[..., Index], first_row: int, *parts: Any) -> dict[int, list[Any]]:
+    """Return the rows of a chunk that each share needs: their numbers, and the rows of each array."""
+    *arrays, by = opened(parts)
+    of_chunk = index(local.n_rows(arrays), None if by is None else by[:])
+    shares, keys, positions = zip(*wanted, strict=True)
+    rows = of_chunk.find(np.concatenate(keys), np.concatenate(positions))
+    ends = np.cumsum([len(some) for some in keys])[:-1]
+    columns = [first_row + rows, *(None if array is None else _rows_of(array, rows) for array in arrays)]
+    split = [[None] * len(shares) if column is None else np.split(column, ends) for column in columns]
+    return dict(zip(shares, map(list, zip(*split, strict=True)), strict=True))
+
+
+def _rows_of(array: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
+    # In ascending order, so that each page of a memory map is read once.
+    order = np.argsort(rows)
+    found = np.asarray(array[rows[order]])
+    unsorted = np.empty_like(found)
+    unsorted[order] = found
+    return unsorted
+
+
+def _gather(share: int, picks: list[dict[int, list[Any]]]) -> list[Any]:
+    """Join the rows of a share from all chunks."""
+    columns = zip(*(pick[share] for pick in picks if share in pick), strict=True)
+    return [None if column[0] is None else np.concatenate(column) for column in columns]
+
+
+def _rows_at(places: NDArray[np.intp], share: list[Any]) -> list[Any]:
+    return [None if column is None else column[places] for column in share]
+
+
+def _apply(places: NDArray[np.intp], rest: list[Any], function: Callable[..., Any], share: list[Any]) -> Any:
+    return function(*_rows_at(places, share), *rest)

@@ -1,0 +1,171 @@
+"""All metrics of one clustering, as one row of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from .blocks import count_draws, fold_blocks
+from .cohesion import report_if_defined
+from .memory_blocks import Folded
+from .rows import fold_rows, sums_and_sizes, unit_rows
+from .validation import RandomState, check_embeddings, check_labels, make_generator
+
+
+def contingency(one: Any, n_one: int, other: Any, n_other: int) -> sparse.csr_array:
+    """Count how many rows have each pair of labels, in one pass over both labelings."""
+
+    def count(first_row: int, left: NDArray[np.intp], right: NDArray[np.intp]) -> Folded:
+        return Folded((sparse.csr_array((np.ones(len(left), np.int64), (left, right)), shape=(n_one, n_other)),))
+
+    return fold_blocks(count, one, other).statistics[0]
+
+
+class Agreements(NamedTuple):
+    """How far clusters agree with classes, by the metrics of scikit-learn that have these names."""
+
+    ari: float
+    nmi: float
+    homogeneity: float
+    completeness: float
+    fowlkes_mallows: float
+
+
+def agreements(table: Any) -> Agreements:
+    """Compare clusters with classes, from the counts of each class (row) and cluster (column)."""
+    together = np.asarray(table.data if sparse.issparse(table) else table, np.float64).ravel()
+    by_class, by_cluster = (np.asarray(table.sum(axis=axis), np.float64) for axis in (1, 0))
+    of_class, of_cluster = entropy(by_class), entropy(by_cluster)
+    shared = max(0.0, of_class + of_cluster - entropy(together))
+    homogeneity = shared / of_class if of_class > 0 else 1.0
+    completeness = shared / of_cluster if of_cluster > 0 else 1.0
+    total = homogeneity + completeness
+
+    both, in_class, in_cluster, every = (
+        float((counts * (counts - 1)).sum()) for counts in (together, by_class, by_cluster, by_class.sum(keepdims=True))
+    )
+    by_chance = in_class * in_cluster / every if every else 0.0
+    most = (in_class + in_cluster) / 2
+    return Agreements(
+        ari=(both - by_chance) / (most - by_chance) if most != by_chance else 1.0,
+        nmi=2 * homogeneity * completeness / total if total > 0 else 0.0,
+        homogeneity=homogeneity,
+        completeness=completeness,
+        fowlkes_mallows=float(np.sqrt(both / in_class) * np.sqrt(both / in_cluster)) if both else 0.0,
+    )
+
+
+def entropy(counts: NDArray[Any]) -> float:
+    """Return the entropy of a labeling, in nats, from the size of each label."""
+    share = counts[counts > 0] / counts.sum()
+    return max(0.0, float(-(share @ np.log(share))))
+
+
+SILHOUETTE_ROWS = 10_000
+"""Above this many rows, the silhouette is computed on a random sample of this size."""
+
+
+def evaluate(
+    X: ArrayLike,
+    labels: ArrayLike | Sequence[Hashable],
+    truth: ArrayLike | Sequence[Hashable] | None = None,
+    *,
+    random_state: RandomState = 0,
+) -> dict[str, float]:
+    """Compute every metric that can be computed for a clustering.
+
+    Distances are Euclidean, between rows scaled to length 1. Above 10,000 rows, the silhouette is computed on a
+    random sample of 10,000 (see ``silhouette_rows``). Above 4,096 rows, the Cohesion Ratio is partly sampled (see
+    ``cohesion_ratio_se``). All other metrics are exact at any n.
+
+    Parameters
+    ----------
+    X, labels
+        As in :func:`cohesion_ratio`.
+    truth : sequence or Dask array of n hashable values, optional
+        The true class of each row. It adds the metrics that need the ground truth.
+    random_state : int, RandomState, Generator or None, default=0
+        The seed for what is sampled. None is a random seed.
+
+    Returns
+    -------
+    dict
+        ``n_samples``, ``n_clusters``, ``cohesion_ratio``, ``cohesion_ratio_se``, ``silhouette``,
+        ``silhouette_rows``, ``davies_bouldin``, ``calinski_harabasz``, and with `truth` ``n_classes``,
+        ``k_relative_error``, ``ari``, ``nmi``, ``homogeneity``, ``completeness``,
+        ``fowlkes_mallows``. A metric that is not defined, such as the silhouette of one cluster, is NaN.
+
+    Examples
+    --------
+    >>> import textspectra as ts
+    >>> X = [[1, 0], [1, 0.1], [0, 1], [0.1, 1]]
+    >>> row = ts.evaluate(X, [0, 0, 1, 1], truth=["a", "a", "b", "b"])
+    >>> row["ari"], round(row["silhouette"], 2)
+    (1.0, 0.93)
+    """
+    X = check_embeddings(X)
+    codes, names = check_labels(labels, X)
+    rng = make_generator(random_state)
+    row: dict[str, float] = {"n_samples": len(X), "n_clusters": len(names)}
+    report = report_if_defined(X, codes, len(names), random_state=rng)
+    row |= {
+        "cohesion_ratio": report.ratio if report else float("nan"),
+        "cohesion_ratio_se": report.standard_error if report else float("nan"),
+    }
+    row |= _silhouette(X, codes, rng)
+    row |= _dispersion(X, codes, len(names))
+    if truth is not None:
+        true, classes = check_labels(truth, X)
+        row |= {"n_classes": len(classes), "k_relative_error": abs(len(names) - len(classes)) / len(classes)}
+        row |= agreements(contingency(true, len(classes), codes, len(names)))._asdict()
+    return row
+
+
+def _silhouette(X: Any, codes: Any, rng: np.random.Generator) -> dict[str, float]:
+    rows = np.arange(min(len(X), SILHOUETTE_ROWS))
+    if len(X) > SILHOUETTE_ROWS:
+        rows = np.sort(rng.choice(len(X), SILHOUETTE_ROWS, replace=False, shuffle=False))
+    value = count_draws([X, codes]).map(_silhouette_of, [(0, rows)], n_jobs=1)[0]
+    return {"silhouette": value, "silhouette_rows": len(rows)}
+
+
+def _silhouette_of(rows: NDArray[np.intp], part: NDArray[Any], codes: NDArray[np.intp]) -> float:
+    defined = 2 <= len(np.unique(codes)) < len(codes)
+    from sklearn.metrics import silhouette_score  # late: the command line does without scikit-learn
+
+    return float(silhouette_score(unit_rows(part, first_row=rows), codes)) if defined else float("nan")
+
+
+def _dispersion(X: Any, codes: Any, k: int) -> dict[str, float]:
+    """Return the Davies-Bouldin and the Calinski-Harabasz index, from two passes over the rows."""
+    n = len(X)
+    if not 2 <= k < n:
+        return {"davies_bouldin": float("nan"), "calinski_harabasz": float("nan")}
+    sums, sizes = sums_and_sizes(X, codes, k)
+    centers = sums / sizes[:, None]
+
+    def distances_to_own_center(rows: NDArray[np.float32], scale: NDArray[np.float32], code: Any) -> Folded:
+        squares = np.square(rows * scale[:, None] - centers[code]).sum(axis=1)
+        return Folded((np.bincount(code, np.sqrt(squares), k), float(squares.sum())))
+
+    distances, within = fold_rows(distances_to_own_center, X, codes).statistics
+    between = float((sizes * np.square(centers - sizes @ centers / n).sum(axis=1)).sum())
+    return {
+        "davies_bouldin": _davies_bouldin(centers, distances / sizes),
+        "calinski_harabasz": between * (n - k) / (within * (k - 1)) if within > 0 else 1.0,
+    }
+
+
+def _davies_bouldin(centers: NDArray[np.float64], spread: NDArray[np.float64]) -> float:
+    if np.allclose(spread, 0):
+        return 0.0
+    worst = np.empty(len(centers))
+    for i, center in enumerate(centers):
+        gaps = np.sqrt(np.square(centers - center).sum(axis=1))
+        gaps[gaps == 0] = np.inf
+        worst[i] = ((spread + spread[i]) / gaps).max()
+    return float(worst.mean())

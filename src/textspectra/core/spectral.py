@@ -1,0 +1,287 @@
+"""The paper's rule: k from one spectrum, averaged over random samples."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from dataclasses import dataclass, field
+from functools import cache
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import LinAlgError
+
+from ..errors import UserError
+from .rows import CountedRows, unit_rows
+from .validation import check_embeddings, check_whole_number
+
+
+def laplacian_eigenvalues(X: ArrayLike, *, zscore: bool = False) -> NDArray[np.float32]:
+    """Return the eigenvalues of the normalized Laplacian of the rectified cosine graph, ascending.
+
+    Rows are scaled to unit length; ``S = max(X Xᵀ, 0)`` with its diagonal; ``d = S 1``; the
+    Laplacian is ``L = I - D^-1/2 S D^-1/2``. This is the paper's ``ComputeEigenvalues``.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Embeddings, n ≥ 2. The time grows with n³ and the memory with n². Above a few thousand
+        rows, pass a sample, as :func:`estimate_k` does.
+    zscore : bool, default=False
+        Standardize the similarities over the whole matrix before they are rectified.
+
+    Returns
+    -------
+    ndarray of shape (n,), float32
+
+    Examples
+    --------
+    Two groups that have nothing in common give two eigenvalues of zero.
+
+    >>> import textspectra as ts
+    >>> X = [[1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
+    >>> ts.laplacian_eigenvalues(X).round(3) + 0
+    array([0.   , 0.   , 0.828, 0.828], dtype=float32)
+    """
+    return graph_spectrum(unit_rows(check_embeddings(X)), zscore=zscore)
+
+
+def cosine_graph(units: NDArray[np.float32], *, zscore: bool = False) -> NDArray[np.float32]:
+    """Return the rectified cosine similarities of unit rows, diagonal included.
+
+    With `zscore`, the similarities are first standardized by the mean and standard deviation of the whole matrix,
+    which removes weak links.
+    """
+    graph = units @ units.T
+    if zscore:
+        spread = graph.std(dtype=np.float64)
+        if spread > np.finfo(np.float32).eps:
+            graph -= graph.mean(dtype=np.float64)
+            graph /= spread
+    np.maximum(graph, 0, out=graph)
+    return graph
+
+
+def graph_spectrum(units: NDArray[np.float32], *, zscore: bool = False) -> NDArray[np.float32]:
+    """Compute :func:`laplacian_eigenvalues` of rows that have length 1."""
+    graph = cosine_graph(units, zscore=zscore)
+    scale = 1 / np.sqrt(graph.sum(axis=1))
+    graph *= scale[:, None]
+    graph *= scale
+    # The Laplacian is positive semi-definite: negative eigenvalues are rounding.
+    return np.maximum(1 - _symmetric_eigenvalues(graph)[::-1], 0)
+
+
+@cache
+def _lapack_ssyevd() -> Any:
+    """Return LAPACK's single-precision symmetric eigenvalue routine as a C function.
+
+    ``scipy.linalg.eigvalsh`` holds the GIL, and ``numpy.linalg.eigvalsh`` computes float32 in double precision.
+    SciPy exports the same routine to compiled code. Called through ctypes it releases the GIL, so several samples are
+    computed in parallel threads.
+    """
+    from scipy.linalg import cython_lapack
+
+    capsule = cython_lapack.__pyx_capi__["ssyevd"]
+    get_name, get_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 11)(get_pointer(capsule, get_name(capsule)))
+
+
+def _symmetric_eigenvalues(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the eigenvalues of a C-contiguous symmetric matrix, ascending; overwrites it."""
+    n = len(matrix)
+    values = np.empty(n, np.float32)
+    integer_work = np.empty(1, np.intc)
+    order, one, info = ctypes.c_int(n), ctypes.c_int(1), ctypes.c_int(0)
+
+    def call(work: NDArray[np.float32], length: int) -> None:
+        size = ctypes.c_int(length)
+        _lapack_ssyevd()(
+            ctypes.c_char_p(b"N"), ctypes.c_char_p(b"L"), ctypes.byref(order), matrix.ctypes.data,
+            ctypes.byref(order), values.ctypes.data, work.ctypes.data, ctypes.byref(size),
+            integer_work.ctypes.data, ctypes.byref(one), ctypes.byref(info),
+        )  # fmt: skip
+        if info.value != 0:
+            raise LinAlgError(f"the eigenvalues of a {n} x {n} graph did not converge (LAPACK info {info.value})")
+
+    best_length = np.empty(1, np.float32)
+    call(best_length, -1)
+    length = max(2 * n + 1, int(best_length[0]))
+    call(np.empty(length, np.float32), length)
+    return values
+
+
+EPSILON = 1e-6
+"""Keeps quotients finite if eigenvalues are zero."""
+
+FLAT = 1e-5
+"""If all differences of a spectrum are below this, they are rounding in float32, and the spectrum is flat."""
+
+SPREAD_SHARE = 0.8
+"""A sample for the interval has at most this share of the rows: samples that nearly coincide cannot disagree."""
+
+SPREAD_REPLICATES = 40
+"""Number of samples drawn for the interval alone, if those for the estimate are larger than that share."""
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The evidence of the paper's rule: a typical spectrum, and how often a jump was found.
+
+    Attributes
+    ----------
+    eigenvalues, deltas : ndarray
+        The spectrum of a typical sample (the one whose estimate is closest to `mean`) and its normalized
+        differences; ``deltas[j]`` belongs to the eigenvalue number ``window + 1 + j``.
+    threshold : float
+        A difference above this is a jump.
+    window : int
+        Length of the moving average.
+    mean : float
+        k before rounding: the mean over the samples.
+    fallback_fraction : float
+        The share of samples without a jump, for which the fallback was used. Near 1, the spectrum says nothing about
+        this data.
+
+    Examples
+    --------
+    >>> import numpy as np, textspectra as ts
+    >>> spectrum = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), method="spectral").spectrum
+    >>> spectrum.mean, spectrum.fallback_fraction, len(spectrum.eigenvalues)
+    (8.0, 0.0, 160)
+    """
+
+    eigenvalues: NDArray[np.float32] = field(compare=False)
+    deltas: NDArray[np.float64] = field(compare=False)
+    threshold: float
+    window: int
+    mean: float
+    fallback_fraction: float
+
+
+class Reading(NamedTuple):
+    """The rule applied to one spectrum; `jump` is None if no difference exceeds the threshold."""
+
+    jump: int | None
+    deltas: NDArray[np.float64]
+    threshold: float
+
+
+def read_spectrum(eigenvalues: NDArray[np.floating[Any]], window: int) -> Reading:
+    """Apply the paper's rule to ascending eigenvalues."""
+    half = np.asarray(eigenvalues, np.float64)[: len(eigenvalues) // 2]
+    if len(half) <= window:
+        return Reading(None, np.zeros(0), 0.0)
+    averages = np.lib.stride_tricks.sliding_window_view(half[:-1], window).mean(axis=1)
+    deltas = np.abs(np.diff(half)[window - 1 :]) / (averages + EPSILON)
+    mean = deltas.mean()
+    threshold = float(mean * (1 + deltas.std() / (mean + EPSILON)))
+    above = np.flatnonzero(deltas > threshold)
+    if not len(above) or deltas.max() < FLAT:
+        return Reading(None, deltas, threshold)
+    return Reading(window + int(above[-1]), deltas, threshold)
+
+
+def k_from_spectrum(eigenvalues: ArrayLike, *, window: int = 3, fallback: int = 5) -> int:
+    """Return the number of clusters that the eigenvalues of a normalized Laplacian show.
+
+    The normalized differences are ``δ_i = |λ_i - λ_(i-1)| / mean(λ_(i-w) … λ_(i-1))`` for ``i = w+1 … ⌊n/2⌋``, the
+    first half of the ascending spectrum. The last one above ``mean(δ) + std(δ)`` is the jump, and k is the number of
+    eigenvalues before it. This is the paper's ``EstimateKFromSpectrum``.
+
+    The paper's text says "upper half (i > n/2)", while its figure shows the first half. Only the first half
+    reproduces the paper's numbers (the other one gives k near n/2), so it is used here.
+
+    Parameters
+    ----------
+    eigenvalues : array-like of shape (n,)
+        Ascending.
+    window : int, default=3
+        Length of the moving average.
+    fallback : int, default=5
+        The answer if no difference exceeds the threshold.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import textspectra as ts
+    >>> ts.k_from_spectrum([0, 0, 0, 0, 0.9, 0.91, 0.92, 0.93, 0.94, 0.95, 0.96, 0.97])
+    4
+    """
+    values = np.asarray(eigenvalues, np.float64)
+    if values.ndim != 1 or not len(values):
+        raise UserError(f"eigenvalues must be a one-dimensional, non-empty array, but its shape is {values.shape}.")
+    if not np.isfinite(values).all():
+        raise UserError(f"eigenvalues has a NaN or infinity at position {int((~np.isfinite(values)).argmax())}.")
+    falls = np.flatnonzero(np.diff(values) < 0)
+    if len(falls):
+        position = falls[0] + 1
+        raise UserError(f"eigenvalues must be ascending, but the one at position {position} is below the one before.")
+    check_whole_number("window", window, low=1)
+    check_whole_number("fallback", fallback, low=1)
+    jump = read_spectrum(values, window).jump
+    return min(fallback, len(values)) if jump is None else jump
+
+
+class Rule(NamedTuple):
+    """The options of the spectral method, with the paper's defaults."""
+
+    window: int = 3
+    max_sample: int = 1000
+    n_replicates: int | None = None
+    zscore: bool = False
+    fallback: int = 5
+
+
+def spectral_k(
+    rows: CountedRows, rule: Rule, rng: np.random.Generator, *, n_jobs: int | None = None
+) -> tuple[int, tuple[int, int], NDArray[np.intp], Spectrum]:
+    """Estimate k by the paper's algorithm: the mean over random samples.
+
+    Return k, the range of the estimates from single samples, these estimates, and the evidence.
+    """
+    n = len(rows)
+    size = min(n, rule.max_sample)
+    n_behind_mean = 1 if size == n else rule.n_replicates or round(10 * math.log2(n))
+    spread_size = min(size, max(2, round(SPREAD_SHARE * n)))
+    n_behind_interval = 0 if spread_size == size else rule.n_replicates or SPREAD_REPLICATES
+
+    sizes = [size] * n_behind_mean + [spread_size] * n_behind_interval
+    samples = ((rows.positions(sample_size, rng), rule) for sample_size in sizes)
+    results = rows.map(_estimate_sample, samples, n_jobs=n_jobs)
+    behind_mean, behind_interval = results[:n_behind_mean], results[n_behind_mean:] or results
+    mean = fmean(result.k for result in behind_mean)
+    k = max(1, round(mean))
+    replicates = np.array([result.k for result in behind_interval], np.intp)
+    low, high = np.quantile(replicates, [0.025, 0.975])
+    typical = min(behind_mean, key=lambda result: abs(result.k - mean))
+    spectrum = Spectrum(
+        eigenvalues=typical.eigenvalues,
+        deltas=typical.reading.deltas,
+        threshold=typical.reading.threshold,
+        window=rule.window,
+        mean=mean,
+        fallback_fraction=fmean(result.reading.jump is None for result in behind_mean),
+    )
+    return k, (min(k, math.floor(low)), max(k, math.ceil(high))), replicates, spectrum
+
+
+class _SampleEstimate(NamedTuple):
+    k: int
+    eigenvalues: NDArray[np.float32]
+    reading: Reading
+
+
+def _estimate_sample(units: NDArray[np.float32], rule: Rule) -> _SampleEstimate:
+    eigenvalues = graph_spectrum(units, zscore=rule.zscore)
+    reading = read_spectrum(eigenvalues, rule.window)
+    # Equal rows may differ by rounding once they are scaled, hence the tolerance.
+    k = min(rule.fallback, len(np.unique(units.round(6), axis=0))) if reading.jump is None else reading.jump
+    return _SampleEstimate(k, eigenvalues, reading)

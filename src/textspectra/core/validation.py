@@ -1,0 +1,305 @@
+"""Checks of what is passed to public functions, and the messages if a check fails."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from ..errors import UserError
+from .blocks import align, fold_blocks, is_dask, map_rows
+from .memory_blocks import Folded
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+MAX_TOTAL_WEIGHT = 1e15
+"""In a larger sum, rows of weight 1 would be lost by rounding."""
+
+IF_TEXTS = "For texts, call textspectra.cluster_texts(texts), or get their vectors from textspectra.embed_texts(texts)."
+TEXTS_GIVEN = f"X holds texts, but this function takes vectors: one row of numbers for each text. {IF_TEXTS}"
+
+Level = Literal["auto", "coarse", "suggested", "fine"]
+"""Which of the suggested numbers of groups to take; "auto" is "suggested"."""
+
+LEVELS: tuple[Level, ...] = get_args(Level)
+
+RandomState = int | np.random.RandomState | np.random.Generator | None
+
+
+def check_embeddings(
+    X: ArrayLike, *, minimum: int = 2, estimator: BaseEstimator | None = None, reset: bool = True
+) -> NDArray[Any]:
+    """Return `X` as a two-dimensional array of numbers, without copying or reading its values.
+
+    Values are checked where rows are read, in :mod:`textspectra.arrays.rows`, so that a memory map of any size costs
+    nothing here. With an `estimator`, the number and names of the features are stored on it, or compared with those
+    stored if ``reset=False``, as scikit-learn demands. A Dask array stays one, with known chunk sizes.
+    """
+    if is_dask(X):
+        checked: NDArray[Any] = _check_dask(X, minimum, estimator, reset)
+        return checked
+    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "to_dask_array"):
+        raise UserError("X is a Dask data frame, but a Dask array is needed: pass X.to_dask_array(lengths=True).")
+    if sparse.issparse(X):
+        raise TypeError(
+            "X is a sparse matrix; textspectra works on dense embeddings. Reduce it first, for example with "
+            "sklearn.decomposition.TruncatedSVD(256), or pass X.toarray() if it is small."
+        )
+    if estimator is None and _is_ready(X, minimum):
+        return np.asarray(X)
+    # Late: the command line does without scikit-learn, which takes longer to import than most commands take.
+    from sklearn.utils.validation import check_array, validate_data
+
+    options: dict[str, Any] = {
+        "accept_sparse": False,
+        "dtype": "numeric",
+        "ensure_all_finite": False,
+        "ensure_min_samples": minimum,
+    }
+    try:
+        if estimator is None:
+            numbers = np.asarray(check_array(X, input_name="X", **options))
+        else:
+            numbers = np.asarray(validate_data(estimator, X, reset=reset, **options))
+        # scikit-learn lets some data frames with text pass as objects.
+        return numbers if numbers.dtype != object else numbers.astype(np.float64)
+    except ValueError as error:
+        raise UserError(TEXTS_GIVEN if _holds_text(X) else str(error)) from None
+
+
+def _is_ready(X: Any, minimum: int) -> bool:
+    """Return whether `X` is an array of numbers as it should be."""
+    is_table = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
+    return is_table and len(X) >= minimum and X.shape[1] > 0
+
+
+def _holds_text(X: Any) -> bool:
+    """Look for a text in something that could not be read as numbers."""
+    try:
+        values = np.asarray(X, object)
+    except ValueError:  # rows of different lengths
+        return False
+    return any(isinstance(value, str | bytes) for value in values.flat)
+
+
+def _check_dask(X: Any, minimum: int, estimator: BaseEstimator | None, reset: bool) -> Any:
+    from .dask_blocks import check_workers, with_known_chunks
+
+    if X.dtype.kind not in "iufb":
+        raise UserError(f"X must hold numbers, but the type of the Dask array is {X.dtype}. {IF_TEXTS}")
+    if X.ndim != 2:
+        raise UserError(f"Expected 2D array, got {X.ndim}D array instead: X must have a row of numbers for each text.")
+    check_workers()
+    X = with_known_chunks(X)
+    if len(X) < minimum:
+        raise UserError(
+            f"Found array with {len(X)} sample(s) (shape={X.shape}) while a minimum of {minimum} is required."
+        )
+    if X.shape[1] == 0:
+        raise UserError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if estimator is not None and reset:
+        estimator.n_features_in_ = X.shape[1]
+    elif estimator is not None and X.shape[1] != estimator.n_features_in_:
+        raise UserError(
+            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
+            "features as input."
+        )
+    return X
+
+
+def check_labels(labels: ArrayLike | Sequence[Hashable], X: Any) -> tuple[Any, list[Hashable]]:
+    """Return an integer code for each row of `X`, and the label of each code.
+
+    Labels are any hashable values. Numbers get codes in ascending order, other values in the order of their first
+    appearance. If `X` is a Dask array, so are the codes.
+    """
+    if is_dask(labels) and is_dask(X):
+        return _check_dask_labels(labels, len(X))
+    codes, names = _check_local_labels(labels, len(X))
+    return align(codes, X), names
+
+
+def _check_dask_labels(labels: Any, n_rows: int) -> tuple[Any, list[Hashable]]:
+    from .dask_blocks import with_known_chunks
+
+    if labels.ndim != 1:
+        raise UserError(f"labels must be one-dimensional, one label per row, but its shape is {labels.shape}.")
+    labels = with_known_chunks(labels)
+    if len(labels) != n_rows:
+        raise UserError(f"labels has {len(labels):,} entries but X has {n_rows:,} rows; they must be equally many.")
+    numbers = labels.dtype.kind in "iufb"
+
+    def distinct(first_row: int, part: NDArray[Any]) -> Folded:
+        missing = np.isnan(part) if part.dtype.kind == "f" else np.zeros(0, bool) if numbers else _which_missing(part)
+        names = np.unique(part).tolist() if numbers else part.tolist()
+        where = first_row + int(missing.argmax()) if missing.any() else None
+        return Folded((dict.fromkeys(names), int(missing.sum()), where))
+
+    def either(one: Any, other: Any) -> Any:
+        return one[0] | other[0], one[1] + other[1], other[2] if one[2] is None else one[2]
+
+    found, n_missing, first_missing = fold_blocks(distinct, labels, combine=either).statistics
+    if n_missing:
+        raise _missing_label(first_missing, n_missing)
+    names: list[Hashable] = sorted(found) if numbers else list(found)
+    if numbers:
+        values = np.array(names, labels.dtype)
+        return map_rows(lambda first_row, part: np.searchsorted(values, part), labels), names
+    code_of = {name: code for code, name in enumerate(names)}
+    return map_rows(lambda first_row, part: np.array([code_of[v] for v in part.tolist()], np.intp), labels), names
+
+
+def _which_missing(values: Any) -> NDArray[np.bool_]:
+    return np.array([is_missing(value) for value in values], bool)
+
+
+def _check_local_labels(labels: Any, n_rows: int) -> tuple[NDArray[np.intp], list[Hashable]]:
+    values = np.asarray(labels) if not isinstance(labels, list) or not labels else _as_array(labels)
+    if values.ndim != 1 and not isinstance(labels, list | tuple):
+        raise UserError(f"labels must be one-dimensional, one label per row, but its shape is {values.shape}.")
+    n_labels = len(values)
+    if n_labels != n_rows:
+        raise UserError(f"labels has {n_labels:,} entries but X has {n_rows:,} rows; they must be equally many.")
+    if values.ndim == 1 and values.dtype.kind in "iufb":
+        _refuse_missing(np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, bool))
+        return _code_numbers(values)
+    codes_by_label: dict[Hashable, int] = {}
+    sequence = labels if isinstance(labels, list | tuple) else values.tolist()
+    _refuse_missing(_which_missing(sequence))
+    try:
+        codes = np.array([codes_by_label.setdefault(value, len(codes_by_label)) for value in sequence], np.intp)
+    except TypeError as error:
+        raise UserError(f"labels must be hashable values, one per row: {error}.") from None
+    return codes, list(codes_by_label)
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is missing: None, NaN, or a missing value of pandas."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
+def _code_numbers(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Hashable]]:
+    if values.dtype.kind == "i" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < 4 * len(values):  # a table of all numbers is ten times as fast as sorting
+            shifted = values.astype(np.intp) - low
+            present = np.bincount(shifted) > 0
+            names = (np.flatnonzero(present) + low).tolist()
+            return (np.cumsum(present) - 1)[shifted], list(names)
+    unique, codes = np.unique(values, return_inverse=True)
+    return codes.astype(np.intp, copy=False), unique.tolist()
+
+
+def _as_array(labels: list[Any]) -> NDArray[Any]:
+    if all(isinstance(label, (bool, int, float, np.number, np.bool_)) for label in labels):
+        return np.asarray(labels)
+    values = np.empty(len(labels), object)
+    values[:] = labels
+    return values
+
+
+def _refuse_missing(missing: NDArray[np.bool_]) -> None:
+    if missing.any():
+        raise _missing_label(int(missing.argmax()), int(missing.sum()))
+
+
+def _missing_label(row: int, n_missing: int) -> UserError:
+    return UserError(
+        f"labels has a missing value at row {row} (and {n_missing - 1:,} more); give such rows a label of their own, "
+        "such as -1."
+    )
+
+
+def check_weights(sample_weight: Any, X: Any) -> tuple[Any, float]:
+    """Return the weight of each row of `X` and the largest weight; without weights, None and 1."""
+    if sample_weight is None:
+        return None, 1.0
+    n_rows = len(X)
+    if is_dask(sample_weight) and is_dask(X) and sample_weight.ndim:
+        from .dask_blocks import with_known_chunks
+
+        weights = with_known_chunks(sample_weight.astype(np.float64))
+    else:
+        weights = np.asarray(sample_weight, np.float64)
+        weights = align(np.full(n_rows, float(weights)) if weights.ndim == 0 else weights, X)
+    if weights.shape != (n_rows,):
+        raise UserError(
+            f"sample_weight has shape {weights.shape} but X has {n_rows:,} rows; sample_weight.shape == "
+            f"({n_rows},) is needed."
+        )
+
+    def look(first_row: int, part: NDArray[np.float64]) -> Folded:
+        bad = np.flatnonzero(~(np.isfinite(part) & (part >= 0)))
+        first_bad = [(first_row + int(bad[0]), float(part[bad[0]]))] if len(bad) else []
+        return Folded((first_bad, float(part.sum()), part.max(initial=0.0)))
+
+    first_bad, total, largest = fold_blocks(
+        look, weights, combine=lambda one, other: (one[0] + other[0], one[1] + other[1], max(one[2], other[2]))
+    ).statistics
+    if first_bad:
+        row, value = first_bad[0]
+        raise UserError(f"sample_weight is {value} at row {row}; weights must be finite and at least 0.")
+    if not largest:
+        raise UserError("sample_weight is zero for every row; at least one row must count.")
+    if total > MAX_TOTAL_WEIGHT:
+        raise UserError(f"sample_weight sums to {total:.3g}; scale it down to {MAX_TOTAL_WEIGHT:.0e} at most.")
+    return weights, float(largest)
+
+
+def check_whole_number(name: str, value: Any, *, low: int, high: int | None = None, hint: str = "") -> int:
+    """Return `value` as an int from `low` to `high`, or raise an error that names this range."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if is_whole and value >= low and (high is None or value <= high):
+        return int(value)
+    allowed = f"at least {low:,}" if high is None else f"from {low:,} to {high:,}"
+    raise UserError(f"{name} must be a whole number {allowed}, but it is {value!r}.{' ' + hint if hint else ''}")
+
+
+def check_n_clusters(value: Any, most: int, hint: str = "X has {:,} rows.") -> int | Level:
+    """Return the number or the level of clusters that was asked for; the hint says where `most` comes from."""
+    if isinstance(value, str):
+        for level in LEVELS:
+            if value == level:
+                return level
+        raise UserError(
+            f'n_clusters must be "auto", "coarse", "suggested", "fine" or a whole number, but it is {value!r}.'
+        )
+    return check_whole_number("n_clusters", value, low=1, high=most, hint=hint.format(most))
+
+
+def check_n_jobs(n_jobs: Any) -> None:
+    """Raise if this is no number of jobs for joblib."""
+    is_whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (is_whole and n_jobs):
+        raise UserError(f"n_jobs must be a whole number other than 0 (-1: all cores) or None, but it is {n_jobs!r}.")
+
+
+def make_seed(random_state: RandomState) -> int:
+    """Return the seed that `random_state` stands for: an int itself, otherwise a random one.
+
+    A function that starts several streams of random numbers takes the seed once, so that each stream depends on
+    the seed alone and not on what the others have drawn.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if random_state is None:
+        return secrets.randbits(128)
+    if isinstance(random_state, int | np.integer) and random_state >= 0:
+        return int(random_state)
+    raise UserError(
+        f"random_state (the seed) must be a whole number from 0 up, a generator or None; it is {random_state!r}."
+    )
+
+
+def make_generator(random_state: RandomState) -> np.random.Generator:
+    """Return a generator; the same int always starts the same stream."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(make_seed(random_state))

@@ -1,1 +1,0 @@
-"""How good a clustering is, with and without ground truth."""

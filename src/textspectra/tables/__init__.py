@@ -1,0 +1,1 @@
+"""Tables of texts: files and data frames, read and written."""

@@ -1,1 +1,0 @@
-"""What a group is about: words, keywords, names."""

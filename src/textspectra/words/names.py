@@ -1,0 +1,133 @@
+"""Names of groups: of the phrases that set a group apart, the one that is nearest to it in meaning."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..tables.source import MAX_CLUSTER_NAME
+from .keywords import MAX_NAME, Keyword, Phrase
+
+KEYWORD_WEIGHT = 0.14
+"""Weight of the logarithm of a phrase's score, beside its cosine with the group."""
+
+KEYWORDS_IN_NAME = 3
+SEPARATOR = " / "
+"""A name of keywords has at most so many, with this between them."""
+
+EmbedPhrases = Callable[[list[str]], NDArray[np.float32]]
+"""A function from phrases to their vectors, by the model of the texts."""
+
+
+class Candidate(NamedTuple):
+    """A phrase and how well it names its group."""
+
+    text: str
+    score: float
+
+
+def score_phrases(
+    phrases: Sequence[Sequence[Phrase]], centers: NDArray[np.floating], embed: EmbedPhrases | None
+) -> list[list[Candidate]]:
+    """Return the phrases of each group as candidates for its name, the best first; without a model there are none.
+
+    The score of a candidate is a cosine plus the weighted logarithm of the phrase's score. The cosine favors what the
+    texts mean. It compares the phrase, less the mean of all phrases, with the center of the group, less the mean of
+    all centers: what all groups share tells none from another. The logarithm favors what many texts say and other
+    groups do not. All phrases are embedded in one call. If that fails, a warning says so.
+    """
+    distinct = list(dict.fromkeys(phrase.text for some in phrases for phrase in some))
+    vectors = _embedded(distinct, embed, centers.shape[1]) if embed and distinct else None
+    if vectors is None:
+        return [[] for _ in phrases]
+    row_of = {text: row for row, text in enumerate(distinct)}
+    contrast = 1 - 1 / len(centers)  # a single group has nothing to be told from
+    meanings, directions = _contrasted(vectors, contrast), _contrasted(centers, contrast)
+    scored = []
+    for some, direction in zip(phrases, directions, strict=True):
+        cosines = meanings[[row_of[phrase.text] for phrase in some]] @ direction
+        candidates = [
+            Candidate(text, cosine + KEYWORD_WEIGHT * math.log(score))
+            for (text, score), cosine in zip(some, cosines.tolist(), strict=True)
+        ]
+        scored.append(sorted(candidates, key=lambda candidate: -candidate.score))
+    return scored
+
+
+def choose_names(
+    candidates: Sequence[Sequence[Candidate]], keywords: Sequence[Sequence[Keyword]], examples: Sequence[str]
+) -> list[str]:
+    """Return a name for each group; of two groups with the same best phrase, the one that it fits better gets it."""
+    names: dict[int, str] = {}
+    best = [max((one.score for one in some), default=-math.inf) for some in candidates]
+    for cluster in sorted(range(len(best)), key=lambda cluster: -best[cluster]):
+        names[cluster] = choose_name(candidates[cluster], keywords[cluster], examples[cluster], names.values())
+    return [names[cluster] for cluster in range(len(best))]
+
+
+def choose_name(
+    candidates: Sequence[Candidate], keywords: Sequence[Keyword], example: str, taken: Iterable[str]
+) -> str:
+    """Return a name that is not taken: the best phrase, else the best keywords, or the example if there are none."""
+    taken = list(taken)
+    used = {name.casefold() for name in taken}
+    short = _readable(keywords)
+    more = [keyword.text for keyword in keywords if keyword.text not in short]
+    lists = [SEPARATOR.join([*short, *more[:n]]) for n in range(len(more) + 1)] if short else []
+    options = [
+        name for name in (*(candidate.text for candidate in candidates), *lists) if len(name) <= MAX_CLUSTER_NAME
+    ]
+    free = (name for name in options if name.casefold() not in used)
+    return next(free, "") or unique_name(options[0] if options else example, taken)
+
+
+def unique_name(name: str, taken: Iterable[str]) -> str:
+    """Return `name`, followed by a number if it is taken; case does not matter."""
+    used = {other.casefold() for other in taken}
+    number, candidate = 1, name
+    while candidate.casefold() in used:
+        number += 1
+        candidate = f"{name} ({number})"
+    return candidate
+
+
+def _embedded(phrases: list[str], embed: EmbedPhrases, dimension: int) -> NDArray[np.float32] | None:
+    try:
+        vectors: NDArray[np.float32] = np.array(embed(phrases), np.float32)
+        if vectors.shape != (len(phrases), dimension):
+            raise ValueError(f"the vectors of {len(phrases):,} phrases have the shape {vectors.shape}.")
+    except Exception as error:  # names are optional: no problem with them may cost the user the result
+        warnings.warn(
+            f"The groups are named by keywords, because the model could not embed phrases: {error}", stacklevel=3
+        )
+        return None
+    return vectors
+
+
+def _contrasted(X: NDArray[np.floating], contrast: float) -> NDArray[np.floating]:
+    """Return the rows as unit vectors, less a share of their mean, as unit vectors again."""
+    units = _units(X)
+    return _units(units - contrast * units.mean(axis=0))
+
+
+def _units(X: NDArray[np.floating]) -> NDArray[np.floating]:
+    units: NDArray[np.floating] = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    return units
+
+
+def _readable(keywords: Sequence[Keyword]) -> list[str]:
+    """Return the first keywords that have no word in common and are short enough together."""
+    chosen: list[str] = []
+    seen: set[str] = set()
+    for text, stems in keywords:
+        if seen.isdisjoint(stems) and (not chosen or len(SEPARATOR.join([*chosen, text])) <= MAX_NAME):
+            chosen.append(text)
+            seen |= stems
+        if len(chosen) == KEYWORDS_IN_NAME:
+            break
+    return chosen

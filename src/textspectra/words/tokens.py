@@ -1,0 +1,329 @@
+"""The words and phrases of texts in any language.
+
+A text loses only the stop words of its own language (`languages.py`): the German article "die" is
+removed, and the English verb stays. The English lists of stop-words 2025.11.4 and stopwordsiso 0.7.1 contain "order",
+"bill" and "system", which short texts are often about. In a language without a list, words that are frequent in all
+clusters are stop words (:mod:`textspectra.clusters.keywords`).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import cache
+from importlib.util import find_spec
+from itertools import chain, pairwise
+from typing import Literal, NamedTuple
+
+from ..errors import require
+from .languages import DEFAULT, MAX_CHARACTERS, STOP_WORDS, plain_text, read_lists, text_languages
+
+MAX_LENGTH = 40
+"""Longest text that may be a non-answer, in characters; longer ones are not looked up."""
+
+REPEATED = re.compile(r"([^\W\d_])\1{2,}")
+"""A key that was held down: "aaaa"."""
+
+_WORD = re.compile(r"\w+")
+
+
+def _without_marks(text: str) -> str:
+    """Return the words of a text in lower case, without what stands between them."""
+    return " ".join(_WORD.findall(text.lower()))
+
+
+NON_ANSWERS = frozenset(
+    _without_marks(phrase) for phrases in read_lists("non_answers.txt", ",").values() for phrase in phrases
+)
+"""What people write who have nothing to say, in the languages that have stop words, and from the keyboard."""
+
+
+def has_content(text: str) -> bool:
+    """Return True if a text says something: it has a letter or a digit, and is not a non-answer."""
+    text = plain_text(text)
+    if len(text) > MAX_LENGTH:
+        return any(map(str.isalnum, text))
+    bare = _without_marks(text)
+    return any(map(str.isalnum, bare)) and bare not in NON_ANSWERS and not REPEATED.fullmatch(bare)
+
+
+INSTALL = 'pip install "textspectra[cjk]"'
+
+Segmenter = Callable[[str], list[str]]
+
+CHINESE_CONTENT = ("n", "v", "a", "i", "l", "j", "s", "t", "eng", "x")
+"""How the parts of speech of Chinese content words begin: nouns, verbs, adjectives, idioms, names, unknown words."""
+
+CHINESE_STOP_WORDS = frozenset([
+    "没有", "沒有", "可以", "不能", "不会", "不會", "需要", "知道", "觉得", "覺得", "应该", "應該", "可能", "能够",
+    "能夠", "时候", "時候", "请问", "請問",
+])  # fmt: skip
+
+JAPANESE_CONTENT = frozenset(["名詞", "動詞", "形容詞", "形状詞", "感動詞"])
+"""The parts of speech of Japanese content words: nouns, verbs, adjectives of two kinds, interjections."""
+
+NOUN_SUFFIX = ("接尾辞", "名詞的")
+"""The part of speech of endings that belong to the noun before them: 請求 and 書 are 請求書, a bill."""
+
+
+@cache
+def segmenter(language: Literal["Chinese", "Japanese"]) -> Segmenter | None:
+    """Return the function that splits a run of characters into its content words, or None if it is not installed."""
+    if language == "Chinese":
+        return _chinese() if find_spec("rjieba") else None
+    return _japanese() if find_spec("sudachipy") and find_spec("sudachidict_small") else None
+
+
+def _chinese() -> Segmenter:
+    rjieba = require("rjieba", extra="cjk")
+
+    def words(run: str) -> list[str]:
+        tagged = rjieba.tag(run)
+        return [word for word, tag in tagged if tag.startswith(CHINESE_CONTENT) and word not in CHINESE_STOP_WORDS]
+
+    return words
+
+
+def _japanese() -> Segmenter:
+    tokenizer = require("sudachipy", extra="cjk").Dictionary(dict="small").tokenizer()
+
+    def words(run: str) -> list[str]:
+        chosen: list[str] = []
+        before = ""
+        for word in tokenizer.tokenize(run):
+            kind, subkind = word.part_of_speech()[:2]
+            if before == "名詞" and (kind, subkind) == NOUN_SUFFIX:
+                chosen[-1] += word.surface()
+            elif kind in JAPANESE_CONTENT:
+                chosen.append(word.dictionary_form())
+            before = kind
+        return chosen
+
+    return words
+
+
+class Stems(dict[str, str]):
+    """The stems of the words of one language, each computed once, by the Snowball algorithms.
+
+    Languages without an algorithm, and words in another script, are left unchanged.
+    Of a pair such as "danish and norwegian", the first language counts.
+    """
+
+    def __init__(self, language: str) -> None:
+        import snowballstemmer  # late, because it loads the algorithms of all languages
+
+        super().__init__()
+        name = language.split()[0]
+        self._stemmer = snowballstemmer.stemmer(name) if name in snowballstemmer.algorithms() else None
+
+    def __missing__(self, word: str) -> str:
+        stem = self[word] = self._stemmer.stemWord(word) if self._stemmer else word
+        return stem
+
+
+@cache
+def stems_of(language: str) -> Stems:
+    """Return the stems of a language; they are kept, because groups and their parts have the same words."""
+    return Stems(language)
+
+
+MAX_WORD = 40
+"""Maximum length of a word; longer ones are hashes, keys and other noise."""
+
+MAX_PHRASE = 4
+"""Maximum number of words of a phrase."""
+
+MAX_UNSPACED_WORD = 4
+"""Maximum length of a run of characters that counts as a word in scripts without spaces."""
+
+
+CHINESE_FUNCTION_CHARACTERS = "的了吗呢吧啊我你您他她们这那哪么什怎是很就也和没还請请"
+"""Without a segmenter, they separate words in Chinese, but not in Japanese, where some of them are parts of words."""
+
+ELIDED = frozenset(["l", "d", "j", "m", "n", "s", "t", "c", "qu", "un", "all", "dall", "dell", "nell", "sull", "quell"])
+"""Articles before an apostrophe, which are removed: l'adresse, dell'ordine."""
+
+_HIRAGANA = "\u3041-\u309f"
+_KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff\uff66-\uff9f"
+_HAN = "\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_SOUTHEAST = "\u0e01-\u0e5b\u0e81-\u0edf\u1000-\u109f\u1780-\u17ff"
+_UNSPACED = re.compile(f"[{_HAN}{_HIRAGANA}{_KATAKANA}{_SOUTHEAST}]")
+_RUN = re.compile(f"[{_HAN}]+|[{_HIRAGANA}]+|[{_KATAKANA}]+|[{_SOUTHEAST}]+")
+_SENTENCE = re.compile(f"[{_HAN}{_HIRAGANA}]+|[{_KATAKANA}]+|[{_SOUTHEAST}]+")
+_IS_KANA = re.compile(f"[{_HIRAGANA}{_KATAKANA}]")
+_HIRAGANA_ONLY = re.compile(f"[{_HIRAGANA}]+")
+_IN_SENTENCE = re.compile(f"[{_HAN}{_HIRAGANA}]")
+_IN_GRAMS = re.compile(f"[{_HAN}{_SOUTHEAST}]")
+
+
+class TermCounts(NamedTuple):
+    """The number of texts by term, and by pairs of a term and a spelling with upper case.
+
+    A term is a lower-case word, or a phrase of up to four with spaces between them. The spelling is empty at the
+    beginning of a sentence, where a capital says nothing.
+    """
+
+    texts: Counter[str]
+    forms: Counter[tuple[str, str]]
+
+
+def count_terms(texts: Iterable[str]) -> dict[str, TermCounts]:
+    """Count the words and phrases of up to four words of texts that belong together, by the language of the texts.
+
+    Phrases contain no punctuation, and no stop word at their ends. Numbers and single characters are in no phrase, and
+    count only in texts without other words. In Chinese and Japanese, the terms are the content words that the extra
+    ``cjk`` finds. Without it, and in other scripts without spaces, short runs and all pairs of adjacent characters are
+    terms. Runs of katakana are words. Only the first 1,000 characters of a text are read.
+    """
+    phrases = [_phrases(text) for text in texts]
+    clear = text_languages([[word.lower() for phrase in parts for word in phrase] for parts in phrases])
+    usual = Counter(filter(None, clear)).most_common(1)
+    languages = [language or (usual[0][0] if usual else DEFAULT) for language in clear]
+    counts = {}
+    for language in sorted(set(languages), key=list(STOP_WORDS).index):
+        stop_words = STOP_WORDS[language]
+        found = [_terms(parts, stop_words) for parts, own in zip(phrases, languages, strict=True) if own == language]
+        forms = [(term, form) for terms in found for term, form in terms.items() if form != term]
+        counts[language] = TermCounts(Counter(chain.from_iterable(found)), Counter(forms))
+    return counts
+
+
+def clean_text(text: str, *, limit: int = MAX_CHARACTERS) -> str:
+    r"""Return the beginning of a text on one line, without control and format characters."""
+    return " ".join(_printable(text[:limit]).split())
+
+
+def term_parts(term: str) -> frozenset[str]:
+    """Return the words of a term; in scripts without spaces, its pairs of characters."""
+    if term.isascii() or not _IN_GRAMS.match(term):
+        return frozenset(term.split())
+    return frozenset(_pairs(term) or [term])
+
+
+def _printable(text: str) -> str:
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() else "\n" if c in "\n\r\x85\u2028\u2029" else " " if _is_separator(c) else "" for c in text
+    )
+
+
+def _is_separator(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Zs")
+
+
+@cache
+def _marks() -> str:
+    r"""Return all combining marks, which ``\w`` lacks and words of Indian languages and Thai need."""
+    return "".join(c for c in map(chr, range(0x300, 0x1F000)) if unicodedata.category(c)[0] == "M")
+
+
+@cache
+def _word_pattern(marks: str) -> re.Pattern[str]:
+    """Return the pattern of words and, as empty matches, of what separates phrases: punctuation, line ends."""
+    word = rf"\w+(?:[{marks}]+\w*)*" if marks else r"\w+"
+    return re.compile(rf"({word}(?:[-‑'’]{word})*(?:\+\+|#(?!\w))?)|[^\w\s]|\n")
+
+
+@cache
+def _character_pattern() -> re.Pattern[str]:
+    return re.compile(f".[{_marks()}]*", re.DOTALL)
+
+
+def _phrases(text: str) -> list[list[str]]:
+    """Return the words of a text in phrases, which end at punctuation and where a line or a script ends."""
+    text = _printable(plain_text(text)[:MAX_CHARACTERS])
+    if not text.isascii() and _UNSPACED.search(text):
+        text = _one_word_per_line(text)
+    # The pattern without marks takes half the time on plain English.
+    phrases: list[list[str]] = [[]]
+    for word in _word_pattern("" if text.isascii() else _marks()).findall(text):
+        if word:
+            phrases[-1].append(word)
+        elif phrases[-1]:
+            phrases.append([])
+    return phrases
+
+
+def _one_word_per_line(text: str) -> str:
+    """Put each word of a script without spaces on a line of its own; without a segmenter, each pair of characters."""
+    is_chinese = not _IS_KANA.search(text)
+    segment = segmenter("Chinese" if is_chinese else "Japanese") if _IN_SENTENCE.search(text) else None
+    if segment is None and is_chinese:
+        text = text.translate(dict.fromkeys(map(ord, CHINESE_FUNCTION_CHARACTERS), "\n"))
+
+    def terms(found: re.Match[str]) -> str:
+        run = found[0]
+        if segment is not None and _IN_SENTENCE.match(run):
+            words = segment(run)
+        else:
+            words = _grams(run) if _IN_GRAMS.match(run) else [run]
+        return "\n".join(["", *words, ""])
+
+    return (_RUN if segment is None else _SENTENCE).sub(terms, text)
+
+
+def _terms(phrases: list[list[str]], stop_words: frozenset[str]) -> dict[str, str]:
+    """Return the terms of a text with their spellings, which are empty at the beginning of a sentence."""
+    terms: dict[str, str] = {}
+    weak: dict[str, str] = {}
+    for phrase in phrases:
+        before: list[tuple[str, str, bool]] = []  # words, their spellings, and whether a phrase can begin with them
+        for place, written in enumerate(phrase):
+            form = written if written.isalnum() else _bare(written)
+            word = form.lower()
+            if word in stop_words or not word:
+                before.append((written.lower(), written, False))
+            elif len(word) > MAX_WORD:
+                before.clear()
+            elif _is_weak(word):
+                weak.setdefault(word, form)
+                before.clear()
+            else:
+                if place == 0 and form != word and form == word.capitalize():
+                    form = ""
+                terms.setdefault(word, form)
+                _add_phrases(terms, before, word, form)
+                before.append((word, form, True))
+    return terms or weak
+
+
+def _add_phrases(terms: dict[str, str], before: list[tuple[str, str, bool]], word: str, form: str) -> None:
+    """Add the phrases that end with a word, given the words before it; no phrase begins with the same word."""
+    phrase = word
+    for other, other_form, begins in before[:-MAX_PHRASE:-1]:
+        if other == word:
+            break
+        phrase = f"{other} {phrase}"
+        form = f"{other_form} {form}" if other_form and form else ""
+        if begins:
+            terms.setdefault(phrase, form)
+
+
+def _bare(word: str) -> str:
+    """Return a word without articles and endings at an apostrophe; contractions such as "don't" become empty."""
+    head, apostrophe, tail = word.replace("’", "'").replace("‑", "-").strip("_").partition("'")
+    if not apostrophe or tail.lower() == "s":
+        return head
+    if len(tail) <= 2:
+        return ""
+    return tail if head.lower() in ELIDED else f"{head}'{tail}"
+
+
+def _is_weak(word: str) -> bool:
+    if len(word) == 1 or (word[0].isnumeric() and not any(map(str.isalpha, word))):
+        return True
+    return not word.isascii() and bool(_HIRAGANA_ONLY.fullmatch(word))
+
+
+def _grams(run: str) -> list[str]:
+    pairs = _pairs(run)
+    return list(dict.fromkeys([run, *pairs])) if len(pairs) < MAX_UNSPACED_WORD else pairs
+
+
+def _pairs(run: str) -> list[str]:
+    return [first + second for first, second in pairwise(_character_pattern().findall(run))]

@@ -1,0 +1,109 @@
+import inspect
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import textspectra as ts
+from textspectra.core.agreement import Agreement
+from textspectra.core.estimate import NAMES, interval_around, suggest
+
+MODELS = pytest.mark.parametrize("model", [ts.AutoKMeans, ts.AutoAgglomerative])
+
+
+@pytest.fixture(scope="module")
+def vague(planted):
+    """Groups so vague that another seed gives another answer."""
+    return planted(6, 300, d=48, noise=0.25)[0]
+
+
+def answer(estimate):
+    return estimate, estimate.suggestions, estimate.replicates.tolist(), estimate.n_samples
+
+
+@MODELS
+@pytest.mark.parametrize(
+    "seed", [lambda: 3, lambda: np.random.RandomState(3), lambda: np.random.default_rng(3)], ids=["int", "old", "new"]
+)
+def test_one_seed_is_one_answer_wherever_it_is_asked(vague, model, seed):
+    expected = ts.estimate_k(vague, random_state=seed())
+    fitted = model(random_state=seed()).fit(vague)
+    assert answer(fitted.k_estimate_) == answer(expected)
+    assert (model(expected.k, random_state=seed()).fit(vague).labels_ == fitted.labels_).all()
+
+
+@MODELS
+def test_one_seed_is_one_answer_for_weighted_rows(vague, model):
+    weights = np.random.default_rng(0).choice([0, 0.4, 1, 2.5], len(vague))
+    expected = ts.estimate_k(vague, sample_weight=weights, random_state=1)
+    assert expected.n_samples == np.ceil(weights).sum()
+    fitted = model(random_state=1).fit(vague, sample_weight=weights)
+    assert answer(fitted.k_estimate_) == answer(expected)
+
+
+def test_a_weight_is_a_number_of_rows(vague):
+    counts = np.random.default_rng(1).integers(0, 4, len(vague))
+    weighted = ts.estimate_k(vague, sample_weight=counts)
+    repeated = ts.estimate_k(np.repeat(vague, counts, axis=0))
+    assert answer(weighted) == answer(repeated)
+
+
+def test_texts_that_are_repeated_are_no_groups_of_their_own(vague):
+    counts = np.random.default_rng(2).zipf(1.8, len(vague)).clip(max=200)
+    assert ts.estimate_k(vague, sample_weight=counts).suggestions == ts.estimate_k(vague).suggestions
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_copies_of_a_cloud_are_no_groups(seed):
+    rng = np.random.default_rng(seed)
+    cloud = rng.standard_normal((90, 12))
+    copies = np.concatenate([cloud, cloud[rng.zipf(1.7, 20_000).clip(max=90) - 1]])
+    found = ts.estimate_k(copies, random_state=seed)
+    assert found.k == ts.estimate_k(cloud, random_state=seed).k
+    assert found.interval[1] <= 90
+
+
+def test_few_rows_that_count_often_are_many_rows(planted):
+    X, _ = planted(4, 20, noise=0.05)
+    assert ts.estimate_k(X).method == "spectral"
+    assert ts.estimate_k(X, sample_weight=np.full(20, 4)).method == "reproducible"
+
+
+def test_the_seed_is_0_unless_another_one_is_given(vague):
+    assert answer(ts.estimate_k(vague)) == answer(ts.estimate_k(vague, random_state=0))
+    assert ts.estimate_k(vague) != ts.estimate_k(vague, random_state=1)
+    for function in (ts.estimate_k, ts.AutoKMeans, ts.AutoAgglomerative, ts.evaluate, ts.cohesion_ratio):
+        assert inspect.signature(function).parameters["random_state"].default == 0
+
+
+def test_no_seed_is_a_random_one(vague):
+    drawn = [ts.estimate_k(vague, method="spectral", max_sample=50, random_state=None) for _ in range(2)]
+    assert answer(drawn[0]) != answer(drawn[1])
+
+
+def test_few_rows_are_read_off_the_spectrum(planted):
+    X, _ = planted(4, 64, noise=0.05)
+    assert ts.estimate_k(X[:63], random_state=0).method == "spectral"
+    assert ts.estimate_k(X, random_state=0).method == "reproducible"
+
+
+@given(st.lists(st.floats(0, 0.9), min_size=3, max_size=60).map(np.array), st.data())
+@settings(max_examples=50)
+def test_levels_are_ordered_and_a_factor_of_two_to_two_and_a_half_apart(halves, data):
+    ks = np.arange(2, 2 + len(halves))
+    k = data.draw(st.sampled_from(ks.tolist()))
+    levels = suggest(Agreement(ks, halves, halves, 0.5), k, 0.5, 4 * int(ks[-1]))
+    names = [level.name for level in levels]
+    assert names == [name for name in NAMES if name in names]
+    assert all(2 * low.k <= high.k <= 2.5 * low.k for low, high in itertools.pairwise(levels))
+    assert {level.name: level.k for level in levels}["suggested"] == k
+    assert 2 <= levels[0].k <= levels[-1].k <= ks[-1]
+
+
+@given(st.integers(2, 500), st.floats(0, 1), st.floats(0, 1))
+def test_the_interval_shrinks_with_confidence(k, one, other):
+    low, high = interval_around(k, min(one, other), 10_000)
+    inner_low, inner_high = interval_around(k, max(one, other), 10_000)
+    assert low <= inner_low <= k <= inner_high <= high

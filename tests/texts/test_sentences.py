@@ -1,0 +1,111 @@
+"""What is said about a result, for each kind of outcome."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import textspectra as ts
+from textspectra.core.agreement import Agreement
+from textspectra.core.estimate import Suggestion
+from textspectra.texts.sentences import doubt_about_k, estimate_in_words, levels_in_words, score_at, worth_in_words
+
+
+@pytest.mark.parametrize(
+    ("ratio", "start"),
+    [(1.09, "Do not rely on these groups: "), (1.1, "The groups are loose: "), (1.5, "The groups hold together: "),
+     (2.5, "The groups hold together well: ")],
+)  # fmt: skip
+def test_a_ratio_is_judged(ratio, start):
+    words = worth_in_words(ratio, 8)
+    assert words.startswith(start)
+    assert words.endswith(f" (Cohesion Ratio {ratio:.2f}).")
+
+
+@pytest.mark.parametrize(
+    ("score", "silhouette", "expected"),
+    [
+        (0.9, 0.3, "The groups hold together well: ALIKE, two halves of the texts agree well on 8 groups (0.90 of 1), "
+         "and most texts are nearest to their own group (silhouette 0.30)."),
+        (0.64, 0.3, "The groups hold together: ALIKE and most texts are nearest to their own group (silhouette 0.30), "
+         "but two halves of the texts agree only in part on 8 groups (0.64 of 1)."),
+        (0.24, 0.3, "The groups are loose: ALIKE and most texts are nearest to their own group (silhouette 0.30), but "
+         "two halves of the texts agree hardly on 8 groups (0.24 of 1)."),
+        (0.9, 0.09, "The groups hold together: ALIKE and two halves of the texts agree well on 8 groups (0.90 of 1), "
+         "but some texts are as near to another group (silhouette 0.09)."),
+        (None, 0.01, "The groups are loose: ALIKE, but many texts are as near to another group (silhouette 0.01)."),
+    ],
+)  # fmt: skip
+def test_the_weakest_evidence_decides(score, silhouette, expected):
+    alike = "two texts of one group are 3.0 times as alike as any two texts (Cohesion Ratio 3.00)"
+    assert worth_in_words(3.0, 8, score=score, silhouette=silhouette) == expected.replace("ALIKE", alike)
+
+
+def test_the_worth_of_groups():
+    assert "(Cohesion Ratio 2.00 ± 0.04)" in worth_in_words(2.0, 2, error=0.02)
+    assert worth_in_words(None, 2) == "No two texts are alike, so there is no Cohesion Ratio."
+    assert worth_in_words(1.0, 1) == "There is only one group, so its Cohesion Ratio is 1."
+
+
+def test_the_score_of_any_number_of_groups():
+    curve = Agreement(np.array([3, 10, 30]), *2 * [np.array([-0.1, 0.4, 0.8])], 0.3)
+    estimate = replace(ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0), agreement=curve)
+    assert [score_at(estimate, k) for k in (2, 3, 10, 30, 31)] == [None, 0, 0.4, 0.8, None]
+    assert 0.4 < score_at(estimate, 17) < 0.8
+    assert score_at(None, 8) is None
+
+
+NO_STRUCTURE = "There is no structure: the texts form one cloud, without groups that could be told apart."
+FAINT = "The number of groups is a rough guess: others explain the texts about as well (confidence 0.20 of 1)."
+DEFAULT = "The spectrum shows no clear number of groups; the number is a default, not a finding."
+
+
+@pytest.mark.parametrize(
+    ("method", "k", "confidence", "message"),
+    [
+        ("reproducible", 1, 0.9, NO_STRUCTURE),
+        ("reproducible", 2, 0.2, FAINT),
+        ("reproducible", 2, 0.25, ""),
+        ("spectral", 5, 0.49, DEFAULT),
+        ("spectral", 5, 0.5, ""),
+        ("spectral", 1, 0.0, ""),
+        (None, 5, None, ""),
+    ],
+)
+def test_doubt(method, k, confidence, message):
+    assert doubt_about_k(method, k, confidence) == message
+
+
+def test_the_estimate_by_halves():
+    estimate = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0)
+    levels = "About 4 or 8 groups, depending on how fine you want it."
+    agree = "Two halves of the texts agree well on 8, hardly on 4."
+    assert estimate_in_words(estimate, 8) == f"{levels} {agree}"
+    assert estimate_in_words(replace(estimate, confidence=0.2), 8) == f"{levels} {agree} {FAINT}"
+    assert estimate_in_words(replace(estimate, k=1), 1) == NO_STRUCTURE
+
+
+@pytest.mark.parametrize(
+    ("scores", "expected"),
+    [
+        ([0.6], "About 8 groups. Two halves of the texts agree in part on 8."),
+        ([0.8, 0.1], "About 8 or 16 groups, depending on how fine you want it. Two halves of the texts agree well "
+         "on 8, hardly on 16."),
+        ([0.7, 0.69, 0.5], "About 8, 16 or 32 groups, depending on how fine you want it. Two halves of the texts "
+         "agree well on 8, in part on 16 and 32."),
+    ],
+)  # fmt: skip
+def test_the_levels(scores, expected):
+    suggestions = [Suggestion("fine", 8 * 2**i, score) for i, score in enumerate(scores)]
+    assert levels_in_words(suggestions) == expected
+
+
+def test_the_estimate_by_spectra(planted):
+    X, _ = planted(4, 60, noise=0.1)
+    estimate = replace(ts.estimate_k(X, method="spectral", random_state=0), interval=(3, 5), confidence=1.0)
+    expected = "Plausible range 3 to 5: 95 % of the estimates from the spectra of all 60 texts."
+    assert estimate_in_words(estimate, 8) == expected
+    assert estimate_in_words(replace(estimate, n_samples=900), 8).endswith(
+        "from the spectra of random samples of 60 texts."
+    )
+    assert estimate_in_words(replace(estimate, confidence=0.1), 8) == DEFAULT

@@ -1,0 +1,230 @@
+"""Names of groups: phrases of their texts, nearest to the center."""
+
+import warnings
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from textspectra.embedding.embed import embed_texts
+from textspectra.embedding.registry import load_backend
+from textspectra.words import keywords as keywords_module
+from textspectra.words.describe import describe_clusters
+from textspectra.words.keywords import Phrase, rank_terms
+from textspectra.words.languages import STOP_WORDS
+from textspectra.words.names import KEYWORD_WEIGHT, score_phrases
+
+CARDS = ["My card is not working", "the card is not working!", "Why is my card not working?", "card broken"]
+REFUNDS = ["Where is my refund?", "I want a refund now", "refund please", "Refund my order 4711"]
+PHONES = ["I lost my phone", "lost my phone in the train", "someone stole my phone", "my phone is lost"]
+
+
+@cache
+def model():
+    return load_backend("wordllama")
+
+
+def embed(texts):
+    return embed_texts(texts, model(), cache=False)
+
+
+def names(clusters, embed=embed):
+    texts = [text for cluster in clusters for text in cluster]
+    labels = np.repeat(np.arange(len(clusters)), [len(cluster) for cluster in clusters])
+    X = embed_texts(texts, model(), cache=False)
+    X[~X.any(axis=1)] = 1  # a model without a vector for a text is another matter
+    return [cluster.name for cluster in describe_clusters(texts, X, labels, embed=embed)]
+
+
+def test_a_name_is_a_phrase_of_the_texts():
+    assert names([CARDS, REFUNDS, PHONES]) == ["card is not working", "refund", "lost my phone"]
+
+
+def test_the_phrase_nearest_to_the_center_wins():
+    texts = ["red wine", "red wine", "blue sky", "blue sky"]
+    X = np.array([[1.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]])
+    meaning = {"wine": [1, 0, 0.1], "sky": [0, 1, 0.1], "red": [1, 1, 0], "blue": [1, 1, 0]}
+
+    def embed(phrases):
+        return np.array([np.sum([meaning[word] for word in phrase.split()], axis=0) for phrase in phrases])
+
+    clusters = describe_clusters(texts, X, np.array([0, 0, 1, 1]), embed=embed)
+    assert [cluster.name for cluster in clusters] == ["wine", "sky"]
+    assert [cluster.keywords for cluster in clusters] == [("red wine",), ("blue sky",)]
+
+
+PASSWORDS = ["reset it", "password lost", "reset now", "password wrong", "password reset", "new password"]
+
+
+def phrases_of_passwords():
+    texts = [*PASSWORDS, *REFUNDS]
+    return rank_terms(texts, [np.arange(6), np.arange(6, 10)], 10)[0]
+
+
+def test_a_small_group_can_take_a_phrase_of_a_single_text():
+    assert "password reset" in [phrase.text for phrase in phrases_of_passwords().phrases]
+    assert [keyword.text for keyword in phrases_of_passwords().keywords] == ["password", "reset"]
+
+
+def test_of_the_phrases_of_single_texts_those_with_the_commonest_words_are_kept(monkeypatch):
+    monkeypatch.setattr(keywords_module, "RARE_PHRASES", 1)
+    assert [phrase.text for phrase in phrases_of_passwords().phrases if " " in phrase.text] == ["password reset"]
+
+
+def test_a_large_group_takes_only_what_several_texts_say(monkeypatch):
+    monkeypatch.setattr(keywords_module, "SMALL", 6)
+    assert {phrase.text for phrase in phrases_of_passwords().phrases} == {"password", "reset"}
+
+
+def test_a_joined_group_is_large_too(monkeypatch):
+    monkeypatch.setattr(keywords_module, "SMALL", 7)
+    texts = [*PASSWORDS, *REFUNDS]
+    ranked = rank_terms(texts, [np.arange(6), np.arange(6, 10)], 10, merges=[(0, 1)])
+    assert "password reset" in [phrase.text for phrase in ranked[0].phrases]
+    assert {phrase.text for phrase in ranked[2].phrases} == {"password", "reset", "refund"}
+
+
+def test_the_score_of_a_phrase_is_its_own_and_that_of_its_words():
+    def tf_idf(n):  # each term is in one of the two groups, and in n of its 6 texts
+        return n / 6 * np.log(3)
+
+    scores = {phrase.text: phrase.score for phrase in phrases_of_passwords().phrases}
+    assert scores["password"] == pytest.approx(tf_idf(4))
+    assert scores["password reset"] == pytest.approx(tf_idf(1) ** (1 / 3) * tf_idf((4 + 3) / 2) ** (2 / 3))
+
+
+def test_what_all_groups_share_does_not_count():
+    rng = np.random.default_rng(0)
+    centers, vectors = rng.random((3, 4)), rng.random((4, 4))
+    own = [[Phrase("one", 0.3), Phrase("two", 0.2)], [Phrase("three", 0.1)], [Phrase("four", 0.4), Phrase("one", 0.1)]]
+    rows = {"one": 0, "two": 1, "three": 2, "four": 3}
+    found = score_phrases(own, centers, lambda texts: np.array([vectors[rows[text]] for text in texts]))
+
+    def seen_from_mean(X):
+        units = np.array([x / np.linalg.norm(x) for x in X])
+        return units - 2 / 3 * units.mean(axis=0)
+
+    for some, candidates, center in zip(own, found, seen_from_mean(centers), strict=True):
+        for phrase in some:
+            vector = seen_from_mean(vectors)[rows[phrase.text]]
+            cosine = vector @ center / np.linalg.norm(vector) / np.linalg.norm(center)
+            score = dict(candidates)[phrase.text]
+            assert score == pytest.approx(cosine + KEYWORD_WEIGHT * np.log(phrase.score), abs=1e-5)
+
+
+def test_a_single_group_is_named_by_what_is_nearest_to_its_center():
+    phrases = [[Phrase("red", 0.2), Phrase("wine", 0.2)]]
+    (found,) = score_phrases(phrases, np.array([[1.0, 1.0]]), lambda texts: np.array([[1.0, 0.0], [1.0, 0.9]]))
+    assert found[0].text == "wine"
+
+
+def test_all_phrases_are_embedded_in_one_call_each_once():
+    calls = []
+
+    def counted(phrases):
+        calls.append(phrases)
+        return embed(phrases)
+
+    names([CARDS, REFUNDS, PHONES, CARDS[:2]], counted)
+    assert len(calls) == 1
+    assert len(calls[0]) == len(set(calls[0]))
+
+
+def test_of_two_groups_with_the_same_best_phrase_each_gets_its_own():
+    found = names([["blue car", "fast blue car"], ["blue car", "slow blue car"], ["Blue Car"], ["blue car"]])
+    assert len({name.casefold() for name in found}) == 4
+
+
+def test_a_phrase_is_written_as_people_write_it():
+    assert names([["the new iPhone is slow", "my iPhone is slow", "slow iPhone"], REFUNDS])[0] == "iPhone is slow"
+
+
+@pytest.mark.parametrize("number", ["4711001", "AB-123456", "2024"])
+def test_numbers_of_orders_are_not_in_a_name(number):
+    cluster = [f"order {number} is late", f"late order {number}", f"order {number} late again"]
+    assert not any(map(str.isdigit, names([cluster, CARDS])[0]))
+
+
+def test_a_day_alone_is_not_a_name():
+    assert names([["on the 14th", "the 14th please", "14th", "open on the 14th"], CARDS])[0] == "open on the 14th"
+
+
+@pytest.mark.parametrize(
+    ("cluster", "name"),
+    [
+        (["🙂🙂", "🙂🙂🙂"], "🙂🙂"),
+        (["!!!", "???"], "!!!"),
+        (["only one text"], "text"),
+        (["same words here"] * 5, "words"),
+        (["word " * 20_000, "word " * 10_000], "word"),
+        (["x" * 100_000, "y" * 100_000], "x" * 48),
+        (["أريد استرداد المال", "استرداد المال من فضلك", "استرداد المال"], "استرداد المال"),
+        (["איפה ההחזר הכספי שלי", "ההחזר הכספי", "החזר"], "ההחזר הכספי"),
+        (["<b>bold</b>", "<b>bold</b> <script>"], "bold"),
+    ],
+)
+def test_groups_of_any_kind_get_a_name(cluster, name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert names([cluster, CARDS])[0] == name
+
+
+def test_in_german_no_article_is_at_the_ends():
+    cluster = ["die Lieferung der Ware dauert", "Lieferung der Ware", "wo bleibt die Lieferung der Ware"]
+    (name, _) = names([cluster, ["das Konto ist gesperrt", "Konto gesperrt", "mein Konto"]])
+    assert not {name.split()[0].lower(), name.split()[-1].lower()} & STOP_WORDS["german"]
+
+
+def test_a_text_taken_for_another_language_leaves_no_stop_word_at_the_ends():
+    cluster = [
+        "get news from c. n. n. today",
+        "hear news from c. n. n. now",
+        "the news from m. s. n.",
+        "all of the news",
+    ]
+    (name, _) = names([cluster, CARDS])
+    assert name.split()[-1] != "from"
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        (lambda phrases: {}["unknown"], "'unknown'"),
+        (lambda phrases: np.ones((len(phrases), 2)), r"the vectors of \d+ phrases have the shape \(\d+, 2\)\."),
+    ],
+)
+def test_without_vectors_of_phrases_the_names_are_keywords(broken, reason):
+    message = f"^The groups are named by keywords, because the model could not embed phrases: {reason}$"
+    with pytest.warns(UserWarning, match=message):
+        assert names([CARDS, REFUNDS], broken) == names([CARDS, REFUNDS], None)
+
+
+def test_phrases_without_a_vector_are_no_error():
+    found = names([CARDS, REFUNDS], lambda phrases: np.zeros((len(phrases), 256)))
+    assert len(set(found)) == 2
+
+
+WORDS = st.sampled_from(
+    ["card", "cards", "the", "of", "my", "lost", "Refund", "is", "12345", "x9999z", "PIN", "ändern"]
+)
+GROUPS = st.lists(st.lists(st.lists(WORDS, max_size=6).map(" ".join), min_size=1, max_size=5), min_size=1, max_size=5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(GROUPS)
+def test_rules_of_phrases(clusters):
+    texts = [text for cluster in clusters for text in cluster]
+    ends = np.cumsum([len(cluster) for cluster in clusters])
+    members = [np.arange(end - len(cluster), end) for cluster, end in zip(clusters, ends, strict=True)]
+    for cluster, ranked in zip(clusters, rank_terms(texts, members, 10), strict=True):
+        for text, score in ranked.phrases:
+            words = text.split()
+            assert score > 0
+            assert any(text.casefold() in other.casefold() for other in cluster)
+            assert len(words) <= 4
+            assert not {words[0].lower(), words[-1].lower()} & STOP_WORDS["english"]
+            assert not {"card", "cards"} <= set(words)
+            assert len(set(words)) == len(words)
+            assert not {"12345", "x9999z"} & set(words)
