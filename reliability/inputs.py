@@ -455,7 +455,7 @@ PROJECT_SECTIONS = [
     ("cluster",),
     ("cache",),
     ("config",),
-    ("study", "run"),
+    ("update",),
     ("no",),
     ("cluster", "x"),
 ]

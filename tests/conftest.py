@@ -10,12 +10,12 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import settings
 from on_cluster import crew_of
+from random_points import planted_rows
 
 from textspectra.cli.main import run as run_command
 
@@ -26,15 +26,7 @@ settings.load_profile("textspectra")
 
 @pytest.fixture(scope="session")
 def planted():
-    """Build n rows around k random directions, and the truth."""
-
-    def build(k, n, *, d=32, noise=0.15, seed=0):
-        rng = np.random.default_rng(seed)
-        truth = rng.permutation(np.arange(n) % k)
-        X = rng.standard_normal((k, d))[truth] + noise * d**0.5 * rng.standard_normal((n, d))
-        return X.astype(np.float32), truth
-
-    return build
+    return planted_rows
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,15 @@
-"""Points around random groups, drawn by hypothesis."""
+"""Points around random groups: planted with their truth, or drawn by hypothesis."""
 
 import numpy as np
 from hypothesis import strategies as st
+
+
+def planted_rows(k, n, *, d=32, noise=0.15, seed=0):
+    """Return n rows around k random directions, and the truth."""
+    rng = np.random.default_rng(seed)
+    truth = rng.permutation(np.arange(n) % k)
+    X = rng.standard_normal((k, d))[truth] + noise * d**0.5 * rng.standard_normal((n, d))
+    return X.astype(np.float32), truth
 
 
 def random_points(seed, n, d, clusters, noise):

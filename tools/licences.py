@@ -1,8 +1,9 @@
 """Write down the licence of every package in requirements.lock: `python tools/licences.py`, where all are installed.
 
 `tools/licences.csv` says for each package which version was looked at, its licence, and who gets it: every
-installation (`always`), those that ask for an extra of textspectra, or those who develop it. The tests compare the list
-with the lock file and with what is installed, and refuse licences that bind the programs of our users.
+installation (`always`), those that ask for an extra of textspectra or for the study (`study`), or those who develop it.
+The tests compare the list with the lock file and with what is installed, and refuse licences that bind the programs of
+our users.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 LOCK, LIST = ROOT / "requirements.lock", ROOT / "tools" / "licences.csv"
+STUDY = "study/pyproject.toml"
 
 ALWAYS, DEVELOPMENT = "always", "development"
 
@@ -94,9 +96,10 @@ def _requires(name: str) -> list[str]:
 
 def found() -> Iterator[Package]:
     """Yield the locked packages that are installed here."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project, study = (tomllib.loads((ROOT / path).read_text())["project"] for path in ("pyproject.toml", STUDY))
     always = reached(project["dependencies"])
     extras = {name: reached(needs) for name, needs in project["optional-dependencies"].items() if name != "all"}
+    extras["study"] = reached(study["dependencies"])
     for name, version in locked().items():
         asked = [extra for extra, names in extras.items() if name in names]
         needed = ALWAYS if name in always else " ".join(asked) or DEVELOPMENT

@@ -1,6 +1,6 @@
 """Check a release: the same bytes twice, and a demo in empty environments of old and new Pythons and dependencies.
 
-`make release-check` runs it. The wheel and the source distribution stay in dist/.
+`make release-check` runs it. The wheels and source distributions of textspectra and of the study stay in dist/.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 DIST = ROOT / "dist"
 BIN = Path(sys.executable).parent
+PACKAGES = (ROOT, ROOT / "study")
 OLDEST = 11
 """The oldest Python 3 that is supported, as `requires-python` says."""
 
@@ -40,15 +41,16 @@ def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> None:
 
 
 def build(folder: Path) -> dict[str, str]:
-    """Build the wheel and the source distribution; return their digests."""
+    """Build the wheels and the source distributions of both packages; return their digests."""
     stamp = subprocess.check_output(["git", "log", "-1", "--format=%ct"], cwd=ROOT, text=True).strip()  # noqa: S607
-    run(BIN / "uv", "build", "--quiet", "--out-dir", folder, SOURCE_DATE_EPOCH=stamp)
+    for source in PACKAGES:
+        run(BIN / "uv", "build", "--quiet", "--out-dir", folder, source, SOURCE_DATE_EPOCH=stamp)
     built = sorted(path for path in folder.iterdir() if path.suffix in (".whl", ".gz"))
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in built}
 
 
-def check_build() -> Path:
-    """Build twice, compare the bytes, check the metadata, and return the wheel."""
+def check_build() -> dict[str, Path]:
+    """Build twice, compare the bytes, check the metadata, and return the wheel of each package."""
     shutil.rmtree(DIST, ignore_errors=True)
     first = build(DIST)
     with tempfile.TemporaryDirectory() as folder:
@@ -57,7 +59,7 @@ def check_build() -> Path:
         sys.exit(f"two builds of the same sources differ: {first} and {second}")
     print("the same bytes twice:", *first)
     run(BIN / "twine", "check", "--strict", *(DIST / name for name in first))
-    return next(DIST / name for name in first if name.endswith(".whl"))
+    return {name.partition("-")[0]: DIST / name for name in first if name.endswith(".whl")}
 
 
 def pythons() -> Iterator[tuple[int, Path]]:
@@ -89,6 +91,20 @@ def check_install(python: Path, resolution: str, wheel: Path) -> None:
             sys.exit("the demo wrote no report")
 
 
+def check_study(python: Path, wheels: dict[str, Path]) -> None:
+    """Install both wheels into an empty environment, and run a small study."""
+    links = [f"--find-links={place}" for place in (DIST, *os.environ.get("PIP_FIND_LINKS", "").split())]
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        inside = place / "venv" / ("Scripts" if os.name == "nt" else "bin")
+        run(BIN / "uv", "venv", "--quiet", "--python", python, place / "venv")
+        run(BIN / "uv", "pip", "install", "--quiet", "--python", inside / "python", *links, wheels["textspectra_study"])
+        rows = [f"{word} {number},{word}" for word in ("parcel", "refund") for number in range(9)]
+        (place / "set.csv").write_text("\n".join(["text,label", *rows]))
+        run(inside / "textspectra-study", "run", "study", "--data", place, "--timeout", "60", cwd=place)
+        run(inside / "textspectra-study", "report", "study", cwd=place)
+
+
 def check_wheels() -> None:
     """Check that every package of the demo has wheels for the newest Python, which need not be on this machine."""
     links = [f"--find-links={place}" for place in os.environ.get("PIP_FIND_LINKS", "").split()]
@@ -101,13 +117,16 @@ def check_wheels() -> None:
 
 def main() -> None:
     """Check everything, and say what was checked."""
-    version = re.search(r'__version__ = "(.+)"', (ROOT / "src/textspectra/__init__.py").read_text())[1]
+    files = [ROOT / "src/textspectra/__init__.py", ROOT / "study/src/textspectra_study/__init__.py"]
+    version, of_study = (re.search(r'__version__ = "(.+)"', path.read_text())[1] for path in files)
+    if version != of_study:
+        sys.exit(f"textspectra has version {version}, but the study has {of_study}")
     if sys.argv[1:] not in ([], [f"v{version}"]):
         sys.exit(f"the tag is {sys.argv[1]}, but the version is {version}")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     if project["requires-python"] != f">=3.{OLDEST}":
         sys.exit("requires-python and OLDEST in tools/release_check.py differ")
-    wheel = check_build()
+    wheels = check_build()
     check_wheels()
     found = list(pythons())
     if not found:
@@ -116,7 +135,9 @@ def main() -> None:
     plan = dict.fromkeys([(found[0], "lowest-direct"), (found[0], "highest"), (found[-1], "highest")])
     for (minor, python), resolution in plan:
         print(f"\nPython 3.{minor}, {resolution} versions", flush=True)
-        check_install(python, resolution, wheel)
+        check_install(python, resolution, wheels["textspectra"])
+    print(f"\nPython 3.{found[0][0]}, the study", flush=True)
+    check_study(found[0][1], wheels)
     print("\nchecked:", ", ".join(f"Python 3.{minor} with {resolution}" for (minor, _), resolution in plan))
 
 

@@ -34,9 +34,9 @@ def own(call):
 
 
 def test_flags_over_variables_over_the_files_over_defaults(call, own, tmp_path, monkeypatch):
-    mine = own('seed = 5\noverwrite = true\nmodel = "openai:mine"\n[study.run]\njobs = 2\n[cluster]\nevery = "day"\n')
+    mine = own('seed = 5\noverwrite = true\nmodel = "openai:mine"\n[predict]\nsheet = "a"\n[cluster]\nevery = "day"\n')
     (tmp_path / "textspectra.toml").write_text(
-        'model = "wordllama"\nseed = 1\n[cluster]\nseed = 2\nby = ["channel", "product"]\n[study.run]\nseed = 4\n'
+        'model = "wordllama"\nseed = 1\n[cluster]\nseed = 2\nby = ["channel", "product"]\n[score]\nseed = 4\n'
     )
     monkeypatch.setenv("TEXTSPECTRA_MODEL", "minilm")
     monkeypatch.setenv("TEXTSPECTRA_CLUSTER_ALGORITHM", "hac")
@@ -51,8 +51,8 @@ def test_flags_over_variables_over_the_files_over_defaults(call, own, tmp_path, 
     assert cluster["clusters"] == ("auto", "default")
     assert found("estimate")["seed"] == (1, "textspectra.toml")
     assert found("score")["model"] == ("minilm", "TEXTSPECTRA_MODEL")
-    assert found("study", "run")["jobs"] == (2, mine)
-    assert found("study", "run")["seed"] == (4, "textspectra.toml")
+    assert found("predict")["sheet"] == ("a", mine)
+    assert found("score")["seed"] == (4, "textspectra.toml")
     shown = call("config").out
     assert 'cluster: model = "minilm"' in shown
     assert "default" not in shown
@@ -88,7 +88,7 @@ def test_the_table_format_can_be_set(call, tmp_path, monkeypatch):
         ('text_column = "a"', "there is no setting 'text_column'; did you mean 'text-column'?"),
         ('[cluster]\nalgoritm = "hac"', "there is no setting 'algoritm' in [cluster]; did you mean 'algorithm'?"),
         ("[clutser]\nseed = 1", "there is no command 'clutser'; did you mean 'cluster'?"),
-        ("[study.rnu]\nseed = 1", "there is no command 'study rnu'; did you mean 'run'?"),
+        ("[cluster.rnu]\nseed = 1", "there is no command 'cluster rnu'; `textspectra config COMMAND` lists all."),
         ("zzz = 1", "there is no setting 'zzz'; `textspectra config COMMAND` lists all."),
         ('seed = "x"', 'seed must be a whole number, but it is "x".'),
         ("seed = 1.5", "seed must be a whole number, but it is 1.5."),

@@ -30,7 +30,6 @@ COMMANDS = {
     "report": "Make the page to explore a saved model in a browser.",
     "open": "Open a report in the browser.",
     "apply": "Give a model the number of groups and the names that you set in its report.",
-    "study": "Compare clusterings on labeled sets, as the paper does.",
     "models": "List the embedding models that can be used, and what each needs.",
     "cache": "Show or clear the cache of embeddings and converted models.",
     "config": "Show the settings that hold here, and where each comes from.",
@@ -92,12 +91,10 @@ class LazyCommands(click.Group):
         """Import the command, and give it what all commands have: a log, and variables for its options."""
         if name not in COMMANDS:
             return None
-        # The study is a package of its own, beside this one.
-        if name == "study":
-            command: click.Command = importlib.import_module("textspectra_study.command").command
-        else:
-            command = getattr(importlib.import_module(f"{__package__}.{MODULES.get(name, name)}"), f"{name}_command")
-        _add_log_options(command)
+        module = importlib.import_module(f"{__package__}.{MODULES.get(name, name)}")
+        command: click.Command = getattr(module, f"{name}_command")
+        if not any("--log-file" in parameter.opts for parameter in command.params):
+            command.params += log_options()
         listen_to_variables(command, (name,))
         return command
 
@@ -112,14 +109,6 @@ class LazyCommands(click.Group):
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
-
-
-def _add_log_options(command: click.Command) -> None:
-    if isinstance(command, click.Group):
-        for part in command.commands.values():
-            _add_log_options(part)
-    elif not any("--log-file" in parameter.opts for parameter in command.params):
-        command.params += log_options()
 
 
 EXIT_CODES = (

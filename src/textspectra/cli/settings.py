@@ -31,8 +31,8 @@ CACHE_VARIABLE = f"{PREFIX}CACHE"
 """Names the folder of the cache; the one variable that is no option."""
 
 PROJECT_KEYS = frozenset({
-    "algorithm", "by", "clusters", "encoding", "every", "format", "header-row", "keep-all", "labels", "max-size",
-    "method", "model", "no-report", "offline", "seed", "sheet", "show", "spreadsheet-safe", "text-column", "time",
+    "algorithm", "by", "clusters", "encoding", "every", "format", "header-row", "keep-all", "labels", "method",
+    "model", "no-report", "offline", "seed", "sheet", "show", "spreadsheet-safe", "text-column", "time",
     "truth",
 })  # fmt: skip
 """What a file in the working folder may set. A new option is not among them until somebody decides that it is safe."""
@@ -54,7 +54,7 @@ DOTTED_KEY = re.compile(
 """A key of more than that; dots of a value, such as a list of versions, do no harm."""
 
 Place = tuple[str, ...]
-"""Where a command is: ("cluster",), or ("study", "run")."""
+"""Where a command is, such as ("cluster",)."""
 
 
 class SettingsFile(NamedTuple):

@@ -12,7 +12,6 @@ import numpy as np
 from scipy import stats
 
 from ..algorithms import PAPERS_SIX, TITLES
-from ..extra import require
 from ..results import EXTRINSIC, INTRINSIC, LOWER_IS_BETTER, Cell, Results
 
 ALPHA = 0.05
@@ -139,13 +138,15 @@ def compare(blocks: Sequence[Block], metric: str) -> Comparison:
             left_out["the metric is not defined" if is_complete(block) else "an algorithm has no result"] += 1
     if len(usable) < MIN_BLOCKS:
         return Comparison(metric, usable, dict(left_out), {}, None, None, {}, math.nan)
+    from scikit_posthocs import posthoc_nemenyi_friedman  # slow to import
+
     table = np.array(rows, float) * (1 if metric in LOWER_IS_BETTER else -1)
     ranks = stats.rankdata(table, axis=1)
     if np.ptp(ranks) == 0:  # all algorithms tie in every block
         statistic, p = 0.0, 1.0
     else:
         statistic, p = stats.friedmanchisquare(*table.T)
-    nemenyi = np.asarray(require("scikit_posthocs").posthoc_nemenyi_friedman(table))
+    nemenyi = np.asarray(posthoc_nemenyi_friedman(table))
     size = len(PAPERS_SIX)
     pairs = {(a, b): float(nemenyi[i, j]) for i, a in enumerate(PAPERS_SIX) for j, b in enumerate(PAPERS_SIX)}
     quantile = stats.studentized_range.ppf(1 - ALPHA, size, np.inf) / math.sqrt(2)

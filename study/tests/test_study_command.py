@@ -1,16 +1,19 @@
-"""`textspectra study` as a person runs it."""
+"""`textspectra-study` as a person runs it."""
 
 import os
 import re
 import signal
 import subprocess
 import sys
+import time
 import warnings
+from functools import partial
 
 import pytest
 from study_factory import write_messages
 
-from textspectra.cli.main import run as run_command
+import textspectra
+from textspectra_study.command import run as run_command
 from textspectra_study.tasks import TASKS
 
 pytest.importorskip("wordllama")
@@ -31,7 +34,7 @@ def command(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
 
     def call(*arguments, code=0):
-        monkeypatch.setattr(sys, "argv", ["textspectra", "study", *map(str, arguments)])
+        monkeypatch.setattr(sys, "argv", ["textspectra-study", *map(str, arguments)])
         with pytest.raises(SystemExit) as end:
             run_command()
         assert end.value.code == code
@@ -75,20 +78,38 @@ def test_a_study_cannot_be_a_file(command, data, tmp_path):
     assert (tmp_path / "s").read_text() == "mine"
 
 
+def test_both_packages_have_one_version(command):
+    assert command("--version") == f"textspectra-study, version {textspectra.__version__}"
+
+
+def test_an_option_can_be_a_variable(command, data, monkeypatch):
+    monkeypatch.setenv("TEXTSPECTRA_STUDY_RUN_SETS", "cars")
+    assert "There is no dataset 'cars'" in command("run", "s", "--data", data, code=2)
+
+
 def test_a_report_of_nothing_says_how_to_make_a_study(command):
     said = command("report", "s", code=3)
-    assert said == "error: There is no study in s. Make one with `textspectra study run s`."
+    assert said == "error: There is no study in s. Make one with `textspectra-study run s`."
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_a_study_is_stopped_reported_and_continued(start, command, data, tmp_path, monkeypatch):
+def test_a_study_is_stopped_reported_and_continued(command, data, tmp_path, monkeypatch):
     cells = tmp_path / "s" / "cells"
     arguments = ["run", "s", "--data", data, "--jobs", "2"]
-    process = start("study", *arguments, until=lambda: any(cells.glob("*.json")), output=subprocess.PIPE)
+    process = subprocess.Popen(  # noqa: S603
+        [sys.executable, "-m", "textspectra_study", *map(str, arguments)],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a shell ignores it in the background
+    )
+    while process.poll() is None and not any(cells.glob("*.json")):
+        time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
     said, _ = process.communicate()
     assert process.returncode == 130
-    assert re.fullmatch(rb"\n?stopped\b.*\n", said)  # one line, and no traceback of a cell
+    assert re.fullmatch(rb"stopped\b.*\n", said)  # one line, and no traceback of a cell
     before = {path.name: path.read_bytes() for path in cells.iterdir()}
     assert 0 < len(before) < len(TASKS)
 
@@ -102,6 +123,6 @@ def test_a_study_is_stopped_reported_and_continued(start, command, data, tmp_pat
         monkeypatch.setitem(TASKS, compiled_for_minutes, TASKS[compiled_for_minutes]._replace(max_rows=1))
     assert command(*arguments).splitlines() == [
         f"{len(TASKS)} cells in s, 2 of them without numbers (the report says why).",
-        "Next: textspectra study report s",
+        "Next: textspectra-study report s",
     ]
     assert all((cells / name).read_bytes() == content for name, content in before.items())

@@ -93,7 +93,7 @@ class Store:
             if written_by != __version__:
                 raise UserError(
                     f"{self.folder} was written by textspectra {written_by}, and this is {__version__}; a study must "
-                    "not mix versions. Choose another folder, or install that version. `textspectra study report` "
+                    "not mix versions. Choose another folder, or install that version. `textspectra-study report` "
                     "still reads the folder."
                 )
         elif {path.name for path in self.folder.glob("*") if not path.match(UNFINISHED)} - {CELLS, VECTORS, REPORT}:
@@ -153,7 +153,7 @@ class Store:
             format_version, _ = described["format"], described["textspectra"]
         except FileNotFoundError:
             raise UserError(
-                f"There is no study in {self.folder}. Make one with `textspectra study run {self.folder}`."
+                f"There is no study in {self.folder}. Make one with `textspectra-study run {self.folder}`."
             ) from None
         except (ValueError, KeyError, TypeError) as error:
             raise self._damaged() from error

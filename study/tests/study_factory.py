@@ -22,7 +22,7 @@ NAMES = {
     "Reddit": "reddit",
     "StackExchange": "stackexchange",
 }
-EXAMPLE = Path(__file__).parents[1] / "examples" / "customer_messages.csv"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "customer_messages.csv"
 SIZES = (500, 1000, 2000)
 TAUS = (200, 500, 1000, 2000)
 

@@ -10,7 +10,7 @@ import pytest
 
 import textspectra as ts
 from textspectra_study import variants
-from textspectra_study.code_digest import SOURCE, code_digest, reached_files
+from textspectra_study.code_digest import PACKAGES, code_digest, reached_files
 from textspectra_study.tasks import TASKS
 
 
@@ -18,15 +18,19 @@ from textspectra_study.tasks import TASKS
 def source(tmp_path):
     """Copy the code of both packages."""
     no_code = shutil.ignore_patterns("__pycache__", "assets", "data")
-    for package in ("textspectra", "textspectra_study"):
-        shutil.copytree(SOURCE / package, tmp_path / package, ignore=no_code)
+    for package in PACKAGES:
+        shutil.copytree(package, tmp_path / package.name, ignore=no_code)
     return tmp_path
+
+
+def packages_in(source):
+    return tuple(source / package.name for package in PACKAGES)
 
 
 def digests(source):
     """Return the digest of an algorithm and of an ablation, computed anew."""
     return {
-        task: code_digest.__wrapped__(variants.__name__, *TASKS[task].modules, source=source)
+        task: code_digest.__wrapped__(variants.__name__, *TASKS[task].modules, packages=packages_in(source))
         for task in ("optics", "similarity")
     }
 
@@ -67,9 +71,9 @@ def test_a_change_gives_new_keys_to_the_tasks_that_import_the_file(source, file,
 
 def test_a_task_depends_on_the_rooms_that_compute_and_on_no_other():
     reached = reached_files(variants.__name__, *TASKS["optics"].modules, *TASKS["similarity"].modules)
-    rooms = {path.relative_to(SOURCE).parts[1] for path in reached.values() if path.name != "__init__.py"}
-    assert rooms >= {"core", "parallel.py", "errors.py"}
-    assert not rooms & {"cli", "embedding", "tables", "page", "report", "texts", "words", "command.py", "datasets.py"}
+    rooms = {name.split(".")[1] for name in reached if "." in name}
+    assert rooms >= {"core", "parallel", "errors"}
+    assert not rooms & {"cli", "embedding", "tables", "page", "report", "texts", "words", "command", "datasets"}
 
 
 def test_the_generator_of_random_numbers_decides_every_cell(source):
@@ -114,20 +118,20 @@ def test_a_module_that_became_a_package_is_followed(source):
 
 def test_an_import_without_a_file_is_an_error(source):
     (source / "textspectra" / "parallel.py").unlink()
-    with pytest.raises(ModuleNotFoundError, match=r"^There is no source file of textspectra\.parallel below "):
+    with pytest.raises(ModuleNotFoundError, match=r"^There is no source file of textspectra\.parallel\.$"):
         digests(source)
 
 
 def test_the_whole_package_counts_as_all_of_its_public_names(source):
     (source / "textspectra_study" / "new.py").write_text("import textspectra as ts\n")
-    reached = reached_files("textspectra_study.new", source=source)
+    reached = reached_files("textspectra_study.new", packages=packages_in(source))
     assert {"textspectra.texts.pipeline", "textspectra.core.cohesion", "textspectra.embedding"} <= reached.keys()
 
 
 def test_imports_for_type_checkers_do_not_count(source):
     text = "if TYPE_CHECKING:\n    from .run import Progress\nfrom .results import OK\n"
     (source / "textspectra_study" / "new.py").write_text(text)
-    assert reached_files("textspectra_study.new", source=source).keys() == {
+    assert reached_files("textspectra_study.new", packages=packages_in(source)).keys() == {
         "textspectra_study",
         "textspectra_study.new",
         "textspectra_study.results",
@@ -154,6 +158,15 @@ def test_everything_that_the_tasks_really_import_is_found():
     loaded = set(done.stdout.split())
     assert {"textspectra.core.validation", "textspectra.core.estimators", "textspectra_study.baselines"} <= loaded
     assert loaded <= reached_files(variants.__name__, *TASKS["optics"].modules, *TASKS["similarity"].modules).keys()
+
+
+def test_the_packages_need_not_be_beside_each_other(source, tmp_path):
+    before = digests(source)
+    elsewhere = tmp_path / "elsewhere"
+    shutil.move(source / "textspectra", elsewhere / "textspectra")
+    packages = (elsewhere / "textspectra", source / "textspectra_study")
+    modules = TASKS["optics"].modules
+    assert code_digest.__wrapped__(variants.__name__, *modules, packages=packages) == before["optics"]
 
 
 def test_the_study_uses_only_public_names_of_textspectra():

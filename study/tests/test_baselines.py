@@ -1,7 +1,5 @@
 """The rivals against the libraries that they come from, and against literal references."""
 
-import sys
-
 import numpy as np
 import pytest
 from sklearn.cluster import HDBSCAN, OPTICS, AffinityPropagation
@@ -84,13 +82,3 @@ def test_quadratic_rivals_have_a_cap():
     assert {name for name, baseline in BASELINES.items() if baseline.max_rows} == {
         "hdbscan", "optics", "affinity_propagation", "leiden",
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "package"), [("leiden", "igraph"), ("evoc", "evoc"), ("umap_hdbscan", "umap")])
-def test_a_missing_package_is_named_with_the_line_that_installs_it(name, package, monkeypatch):
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(
-        ModuleNotFoundError,
-        match=rf'^{package} is needed for this and is not installed: pip install "textspectra\[study\]"$',
-    ):
-        run_baseline(name, np.eye(3))

@@ -1,26 +1,74 @@
-"""`textspectra study`: run the paper's experiments, and write the page about them."""
+"""The command `textspectra-study`: run the paper's experiments, and write the page about them."""
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
+import warnings
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 
-from textspectra import UsageError
+from textspectra import ExternalError, UsageError, UserError
+
+from . import __version__
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors and warnings.")
 
 
-@click.group("study")
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "TEXTSPECTRA_STUDY"})
+@click.version_option(__version__, prog_name="textspectra-study")
 def command() -> None:
     """Compare clustering algorithms on labeled datasets as the paper does.
 
     `run` computes the numbers; it can be stopped and continued at any time. `report` writes a page with the numbers
     beside the paper's.
     """
+
+
+class Stopped(BaseException):
+    """Ctrl-C, or SIGTERM, the signal that systems and containers stop a process with."""
+
+
+def main() -> None:
+    """Run the command; a signal is one line, and the exit code that a shell expects."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell ignores it in the background
+        signal.signal(signal.SIGINT, _stop)
+    signal.signal(signal.SIGTERM, _stop)
+    try:
+        run()
+    except Stopped as stopped:
+        click.echo("stopped. Finished cells are kept, and are not computed again.", err=True)
+        sys.exit(128 + int(stopped.args[0]))
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise Stopped(number)
+
+
+def run() -> None:
+    """Run the command; an expected error is one line, with the same exit codes as `textspectra`."""
+    warnings.showwarning = lambda message, *_: click.echo(f"warning: {message}", err=True)
+    try:
+        command.main(prog_name="textspectra-study", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (UserError, ExternalError) as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
+    except ModuleNotFoundError as error:  # the package of a model that is not installed
+        if "pip install" not in str(error):
+            raise
+        click.echo(f"error: {error}", err=True)
+        sys.exit(2)
+    sys.exit(0)
 
 
 @command.command("run", short_help="Compute the missing cells of a study.")
@@ -79,7 +127,7 @@ def run_command(
         without = sum(not cell.ok for cell in results.cells)
         which = f"{without:,} of them without numbers (the report says why)" if without else "all with numbers"
         click.echo(f"{len(results.cells):,} cells in {folder}, {which}.")
-        click.echo(f"Next: textspectra study report {folder}")
+        click.echo(f"Next: textspectra-study report {folder}")
 
 
 @command.command("report", short_help="Write the page of a study.")
@@ -114,10 +162,10 @@ def _names(listed: str) -> list[str]:
 def _sizes(given: tuple[str, ...]) -> tuple[int | None, dict[str, int]]:
     for_all: int | None = None
     for_some: dict[str, int] = {}
-    for one in given:
-        model, equals, number = one.rpartition("=")
+    for size in given:
+        model, equals, number = size.rpartition("=")
         if not number.isdecimal() or int(number) < 2 or (equals and not model):
-            raise click.BadParameter(f"{one!r} is neither a number of rows nor MODEL=N.", param_hint="--max-size")
+            raise click.BadParameter(f"{size!r} is neither a number of rows nor MODEL=N.", param_hint="--max-size")
         if model:
             for_some[model] = int(number)
         else:
@@ -130,8 +178,8 @@ class _ProgressBar:
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
-        self._bars: Any = None
-        self._task: Any = None
+        self._bars: Progress | None = None
+        self._task: TaskID | None = None
         self._last_line = time.monotonic()
 
     def __enter__(self) -> _ProgressBar:
@@ -159,7 +207,7 @@ class _ProgressBar:
         self._show(f"computing{left}", done, total)
 
     def _show(self, what: str, done: int, total: int) -> None:
-        if self._bars is not None:
+        if self._bars is not None and self._task is not None:
             self._bars.update(self._task, description=what, completed=done, total=total)
         elif not self._quiet and time.monotonic() - self._last_line > 60:
             self._last_line = time.monotonic()

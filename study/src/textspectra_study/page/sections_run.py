@@ -180,9 +180,9 @@ def again(findings: Findings) -> list[Block]:
     return [
         Heading(2, "Run it again"),
         Code(
-            f"textspectra study run STUDY --data FOLDER --sets {sets} \\\n"
+            f"textspectra-study run STUDY --data FOLDER --sets {sets} \\\n"
             f"    --models {','.join(manifest.models)} --seed {manifest.seed}{_limits(manifest)}\n"
-            "textspectra study report STUDY"
+            "textspectra-study report STUDY"
         ),
         Paragraph(
             (

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from textspectra import ExternalError, UsageError, UserError, read_table
 
-from .extra import require
 from .results import DatasetFacts
 
 DATA_VARIABLE = "TEXTSPECTRA_DATA"
@@ -214,7 +213,8 @@ def _local_table(path: Path) -> pa.Table:
 
 def _hub_table(hub: HubSource) -> pa.Table:
     """Download a dataset, or find it in the local cache of the hub; the hub has every dataset as Parquet files."""
-    snapshot_download = require("huggingface_hub").snapshot_download
+    from huggingface_hub import snapshot_download
+
     try:
         snapshot = snapshot_download(
             hub.repository,

@@ -9,22 +9,21 @@ from functools import cache
 from importlib.util import resolve_name
 from pathlib import Path
 
-SOURCE = Path(__file__).parents[1]
-"""The folder that holds both packages."""
+import textspectra
 
-PACKAGES = ("textspectra", "textspectra_study")
-"""Imports of other packages are not followed: their versions are part of a cell's key."""
+PACKAGES = (Path(textspectra.__file__).parent, Path(__file__).parent)
+"""The folders of our two packages. Other imports are not followed: their versions are part of a cell's key."""
 
 
 @cache
-def code_digest(*modules: str, source: Path = SOURCE) -> str:
+def code_digest(*modules: str, packages: tuple[Path, ...] = PACKAGES) -> str:
     """Return a digest of some modules and of everything of ours that they import.
 
     Parameters
     ----------
     *modules : str
-    source : Path
-        The folder of the packages.
+    packages : tuple of Path
+        The folders of the packages whose imports are followed.
 
     Examples
     --------
@@ -32,12 +31,12 @@ def code_digest(*modules: str, source: Path = SOURCE) -> str:
     False
     """
     digest = hashlib.sha256()
-    for name, path in sorted(reached_files(*modules, source=source).items()):
+    for name, path in sorted(reached_files(*modules, packages=packages).items()):
         digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:32]
 
 
-def reached_files(*modules: str, source: Path = SOURCE) -> dict[str, Path]:
+def reached_files(*modules: str, packages: tuple[Path, ...] = PACKAGES) -> dict[str, Path]:
     """Return the files of some modules, of what they import, and so on, by module name; nothing is executed.
 
     Raises
@@ -54,31 +53,31 @@ def reached_files(*modules: str, source: Path = SOURCE) -> dict[str, Path]:
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        if name.partition(".")[0] not in PACKAGES or name in found:
+        if name in found or _place(name, packages) is None:
             continue
-        path = _file(name, source)
+        path = _file(name, packages)
         if path is None:
-            raise ModuleNotFoundError(f"There is no source file of {name} below {source}.", name=name)
+            raise ModuleNotFoundError(f"There is no source file of {name}.", name=name)
         found[name] = path
-        waiting += [name.rpartition(".")[0], *_imports(name, path, source)]
+        waiting += [name.rpartition(".")[0], *_imports(name, path, packages)]
     return found
 
 
-def _imports(name: str, path: Path, source: Path) -> Iterator[str]:
+def _imports(name: str, path: Path, packages: tuple[Path, ...]) -> Iterator[str]:
     """Yield the modules that a file imports, in functions too."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     for node in _executable(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield alias.name
-                yield from _lazy_names(alias.name, source).values()
+                yield from _lazy_names(alias.name, packages).values()
         elif isinstance(node, ast.ImportFrom):
             base = resolve_name("." * node.level + (node.module or ""), package)
             yield base
-            lazy = _lazy_names(base, source)
+            lazy = _lazy_names(base, packages)
             for alias in node.names:
                 member = lazy.get(alias.name, f"{base}.{alias.name}")
-                if _file(member, source) is not None:  # otherwise it is a name that the module itself defines
+                if _file(member, packages) is not None:  # otherwise it is a name that the module itself defines
                     yield member
 
 
@@ -90,10 +89,10 @@ def _executable(tree: ast.AST) -> Iterator[ast.AST]:
             yield from _executable(node)
 
 
-def _lazy_names(package: str, source: Path) -> dict[str, str]:
+def _lazy_names(package: str, packages: tuple[Path, ...]) -> dict[str, str]:
     """Return the modules that define the names which a package loads on first use, as its ``__init__.pyi`` says."""
-    stub = source.joinpath(*package.split("."), "__init__.pyi")
-    if not stub.is_file():
+    place = _place(package, packages)
+    if place is None or not (stub := place / "__init__.pyi").is_file():
         return {}
     return {
         alias.asname or alias.name: resolve_name("." * node.level + (node.module or ""), package)
@@ -103,6 +102,13 @@ def _lazy_names(package: str, source: Path) -> dict[str, str]:
     }
 
 
-def _file(module: str, source: Path) -> Path | None:
-    place = source.joinpath(*module.split("."))
-    return next((path for path in (place.with_suffix(".py"), place / "__init__.py") if path.is_file()), None)
+def _file(module: str, packages: tuple[Path, ...]) -> Path | None:
+    place = _place(module, packages)
+    files = () if place is None else (place.with_suffix(".py"), place / "__init__.py")
+    return next((path for path in files if path.is_file()), None)
+
+
+def _place(module: str, packages: tuple[Path, ...]) -> Path | None:
+    """Return where a module of ours would be, without a suffix; None if it belongs to another package."""
+    top, *below = module.split(".")
+    return next((package.joinpath(*below) for package in packages if package.name == top), None)

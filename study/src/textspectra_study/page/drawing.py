@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..extra import require
-
 INK, MUTED, LINE, PAPER = "#1d2129", "#5c6370", "#c9cdd2", "#ffffff"
 """The page replaces these colors by those of its light or dark theme."""
 
@@ -19,7 +17,7 @@ MARK = "figure of a textspectra study"
 SERIES = (BLUE, ORANGE, GREEN, RED, SKY, PINK)
 """The palette of Okabe and Ito, which is safe for color-blind readers."""
 
-STYLE: dict[str, Any] = {
+STYLE: dict[Any, Any] = {
     "font.family": ["DejaVu Sans", "sans-serif"],
     "font.size": 9,
     "axes.titlesize": 9,
@@ -82,11 +80,12 @@ def draw(name: str, alt: str, size: tuple[float, float], paint: Callable[[Any], 
     >>> first == second, first.svg.count("<svg")
     (True, 1)
     """
-    matplotlib = require("matplotlib")
-    figures = require("matplotlib.figure")
+    import matplotlib
+    from matplotlib.figure import Figure
+
     # The salt makes the ids in the file reproducible, and different from those of other figures on the page.
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
-        figure = figures.Figure(figsize=size)
+        figure = Figure(figsize=size)
         paint(figure)
         buffer = io.StringIO()
         figure.savefig(buffer, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
@@ -118,9 +117,9 @@ def inline(picture: Picture, colors: dict[str, str]) -> str:
 
 def shaded(axes: Any, table: list[list[float | None]], *, colors: str, low: float, high: float, digits: int) -> None:
     """Draw a table of numbers as a heat map."""
+    import matplotlib
     import numpy as np
 
-    matplotlib = require("matplotlib")
     values = np.array([[np.nan if value is None else value for value in row] for row in table], float)
     scale = matplotlib.colors.Normalize(low, high, clip=True)
     palette = matplotlib.colormaps[colors]

@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from textspectra import UserError
 
-from .extra import require
 from .similarities import unit_rows, zscored_graph
 
 NOISE = -1
@@ -112,7 +111,8 @@ def _affinity_propagation(units: NDArray[np.float32], seed: int) -> NDArray[np.i
 
 
 def _leiden(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
-    igraph = require("igraph")
+    import igraph
+
     weights = np.triu(zscored_graph(units), 1)
     edges = np.argwhere(weights)
     graph = igraph.Graph(len(units), edges)
@@ -124,12 +124,13 @@ def _leiden(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
 
 
 def _evoc(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
-    evoc = require("evoc")
+    import evoc
+
     return _codes(evoc.EVoC(random_state=seed).fit_predict(units))
 
 
 def _umap_hdbscan(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
-    umap = require("umap")
+    import umap
     from sklearn.cluster import HDBSCAN
 
     with warnings.catch_warnings():
