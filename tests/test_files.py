@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from textspectra import files as atomic
-from textspectra.errors import ExternalError, UserError
+from textspectra.errors import ExternalError, TextspectraError, UserError
 from textspectra.files import only_one, read_folder, replacing_file, replacing_folder, replacing_together
 
 
@@ -47,7 +47,7 @@ def test_a_file_that_fails_leaves_the_old_one(failure, old):
     path = Path("a.txt")
     if old:
         path.write_text(old)
-    expected = UserError if isinstance(failure, OSError) else type(failure)
+    expected = ExternalError if isinstance(failure, OSError) else type(failure)
     with pytest.raises(expected) as caught, replacing_file(path) as temporary:  # noqa: PT012
         temporary.write_text("half")
         raise failure
@@ -58,7 +58,7 @@ def test_a_file_that_fails_leaves_the_old_one(failure, old):
 
 
 def test_an_error_without_a_reason_is_taken_for_a_full_disk():
-    with pytest.raises(UserError) as caught, replacing_file(Path("a.txt")):
+    with pytest.raises(TextspectraError) as caught, replacing_file(Path("a.txt")):
         raise OSError
     assert str(caught.value) == "'a.txt' cannot be written: the disk may be full"
 
@@ -95,7 +95,7 @@ def test_several_outputs_are_renamed_after_all_are_written():
 
 
 def test_no_such_folder():
-    with pytest.raises(UserError) as caught, replacing_file(Path("none/a.txt")):
+    with pytest.raises(TextspectraError) as caught, replacing_file(Path("none/a.txt")):
         pytest.fail("there is no file to write to")
     assert str(caught.value) == "'none/a.txt' cannot be written: No such file or directory"
 
@@ -141,7 +141,7 @@ def test_ctrl_c_at_the_end_leaves_no_lock(monkeypatch):
 def test_old_outputs_come_back_where_a_new_one_cannot_take_its_place(monkeypatch):
     folder_with("model", old="1")
     Path("table").write_text("old")
-    with pytest.raises(UserError) as caught, replacing_together(Path("model")) as outputs:  # noqa: PT012
+    with pytest.raises(TextspectraError) as caught, replacing_together(Path("model")) as outputs:  # noqa: PT012
         with outputs.folder(Path("model")) as temporary:
             (temporary / "new").write_text("2")
         with outputs.file(Path("table")):
@@ -366,7 +366,7 @@ def test_an_error_of_a_folder_that_stays_is_the_error():
 
 
 def test_the_name_of_a_hidden_file_is_never_shown():
-    with pytest.raises(UserError) as caught, replacing_file(Path("a.csv")) as outer, replacing_file(outer):
+    with pytest.raises(TextspectraError) as caught, replacing_file(Path("a.csv")) as outer, replacing_file(outer):
         raise OSError(28, "No space left on device")
     assert str(caught.value) == f"'{Path.cwd() / 'a.csv'}' cannot be written: No space left on device"
 
@@ -374,7 +374,7 @@ def test_the_name_of_a_hidden_file_is_never_shown():
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
 def test_no_permission():
     folder_with("locked").chmod(0o500)
-    with pytest.raises(UserError) as caught, replacing_folder(Path("locked/model")):
+    with pytest.raises(TextspectraError) as caught, replacing_folder(Path("locked/model")):
         pytest.fail("there is no folder to write to")
     assert str(caught.value) == "'locked/model' cannot be written: Permission denied"
 
@@ -390,7 +390,7 @@ def test_a_folder_and_a_lock_of_another_user(mode, message):
             Path(place, ".textspectra-lock-a").touch(0o644)
         os.seteuid(65534)
         try:
-            with nullcontext() if message is None else pytest.raises(UserError) as caught, only_one(path):
+            with nullcontext() if message is None else pytest.raises(TextspectraError) as caught, only_one(path):
                 pass
         finally:
             os.seteuid(0)

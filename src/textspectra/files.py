@@ -31,7 +31,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from .errors import ExternalError, UserError, cannot_write
+from .errors import ExternalError, TextspectraError, UserError, cannot_write
 
 TEMPORARY = ".textspectra-"
 """What the names of unfinished files and folders start with."""
@@ -264,7 +264,7 @@ def read_folder(folder: Path, read: Callable[[], Result]) -> Result:
         before = _version(folder)
         try:
             result = read()
-        except (UserError, OSError):
+        except (TextspectraError, OSError):
             if _version(folder) == before:
                 raise
         else:

@@ -20,7 +20,7 @@ class Backend(Protocol):
     Attributes
     ----------
     name : str
-        The name with which :func:`~textspectra.embedding.load_backend` builds this back end again.
+        The name with which :func:`~textspectra.embedding.load_model` builds this back end again.
     settings : mapping
         Everything else that changes the vectors, as plain JSON values. Name and settings together
         identify the cached vectors, so a setting that is missing here makes the cache return wrong ones.

@@ -39,8 +39,8 @@ class NotHereError(UsageError):
     """A hub model is not on this machine and must not be downloaded."""
 
 
-class HubError(ExternalError, NotHereError):
-    """A hub model is not on this machine and could not be downloaded."""
+class HubError(ExternalError):
+    """A hub model could not be downloaded."""
 
 
 def check_installed(module: str, *, extra: str) -> None:

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from ..errors import UsageError, UserError
+from ..errors import TextspectraError, UsageError, UserError
 from .base import PREFIX, Backend, Encoder, EncoderBackend, encoder_by_name
 from .hub import hub_revision, in_megabytes, is_model_folder, is_offline, is_static_model
 from .sentence_transformer import (
@@ -112,7 +112,7 @@ class ModelInfo:
 
     Examples
     --------
-    >>> known_models()[0].name
+    >>> list_models()[0].name
     'auto'
     """
 
@@ -129,7 +129,7 @@ def as_backend(model: Model) -> Backend:
     Parameters
     ----------
     model : str, Backend, encoder or callable
-        A name for :func:`load_backend`; a :class:`Backend`; an object with ``encode(texts)``, such as a model of
+        A name for :func:`load_model`; a :class:`Backend`; an object with ``encode(texts)``, such as a model of
         sentence-transformers or model2vec; or a function from a list of texts to an array.
 
     Raises
@@ -145,17 +145,17 @@ def as_backend(model: Model) -> Backend:
     array([[3.]], dtype=float32)
     """
     if isinstance(model, str):
-        return load_backend(model)
+        return load_model(model)
     return model if isinstance(model, Backend) and not isinstance(model, type) else EncoderBackend(model)
 
 
-def load_backend(name: str) -> Backend:
+def load_model(name: str) -> Backend:
     """Return the back end of that name.
 
     Parameters
     ----------
     name : str
-        A name that :func:`known_models` lists, ``openai:MODEL``, ``model2vec:NAME_OR_FOLDER``, a model of
+        A name that :func:`list_models` lists, ``openai:MODEL``, ``model2vec:NAME_OR_FOLDER``, a model of
         sentence-transformers on the Hugging Face hub (``owner/name``, or only ``name`` for well-known ones), or a
         folder with a model of sentence-transformers or model2vec. Models with the architecture of BERT or
         XLM-RoBERTa run without PyTorch and with int8 weights; ``float32:NAME`` is the same model with float32 weights,
@@ -172,9 +172,9 @@ def load_backend(name: str) -> Backend:
 
     Examples
     --------
-    >>> load_backend("wordllama").name
+    >>> load_model("wordllama").name
     'wordllama'
-    >>> load_backend("wordlama")
+    >>> load_model("wordlama")
     Traceback (most recent call last):
         ...
     textspectra.errors.UsageError: There is no model 'wordlama'. Did you mean wordllama? `textspectra models` lists all.
@@ -199,12 +199,12 @@ def load_backend(name: str) -> Backend:
     raise _unknown(name)
 
 
-def known_models() -> list[ModelInfo]:
+def list_models() -> list[ModelInfo]:
     """Return well-known models, the default first, and for each whether it can be used here.
 
     Examples
     --------
-    >>> [model.name for model in known_models()][:3]
+    >>> [model.name for model in list_models()][:3]
     ['auto', 'minilm', 'wordllama']
     """
     torch = _missing("transformers", "sentence_transformers")
@@ -348,21 +348,21 @@ def choose_backend(n_texts: int, *, is_foreign: bool = False) -> Chosen:
     """
     if is_foreign:
         try:
-            return Chosen(load_backend(str(MULTILINGUAL.preset)), "chosen because most of the texts are not English")
-        except (UserError, ModuleNotFoundError) as error:
+            return Chosen(load_model(str(MULTILINGUAL.preset)), "chosen because most of the texts are not English")
+        except (TextspectraError, ModuleNotFoundError) as error:
             backend, reason = choose_backend(n_texts)
             return Chosen(backend, f"{reason}; {MULTILINGUAL.preset} cannot be used here: {error}")
     fast_is_there = find_spec("wordllama") is not None
     if n_texts > FEW_TEXTS and fast_is_there:
-        return Chosen(load_backend("wordllama"), f"chosen because there are more than {FEW_TEXTS:,} distinct texts")
+        return Chosen(load_model("wordllama"), f"chosen because there are more than {FEW_TEXTS:,} distinct texts")
     if not (fast_is_there or can_run()):
         raise ModuleNotFoundError(f"No embedding model is installed: {INSTALL_GOOD}")
     try:
-        good = load_backend("minilm")
-    except (UserError, ModuleNotFoundError) as error:
+        good = load_model("minilm")
+    except (TextspectraError, ModuleNotFoundError) as error:
         if not fast_is_there:
             raise
-        return Chosen(load_backend("wordllama"), f"chosen because minilm cannot be used here: {error}")
+        return Chosen(load_model("wordllama"), f"chosen because minilm cannot be used here: {error}")
     if n_texts <= FEW_TEXTS:
         return Chosen(good, f"chosen because there are no more than {FEW_TEXTS:,} distinct texts")
     return Chosen(

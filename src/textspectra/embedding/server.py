@@ -14,7 +14,7 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ExternalError, UsageError, UserError, require
+from ..errors import ExternalError, TextspectraError, UsageError, UserError, require
 from .hub import NO_SERVER, is_on
 
 ANSWER_BYTES = 2**26
@@ -216,7 +216,7 @@ def _explanation(error: Any) -> str:
     return printable(body or error.response.text or error.response.reason_phrase).rstrip(".")
 
 
-def _refusal(status: int) -> type[UserError]:
+def _refusal(status: int) -> type[TextspectraError]:
     """Return the kind of error: a wrong key or name, a server that may answer later, or texts that it does not take."""
     if status in (401, 403, 404):
         return UsageError

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import UserError, require
 from .base import Backend
-from .hub import NotHereError, check_installed, folder_fingerprint, hub_folder
+from .hub import HubError, NotHereError, check_installed, folder_fingerprint, hub_folder
 from .sentence_transformer import SentenceTransformerBackend, find_hub_model, full_hub_name
 from .weights import FILES, MODULES, Checkpoint, NotSupportedError, converted_files, read_checkpoint
 
@@ -51,7 +51,7 @@ class TransformerBackend:
     folder : Path
         Where the model is.
     name : str
-        The name with which :func:`load_backend` finds it again.
+        The name with which :func:`load_model` finds it again.
     version : mapping
         What identifies the files of the model, such as ``{"revision": ...}``.
     compute_type : {"int8", "float32"}
@@ -180,7 +180,7 @@ def load_transformer(source: str, *, compute_type: str = "int8") -> Backend:
         return _load(require(MINILM, extra=EXTRA).get_model_path(), "minilm", compute_type)
     try:
         return _load(MINILM_ON_HUB, "minilm", compute_type)
-    except NotHereError as error:
+    except (NotHereError, HubError) as error:
         raise UserError(
             f"The weights of minilm are not on this machine and cannot be downloaded: {MINILM_LINE}"
         ) from error

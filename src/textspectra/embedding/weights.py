@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from ..errors import ExternalError, UserError, require
+from ..errors import ExternalError, TextspectraError, UserError, require
 from ..files import TEMPORARY, replacing_folder
 from .hub import cache_folder, fingerprint, read_json
 
@@ -326,7 +326,7 @@ def converted_files(checkpoint: Checkpoint, compute_type: str) -> dict[str, byte
     try:
         with replacing_folder(folder) as temporary:
             files = _write(spec, temporary)
-    except UserError as error:
+    except TextspectraError as error:
         # If only the renaming failed, another process has put the same files there first.
         if files is None:
             warnings.warn(

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..embedding.base import Backend
 from ..embedding.hub import cache_folder
-from ..errors import ExternalError, UserError
+from ..errors import ExternalError, TextspectraError
 from ..files import discard, only_one
 from ..tables.columns import TextTable
 from .corpus import Corpus
@@ -149,7 +149,7 @@ def clear_work() -> tuple[int, int]:
             with suppress(OSError):
                 entry.unlink()
             continue
-        with suppress(UserError), only_one(work):
+        with suppress(TextspectraError), only_one(work):
             n_folders, n_bytes = n_folders + 1, n_bytes + size_of(work)
             remove_work(work)
     return n_folders, n_bytes
