@@ -167,7 +167,7 @@ def test_long_work_is_announced_once_with_the_faster_model(caplog):
     caplog.set_level(logging.INFO, "textspectra")
     forecast("minilm", [1] * 10, [1000] * 10)
     assert caplog.messages == [
-        "Embedding with minilm takes about 46 seconds from now on. "
+        "Embedding with minilm will take about 46 seconds more. "
         "For a faster model with coarser groups: --model wordllama"
     ]
 
@@ -175,7 +175,7 @@ def test_long_work_is_announced_once_with_the_faster_model(caplog):
 def test_the_speed_of_rare_reports_is_known_after_some_seconds(caplog):
     caplog.set_level(logging.INFO, "textspectra")
     forecast("minilm", [60], [1], total=1003)  # files rather than texts
-    assert caplog.messages[0].startswith("Embedding with minilm takes about 2 minutes from now on.")
+    assert caplog.messages[0].startswith("Embedding with minilm will take about 2 minutes more.")
 
 
 def test_short_work_is_not_announced(caplog):
@@ -191,7 +191,7 @@ def test_the_fastest_model_is_not_suggested_to_itself_and_is_installed_first(cap
     forecast("wordllama", [1] * 10, [1000] * 10)
     hide("wordllama")
     forecast("minilm", [1] * 10, [1000] * 10)
-    assert caplog.messages[0].endswith("from now on.")
+    assert caplog.messages[0].endswith(" more.")
     assert caplog.messages[1].endswith(': pip install "textspectra[wordllama]" and --model wordllama')
 
 

@@ -12,8 +12,8 @@ from embedding_helpers import WORDS, write_checkpoint
 
 from textspectra.embedding.base import Backend
 from textspectra.embedding.embed import embed_texts
+from textspectra.embedding.hub import HUB_MODELS
 from textspectra.embedding.registry import STATIC_MODEL, knows_only_english, list_models, load_model
-from textspectra.embedding.sentence_transformer import HUB_MODELS
 from textspectra.errors import ExternalError, UserError
 
 needs_transformers = pytest.mark.skipif(
