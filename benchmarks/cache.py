@@ -94,10 +94,10 @@ def wordllama_seconds() -> float:
     from harness import TITLES
 
     from textspectra.embedding.embed import embed_texts
-    from textspectra.embedding.registry import load_backend
+    from textspectra.embedding.registry import load_model
 
     texts = pq.read_table(TITLES, columns=["text"])["text"].slice(0, 50_000).to_pylist()
-    backend = load_backend("wordllama")
+    backend = load_model("wordllama")
     backend.embed(texts[:100])
     return seconds(lambda: embed_texts(texts, backend, cache=False))[0] * N / len(texts)
 

@@ -29,7 +29,7 @@ ONNX_INT8, ONNX_FLOAT32 = "ONNX Runtime, int8", "ONNX Runtime, float32"
 
 ROUND = 2000
 
-FIRST_VECTOR = "from textspectra.embedding.registry import load_backend; load_backend({!r}).embed(['good morning'])"
+FIRST_VECTOR = "from textspectra.embedding.registry import load_model; load_model({!r}).embed(['good morning'])"
 
 
 def torch_name() -> str:
@@ -41,9 +41,9 @@ def torch_name() -> str:
 def embedder(name: str) -> Callable[[list[str]], Any]:
     """Return a function that embeds as users do, without the cache of vectors; the model is loaded."""
     from textspectra.embedding.embed import embed_texts
-    from textspectra.embedding.registry import load_backend
+    from textspectra.embedding.registry import load_model
 
-    backend = load_backend(name)
+    backend = load_model(name)
     backend.embed(["warm up"])
     return lambda texts: embed_texts(texts, backend, cache=False)
 
@@ -58,7 +58,7 @@ def onnx_embedders(folder: Path) -> dict[str, Callable[[list[str]], Any]]:
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from transformers import AutoModel
 
-    from textspectra.embedding.registry import load_backend
+    from textspectra.embedding.registry import load_model
     from textspectra.embedding.transformer import _equal_lengths
 
     network = AutoModel.from_pretrained(torch_name().removeprefix(TORCH), attn_implementation="eager").eval()
@@ -81,7 +81,7 @@ def onnx_embedders(folder: Path) -> dict[str, Callable[[list[str]], Any]]:
     quantize_dynamic(
         files[ONNX_FLOAT32], files[ONNX_INT8], weight_type=QuantType.QInt8, per_channel=True, reduce_range=True
     )
-    tokenizer: Any = load_backend(LIGHT)._tokenizer  # type: ignore[attr-defined]
+    tokenizer: Any = load_model(LIGHT)._tokenizer  # type: ignore[attr-defined]
 
     def embedder(path: Path) -> Callable[[list[str]], Any]:
         options = onnxruntime.SessionOptions()

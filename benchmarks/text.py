@@ -63,10 +63,10 @@ def bench_overhead() -> list[Row]:
 
     from textspectra.embedding.cache import EmbeddingCache
     from textspectra.embedding.embed import embed_texts
-    from textspectra.embedding.registry import load_backend
+    from textspectra.embedding.registry import load_model
 
     texts = list(dict.fromkeys(pq.read_table(TITLES)["text"].to_pylist()))[:100_000]
-    backend = load_backend("wordllama")
+    backend = load_model("wordllama")
     backend.embed(texts[:1000])
     library = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
 

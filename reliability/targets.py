@@ -1,4 +1,4 @@
-"""What the program does with an input of each kind. A UserError is a good answer; any other exception is a finding."""
+"""What the program does with an input of each kind. An expected error is a good answer; any other is a finding."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from textspectra.errors import UserError
+from textspectra.errors import TextspectraError
 
 GROUPS = np.repeat([0, 1, 2], 8)
 VECTORS = (np.eye(3, 6)[GROUPS] + 0.1 * np.random.default_rng(0).uniform(size=(24, 6))).astype(np.float32)
@@ -218,7 +218,7 @@ def use_table(folder: Path, name: str, content: bytes) -> None:
     table = read_table(path)
     Corpus.from_texts(table.texts())
     for form in (TableFormat.CSV, TableFormat.JSONL, TableFormat.PARQUET, TableFormat.XLSX):
-        with suppress(UserError):
+        with suppress(TextspectraError):
             write_table(table.table, folder / f"out.{form}", format=form, overwrite=True, spreadsheet_safe=True)
 
 
@@ -250,7 +250,7 @@ def use_model(folder: Path, name: str, content: bytes) -> None:
         (place / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
     loaded = TextClustering.load(place, embeddings=VECTORS)
     for use in (loaded.to_frame, loaded.cluster_table, loaded.over_time, loaded.trends, lambda: loaded.by("channel")):
-        with suppress(UserError):
+        with suppress(TextspectraError):
             use()
     loaded.predict(["parcel", "refund"], embeddings=VECTORS[:2])
     loaded.cut(2)
@@ -351,7 +351,7 @@ def use_project_settings(folder: Path, name: str, content: bytes) -> None:
     places = {"TEXTSPECTRA_CACHE": str(project / "cache"), "XDG_CONFIG_HOME": str(project / "config")}
     with patch.dict(os.environ, places), watch()(project, forbidden=victim):
         for command in PROJECT_COMMANDS:
-            with suppress(UserError):
+            with suppress(TextspectraError):
                 run_command(project, command)
     if tree(victim) != before or sorted(path.name for path in folder.iterdir()) != ["project", "victim"]:
         raise AssertionError("something outside the folder was changed")
@@ -467,7 +467,7 @@ def use_server(folder: Path, name: str, content: bytes) -> None:
     server.content, backend._dimension = content, None
     try:
         backend.embed(["a", "b"])
-    except UserError as error:
+    except TextspectraError as error:
         if "very-secret-key" in str(error) or not str(error).isprintable():
             raise AssertionError(f"the message {error!r} is not fit to print") from None
         raise
@@ -487,7 +487,7 @@ def try_case(kind: str, name: str, content: bytes) -> str:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             TARGETS[kind](folder, name, content)
-    except UserError:
+    except TextspectraError:
         return ""
     except Exception as error:
         return f"{type(error).__name__}: {' '.join(str(error).split())[:160]}"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from textspectra import files as atomic
-from textspectra.errors import ExternalError, UserError
-from textspectra.files import only_one, read_folder, replacing_file, replacing_folder, replacing_together
+from textspectra import files
+from textspectra.errors import ExternalError, TextspectraError, UserError
+from textspectra.files import lock, read_folder, replacing_file, replacing_folder, replacing_together
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +47,7 @@ def test_a_file_that_fails_leaves_the_old_one(failure, old):
     path = Path("a.txt")
     if old:
         path.write_text(old)
-    expected = UserError if isinstance(failure, OSError) else type(failure)
+    expected = ExternalError if isinstance(failure, OSError) else type(failure)
     with pytest.raises(expected) as caught, replacing_file(path) as temporary:  # noqa: PT012
         temporary.write_text("half")
         raise failure
@@ -58,7 +58,7 @@ def test_a_file_that_fails_leaves_the_old_one(failure, old):
 
 
 def test_an_error_without_a_reason_is_taken_for_a_full_disk():
-    with pytest.raises(UserError) as caught, replacing_file(Path("a.txt")):
+    with pytest.raises(TextspectraError) as caught, replacing_file(Path("a.txt")):
         raise OSError
     assert str(caught.value) == "'a.txt' cannot be written: the disk may be full"
 
@@ -95,7 +95,7 @@ def test_several_outputs_are_renamed_after_all_are_written():
 
 
 def test_no_such_folder():
-    with pytest.raises(UserError) as caught, replacing_file(Path("none/a.txt")):
+    with pytest.raises(TextspectraError) as caught, replacing_file(Path("none/a.txt")):
         pytest.fail("there is no file to write to")
     assert str(caught.value) == "'none/a.txt' cannot be written: No such file or directory"
 
@@ -133,7 +133,7 @@ def test_ctrl_c_at_the_end_leaves_no_lock(monkeypatch):
         monkeypatch.setattr(Path, "unlink", unlink)
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), only_one(Path("model")):
+    with pytest.raises(KeyboardInterrupt), lock(Path("model")):
         monkeypatch.setattr(Path, "unlink", interrupted)
     assert names() == []
 
@@ -141,14 +141,14 @@ def test_ctrl_c_at_the_end_leaves_no_lock(monkeypatch):
 def test_old_outputs_come_back_where_a_new_one_cannot_take_its_place(monkeypatch):
     folder_with("model", old="1")
     Path("table").write_text("old")
-    with pytest.raises(UserError) as caught, replacing_together(Path("model")) as outputs:  # noqa: PT012
+    with pytest.raises(TextspectraError) as caught, replacing_together(Path("model")) as outputs:  # noqa: PT012
         with outputs.folder(Path("model")) as temporary:
             (temporary / "new").write_text("2")
         with outputs.file(Path("table")):
             pass
         temporary = next(path for path in Path().iterdir() if path.name.endswith("-table"))
         monkeypatch.setattr(Path, "rename", refusing(temporary.resolve(), Path.rename))
-        monkeypatch.setattr(atomic, "_exchange", refusing(temporary.resolve(), atomic._exchange, exchanged=False))
+        monkeypatch.setattr(files, "_exchange", refusing(temporary.resolve(), files._exchange, exchanged=False))
     assert str(caught.value) == "'model' cannot be written: Permission denied"
     assert (names(), names("model"), Path("table").read_text()) == (["model", "table"], ["old"], "old")
 
@@ -181,16 +181,16 @@ def test_what_a_killed_process_left_of_an_output_is_removed_by_the_next_one():
 KILLED_AT_EVERY_STEP = """
 import os, shutil, signal, sys
 from pathlib import Path
-from textspectra import files as atomic
+from textspectra import files
 
 os.fsync = lambda descriptor: None  # a kill loses nothing that was written
-exchange = atomic._exchange
+exchange = files._exchange
 CHANGES = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.chmod", "shutil.rmtree")
 OUTPUTS = ("a.model", "a.csv", "sub/a.html")
 PATHS = [Path(name) for name in OUTPUTS]
 
 def write(kind):
-    with atomic.replacing_together(*PATHS) as outputs:
+    with files.replacing_together(*PATHS) as outputs:
         with outputs.folder(PATHS[0]) as folder:
             (folder / "content").write_text(kind)
         for path in PATHS[1:]:
@@ -217,7 +217,7 @@ def killed_before(number):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
 
 for old, can_exchange in ((None, True), ("old", True), ("old", False)):
-    atomic._exchange = exchange if can_exchange else lambda one, other: False
+    files._exchange = exchange if can_exchange else lambda one, other: False
     number, mixed = 1, 0
     while True:
         Path("run").mkdir()
@@ -229,7 +229,7 @@ for old, can_exchange in ((None, True), ("old", True), ("old", False)):
         if can_exchange:  # then nobody ever sees an output that is missing or half
             assert set(found()) <= {old, "new"}, (old, number, found())
         mixed += len(set(found())) > 1
-        with atomic.replacing_together(*PATHS):
+        with files.replacing_together(*PATHS):
             assert set(found()) in ({old}, {"new"}), (old, number, found())
         if old and set(found()) == {"new"} and can_exchange:  # then there is no reason to write them again
             left = [path.name for path in Path().rglob(".*")]
@@ -262,13 +262,13 @@ def test_outputs_are_all_old_or_all_new_whatever_the_moment_of_a_kill():
 def killed_between_outputs(**outputs):
     """Let a process be killed after the first of two outputs took its place; the files keep what `outputs` says."""
     program = (
-        "import os, signal; from pathlib import Path; from textspectra import files as atomic\n"
-        "swap = atomic._swap\n"
+        "import os, signal; from pathlib import Path; from textspectra import files\n"
+        "swap = files._swap\n"
         "def once(hidden, target):\n"
         "    swap(hidden, target)\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
-        "atomic._swap = once\n"
-        "with atomic.replacing_together(Path('a'), Path('b')) as outputs:\n"
+        "files._swap = once\n"
+        "with files.replacing_together(Path('a'), Path('b')) as outputs:\n"
         "    for name in 'ab':\n"
         "        with outputs.file(Path(name)) as file: file.write_text('new')\n"
     )
@@ -301,7 +301,7 @@ def test_a_copy_of_what_a_killed_process_left_is_ignored():
 def hostile_marker(content=None):
     """Write a marker as an attacker would who knows the numbers of everything."""
     paths = [path for path in Path().rglob("*") if path.name != "a"]
-    known = " ".join(atomic._number(path.resolve()) or "-" for path in paths)
+    known = " ".join(files._inode(path.resolve()) or "-" for path in paths)
     Path(".textspectra-commit-0123456789abcdef-a").write_text(known if content is None else content)
 
 
@@ -366,7 +366,7 @@ def test_an_error_of_a_folder_that_stays_is_the_error():
 
 
 def test_the_name_of_a_hidden_file_is_never_shown():
-    with pytest.raises(UserError) as caught, replacing_file(Path("a.csv")) as outer, replacing_file(outer):
+    with pytest.raises(TextspectraError) as caught, replacing_file(Path("a.csv")) as outer, replacing_file(outer):
         raise OSError(28, "No space left on device")
     assert str(caught.value) == f"'{Path.cwd() / 'a.csv'}' cannot be written: No space left on device"
 
@@ -374,7 +374,7 @@ def test_the_name_of_a_hidden_file_is_never_shown():
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
 def test_no_permission():
     folder_with("locked").chmod(0o500)
-    with pytest.raises(UserError) as caught, replacing_folder(Path("locked/model")):
+    with pytest.raises(TextspectraError) as caught, replacing_folder(Path("locked/model")):
         pytest.fail("there is no folder to write to")
     assert str(caught.value) == "'locked/model' cannot be written: Permission denied"
 
@@ -390,7 +390,7 @@ def test_a_folder_and_a_lock_of_another_user(mode, message):
             Path(place, ".textspectra-lock-a").touch(0o644)
         os.seteuid(65534)
         try:
-            with nullcontext() if message is None else pytest.raises(UserError) as caught, only_one(path):
+            with nullcontext() if message is None else pytest.raises(TextspectraError) as caught, lock(path):
                 pass
         finally:
             os.seteuid(0)

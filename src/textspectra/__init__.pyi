@@ -9,7 +9,7 @@ from .core.ward import MergeTree
 from .embedding.base import Backend, Encoder
 from .embedding.cache import CacheSize, EmbeddingCache
 from .embedding.embed import embed_texts
-from .embedding.registry import Model, ModelInfo, as_backend, known_models, load_backend
+from .embedding.registry import Model, ModelInfo, as_backend, list_models, load_model
 from .errors import ExternalError, UsageError, UserError
 from .report.write import write_report
 from .tables.columns import TextTable
@@ -65,9 +65,9 @@ __all__ = [
     "estimate_k",
     "evaluate",
     "k_from_spectrum",
-    "known_models",
     "laplacian_eigenvalues",
-    "load_backend",
+    "list_models",
+    "load_model",
     "read_table",
     "write_report",
 ]

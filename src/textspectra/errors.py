@@ -1,4 +1,4 @@
-"""Errors that are no bugs: each kind has an exit code, by which a job knows what to do."""
+"""Expected errors. Each kind maps to an exit code so that scripts can react."""
 
 from __future__ import annotations
 
@@ -12,44 +12,48 @@ WRONG_PLACE = {
     errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG,
     errno.EINVAL, errno.ELOOP,
 }  # fmt: skip
-"""What a system says if a file cannot be written where it was to go; a retry fails for the same reason."""
+"""Error numbers of a path that cannot be written to; a retry would fail for the same reason."""
 
 
-class UserError(ValueError):
-    """An input that cannot be used, and the base of the other errors that are no bugs.
+class TextspectraError(Exception):
+    """Base class of all expected errors. The message says what is wrong and what to do."""
 
-    The message says what is wrong and what to do; `exit_code` is that of the command.
-    """
+    exit_code: ClassVar[int]
+    kind: ClassVar[str]
 
-    exit_code: ClassVar[int] = 3
-    kind: ClassVar[str] = "input"
+
+class UserError(TextspectraError, ValueError):
+    """The input cannot be used. The message says what is wrong and what to do; the exit code is 3."""
+
+    exit_code = 3
+    kind = "input"
 
 
 class UsageError(UserError):
-    """An option, an argument or a setting that cannot be used, whatever the input is."""
+    """An option, an argument or a setting cannot be used, whatever the input. The exit code is 2."""
 
     exit_code = 2
     kind = "usage"
 
 
-class ExternalError(UserError):
-    """Something outside failed: a network, a server, a disk, a cluster. The same call may succeed later."""
+class ExternalError(TextspectraError):
+    """The network, a server, a disk or a Dask cluster failed. The same call may succeed later. The exit code is 4."""
 
     exit_code = 4
     kind = "outside"
 
 
 class NoRowsError(UserError):
-    """A table has no rows; among many tables, such a one is skipped."""
+    """A table has no rows. Among many tables, empty ones are skipped."""
 
 
-def cannot_write(message: str, error: OSError) -> UserError:
-    """Return the error for an output that the system refused: a wrong place, or a disk that failed or is full."""
+def cannot_write(message: str, error: OSError) -> TextspectraError:
+    """Return a UsageError if an output is in the wrong place, or an ExternalError if the disk failed or is full."""
     return (UsageError if error.errno in WRONG_PLACE else ExternalError)(message)
 
 
 def check_path(path: str | os.PathLike[str]) -> None:
-    """Raise a UserError if a path is not valid UTF-8: no output could name it."""
+    """Raise a UserError if a path is not valid UTF-8, because no output could name it."""
     raw = os.fsencode(path)
     try:
         raw.decode("utf-8")
@@ -59,10 +63,11 @@ def check_path(path: str | os.PathLike[str]) -> None:
 
 
 def require(module: str, *, extra: str) -> ModuleType:
-    """Import an optional dependency; if it is missing, the error has the command that installs it."""
+    """Import an optional dependency. If it is missing, the error names the command that installs it."""
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
+        # Only the module itself or a parent may be missing; anything else is a broken installation of it.
         if not f"{module}.".startswith(f"{error.name}."):
             raise
         raise ModuleNotFoundError(

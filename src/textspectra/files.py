@@ -1,18 +1,15 @@
-"""Files and folders that appear complete or not at all, one by one or several together.
+"""Outputs that appear complete or not at all, alone or several together.
 
-What is promised:
-
-1. An output is written beside its place under a hidden name, and takes its place in one step once it is complete.
-2. Outputs of a run take their places together, under a lock. If one of them cannot, the older ones come back. A marker
-   says meanwhile which outputs are the new ones. After a kill, the next process that writes the same outputs finishes
-   the switch before it does anything else, so they are all old or all new.
+1. An output is written under a hidden name beside its place, and renamed once it is complete.
+2. The outputs of a run are renamed together under a lock. If one of them fails, the older ones are restored. A journal
+   lists the new outputs. After a crash, the next process to write the same outputs completes the journal first, so they
+   are all old or all new.
 3. Readers never write, delete or wait. They get the old folder or the new one (:func:`read_folder`).
-4. Every name is made from the name of an output and a token; nothing that a file holds is ever a path. A process
-   touches its own outputs and their hidden files, and nothing else. It ignores hidden files that are links or belong to
-   another user. The marker knows outputs by their numbers in this file system, so a copy, an archive or a download is
-   never taken for what a killed process left.
+4. A hidden name consists of the name of an output and a token, and the content of a file is never used as a path.
+   Hidden files that are links or belong to another user are ignored. The journal lists inode numbers, so a copy, an
+   archive or a download is never mistaken for the leftovers of a crash.
 
-Where a file system cannot exchange two names, an older output is missing between two renames.
+If the file system cannot exchange two names, an older output is missing between two renames.
 """
 
 from __future__ import annotations
@@ -29,27 +26,18 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TypeVar
 
-from .errors import ExternalError, UserError, cannot_write
+from .errors import ExternalError, TextspectraError, UserError, cannot_write
 
 TEMPORARY = ".textspectra-"
-"""What the names of unfinished files and folders start with."""
-
-LONGEST_NAME = 200
-"""Bytes of its output's name that the name of an unfinished one has; file systems allow 255 in all."""
-
-LONGEST_MARKER = 4096
-"""Bytes that are read of a marker; a run has a handful of outputs."""
-
-READS = 100
-"""How often a folder is read that is replaced every time."""
+"""Start of every hidden name."""
 
 _TOKEN = "[0-9a-f]" * 16
 _HIDDEN = re.compile(f"{re.escape(TEMPORARY)}{_TOKEN}-")
 
 _held: set[tuple[int, Path]] = set()
-"""What :func:`only_one` lets each thread of this process change."""
+"""The paths that each thread of this process has locked."""
 
 Result = TypeVar("Result")
 
@@ -58,13 +46,12 @@ Result = TypeVar("Result")
 def replacing_file(path: Path) -> Iterator[Path]:
     """Yield an empty temporary file beside `path`, which is renamed to `path` at the end.
 
-    If the body of the ``with`` statement fails, the temporary file is removed, and an older file at `path` stays. What
-    killed processes left of the same file is removed, too. Any OSError becomes a UserError. The new file gets the
-    permissions of the older one, or those of any new file. A symbolic link stays a link. A `path` that is such a
-    temporary file is yielded as it is.
+    If the body of the ``with`` statement fails, the temporary file is removed and an older file at `path` stays. The
+    leftovers of killed processes are removed, too. The new file gets the permissions of the older one, or the default
+    ones. A symbolic link stays a link. If `path` is already a temporary file, it is yielded unchanged.
     """
     if _HIDDEN.match(path.name):
-        with _user_errors(path):
+        with _expected_errors(path):
             yield path
     else:
         with Outputs(path) as outputs, outputs.file(path) as temporary:
@@ -73,11 +60,11 @@ def replacing_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(folder: Path) -> Iterator[Path]:
-    """Yield an empty temporary folder beside `folder`, which is renamed to `folder` at the end.
+    """Yield an empty temporary folder that replaces `folder` at the end, as in :func:`replacing_file`.
 
-    It is as in :func:`replacing_file`; an older folder is removed with all that it holds, and parents are created.
+    An older folder is removed with all its files, and parents are created.
     """
-    with _user_errors(folder):
+    with _expected_errors(folder):
         folder.resolve().parent.mkdir(parents=True, exist_ok=True)
     with Outputs(folder) as outputs, outputs.folder(folder) as temporary:
         yield temporary
@@ -85,34 +72,12 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_together(path: Path, *others: Path) -> Iterator[Outputs]:
-    """Yield outputs that take their places together at the end; the lock and the marker are named after `path`.
+    """Yield outputs that take their places together at the end; the lock and the journal are named after `path`.
 
-    Only one process at a time can do that. A UserError is raised if there is another one. What a killed process had
-    begun to put in place at these paths is finished first.
+    Raise an ExternalError if another process is doing the same.
     """
-    with only_one(path), Outputs(path, *others) as outputs:
+    with lock(path), Outputs(path, *others) as outputs:
         yield outputs
-
-
-class _Move(NamedTuple):
-    """The hidden name of a new output, its place, and its number, which it keeps under either name."""
-
-    hidden: Path
-    target: Path
-    number: str
-
-    def forward(self) -> None:
-        """Put the new output in its place; the older one gets the hidden name."""
-        if _number(self.hidden) == self.number:
-            _swap(self.hidden, self.target)
-
-    def back(self) -> None:
-        """Put the older output in its place again."""
-        if _number(self.target) == self.number:
-            if os.path.lexists(self.hidden):
-                _swap(self.hidden, self.target)
-            else:
-                self.target.rename(self.hidden)
 
 
 class Outputs:
@@ -121,21 +86,21 @@ class Outputs:
     def __init__(self, path: Path, *others: Path) -> None:
         self._path, self._others = path, others
         self._token = secrets.token_hex(8)
-        self._moves: list[_Move] = []
-        self._later: list[Callable[[], Any]] = []
+        self._moves: list[tuple[Path, Path, str]] = []  # hidden name, place, inode
+        self._later: list[Callable[[], object]] = []
         self._unfinished = ExitStack()
 
     def __enter__(self) -> Outputs:
-        if _markers(self._path):
-            with only_one(self._path), _user_errors(self._path):
-                for marker in _markers(self._path):
-                    _finish(marker, [path.resolve() for path in (self._path, *self._others)])
+        if _journals(self._path):
+            with lock(self._path), _expected_errors(self._path):
+                for journal in _journals(self._path):
+                    _recover(journal, [path.resolve() for path in (self._path, *self._others)])
         return self
 
     def __exit__(self, failure: object, *_: object) -> None:
         with self._unfinished:
             if failure is None:
-                with _user_errors(self._path):
+                with _expected_errors(self._path):
                     self._switch()
         if failure is None:
             for call in self._later:
@@ -143,89 +108,90 @@ class Outputs:
 
     @contextmanager
     def file(self, path: Path) -> Iterator[Path]:
-        """Yield an empty temporary file, as :func:`replacing_file` does; it is renamed with all other outputs."""
+        """Yield an empty temporary file, which is renamed together with the other outputs."""
         with self._waiting(path, partial(Path.touch, exist_ok=False)) as temporary:
             target = path.resolve()
             mode = (target if target.exists() else temporary).stat().st_mode
             yield temporary
-            _to_disk(temporary)
+            _flush(temporary)
             temporary.chmod(mode)
 
     @contextmanager
     def folder(self, folder: Path) -> Iterator[Path]:
-        """Yield an empty temporary folder, as :func:`replacing_folder` does; it is renamed with all other outputs."""
+        """Yield an empty temporary folder, which is renamed together with the other outputs."""
         with self._waiting(folder, Path.mkdir) as temporary:
             yield temporary
             mode = temporary.stat().st_mode & 0o666
             for path in temporary.rglob("*"):
                 if path.is_file():
-                    _to_disk(path)
+                    _flush(path)
                     path.chmod(mode)
+
+    def then(self, call: Callable[[], object]) -> None:
+        """Call a function when all outputs are in place."""
+        self._later.append(call)
 
     @contextmanager
     def _waiting(self, path: Path, make: Callable[[Path], None]) -> Iterator[Path]:
-        with _user_errors(path):
+        with _expected_errors(path):
             target = path.resolve()
             _remove_abandoned(target)
             hidden = _hidden(target, self._token)
             _make_locked(hidden, make, self._unfinished)
             yield hidden
-            self._moves.append(_Move(hidden, target, _number(hidden)))
-
-    def then(self, call: Callable[[], Any]) -> None:
-        """Call a function when all outputs are in their places."""
-        self._later.append(call)
+            self._moves.append((hidden, target, _inode(hidden)))
 
     def _switch(self) -> None:
+        """Put all outputs in their places; the older ones are removed, or restored after an error."""
         if len(self._moves) == 1:
             hidden, target, _ = self._moves[0]
-            if hidden.is_file() or not os.path.lexists(target):  # then it is a single step
+            if hidden.is_file() or not os.path.lexists(target):  # one rename is atomic without a journal
                 hidden.replace(target)
                 return
-        with only_one(self._path):
-            marker = _hidden(self._path.resolve(), f"commit-{self._token}")
+        with lock(self._path):
+            journal = _hidden(self._path.resolve(), f"commit-{self._token}")
             try:
-                marker.write_text(" ".join(move.number for move in self._moves))
-                _to_disk(marker)
-                for move in self._moves:
-                    move.forward()
+                journal.write_text(" ".join(inode for _, _, inode in self._moves))
+                _flush(journal)
+                for hidden, target, _ in self._moves:
+                    _swap(hidden, target)
             except BaseException:
-                waiting = self._unfinished.pop_all()  # nothing is removed if an older output cannot go back
-                for move in reversed(self._moves):
-                    move.back()
-                _remove(marker)
+                waiting = self._unfinished.pop_all()  # keep everything if an older output cannot be restored
+                for hidden, target, inode in reversed(self._moves):
+                    if _inode(target) == inode:
+                        _swap(target, hidden)
+                _remove(journal)
                 waiting.close()
                 raise
             try:
-                for move in self._moves:
-                    _remove(move.hidden)
+                for hidden, _, _ in self._moves:
+                    _remove(hidden)
             finally:
-                _remove(marker)  # last, so that a process that has nothing to write finds the older outputs, too
+                _remove(journal)  # last, so that a recovery also removes the older outputs
 
 
-def _markers(path: Path) -> list[Path]:
-    """Return what says that a process was killed while it put `path` and other outputs in their places."""
+def _journals(path: Path) -> list[Path]:
     target = path.resolve()
-    markers = target.parent.glob(f"{TEMPORARY}commit-{_TOKEN}-{glob.escape(_tail(target))}")
-    return [marker for marker in markers if _number(marker) and marker.is_file()]
+    journals = target.parent.glob(f"{TEMPORARY}commit-{_TOKEN}-{glob.escape(_tail(target))}")
+    return [journal for journal in journals if _inode(journal) and journal.is_file()]
 
 
-def _finish(marker: Path, targets: list[Path]) -> None:
-    """Put the outputs of a killed process in their places, as far as they are among `targets`."""
-    token = marker.name.removeprefix(f"{TEMPORARY}commit-")[:16]
-    with marker.open("rb") as file:
-        new = file.read(LONGEST_MARKER).decode(errors="replace").split()
+def _recover(journal: Path, targets: list[Path]) -> None:
+    """Complete the journal of a killed process for the outputs that are among `targets`."""
+    token = journal.name.removeprefix(f"{TEMPORARY}commit-")[:16]
+    with journal.open("rb") as file:
+        new = file.read(4096).decode(errors="replace").split()  # enough for the outputs of a run
     for target in targets:
         hidden = _hidden(target, token)
-        if _number(hidden) in new:
+        if _inode(hidden) in new:
             _swap(hidden, target)
-        if _number(hidden) and _number(target) in new:
+        if _inode(hidden) and _inode(target) in new:
             _remove(hidden)
-    marker.unlink()
+    journal.unlink()
 
 
-def _number(path: Path) -> str:
-    """Return what a file or a folder keeps under any name; nothing for a link, or if it is another user's."""
+def _inode(path: Path) -> str:
+    """Identify a file or folder under any name; return an empty string for links and files of another user."""
     with suppress(OSError):
         status = path.lstat()
         plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
@@ -234,92 +200,92 @@ def _number(path: Path) -> str:
     return ""
 
 
-def _swap(hidden: Path, target: Path) -> None:
-    """Give a new output the name `target`; what was there gets the hidden name."""
+def _swap(source: Path, target: Path) -> None:
+    """Exchange two names; `target` may be missing."""
     if not os.path.lexists(target):
-        hidden.rename(target)
-    elif not _exchange(hidden, target):
-        aside = _hidden(target, secrets.token_hex(8))
+        source.rename(target)
+    elif not _exchange(source, target):
+        backup = _hidden(target, secrets.token_hex(8))
         try:
-            target.rename(aside)
-            hidden.rename(target)
+            target.rename(backup)
+            source.rename(target)
         finally:
-            if os.path.lexists(aside):
-                aside.rename(target if os.path.lexists(hidden) else hidden)
+            if os.path.lexists(backup):
+                backup.rename(target if os.path.lexists(source) else source)
 
 
-def _exchange(one: Path, other: Path) -> bool:
+def _exchange(source: Path, target: Path) -> bool:
     """Exchange two names in one step; return False if the system or the file system cannot."""
     import ctypes
 
     name = {"linux": "renameat2", "darwin": "renameatx_np"}.get(sys.platform)
     call = getattr(ctypes.CDLL(None), name, None) if name else None
-    sys.audit("os.rename", one, other, -1, -1)  # as Python announces any other rename
-    return call is not None and call(0, os.fsencode(one), 0, os.fsencode(other), ctypes.c_uint(2)) == 0
+    sys.audit("os.rename", source, target, -1, -1)  # as Python announces any other rename
+    return call is not None and call(0, os.fsencode(source), 0, os.fsencode(target), ctypes.c_uint(2)) == 0
 
 
 def read_folder(folder: Path, read: Callable[[], Result]) -> Result:
-    """Return what `read` makes of a folder; if the folder is replaced meanwhile, it is read again."""
-    for _ in range(READS):
-        before = _version(folder)
+    """Return the result of `read`; if the folder is replaced meanwhile, read it again."""
+
+    def version() -> tuple[int, ...]:
+        with suppress(OSError):
+            status = folder.stat()
+            return status.st_dev, status.st_ino, status.st_ctime_ns  # inode numbers are reused, so they are not enough
+        return ()
+
+    for _ in range(100):
+        before = version()
         try:
             result = read()
-        except (UserError, OSError):
-            if _version(folder) == before:
+        except (TextspectraError, OSError):
+            if version() == before:
                 raise
         else:
-            if _version(folder) == before:
+            if version() == before:
                 return result
     raise ExternalError(f"'{folder}' is being replaced all the time; try again later.")
 
 
-def _version(folder: Path) -> tuple[int, ...]:
-    with suppress(OSError):
-        status = folder.stat()
-        return status.st_dev, status.st_ino, status.st_ctime_ns  # numbers are used again, so they are not enough
-    return ()
-
-
 @contextmanager
-def only_one(path: Path) -> Iterator[None]:
-    """Let only one process at a time change `path`; a second one gets a UserError.
+def lock(path: Path) -> Iterator[None]:
+    """Let only one process at a time change `path`; raise an ExternalError if another one holds the lock.
 
-    The lock is a file beside it, which the system releases when the process ends, however it ends.
+    The lock is a file beside `path`. The system releases it when the process ends, however it ends.
     """
     target = path.resolve()
-    mine = (threading.get_ident(), target)
-    if mine in _held:
+    held = (threading.get_ident(), target)
+    if held in _held:
         yield
         return
     if not target.parent.is_dir():
         raise UserError(f"There is no folder {path.parent}.")
-    lock = _hidden(target, "lock")
-    with ExitStack() as locked:
-        with _user_errors(path):
-            descriptor = _open_lock(lock)
-            locked.callback(os.close, descriptor)
-            # The process that held it may have just removed it.
-            if _lock(descriptor) is False or os.fstat(descriptor).st_nlink == 0:
+    file = _hidden(target, "lock")
+    with ExitStack() as cleanup:
+        with _expected_errors(path):
+            descriptor = _open_lock(file)
+            cleanup.callback(os.close, descriptor)
+            # The process that held the lock may have just removed the file.
+            if _acquire(descriptor) is False or os.fstat(descriptor).st_nlink == 0:
                 raise ExternalError(f"'{path}' is being changed by another process; try again when that has ended.")
-            locked.callback(_remove, lock)
-            _held.add(mine)
-            locked.callback(_held.discard, mine)
+            cleanup.callback(_remove, file)
+            _held.add(held)
+            cleanup.callback(_held.discard, held)
         yield
 
 
-def _open_lock(lock: Path) -> int:
-    if lock.is_symlink():
-        lock.unlink()
-    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # neither a link nor a pipe can lead astray
+def _open_lock(file: Path) -> int:
+    if file.is_symlink():
+        file.unlink()
+    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # in case it is a link or a pipe again
     try:
-        return os.open(lock, os.O_RDWR | os.O_CREAT | flags, 0o666)
+        return os.open(file, os.O_RDWR | os.O_CREAT | flags, 0o666)
     except PermissionError:
-        if not lock.exists():
+        if not file.exists():
             raise
-        return os.open(lock, os.O_RDONLY | flags)  # another user of the same folder left it
+        return os.open(file, os.O_RDONLY | flags)  # another user of the same folder left it
 
 
-def _lock(descriptor: int, *, wait: bool = False) -> bool | None:
+def _acquire(descriptor: int, *, wait: bool = False) -> bool | None:
     """Lock a file or a folder; return False if another process has, and None if the file system has no locks."""
     try:
         if sys.platform == "win32":
@@ -335,47 +301,47 @@ def _lock(descriptor: int, *, wait: bool = False) -> bool | None:
     return True
 
 
-def discard(folder: Path, output: Path) -> None:
-    """Remove a folder on the same disk that was needed for an output; it is gone at once, or whole.
+def delete(folder: Path, output: Path) -> None:
+    """Remove a folder that was needed for an output on the same disk; after a crash, it is whole or gone.
 
-    What a kill leaves of it is removed when the output is written again.
+    The next process to write the output removes the leftovers.
     """
-    aside = _hidden(output.resolve(), secrets.token_hex(8))
+    backup = _hidden(output.resolve(), secrets.token_hex(8))
     with suppress(OSError):
-        folder.rename(aside)
-    _remove(aside)
+        folder.rename(backup)
+    _remove(backup)
 
 
 def _make_locked(hidden: Path, make: Callable[[Path], None], unfinished: ExitStack) -> None:
-    """Make a file or a folder that other processes see to be in use; at the end, what has this name is removed."""
+    """Make a file or a folder and lock it, so that other processes see that it is in use; it is removed at the end."""
     while True:
         make(hidden)
         unfinished.callback(_remove, hidden)
         if sys.platform == "win32":  # an open file cannot be renamed there, and a folder cannot be opened
             return
-        with suppress(FileNotFoundError):  # another process took it for abandoned, because it was not locked yet
+        with suppress(FileNotFoundError):  # before it was locked, another process considered it abandoned
             descriptor = os.open(hidden, os.O_RDONLY)
             unfinished.callback(os.close, descriptor)
-            _lock(descriptor, wait=True)
+            _acquire(descriptor, wait=True)
             hidden.lstat()
             return
 
 
 def _remove_abandoned(target: Path) -> None:
-    """Remove what killed processes left of `target`."""
+    """Remove the leftovers of killed processes that were writing `target`."""
     for path in target.parent.glob(f"{TEMPORARY}{_TOKEN}-{glob.escape(_tail(target))}"):
-        if sys.platform != "win32" and _number(path):
-            with suppress(OSError), ExitStack() as opened:  # another process has just removed it
+        if sys.platform != "win32" and _inode(path):
+            with suppress(OSError), ExitStack() as cleanup:  # another process may have just removed it
                 descriptor = os.open(path, os.O_RDONLY)
-                opened.callback(os.close, descriptor)
-                if _lock(descriptor):
+                cleanup.callback(os.close, descriptor)
+                if _acquire(descriptor):
                     _remove(path)
 
 
 def _remove(path: Path) -> None:
     """Remove a file or a folder even if Ctrl-C interrupts; nothing else would clean it up."""
     try:
-        with suppress(OSError):  # there is nothing to remove where the folder does not exist
+        with suppress(OSError):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
             else:
@@ -385,7 +351,7 @@ def _remove(path: Path) -> None:
         raise
 
 
-def _to_disk(path: Path) -> None:
+def _flush(path: Path) -> None:
     with path.open("rb+") as written:
         os.fsync(written.fileno())
 
@@ -395,17 +361,17 @@ def _hidden(target: Path, mark: str) -> Path:
 
 
 def _tail(target: Path) -> str:
-    """Return the name of an output, cut at the front if it is long."""
-    return os.fsdecode(os.fsencode(target.name)[-LONGEST_NAME:])
+    """Return the last 200 bytes of a name; a file system allows 255, and a hidden name has more in front."""
+    return os.fsdecode(os.fsencode(target.name)[-200:])
 
 
 def shown_path(path: object) -> str:
-    """Return a path as users know it: the output's, if it is the path of a hidden file."""
+    """Return the path of an output if `path` is its hidden one."""
     return _HIDDEN.sub("", str(path))
 
 
 @contextmanager
-def _user_errors(path: Path) -> Iterator[None]:
+def _expected_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

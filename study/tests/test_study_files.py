@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from textspectra import UserError
+from textspectra import ExternalError, UserError
 from textspectra_study.files import make_folder, remove_unfinished, whole_file
 
 
@@ -23,7 +23,7 @@ def test_an_interrupted_file_leaves_the_older_one_and_nothing_else(tmp_path):
 
 def test_a_file_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "a").mkdir()
-    with pytest.raises(UserError, match=r"a cannot be written: Is a directory\.$"), whole_file(tmp_path / "a"):
+    with pytest.raises(ExternalError, match=r"a cannot be written: Is a directory\.$"), whole_file(tmp_path / "a"):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from textspectra import UserError, embed_texts, load_backend
+from textspectra import UserError, embed_texts, load_model
 from textspectra_study.datasets import Dataset, describe
 from textspectra_study.vectors import make_vectors, vector_source
 
@@ -23,7 +23,7 @@ def test_vectors_that_come_with_a_dataset_are_used_and_the_others_made(dataset, 
     if shipped_rows:
         marked = np.arange(1, len(shipped_rows) + 1)[:, None] * np.ones((1, 256))
         np.savez(tmp_path / "wordllama" / "pets.npz", embedding=marked.astype(np.float16), row=shipped_rows)
-    source = vector_source(dataset, describe(dataset), "wordllama", load_backend("wordllama"))
+    source = vector_source(dataset, describe(dataset), "wordllama", load_model("wordllama"))
     rows = np.array([3, 0, 1])
     vectors = np.load(make_vectors(dataset, source, rows, tmp_path / "vectors"))
     own = embed_texts(dataset.texts, "wordllama", cache=False)
@@ -33,7 +33,7 @@ def test_vectors_that_come_with_a_dataset_are_used_and_the_others_made(dataset, 
 
 
 def test_other_vectors_are_another_source(dataset, tmp_path):
-    backend = load_backend("wordllama")
+    backend = load_model("wordllama")
     plain = vector_source(dataset, describe(dataset), "wordllama", backend)
     np.savez(tmp_path / "wordllama" / "pets.npz", embedding=np.ones((1, 256)), row=[0])
     assert vector_source(dataset, describe(dataset), "wordllama", backend).key != plain.key

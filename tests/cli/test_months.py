@@ -13,7 +13,7 @@ import pytest
 from python_calamine import CalamineWorkbook
 
 import textspectra as ts
-from textspectra.files import only_one
+from textspectra.files import lock
 
 WORDS = ["parcel", "password", "refund", "invoice", "battery", "delivery", "warranty", "coupon"]
 
@@ -214,7 +214,7 @@ def test_an_update_names_what_it_leaves_out_of_date(run, months):
 
 
 def test_two_updates_at_once_are_not_possible(run, months):
-    with only_one(months / "september.model"):
+    with lock(months / "september.model"):
         said = run("update", "september.model", "october.csv", "--embeddings", "october.npy", code=4)
     assert said.err == (
         "error: 'september.model' is being changed by another process; try again when that has ended.\n"

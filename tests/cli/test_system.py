@@ -35,7 +35,7 @@ def test_what_is_missing_has_its_install_line(call, monkeypatch):
     ]
     monkeypatch.setattr(doctor, "requires", lambda _: lines)
     monkeypatch.setattr(doctor, "version", installed)
-    monkeypatch.setattr("textspectra.embedding.known_models", list)
+    monkeypatch.setattr("textspectra.embedding.registry.list_models", list)
     found = json.loads(call("doctor", "--json").out)
     assert found["packages"] == {"click": "1.0", "python-calamine": "1.0"}
     assert found["missing"] == [

@@ -123,7 +123,7 @@ def test_a_damaged_file_is_named_and_nothing_is_written(client, texts, tmp_path)
 
 def test_a_wrong_address_is_explained(texts, tmp_path, monkeypatch):
     monkeypatch.setattr("textspectra.texts.workers.CONNECT_SECONDS", 1)
-    with pytest.raises(ts.UserError, match=r"There is no Dask scheduler at tcp://127\.0\.0\.1:9"):
+    with pytest.raises(ts.ExternalError, match=r"There is no Dask scheduler at tcp://127\.0\.0\.1:9"):
         group_files(texts, tmp_path / "out", scheduler="tcp://127.0.0.1:9")
 
 

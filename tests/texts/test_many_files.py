@@ -12,7 +12,7 @@ from on_cluster import group_files, read_all
 
 import textspectra as ts
 from textspectra.errors import ExternalError
-from textspectra.files import only_one
+from textspectra.files import lock
 from textspectra.tables.read import matching_files
 from textspectra.texts import many_files as many
 from textspectra.texts import partition
@@ -92,7 +92,7 @@ def test_a_file_that_changes_during_the_run_is_named(texts, tmp_path, monkeypatc
         return partition.save_clusters(*arguments, **options)
 
     monkeypatch.setattr("textspectra.texts.many_files.save_clusters", change)
-    with pytest.raises(ts.UserError, match=r"1\.parquet' has changed since the run began\. Run it again\."):
+    with pytest.raises(ts.ExternalError, match=r"1\.parquet' has changed since the run began\. Run it again\."):
         group_files(texts, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -416,7 +416,7 @@ def test_abandoned_work_is_removed_and_nothing_else(texts, tmp_path, monkeypatch
         (cache_place / "work" / f"{number}").write_text(str(victim))
     (victims[2] / working.MARK).write_text("../work/none")
     (cache_place / "work" / "7").write_bytes(b"\xff\x00")
-    with only_one(running), ThreadPoolExecutor() as elsewhere:
+    with lock(running), ThreadPoolExecutor() as elsewhere:
         n_folders, n_bytes = elsewhere.submit(working.clear_work).result()
     assert (n_folders, n_bytes > 10_000) == (1, True)
     assert not abandoned.exists()

@@ -12,7 +12,7 @@ from report_data import read_page
 from sklearn.metrics import normalized_mutual_info_score
 
 import textspectra as ts
-from textspectra.embedding.registry import load_backend
+from textspectra.embedding.registry import load_model
 from textspectra.texts import notes
 from textspectra.words.languages import language_shares
 
@@ -39,7 +39,7 @@ def notes_on_languages(texts, encoder):
 
 
 def named(model):
-    backend = load_backend("wordllama")
+    backend = load_model("wordllama")
     backend.name = model
     return backend
 
@@ -84,7 +84,7 @@ def test_models_that_know_more_or_are_not_known_get_no_note(model):
 
 def test_a_few_foreign_texts_among_many_are_no_note():
     english = [f"where is the parcel number {i}" for i in range(100)]
-    backend = load_backend("wordllama")
+    backend = load_model("wordllama")
     assert notes_on_languages([*english, *TEXTS[:5]], backend) == ()
     assert "German (6 %)" in notes_on_languages([*english, *TEXTS[:6]], backend)[0]
     assert notes_on_languages(TEXTS[:2], backend) == ()

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textspectra.embedding.embed import embed_texts
-from textspectra.embedding.registry import load_backend
+from textspectra.embedding.registry import load_model
 from textspectra.words import keywords as keywords_module
 from textspectra.words.describe import describe_clusters
 from textspectra.words.keywords import Phrase, rank_terms
@@ -23,7 +23,7 @@ PHONES = ["I lost my phone", "lost my phone in the train", "someone stole my pho
 
 @cache
 def model():
-    return load_backend("wordllama")
+    return load_model("wordllama")
 
 
 def embed(texts):

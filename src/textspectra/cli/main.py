@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from .. import __version__
-from ..errors import ExternalError, UserError, cannot_write, check_path
+from ..errors import ExternalError, TextspectraError, cannot_write, check_path
 from ..files import shown_path
 from .output import Asked, asked, at_terminal, events, log_options, print_error
 from .settings import default_map, listen_to_variables, merged, settings_files
@@ -181,7 +181,7 @@ def describe(error: Exception) -> Failure:
         error = ExternalError(f"A connection was lost: {error}. Run this again later.")
     if isinstance(error, MemoryError):
         error = ExternalError(NO_MEMORY)
-    if isinstance(error, UserError):
+    if isinstance(error, TextspectraError):
         return Failure(error.exit_code, error.kind, str(error))
     return Failure(1, "bug", f"{type(error).__name__}: {error}")
 

@@ -174,10 +174,10 @@ class FoundTable(NamedTuple):
 
 def find_table(folder: Path, model: TextClustering) -> FoundTable | None:
     """Return the table NAME.clusters.* next to NAME.model that has the texts of the model, in the same order."""
-    from ..errors import UserError
+    from ..errors import TextspectraError
 
     for path in table_paths(folder):
-        with suppress(UserError):  # it cannot be read as a clusters table, so it is none
+        with suppress(TextspectraError):  # it cannot be read as a clusters table, so it is none
             found = _read_clusters(path, model)
             if found is not None:
                 return found

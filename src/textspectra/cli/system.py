@@ -191,10 +191,10 @@ def doctor_command(as_json: bool) -> None:
 
 def examine() -> dict[str, Any]:
     """Return the state of this installation, as --json prints it."""
-    from ..embedding.registry import known_models
+    from ..embedding.registry import list_models
 
     installed, extras = _packages()
-    models = [asdict(model) for model in known_models()]
+    models = [asdict(model) for model in list_models()]
     missing = {f'pip install "textspectra[{name}]"': name for name in extras}
     for one in models:
         if one["status"] == "missing":
@@ -288,9 +288,9 @@ LABELS = {"ready": "ready", "download": "download of ", "missing": "needs: "}
 @json_option
 def models_command(as_json: bool) -> None:
     """List the embedding models that can be used, and what each needs."""
-    from ..embedding.registry import known_models
+    from ..embedding.registry import list_models
 
-    models = known_models()
+    models = list_models()
     if as_json:
         print_json({"models": [asdict(model) for model in models]})
         return

@@ -23,7 +23,7 @@ from dask.optimization import cull
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from ..errors import ExternalError, UserError
+from ..errors import ExternalError
 from . import memory_blocks as local
 from .memory_blocks import Folded, Index
 
@@ -137,7 +137,7 @@ def kept_by_workers(collection: Any) -> bool:
     return bool(futures_of(collection))
 
 
-def cluster_fault(error: BaseException) -> UserError | None:
+def cluster_fault(error: BaseException) -> ExternalError | None:
     """Return the message for an error of the cluster itself, or None for any other error."""
     from distributed import KilledWorker
     from distributed.comm import CommClosedError

@@ -1,4 +1,4 @@
-"""Encoders of the user: any object with ``encode(texts)``, or any function from texts to vectors."""
+"""The protocol of back ends, and encoders of the user as back ends."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 
+ENCODER = "encoder"
+"""Prefix of the names of encoders."""
+
 
 @runtime_checkable
 class Backend(Protocol):
@@ -20,12 +23,12 @@ class Backend(Protocol):
     Attributes
     ----------
     name : str
-        The name with which :func:`~textspectra.embedding.load_backend` builds this back end again.
+        The name from which :func:`~textspectra.load_model` builds this back end again.
     settings : mapping
-        Everything else that changes the vectors, as plain JSON values. Name and settings together
-        identify the cached vectors, so a setting that is missing here makes the cache return wrong ones.
+        Everything else that changes the vectors, as plain JSON values. Name and settings together identify cached
+        vectors, so a setting that is missing here makes the cache return wrong ones.
     batch_size : int
-        How many texts one call of :meth:`embed` gets.
+        The number of texts per call of :meth:`embed`.
 
     Examples
     --------
@@ -43,30 +46,8 @@ class Backend(Protocol):
     batch_size: int
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row for each text; a text without any known token may give a row of zeros."""
+        """Return one row for each text; a text without a known token may give a row of zeros."""
         ...
-
-
-def identity(backend: Backend) -> bytes:
-    """Return a hash of the name and the settings of a back end, 16 bytes long."""
-    described = json.dumps([backend.name, dict(backend.settings)], sort_keys=True)
-    return hashlib.blake2b(described.encode(), digest_size=16).digest()
-
-
-def text_keys(backend: Backend, texts: Sequence[str]) -> NDArray[np.uint64]:
-    """Return the cache key of each text under this back end: two 64-bit words per text."""
-    model = hashlib.blake2b(identity(backend), digest_size=16)
-
-    def digest(text: str) -> bytes:
-        hashed = model.copy()
-        # Half a surrogate pair is not valid text, but it occurs in scraped data and must not stop the run.
-        hashed.update(text.encode("utf-8", "surrogatepass"))
-        return hashed.digest()
-
-    return np.fromiter(map(digest, texts), "V16", len(texts)).view("<u8").reshape(-1, 2)
-
-
-PREFIX = "encoder"
 
 
 class Encoder(Protocol):
@@ -84,20 +65,48 @@ class Encoder(Protocol):
         """Return one vector per text."""
 
 
+def identity(backend: Backend) -> bytes:
+    """Return a hash of the name and the settings of a back end, 16 bytes long."""
+    description = json.dumps([backend.name, dict(backend.settings)], sort_keys=True)
+    return hashlib.blake2b(description.encode(), digest_size=16).digest()
+
+
+def text_keys(backend: Backend, texts: Sequence[str]) -> NDArray[np.uint64]:
+    """Return the cache key of each text under this back end: two 64-bit words per text."""
+    model = hashlib.blake2b(identity(backend), digest_size=16)
+
+    def digest(text: str) -> bytes:
+        key = model.copy()
+        # Half a surrogate pair is not valid text, but it occurs in scraped data and must not stop the run.
+        key.update(text.encode("utf-8", "surrogatepass"))
+        return key.digest()
+
+    return np.fromiter(map(digest, texts), "V16", len(texts)).view("<u8").reshape(-1, 2)
+
+
 class EncoderBackend:
     """An object with ``encode(texts)`` or ``embed(texts)``, or a callable, as a back end.
 
-    Models of sentence-transformers and model2vec have ``encode``, those of FastEmbed have ``embed``. The result
-    may be an array, a list of vectors, or a generator of vectors. Such an object does not say which model
-    it is, so its vectors are not cached. Write a :class:`Backend` with a name and settings to cache them.
+    Models of sentence-transformers and model2vec have ``encode``, models of FastEmbed have ``embed``. The result may be
+    an array, a list of vectors, or a generator of vectors. An object does not say which model it is, so its vectors are
+    not cached. Write a :class:`Backend` with a name and settings to cache them.
     """
 
     batch_size = 256
     settings: Mapping[str, Any] = {}
 
-    def __init__(self, encoder: Any) -> None:
-        self._encode = _encode_method(encoder)
-        self.name = f"{PREFIX}:{getattr(encoder, '__name__', type(encoder).__name__)}"
+    def __init__(self, encoder: object) -> None:
+        if isinstance(encoder, type):
+            raise UserError(f"model is the class {encoder.__name__}; give an object of that class instead.")
+        methods = (getattr(encoder, "encode", None), getattr(encoder, "embed", None), encoder)
+        method: Callable[[list[str]], Any] | None = next(filter(callable, methods), None)
+        if method is None:
+            raise UserError(
+                "model must be a name, an object with encode(texts), or a function from a list of texts to an array, "
+                f"but it is {encoder!r}."
+            )
+        self._encode = method
+        self.name = f"{ENCODER}:{getattr(encoder, '__name__', type(encoder).__name__)}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row for each text."""
@@ -105,21 +114,9 @@ class EncoderBackend:
         return np.asarray(vectors if hasattr(vectors, "__len__") else list(vectors), np.float32)
 
 
-def _encode_method(encoder: Any) -> Callable[[list[str]], Any]:
-    if isinstance(encoder, type):
-        raise UserError(f"model is the class {encoder.__name__}; give an object of that class instead.")
-    for method in (getattr(encoder, "encode", None), getattr(encoder, "embed", None), encoder):
-        if callable(method):
-            return method  # type: ignore[no-any-return]
-    raise UserError(
-        "model must be a name, an object with encode(texts), or a function from a list of texts to an array, but it "
-        f"is {encoder!r}."
-    )
-
-
 def encoder_by_name(name: str) -> NoReturn:
     """Refuse to load an encoder by its name."""
     raise UserError(
-        f"'{PREFIX}:{name}' is an object of a Python program and cannot be loaded by name. Pass it again as model=, "
+        f"'{ENCODER}:{name}' is an object of a Python program and cannot be loaded by name. Pass it again as model=, "
         "for a saved clustering to TextClustering.load."
     )

@@ -1,7 +1,7 @@
-"""Vectors that were computed once, kept in SQLite databases: some for each model, the oldest go if there is no room.
+"""Cached vectors in SQLite databases, several for each model; the least recently used ones are deleted first.
 
-A database may be damaged, or not be ours. Its schema is checked before anything else is asked of it, and no statement
-may take more steps than a file of its size can need.
+A database may be damaged or belong to another program. Its schema is checked before anything else, and no statement may
+take more steps than a file of its size can need.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sqlite3
 import time
 import warnings
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -27,36 +27,30 @@ from .base import Backend, identity
 from .hub import cache_folder
 
 SUFFIX = ".sqlite"
-
-BLOCK_ROWS = 128
-"""Vectors per row of the database. More make large look-ups faster and look-ups of a few texts slower."""
-
-PAGE_BYTES = 16384
-"""Page size of the database. SQLite's default of 4 KB reads a block of vectors in many small steps."""
-
-WAIT_SECONDS = 60.0
-"""How long one process waits for another one that writes."""
-
 KEY_BYTES = 16
 
-LIMIT_VARIABLE = "TEXTSPECTRA_CACHE_LIMIT"
+BLOCK_ROWS = 128
+"""Vectors per row of a database. More make large look-ups faster and look-ups of a few texts slower."""
+
+PAGE_BYTES = 16384
+"""Page size of a database. SQLite's default of 4 KB reads a block of vectors in many small steps."""
+
+BUSY_SECONDS = 60.0
+"""How long a process waits for another one that writes."""
 
 LIMIT_BYTES = 5 * 10**9
-"""Room for the vectors of all models, unless the user sets another limit: 3 million texts with 384 dimensions."""
-
-LIMIT_FILE = "limit"
-"""The file in the folder of the cache that has the user's limit, in bytes."""
+"""Default limit for the vectors of all models: 3 million texts with 384 dimensions."""
 
 DATABASE_BYTES = 2**28
-"""Size from which on a database gets no more vectors, but a further one is begun."""
+"""A database of this size is full, and the next one is started."""
 
 STEPS = 10**6
-"""Steps of SQLite's machine after which it asks whether to go on; a signal is heard then, too."""
+"""Steps of SQLite's machine after which it asks whether to continue; this is also when it notices a signal."""
 
 SAMPLE_BLOCKS = 100
-"""Blocks by which the number of vectors is estimated."""
+"""Number of blocks from which the number of vectors is estimated."""
 
-# NORMAL waits for the disk at checkpoints only: a power cut can cost the last groups, but never the database.
+# NORMAL waits for the disk only at checkpoints: a power cut can cost the last vectors, but never the database.
 SCHEMA = f"""
     PRAGMA page_size = {PAGE_BYTES};
     PRAGMA journal_mode = WAL;
@@ -66,24 +60,19 @@ SCHEMA = f"""
         id INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, keys BLOB NOT NULL, vectors BLOB NOT NULL);
 """
 
-OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT 10"
-
 DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_INTERRUPT)
-"""SQLite's codes for a damaged file; the last one says that a statement took too many steps."""
-
-SUPER_JOURNAL = bytes.fromhex("d9d505f920a163d7")
-"""The end of a journal that names another file, which SQLite would delete. Ours never do."""
+"""SQLite's codes for a damaged file; the last one means that a statement took too many steps."""
 
 DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
-"""What SQLite raises; the second one if its message quotes a damaged name that is no UTF-8."""
+"""Errors of SQLite; the second one occurs if its message quotes a damaged name that is not UTF-8."""
 
-Found = tuple[NDArray[np.intp], NDArray[np.float32]]
-"""Positions among the keys that were asked for, and their vectors."""
+Hits = tuple[NDArray[np.intp], NDArray[np.float32]]
+"""Positions among the requested keys, and their vectors."""
 
 
 @dataclass(frozen=True)
 class CacheSize:
-    """Size of a cache: vectors (an estimate for many), bytes on disk, and the names of the models.
+    """Size of a cache: number of vectors (estimated if they are many), bytes on disk, and names of the models.
 
     Examples
     --------
@@ -97,19 +86,19 @@ class CacheSize:
 
 
 class EmbeddingCache:
-    """Vectors on disk, found again by model, settings and text.
+    """Vectors on disk, identified by model, settings and text.
 
-    All processes of one machine may use the same folder at the same time, and each may be killed at any
-    moment. Damaged vectors are noticed and never returned. A full disk or a folder without write
-    permission disables the caching with a warning, and the run goes on. If the vectors take more than a limit (5 GB,
-    unless ``textspectra cache --limit`` or ``TEXTSPECTRA_CACHE_LIMIT`` says otherwise), those that were not used for
-    the longest time are deleted.
+    All processes of one machine may use the same folder at the same time, and each may be killed at any moment.
+    Damaged vectors are noticed and never returned. If the disk is full or the folder cannot be written, caching is
+    disabled with a warning, and the run continues. If the vectors take more than a limit (5 GB, unless
+    ``textspectra cache --limit`` or ``TEXTSPECTRA_CACHE_LIMIT`` says otherwise), the least recently used ones are
+    deleted.
 
     Parameters
     ----------
     folder : path, optional
-        Where to keep the vectors. The default is the environment variable ``TEXTSPECTRA_CACHE``, or else
-        the user's cache folder of the platform.
+        Where to keep the vectors. The default is the environment variable ``TEXTSPECTRA_CACHE``, or the user's cache
+        folder of the platform.
 
     Examples
     --------
@@ -132,12 +121,12 @@ class EmbeddingCache:
 
     @contextmanager
     def open(self, backend: Backend) -> Iterator[CachedVectors]:
-        """Open the vectors of one model for the time of one run."""
+        """Open the vectors of one model for one run."""
         with closing(CachedVectors(self, backend)) as vectors:
             yield vectors
 
     def size(self) -> CacheSize:
-        """Return how much is stored; the number of vectors is estimated from a sample if they are many."""
+        """Return the size of the cache."""
         content = [_content(path) for path in self._databases()]
         models = {name for _, names in content for name in names}
         n_bytes = sum(map(_bytes, self._databases()))
@@ -149,53 +138,52 @@ class EmbeddingCache:
             _delete(path)
 
     def limit(self) -> int:
-        """Return the room for vectors in bytes."""
-        chosen = os.environ.get(LIMIT_VARIABLE)
+        """Return the limit in bytes."""
+        chosen = os.environ.get("TEXTSPECTRA_CACHE_LIMIT")
         if chosen:
             return parse_size(chosen)
         try:
-            return parse_size((self.folder / LIMIT_FILE).read_text("utf-8")[:40])
+            return parse_size((self.folder / "limit").read_text("utf-8")[:40])
         except (OSError, ValueError):
             return LIMIT_BYTES
 
     def set_limit(self, n_bytes: int) -> None:
-        """Remember the room for vectors for all runs to come, and make it."""
+        """Set the limit for all runs to come, and delete vectors beyond it."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            (self.folder / LIMIT_FILE).write_text(str(n_bytes))
+            (self.folder / "limit").write_text(str(n_bytes))
         except OSError as error:
             raise cannot_write(f"The limit cannot be kept in '{self.folder}': {error.strerror}.", error) from None
         self.make_room(0)
 
     def make_room(self, n_bytes: int) -> None:
-        """Delete databases, those first that were not used for the longest time, until so much fits in."""
-        sizes = {path: _bytes(path) for path in sorted(self._databases(), key=_last_use)}
-        too_much = sum(sizes.values()) + n_bytes - self.limit()
-        for path, size in sizes.items():
-            if too_much > 0:
+        """Delete the least recently used databases until `n_bytes` more fit."""
+        excess = sum(map(_bytes, self._databases())) + n_bytes - self.limit()
+        for path in sorted(self._databases(), key=_last_use):
+            if excess > 0:
+                excess -= _bytes(path)
                 _delete(path)
-                too_much -= size
 
     def databases_of(self, backend: Backend) -> list[Path]:
-        """Return the databases of a model, the oldest first, and at the end one that does not exist yet."""
+        """Return the databases of a model, the oldest first, and finally the path of the next one."""
         readable = re.sub(r"[^A-Za-z0-9.]+", "-", backend.name)[-40:].strip("-.")
         first = self.folder / "embeddings" / f"{readable}-{identity(backend).hex()}{SUFFIX}"
         numbered = {int(path.suffixes[-2][1:]): path for path in first.parent.glob(f"{first.stem}.*{SUFFIX}")
                     if re.fullmatch(r"\.\d{1,9}", path.suffixes[-2])}  # fmt: skip
-        there = [*([first] if first.exists() else []), *(path for _, path in sorted(numbered.items()))]
-        further = first.with_name(f"{first.stem}.{max(numbered, default=0) + 1}{SUFFIX}")
-        return [*there, further if there else first]
+        present = [*([first] if first.exists() else []), *(path for _, path in sorted(numbered.items()))]
+        following = first.with_name(f"{first.stem}.{max(numbered, default=0) + 1}{SUFFIX}")
+        return [*present, following if present else first]
 
     def _databases(self) -> list[Path]:
         return sorted((self.folder / "embeddings").glob("*" + SUFFIX))
 
 
 def parse_size(text: str) -> int:
-    """Return a number of bytes, given as such or in MB, GB or TB."""
-    found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,3})?)\s?(|MB|GB|TB)\s*", text, re.IGNORECASE)
-    if found is None:
+    """Return a number of bytes from a text such as 500000, 500MB or 5GB."""
+    match = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,3})?)\s?(|MB|GB|TB)\s*", text, re.IGNORECASE)
+    if match is None:
         raise UsageError(f"{text!r} is not a size such as 500MB or 5GB.")
-    return int(float(found[1]) * {"": 1, "MB": 10**6, "GB": 10**9, "TB": 10**12}[found[2].upper()])
+    return int(float(match[1]) * {"": 1, "MB": 10**6, "GB": 10**9, "TB": 10**12}[match[2].upper()])
 
 
 class CachedVectors:
@@ -205,25 +193,25 @@ class CachedVectors:
         self._cache, self._backend = cache, backend
         self._opened: dict[Path, _Database] = {}
 
-    def find(self, keys: NDArray[np.uint64]) -> Iterator[Found]:
-        """Yield the positions in `keys` whose vectors are known, and these vectors, block by block."""
+    def find(self, keys: NDArray[np.uint64]) -> Iterator[Hits]:
+        """Yield the positions of known keys and their vectors, block by block."""
         for path in self._cache.databases_of(self._backend)[:-1]:
-            used = False
-            for found in self._database(path).find(keys):
-                used = True
-                yield found
-            if used:
-                with suppress(OSError):  # then it counts as not used
-                    os.utime(path)
+            is_used = False
+            for hits in self._database(path).find(keys):
+                is_used = True
+                yield hits
+            if is_used:
+                with suppress(OSError):
+                    os.utime(path)  # the least recently used database is deleted first
 
     def add(self, keys: NDArray[np.uint64], vectors: NDArray[np.float32]) -> None:
-        """Store vectors under their keys; when this returns, a killed process does not lose them."""
-        *there, further = self._cache.databases_of(self._backend)
+        """Store vectors under their keys; a process that is killed afterward does not lose them."""
+        *present, following = self._cache.databases_of(self._backend)
         full = min(DATABASE_BYTES, self._cache.limit() // 4)
-        if not there or _bytes(there[-1]) >= full:
+        if not present or _bytes(present[-1]) >= full:
             self._cache.make_room(full)
-            there = [further]
-        self._database(there[-1]).add(keys, vectors)
+            present = [following]
+        self._database(present[-1]).add(keys, vectors)
 
     def close(self) -> None:
         """Close the databases."""
@@ -242,8 +230,8 @@ class _Database:
         self._connection: _Connection | None = None
         self._usable = True
 
-    def find(self, keys: NDArray[np.uint64]) -> Iterator[Found]:
-        """Yield the positions in `keys` whose vectors are known, and these vectors, block by block."""
+    def find(self, keys: NDArray[np.uint64]) -> Iterator[Hits]:
+        """Yield the hits of this file."""
         if not (self._usable and self._path.exists()):
             return
         try:
@@ -257,18 +245,25 @@ class _Database:
                 else:
                     yield positions, vectors[rows]
             if damaged:
-                self._forget(damaged)
+                warnings.warn(
+                    f"{len(damaged):,} blocks of the embedding cache {self._path} are damaged, so their vectors are "
+                    "computed again.",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+                with database:
+                    database.executemany("DELETE FROM block WHERE id = ?", [(block,) for block in damaged])
         except (*DATABASE_ERRORS, OSError) as error:
             self._give_up(error)
 
     def add(self, keys: NDArray[np.uint64], vectors: NDArray[np.float32]) -> None:
-        """Store vectors under their keys; when this returns, a killed process does not lose them."""
+        """Store vectors under their keys."""
         if not (self._usable and len(keys)):
             return
         blocks = []
         for start in range(0, len(keys), BLOCK_ROWS):
-            some = slice(start, start + BLOCK_ROWS)
-            content = keys[some].astype("<u8").tobytes(), vectors[some].astype("<f4").tobytes()
+            rows = slice(start, start + BLOCK_ROWS)
+            content = keys[rows].astype("<u8").tobytes(), vectors[rows].astype("<f4").tobytes()
             blocks.append((_checksum(*content), *content))
         description = self._backend.name, json.dumps(dict(self._backend.settings), sort_keys=True)
         try:
@@ -290,23 +285,13 @@ class _Database:
             self._connection = _connect(self._path)
         return self._connection
 
-    def _forget(self, damaged: list[int]) -> None:
-        warnings.warn(
-            f"{len(damaged):,} blocks of the embedding cache {self._path} are damaged, so their vectors are computed "
-            "again.",
-            RuntimeWarning,
-            stacklevel=3,
-        )
-        with self._database() as database:
-            database.executemany("DELETE FROM block WHERE id = ?", [(block,) for block in damaged])
-
     def _give_up(self, error: sqlite3.Error | UnicodeDecodeError | OSError) -> None:
-        """Start a damaged database again; after any other error, go on without the cache."""
+        """Delete a damaged database; after any other error, go on without the cache."""
         if self._connection is not None:
             self._connection.raise_interrupt(error)
         self.close()
         reason = getattr(error, "strerror", None) or error
-        if _is_error(error, DAMAGE) or isinstance(error, UnicodeDecodeError):
+        if _has_code(error, *DAMAGE) or isinstance(error, UnicodeDecodeError):
             _delete(self._path)
             message = f"is damaged ({reason}), so it is deleted and its vectors are computed again."
         else:
@@ -319,13 +304,13 @@ class _Database:
 
 
 class _Connection(sqlite3.Connection):
-    """A connection that gives up a statement with too many steps: the tree of a damaged file can be endless."""
+    """A connection that aborts a statement with too many steps, because the tree of a damaged file can be endless."""
 
     n_bytes = 0
     _left = 0
 
     def allow(self, n_bytes: int) -> None:
-        """Let the next statements take as many steps as a file of that size can need."""
+        """Allow the next statements as many steps as a file of that size can need."""
         self.n_bytes, self._left = n_bytes, 2 + n_bytes // STEPS
         self.set_progress_handler(self._go_on, STEPS)
 
@@ -334,13 +319,13 @@ class _Connection(sqlite3.Connection):
         return self._left < 0
 
     def raise_interrupt(self, error: Exception) -> None:
-        """Raise a KeyboardInterrupt that came while SQLite asked whether to go on, and that it turned into `error`."""
-        if _is_error(error, [sqlite3.SQLITE_INTERRUPT]) and self._left >= 0:
+        """Raise the KeyboardInterrupt that SQLite turned into `error`."""
+        if _has_code(error, sqlite3.SQLITE_INTERRUPT) and self._left >= 0:
             raise KeyboardInterrupt from error
 
 
 def _content(path: Path) -> tuple[int, list[str]]:
-    """Return how many vectors a database has, and the names of their models; nothing if it is damaged or not ours."""
+    """Return the number of vectors and the names of their models; nothing if the database is damaged or not ours."""
     with suppress(*DATABASE_ERRORS), closing(_connect(path)) as database:
         try:
             counted = "SELECT total(length(keys)), count(*) FROM (SELECT keys FROM block LIMIT ?)"
@@ -356,30 +341,30 @@ def _content(path: Path) -> tuple[int, list[str]]:
 
 
 def _connect(path: Path) -> _Connection:
-    deadline = time.monotonic() + WAIT_SECONDS
+    deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
             return _prepared(path, str(path), SCHEMA)
         except sqlite3.OperationalError as error:
             # SQLite does not wait by itself while another process switches a new database to write-ahead logging.
-            if _is_error(error, [sqlite3.SQLITE_BUSY]) and time.monotonic() < deadline:
+            if _has_code(error, sqlite3.SQLITE_BUSY) and time.monotonic() < deadline:
                 time.sleep(0.01)
-            elif _is_error(error, [sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY]) and path.exists():
+            elif _has_code(error, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY) and path.exists():
                 # Write-ahead logging needs a writable folder; without one, the database can still be read.
                 return _prepared(path, f"{path.resolve().as_uri()}?immutable=1", "")
             else:
                 raise
 
 
-def _is_error(error: Exception, codes: Sequence[int]) -> bool:
+def _has_code(error: Exception, *codes: int) -> bool:
     return getattr(error, "sqlite_errorcode", -1) & 0xFF in codes
 
 
 def _prepared(path: Path, address: str, schema: str) -> _Connection:
-    """Open a database, and see that it is ours before it is changed."""
+    """Open a database, and check that it is ours before it is changed."""
     if _names_another_file(path):
         raise _damage("its journal names another file")
-    connection = sqlite3.connect(address, timeout=WAIT_SECONDS, uri=not schema, factory=_Connection)
+    connection = sqlite3.connect(address, timeout=BUSY_SECONDS, uri=not schema, factory=_Connection)
     try:
         connection.allow(_bytes(path))
         connection.execute("PRAGMA trusted_schema = OFF")
@@ -394,16 +379,19 @@ def _prepared(path: Path, address: str, schema: str) -> _Connection:
 
 
 def _names_another_file(path: Path) -> bool:
+    """Return True if a journal ends with the mark after which SQLite would delete another file. Ours never do."""
+    mark = bytes.fromhex("d9d505f920a163d7")
     try:
         with path.with_name(path.name + "-journal").open("rb") as journal:
-            journal.seek(-len(SUPER_JOURNAL), os.SEEK_END)
-            return journal.read() == SUPER_JOURNAL
-    except OSError:  # there is none, as almost always, or it is too short
+            journal.seek(-len(mark), os.SEEK_END)
+            return journal.read() == mark
+    except OSError:  # there is almost never a journal
         return False
 
 
 def _objects(database: sqlite3.Connection) -> set[tuple[str, ...]]:
-    return {(*names, " ".join(str(sql).split())) for *names, sql in database.execute(OBJECTS)}
+    rows = database.execute("SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT 10")
+    return {(*names, " ".join(str(sql).split())) for *names, sql in rows}
 
 
 @cache
@@ -422,16 +410,17 @@ def _damage(what: str) -> sqlite3.DatabaseError:
 def _index(database: _Connection) -> tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.intp]]:
     """Return the block, the key and the row in its block of every stored vector, the oldest first."""
     sound = f"typeof(keys) = 'blob' AND length(keys) % {KEY_BYTES} = 0"  # all other keys are damaged
-    found, left = [], database.n_bytes
+    ids, parts, left = [], [], database.n_bytes
     for block, keys in database.execute(f"SELECT id, keys FROM block WHERE {sound} ORDER BY id"):  # noqa: S608
-        found.append((block, keys))
+        ids.append(block)
+        parts.append(keys)
         left -= len(keys)
         if left < 0:
             raise _damage("it seems to hold more than its size")
-    counts = np.array([len(keys) // KEY_BYTES for _, keys in found], np.intp)
-    blocks = np.repeat(np.array([block for block, _ in found], np.intp), counts)
-    keys = np.frombuffer(b"".join(keys for _, keys in found), "<u8").reshape(-1, 2)
-    return blocks, keys, np.arange(len(keys)) - np.repeat(np.cumsum(counts) - counts, counts)
+    counts = np.array([len(keys) // KEY_BYTES for keys in parts], np.intp)
+    keys = np.frombuffer(b"".join(parts), "<u8").reshape(-1, 2)
+    rows = np.arange(len(keys)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(np.array(ids, np.intp), counts), keys, rows
 
 
 def _places(
@@ -439,8 +428,8 @@ def _places(
 ) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.intp]]]:
     """Yield each block that holds wanted keys, with the positions of these keys and their rows in the block.
 
-    Only the first word of a key is sorted; the second is compared. Two texts that share the first
-    word (one set of a million texts in 37 million has such a pair) cost no more than embedding one of them again.
+    Only the first word of a key is sorted; the second is compared. If two texts share the first word (one set of a
+    million texts in 37 million has such a pair), one of them is embedded again.
     """
     blocks, keys, rows = _index(database)
     if not len(keys):
@@ -451,20 +440,18 @@ def _places(
     positions = np.flatnonzero((keys[last] == wanted).all(axis=1))
     positions = positions[np.argsort(last[positions])]
     bounds = np.flatnonzero(np.diff(blocks[last[positions]])) + 1
-    for some in np.split(positions, bounds) if len(positions) else ():
-        yield int(blocks[last[some[0]]]), some, rows[last[some]]
+    for part in np.split(positions, bounds) if len(positions) else ():
+        yield int(blocks[last[part[0]]]), part, rows[last[part]]
 
 
 def _read_block(database: sqlite3.Connection, block: int) -> NDArray[np.float32] | None:
-    """Return the vectors of a block, or None if they are not what was written."""
-    wanted = "SELECT checksum, keys, vectors FROM block WHERE id = ? AND typeof(vectors) = 'blob'"
-    found = database.execute(wanted, (block,)).fetchone()
-    if found is None or _checksum(found[1], found[2]) != found[0]:
+    """Return the vectors of a block, or None if they are damaged."""
+    query = "SELECT checksum, keys, vectors FROM block WHERE id = ? AND typeof(vectors) = 'blob'"
+    checksum, keys, content = database.execute(query, (block,)).fetchone() or (None, b"", b"")
+    n_rows = len(keys) // KEY_BYTES
+    if checksum != _checksum(keys, content) or not (n_rows and content) or len(content) % (4 * n_rows):
         return None
-    n_rows = len(found[1]) // KEY_BYTES
-    if not n_rows or not found[2] or len(found[2]) % (4 * n_rows):
-        return None
-    vectors = np.frombuffer(found[2], "<f4").reshape(n_rows, -1)
+    vectors = np.frombuffer(content, "<f4").reshape(n_rows, -1)
     return vectors if np.isfinite(vectors).all() else None
 
 
@@ -473,23 +460,22 @@ def _checksum(keys: bytes, vectors: bytes) -> int:
 
 
 def _files(path: Path) -> list[Path]:
-    """Return the files of a database: its logs first, which would outlive it otherwise."""
+    """Return the files of a database, its logs first: if one of them stayed, SQLite would apply it to the next."""
     return [path.with_name(path.name + ending) for ending in ("-journal", "-wal", "-shm", "")]
-
-
-def _bytes(path: Path) -> int:
-    """Return the size of a database with its log, by the file system."""
-    return sum(stat.st_size for stat in _stats(path))
-
-
-def _last_use(path: Path) -> float:
-    return max((stat.st_mtime for stat in _stats(path)), default=0.0)
 
 
 def _stats(path: Path) -> Iterator[os.stat_result]:
     for file in _files(path):
         with suppress(OSError):  # not there, or deleted by another process
             yield file.stat()
+
+
+def _bytes(path: Path) -> int:
+    return sum(stat.st_size for stat in _stats(path))
+
+
+def _last_use(path: Path) -> float:
+    return max((stat.st_mtime for stat in _stats(path)), default=0.0)
 
 
 def _delete(path: Path) -> None:

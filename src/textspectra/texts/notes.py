@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..embedding.base import Backend
+from ..embedding.hub import MULTILINGUAL
 from ..embedding.registry import knows_only_english
-from ..embedding.sentence_transformer import MULTILINGUAL
 from ..embedding.transformer import TransformerBackend
 from ..tables.source import MAX_TEXT
 from ..words.languages import ANOTHER, plain_text

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from ..core.rows import cosines_to_centers, unit_rows
 from ..embedding.base import Backend
 from ..embedding.hub import no_downloads
-from ..embedding.registry import load_backend
-from ..errors import ExternalError, NoRowsError, UserError
+from ..embedding.registry import load_model
+from ..errors import ExternalError, NoRowsError, TextspectraError
 from ..files import replacing_file
 from ..tables.columns import ClusterColumns, TextTable, column_values
 from ..tables.dates import Problem, Reading, Survey, check_dates, survey
@@ -114,7 +114,7 @@ class Embedded(NamedTuple):
 def _encoder(name: str, settings: str, offline: bool) -> Backend:
     # Loading a model takes longer than most files do, so a worker does it once.
     with no_downloads(offline):
-        encoder = load_backend(name)
+        encoder = load_model(name)
     if settings_of(encoder) != settings:
         raise ExternalError(f"The model {name} on a worker is not the one of the process that started the run.")
     return encoder
@@ -287,10 +287,10 @@ def _state(path: str) -> tuple[int, int]:
 
 @contextmanager
 def named_in_errors(path: str) -> Iterator[None]:
-    """Name the file in the message of a UserError."""
+    """Name the file in the message of an expected error."""
     try:
         yield
-    except UserError as error:
+    except TextspectraError as error:
         if path in str(error):
             raise
         raise type(error)(f"'{path}': {error}") from None

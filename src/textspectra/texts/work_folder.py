@@ -18,8 +18,8 @@ import numpy as np
 
 from ..embedding.base import Backend
 from ..embedding.hub import cache_folder
-from ..errors import ExternalError, UserError
-from ..files import discard, only_one
+from ..errors import ExternalError, TextspectraError
+from ..files import delete, lock
 from ..tables.columns import TextTable
 from .corpus import Corpus
 from .partition import File, Job
@@ -61,7 +61,7 @@ def working(job: Job, files: Sequence[File], *, restart: bool) -> Iterator[None]
     """Make the work folder, or take over an earlier one; if the run fails, say what is left of it."""
     work = job.work
     work.parent.mkdir(parents=True, exist_ok=True)
-    with only_one(work):
+    with lock(work):
         if restart:
             remove_work(work)
         job.tables.mkdir(parents=True, exist_ok=True)
@@ -135,7 +135,7 @@ def remove_work(work: Path) -> None:
     """Remove a work folder and its entry in the cache; a kill leaves all of the folder, or nothing that is used."""
     with suppress(OSError):
         _entry(work).unlink()
-    discard(work, work.with_name(work.name.removeprefix(".").removesuffix(SUFFIX)))
+    delete(work, work.with_name(work.name.removeprefix(".").removesuffix(SUFFIX)))
 
 
 def clear_work() -> tuple[int, int]:
@@ -149,7 +149,7 @@ def clear_work() -> tuple[int, int]:
             with suppress(OSError):
                 entry.unlink()
             continue
-        with suppress(UserError), only_one(work):
+        with suppress(TextspectraError), lock(work):
             n_folders, n_bytes = n_folders + 1, n_bytes + size_of(work)
             remove_work(work)
     return n_folders, n_bytes

@@ -201,7 +201,7 @@ def _find(name: str, files: dict[str, Path], folder: Path | None) -> Dataset:
 def _local_table(path: Path) -> pa.Table:
     try:
         table = read_table(str(path), text_column="text").table
-    except UserError as error:
+    except (UserError, ExternalError) as error:
         raise type(error)(str(error) if str(path) in str(error) else f"{path}: {error}") from error
     if "label" not in table.column_names:
         raise UserError(

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from textspectra import Backend, UsageError, load_backend
+from textspectra import Backend, UsageError, load_model
 
 from .cells import CellProcess, Limits, Work, failure
 from .datasets import Dataset, describe, load_datasets
@@ -92,7 +92,7 @@ def run_study(
     """
     store = Store(folder)
     store.check()
-    backends = {name: load_backend(name) for name in models}
+    backends = {name: load_model(name) for name in models}
     unknown = set(max_size_of or {}) - set(backends)
     if unknown:
         raise UsageError(
