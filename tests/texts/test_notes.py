@@ -51,7 +51,7 @@ def test_texts_in_five_languages_are_grouped_by_language_and_the_result_says_so(
     [note] = [note for note in result.notes if "wordllama" in note]
     assert note == (
         "Your texts are in Chinese (20 %), German (20 %), Japanese (20 %), Spanish (20 %), Arabic script (20 %); "
-        "wordllama reads only English. They are grouped by language and spelling rather than by topic; cluster with "
+        "wordllama reads only English. They are grouped by language and spelling rather than by theme; cluster with "
         '--model multilingual (in Python, model="multilingual").'
     )
 
