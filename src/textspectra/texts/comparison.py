@@ -26,17 +26,7 @@ from .corpus import Corpus, EmbeddedTexts, Totals
 from .details import Details, details_like, name_period
 from .history import ClusterChange, Update, columns_of, find_changes
 from .new_clusters import find_new_clusters
-from .novelty import (
-    USUAL,
-    Known,
-    Reference,
-    draw_reference,
-    extend_reference,
-    falls_in_two,
-    is_among_first,
-    known_rows,
-    score_novelty,
-)
+from .novelty import USUAL, Known, Reference, extend_reference, falls_in_two, is_among_first, known_rows, score_novelty
 from .placing import describe_embedded, mean_vectors, place_texts, similarity_to_clusters, with_names
 from .tally import Tally, tally_rows
 
@@ -52,8 +42,8 @@ _DRIFT_LEVEL = 0.001  # p-value below which the share of novel texts is reported
 class Drift(NamedTuple):
     """How new the texts of a file are on the whole; None if the model has too few texts to tell.
 
-    `is_significant` says that far more texts than usual have a novelty above 1: at least twice as many, and by a
-    one-sided binomial test more than by chance.
+    It is significant if far more texts than usual have a novelty above 1: more than twice as many, and more than by
+    chance (a one-sided binomial test).
     """
 
     median: float | None
@@ -110,8 +100,8 @@ class Comparison:
         The novelty that one in a hundred of the model's own texts exceeds.
     drift : Drift
         Whether far more texts than usual are unlike the model's, so that its groups are out of date.
-    before, after : str
-        What the changes compare, in words: the last file of the model or all its texts, and the new file.
+    in_words : str
+        What the changes compare: the new file with the last file of the model, or with all its texts.
     source : str
         The name of the new file; empty if it is not known.
 
@@ -134,19 +124,13 @@ class Comparison:
     distinct_novelty: NDArray[np.float32]
     odd: float
     drift: Drift
-    before: str
-    after: str
+    in_words: str
     source: str = ""
 
     def __repr__(self) -> str:
         new, k = len(self.new_clusters), self.model.n_clusters
         texts = f"{len(self.result):,} texts in {self.result.n_clusters - new} of {k} groups"
         return f"{texts}, {new} new group{'' if new == 1 else 's'}"
-
-    @property
-    def in_words(self) -> str:
-        """What was compared with what."""
-        return f"{self.after} compared with {self.before}"
 
     @property
     def changes(self) -> Any:
@@ -195,9 +179,7 @@ def compare_texts(
     cache: EmbeddingCache | bool = True, progress: Callable[[int, int], None] | None = None, source: str = "",
 ) -> Comparison:  # fmt: skip
     """Compare new texts with a model, which is not changed; `source` is the name of their file."""
-    placed = place_texts(
-        model, texts, text_column=text_column, embeddings=embeddings, cache=cache, progress=progress
-    )  # fmt: skip
+    placed = place_texts(model, texts, text_column=text_column, embeddings=embeddings, cache=cache, progress=progress)
     new, corpus, k = placed.texts, placed.texts.corpus, model.n_clusters
     if not len(new.counting):
         n_rows = len(corpus.rows)
@@ -221,24 +203,15 @@ def compare_texts(
         recipe={**model.recipe, "read": source},
     )  # fmt: skip
     new_clusters = tuple(cluster for cluster in result.clusters if cluster.label >= model.next_label)
-    before, sizes = _last_file(model)
+    last, sizes = _last_file(model)
+    this = _described(source or "the new file", result.totals.rows, details)
+    changes = find_changes([*model.clusters, *new_clusters], sizes, _sizes(corpus, codes, rule.n_clusters), is_mixed)
     return Comparison(
-        model=model,
-        result=result,
-        cluster_changes=find_changes(
-            [*model.clusters, *new_clusters], sizes, _sizes(corpus, codes, rule.n_clusters), is_mixed
-        ),
-        new_clusters=new_clusters,
-        codes=codes,
-        centers=centers,
-        rule=rule,
-        distinct_novelty=distinct_novelty,
-        odd=novelty.odd,
-        drift=drift,
-        before=before,
-        after=_described(source or "the new file", result.totals.rows, details),
-        source=source,
-    )
+        model=model, result=result, cluster_changes=changes, new_clusters=new_clusters,
+        codes=codes, centers=centers, rule=rule,
+        distinct_novelty=distinct_novelty, odd=novelty.odd, drift=drift,
+        in_words=f"{this} compared with {last}", source=source,
+    )  # fmt: skip
 
 
 def drift_of(
@@ -297,26 +270,16 @@ def _new_texts_alone(
     names = {place: cluster.name for place, cluster in kept.items()}
     named = with_names(clusters, labels, names, {cluster.name for cluster in model.clusters} - set(names.values()))
     return replace(
-        model,
-        corpus=corpus,
-        totals=texts.totals,
-        distinct_codes=compact,
-        distinct_similarity=similarity,
-        centers=centers[filled],
-        rule=rule.numbered(filled),
+        model, corpus=corpus, totals=texts.totals, known_embeddings=texts.X,
+        distinct_codes=compact, distinct_similarity=similarity, centers=centers[filled], rule=rule.numbered(filled),
         clusters=tuple(
             replace(cluster, keywords=kept.get(place, cluster).keywords) for place, cluster in enumerate(named)
         ),
         next_label=model.next_label + int((filled >= k).sum()),
         cohesion=report_if_defined(texts.vectors, compact[texts.counting], len(filled), random_state=0),
-        k_estimate=None,
-        hierarchy=None,
-        known_embeddings=texts.X,
-        details=details,
-        tally=_tally_like(model, details, corpus.spread(compact, -1), len(filled)),
-        reference=None,
-        history=(),
-    )
+        details=details, tally=_tally_like(model, details, corpus.spread(compact, -1), len(filled)),
+        k_estimate=None, hierarchy=None, reference=None, history=(),
+    )  # fmt: skip
 
 
 def _tally_like(model: ClusteredTexts, details: Details | None, codes: NDArray[np.intp], k: int) -> Tally | None:
@@ -334,20 +297,18 @@ def _last_file(model: ClusteredTexts) -> tuple[str, NDArray[np.intp]]:
 
     Without an update, it is all texts of the model; also if groups were edited since and the rows cannot be counted.
     """
-    entry, has_rows = model.history[-1] if model.history else None, model.corpus.has_all_rows
-    recorded = {change.label: change.after for change in entry.changes} if entry else {}
     labels = [cluster.label for cluster in model.clusters]
-    if entry and has_rows:
-        codes = model.corpus.spread(model.distinct_codes, -1)[-entry.rows :]
-        sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
-    elif entry and recorded.keys() == set(labels):
-        sizes = np.array([recorded[label] for label in labels])
-    else:
-        sizes = np.array([cluster.size for cluster in model.clusters])
-        return _described("the model", model.totals.rows, model.details), sizes
-    return _described(
-        entry.source or f"the file of {entry.date}", entry.rows, model.details if has_rows else None
-    ), sizes
+    if model.history:
+        entry = model.history[-1]
+        name = entry.source or f"the file of {entry.date}"
+        if model.corpus.has_all_rows:
+            codes = model.corpus.spread(model.distinct_codes, -1)[-entry.rows :]
+            return _described(name, entry.rows, model.details), np.bincount(codes[codes >= 0], minlength=len(labels))
+        recorded = {change.label: change.after for change in entry.changes}
+        if recorded.keys() == set(labels):
+            return _described(name, entry.rows, None), np.array([recorded[label] for label in labels])
+    sizes = np.array([cluster.size for cluster in model.clusters])
+    return _described("the model", model.totals.rows, model.details), sizes
 
 
 def _described(name: str, rows: int, details: Details | None) -> str:
@@ -373,47 +334,29 @@ def updated(model: Updated, found: Comparison, digests: Sequence[str]) -> Update
     codes = np.append(model.distinct_codes, found.codes[fresh])
     texts, vectors = new.embedded(), model.known_embeddings
     added = np.intersect1d(fresh, texts.counting)
-    known = model.reference or draw_reference(model.embedded(), model.distinct_codes)
-    reference = extend_reference(
-        known, int((model.distinct_codes >= 0).sum()), Reference(positions[added], take_units(texts.X, added)), codes
-    )
+    reference = extend_reference(model, Reference(positions[added], take_units(texts.X, added)), codes)
 
     def moved(row: int) -> int:
         return row + len(model.corpus.rows) if corpus.has_all_rows else int(positions[new.corpus.codes[row]])
 
-    new_clusters = [
+    added_clusters = [
         replace(cluster, representatives=tuple(map(moved, cluster.representatives))) for cluster in found.new_clusters
     ]
-    sizes = _sizes(corpus, codes, k).tolist()
+    clusters = zip([*model.clusters, *added_clusters], _sizes(corpus, codes, k).tolist(), strict=True)
+    totals = Totals(*map(sum, zip(model.totals, new.totals, strict=True)))
     details = None
     if model.details is not None and corpus.has_all_rows:
         details = model.details.joined(new.details, len(new.corpus.rows))
-    entry = Update(
-        datetime.now(UTC).date().isoformat(), new.totals.rows, found.cluster_changes, found.source, tuple(digests)
-    )
+    today = datetime.now(UTC).date().isoformat()
+    entry = Update(today, new.totals.rows, found.cluster_changes, found.source, tuple(digests))
     return replace(
-        model,
-        corpus=corpus,
-        totals=Totals(*map(sum, zip(model.totals, new.totals, strict=True)))._replace(
-            distinct=model.totals.distinct + len(added)
-        ),
-        distinct_codes=codes,
-        distinct_similarity=np.append(model.distinct_similarity, new.distinct_similarity[fresh]),
-        centers=found.centers,
-        rule=found.rule,
-        clusters=tuple(
-            replace(cluster, size=size) for cluster, size in zip([*model.clusters, *new_clusters], sizes, strict=True)
-        ),
-        next_label=new.next_label,
-        cohesion=report_if_defined(reference.units, codes[reference.positions], k, random_state=0),
-        k_estimate=None,
-        hierarchy=None,
-        notes=tuple(dict.fromkeys([*model.notes, *new.notes])),
-        languages=language_shares(corpus.distinct),
+        model, corpus=corpus, totals=totals._replace(distinct=model.totals.distinct + len(added)),
         known_embeddings=None if vectors is None else np.append(vectors, texts.X[fresh].astype(vectors.dtype), axis=0),
-        frame=None,
-        details=details,
-        tally=_tally_like(model, details, corpus.spread(codes, -1), k),
-        reference=reference,
-        history=(*model.history, entry),
-    )
+        distinct_codes=codes, distinct_similarity=np.append(model.distinct_similarity, new.distinct_similarity[fresh]),
+        centers=found.centers, rule=found.rule,
+        clusters=tuple(replace(cluster, size=size) for cluster, size in clusters), next_label=new.next_label,
+        cohesion=report_if_defined(reference.units, codes[reference.positions], k, random_state=0),
+        notes=tuple(dict.fromkeys([*model.notes, *new.notes])), languages=language_shares(corpus.distinct),
+        details=details, tally=_tally_like(model, details, corpus.spread(codes, -1), k),
+        k_estimate=None, hierarchy=None, frame=None, reference=reference, history=(*model.history, entry),
+    )  # fmt: skip

@@ -64,7 +64,12 @@ def find_new_clusters(known: Known, units: _Units, codes: _Codes, scores: NDArra
     rows, both = _together(known, units, codes, clusters)
     won = labels_by(units, separate_clusters(rows, None, both, int(both.max()) + 1)) - known.k
     clusters = _kept(np.maximum(won, -1), np.bincount(won[won >= 0]) > 0)
-    clusters = _joined_by_neighbors(_joined_if_mixing(clusters, near), near)
+    clusters = _joined_if_mixing(clusters, near)
+    # Every row joins the candidate of most of its neighbors. Sorted, the code of a majority stands in the middle.
+    nearest = np.sort(clusters[near.rows], axis=1)
+    middle = nearest[:, nearest.shape[1] // 2]
+    is_most = (nearest == middle[:, None]).mean(axis=1) > 0.5
+    clusters = np.where((middle >= 0) & is_most, middle, clusters)
     cores = _cores(known, units, codes, clusters)
     is_beside = (scores > 1) & ((cores[near.rows] == clusters[:, None]).mean(axis=1) >= _BORDER)
     clusters = _kept(np.where((cores < 0) & is_beside, clusters, cores), np.bincount(cores + 1, minlength=2)[1:] > 0)
@@ -99,20 +104,16 @@ def _candidates(known: Known, units: _Units, scores: NDArray[np.float32]) -> _Co
 
 
 def _crowding(known: Known, units: _Units, near: _Neighbors) -> NDArray[np.float64]:
-    """Return how many known rows are as near as the new neighbors of a row, as a share of the expected number.
-
-    It is capped at 1, so that a few rows in a crowd do not outweigh the others.
-    """
+    """Return how many known rows are as near as the new neighbors of a row, as a share of the expected number."""
     expected = near.rows.shape[1] * len(known.units) / near.n
 
     def on_block(start: int) -> _Codes:
         block = slice(start, start + SEARCH_ROWS)
-        nearer: _Codes = (2 - 2 * units[block] @ known.units.T < near.squares[block, None]).sum(axis=1)
-        return nearer
+        return np.asarray((2 - 2 * units[block] @ known.units.T < near.squares[block, None]).sum(axis=1))
 
     parts = run_tasks(on_block, ((start,) for start in range(0, len(units), SEARCH_ROWS)), n_jobs=None)
-    crowding: NDArray[np.float64] = np.minimum(np.concatenate(parts) / expected, 1)
-    return crowding
+    # At most 1, so that a few rows in a crowd do not outweigh the others.
+    return np.asarray(np.minimum(np.concatenate(parts) / expected, 1))
 
 
 def _joined_if_mixing(clusters: _Codes, near: _Neighbors) -> _Codes:
@@ -139,14 +140,6 @@ def _joined_if_mixing(clusters: _Codes, near: _Neighbors) -> _Codes:
         sizes[low] += sizes[high]
         links[high] = links[:, high] = sizes[high] = 0
         place[place == high] = low
-
-
-def _joined_by_neighbors(clusters: _Codes, near: _Neighbors) -> _Codes:
-    """Let every row join the candidate of most of its neighbors."""
-    nearest = np.sort(clusters[near.rows], axis=1)
-    middle = nearest[:, nearest.shape[1] // 2]  # sorted, the code of a majority stands in the middle
-    is_most = (nearest == middle[:, None]).sum(axis=1) > nearest.shape[1] / 2
-    return np.where((middle >= 0) & is_most, middle, clusters)
 
 
 def _cores(known: Known, units: _Units, codes: _Codes, clusters: _Codes) -> _Codes:
@@ -188,8 +181,7 @@ def _margins(units: _Units, rule: LinearRule) -> NDArray[np.float32]:
         scores = np.partition(rows @ rule.directions.T * scale[:, None] + rule.offsets, -2, axis=1)
         return np.asarray(scores[:, -1] - scores[:, -2], np.float32)
 
-    margins: NDArray[np.float32] = map_unit_rows(on_block, units, dtype=np.float32)
-    return margins
+    return np.asarray(map_unit_rows(on_block, units, dtype=np.float32))
 
 
 def _is_mixed(units: _Units, is_core: NDArray[np.bool_]) -> bool:
@@ -203,12 +195,11 @@ def _is_mixed(units: _Units, is_core: NDArray[np.bool_]) -> bool:
 
 def _together(known: Known, units: _Units, codes: _Codes, clusters: _Codes) -> tuple[_Units, _Codes]:
     """Return known and new rows, and their clusters; candidates are numbered after the clusters of the model."""
-    own = np.where(clusters >= 0, known.k + clusters, codes)
-    return np.concatenate([known.units, units]), np.concatenate([known.codes, own])
+    joined = np.where(clusters >= 0, known.k + clusters, codes)
+    return np.concatenate([known.units, units]), np.concatenate([known.codes, joined])
 
 
 def _kept(clusters: _Codes, is_kept: NDArray[np.bool_]) -> _Codes:
     """Renumber the groups that are kept; -1 for the rows of the others."""
     place = np.append(places_of(np.flatnonzero(is_kept), len(is_kept)), -1)
-    kept: _Codes = place[clusters]
-    return kept
+    return np.asarray(place[clusters])

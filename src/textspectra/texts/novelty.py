@@ -16,18 +16,10 @@ from .corpus import EmbeddedTexts
 if TYPE_CHECKING:
     from .clustered import ClusteredTexts
 
-N_NEAREST = 10
-"""Nearest rows that a row is compared with, and over which its novelty is averaged."""
-
-REFERENCE_ROWS = 10_000
-"""Rows that a model keeps for comparisons."""
-
-USUAL = 0.9
-"""Share of the model's own rows whose novelty is below 1."""
-
-SMALLEST_SQUARE = 0.02
-"""Smallest squared distance of unit rows that counts: nearer rows say the same, however near they are."""
-
+N_NEAREST = 10  # rows that a row is compared with, and over which its novelty is averaged
+REFERENCE_ROWS = 10_000  # that a model keeps for comparisons
+USUAL = 0.9  # share of the model's own rows whose novelty is below 1
+SMALLEST_SQUARE = 0.02  # squared distance of unit rows; nearer rows say the same, however near they are
 _FEWEST_KNOWN = 5 * N_NEAREST  # rows; a smaller model cannot tell what is usual for it
 _NEW_ROWS = 2_500  # of a new file among which neighbors are searched
 _LEAST_PER_CLUSTER = 10  # rows of each cluster in the sample of a model, or all that it has
@@ -42,15 +34,9 @@ class Known(NamedTuple):
 
 
 class Novelty(NamedTuple):
-    """How new rows are.
+    """How new rows are: 0 is the median of the model's own rows, and nine tenths of these are below 1.
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n,)
-        0 is the median of the model's own rows, and nine tenths of these are below 1. NaN if the model has too few
-        rows to tell.
-    odd : float
-        The score that one in a hundred of the model's own rows exceeds; NaN if it is not known.
+    One in a hundred of the model's own rows is above `odd`. All is NaN if the model has too few rows to tell.
     """
 
     scores: NDArray[np.float32]
@@ -98,8 +84,7 @@ def _raw_novelty(
         return beyond
     near = nearest_rows(units, units[chosen], N_NEAREST, places_of(chosen, len(units)))
     factor = beyond + distance - near.mean_logs()
-    averaged: NDArray[np.float32] = (factor[chosen][near.rows].sum(axis=1) + factor) / (near.rows.shape[1] + 1)
-    return averaged
+    return np.asarray((factor[chosen][near.rows].sum(axis=1) + factor) / (near.rows.shape[1] + 1))
 
 
 class Nearest(NamedTuple):
@@ -111,8 +96,7 @@ class Nearest(NamedTuple):
     def mean_logs(self, usable: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
         """Return the mean log distance to the nearest rows; only the usable ones count, if any."""
         if usable is None:
-            mean: NDArray[np.float32] = self.logs[:, :N_NEAREST].mean(axis=1)
-            return mean
+            return np.asarray(self.logs[:, :N_NEAREST].mean(axis=1))
         counted = usable[self.rows]
         counted &= counted.cumsum(axis=1) <= N_NEAREST
         counted[~counted.any(axis=1), -1] = True
@@ -120,15 +104,15 @@ class Nearest(NamedTuple):
 
 
 def nearest_rows(
-    units: NDArray[np.float32], others: NDArray[np.float32], size: int, own: NDArray[np.intp] | None = None
+    units: NDArray[np.float32], others: NDArray[np.float32], size: int, selves: NDArray[np.intp] | None = None
 ) -> Nearest:
-    """Search the nearest of the other rows; `own` is the place of each row itself among them, to skip it, or -1."""
-    size = min(size, len(others) - (own is not None))
+    """Search the nearest of the other rows; `selves` has the place of each row among them, to skip it, or -1."""
+    size = min(size, len(others) - (selves is not None))
 
     def on_block(start: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         cosines = units[start : start + SEARCH_ROWS] @ others.T
-        if own is not None:
-            itself = own[start : start + SEARCH_ROWS]
+        if selves is not None:
+            itself = selves[start : start + SEARCH_ROWS]
             cosines[np.flatnonzero(itself >= 0), itself[itself >= 0]] = -np.inf
         columns = highest_columns(cosines, size)
         cosine = np.take_along_axis(cosines, columns, axis=1)
@@ -171,8 +155,12 @@ class Reference(NamedTuple):
 
 def known_rows(model: ClusteredTexts) -> Known:
     """Return the rows of a model that new texts are compared with."""
-    reference = model.reference or draw_reference(model.embedded(), model.distinct_codes)
+    reference = _reference_of(model)
     return Known(reference.units, model.distinct_codes[reference.positions], model.n_clusters)
+
+
+def _reference_of(model: ClusteredTexts) -> Reference:
+    return model.reference or draw_reference(model.embedded(), model.distinct_codes)
 
 
 def draw_reference(texts: EmbeddedTexts, codes: NDArray[np.intp]) -> Reference:
@@ -182,11 +170,12 @@ def draw_reference(texts: EmbeddedTexts, codes: NDArray[np.intp]) -> Reference:
     return Reference(positions, take_units(texts.X, positions))
 
 
-def extend_reference(known: Reference, n_known: int, new: Reference, codes: NDArray[np.intp]) -> Reference:
-    """Join the sample of `n_known` texts with all new texts, and draw again if there are too many.
+def extend_reference(model: ClusteredTexts, new: Reference, codes: NDArray[np.intp]) -> Reference:
+    """Join the sample of a model with all new texts, and draw again if there are too many.
 
     `codes` are the groups of all distinct texts. Old and new texts keep their proportion.
     """
+    known, n_known = _reference_of(model), int((model.distinct_codes >= 0).sum())
     share = min(1.0, REFERENCE_ROWS / (n_known + len(new.positions)))
     kept = np.random.default_rng(0).permutation(len(known.positions))[: max(round(share * n_known), 1)]
     # A group that would lose all its old texts keeps a few.
@@ -206,8 +195,6 @@ def _is_drawn(codes: NDArray[np.intp], share: float) -> NDArray[np.bool_]:
 def is_among_first(codes: NDArray[np.intp], n: int) -> NDArray[np.bool_]:
     """Return True for each entry that is among the first `n` of its code."""
     order = np.argsort(codes, kind="stable")
-    ordered = codes[order]
-    starts = np.searchsorted(ordered, ordered)
     first = np.zeros(len(codes), bool)
-    first[order] = np.arange(len(codes)) - starts < n
+    first[order] = np.arange(len(codes)) - np.searchsorted(codes[order], codes[order]) < n
     return first

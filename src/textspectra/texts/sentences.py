@@ -64,18 +64,8 @@ def worth_in_words(
 ) -> str:
     """Say how good `k` groups are, in one sentence: the verdict, its reasons, and the numbers in brackets.
 
-    Parameters
-    ----------
-    ratio : float or None
-        The Cohesion Ratio; None if it is not defined.
-    k : int
-        Number of groups.
-    error : float
-        The standard error of the ratio.
-    score : float, optional
-        How well two halves of the texts agree on `k` groups (:func:`score_at`).
-    silhouette : float, optional
-        The mean silhouette.
+    `ratio` is the Cohesion Ratio (None if it is not defined), and `error` its standard error; `score` says how well two
+    halves of the texts agree on `k` groups (:func:`score_at`).
     """
     if ratio is None:
         return "No two texts are alike, so there is no Cohesion Ratio."

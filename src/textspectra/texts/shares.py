@@ -48,14 +48,12 @@ def wilson_interval(count: ArrayLike, total: ArrayLike) -> tuple[_Floats, _Float
 def compare_shares(before: ArrayLike, n_before: ArrayLike, after: ArrayLike, n_after: ArrayLike) -> _Floats:
     """Return two-sided p-values of `before` of `n_before` being the same share as `after` of `n_after`.
 
-    It is Fisher's exact test with the mid-p correction, which keeps the level without being as conservative as the
-    plain test. The smaller tail counts twice.
+    It is Fisher's exact test, which the mid-p correction makes less conservative. The smaller tail counts twice.
     """
     x, n, y, m = np.broadcast_arrays(*(np.asarray(value, np.int64) for value in (before, n_before, after, n_after)))
     law = scipy.stats.hypergeom(n + m, x + y, n)
     half = law.pmf(x) / 2
-    p: _Floats = 2 * np.minimum(law.cdf(x - 1) + half, law.sf(x) + half)
-    return np.clip(p, 0, 1)
+    return np.asarray(np.clip(2 * np.minimum(law.cdf(x - 1) + half, law.sf(x) + half), 0, 1))
 
 
 def adjusted(p: ArrayLike) -> _Floats:
@@ -67,8 +65,7 @@ def adjusted(p: ArrayLike) -> _Floats:
 def common_scatter(z: _Floats) -> float:
     """Return the dispersion of two files: the median of the squares of `z` over its value by chance.
 
-    Most groups are expected to be steady. If most change, the median no longer separates dispersion from change, so
-    the dispersion is capped.
+    It is capped, because the median does not separate dispersion from change if most groups change.
     """
     if len(z) < _FEWEST_CLUSTERS:
         return 1.0
@@ -113,8 +110,7 @@ class Bursts(NamedTuple):
 def burst_test(counts: ArrayLike, totals: ArrayLike) -> Bursts:
     """Test whether the share of each group is far higher in one period, or a run of periods, than in the others.
 
-    All runs of up to a third of the periods are tried, and the p-value is corrected for their number. The scatter of
-    the other periods counts as in :func:`trend_test`. Fewer than three periods have no burst.
+    All runs of up to a third of the periods are tried, and the p-value is corrected for their number.
     """
     table = _Table.of(counts, totals)
     n_periods, n = len(table.totals), table.totals.sum()
@@ -151,11 +147,10 @@ class Variations(NamedTuple):
 def variation_test(counts: ArrayLike, totals: ArrayLike) -> Variations:
     """Test whether the share of each group differs between periods in any way.
 
-    Periods are taken in pairs, and a difference has to hold in both periods: Pearson's chi-square of the pairs is
-    compared with the scatter inside them, as in :func:`trend_test`. So a group that always arrives in bursts is not
-    reported. `low` and `high` are the periods that deviate most in standard errors, so that a period with few texts is
-    not named for its extreme share. Fewer than six periods are left to the other tests. Groups with too few texts are
-    not tested, and periods with hardly any texts, such as the first day of a file, are left out.
+    Periods are taken in pairs, and a difference has to hold in both: Pearson's chi-square of the pairs is compared with
+    the scatter inside them. So a group that always arrives in bursts is not reported. `low` and `high` deviate most in
+    standard errors, so that a period with few texts is not named for its extreme share. Few periods, groups with few
+    texts, and periods with hardly any texts, such as the first day of a file, are not tested.
     """
     table = _Table.of(counts, totals)
     kept = table.totals >= _SMALL_PERIOD * np.median(table.totals) if len(table.totals) else slice(None)
@@ -187,9 +182,8 @@ class Volumes(NamedTuple):
 def volume_test(totals: ArrayLike, season: int = 1) -> Volumes:
     """Test whether each period has far more or far fewer texts than the others.
 
-    The usual number is the median of all periods, or of every `season`-th if there are enough of them. Deviations are
-    compared with the median deviation on a logarithmic scale, and with chance (Poisson). The p-values are corrected for
-    the number of periods.
+    The usual number is the median of all periods, or of every `season`-th if there are enough of them. Logarithms of
+    deviations are compared with their median and with chance (Poisson); the p-values are corrected for their number.
     """
     n = np.asarray(totals, float)
     season = season if len(n) >= _FEWEST_SEASONS * season else 1
@@ -212,17 +206,14 @@ def _posterior(prior: _Floats, squares: _Floats, freedom: int | _Positions, text
     known = freedom / (1 + np.maximum(each, 1) / np.maximum(2 * texts, 1e-9))
     logs = -known[:, None] / 2 * (np.log(_DISPERSIONS) + each[:, None] / _DISPERSIONS)
     weights = prior * np.exp(logs - logs.max(axis=1, keepdims=True))
-    posterior: _Floats = weights / weights.sum(axis=1, keepdims=True)
-    return posterior
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _prior(squares: _Floats, freedom: int, texts: _Floats) -> _Floats:
-    """Return the distribution of dispersions that explains all groups best (expectation maximization).
-
-    One more group may have any dispersion, the less likely the larger.
-    """
-    any_group = 1 / _DISPERSIONS / (1 / _DISPERSIONS).sum()
-    prior: _Floats = any_group
+    """Return the distribution of dispersions that explains all groups best (expectation maximization)."""
+    # One more group may have any dispersion, the less likely the larger.
+    any_group: _Floats = 1 / _DISPERSIONS / (1 / _DISPERSIONS).sum()
+    prior = any_group
     for _ in range(_PRIOR_ROUNDS):
         prior = (any_group + _posterior(prior, squares, freedom, texts).sum(axis=0)) / (1 + len(squares))
     return prior
@@ -230,8 +221,7 @@ def _prior(squares: _Floats, freedom: int, texts: _Floats) -> _Floats:
 
 def _chance_of_run(inside: _Floats, outside: _Floats, part: _Floats) -> _Floats:
     """Return the chance of at least this many of a group's bursts in a run with a part of all texts (binomial)."""
-    chance: _Floats = special.betainc(np.maximum(inside, 1e-9), outside + 1, part)
-    return chance
+    return np.asarray(special.betainc(np.maximum(inside, 1e-9), outside + 1, part))
 
 
 class _Table(NamedTuple):
@@ -264,8 +254,7 @@ class _Table(NamedTuple):
         return _divided(self.counts - share * self.totals, np.sqrt(share * (1 - share) * self.totals))
 
     def texts_per_period(self) -> _Floats:
-        mean: _Floats = self.counts.sum(axis=1) / max(len(self.totals), 1)
-        return mean
+        return np.asarray(self.counts.sum(axis=1) / max(len(self.totals), 1))
 
     def squares_outside(self, first: _Positions, last: _Positions) -> _Floats:
         """Return Pearson's sum of squares of each group over the periods outside each run."""
@@ -280,8 +269,7 @@ class _Table(NamedTuple):
 def _sums(values: _Floats, first: _Positions, last: _Positions) -> _Floats:
     """Return the sum of each run along the last axis."""
     sums = np.concatenate([np.zeros((*values.shape[:-1], 1)), values.cumsum(axis=-1)], axis=-1)
-    between: _Floats = sums[..., last + 1] - sums[..., first]
-    return between
+    return np.asarray(sums[..., last + 1] - sums[..., first])
 
 
 def _divided(above: _Floats, below: _Floats) -> _Floats:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
+from . import shares
 from .details import (
     Days,
     Details,
@@ -22,17 +23,6 @@ from .details import (
     note_on_values,
     period_starts,
     periods_between,
-)
-from .shares import (
-    FEWEST_VOLUMES,
-    LEVEL,
-    adjusted,
-    burst_test,
-    compare_shares,
-    trend_test,
-    variation_test,
-    volume_test,
-    wilson_interval,
 )
 
 _Counts = NDArray[np.int64]
@@ -51,10 +41,7 @@ class Crosstab(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The counts of a part of the rows: texts of each group on each day, and by the values of segments.
-
-    Counts are sums over rows, so the parts of a data set add up.
-    """
+    """The counts of a part of the rows, by day and by the values of segments; the parts of a data set add up."""
 
     days: Days
     by_day: _Counts
@@ -84,24 +71,11 @@ class Tally:
     """How many texts each group has in each period and in each segment.
 
     The rows of all tables are the groups, in the order of the result's clusters.
-
-    Attributes
-    ----------
-    time : str or None
-        The name of the column of dates.
-    every : {"day", "week", "month", "quarter", "year"} or None
-        The length of a period; None without dates.
-    periods : ndarray of datetime64[D]
-        The first day of each period, without gaps.
-    by_period : ndarray of int, shape (n_clusters, n_periods)
-        Texts of each group in each period.
-    segments : dict of str to Crosstab
-        Texts of each group by the values of each segment.
     """
 
-    time: str | None
-    every: Period | None
-    periods: Days
+    time: str | None  # name of the column of dates
+    every: Period | None  # None without dates
+    periods: Days  # the first day of each period, without gaps
     by_period: _Counts
     segments: dict[str, Crosstab] = field(default_factory=dict)
 
@@ -126,10 +100,7 @@ class Tally:
         return find_trends(self)
 
     def regrouped(self, before: NDArray[np.intp], after: NDArray[np.intp]) -> Tally | None:
-        """Return the counts of other groups of the same texts; None if a group was split, because that is not known.
-
-        `before` and `after` are the groups of the same texts (-1: none).
-        """
+        """Return the counts after texts move from groups to others (-1: none); None if a group is split."""
         usable = (before >= 0) & (after >= 0)
         pairs = np.unique(np.column_stack([before[usable], after[usable]]), axis=0)
         if len(np.unique(pairs[:, 0])) < len(pairs):
@@ -181,7 +152,7 @@ class Trends(NamedTuple):
     `before` and `after` are shares: in the first and the last third of the texts, in whole periods; of a burst,
     outside and inside it; of an uneven group, in the period `start` with its lowest share and the period `end` with its
     highest. `start` and `end` are otherwise the first days of the first and the last period, of a burst its own. The
-    four counts are the numerators and denominators of the shares. `p` is adjusted for all tests.
+    four counts are the numerators and denominators of the shares. `p` is shares.adjusted for all tests.
     """
 
     kind: list[Literal["growing", "shrinking", "burst", "uneven", "steady"]]
@@ -214,32 +185,33 @@ def find_trends(tally: Tally, totals: _Counts | None = None) -> Trends:
     counts = tally.by_period
     totals = counts.sum(axis=0) if totals is None else totals
     numbers, filled = np.arange(len(totals)), np.flatnonzero(totals)
-    trend, burst, variation = trend_test(counts, totals), burst_test(counts, totals), variation_test(counts, totals)
+    trend, burst = shares.trend_test(counts, totals), shares.burst_test(counts, totals)
+    variation = shares.variation_test(counts, totals)
     inside = (numbers >= burst.first[:, None]) & (numbers <= burst.last[:, None])
     early, late = _ends(totals)
     n_early, n_late = totals[early].sum(), totals[late].sum()
     trend_p = trend.p if min(n_early, n_late) >= _FEWEST_TEXTS else np.ones(len(counts))
     burst_p = np.where((totals * inside).sum(axis=1) >= _FEWEST_TEXTS, burst.p, 1)
-    volume = volume_test(totals, season=7 if tally.every == "day" else 1)
+    volume = shares.volume_test(totals, season=7 if tally.every == "day" else 1)
 
     # The smallest p-value of a group is corrected for its three tests, then all of them for their number.
     specific = 3 * np.minimum(trend_p, burst_p)
     of_clusters = np.minimum(specific, 3 * variation.p)
-    of_volume = [volume.p.min()] if len(totals) >= FEWEST_VOLUMES else []
-    p = adjusted(np.minimum(np.append(of_clusters, of_volume), 1))
+    of_volume = [volume.p.min()] if len(totals) >= shares.FEWEST_VOLUMES else []
+    p = shares.adjusted(np.minimum(np.append(of_clusters, of_volume), 1))
     # Any other p-value below the threshold would have passed as well: of another test of a group, of another period.
-    threshold = LEVEL * (p < LEVEL).mean() if p.size else 0.0
+    threshold = shares.LEVEL * (p < shares.LEVEL).mean() if p.size else 0.0
     p = p[: len(counts)]
 
     # The highest run of periods may be the end of a rise, or the beginning of a fall.
     ends_rise = (burst.last >= filled.max(initial=0)) & (trend.z > 0)
     begins_fall = (burst.first <= filled.min(initial=0)) & (trend.z < 0)
-    is_burst = (burst_p < trend_p) & ~((ends_rise | begins_fall) & (trend.p < LEVEL))
+    is_burst = (burst_p < trend_p) & ~((ends_rise | begins_fall) & (trend.p < shares.LEVEL))
     # A line may rise while the ends do not: that is a difference, but not growth.
     rises = counts[:, late].sum(axis=1) / max(n_late, 1) - counts[:, early].sum(axis=1) / max(n_early, 1)
     slope = np.where(trend.z * rises <= 0, "uneven", np.where(trend.z > 0, "growing", "shrinking"))
     kind = np.where(specific <= threshold, np.where(is_burst, "burst", slope), "uneven")
-    kind = np.where(p < LEVEL, kind, "steady")
+    kind = np.where(p < shares.LEVEL, kind, "steady")
 
     bursts, varies = kind == "burst", kind == "uneven"
     lowest, highest = numbers == variation.low[:, None], numbers == variation.high[:, None]
@@ -276,20 +248,16 @@ def over_time(tally: Tally) -> dict[str, _Column]:
     """Return the columns of one row per group and period: counts, the share with its interval, and the volume."""
     k, n_periods = tally.by_period.shape
     totals = tally.by_period.sum(axis=0)
-    low, high = wilson_interval(tally.by_period, totals)
+    low, high = shares.wilson_interval(tally.by_period, totals)
     has_texts = totals > 0
     share = np.divide(tally.by_period, totals, out=np.full((k, n_periods), np.nan), where=has_texts)
     return {
-        "group": np.repeat(np.arange(k), n_periods),
-        "period": np.tile(tally.periods, k),
-        "texts": tally.by_period.ravel(),
-        "total": np.tile(totals, k),
-        "usual_total": np.tile(tally.trends.usual, k),
-        "volume": np.tile(tally.trends.volume, k),
+        "group": np.repeat(np.arange(k), n_periods), "period": np.tile(tally.periods, k),
+        "texts": tally.by_period.ravel(), "total": np.tile(totals, k),
+        "usual_total": np.tile(tally.trends.usual, k), "volume": np.tile(tally.trends.volume, k),
         "share": share.ravel(),
-        "low": np.where(has_texts, low, np.nan).ravel(),
-        "high": np.where(has_texts, high, np.nan).ravel(),
-    }
+        "low": np.where(has_texts, low, np.nan).ravel(), "high": np.where(has_texts, high, np.nan).ravel(),
+    }  # fmt: skip
 
 
 def by_segment(tally: Tally, name: str) -> dict[str, _Column]:
@@ -301,21 +269,16 @@ def by_segment(tally: Tally, name: str) -> dict[str, _Column]:
     totals, sizes = counts.sum(axis=0), counts.sum(axis=1, keepdims=True)
     n = max(int(totals.sum()), 1)
     overall = sizes / n
-    p = adjusted(compare_shares(counts, totals, sizes - counts, n - totals).ravel())
-    low, high = wilson_interval(counts, totals)
+    p = shares.adjusted(shares.compare_shares(counts, totals, sizes - counts, n - totals).ravel())
+    low, high = shares.wilson_interval(counts, totals)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = counts / totals
         lift, lift_low, lift_high = ((ratio / overall).ravel() for ratio in (share, low, high))
     return {
         "group": np.repeat(np.arange(len(counts)), len(values)),
         "value": np.tile(np.array(values, object), len(counts)),
-        "texts": counts.ravel(),
-        "total": np.tile(totals, len(counts)),
-        "share": share.ravel(),
-        "overall": np.repeat(overall[:, 0], len(values)),
-        "lift": lift,
-        "lift_low": lift_low,
-        "lift_high": lift_high,
-        "p": p,
-        "represented": np.where(p < LEVEL, np.where(lift > 1, "over", "under"), "as expected"),
-    }
+        "texts": counts.ravel(), "total": np.tile(totals, len(counts)),
+        "share": share.ravel(), "overall": np.repeat(overall[:, 0], len(values)),
+        "lift": lift, "lift_low": lift_low, "lift_high": lift_high, "p": p,
+        "represented": np.where(p < shares.LEVEL, np.where(lift > 1, "over", "under"), "as expected"),
+    }  # fmt: skip
