@@ -11,9 +11,8 @@ from report_data import contents, cut_labels, unpack
 import textspectra as ts
 from textspectra.report import counts as row_details
 from textspectra.report.counts import NO_DAY, binomial_p
-from textspectra.texts.shares import compare_shares
+from textspectra.texts.shares import LEVEL, compare_shares
 from textspectra.texts.tally import tally_rows
-from textspectra.texts.trends import LEVEL, find_changes
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +60,7 @@ def test_counts_of_every_cut_are_those_of_its_rows(counted, page, k):
 
 def test_the_groups_of_the_result_have_its_tests(counted, page):
     meta, _, blocks = page
-    found, nodes, time = find_changes(counted.tally), meta["base"]["nodes"], meta["tally"]["time"]
+    found, nodes, time = counted.tally.trends, meta["base"]["nodes"], meta["tally"]["time"]
     assert [time["kind"][node] for node in nodes] == found.kind
     assert "growing" in found.kind
     assert time["kind"][-1] == "steady"  # all texts together

@@ -15,7 +15,6 @@ import textspectra as ts
 from textspectra.report.state import apply_state, read_state
 from textspectra.texts.history import ClusterChange
 from textspectra.texts.sentences import change_in_words, ends_in_words, note_on_tests, volume_in_words
-from textspectra.texts.trends import find_changes
 
 pytestmark = needs_browser
 
@@ -70,7 +69,7 @@ def passing(columns, channel, months):
 
 def test_cards_have_trend_lines_with_words(open_page, report, result):
     page = open_page(report)
-    changes = find_changes(result.tally)
+    changes = result.tally.trends
     kinds = changes.kind
     assert page.locator(".card .spark").count() == 6
     for cluster, (cluster, kind) in enumerate(zip(result.clusters, kinds, strict=True)):
@@ -97,7 +96,7 @@ def test_a_text_that_repeats_is_on_its_card_with_its_count(open_page, report, co
 
 def test_the_panel_shows_what_changes_then_what_is_chosen(open_page, report, result):
     page = open_page(report)
-    growing = result.clusters[find_changes(result.tally).kind.index("growing")]
+    growing = result.clusters[result.tally.trends.kind.index("growing")]
     chips = page.locator("#time-groups button")
     page.locator("#over-time").scroll_into_view_if_needed()
     page.wait_for_selector("#over-time .main-svg")
@@ -111,7 +110,7 @@ def test_the_panel_shows_what_changes_then_what_is_chosen(open_page, report, res
     bars = page.evaluate("textspectra.overTime.figure().data.at(-1)")
     assert bars["y"] == share["total"].tolist()
     assert page.locator("#time-volume li").all_text_contents() == volume_in_words(
-        find_changes(result.tally), result.tally
+        result.tally.trends, result.tally
     )
     assert note_on_tests(result.tally) in page.text_content("#time-text")
     page.select_option("#time-add", index=1)

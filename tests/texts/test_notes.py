@@ -51,7 +51,7 @@ def test_texts_in_five_languages_are_grouped_by_language_and_the_result_says_so(
     [note] = [note for note in result.notes if "wordllama" in note]
     assert note == (
         "Your texts are in Chinese (20 %), German (20 %), Japanese (20 %), Spanish (20 %), Arabic script (20 %); "
-        "wordllama reads only English. They are grouped by language and spelling rather than by topic; cluster with "
+        "wordllama reads only English. They are grouped by language and spelling rather than by theme; cluster with "
         '--model multilingual (in Python, model="multilingual").'
     )
 
@@ -139,7 +139,7 @@ def test_a_language_that_the_model_does_not_read_replaces_the_verdict(run, table
     assert printed.startswith("Read 'texts.csv', column 'text': 312 rows, in Chinese (20 %)")
     assert printed.count(doubt) == 1
     assert f"warning: {doubt}" in run("estimate", table, "--model", "wordllama").err
-    for verdict in ("There is no structure", "The groups hold together", "Two halves", "cohesion near 1"):
+    for verdict in ("There is no structure", "The groups hold together", "Two halves", "leftover"):
         assert verdict not in printed
     meta = read_page(table.with_name("texts.report.html"))[0]
     assert set(meta["answers"]["worth"]) == {doubt}

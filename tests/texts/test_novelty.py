@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from textspectra.texts.novelty import NEIGHBORS, SAME, Known, falls_in_two, score_novelty
+from textspectra.texts.novelty import N_NEAREST, SMALLEST_SQUARE, Known, falls_in_two, score_novelty
 
 
 def unit(X):
@@ -30,8 +30,8 @@ def literal_raw(known, units):
     """The definition, row by row."""
 
     def nearest(cosines, without=None):
-        order = [i for i in np.argsort(-cosines) if i != without][:NEIGHBORS]
-        return np.mean([np.log(max(2 - 2 * cosines[i], SAME)) / 2 for i in order]), order
+        order = [i for i in np.argsort(-cosines) if i != without][:N_NEAREST]
+        return np.mean([np.log(max(2 - 2 * cosines[i], SMALLEST_SQUARE)) / 2 for i in order]), order
 
     spacing = [nearest(known @ known[row], without=row)[0] for row in range(len(known))]
     factor, neighbors = [], []

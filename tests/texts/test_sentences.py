@@ -8,7 +8,15 @@ import pytest
 import textspectra as ts
 from textspectra.core.agreement import Agreement
 from textspectra.core.estimate import Suggestion
-from textspectra.texts.sentences import doubt_about_k, estimate_in_words, levels_in_words, score_at, worth_in_words
+from textspectra.texts.sentences import (
+    doubt_about_k,
+    estimate_in_words,
+    leftovers_in_words,
+    levels_in_words,
+    score_at,
+    verdict,
+    worth_in_words,
+)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +38,7 @@ def test_a_ratio_is_judged(ratio, start):
         (0.64, 0.3, "The groups hold together: ALIKE and most texts are nearest to their own group (silhouette 0.30), "
          "but two halves of the texts agree only in part on 8 groups (0.64 of 1)."),
         (0.24, 0.3, "The groups are loose: ALIKE and most texts are nearest to their own group (silhouette 0.30), but "
-         "two halves of the texts agree hardly on 8 groups (0.24 of 1)."),
+         "two halves of the texts agree poorly on 8 groups (0.24 of 1)."),
         (0.9, 0.09, "The groups hold together: ALIKE and two halves of the texts agree well on 8 groups (0.90 of 1), "
          "but some texts are as near to another group (silhouette 0.09)."),
         (None, 0.01, "The groups are loose: ALIKE, but many texts are as near to another group (silhouette 0.01)."),
@@ -79,7 +87,7 @@ def test_doubt(method, k, confidence, message):
 def test_the_estimate_by_halves():
     estimate = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0)
     levels = "About 4 or 8 groups, depending on how fine you want it."
-    agree = "Two halves of the texts agree well on 8, hardly on 4."
+    agree = "Two halves of the texts agree well on 8, poorly on 4."
     assert estimate_in_words(estimate, 8) == f"{levels} {agree}"
     assert estimate_in_words(replace(estimate, confidence=0.2), 8) == f"{levels} {agree} {FAINT}"
     assert estimate_in_words(replace(estimate, k=1), 1) == NO_STRUCTURE
@@ -88,11 +96,13 @@ def test_the_estimate_by_halves():
 @pytest.mark.parametrize(
     ("scores", "expected"),
     [
-        ([0.6], "About 8 groups. Two halves of the texts agree in part on 8."),
+        ([0.6], "About 8 groups. Two halves of the texts agree only in part on 8."),
         ([0.8, 0.1], "About 8 or 16 groups, depending on how fine you want it. Two halves of the texts agree well "
-         "on 8, hardly on 16."),
+         "on 8, poorly on 16."),
         ([0.7, 0.69, 0.5], "About 8, 16 or 32 groups, depending on how fine you want it. Two halves of the texts "
-         "agree well on 8, in part on 16 and 32."),
+         "agree well on 8, only in part on 16 and 32."),
+        ([0.4], "8 groups are not reliable."),
+        ([0.1, 0.2, 0.3], "None of 8, 16 or 32 groups is reliable."),
     ],
 )  # fmt: skip
 def test_the_levels(scores, expected):
@@ -109,3 +119,28 @@ def test_the_estimate_by_spectra(planted):
         "from the spectra of random samples of 60 texts."
     )
     assert estimate_in_words(replace(estimate, confidence=0.1), 8) == DEFAULT
+
+
+def test_leftovers_are_named():
+    assert leftovers_in_words([]) == ""
+    assert leftovers_in_words(["airport"]) == "1 group is a leftover without a common theme: airport"
+    names = ["airport", "plane at JFK", "gate", "crew", "bags", "other"]
+    assert leftovers_in_words(names) == (
+        "6 groups are leftovers without a common theme: airport, plane at JFK, gate, crew, bags, …"
+    )
+
+
+def test_the_verdict_is_about_the_result_or_one_of_its_cuts():
+    X = np.eye(3)[np.arange(60) % 3] + 0.01 * np.random.default_rng(0).standard_normal((60, 3))
+    result = ts.cluster_texts([f"text {row}" for row in range(60)], embeddings=X, n_clusters=3)
+    ratio, score = result.cohesion.ratio, score_at(result.k_estimate, 3)
+    assert verdict(result, 0.9) == worth_in_words(ratio, 3, score=score, silhouette=0.9)
+    assert verdict(result, 0.9, k=3, ratio=ratio) == verdict(result, 0.9)
+    assert verdict(result, None, k=1, ratio=1.0) == "There is only one group, so its Cohesion Ratio is 1."
+    edited = result.merge(0, 1)
+    assert verdict(edited, None) == worth_in_words(edited.cohesion.ratio, 2)
+    same = ts.cluster_texts(["one"] * 3, embeddings=np.ones((3, 2)))
+    assert verdict(same, None) == "All texts are the same."
+    assert verdict(replace(same, languages={"German": 1.0}, source=same.source._replace(model="minilm")), None) == (
+        replace(same, languages={"German": 1.0}, source=same.source._replace(model="minilm")).language_doubt
+    )

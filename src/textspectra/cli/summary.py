@@ -26,7 +26,7 @@ LISTED_CLUSTERS = 10
 def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str, Any]:
     """Return the summary that --json prints."""
     from ..report.profile import silhouette
-    from ..texts.sentences import score_at, without_clusters, worth_in_words
+    from ..texts.sentences import verdict
 
     result = done.result
     totals, cohesion = result.totals, result.cohesion
@@ -49,19 +49,7 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str
         **_estimate(result),
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
-        "verdict": result.language_doubt
-        or without_clusters(
-            totals.grouped,
-            totals.distinct,
-            estimated=result.is_estimated,
-        )
-        or worth_in_words(
-            cohesion.ratio if cohesion else None,
-            result.n_clusters,
-            error=cohesion.standard_error if cohesion else 0.0,
-            score=score_at(result.k_estimate, result.n_clusters),
-            silhouette=silhouette(result.embedded().X, result.distinct_codes),
-        ),
+        "verdict": verdict(result, silhouette(result.embedded().X, result.distinct_codes)),
         "clusters": [
             {
                 "cluster": cluster.label,
@@ -86,7 +74,7 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str
 
 def _further_columns(result: TextClustering) -> dict[str, Any]:
     """Return the groups over time and by segments, and the strongest of it in words."""
-    from ..texts.sentences import changes_in_words, segments_in_words
+    from ..texts.sentences import segments_in_words, trends_in_words
 
     tally = result.tally
     if tally is None:
@@ -97,7 +85,7 @@ def _further_columns(result: TextClustering) -> dict[str, Any]:
             "every": tally.every,
             "over_time": records(result.over_time()),
             "trends": records(result.trends()),
-            "changes": changes_in_words(result),
+            "changes": trends_in_words(result),
         }
     if tally.segments:
         found |= {
@@ -208,7 +196,7 @@ def _is_doubt(summary: Mapping[str, Any]) -> bool:
 
 
 def _notes(summary: Mapping[str, Any]) -> list[str]:
-    from ..texts.sentences import LOOSE, doubt_about_k, without_clusters
+    from ..texts.sentences import LOOSE, doubt_about_k, leftovers_in_words, without_clusters
 
     notes = [note for note in summary["notes"] if note != summary["verdict"]]
     if summary["blank_texts"]:
@@ -223,9 +211,9 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     doubt = doubt_about_k(summary["k_found_by"], suggested, summary["k_confidence"])
     if doubt and not _is_doubt(summary):
         notes.append(doubt)
-    loose = sum((cluster["cohesion"] or LOOSE) < LOOSE and not _is_one_text(cluster) for cluster in summary["clusters"])
-    if loose and summary["k"] > 1 and not _is_doubt(summary):
-        notes.append(f"{count_of(loose, 'group')} with a cohesion near 1: a rest of mixed texts rather than a topic.")
+    if summary["k"] > 1 and not _is_doubt(summary):
+        loose = [one for one in summary["clusters"] if (one["cohesion"] or LOOSE) < LOOSE and not _is_one_text(one)]
+        notes += filter(None, [leftovers_in_words([cluster["name"] for cluster in loose])])
     return notes
 
 

@@ -15,7 +15,7 @@ from ..texts.clustered import EDITED
 from ..texts.comparison import Comparison
 from ..texts.history import ClusterChange
 from ..texts.result import TextClustering
-from ..texts.sentences import estimate_in_words, level_in_words, score_at, without_clusters, worth_in_words
+from ..texts.sentences import estimate_in_words, level_in_words, overriding_doubt, verdict
 from ..words.tokens import clean_text
 
 OF_A_MODEL = "These are the groups of the model that the texts were compared with, and the new ones."
@@ -27,25 +27,15 @@ def answers_at(result: TextClustering, curves: dict[str, list[float | None]], *,
     `curves` has the Cohesion Ratio and the silhouette of each number. `given` tells that the groups come from a model,
     so that nothing was estimated.
     """
-    totals = result.totals
-    without = without_clusters(
-        totals.grouped,
-        totals.distinct,
-        estimated=result.is_estimated,
-    )
-    if without and not given:
-        return {"range": "", "worth": [without] * len(curves["cohesion"])}
-    # Halves of the texts were compared on the groups that were found, and not on groups that were edited.
-    is_edited = result.recipe.get("groups") == EDITED
-    estimate = None if is_edited else result.k_estimate
-    error = {result.n_clusters: 0.0 if result.cohesion is None else result.cohesion.standard_error}
     worth = [
-        worth_in_words(ratio, k, error=error.get(k, 0.0), score=score_at(estimate, k), silhouette=silhouette)
+        verdict(result, silhouette, k=k, ratio=ratio)
         for k, (ratio, silhouette) in enumerate(zip(curves["cohesion"], curves["silhouette"], strict=True), start=1)
     ]
-    if result.language_doubt:
-        return {"range": "", "worth": [result.language_doubt] * len(worth)}
+    if overriding_doubt(result):
+        return {"range": "", "worth": worth}
+    is_edited = result.recipe.get("groups") == EDITED
     origin = OF_A_MODEL if given else _origin(result, is_edited=is_edited)
+    estimate = None if is_edited else result.k_estimate
     return {"range": origin or estimate_in_words(estimate, result.n_clusters), "worth": worth}
 
 

@@ -13,9 +13,8 @@ from ..tables.frames import free_name
 from ..texts.details import MOST_PERIODS, Details, name_period
 from ..texts.result import TextClustering
 from ..texts.sentences import change_in_words, ends_in_words, note_on_tests, volume_in_words
-from ..texts.shares import adjusted
-from ..texts.tally import Crosstab, Tally, tally_rows
-from ..texts.trends import LEVEL, Changes, by_segment, find_changes
+from ..texts.shares import LEVEL, adjusted
+from ..texts.tally import Crosstab, Tally, Trends, by_segment, find_trends, tally_rows
 from .page import pack_array, pack_json
 from .tree import Levels, Rows, cut_texts
 
@@ -97,18 +96,18 @@ def _describe_time(result: TextClustering, nodes: NodeTally) -> dict[str, Any]:
     }
 
 
-def _changes(result: TextClustering, nodes: NodeTally) -> list[tuple[NDArray[np.intp], Changes]]:
+def _changes(result: TextClustering, nodes: NodeTally) -> list[tuple[NDArray[np.intp], Trends]]:
     """Return nodes and how they change. The groups of the result have its own tests, all other nodes one together.
 
     The others are not tested over very many periods, in which a burst may lie at so many places that it takes long.
     """
     assert result.tally is not None  # noqa: S101 - for the type checker
     others, base = _others(nodes), np.array(nodes.base, np.intp)
-    tested = [(base, find_changes(result.tally))]
+    tested = [(base, result.tally.trends)]
     if len(nodes.tally.periods) <= MOST_PERIODS:
         totals = nodes.tally.by_period[base].sum(axis=0)
         rest = replace(nodes.tally, by_period=nodes.tally.by_period[others])
-        tested.append((others, find_changes(rest, totals)))
+        tested.append((others, find_trends(rest, totals)))
     return tested
 
 

@@ -26,8 +26,7 @@ from .details import Details
 from .history import Update, columns_of
 from .notes import doubt_about_languages, reading_in_words
 from .novelty import Reference
-from .tally import Tally
-from .trends import by_segment, find_changes, over_time
+from .tally import Tally, by_segment, over_time
 
 FINEST = 300
 """Highest number of clusters that a report shows; higher if the result, or one of its levels, has more."""
@@ -370,11 +369,11 @@ class ClusteredTexts:
         >>> result.trends()["kind"].tolist()
         ['steady', 'steady']
         """
-        changes = find_changes(self._tally_over_time())
+        trends = self._tally_over_time().trends
         columns = ("kind", "before", "after", "texts_before", "total_before", "texts_after", "total_after")
         return self._frame_of_clusters({
-            "group": np.arange(self.n_clusters), **{name: getattr(changes, name) for name in columns},
-            "change": changes.after - changes.before, "start": changes.start, "end": changes.end, "p": changes.p,
+            "group": np.arange(self.n_clusters), **{name: getattr(trends, name) for name in columns},
+            "change": trends.after - trends.before, "start": trends.start, "end": trends.end, "p": trends.p,
         })  # fmt: skip
 
     def by(self, segment: str) -> Any:

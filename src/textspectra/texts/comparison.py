@@ -1,8 +1,8 @@
-"""New texts compared with a model: which groups changed, which are new, which texts fit nothing."""
+"""Compare new texts with a model, and take them in: changed groups, new groups, texts that fit nothing, drift."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -18,7 +18,7 @@ from ..core.kmeans import LinearRule, largest_first
 from ..core.rows import take_units
 from ..embedding.cache import EmbeddingCache
 from ..errors import UserError
-from ..tables.frames import library_of, new_frame
+from ..tables.frames import is_data_frame, library_of, new_frame, with_columns
 from ..words.describe import Cluster
 from ..words.languages import language_shares
 from .clustered import ClusteredTexts
@@ -26,42 +26,24 @@ from .corpus import Corpus, EmbeddedTexts, Totals
 from .details import Details, details_like, name_period
 from .history import ClusterChange, Update, columns_of, find_changes
 from .new_clusters import find_new_clusters
-from .novelty import (
-    USUAL,
-    Known,
-    Reference,
-    draw_reference,
-    extend_reference,
-    falls_in_two,
-    is_among_first,
-    known_rows,
-    score_novelty,
-)
-from .placing import Placed, describe_embedded, mean_vectors, place_texts, similarity_to_clusters, with_names
-from .tally import tally_rows
+from .novelty import USUAL, Known, Reference, extend_reference, falls_in_two, is_among_first, known_rows, score_novelty
+from .placing import describe_embedded, mean_vectors, place_texts, similarity_to_clusters, with_names
+from .tally import Tally, tally_rows
 
 if TYPE_CHECKING:
     from .corpus import Texts
     from .result import TextClustering
 
-READ_TEXTS = 100
-"""Texts of each group of the model that are read to tell new groups from them: those nearest to its center."""
-
-SPLIT_TEXTS = 100
-"""Fewest texts of a group, old and new together, for which a split is looked for."""
-
-DRIFT_LEVEL = 0.001
-"""p-value below which the share of novel texts is reported as drift."""
-
-REGROUP = "Cluster the old and the new texts together for groups that fit."
-"""What to do about drift, once it is known what is new."""
+_READ_TEXTS = 100  # nearest to the center of each group of the model, which are read to name new groups differently
+_SPLIT_TEXTS = 100  # fewest texts of a group, old and new together, for which a split is looked for
+_DRIFT_LEVEL = 0.001  # p-value below which the share of novel texts is reported as drift
 
 
 class Drift(NamedTuple):
     """How new the texts of a file are on the whole; None if the model has too few texts to tell.
 
-    `is_significant` says that far more texts than usual have a novelty above 1: at least twice as many, and by a
-    one-sided binomial test more than by chance.
+    It is significant if far more texts than usual have a novelty above 1: more than twice as many, and more than by
+    chance (a one-sided binomial test).
     """
 
     median: float | None
@@ -73,13 +55,12 @@ class Drift(NamedTuple):
     def of(novelty: NDArray[np.float32]) -> Drift:
         """Judge the novelty of each row; rows without a group are NaN."""
         known, expected = novelty[~np.isnan(novelty)], round(1 - USUAL, 3)
-        if not len(known):
+        n, above = len(known), int((known > 1).sum())
+        if not n:
             return Drift(None, None, expected, False)
-        above = int((known > 1).sum())
-        p = special.betainc(max(above, 1), len(known) - above + 1, expected)  # of that number or more by chance
-        is_significant = bool(above > 2 * expected * len(known) and p < DRIFT_LEVEL)
-        share = round(above / len(known), 4)
-        return Drift(round(float(np.median(known)), 3), share, expected, is_significant)
+        p = special.betainc(max(above, 1), n - above + 1, expected)  # of this number or more by chance
+        is_significant = bool(above > 2 * expected * n and p < _DRIFT_LEVEL)
+        return Drift(round(float(np.median(known)), 3), round(above / n, 4), expected, is_significant)
 
     def in_words(self, source: str = "") -> str:
         """Say that the groups are out of date; an empty string if they are not."""
@@ -94,30 +75,33 @@ class Drift(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What is new in a file, against a model that stays as it is. It is made by :meth:`TextClustering.compare`.
+    """New texts compared with a model, which stays as it is. It is made by :meth:`TextClustering.compare`.
 
     Attributes
     ----------
     model : TextClustering
-        What the texts were compared with.
+        The model that the texts were compared with.
     result : TextClustering
-        The new texts alone: in the groups of the model that have some of them, and in the new groups.
+        The new texts alone: in the groups of the model that have any of them, and in the new groups.
     changes : data frame
         One row per group: cluster, name, status ("new", "growing", "shrinking", "gone" or "steady"), size_before,
         size_after, share_before, share_after, p, adjusted for the number of groups, and mixed. Before is the last
         file of the model.
-    group_changes : tuple of ClusterChange
+    cluster_changes : tuple of ClusterChange
         The same as objects.
-    new_clusters : tuple of Topic
-        The new groups; their labels are those that :meth:`TextClustering.update` gives.
+    new_clusters : tuple of Cluster
+        The new groups; :meth:`TextClustering.update` gives them the same labels.
+    codes, centers, rule : ndarray, ndarray, LinearRule
+        The groups of the model and the new ones together: the position of each distinct new text among them (-1:
+        none), their centers, and the rule that separates them.
     distinct_novelty : ndarray
         The novelty of each distinct text. 0 is usual, and nine tenths of the model's own texts are below 1.
     odd : float
         The novelty that one in a hundred of the model's own texts exceeds.
     drift : Drift
         Whether far more texts than usual are unlike the model's, so that its groups are out of date.
-    before, after : str
-        What the changes compare, in words: the last file of the model or all its texts, and the new file.
+    in_words : str
+        What the changes compare: the new file with the last file of the model, or with all its texts.
     source : str
         The name of the new file; empty if it is not known.
 
@@ -134,24 +118,19 @@ class Comparison:
     result: TextClustering
     cluster_changes: tuple[ClusterChange, ...]
     new_clusters: tuple[Cluster, ...]
-    new_centers: NDArray[np.float32]
+    codes: NDArray[np.intp]
+    centers: NDArray[np.float32]
     rule: LinearRule
     distinct_novelty: NDArray[np.float32]
     odd: float
     drift: Drift
-    before: str
-    after: str
+    in_words: str
     source: str = ""
 
     def __repr__(self) -> str:
         new, k = len(self.new_clusters), self.model.n_clusters
-        found = f"{len(self.result):,} texts in {self.result.n_clusters - new} of {k} groups"
-        return f"{found}, {new} new group{'' if new == 1 else 's'}"
-
-    @property
-    def in_words(self) -> str:
-        """What was compared with what."""
-        return f"{self.after} compared with {self.before}"
+        texts = f"{len(self.result):,} texts in {self.result.n_clusters - new} of {k} groups"
+        return f"{texts}, {new} new group{'' if new == 1 else 's'}"
 
     @property
     def changes(self) -> Any:
@@ -166,116 +145,93 @@ class Comparison:
     @property
     def is_new(self) -> NDArray[np.bool_]:
         """Whether each row is in a new group."""
-        new: NDArray[np.bool_] = np.isin(self.result.labels, [cluster.label for cluster in self.new_clusters])
-        return new
+        return self.result.corpus.spread(self.codes >= self.model.n_clusters, False)
 
     @cached_property
     def misfits(self) -> NDArray[np.intp]:
         """Positions of the distinct texts that fit nothing: odd, and in no new group. The oddest comes first."""
-        in_new = np.isin(
-            self.result.labels_of(self.result.distinct_codes), [cluster.label for cluster in self.new_clusters]
-        )
-        odd = np.flatnonzero((self.distinct_novelty > self.odd) & ~in_new)
+        odd = np.flatnonzero((self.distinct_novelty > self.odd) & (self.codes < self.model.n_clusters))
         ordered: NDArray[np.intp] = odd[np.argsort(-self.distinct_novelty[odd], kind="stable")]
         return ordered
 
     @cached_property
     def splits(self) -> tuple[int, ...]:
-        """Labels of groups that would now better be two: halves of their old and new texts agree. Nothing is split."""
+        """Labels of groups that now look like two: halves of their old and new texts agree. Nothing is split."""
         known, texts = known_rows(self.model), self.result.embedded()
-        units, labels = take_units(texts.X, texts.counting), self.result.labels_of(self.result.distinct_codes)
-        found = []
+        units, codes, labels = take_units(texts.X, texts.counting), self.codes[texts.counting], []
         for position, cluster in enumerate(self.model.clusters):
-            before, new = known.units[known.codes == position], units[labels[texts.counting] == cluster.label]
-            if len(new) and len(before) + len(new) >= SPLIT_TEXTS:
+            before, new = known.units[known.codes == position], units[codes == position]
+            if len(new) and len(before) + len(new) >= _SPLIT_TEXTS:
                 both = falls_in_two(np.concatenate([before, new]), np.random.default_rng(0))
                 if both and not falls_in_two(before, np.random.default_rng(0)):
-                    found.append(cluster.label)
-        return tuple(found)
+                    labels.append(cluster.label)
+        return tuple(labels)
 
     def to_frame(self) -> Any:
-        """Return a data frame with one row per text: cluster, cluster_name, similarity, novelty and is_new.
-
-        It is made as :meth:`TextClustering.to_frame` makes it.
-        """
-        from ..tables.frames import is_data_frame, with_columns
-
+        """Return the frame of :meth:`TextClustering.to_frame` with two more columns: novelty and is_new."""
         frame, added = self.result.to_frame(), {"novelty": self.novelty, "is_new": self.is_new}
-        if is_data_frame(self.result.frame) or library_of(frame):
-            return with_columns(frame, added)[0]
-        return frame
+        is_frame = is_data_frame(self.result.frame) or library_of(frame)
+        return with_columns(frame, added)[0] if is_frame else frame
 
 
 def compare_texts(
-    model: TextClustering,
-    texts: Texts,
-    *,
-    text_column: str | None = None,
-    embeddings: ArrayLike | None = None,
-    cache: EmbeddingCache | bool = True,
-    progress: Callable[[int, int], None] | None = None,
-    source: str = "",
-) -> Comparison:
+    model: TextClustering, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+    cache: EmbeddingCache | bool = True, progress: Callable[[int, int], None] | None = None, source: str = "",
+) -> Comparison:  # fmt: skip
     """Compare new texts with a model, which is not changed; `source` is the name of their file."""
-    placed = place_texts(
-        model, texts, text_column=text_column, embeddings=embeddings, cache=cache, progress=progress
-    )  # fmt: skip
-    if not len(placed.texts.counting):
-        n_rows = len(placed.texts.corpus.rows)
+    placed = place_texts(model, texts, text_column=text_column, embeddings=embeddings, cache=cache, progress=progress)
+    new, corpus, k = placed.texts, placed.texts.corpus, model.n_clusters
+    if not len(new.counting):
+        n_rows = len(corpus.rows)
         raise UserError(f"None of the {n_rows:,} texts can be compared: all are blank, say nothing or are unknown.")
-    known, codes = known_rows(model), _codes_of_known_texts(model, placed)
-    units = take_units(placed.texts.X, placed.texts.counting)
+    # A text that the model has keeps its group.
+    code_of = dict(zip(model.corpus.distinct, model.distinct_codes.tolist(), strict=True))
+    codes = np.array([code_of.get(text, -1) for text in corpus.distinct], np.intp)
+    codes = np.where((codes >= 0) & (placed.codes >= 0), codes, placed.codes)
+    known, units = known_rows(model), take_units(new.X, new.counting)
     novelty = score_novelty(known, units, np.random.default_rng(0))
-    codes, rule, is_mixed = _find_new(model, known, placed.texts, units, codes, novelty.scores)
-    k, n_new = model.n_clusters, rule.n_clusters - model.n_clusters
-    centers = np.concatenate([model.centers, mean_vectors(placed.texts, codes, k + n_new)[k:]])
-    result = _with_details(
-        replace(
-            _new_texts_alone(model, placed, codes, centers, rule),
-            frame=texts if library_of(texts) else None,
-            recipe={**model.recipe, "read": source},
-        ),
-        model, texts, text_column,
-    )  # fmt: skip
-    distinct_novelty = placed.texts.scatter(novelty.scores, np.nan)
-    drift = Drift.of(placed.texts.corpus.spread(distinct_novelty, np.nan))
+    codes, rule, is_mixed = _with_new_clusters(model, known, new, units, codes, novelty.scores)
+    centers = np.concatenate([model.centers, mean_vectors(new, codes, rule.n_clusters)[k:]])
+    distinct_novelty = new.scatter(novelty.scores, np.nan)
+    drift = Drift.of(corpus.spread(distinct_novelty, np.nan))
+    details, notes = details_like(model.details, texts, text_column)
     if drift.is_significant:
-        result = replace(result, notes=(*result.notes, f"{drift.in_words(source)} {REGROUP}"))
+        notes.append(f"{drift.in_words(source)} Cluster the old and the new texts together for groups that fit.")
+    alone = _new_texts_alone(model, new, codes, centers, rule, details)
+    result = replace(
+        alone, notes=(*placed.notes, *notes), languages=placed.languages, frame=texts if library_of(texts) else None,
+        recipe={**model.recipe, "read": source},
+    )  # fmt: skip
     new_clusters = tuple(cluster for cluster in result.clusters if cluster.label >= model.next_label)
-    after = np.bincount(codes[codes >= 0], placed.texts.corpus.counts[codes >= 0], k + n_new).astype(np.intp)
     last, sizes = _last_file(model)
+    this = _described(source or "the new file", result.totals.rows, details)
+    changes = find_changes([*model.clusters, *new_clusters], sizes, _sizes(corpus, codes, rule.n_clusters), is_mixed)
     return Comparison(
-        model=model,
-        result=result,
-        cluster_changes=find_changes([*model.clusters, *new_clusters], sizes, after, is_mixed),
-        new_clusters=new_clusters,
-        new_centers=centers[k:],
-        rule=rule,
-        distinct_novelty=distinct_novelty,
-        odd=novelty.odd,
-        drift=drift,
-        before=last,
-        after=_described(source or "the new file", result.totals.rows, result.details),
-        source=source,
-    )
+        model=model, result=result, cluster_changes=changes, new_clusters=new_clusters,
+        codes=codes, centers=centers, rule=rule,
+        distinct_novelty=distinct_novelty, odd=novelty.odd, drift=drift,
+        in_words=f"{this} compared with {last}", source=source,
+    )  # fmt: skip
+
+
+def drift_of(
+    model: ClusteredTexts, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+    cache: EmbeddingCache | bool = True,
+) -> Drift:  # fmt: skip
+    """Judge how new texts are for a model on the whole, without a search for new groups."""
+    new = place_texts(model, texts, text_column=text_column, embeddings=embeddings, cache=cache).texts
+    return Drift.of(new.corpus.spread(novelty_of(model, new), np.nan))
 
 
 def novelty_of(model: ClusteredTexts, texts: EmbeddedTexts) -> NDArray[np.float32]:
     """Return the novelty of each distinct text; NaN if the model has no vectors to compare with."""
-    if model.reference is None or not len(texts.counting):
+    if (model.reference is None and model.known_embeddings is None) or not len(texts.counting):
         return np.full(len(texts.X), np.nan, np.float32)
     units = take_units(texts.X, texts.counting)
     return texts.scatter(score_novelty(known_rows(model), units, np.random.default_rng(0)).scores, np.nan)
 
 
-def _codes_of_known_texts(model: ClusteredTexts, placed: Placed) -> NDArray[np.intp]:
-    """Return the groups of new texts, where a text that the model has keeps its group."""
-    code_of = dict(zip(model.corpus.distinct, model.distinct_codes.tolist(), strict=True))
-    own = np.array([code_of.get(text, -1) for text in placed.texts.corpus.distinct], np.intp)
-    return np.where((own >= 0) & (placed.codes >= 0), own, placed.codes)
-
-
-def _find_new(
+def _with_new_clusters(
     model: ClusteredTexts, known: Known, texts: EmbeddedTexts, units: NDArray[np.float32], codes: NDArray[np.intp],
     scores: NDArray[np.float32],
 ) -> tuple[NDArray[np.intp], LinearRule, list[bool]]:  # fmt: skip
@@ -283,230 +239,124 @@ def _find_new(
 
     New groups come last, the largest first.
     """
-    own = codes[texts.counting]
-    found = find_new_clusters(known, units, own, scores)
-    is_new = np.flatnonzero(found.codes >= 0)
+    of_units = codes[texts.counting]
+    new = find_new_clusters(known, units, of_units, scores)
+    is_new = np.flatnonzero(new.codes >= 0)
     if not len(is_new):
         return codes, model.rule, []
-    sizes = np.bincount(found.codes[is_new], texts.weights[is_new])
-    numbers, order = largest_first(found.codes[is_new], sizes)
-    own[is_new] = known.k + numbers
+    sizes = np.bincount(new.codes[is_new], texts.weights[is_new])
+    numbers, order = largest_first(new.codes[is_new], sizes)
+    of_units[is_new] = known.k + numbers
     both = np.concatenate([known.units, units])
-    rule = separate_clusters(both, None, np.concatenate([known.codes, own]), known.k + len(sizes))
-    codes = codes.copy()
-    codes[texts.counting] = own
-    return codes, rule, found.is_mixed[order].tolist()
+    rule = separate_clusters(both, None, np.concatenate([known.codes, of_units]), known.k + len(sizes))
+    return texts.scatter(of_units, -1), rule, new.is_mixed[order].tolist()
 
 
 def _new_texts_alone(
-    model: TextClustering,
-    placed: Placed,
-    codes: NDArray[np.intp],
-    centers: NDArray[np.float32],
-    rule: LinearRule,
-) -> TextClustering:
-    """Return a result of the new texts in the groups that have some of them."""
-    texts, k = placed.texts, model.n_clusters
+    model: TextClustering, texts: EmbeddedTexts, codes: NDArray[np.intp], centers: NDArray[np.float32],
+    rule: LinearRule, details: Details | None,
+) -> TextClustering:  # fmt: skip
+    """Return a result of the new texts, with the groups that have any of them."""
+    k, corpus = model.n_clusters, texts.corpus
     filled = np.unique(codes[codes >= 0])
-    labels = [model.clusters[code].label if code < k else model.next_label + code - k for code in filled.tolist()]
     compact = np.where(codes >= 0, np.searchsorted(filled, codes), -1)
     similarity = similarity_to_clusters(texts, codes, centers)
-    read = (codes >= k) | _is_central(codes, similarity)
-    _, clusters = describe_embedded(texts, compact, centers[filled], model.embed_phrases(), read)
+    # New groups are read in full, and the others only near their centers: they keep their names.
+    order, is_central = np.argsort(-similarity, kind="stable"), np.zeros(len(codes), bool)
+    is_central[order] = is_among_first(codes[order], _READ_TEXTS)
+    _, clusters = describe_embedded(texts, compact, centers[filled], model.embed_phrases(), (codes >= k) | is_central)
     kept = {place: model.clusters[code] for place, code in enumerate(filled.tolist()) if code < k}
+    labels = [model.clusters[code].label if code < k else model.next_label + code - k for code in filled.tolist()]
     names = {place: cluster.name for place, cluster in kept.items()}
     named = with_names(clusters, labels, names, {cluster.name for cluster in model.clusters} - set(names.values()))
-    keywords = [kept.get(place, cluster).keywords for place, cluster in enumerate(clusters)]
     return replace(
-        model,
-        corpus=texts.corpus,
-        totals=texts.totals,
-        distinct_codes=compact,
-        distinct_similarity=similarity,
-        centers=centers[filled],
-        rule=rule.numbered(filled),
-        clusters=tuple(replace(cluster, keywords=words) for cluster, words in zip(named, keywords, strict=True)),
+        model, corpus=corpus, totals=texts.totals, known_embeddings=texts.X,
+        distinct_codes=compact, distinct_similarity=similarity, centers=centers[filled], rule=rule.numbered(filled),
+        clusters=tuple(
+            replace(cluster, keywords=kept.get(place, cluster).keywords) for place, cluster in enumerate(named)
+        ),
         next_label=model.next_label + int((filled >= k).sum()),
         cohesion=report_if_defined(texts.vectors, compact[texts.counting], len(filled), random_state=0),
-        k_estimate=None,
-        hierarchy=None,
-        notes=placed.notes,
-        languages=placed.languages,
-        known_embeddings=texts.X,
-        frame=None,
-        details=None,
-        tally=None,
-        reference=None,
-        history=(),
-    )
+        details=details, tally=_tally_like(model, details, corpus.spread(compact, -1), len(filled)),
+        k_estimate=None, hierarchy=None, reference=None, history=(),
+    )  # fmt: skip
 
 
-def _with_details(result: TextClustering, model: ClusteredTexts, texts: Any, text_column: str | None) -> TextClustering:
-    """Add what the model knows of its rows beside the texts: dates, segments and shown columns."""
-    details, notes = details_like(model.details, texts, text_column)
-    if details is None:
-        return result
-    codes = result.corpus.spread(result.distinct_codes, -1)
-    tally = tally_rows(details, codes, result.n_clusters, model.tally.every if model.tally else None)
-    return replace(result, details=details, tally=tally, notes=(*result.notes, *notes))
+def _tally_like(model: ClusteredTexts, details: Details | None, codes: NDArray[np.intp], k: int) -> Tally | None:
+    """Count rows by their groups, in periods of the model's length."""
+    return None if details is None else tally_rows(details, codes, k, model.tally.every if model.tally else None)
 
 
-def _is_central(codes: NDArray[np.intp], similarity: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Tell which texts are among the nearest to the center of their group."""
-    order = np.argsort(-similarity, kind="stable")
-    central = np.zeros(len(codes), bool)
-    central[order] = is_among_first(codes[order], READ_TEXTS)
-    return central
+def _sizes(corpus: Corpus, codes: NDArray[np.intp], k: int) -> NDArray[np.intp]:
+    """Return the number of rows of each group, given the groups of the distinct texts."""
+    return np.bincount(codes[codes >= 0], corpus.counts[codes >= 0], k).astype(np.intp)
 
 
 def _last_file(model: ClusteredTexts) -> tuple[str, NDArray[np.intp]]:
     """Return the last file of a model in words, and the sizes of the groups in it.
 
-    Without an update, it is all texts of the model; also if groups were edited since and the rows are not there to
-    count.
+    Without an update, it is all texts of the model; also if groups were edited since and the rows cannot be counted.
     """
-    entry = model.history[-1] if model.history else None
-    recorded = {change.label: change.after for change in entry.changes} if entry else {}
     labels = [cluster.label for cluster in model.clusters]
-    if entry and model.corpus.has_all_rows:
-        codes = model.corpus.spread(model.distinct_codes, -1)[-entry.rows :]
-        sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
-    elif entry and recorded.keys() == set(labels):
-        sizes = np.array([recorded[label] for label in labels])
-    else:
-        return _described("the model", model.totals.rows, model.details), np.array([one.size for one in model.clusters])
-    details = model.details if model.corpus.has_all_rows else None
-    return _described(entry.source or f"the file of {entry.date}", entry.rows, details), sizes
+    if model.history:
+        entry = model.history[-1]
+        name = entry.source or f"the file of {entry.date}"
+        if model.corpus.has_all_rows:
+            codes = model.corpus.spread(model.distinct_codes, -1)[-entry.rows :]
+            return _described(name, entry.rows, model.details), np.bincount(codes[codes >= 0], minlength=len(labels))
+        recorded = {change.label: change.after for change in entry.changes}
+        if recorded.keys() == set(labels):
+            return _described(name, entry.rows, None), np.array([recorded[label] for label in labels])
+    sizes = np.array([cluster.size for cluster in model.clusters])
+    return _described("the model", model.totals.rows, model.details), sizes
 
 
 def _described(name: str, rows: int, details: Details | None) -> str:
-    """Name the last rows of a result: which file, how many texts, and from when they are."""
+    """Name the last rows of a result: which file, how many texts, and their dates."""
     days = np.zeros(0, "datetime64[D]") if details is None or details.days is None else details.days[-rows:]
     days = days[~np.isnat(days)]
     period = f", {name_period(days.min(), days.max(), 'day')}" if len(days) else ""
     return f"{name} ({rows:,} text{'' if rows == 1 else 's'}{period})"
 
 
-Result = TypeVar("Result", bound=ClusteredTexts)
+Updated = TypeVar("Updated", bound=ClusteredTexts)
 
 
-class Joined(NamedTuple):
-    """The distinct texts of a model and of new texts together.
-
-    `positions` has the place of each distinct new text among them, and `fresh` says which of the new texts the model
-    did not have.
-    """
-
-    corpus: Corpus
-    codes: NDArray[np.intp]
-    similarity: NDArray[np.float32]
-    positions: NDArray[np.intp]
-    fresh: NDArray[np.bool_]
-
-
-def updated(model: Result, found: Comparison, digests: Sequence[str]) -> Result:
+def updated(model: Updated, found: Comparison, digests: Sequence[str]) -> Updated:
     """Return the model with the new texts in its groups, and with the new groups; the history keeps the digests.
 
-    The Cohesion Ratio is then that of the sample of vectors which the model keeps.
+    The Cohesion Ratio is then computed on the sample of vectors that the model keeps.
     """
-    new = found.result
-    clusters = [*model.clusters, *found.new_clusters]
-    joined = _join(model, new, clusters)
-    reference = _extended(model, new, joined)
-    result = replace(
-        model,
-        corpus=joined.corpus,
-        totals=_totals(model, new, joined),
-        distinct_codes=joined.codes,
-        distinct_similarity=joined.similarity,
-        centers=np.concatenate([model.centers, found.new_centers]),
-        rule=found.rule,
-        clusters=_clusters(model, found, joined),
-        next_label=new.next_label,
-        cohesion=report_if_defined(
-            reference.units, joined.codes[reference.positions], len(clusters), random_state=0
-        ),
-        k_estimate=None,
-        hierarchy=None,
-        notes=tuple(dict.fromkeys([*model.notes, *new.notes])),
-        languages=language_shares(joined.corpus.distinct),
-        known_embeddings=_all_vectors(model, new, joined),
-        frame=None,
-        reference=reference,
-        history=(*model.history, _entry(found, digests)),
-    )  # fmt: skip
-    return _with_more_details(result, model, new)
-
-
-def _entry(found: Comparison, digests: Iterable[str]) -> Update:
-    today = datetime.now(UTC).date().isoformat()
-    return Update(today, found.result.totals.rows, found.cluster_changes, found.source, tuple(digests))
-
-
-def _join(model: ClusteredTexts, new: ClusteredTexts, clusters: list[Cluster]) -> Joined:
+    new, k, n_old = found.result, len(found.centers), len(model.corpus.distinct)
     corpus, positions = model.corpus.joined(new.corpus)
-    place = {cluster.label: position for position, cluster in enumerate(clusters)}
-    n_old, n_fresh = len(model.corpus.distinct), len(corpus.distinct) - len(model.corpus.distinct)
-    fresh = positions >= n_old
-    codes = np.concatenate([model.distinct_codes, np.full(n_fresh, -1)])
-    similarity = np.concatenate([model.distinct_similarity, np.full(n_fresh, np.nan, np.float32)])
-    codes[positions[fresh]] = np.append([place[cluster.label] for cluster in new.clusters], -1)[
-        new.distinct_codes[fresh]
-    ]
-    similarity[positions[fresh]] = new.distinct_similarity[fresh]
-    return Joined(corpus, codes, similarity, positions, fresh)
-
-
-def _clusters(model: ClusteredTexts, found: Comparison, joined: Joined) -> tuple[Cluster, ...]:
-    """Return all topics with their new sizes; typical texts of new groups are found among the rows of both files."""
-    corpus, new = joined.corpus, found.result.corpus
-    k = model.n_clusters + len(found.new_clusters)
-    sizes = np.bincount(joined.codes[joined.codes >= 0], corpus.counts[joined.codes >= 0], k).astype(int).tolist()
+    # The texts that the model did not have: the joint corpus has them at its end, in this order.
+    fresh = np.flatnonzero(positions >= n_old)
+    codes = np.append(model.distinct_codes, found.codes[fresh])
+    texts, vectors = new.embedded(), model.known_embeddings
+    added = np.intersect1d(fresh, texts.counting)
+    reference = extend_reference(model, Reference(positions[added], take_units(texts.X, added)), codes)
 
     def moved(row: int) -> int:
-        return row + len(model.corpus.rows) if corpus.has_all_rows else int(joined.positions[new.codes[row]])
+        return row + len(model.corpus.rows) if corpus.has_all_rows else int(positions[new.corpus.codes[row]])
 
-    added = [
-        replace(cluster, representatives=tuple(moved(row) for row in cluster.representatives))
-        for cluster in found.new_clusters
+    added_clusters = [
+        replace(cluster, representatives=tuple(map(moved, cluster.representatives))) for cluster in found.new_clusters
     ]
-    return tuple(replace(cluster, size=size) for cluster, size in zip([*model.clusters, *added], sizes, strict=True))
-
-
-def _totals(model: ClusteredTexts, new: ClusteredTexts, joined: Joined) -> Totals:
-    fresh = int((joined.fresh & (new.distinct_codes >= 0)).sum())
-    return Totals(
-        model.totals.rows + new.totals.rows,
-        model.totals.distinct + fresh,
-        model.totals.blank + new.totals.blank,
-        model.totals.unknown + new.totals.unknown,
-        model.totals.without_content + new.totals.without_content,
-    )
-
-
-def _all_vectors(model: ClusteredTexts, new: ClusteredTexts, joined: Joined) -> NDArray[Any] | None:
-    """Return the vectors of all distinct texts, if those of the model are in memory."""
-    if model.known_embeddings is None:
-        return None
-    added = new.embedded().X[joined.fresh][np.argsort(joined.positions[joined.fresh])]
-    return np.concatenate([model.known_embeddings, added.astype(model.known_embeddings.dtype)])
-
-
-def _extended(model: ClusteredTexts, new: ClusteredTexts, joined: Joined) -> Reference:
-    """Return the sample of vectors with some of the new ones in it."""
-    texts = new.embedded()
-    known = model.reference or draw_reference(model.embedded(), model.distinct_codes)
-    own = texts.counting[joined.fresh[texts.counting]]
-    own = own[np.argsort(joined.positions[own], kind="stable")]
-    added = Reference(joined.positions[own], take_units(texts.X, own))
-    return extend_reference(known, int((model.distinct_codes >= 0).sum()), added, joined.codes)
-
-
-def _with_more_details(result: Result, model: ClusteredTexts, new: ClusteredTexts) -> Result:
-    """Append the dates, segments and shown columns of the new rows, and count the groups again."""
-    if model.details is None or not result.corpus.has_all_rows:
-        return replace(result, details=None, tally=None)
-    details = model.details.joined(new.details, len(new.corpus.rows))
-    codes = result.corpus.spread(result.distinct_codes, -1)
-    every = model.tally.every if model.tally else None
-    return replace(result, details=details, tally=tally_rows(details, codes, result.n_clusters, every))
+    clusters = zip([*model.clusters, *added_clusters], _sizes(corpus, codes, k).tolist(), strict=True)
+    totals = Totals(*map(sum, zip(model.totals, new.totals, strict=True)))
+    details = None
+    if model.details is not None and corpus.has_all_rows:
+        details = model.details.joined(new.details, len(new.corpus.rows))
+    today = datetime.now(UTC).date().isoformat()
+    entry = Update(today, new.totals.rows, found.cluster_changes, found.source, tuple(digests))
+    return replace(
+        model, corpus=corpus, totals=totals._replace(distinct=model.totals.distinct + len(added)),
+        known_embeddings=None if vectors is None else np.append(vectors, texts.X[fresh].astype(vectors.dtype), axis=0),
+        distinct_codes=codes, distinct_similarity=np.append(model.distinct_similarity, new.distinct_similarity[fresh]),
+        centers=found.centers, rule=found.rule,
+        clusters=tuple(replace(cluster, size=size) for cluster, size in clusters), next_label=new.next_label,
+        cohesion=report_if_defined(reference.units, codes[reference.positions], k, random_state=0),
+        notes=tuple(dict.fromkeys([*model.notes, *new.notes])), languages=language_shares(corpus.distinct),
+        details=details, tally=_tally_like(model, details, corpus.spread(codes, -1), k),
+        k_estimate=None, hierarchy=None, frame=None, reference=reference, history=(*model.history, entry),
+    )  # fmt: skip

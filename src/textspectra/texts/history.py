@@ -1,4 +1,4 @@
-"""What changed in the groups from one file to the next, and the record that a model keeps of it."""
+"""The history of a model: which files it took in, and how they changed its groups."""
 
 from __future__ import annotations
 
@@ -16,21 +16,15 @@ from scipy import special
 from ..errors import UserError
 from ..tables.columns import as_strings
 from ..words.describe import Cluster
-from .shares import adjusted, common_scatter, compare_shares
+from .shares import LEVEL, adjusted, common_scatter, compare_shares
 
 if TYPE_CHECKING:
     from .clustered import ClusteredTexts
 
 DIGESTS = "digests"
-"""The entry of a result's recipe by which the files that it was made from are recognized; no reader needs it."""
+"""The entry of a result's recipe with the digests of the files that it was made from; readers do not need it."""
 
 Status = Literal["new", "growing", "shrinking", "gone", "steady"]
-
-LEVEL = 0.05
-"""False discovery rate: of the groups that are said to change, this share is expected to be chance."""
-
-SAME_COUNT = 0.1
-"""A number of texts that differs by at most this share is about the same."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +64,8 @@ class ClusterChange:
 
     @property
     def keeps_count(self) -> bool:
-        """Whether the group has about the same number of texts, whatever became of its share."""
-        return abs(self.after - self.before) <= SAME_COUNT * self.before
+        """Whether the group has about the same number of texts, within a tenth, even if its share changed."""
+        return abs(self.after - self.before) <= 0.1 * self.before
 
     @property
     def figures(self) -> str:
@@ -83,7 +77,7 @@ class ClusterChange:
 
 
 def _percents(before: float, after: float) -> tuple[str, str]:
-    """Return two shares in per cent, with as many digits as it takes to tell them from 0 and from each other."""
+    """Return two shares in percent, with as many digits as it takes to tell them from 0 and from each other."""
     first = second = ""
     for digits in range(1, 7):
         first, second = (f"{100 * share:.{digits}f} %" if share else "0 %" for share in (before, after))
@@ -92,9 +86,44 @@ def _percents(before: float, after: float) -> tuple[str, str]:
     return first, second
 
 
+def find_changes(
+    clusters: Sequence[Cluster], before: NDArray[np.intp], after: NDArray[np.intp], is_mixed: Sequence[bool] = ()
+) -> tuple[ClusterChange, ...]:
+    """Compare the sizes of groups in two files; groups after the last of `before` are new, and may be mixed.
+
+    Status, p-value and shares all refer to the same counts: every text of each file that has a group.
+    """
+    k, n_new = len(before), len(after) - len(before)
+    # Counts are overdispersed because texts arrive in bursts. New groups lower the shares of all the others alike,
+    # which is a change and not dispersion: so the dispersion is measured among the others.
+    among = compare_shares(before, before.sum(), after[:k], after[:k].sum())
+    scatter = common_scatter(-special.ndtri(among / 2))
+    p = compare_shares(before, before.sum(), after[:k], after.sum())
+    # No burst explains that a group has lost all its texts.
+    p = adjusted(np.where(after[:k] == 0, p, 2 * special.ndtr(special.ndtri(p / 2) / np.sqrt(scatter))))
+    counts = np.column_stack([np.append(before, np.zeros(n_new, np.intp)), after])
+    shares = counts / np.maximum(counts.sum(axis=0), 1)
+    direction = np.where(shares[:k, 1] > shares[:k, 0], "growing", "shrinking")
+    statuses = np.where(p >= LEVEL, "steady", np.where(after[:k] == 0, "gone", direction)).tolist() + ["new"] * n_new
+    flags = [False] * k + (list(is_mixed) or [False] * n_new)
+    columns = (statuses, *counts.T.tolist(), *shares.T.tolist(), np.append(p, np.zeros(n_new)).tolist(), flags)
+    return tuple(
+        ClusterChange(cluster.label, cluster.name, *values) for cluster, *values in zip(clusters, *columns, strict=True)
+    )
+
+
+def columns_of(changes: Sequence[ClusterChange]) -> dict[str, list[Any]]:
+    """Return the columns of a table of changes: the new groups first, the largest changes of a kind first."""
+    order = {status: place for place, status in enumerate(get_args(Status))}
+    ranked = sorted(changes, key=lambda change: (order[change.status], -abs(change.share_after - change.share_before)))
+    names = {"cluster": "label", "name": "name", "status": "status", "size_before": "before", "size_after": "after",
+             "share_before": "share_before", "share_after": "share_after", "p": "p", "mixed": "mixed"}  # fmt: skip
+    return {column: [getattr(change, name) for change in ranked] for column, name in names.items()}
+
+
 @dataclass(frozen=True)
 class Update:
-    """An entry in the history of a model: when it took in a file, how many rows that had, and what changed.
+    """An entry in the history of a model: when it took in a file, how many rows the file had, and what changed.
 
     `source` is the name of the file, if it is known. `digests` has one digest of the content of each file; models of
     earlier versions have none.
@@ -112,8 +141,14 @@ class Update:
     digests: tuple[str, ...] = ()
 
 
+def update_from(stored: Mapping[str, Any]) -> Update:
+    """Read an entry of a history that was stored as plain values."""
+    changes = tuple(ClusterChange(**change) for change in stored["changes"])
+    return Update(stored["date"], stored["rows"], changes, stored.get("source", ""), tuple(stored.get("digests", ())))
+
+
 def content_digest(table: pa.Table) -> str:
-    """Return a digest of the plain columns of a table, by which it is recognized when it comes again."""
+    """Return a digest of the plain columns of a table, to recognize it when it comes again."""
     digest = hashlib.sha256()
     for name, column in zip(table.column_names, table.columns, strict=True):
         if not pa.types.is_nested(column.type):
@@ -135,61 +170,3 @@ def check_not_taken_in(model: ClusteredTexts, digests: Mapping[str, str], option
                 f"{name} {taken[digest]}, and every text would count twice. If that is what you want, use {option}."
             )
         taken[digest] = f"has the same content as {name}"
-
-
-def find_changes(
-    clusters: Sequence[Cluster], before: NDArray[np.intp], after: NDArray[np.intp], is_mixed: Sequence[bool] = ()
-) -> tuple[ClusterChange, ...]:
-    """Compare the sizes of groups in two files; groups after the last of `before` are new, and may be mixed.
-
-    Status, p-value and shares all refer to the same counts: every text of each file that has a group.
-    """
-    n_new = len(after) - len(before)
-    p = np.concatenate([_p_values(before, after), np.zeros(n_new)])
-    counts = np.column_stack([np.concatenate([before, np.zeros(n_new, np.intp)]), after])
-    shares = counts / np.maximum(counts.sum(axis=0), 1)
-    flags = [*[False] * len(before), *map(bool, is_mixed), *[False] * (n_new - len(is_mixed))]
-    rises = shares[:, 1] > shares[:, 0]
-    statuses = [_status(*one) for one in zip(p, rises, after, strict=True)][: len(before)] + ["new"] * n_new
-    return tuple(
-        ClusterChange(cluster.label, cluster.name, status, count[0], count[1], share[0], share[1], value, mixed)
-        for cluster, status, count, share, value, mixed in zip(
-            clusters, statuses, counts.tolist(), shares.tolist(), p.tolist(), flags, strict=True
-        )
-    )
-
-
-def _p_values(before: NDArray[np.intp], after: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the adjusted p-values of the groups that are not new."""
-    remaining = after[: len(before)]
-    p = compare_shares(before, before.sum(), remaining, after.sum())
-    # Counts are overdispersed because texts arrive in bursts. New groups lower the shares of all the others alike,
-    # which is a change and not dispersion: so the dispersion is measured among the others.
-    among = compare_shares(before, before.sum(), remaining, remaining.sum())
-    scatter = common_scatter(-special.ndtri(among / 2))
-    wider = 2 * special.ndtr(special.ndtri(p / 2) / np.sqrt(scatter))
-    # No burst explains that a group has lost all its texts.
-    return adjusted(np.where(remaining == 0, p, wider))
-
-
-def _status(p: float, rises: bool, after: int) -> Status:
-    if p >= LEVEL:
-        return "steady"
-    if after == 0:
-        return "gone"
-    return "growing" if rises else "shrinking"
-
-
-def update_from(stored: Mapping[str, Any]) -> Update:
-    """Read an entry of a history that was stored as plain values."""
-    changes = tuple(ClusterChange(**change) for change in stored["changes"])
-    return Update(stored["date"], stored["rows"], changes, stored.get("source", ""), tuple(stored.get("digests", ())))
-
-
-def columns_of(changes: Sequence[ClusterChange]) -> dict[str, list[Any]]:
-    """Return the columns of a table of changes: the new groups first, the largest changes of a kind first."""
-    order = {status: place for place, status in enumerate(get_args(Status))}
-    ranked = sorted(changes, key=lambda one: (order[one.status], -abs(one.share_after - one.share_before)))
-    names = {"label": "cluster", "name": "name", "status": "status", "before": "size_before", "after": "size_after",
-             "share_before": "share_before", "share_after": "share_after", "p": "p", "mixed": "mixed"}  # fmt: skip
-    return {column: [getattr(change, name) for change in ranked] for name, column in names.items()}

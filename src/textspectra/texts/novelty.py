@@ -1,4 +1,4 @@
-"""What is new: rows that lie nearer to each other than to the rows that a model knows."""
+"""Novelty: how much nearer new rows lie to each other than to the rows of a model."""
 
 from __future__ import annotations
 
@@ -16,27 +16,17 @@ from .corpus import EmbeddedTexts
 if TYPE_CHECKING:
     from .clustered import ClusteredTexts
 
-NEIGHBORS = 10
-"""Nearest rows by which a row is compared with the model, and over which its novelty is averaged."""
-
-REFERENCE_ROWS, NEW_ROWS = 10_000, 2_500
-"""Rows that a model keeps, and rows of a new file among which neighbors are searched."""
-
-FEWEST_ROWS = 5 * NEIGHBORS
-"""A model with fewer rows cannot tell what is usual for it."""
-
-SAME = 0.02
-"""Smallest squared distance of unit rows that counts: nearer rows say the same, however near they are."""
-
-USUAL, ODD = 0.9, 0.99
-"""Shares of the model's own rows whose novelty is below 1, and below what is called odd."""
-
-REHEARSALS, REHEARSED_ROWS = 3, 500
-"""How often, and on how many rows together at least, the model's own rows are compared with each other."""
+N_NEAREST = 10  # rows that a row is compared with, and over which its novelty is averaged
+REFERENCE_ROWS = 10_000  # that a model keeps for comparisons
+USUAL = 0.9  # share of the model's own rows whose novelty is below 1
+SMALLEST_SQUARE = 0.02  # squared distance of unit rows; nearer rows say the same, however near they are
+_FEWEST_KNOWN = 5 * N_NEAREST  # rows; a smaller model cannot tell what is usual for it
+_NEW_ROWS = 2_500  # of a new file among which neighbors are searched
+_LEAST_PER_CLUSTER = 10  # rows of each cluster in the sample of a model, or all that it has
 
 
 class Known(NamedTuple):
-    """What a model keeps for comparisons: a sample of its unit rows, their clusters, and its number of clusters."""
+    """A sample of the unit rows of a model, their clusters, and its number of clusters."""
 
     units: NDArray[np.float32]
     codes: NDArray[np.intp]
@@ -44,15 +34,9 @@ class Known(NamedTuple):
 
 
 class Novelty(NamedTuple):
-    """How new rows are.
+    """How new rows are: 0 is the median of the model's own rows, and nine tenths of these are below 1.
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n,)
-        0 is the median of the model's own rows, and nine tenths of these are below 1. NaN if the model has too few
-        rows to tell.
-    odd : float
-        The score that one in a hundred of the model's own rows exceeds; NaN if it is not known.
+    One in a hundred of the model's own rows is above `odd`. All is NaN if the model has too few rows to tell.
     """
 
     scores: NDArray[np.float32]
@@ -60,25 +44,47 @@ class Novelty(NamedTuple):
 
 
 def score_novelty(known: Known, units: NDArray[np.float32], rng: np.random.Generator) -> Novelty:
-    """Tell how new unit rows are for a model.
+    """Score how new unit rows are for a model.
 
     A row is new if its nearest rows in the model are farther than its nearest rows among the new ones, and farther than
     rows of the model are from each other there. The same is done with the model itself: some of its rows play the new
     ones. So chance, density and the spread of the model's own clusters do not look like news.
     """
     n_known, n = len(known.units), len(units)
-    if n_known < FEWEST_ROWS or not n:
+    if n_known < _FEWEST_KNOWN or not n:
         return Novelty(np.full(n, np.nan, np.float32), float("nan"))
     # As many new rows as known ones at the most, so that a rehearsal has enough of both.
-    chosen = np.sort(rng.permutation(n)[: min(n_known, NEW_ROWS)])
-    among = nearest_rows(known.units, known.units, 2 * NEIGHBORS, np.arange(n_known))
-    raw = _raw_novelty(nearest_rows(units, known.units, NEIGHBORS), among.first(NEIGHBORS), units, chosen)
+    chosen = np.sort(rng.permutation(n)[: min(n_known, _NEW_ROWS)])
+    among = nearest_rows(known.units, known.units, 2 * N_NEAREST, np.arange(n_known))
+    raw = _raw_novelty(nearest_rows(units, known.units, N_NEAREST), among.mean_logs(), units, chosen)
     n_played = max(n_known * len(chosen) // (n_known + len(chosen)), 1)
-    n_rehearsals = max(REHEARSALS, -(-REHEARSED_ROWS // n_played))
-    rehearsed = [_rehearsed(known.units, among, rng.permutation(n_known) < n_played) for _ in range(n_rehearsals)]
-    middle, high, odd = np.quantile(np.concatenate(rehearsed), [0.5, USUAL, ODD])
+    rehearsed = []
+    for _ in range(max(3, -(-500 // n_played))):  # at least three rehearsals, and 500 rows together
+        is_played = rng.permutation(n_known) < n_played
+        played = np.flatnonzero(is_played)
+        far, spacing = Nearest(among.rows[played], among.logs[played]), among.mean_logs(~is_played)
+        rehearsed.append(_raw_novelty(far, spacing, known.units[played], np.arange(n_played), ~is_played))
+    middle, high, odd = np.quantile(np.concatenate(rehearsed), [0.5, USUAL, 0.99])
     width = max(high - middle, np.finfo(np.float32).tiny)
     return Novelty(((raw - middle) / width).astype(np.float32), float((odd - middle) / width))
+
+
+def _raw_novelty(
+    far: Nearest, spacing: NDArray[np.float32], units: NDArray[np.float32], chosen: NDArray[np.intp],
+    usable: NDArray[np.bool_] | None = None,
+) -> NDArray[np.float32]:  # fmt: skip
+    """Return by what factors (as logarithms) the known rows are farther than usual, averaged over the nearest new rows.
+
+    One factor compares with the distances among the chosen new rows, the other with the `spacing` of the nearest known
+    rows. With too few new rows, only the second factor exists, and nothing is averaged.
+    """
+    distance = far.mean_logs(usable)
+    beyond: NDArray[np.float32] = distance - spacing[far.rows[:, :N_NEAREST]].mean(axis=1)
+    if len(chosen) <= N_NEAREST:
+        return beyond
+    near = nearest_rows(units, units[chosen], N_NEAREST, places_of(chosen, len(units)))
+    factor = beyond + distance - near.mean_logs()
+    return np.asarray((factor[chosen][near.rows].sum(axis=1) + factor) / (near.rows.shape[1] + 1))
 
 
 class Nearest(NamedTuple):
@@ -87,33 +93,32 @@ class Nearest(NamedTuple):
     rows: NDArray[np.intp]
     logs: NDArray[np.float32]
 
-    def first(self, size: int, usable: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
-        """Return the mean log distance to the nearest `size` rows; only the usable ones count, if some are."""
+    def mean_logs(self, usable: NDArray[np.bool_] | None = None) -> NDArray[np.float32]:
+        """Return the mean log distance to the nearest rows; only the usable ones count, if any."""
         if usable is None:
-            mean: NDArray[np.float32] = self.logs[:, :size].mean(axis=1)
-            return mean
+            return np.asarray(self.logs[:, :N_NEAREST].mean(axis=1))
         counted = usable[self.rows]
-        counted &= counted.cumsum(axis=1) <= size
+        counted &= counted.cumsum(axis=1) <= N_NEAREST
         counted[~counted.any(axis=1), -1] = True
         return np.asarray((self.logs * counted).sum(axis=1) / counted.sum(axis=1), np.float32)
 
 
 def nearest_rows(
-    units: NDArray[np.float32], others: NDArray[np.float32], size: int, own: NDArray[np.intp] | None = None
+    units: NDArray[np.float32], others: NDArray[np.float32], size: int, selves: NDArray[np.intp] | None = None
 ) -> Nearest:
-    """Search the nearest of the other rows; `own` has the one that each row is itself, to pass it over, or -1."""
-    size = min(size, len(others) - (own is not None))
+    """Search the nearest of the other rows; `selves` has the place of each row among them, to skip it, or -1."""
+    size = min(size, len(others) - (selves is not None))
 
     def on_block(start: int) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         cosines = units[start : start + SEARCH_ROWS] @ others.T
-        if own is not None:
-            itself = own[start : start + SEARCH_ROWS]
+        if selves is not None:
+            itself = selves[start : start + SEARCH_ROWS]
             cosines[np.flatnonzero(itself >= 0), itself[itself >= 0]] = -np.inf
-        found = highest_columns(cosines, size)
-        cosine = np.take_along_axis(cosines, found, axis=1)
+        columns = highest_columns(cosines, size)
+        cosine = np.take_along_axis(cosines, columns, axis=1)
         order = np.argsort(-cosine, axis=1)
-        squares = np.maximum(2 - 2 * np.take_along_axis(cosine, order, axis=1), SAME)
-        return np.take_along_axis(found, order, axis=1), np.log(squares) / 2
+        squares = np.maximum(2 - 2 * np.take_along_axis(cosine, order, axis=1), SMALLEST_SQUARE)
+        return np.take_along_axis(columns, order, axis=1), np.log(squares) / 2
 
     parts = run_tasks(on_block, ((start,) for start in range(0, len(units), SEARCH_ROWS)), n_jobs=None)
     return Nearest(np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]))
@@ -126,65 +131,23 @@ def places_of(chosen: NDArray[np.intp], n: int) -> NDArray[np.intp]:
     return places
 
 
-def _raw_novelty(
-    far: Nearest, spacing: NDArray[np.float32], units: NDArray[np.float32], chosen: NDArray[np.intp],
-    usable: NDArray[np.bool_] | None = None,
-) -> NDArray[np.float32]:  # fmt: skip
-    """Return by what factors (as logarithms) the known rows are farther than usual, averaged over the nearest new rows.
-
-    One factor compares with the distances among the chosen new rows, the other with the `spacing` of the known rows
-    that are nearest. With too few new rows, only the second one is there, and nothing is averaged.
-    """
-    distance = far.first(NEIGHBORS, usable)
-    counted = far.rows[:, :NEIGHBORS]
-    beyond: NDArray[np.float32] = distance - spacing[counted].mean(axis=1)
-    if len(chosen) <= NEIGHBORS:
-        return beyond
-    near = nearest_rows(units, units[chosen], NEIGHBORS, places_of(chosen, len(units)))
-    factor = beyond + distance - near.first(NEIGHBORS)
-    averaged: NDArray[np.float32] = (factor[chosen][near.rows].sum(axis=1) + factor) / (near.rows.shape[1] + 1)
-    return averaged
-
-
-def _rehearsed(units: NDArray[np.float32], among: Nearest, is_played: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Return the novelty of some rows of a model that play new ones; `among` has the neighbors of all its rows."""
-    played = np.flatnonzero(is_played)
-    spacing = among.first(NEIGHBORS, ~is_played)
-    far = Nearest(among.rows[played], among.logs[played])
-    return _raw_novelty(far, spacing, units[played], np.arange(len(played)), ~is_played)
-
-
-SPLITS = 4
-"""Random halves that have to agree on average."""
-
-MOST_ROWS, FEWEST_SPLIT = 1000, 40
-"""Rows that are looked at, and how many are needed."""
-
-SMALLER_PART = 0.15
-"""The smaller of the two parts has at least this share of the rows; a few outliers are no group."""
-
-
 def falls_in_two(units: NDArray[np.float32], rng: np.random.Generator) -> bool:
-    """Tell whether random halves of unit rows, clustered separately, agree on two groups."""
-    rows = units[rng.permutation(len(units))[:MOST_ROWS]]
-    basis = principal_axes(rows) if len(rows) >= FEWEST_SPLIT else None
+    """Return True if random halves of unit rows, clustered separately, agree on two groups."""
+    rows = units[rng.permutation(len(units))[:1000]]
+    basis = principal_axes(rows) if len(rows) >= 40 else None
     if basis is None:
         return False
     points = projected(rows, basis, min(AXES[0], basis.axes.shape[1]))
-    found = [half_agreement(points[rng.permutation(len(points))], np.array([2]), rng)[0] for _ in range(SPLITS)]
-    if not np.mean(found) >= PAIR:
+    agreements = [half_agreement(points[rng.permutation(len(points))], np.array([2]), rng)[0] for _ in range(4)]
+    if not np.mean(agreements) >= PAIR:
         return False
     along = points[:, 0]
     share = float((along > (along.min() + along.max()) / 2).mean())
-    return min(share, 1 - share) >= SMALLER_PART
-
-
-LEAST = 10
-"""Texts of each group in the sample, or all that it has."""
+    return min(share, 1 - share) >= 0.15  # a few outliers are not a group
 
 
 class Reference(NamedTuple):
-    """Positions of distinct texts, and their vectors, scaled to length 1."""
+    """The sample that a model keeps for comparisons: positions of distinct texts, and their unit vectors."""
 
     positions: NDArray[np.intp]
     units: NDArray[np.float32]
@@ -192,46 +155,46 @@ class Reference(NamedTuple):
 
 def known_rows(model: ClusteredTexts) -> Known:
     """Return the rows of a model that new texts are compared with."""
-    reference = model.reference or draw_reference(model.embedded(), model.distinct_codes)
+    reference = _reference_of(model)
     return Known(reference.units, model.distinct_codes[reference.positions], model.n_clusters)
+
+
+def _reference_of(model: ClusteredTexts) -> Reference:
+    return model.reference or draw_reference(model.embedded(), model.distinct_codes)
 
 
 def draw_reference(texts: EmbeddedTexts, codes: NDArray[np.intp]) -> Reference:
     """Draw the sample from all texts of a model; `codes` are the groups of the distinct texts (-1: none)."""
-    positions = _drawn(texts.counting, codes[texts.counting])
+    share = min(1.0, REFERENCE_ROWS / max(len(texts.counting), 1))
+    positions = texts.counting[_is_drawn(codes[texts.counting], share)]
     return Reference(positions, take_units(texts.X, positions))
 
 
-def extend_reference(known: Reference, n_known: int, new: Reference, codes: NDArray[np.intp]) -> Reference:
-    """Join the sample of `n_known` texts with all of some new texts, and draw again if there are too many.
+def extend_reference(model: ClusteredTexts, new: Reference, codes: NDArray[np.intp]) -> Reference:
+    """Join the sample of a model with all new texts, and draw again if there are too many.
 
     `codes` are the groups of all distinct texts. Old and new texts keep their proportion.
     """
-    rng = np.random.default_rng(0)
+    known, n_known = _reference_of(model), int((model.distinct_codes >= 0).sum())
     share = min(1.0, REFERENCE_ROWS / (n_known + len(new.positions)))
-    kept = np.sort(rng.permutation(len(known.positions))[: max(round(share * n_known), 1)])
-    chosen = np.searchsorted(new.positions, _drawn(new.positions, codes[new.positions], share))
-    # A group of which no old text is left keeps a few.
-    kept = np.union1d(kept, np.flatnonzero(is_among_first(codes[known.positions], LEAST)))
+    kept = np.random.default_rng(0).permutation(len(known.positions))[: max(round(share * n_known), 1)]
+    # A group that would lose all its old texts keeps a few.
+    kept = np.union1d(kept, np.flatnonzero(is_among_first(codes[known.positions], _LEAST_PER_CLUSTER)))
+    chosen = _is_drawn(codes[new.positions], share)
     return Reference(
         np.concatenate([known.positions[kept], new.positions[chosen]]),
         np.concatenate([known.units[kept], new.units[chosen]]),
     )
 
 
-def _drawn(positions: NDArray[np.intp], codes: NDArray[np.intp], share: float | None = None) -> NDArray[np.intp]:
-    """Draw positions at random, with the first few of each group among them."""
-    share = min(1.0, REFERENCE_ROWS / max(len(positions), 1)) if share is None else share
-    chosen = np.random.default_rng(0).random(len(positions)) < share
-    drawn: NDArray[np.intp] = positions[chosen | is_among_first(codes, LEAST)]
-    return drawn
+def _is_drawn(codes: NDArray[np.intp], share: float) -> NDArray[np.bool_]:
+    """Draw a share of the entries at random, with the first few of each code among them."""
+    return (np.random.default_rng(0).random(len(codes)) < share) | is_among_first(codes, _LEAST_PER_CLUSTER)
 
 
 def is_among_first(codes: NDArray[np.intp], n: int) -> NDArray[np.bool_]:
-    """Tell whether each entry is among the first `n` of its code."""
+    """Return True for each entry that is among the first `n` of its code."""
     order = np.argsort(codes, kind="stable")
-    ordered = codes[order]
-    starts = np.searchsorted(ordered, ordered)
     first = np.zeros(len(codes), bool)
-    first[order] = np.arange(len(codes)) - starts < n
+    first[order] = np.arange(len(codes)) - np.searchsorted(codes[order], codes[order]) < n
     return first

@@ -26,7 +26,7 @@ from ..tables.frames import as_table, is_data_frame
 from ..words.describe import Cluster
 from .checking import listed, numbered, renamed
 from .clustered import EDITED, ClusteredTexts, Theme, build_hierarchy
-from .comparison import Comparison, compare_texts, updated
+from .comparison import Comparison, Drift, compare_texts, drift_of, updated
 from .corpus import EmbeddedTexts, embed_corpus
 from .history import check_not_taken_in, content_digest
 from .placing import describe_embedded, mean_vectors, place_texts, similarity_to_clusters, with_names
@@ -453,6 +453,24 @@ class TextClustering(ClusteredTexts):
         ['steady', 'steady', 'steady']
         """
         return compare_texts(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
+
+    def drift(
+        self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+        cache: EmbeddingCache | bool = True,
+    ) -> Drift:  # fmt: skip
+        """Return how new texts are on the whole: whether the groups still fit them.
+
+        It is the drift of :meth:`compare`, without the search for new groups. The parameters are the same.
+
+        Examples
+        --------
+        >>> import numpy as np, textspectra as ts
+        >>> X = np.eye(4)[np.arange(120) % 3] + 0.1 * np.random.default_rng(0).standard_normal((120, 4))
+        >>> result = ts.cluster_texts([f"text {i}" for i in range(80)], embeddings=X[:80], n_clusters=3)
+        >>> result.drift([f"text {i}" for i in range(80, 120)], embeddings=X[80:]).is_significant
+        False
+        """
+        return drift_of(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
 
     def update(
         self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,

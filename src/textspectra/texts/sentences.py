@@ -1,4 +1,4 @@
-"""Say in plain words how far a result can be trusted. The page and the command line share these sentences."""
+"""The verdict on a result, its levels and its changes in plain words; command and page share these sentences."""
 
 from __future__ import annotations
 
@@ -8,40 +8,42 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..core.estimate import WEAK
-from .clustered import ClusteredTexts
+from .clustered import EDITED, ClusteredTexts
 from .details import name_period
-from .shares import FEWEST_VOLUMES
-from .tally import Tally
-from .trends import LEVEL, Changes, by_segment, find_changes
+from .shares import FEWEST_VOLUMES, LEVEL
+from .tally import Tally, Trends, by_segment
 
 if TYPE_CHECKING:
     from ..core.estimate import KEstimate, Suggestion, SuggestionName
 
 LOOSE = 1.1
-"""A Cohesion Ratio below this is hardly above that of random groups."""
+"""Groups with a Cohesion Ratio below this are hardly better than random groups."""
 
-STRENGTHS = ("are loose", "hold together", "hold together well")
-HOLDING_RATIOS, HOLDING_SCORES, HOLDING_SILHOUETTES = (1.5, 2.5), (0.55, 0.7), (0.02, 0.1)
-"""From which Cohesion Ratio, score and silhouette on groups hold together, and hold together well."""
+_TOO_FEW = 20  # different texts: with fewer, nothing can be said about groups
+_HOLDING_RATIOS, _HOLDING_SCORES, _HOLDING_SILHOUETTES = (1.5, 2.5), (0.55, 0.7), (0.02, 0.1)  # and holding well
+_STRONGEST = 3  # changes that are put into words
 
-FAINT, CLEAR = 0.5, 0.7
-"""Below the first agreement, two halves of the texts hardly agree; at the second or above, they agree well."""
 
-WORDS = ("well", "in part", "hardly")
-"""How well two halves agree, in words: at CLEAR or above, between, and below FAINT."""
+def verdict(
+    result: ClusteredTexts, silhouette: float | None, *, k: int | None = None, ratio: float | None = None
+) -> str:
+    """Say how far the groups of a result can be trusted, in one sentence.
 
-AGREEMENT = {"well": "well", "in part": "only in part", "hardly": "hardly"}
-"""The same in a sentence about one number of groups."""
+    With `k`, it is about the cut of the tree into `k` groups, and `silhouette` and `ratio` are of these groups.
+    """
+    if k is None:
+        k, ratio = result.n_clusters, result.cohesion.ratio if result.cohesion else None
+    # Halves of the texts were compared on the groups that were found, and not on groups that were edited.
+    estimate = None if result.recipe.get("groups") == EDITED else result.k_estimate
+    error = result.cohesion.standard_error if result.cohesion and k == result.n_clusters else 0.0
+    worth = worth_in_words(ratio, k, error=error, score=score_at(estimate, k), silhouette=silhouette)
+    return overriding_doubt(result) or worth
 
-TOO_FEW = 20
-"""With fewer different texts, nothing can be said about groups."""
 
-MEANINGS: dict[SuggestionName, str] = {
-    "coarse": "Broad themes, for an overview.",
-    "suggested": "As fine as the texts support.",
-    "fine": "More detail: themes in their parts.",
-}
-"""What each level of the estimate is for."""
+def overriding_doubt(result: ClusteredTexts) -> str:
+    """Say why the groups of a result mean little, however good they look; an empty string otherwise."""
+    totals = result.totals
+    return result.language_doubt or without_clusters(totals.grouped, totals.distinct, estimated=result.is_estimated)
 
 
 def without_clusters(rows: int, distinct: int, *, estimated: bool) -> str:
@@ -52,33 +54,18 @@ def without_clusters(rows: int, distinct: int, *, estimated: bool) -> str:
     """
     if distinct == 1:
         return "There is only one text." if rows == 1 else "All texts are the same."
-    if estimated and distinct < TOO_FEW:
+    if estimated and distinct < _TOO_FEW:
         return f"{distinct} different texts are too few to find groups."
     return ""
 
 
 def worth_in_words(
-    ratio: float | None,
-    k: int,
-    *,
-    error: float = 0.0,
-    score: float | None = None,
-    silhouette: float | None = None,
+    ratio: float | None, k: int, *, error: float = 0.0, score: float | None = None, silhouette: float | None = None
 ) -> str:
-    """Say how good `k` groups are, in one sentence: the verdict, what it rests on, and the numbers in brackets.
+    """Say how good `k` groups are, in one sentence: the verdict, its reasons, and the numbers in brackets.
 
-    Parameters
-    ----------
-    ratio : float or None
-        The Cohesion Ratio; None if it is not defined.
-    k : int
-        Number of groups.
-    error : float
-        The standard error of the ratio.
-    score : float, optional
-        How well two halves of the texts agree on `k` groups (:func:`score_at`).
-    silhouette : float, optional
-        The mean silhouette.
+    `ratio` is the Cohesion Ratio (None if it is not defined), and `error` its standard error; `score` says how well two
+    halves of the texts agree on `k` groups (:func:`score_at`).
     """
     if ratio is None:
         return "No two texts are alike, so there is no Cohesion Ratio."
@@ -87,25 +74,26 @@ def worth_in_words(
     number = f"Cohesion Ratio {ratio:.2f}" + (f" ± {2 * error:.2f}" if error > 0.005 else "")
     if ratio < LOOSE:
         return f"Do not rely on these groups: texts of one group are hardly more alike than any two texts ({number})."
-    evidence = [(HOLDING_RATIOS, ratio), (HOLDING_SCORES, score), (HOLDING_SILHOUETTES, silhouette)]
+    evidence = [(_HOLDING_RATIOS, ratio), (_HOLDING_SCORES, score), (_HOLDING_SILHOUETTES, silhouette)]
     # The weakest evidence decides.
-    strength = STRENGTHS[min(sum(value >= one for one in steps) for steps, value in evidence if value is not None)]
+    strength = min(sum(value >= step for step in steps) for steps, value in evidence if value is not None)
     reasons = [f"two texts of one group are {ratio:.1f} times as alike as any two texts ({number})"]
     doubts: list[str] = []
     if score is not None:
-        agree = f"two halves of the texts agree {AGREEMENT[_agreement(score)]} on {k} groups ({score:.2f} of 1)"
-        (reasons if score >= CLEAR else doubts).append(agree)
+        agree = f"two halves of the texts agree {_agreement(score)} on {k} groups ({score:.2f} of 1)"
+        (reasons if _agreement(score) == "well" else doubts).append(agree)
     if silhouette is not None:
-        few, many = HOLDING_SILHOUETTES
+        few, many = _HOLDING_SILHOUETTES
         share = "most" if silhouette >= many else "many" if silhouette < few else "some"
         near = "nearest to their own group" if share == "most" else "as near to another group"
         (reasons if share == "most" else doubts).append(f"{share} texts are {near} (silhouette {silhouette:.2f})")
+    hold = ("are loose", "hold together", "hold together well")[strength]
     but = f", but {_listed(doubts, ', and')}" if doubts else ""
-    return f"The groups {strength}: {_listed(reasons, ', and' if len(reasons) > 2 else 'and')}{but}."
+    return f"The groups {hold}: {_listed(reasons, ', and' if len(reasons) > 2 else ' and')}{but}."
 
 
 def score_at(estimate: KEstimate | None, k: int) -> float | None:
-    """Return how well two halves of the texts agree on `k` groups; None where they were not compared."""
+    """Return how well two halves of the texts agree on `k` groups; None if they were not compared."""
     curve = None if estimate is None else estimate.agreement
     if curve is None or not curve.k[0] <= k <= curve.k[-1]:
         return None
@@ -114,7 +102,7 @@ def score_at(estimate: KEstimate | None, k: int) -> float | None:
 
 
 def doubt_about_k(method: str | None, k: int, confidence: float) -> str:
-    """Say why the number of groups is not to be trusted; an empty string if there is no reason."""
+    """Say why the number of groups is not reliable; an empty string if it is."""
     if method == "reproducible" and k == 1:
         return "There is no structure: the texts form one cloud, without groups that could be told apart."
     if method == "reproducible" and confidence < WEAK:
@@ -127,48 +115,56 @@ def doubt_about_k(method: str | None, k: int, confidence: float) -> str:
     return ""
 
 
+def leftovers_in_words(names: Sequence[str], most: int = 5) -> str:
+    """Say which groups are loose; an empty string if there are none."""
+    if not names:
+        return ""
+    which = "1 group is a leftover" if len(names) == 1 else f"{len(names):,} groups are leftovers"
+    more = ", …" if len(names) > most else ""
+    return f"{which} without a common theme: {', '.join(names[:most])}{more}"
+
+
 def level_in_words(name: SuggestionName, score: float) -> str:
     """Say what a level of the estimate is for, and how well two halves of the texts agree on it."""
-    return f"{MEANINGS[name]} Two halves of the texts agree {AGREEMENT[_agreement(score)]}."
+    meanings: dict[SuggestionName, str] = {
+        "coarse": "Broad themes, for an overview.",
+        "suggested": "As fine as the texts support.",
+        "fine": "More detail: themes in their parts.",
+    }
+    return f"{meanings[name]} Two halves of the texts agree {_agreement(score)}."
 
 
 def shown_in_words(k: int, levels: Sequence[int]) -> str:
-    """Say how many groups are shown, and how many the other levels have."""
-    others = {"Broader": [str(one) for one in levels if one < k], "Finer": [str(one) for one in levels if one > k]}
-    also = [f"{word}: {_listed(numbers, 'or')}." for word, numbers in others.items() if numbers]
+    """Say how many groups the result has, and how many the other levels have."""
+    others = {"Broader": [str(n) for n in levels if n < k], "Finer": [str(n) for n in levels if n > k]}
+    also = [f"{word}: {_listed(numbers, ' or')}." for word, numbers in others.items() if numbers]
     return " ".join([f"You see {k} {'group' if k == 1 else 'groups'}.", *also])
 
 
 def levels_in_words(suggestions: Sequence[Suggestion]) -> str:
     """Say which numbers of groups are worth a look, and how well two halves of the texts agree on each."""
-    ks = [str(one.k) for one in suggestions]
-    by_word = {
-        word: [k for k, one in zip(ks, suggestions, strict=True) if word == _agreement(one.score)] for word in WORDS
-    }
-    agree = ", ".join(f"{word} on {_listed(found, 'and')}" for word, found in by_word.items() if found)
-    choice = ", depending on how fine you want it" if len(ks) > 1 else ""
-    return f"About {_listed(ks, 'or')} groups{choice}. Two halves of the texts agree {agree}."
-
-
-def _agreement(score: float) -> str:
-    return WORDS[0] if score >= CLEAR else WORDS[1] if score >= FAINT else WORDS[2]
-
-
-def _listed(words: list[str], last: str) -> str:
-    """Join words by commas, and the last one by a word."""
-    joint = last if last.startswith(",") else f" {last}"
-    return f"{joint} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+    by_word: dict[str, list[str]] = {"well": [], "only in part": [], "poorly": []}
+    for suggestion in suggestions:
+        by_word[_agreement(suggestion.score)].append(str(suggestion.k))
+    numbers = _listed([str(suggestion.k) for suggestion in suggestions], " or")
+    if len(by_word["poorly"]) == len(suggestions):
+        return (
+            f"None of {numbers} groups is reliable." if len(suggestions) > 1 else f"{numbers} groups are not reliable."
+        )
+    agree = ", ".join(f"{word} on {_listed(ks, ' and')}" for word, ks in by_word.items() if ks)
+    choice = ", depending on how fine you want it" if len(suggestions) > 1 else ""
+    return f"About {numbers} groups{choice}. Two halves of the texts agree {agree}."
 
 
 def estimate_in_words(estimate: KEstimate | None, given: int) -> str:
-    """Say which numbers of groups are plausible, and why; `given` is the number that is shown."""
+    """Say which numbers of groups are plausible, and why; `given` is the number of groups of the result."""
     if estimate is None:
         return f"The number of groups was given: {given}."
     doubt = doubt_about_k(estimate.method, estimate.k, estimate.confidence)
     if estimate.spectrum is None:
         if estimate.k == 1:
             return doubt
-        asked = "" if any(one.k == given for one in estimate.suggestions) else f"You asked for {given}. "
+        asked = "" if any(level.k == given for level in estimate.suggestions) else f"You asked for {given}. "
         return f"{asked}{levels_in_words(estimate.suggestions)} {doubt}".strip()
     if doubt:
         return doubt
@@ -178,38 +174,29 @@ def estimate_in_words(estimate: KEstimate | None, given: int) -> str:
     return f"Plausible range {low} to {high}: 95 % of the estimates from the spectra of {source}."
 
 
-STRONGEST = 3
-"""Changes that are put into words, and effects of each segment."""
-
-
-def changes_in_words(result: ClusteredTexts, most: int = STRONGEST) -> list[str]:
-    """Return sentences on volume, on the groups that change (the most certain first), and on what was tested."""
+def trends_in_words(result: ClusteredTexts, most: int = _STRONGEST) -> list[str]:
+    """Return sentences on volume, on the groups that change (the most certain first), and on the tests."""
     tally = result.tally
     if tally is None or tally.every is None or len(tally.periods) < 2:
         return []
-    changes = find_changes(tally)
-    changed = [cluster for cluster, kind in enumerate(changes.kind) if kind != "steady"]
-    changed.sort(key=lambda cluster: (changes.p[cluster], -abs(changes.after[cluster] - changes.before[cluster])))
-    lines = [
-        f"{result.clusters[cluster].name}: {change_in_words(changes, cluster, tally)}" for cluster in changed[:most]
-    ]
+    trends = tally.trends
+    changed = [cluster for cluster, kind in enumerate(trends.kind) if kind != "steady"]
+    changed.sort(key=lambda cluster: (trends.p[cluster], -abs(trends.after[cluster] - trends.before[cluster])))
+    lines = [f"{result.clusters[cluster].name}: {change_in_words(trends, cluster, tally)}" for cluster in changed]
     if not changed:
         span = name_period(tally.periods[0], tally.periods[-1], tally.every)
         lines = [f"No significant change in the share of any group, {span}."]
-    lines += _rest(len(changed) - most, "group changes", "groups change")
-    return [*volume_in_words(changes, tally, most), *lines, note_on_tests(tally)]
+    rest = _rest(len(changed) - most, "group changes", "groups change")
+    return [*volume_in_words(trends, tally, most), *lines[:most], *rest, note_on_tests(tally)]
 
 
-def change_in_words(changes: Changes, cluster: int, tally: Tally) -> str:
-    """Say how a group changes, with the counts that its shares are made of."""
+def change_in_words(trends: Trends, cluster: int, tally: Tally) -> str:
+    """Say how a group changes, with the counts behind its shares."""
     assert tally.every is not None  # noqa: S101 - for the type checker
-    start, end = changes.start[cluster], changes.end[cluster]
+    start, end, kind = trends.start[cluster], trends.end[cluster], trends.kind[cluster]
     span = name_period(start, end, tally.every)
-    before = (
-        f"{_percent(changes.before[cluster])} ({changes.texts_before[cluster]:,} of {changes.total_before[cluster]:,}"
-    )
-    after = f"{_percent(changes.after[cluster])} ({changes.texts_after[cluster]:,} of {changes.total_after[cluster]:,}"
-    kind = changes.kind[cluster]
+    before = f"{_percent(trends.before[cluster])} ({trends.texts_before[cluster]:,} of {trends.total_before[cluster]:,}"
+    after = f"{_percent(trends.after[cluster])} ({trends.texts_after[cluster]:,} of {trends.total_after[cluster]:,}"
     if kind == "burst":
         return f"burst, {span}: {after} texts), otherwise {before})"
     if kind == "uneven":
@@ -218,41 +205,36 @@ def change_in_words(changes: Changes, cluster: int, tally: Tally) -> str:
     return f"{kind} from {before} texts, first third) to {after}, last third), {span}"
 
 
-def ends_in_words(changes: Changes, cluster: int) -> str:
-    """Return the two shares of a group that changes, with the numbers of its texts, as short as a card needs it."""
-    before = f"{_percent(changes.before[cluster])} ({changes.texts_before[cluster]:,})"
-    return f"{before} → {_percent(changes.after[cluster])} ({changes.texts_after[cluster]:,})"
+def ends_in_words(trends: Trends, cluster: int) -> str:
+    """Return the two shares of a group that changes, with its numbers of texts, short enough for a card."""
+    before = f"{_percent(trends.before[cluster])} ({trends.texts_before[cluster]:,})"
+    return f"{before} → {_percent(trends.after[cluster])} ({trends.texts_after[cluster]:,})"
 
 
-def volume_in_words(changes: Changes, tally: Tally, most: int = STRONGEST) -> list[str]:
+def volume_in_words(trends: Trends, tally: Tally, most: int = _STRONGEST) -> list[str]:
     """Say how many texts the periods have, and which of them have far more or fewer than usual."""
-    assert tally.every is not None  # noqa: S101 - for the type checker
-    totals, usual = tally.by_period.sum(axis=0), changes.usual
+    every = tally.every
+    assert every is not None  # noqa: S101 - for the type checker
+    totals = tally.by_period.sum(axis=0)
     low, high, middle = totals.min(), totals.max(), np.median(totals)
-    per = f"Texts per {tally.every}: "
-    lines = [per + (f"{low:,}." if low == high else f"{low:,} to {high:,} (median {middle:,.0f}).")]
-    unusual = np.flatnonzero(changes.volume != "usual")
-    away = np.abs(np.log((totals + 1) / (usual + 1)))
-    for period in unusual[np.lexsort((-away[unusual], changes.volume[unusual] == "fewer"))][:most]:
-        name = name_period(tally.periods[period], tally.periods[period], tally.every)
-        n, times = int(totals[period]), totals[period] / max(usual[period], 1)
-        compared = f"{times:.1f} times" if times < 9.95 else f"{times:.0f} times"
-        text = "text" if n == 1 else "texts"
-        than = (
-            f"{compared} the usual {usual[period]:,.0f}" if n > usual[period] else f"usually about {usual[period]:,.0f}"
-        )
-        # Files seldom begin and end where a period does.
-        edge = n < usual[period] and period in (0, len(totals) - 1)
-        lines.append(f"{name}: {n:,} {text}, {than}{' (it may be incomplete)' if edge else ''}")
-    return [*lines, *_rest(len(unusual) - most, *_unusual(tally.every))]
-
-
-def _unusual(every: str) -> tuple[str, str]:
-    return f"{every} with an unusual number of texts", f"{every}s with an unusual number of texts"
+    lines = [f"Texts per {every}: " + (f"{low:,}." if low == high else f"{low:,} to {high:,} (median {middle:,.0f}).")]
+    unusual = np.flatnonzero(trends.volume != "usual")
+    away = np.abs(np.log((totals + 1) / (trends.usual + 1)))
+    for period in unusual[np.lexsort((-away[unusual], trends.volume[unusual] == "fewer"))][:most]:
+        name = name_period(tally.periods[period], tally.periods[period], every)
+        n, usual = int(totals[period]), trends.usual[period]
+        times = n / max(usual, 1)
+        digits = 1 if times < 9.95 else 0
+        than = f"{times:.{digits}f} times the usual {usual:,.0f}" if n > usual else f"usually about {usual:,.0f}"
+        # Files seldom begin and end at the border of a period.
+        edge = " (it may be incomplete)" if n < usual and period in (0, len(totals) - 1) else ""
+        lines.append(f"{name}: {n:,} {'text' if n == 1 else 'texts'}, {than}{edge}")
+    of = "with an unusual number of texts"
+    return [*lines, *_rest(len(unusual) - most, f"{every} {of}", f"{every}s {of}")]
 
 
 def note_on_tests(tally: Tally) -> str:
-    """Say what was tested, so that nobody takes silence for more than it is."""
+    """Say what was tested, so that readers know what silence means."""
     k, n_periods = tally.by_period.shape
     clusters = "1 group" if k == 1 else f"{k:,} groups"
     other = f", bursts and any other difference between {tally.every}s" if n_periods > 2 else ""
@@ -262,35 +244,43 @@ def note_on_tests(tally: Tally) -> str:
 
 def segments_in_words(result: ClusteredTexts, most: int = 1) -> list[str]:
     """Return sentences for the strongest effects of each segment, over-represented groups first."""
-    lines: list[str] = []
-    for name in result.tally.segments if result.tally else ():
-        assert result.tally is not None  # noqa: S101 - for the type checker
-        table = by_segment(result.tally, name)
+    tally, lines = result.tally, []
+    if tally is None:
+        return []
+    for name, (_, counts) in tally.segments.items():
+        table = by_segment(tally, name)
         with np.errstate(divide="ignore"):
             sure = np.where(table["lift"] > 1, np.log2(table["lift_low"]), -np.log2(table["lift_high"]))
-        # Where a group is frequent is more useful to know than where it is rare.
+        # A high share is more useful to know than a low one.
         order = np.lexsort((-sure, table["lift"] <= 1))
         different = [int(row) for row in order if table["p"][row] < LEVEL]
         for row in different[:most]:
-            cluster = result.clusters[table["group"][row]].name
-            counts = result.tally.segments[name].counts
+            cluster = table["group"][row]
             here = f"{_percent(table['share'][row])} ({table['texts'][row]:,} of {table['total'][row]:,})"
-            size, everything = counts[table["group"][row]].sum(), counts.sum()
-            overall = f"{_percent(table['overall'][row])} ({size:,} of {everything:,})"
-            lines.append(f"{cluster}: {here} of texts with {name} {table['value'][row]}, {overall} overall")
+            overall = f"{_percent(table['overall'][row])} ({counts[cluster].sum():,} of {counts.sum():,}) overall"
+            of = f"of texts with {name} {table['value'][row]}"
+            lines.append(f"{result.clusters[cluster].name}: {here} {of}, {overall}")
         lines += _rest(len(different) - most, f"difference by {name}", f"differences by {name}")
         if not different:
             lines.append(f"No significant difference by {name} in any group.")
     return lines
 
 
-def _rest(number: int, one: str, several: str) -> Sequence[str]:
-    if number < 1:
-        return []
-    return [f"and {number:,} more {one if number == 1 else several}"]
+def _agreement(score: float) -> str:
+    """Say how well two halves of the texts agree."""
+    return "well" if score >= 0.7 else "only in part" if score >= 0.5 else "poorly"
+
+
+def _listed(words: Sequence[str], last: str) -> str:
+    """Join words by commas, and the last one by a word."""
+    return f"{last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def _rest(number: int, singular: str, plural: str) -> list[str]:
+    return [f"and {number:,} more {singular if number == 1 else plural}"] if number > 0 else []
 
 
 def _percent(share: float) -> str:
-    """Return a share in per cent with two digits."""
+    """Return a share in percent with two digits."""
     percent = 100 * float(share)
     return f"{percent:.0f} %" if percent >= 9.95 or percent == 0 else f"{percent:.2g} %"

@@ -1,14 +1,17 @@
-"""How many texts each group has in each period and in each segment: sums over rows, so parts of a data set add up."""
+"""How many texts each group has in each period and segment, and which of these counts are significant."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import UserError
+from . import shares
 from .details import (
     Days,
     Details,
@@ -22,72 +25,68 @@ from .details import (
     periods_between,
 )
 
-Counts = NDArray[np.int64]
+_Counts = NDArray[np.int64]
+_Flags = NDArray[np.bool_]
+_Column = NDArray[Any]
+
+_FEWEST_TEXTS = 10  # that are needed to speak of a share: one text of one is 100 %
+_END = 0.1  # part of all texts that each end of a trend has, unless a single period has nearly all texts
 
 
 class Crosstab(NamedTuple):
     """Texts of each group (row) that have each value of a segment (column)."""
 
     values: list[str]
-    counts: Counts
+    counts: _Counts
 
 
 class Part(NamedTuple):
-    """The counts of a part of the rows: texts of each group on each day, and by the values of segments."""
+    """The counts of a part of the rows, by day and by the values of segments; the parts of a data set add up."""
 
     days: Days
-    by_day: Counts
+    by_day: _Counts
     segments: dict[str, Crosstab]
 
     @staticmethod
-    def of(details: Details, labels: NDArray[np.intp], n_clusters: int) -> Part:
+    def of(details: Details, codes: NDArray[np.intp], n_clusters: int) -> Part:
         """Count rows by their group (-1: none)."""
-        dated = np.zeros(len(labels), bool) if details.days is None else (labels >= 0) & ~np.isnat(details.days)
-        days, codes = np.zeros(0, "datetime64[D]"), np.zeros(0, np.intp)
-        if details.days is not None:
-            days, codes = np.unique(details.days[dated], return_inverse=True)
+
+        def count(rows: NDArray[np.intp], columns: NDArray[np.integer], n_columns: int) -> _Counts:
+            usable = rows >= 0
+            flat = np.bincount(rows[usable] * n_columns + columns[usable], minlength=n_clusters * n_columns)
+            return flat.reshape(n_clusters, n_columns).astype(np.int64)
+
+        all_days = np.full(len(codes), "NaT", "datetime64[D]") if details.days is None else details.days
+        is_dated = (codes >= 0) & ~np.isnat(all_days)
+        days, of_day = np.unique(all_days[is_dated], return_inverse=True)
         segments = {
-            name: Crosstab(segment.values, _count(labels, segment.codes, n_clusters, len(segment.values)))
+            name: Crosstab(segment.values, count(codes, segment.codes, len(segment.values)))
             for name, segment in details.segments.items()
         }
-        return Part(days, _count(labels[dated], codes, n_clusters, len(days)), segments)
+        return Part(days, count(codes[is_dated], of_day, len(days)), segments)
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
     """How many texts each group has in each period and in each segment.
 
-    The rows of all tables are the groups, in the order of the topics.
-
-    Attributes
-    ----------
-    time : str or None
-        The name of the column of dates.
-    every : {"day", "week", "month", "quarter", "year"} or None
-        The length of a period; None without dates.
-    periods : ndarray of datetime64[D]
-        The first day of each period, without gaps.
-    by_period : ndarray of int, shape (n_groups, n_periods)
-        Texts of each group in each period.
-    segments : dict of str to Crosstab
-        Texts of each group by the values of each segment.
+    The rows of all tables are the groups, in the order of the result's clusters.
     """
 
-    time: str | None
-    every: Period | None
-    periods: Days
-    by_period: Counts
+    time: str | None  # name of the column of dates
+    every: Period | None  # None without dates
+    periods: Days  # the first day of each period, without gaps
+    by_period: _Counts
     segments: dict[str, Crosstab] = field(default_factory=dict)
 
     @staticmethod
     def of(parts: Sequence[Part], wanted: Wanted) -> Tally:
         """Add up parts, in periods of the wanted length or one that suits."""
         segments = {name: _joined([part.segments[name] for part in parts]) for name in wanted.by}
-        days = np.concatenate([part.days for part in parts])
+        days, n_clusters = np.concatenate([part.days for part in parts]), len(parts[0].by_day)
         if wanted.time is None or not len(days):
-            none = np.zeros((len(parts[0].by_day), 0), np.int64)
-            return Tally(wanted.time, None, days[:0], none, segments)
-        n_texts, n_clusters = sum(int(part.by_day.sum()) for part in parts), len(parts[0].by_day)
+            return Tally(wanted.time, None, days[:0], np.zeros((n_clusters, 0), np.int64), segments)
+        n_texts = sum(int(part.by_day.sum()) for part in parts)
         every = wanted.every or choose_period(days.min(), days.max(), n_texts, n_clusters)
         periods = periods_between(days.min(), days.max(), every)
         table = np.zeros((len(periods), n_clusters), np.int64)
@@ -95,19 +94,20 @@ class Tally:
             np.add.at(table, np.searchsorted(periods, period_starts(part.days, every)), part.by_day.T)
         return Tally(wanted.time, every, periods, np.ascontiguousarray(table.T), segments)
 
-    def regrouped(self, before: NDArray[np.intp], after: NDArray[np.intp]) -> Tally | None:
-        """Return the counts of other groups of the same texts; None if a group was split, because that is not known.
+    @cached_property
+    def trends(self) -> Trends:
+        """How the groups change over the periods. The tests run once; terminal, tables and page share them."""
+        return find_trends(self)
 
-        `before` and `after` are the groups of the same texts (-1: none).
-        """
-        n_before, n_after = len(self.by_period), int(after.max()) + 1
+    def regrouped(self, before: NDArray[np.intp], after: NDArray[np.intp]) -> Tally | None:
+        """Return the counts after texts move from groups to others (-1: none); None if a group is split."""
         usable = (before >= 0) & (after >= 0)
         pairs = np.unique(np.column_stack([before[usable], after[usable]]), axis=0)
         if len(np.unique(pairs[:, 0])) < len(pairs):
             return None
-        join = np.zeros((n_after, n_before), np.int64)
+        join = np.zeros((int(after.max()) + 1, len(self.by_period)), np.int64)
         join[pairs[:, 1], pairs[:, 0]] = 1
-        segments = {name: Crosstab(one.values, join @ one.counts) for name, one in self.segments.items()}
+        segments = {name: Crosstab(values, join @ counts) for name, (values, counts) in self.segments.items()}
         return replace(self, by_period=join @ self.by_period, segments=segments)
 
     def notes(self) -> list[str]:
@@ -119,38 +119,166 @@ class Tally:
         return [f"All dates are in one {self.every} ({name}), which shows no change over time{shorter}."]
 
 
-def tally_rows(details: Details, labels: NDArray[np.intp], n_clusters: int, every: Period | None) -> Tally | None:
+def tally_rows(details: Details, codes: NDArray[np.intp], n_clusters: int, every: Period | None) -> Tally | None:
     """Count the rows of one file; None if there is neither a column of dates nor a segment."""
     if not details.is_counted:
         return None
     wanted = Wanted(details.time, tuple(details.segments), every=every)
-    return Tally.of([Part.of(details, labels, n_clusters)], wanted)
+    return Tally.of([Part.of(details, codes, n_clusters)], wanted)
 
 
-def notes_on_segments(parts: Iterable[Part], names: Iterable[str]) -> list[str]:
+def notes_on_segments(parts: Sequence[Part], names: Iterable[str]) -> list[str]:
     """Say which segments of several parts have too many values."""
-    several = list(parts)
-    return [
-        note
-        for name in names
-        for note in note_on_values(name, len({value for part in several for value in part.segments[name].values}))
-    ]
+    numbers = {name: len({value for part in parts for value in part.segments[name].values}) for name in names}
+    return [note for name, number in numbers.items() for note in note_on_values(name, number)]
 
 
 def _joined(tables: Sequence[Crosstab]) -> Crosstab:
     """Add up tables whose values may differ, and join the rarest values if there are many."""
     code_of: dict[str, int] = {}
-    codes = [np.array([code_of.setdefault(value, len(code_of)) for value in one.values], np.intp) for one in tables]
+    codes = [np.array([code_of.setdefault(value, len(code_of)) for value in table.values], np.intp) for table in tables]
     joined = np.zeros((len(code_of), len(tables[0].counts)), np.int64)
-    for one, of_values in zip(tables, codes, strict=True):
-        joined[of_values] += one.counts.T
+    for table, of_values in zip(tables, codes, strict=True):
+        joined[of_values] += table.counts.T
     values, place = frequent_values(list(code_of), joined.sum(axis=1))
     counts = np.zeros((len(values), joined.shape[1]), np.int64)
     np.add.at(counts, place, joined)
     return Crosstab(values, np.ascontiguousarray(counts.T))
 
 
-def _count(labels: NDArray[np.intp], codes: NDArray[np.integer], n_labels: int, n_codes: int) -> Counts:
-    usable = labels >= 0
-    flat = labels[usable] * n_codes + codes[usable]
-    return np.bincount(flat, minlength=n_labels * n_codes).reshape(n_labels, n_codes).astype(np.int64)
+class Trends(NamedTuple):
+    """How the share of each group changes over the periods, and which periods have unusually many or few texts.
+
+    `before` and `after` are shares: in the first and the last third of the texts, in whole periods; of a burst,
+    outside and inside it; of an uneven group, in the period `start` with its lowest share and the period `end` with its
+    highest. `start` and `end` are otherwise the first days of the first and the last period, of a burst its own. The
+    four counts are the numerators and denominators of the shares. `p` is shares.adjusted for all tests.
+    """
+
+    kind: list[Literal["growing", "shrinking", "burst", "uneven", "steady"]]
+    texts_before: _Counts
+    total_before: _Counts
+    texts_after: _Counts
+    total_after: _Counts
+    start: Days
+    end: Days
+    p: NDArray[np.float64]
+    usual: NDArray[np.float64]  # texts of each period
+    volume: NDArray[np.str_]  # of each period: "more", "fewer" or "usual"
+
+    @property
+    def before(self) -> NDArray[np.float64]:
+        """The share before."""
+        return self.texts_before / np.maximum(self.total_before, 1)
+
+    @property
+    def after(self) -> NDArray[np.float64]:
+        """The share after."""
+        return self.texts_after / np.maximum(self.total_after, 1)
+
+
+def find_trends(tally: Tally, totals: _Counts | None = None) -> Trends:
+    """Test each group for a trend, a burst and any other difference, and each period for its number of texts.
+
+    `totals` are the texts of each period; without them, the sums over the groups. One correction covers all tests.
+    """
+    counts = tally.by_period
+    totals = counts.sum(axis=0) if totals is None else totals
+    numbers, filled = np.arange(len(totals)), np.flatnonzero(totals)
+    trend, burst = shares.trend_test(counts, totals), shares.burst_test(counts, totals)
+    variation = shares.variation_test(counts, totals)
+    inside = (numbers >= burst.first[:, None]) & (numbers <= burst.last[:, None])
+    early, late = _ends(totals)
+    n_early, n_late = totals[early].sum(), totals[late].sum()
+    trend_p = trend.p if min(n_early, n_late) >= _FEWEST_TEXTS else np.ones(len(counts))
+    burst_p = np.where((totals * inside).sum(axis=1) >= _FEWEST_TEXTS, burst.p, 1)
+    volume = shares.volume_test(totals, season=7 if tally.every == "day" else 1)
+
+    # The smallest p-value of a group is corrected for its three tests, then all of them for their number.
+    specific = 3 * np.minimum(trend_p, burst_p)
+    of_clusters = np.minimum(specific, 3 * variation.p)
+    of_volume = [volume.p.min()] if len(totals) >= shares.FEWEST_VOLUMES else []
+    p = shares.adjusted(np.minimum(np.append(of_clusters, of_volume), 1))
+    # Any other p-value below the threshold would have passed as well: of another test of a group, of another period.
+    threshold = shares.LEVEL * (p < shares.LEVEL).mean() if p.size else 0.0
+    p = p[: len(counts)]
+
+    # The highest run of periods may be the end of a rise, or the beginning of a fall.
+    ends_rise = (burst.last >= filled.max(initial=0)) & (trend.z > 0)
+    begins_fall = (burst.first <= filled.min(initial=0)) & (trend.z < 0)
+    is_burst = (burst_p < trend_p) & ~((ends_rise | begins_fall) & (trend.p < shares.LEVEL))
+    # A line may rise while the ends do not: that is a difference, but not growth.
+    rises = counts[:, late].sum(axis=1) / max(n_late, 1) - counts[:, early].sum(axis=1) / max(n_early, 1)
+    slope = np.where(trend.z * rises <= 0, "uneven", np.where(trend.z > 0, "growing", "shrinking"))
+    kind = np.where(specific <= threshold, np.where(is_burst, "burst", slope), "uneven")
+    kind = np.where(p < shares.LEVEL, kind, "steady")
+
+    bursts, varies = kind == "burst", kind == "uneven"
+    lowest, highest = numbers == variation.low[:, None], numbers == variation.high[:, None]
+    before = np.where(bursts[:, None], ~inside, np.where(varies[:, None], lowest, early))
+    after = np.where(bursts[:, None], inside, np.where(varies[:, None], highest, late))
+    start = np.select([bursts, varies], [burst.first, variation.low], 0)
+    end = np.select([bursts, varies], [burst.last, variation.high], len(totals) - 1)
+    more = np.where(totals > volume.usual, "more", "fewer")
+    return Trends(
+        kind.tolist(),
+        (counts * before).sum(axis=1), (totals * before).sum(axis=1),
+        (counts * after).sum(axis=1), (totals * after).sum(axis=1),
+        tally.periods[start], tally.periods[end], p,
+        volume.usual, np.where(volume.p <= threshold, more, "usual"),
+    )  # fmt: skip
+
+
+def _ends(totals: _Counts) -> tuple[_Flags, _Flags]:
+    """Return which periods have the first and the last third of the texts; an end with very few texts is extended."""
+    filled, numbers = np.flatnonzero(totals), np.arange(len(totals))
+    if len(filled) < 2:
+        return numbers >= 0, numbers >= 0
+    texts = totals[filled]
+    before, n = texts.cumsum(), texts.sum()
+    middle = before - texts / 2
+    early = max(int((middle < n / 3).sum()), int((before < _END * n).sum()) + 1)
+    late = max(int((middle > n * 2 / 3).sum()), int((texts[::-1].cumsum() < _END * n).sum()) + 1)
+    late = min(late, len(filled) - 1)
+    early = min(early, len(filled) - late)
+    return numbers <= filled[early - 1], numbers >= filled[len(filled) - late]
+
+
+def over_time(tally: Tally) -> dict[str, _Column]:
+    """Return the columns of one row per group and period: counts, the share with its interval, and the volume."""
+    k, n_periods = tally.by_period.shape
+    totals = tally.by_period.sum(axis=0)
+    low, high = shares.wilson_interval(tally.by_period, totals)
+    has_texts = totals > 0
+    share = np.divide(tally.by_period, totals, out=np.full((k, n_periods), np.nan), where=has_texts)
+    return {
+        "group": np.repeat(np.arange(k), n_periods), "period": np.tile(tally.periods, k),
+        "texts": tally.by_period.ravel(), "total": np.tile(totals, k),
+        "usual_total": np.tile(tally.trends.usual, k), "volume": np.tile(tally.trends.volume, k),
+        "share": share.ravel(),
+        "low": np.where(has_texts, low, np.nan).ravel(), "high": np.where(has_texts, high, np.nan).ravel(),
+    }  # fmt: skip
+
+
+def by_segment(tally: Tally, name: str) -> dict[str, _Column]:
+    """Return the columns of one row per group and value of a segment: shares, their ratio, and its significance."""
+    if name not in tally.segments:
+        known = ", ".join(map(repr, tally.segments)) or "none"
+        raise UserError(f"There is no segment {name!r}; the segments of this result are: {known}.")
+    values, counts = tally.segments[name]
+    totals, sizes = counts.sum(axis=0), counts.sum(axis=1, keepdims=True)
+    n = max(int(totals.sum()), 1)
+    overall = sizes / n
+    p = shares.adjusted(shares.compare_shares(counts, totals, sizes - counts, n - totals).ravel())
+    low, high = shares.wilson_interval(counts, totals)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = counts / totals
+        lift, lift_low, lift_high = ((ratio / overall).ravel() for ratio in (share, low, high))
+    return {
+        "group": np.repeat(np.arange(len(counts)), len(values)),
+        "value": np.tile(np.array(values, object), len(counts)),
+        "texts": counts.ravel(), "total": np.tile(totals, len(counts)),
+        "share": share.ravel(), "overall": np.repeat(overall[:, 0], len(values)),
+        "lift": lift, "lift_low": lift_low, "lift_high": lift_high, "p": p,
+        "represented": np.where(p < shares.LEVEL, np.where(lift > 1, "over", "under"), "as expected"),
+    }  # fmt: skip

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 import textspectra as ts
 from textspectra.errors import UserError
 from textspectra.texts.details import MISSING, OTHER, Segment, choose_period, period_starts, periods_between
-from textspectra.texts.sentences import change_in_words, changes_in_words, segments_in_words, volume_in_words
-from textspectra.texts.tally import Tally, tally_rows
-from textspectra.texts.trends import find_changes
+from textspectra.texts.sentences import change_in_words, segments_in_words, trends_in_words, volume_in_words
+from textspectra.texts.tally import Tally, find_trends, tally_rows
 
 K, N = 12, 2400
 
@@ -80,7 +79,7 @@ def test_shuffled_dates_and_segments_are_rarely_a_finding(result):
             segments={"channel": segment._replace(codes=segment.codes[order])},
         )
         other = replace(result, tally=tally_rows(shuffled, result.labels, K, None))
-        changes += set(find_changes(other.tally).kind) != {"steady"}
+        changes += set(other.tally.trends.kind) != {"steady"}
         differences += (other.by("channel")["represented"] != "as expected").any()
     # At a rate of 5 %, more than 10 of 100 have a probability of 1 %.
     assert changes <= 10
@@ -94,7 +93,7 @@ def tally_of(counts, every="month"):
 
 def changed(counts, cluster=0):
     """Return the words about a group, or None if it is steady."""
-    changes = find_changes(tally_of(counts))
+    changes = find_trends(tally_of(counts))
     return None if changes.kind[cluster] == "steady" else change_in_words(changes, cluster, tally_of(counts))
 
 
@@ -126,14 +125,14 @@ def test_steady_groups_are_rarely_said_to_change(n_clusters, n_periods, n_texts,
     rng = np.random.default_rng(4)
     sizes = np.resize(copies, n_clusters).astype(float)
     tallies = [tally_of(bursty_counts(rng, n_clusters, n_periods, n_texts, sizes)) for _ in range(40)]
-    assert sum(set(find_changes(tally).kind) != {"steady"} for tally in tallies) <= 6
+    assert sum(set(find_trends(tally).kind) != {"steady"} for tally in tallies) <= 6
 
 
 @pytest.mark.parametrize("copies", [1, 2, 4])
 def test_two_periods_are_rarely_different_if_all_groups_are_equally_bursty(copies):
     rng = np.random.default_rng(4)
     tallies = [tally_of(bursty_counts(rng, 30, 2, 1500, np.full(30, float(copies)))) for _ in range(40)]
-    assert sum(set(find_changes(tally).kind) != {"steady"} for tally in tallies) <= 6
+    assert sum(set(find_trends(tally).kind) != {"steady"} for tally in tallies) <= 6
 
 
 def test_a_group_that_falls_and_recovers_within_nine_days_is_found():
@@ -143,7 +142,7 @@ def test_a_group_that_falls_and_recovers_within_nine_days_is_found():
     wrong = 0
     for _ in range(20):
         others = np.array([rng.multinomial(n, rng.dirichlet(np.full(9, 500))) for n in totals - counts]).T
-        kinds = find_changes(tally_of([counts, *others])).kind
+        kinds = find_trends(tally_of([counts, *others])).kind
         assert kinds[0] in {"uneven", "shrinking"}  # both are true of it
         wrong += sum(kind != "steady" for kind in kinds[1:])
     assert wrong <= 2  # of 180
@@ -161,7 +160,7 @@ def test_ends_of_a_trend_have_enough_texts():
 def test_a_period_with_far_more_texts_is_named():
     totals = [160, 171, 158, 516, 149, 163, 155, 0]
     tally = tally_of([[n // 2 for n in totals], [n - n // 2 for n in totals]])
-    assert volume_in_words(find_changes(tally), tally) == [
+    assert volume_in_words(find_trends(tally), tally) == [
         "Texts per month: 0 to 516 (median 159).",
         "Apr 2000: 516 texts, 3.2 times the usual 159",
         "Aug 2000: 0 texts, usually about 159 (it may be incomplete)",
@@ -175,7 +174,7 @@ tables = st.integers(1, 7).flatmap(
 
 @given(tables)
 def test_kinds_say_what_the_counts_say(counts):
-    changes = find_changes(tally_of(counts))
+    changes = find_trends(tally_of(counts))
     totals, periods = np.sum(counts, axis=0), tally_of(counts).periods.tolist()
     for cluster, kind in enumerate(changes.kind):
         before, after = changes.before[cluster], changes.after[cluster]
@@ -195,7 +194,7 @@ def test_kinds_say_what_the_counts_say(counts):
 @given(tables, st.randoms())
 def test_the_order_of_groups_does_not_matter(counts, random):
     order = random.sample(range(len(counts)), len(counts))
-    kinds, shuffled = (find_changes(tally_of(one)).kind for one in (counts, [counts[cluster] for cluster in order]))
+    kinds, shuffled = (find_trends(tally_of(one)).kind for one in (counts, [counts[cluster] for cluster in order]))
     assert shuffled == [kinds[cluster] for cluster in order]
 
 
@@ -228,7 +227,7 @@ def test_by_compares_with_all_other_texts(result, tickets):
 
 def test_words_name_the_surest_first(result, tickets):
     names = {planted: result.clusters[group_of(result, tickets["truth"], planted)].name for planted in range(4)}
-    lines = changes_in_words(result)
+    lines = trends_in_words(result)
     assert lines[0].startswith("Texts per week: ")
     assert lines[1].startswith("week of 30 Jun 2025: ")
     assert lines[1].endswith(" (it may be incomplete)")
@@ -242,7 +241,7 @@ def test_words_name_the_surest_first(result, tickets):
         "Tested: trends, bursts and any other difference between weeks, for 12 groups, and the number of texts per "
         "week; corrected for the number of tests."
     )
-    assert changes_in_words(result, 1)[3] == "and 2 more groups change"
+    assert trends_in_words(result, 1)[3] == "and 2 more groups change"
     assert segments_in_words(result)[0].startswith(f"{names[3]}: ")
     assert " of texts with channel mail, 8.3 % (200 of 2,400) overall" in segments_in_words(result)[0]
 
@@ -299,7 +298,7 @@ def test_one_period_shows_no_change_and_says_so():
     one = ts.cluster_texts(FRAME, time="sent", every="month", **SMALL)
     assert one.over_time()["texts"].tolist() == [1, 1]
     assert one.trends()["kind"].tolist() == ["steady", "steady"]
-    assert changes_in_words(one) == []
+    assert trends_in_words(one) == []
     assert one.notes == (
         "1 row has no date that can be read, in 'sent'; the first is 'soon' in row 3.",
         "1 row has nothing in 'sent'.",
