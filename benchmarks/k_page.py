@@ -27,7 +27,7 @@ STABLE, STABLE_SHARE = 1.6, 0.9
 
 CONSTANTS, NAIVE = (12, 25, 34), (7, 20, 80)
 BINS = (0, 0.15, 0.3, 0.45, 0.6, 0.85, 1)
-LIBRARY = (curve.POWER, curve.POSITION)
+LIBRARY = (curve.WEIGHT_POWER, curve.POSITION)
 OURS, LEFT_IN = "**ours**, families left out", "ours, constants of the library"
 
 
@@ -40,11 +40,11 @@ class Answer(NamedTuple):
     levels: tuple[int, ...]
 
 
-def read(cell: dict[str, Any], power: float, position: tuple[float, ...]) -> curve.Reading:
+def read(cell: dict[str, Any], power: float, position: tuple[float, ...]) -> curve.BestK:
     """Read a measured curve with other constants than those of the library."""
     if "ks" not in cell or cell["k"] == 1:
-        return curve.Reading(cell["k"], cell["confidence"])
-    curve.POWER, curve.POSITION = power, position  # type: ignore[assignment]
+        return curve.BestK(cell["k"], cell["confidence"])
+    curve.WEIGHT_POWER, curve.POSITION = power, position  # type: ignore[assignment]
     return curve.read_curve(np.array(cell["ks"]), np.array(cell["halves"]))
 
 

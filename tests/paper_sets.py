@@ -26,7 +26,8 @@ def measure(name):
     truth = pq.read_table(DATA / f"{name}.parquet")["label"].take(stored["row"]).to_pylist()
     row = {"set": name, "rows": len(X), "classes": len(set(truth)), "k": _papers_k(X)}
     for algorithm, model in [("kmeans", ts.AutoKMeans), ("hac", ts.AutoAgglomerative)]:
-        labels = model(row["k"], refine=False, random_state=0).fit_predict(X)
+        plain = {"refine": False} if algorithm == "kmeans" else {}
+        labels = model(row["k"], random_state=0, **plain).fit_predict(X)
         scores = ts.evaluate(X, labels, truth, random_state=0)
         row |= {f"{algorithm}_{metric}": round(scores[metric], 3) for metric in ("ari", "nmi", "cohesion_ratio")}
     return row

@@ -14,16 +14,16 @@ from joblib import Parallel, delayed
 from joblib.parallel import ThreadingBackend, get_active_backend
 from threadpoolctl import ThreadpoolController
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
 def run_tasks(
-    function: Callable[..., Result],
+    function: Callable[..., _Result],
     tasks: Iterable[tuple[Any, ...]],
     *,
     n_jobs: int | None,
     shared_memory: bool = False,
-) -> list[Result]:
+) -> list[_Result]:
     """Call ``function(*task)`` for every task and return the results in order.
 
     The function should spend its time outside the GIL: it runs in threads, unless an active ``joblib.parallel_config``
@@ -37,17 +37,19 @@ def run_tasks(
 
 
 def stream_tasks(
-    function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None
-) -> Iterator[Result]:
+    function: Callable[..., _Result], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None
+) -> Iterator[_Result]:
     """Yield the results of :func:`run_tasks` in threads, so that few of them are in memory at a time."""
     # joblib would do the same, but it looks for results every 10 ms, which is longer than most tasks take.
-    n_threads = _n_threads(n_jobs)
+    if n_jobs is None:
+        n_jobs = get_active_backend()[1] or -1
+    n_threads = get_active_backend(require="sharedmem")[0].effective_n_jobs(n_jobs)
     with one_blas_thread():
         if n_threads == 1:
             yield from (function(*task) for task in tasks)
             return
         with ThreadPoolExecutor(n_threads) as pool:
-            started: deque[Future[Result]] = deque()
+            started: deque[Future[_Result]] = deque()
             for task in tasks:
                 started.append(pool.submit(function, *task))
                 if len(started) > 2 * n_threads:
@@ -56,18 +58,10 @@ def stream_tasks(
                 yield started.popleft().result()
 
 
-def _n_threads(n_jobs: int | None) -> int:
-    if n_jobs is None:
-        n_jobs = get_active_backend()[1]
-    n_threads: int = get_active_backend(require="sharedmem")[0].effective_n_jobs(-1 if n_jobs is None else n_jobs)
-    return n_threads
-
-
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """Let BLAS work in the thread that calls it.
+    """Limit BLAS to the thread that calls it, so that results do not depend on the machine.
 
-    Threads of BLAS beside ours, or on small matrices, can cost a factor of 50, and their number would make results
-    depend on the machine.
+    Threads of BLAS beside ours, or on small matrices, can also cost a factor of 50.
     """
     limited: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
     return limited

@@ -62,7 +62,7 @@ def test_sampled_value_is_close_to_the_exact_one_and_says_how_close(planted, mon
     X, truth = planted(6, 9000, noise=0.6)
     sampled = [ts.cohesion_report(X, truth, random_state=seed) for seed in range(8)]
     assert sampled[0] == ts.cohesion_report(X, truth) != sampled[1]
-    monkeypatch.setattr(cohesion, "EXACT_ROWS", 10**6)
+    monkeypatch.setattr(cohesion, "ALL_PAIRS_ROWS", 10**6)
     exact = ts.cohesion_report(X, truth)
     assert exact.standard_error == 0
     errors = np.array([report.ratio - exact.ratio for report in sampled])
@@ -88,7 +88,7 @@ def test_rounding_is_not_taken_for_similarity():
 def test_large_clusters_are_sampled_each(planted, monkeypatch):
     X, truth = planted(3, 3000, noise=0.6)
     exact = ts.cohesion_report(X, truth)
-    monkeypatch.setattr(cohesion, "EXACT_ROWS", 200)
+    monkeypatch.setattr(cohesion, "ALL_PAIRS_ROWS", 200)
     sampled = ts.cohesion_report(X, truth, random_state=0)
     for one, other in zip(exact.per_cluster, sampled.per_cluster, strict=True):
         assert other.similarity == pytest.approx(one.similarity, rel=0.03)
@@ -108,7 +108,7 @@ def test_many_clusters_are_sampled_only_where_that_saves_pairs(planted, monkeypa
     X, _ = planted(4, 3000, d=8, noise=0.5)
     labels = np.repeat([0, 1, 2, 3], [1800, 900, 200, 100])
     exact = ts.cohesion_report(X, labels)
-    monkeypatch.setattr(cohesion, "EXACT_ROWS", 120)
+    monkeypatch.setattr(cohesion, "ALL_PAIRS_ROWS", 120)
     found = ts.cohesion_report(X, labels)
     known = [
         abs(one.similarity - other.similarity) < 1e-6

@@ -3,19 +3,21 @@
 import subprocess
 import sys
 import weakref
+from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import textspectra as ts
-from textspectra.core import clusters as agglomerative
-from textspectra.core import cohesion
-from textspectra.core import discriminants as refine
-from textspectra.core import kmeans as centers
+from textspectra.core import clusters, cohesion, discriminants, kmeans
+from textspectra.core.rows import Folded, fold_blocks
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
+callbacks = pytest.importorskip("dask.callbacks")
+dask_blocks = pytest.importorskip("textspectra.core.dask_blocks")
 
 CHUNKS = {
     "even": (700,) * 4,
@@ -29,11 +31,13 @@ ANY_CHUNKS = pytest.mark.parametrize("sizes", CHUNKS.values(), ids=CHUNKS)
 @pytest.fixture(autouse=True)
 def small_limits(monkeypatch):
     """Let the paths for many rows be taken by few."""
-    monkeypatch.setattr(centers, "TRAINING_ROWS", 1500)
-    monkeypatch.setattr(refine, "REFINED_ROWS", 1200)
-    monkeypatch.setattr(agglomerative, "EXACT_ROWS", 2000)
-    monkeypatch.setattr(agglomerative, "MICRO_CLUSTERS", 150)
-    monkeypatch.setattr(cohesion, "EXACT_ROWS", 300)
+    monkeypatch.setattr(kmeans, "TRAINING_ROWS", 1500)
+    monkeypatch.setattr(discriminants, "REFINED_ROWS", 1200)
+    for name in ("EXACT_ROWS", "HAC_EXACT_ROWS"):
+        monkeypatch.setattr(clusters, name, 2000)
+    for name in ("MICRO_CLUSTERS", "HAC_MICRO_CLUSTERS"):
+        monkeypatch.setattr(clusters, name, 150)
+    monkeypatch.setattr(cohesion, "ALL_PAIRS_ROWS", 300)
 
 
 @pytest.fixture(scope="module")
@@ -68,11 +72,10 @@ def test_levels_are_those_of_the_array_in_memory_and_of_a_memory_map(blobs, mode
 
 
 @ANY_CHUNKS
-@pytest.mark.parametrize("model", [ts.AutoKMeans, ts.AutoAgglomerative])
-@pytest.mark.parametrize("refined", [True, False])
-def test_clusters_are_those_of_the_array_in_memory(blobs, model, sizes, refined):
+@pytest.mark.parametrize("model", [ts.AutoKMeans, partial(ts.AutoKMeans, refine=False), ts.AutoAgglomerative])
+def test_clusters_are_those_of_the_array_in_memory(blobs, model, sizes):
     X, _ = blobs
-    here, there = (model(8, refine=refined, random_state=3).fit(array) for array in (X, cut(X, sizes)))
+    here, there = (model(8, random_state=3).fit(array) for array in (X, cut(X, sizes)))
     assert isinstance(there.labels_, da.Array)
     assert there.labels_.chunks == (sizes,)
     assert (there.labels_.compute() == here.labels_).all()
@@ -81,10 +84,10 @@ def test_clusters_are_those_of_the_array_in_memory(blobs, model, sizes, refined)
     predicted = there.predict(cut(X, sizes))
     assert isinstance(predicted, da.Array)
     assert (predicted.compute() == here.predict(X)).all()
-    if model is ts.AutoKMeans:
-        assert there.inertia_ == pytest.approx(here.inertia_, rel=1e-5)
-    else:
+    if model is ts.AutoAgglomerative:
         assert (there.cut(5).compute() == here.cut(5)).all()
+    else:
+        assert there.inertia_ == pytest.approx(here.inertia_, rel=1e-5)
 
 
 @pytest.mark.parametrize("method", ["auto", "spectral"])
@@ -206,8 +209,6 @@ def test_labels_that_were_changed_in_place_count_as_they_are_now(blobs):
 
 
 def test_chunks_that_are_read_together_are_released_with_their_task():
-    from textspectra.core.dask_blocks import ChunkReader
-
     made = []
 
     def read(n):
@@ -215,7 +216,7 @@ def test_chunks_that_are_read_together_are_released_with_their_task():
         made.append(weakref.ref(chunk))
         return chunk
 
-    reader = ChunkReader([({"chunk": (read, n)}, "chunk") for n in (3, 2)], (3, 2), np.empty(0, int))
+    reader = dask_blocks.ChunkReader([({"chunk": (read, n)}, "chunk") for n in (3, 2)], (3, 2), np.empty(0, int))
     assert reader.open()[1:4].tolist() == [1, 2, 0]
     assert [one() for one in made] == [None] * 2
 
@@ -267,3 +268,58 @@ def test_a_single_weight_counts_for_every_row(planted):
     X, _ = planted(4, 100, d=8)
     model = ts.AutoKMeans(4).fit(da.from_array(X, chunks=(50, 8)), sample_weight=da.asarray(2.0))
     assert (model.labels_.compute() == ts.AutoKMeans(4).fit(X, sample_weight=2.0).labels_).all()
+
+
+@pytest.fixture
+def one_thread(monkeypatch):
+    monkeypatch.setattr(dask_blocks, "n_threads", lambda: 1)
+    with dask.config.set(scheduler="sync"):
+        yield
+
+
+def made_of(read, sizes):
+    parts = [da.from_delayed(dask.delayed(read, pure=False)(n), (n, 2), dtype=float) for n in sizes]
+    return da.concatenate(parts)
+
+
+def total(first_row, part):
+    return Folded((part.sum(), first_row * len(part)))
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize(("n_chunks", "n_readers"), [(8, 8), (24, 8), (5, 5)])
+def test_a_chunk_is_read_and_folded_in_one_task(n_chunks, n_readers):
+    reads = []
+
+    def read(n):
+        reads.append(n)
+        return np.ones((n, 2))
+
+    array = dask_blocks.with_known_chunks(made_of(read, [3] * n_chunks))
+    tasks = Counter()
+    with callbacks.Callback(pretask=lambda key, graph, state: tasks.update([str(key).partition("-")[0].strip("_")])):
+        found = fold_blocks(total, array).statistics
+    assert found[0] == 6 * n_chunks
+    assert len(reads) == n_chunks
+    assert tasks["chunk_statistics"] == n_readers
+    assert tasks.total() <= n_readers + 3  # and the function, the sum, and what combines
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_a_task_that_chunks_share_runs_once():
+    reads = []
+
+    def read():
+        reads.append(1)
+        return np.arange(12.0).reshape(6, 2)
+
+    array = da.from_delayed(dask.delayed(read)(), (6, 2), dtype=float).rechunk((2, 2))
+    assert fold_blocks(total, dask_blocks.with_known_chunks(array)).statistics == (66, 12)
+    assert reads == [1]
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_large_chunks_are_not_read_together(monkeypatch):
+    monkeypatch.setattr(dask_blocks, "GROUP_BYTES", 100)
+    array = dask_blocks.with_known_chunks(da.ones((24 * 3, 2), chunks=(3, 2)))
+    assert set(array.chunks[0]) == {6}

@@ -128,8 +128,8 @@ READINGS = [("spectral estimate", 1), ("estimate", 1), ("estimate", 2), ("tree",
 
 @pytest.mark.parametrize(("call", "reading"), READINGS)
 def test_every_call_survives_the_death_of_a_worker(client, blobs, executioner, call, reading, monkeypatch):
-    monkeypatch.setattr("textspectra.core.clusters.EXACT_ROWS", 500)
-    monkeypatch.setattr("textspectra.core.clusters.MICRO_CLUSTERS", 60)
+    monkeypatch.setattr("textspectra.core.clusters.HAC_EXACT_ROWS", 500)
+    monkeypatch.setattr("textspectra.core.clusters.HAC_MICRO_CLUSTERS", 60)
     X, truth = blobs
     folder, killed = executioner
     found = CALLS[call](read_by(X, Mortal(folder, reading)), truth)

@@ -1,17 +1,20 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import linkage
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics.pairwise import euclidean_distances
 
 import textspectra as ts
-from textspectra.core import clusters as agglomerative
-from textspectra.core import cohesion
-from textspectra.core import discriminants as refine
-from textspectra.core import kmeans as centers
+from textspectra.core import clusters, cohesion, discriminants, kmeans
 
 BOTH = pytest.mark.parametrize("model", [ts.AutoKMeans, ts.AutoAgglomerative])
+PLAIN_TOO = pytest.mark.parametrize(
+    "model", [ts.AutoKMeans, partial(ts.AutoKMeans, refine=False), ts.AutoAgglomerative]
+)
 
 
 def unit(X):
@@ -40,10 +43,10 @@ def test_given_k_overrules_the_estimate(planted, model):
 
 @BOTH
 def test_same_seed_same_labels_for_any_n_jobs(planted, model, monkeypatch):
-    monkeypatch.setattr(centers, "TRAINING_ROWS", 2500)
-    monkeypatch.setattr(refine, "REFINED_ROWS", 2000)
-    monkeypatch.setattr(agglomerative, "EXACT_ROWS", 1000)
-    monkeypatch.setattr(agglomerative, "MICRO_CLUSTERS", 150)
+    monkeypatch.setattr(kmeans, "TRAINING_ROWS", 2500)
+    monkeypatch.setattr(discriminants, "REFINED_ROWS", 2000)
+    monkeypatch.setattr(clusters, "HAC_EXACT_ROWS", 1000)
+    monkeypatch.setattr(clusters, "HAC_MICRO_CLUSTERS", 150)
     X, _ = planted(12, 9000, d=300, noise=1.0)
     one = model(12, random_state=5, n_jobs=1).fit(X)
     two = model(12, random_state=5, n_jobs=2).fit(X)
@@ -71,12 +74,11 @@ def test_equal_rows_are_one_cluster_without_a_warning(model):
     assert fitted.cohesion_ratio_ == pytest.approx(1)
 
 
-@BOTH
-@pytest.mark.parametrize("refine", [True, False])
-def test_more_clusters_than_distinct_rows_warns_and_gives_what_there_is(model, refine):
+@PLAIN_TOO
+def test_more_clusters_than_distinct_rows_warns_and_gives_what_there_is(model):
     X = np.repeat(np.eye(3), 5, axis=0) * np.linspace(1, 7, 15)[:, None]
     with pytest.warns(ConvergenceWarning, match="5 clusters were asked for, but only 3 could be told apart"):
-        assert model(5, refine=refine).fit(X).n_clusters_ == 3
+        assert model(5).fit(X).n_clusters_ == 3
 
 
 @BOTH
@@ -84,35 +86,33 @@ def test_orthogonal_rows_have_no_cohesion(model):
     assert np.isnan(model(n_clusters=2, random_state=0).fit(np.eye(6)).cohesion_ratio_)
 
 
-@BOTH
+@pytest.mark.parametrize("model", [partial(ts.AutoKMeans, refine=False), ts.AutoAgglomerative])
 def test_weights_are_repeated_rows_for_the_plain_algorithms(planted, model):
     X, _ = planted(5, 120, noise=0.5)
     weights = np.random.default_rng(0).integers(0, 4, 120)
-    weighted = model(refine=False, random_state=0).fit(X, sample_weight=weights)
-    repeated = model(refine=False, random_state=0).fit(np.repeat(X, weights, axis=0))
+    weighted = model(random_state=0).fit(X, sample_weight=weights)
+    repeated = model(random_state=0).fit(np.repeat(X, weights, axis=0))
     assert weighted.n_clusters_ == repeated.n_clusters_
     assert adjusted_rand_score(weighted.predict(X), repeated.predict(X)) == pytest.approx(1)
 
 
-@BOTH
 @pytest.mark.parametrize("given", ["weights", "copies"])
-def test_refined_groups_do_not_follow_rows_that_are_repeated(model, given):
+def test_refined_groups_do_not_follow_rows_that_are_repeated(given):
     X, _ = hard_groups((150, 150, 150), noise=1.5)
     counts = np.random.default_rng(0).zipf(1.5, 450).clip(max=500)
-    alone = model(3, random_state=0).fit(X)
+    alone = ts.AutoKMeans(3, random_state=0).fit(X)
     if given == "weights":
-        repeated = model(3, random_state=0).fit(X, sample_weight=counts)
+        repeated = ts.AutoKMeans(3, random_state=0).fit(X, sample_weight=counts)
         assert repeated.labels_.tolist() == repeated.predict(X).tolist()
     else:
-        repeated = model(3, random_state=0).fit(np.repeat(X, counts, axis=0))
+        repeated = ts.AutoKMeans(3, random_state=0).fit(np.repeat(X, counts, axis=0))
     assert adjusted_rand_score(repeated.predict(X), alone.labels_) > 0.95
 
 
-@BOTH
 @pytest.mark.parametrize("wrong", ["yes", 1, None])
-def test_refine_is_true_or_false(model, wrong):
+def test_refine_is_true_or_false(wrong):
     with pytest.raises(ts.UserError, match=f"^refine must be True or False, but it is {wrong!r}.$"):
-        model(2, refine=wrong).fit(np.eye(3))
+        ts.AutoKMeans(2, refine=wrong).fit(np.eye(3))
 
 
 def hard_groups(sizes, d=64, noise=2.5):
@@ -122,32 +122,32 @@ def hard_groups(sizes, d=64, noise=2.5):
     return unit(rng.standard_normal((len(sizes), d))[truth] + noise * rng.standard_normal((len(truth), d))), truth
 
 
-@BOTH
 @pytest.mark.parametrize("sizes", [(400, 60, 60), (300, 60)])
-def test_refined_groups_are_nearer_to_the_truth(model, sizes):
+def test_refined_groups_are_nearer_to_the_truth(sizes):
     X, truth = hard_groups(sizes)
     plain, better = (
-        adjusted_rand_score(truth, model(len(sizes), refine=refined).fit(X).labels_) for refined in (False, True)
+        adjusted_rand_score(truth, ts.AutoKMeans(len(sizes), refine=refined).fit(X).labels_)
+        for refined in (False, True)
     )
     assert better > plain
 
 
 @BOTH
-def test_centers_and_inertia_of_refined_groups_are_those_of_their_rows(model):
+def test_centers_and_inertia_are_those_of_the_rows(model):
     X, _ = hard_groups((150, 100, 50))
     weights = np.random.default_rng(1).integers(1, 4, len(X))
     fitted = model(3).fit(X, sample_weight=weights)
     means = [np.average(X[own], axis=0, weights=weights[own]) for own in (fitted.labels_ == j for j in range(3))]
     assert fitted.cluster_centers_ == pytest.approx(np.array(means), abs=1e-5)
-    assert (fitted.predict(X) == fitted.labels_).all()
     if model is ts.AutoKMeans:
+        assert (fitted.predict(X) == fitted.labels_).all()
         squares = ((X - fitted.cluster_centers_[fitted.labels_]) ** 2).sum(axis=1)
         assert fitted.inertia_ == pytest.approx(weights @ squares / weights.max(), rel=1e-4)
 
 
 @BOTH
 @pytest.mark.parametrize("shape", [(25, 60), (7, 2), (2, 5), (3, 1)], ids=str)
-def test_refinement_takes_few_rows_and_few_dimensions(model, shape):
+def test_few_rows_and_few_dimensions_are_enough(model, shape):
     X = np.random.default_rng(0).standard_normal(shape)
     for k in range(1, shape[0] + 1 if shape[1] > 1 else 3):
         fitted = model(k).fit(X)
@@ -185,7 +185,7 @@ def test_clusters_at_a_given_k_do_not_depend_on_where_k_came_from(planted, model
 
 @BOTH
 def test_the_sampled_cohesion_is_that_of_the_function_with_the_same_seed(planted, model, monkeypatch):
-    monkeypatch.setattr(cohesion, "EXACT_ROWS", 200)
+    monkeypatch.setattr(cohesion, "ALL_PAIRS_ROWS", 200)
     X, _ = planted(3, 1500, noise=0.6)
     fitted = model(3, random_state=4).fit(X)
     report = ts.cohesion_report(X, fitted.labels_, random_state=4)
@@ -202,23 +202,24 @@ def vague():
     return rng.normal(size=(15, 12))[rng.integers(15, size=2600)] + 0.8 * rng.normal(size=(2600, 12))
 
 
-@pytest.mark.parametrize("level", ["coarse", "suggested", "fine"])
-def test_each_level_is_a_cut_of_one_tree(vague, level):
-    estimate = ts.estimate_k(vague)
-    one, other = ts.AutoKMeans(level).fit(vague), ts.AutoAgglomerative(level).fit(vague)
-    assert one.n_clusters_ == estimate.at(level)
-    assert one.k_estimate_ == estimate
-    assert (one.labels_ == other.labels_).all()
-    assert (one.labels_ == ts.AutoAgglomerative().fit(vague).cut(one.n_clusters_)).all()
-    assert (one.predict(vague) == one.labels_).mean() > 0.995
-    assert one.inertia_ == pytest.approx(-one.score(vague), rel=0.05)
-    pairs = set(zip(one.labels_.tolist(), ts.AutoKMeans().fit(vague).labels_.tolist(), strict=True))
-    assert len(pairs) == max(one.n_clusters_, estimate.k)
-
-
 @BOTH
-def test_predictions_of_merged_groups_are_their_labels(vague, model):
-    fitted = model("coarse").fit(vague)
+@pytest.mark.parametrize("level", ["coarse", "suggested", "fine"])
+def test_each_level_is_a_cut_of_one_tree(vague, model, level):
+    estimate = ts.estimate_k(vague)
+    fitted = model(level).fit(vague)
+    assert fitted.n_clusters_ == estimate.at(level)
+    assert fitted.k_estimate_ == estimate
+    pairs = set(zip(fitted.labels_.tolist(), model().fit(vague).labels_.tolist(), strict=True))
+    assert len(pairs) == max(fitted.n_clusters_, estimate.k)
+    if model is ts.AutoAgglomerative:
+        assert (fitted.labels_ == model().fit(vague).cut(fitted.n_clusters_)).all()
+    else:
+        assert (fitted.predict(vague) == fitted.labels_).mean() > 0.995
+        assert fitted.inertia_ == pytest.approx(-fitted.score(vague), rel=0.05)
+
+
+def test_predictions_of_merged_groups_are_their_labels(vague):
+    fitted = ts.AutoKMeans("coarse").fit(vague)
     assert (fitted.predict(vague) == fitted.labels_).all()
 
 
@@ -240,45 +241,32 @@ def test_groups_that_are_nearly_points_are_told_apart(model, width):
     np.testing.assert_array_equal(fitted.predict(X), fitted.labels_)
 
 
-def test_the_tree_is_scipys_and_its_cuts_are_scikit_learns(planted):
+def test_hac_is_scipys_tree_and_its_cuts_are_scikit_learns(planted):
     X, _ = planted(8, 500, noise=0.7)
-    fitted = ts.AutoAgglomerative(refine=False, random_state=0).fit(X)
+    fitted = ts.AutoAgglomerative(8, random_state=0).fit(X)
     assert fitted.merge_tree_.linkage == pytest.approx(linkage(unit(X).astype(float), "ward"), abs=1e-5)
-    for k in (1, 2, 7, 30, 499, 500):
+    for k in (1, 2, 7, 8, 30, 499, 500):
         theirs = AgglomerativeClustering(k, linkage="ward").fit_predict(unit(X))
         assert adjusted_rand_score(fitted.cut(k), theirs) == 1
+    assert (fitted.labels_ == fitted.cut(8)).all()
+    assert (fitted.predict(X) == euclidean_distances(unit(X), fitted.cluster_centers_).argmin(axis=1)).all()
 
 
 def test_micro_clusters_give_nearly_the_exact_tree(planted, monkeypatch):
     X, truth = planted(8, 4000, noise=0.15)
-    monkeypatch.setattr(agglomerative, "EXACT_ROWS", 1000)
-    monkeypatch.setattr(agglomerative, "MICRO_CLUSTERS", 400)
+    monkeypatch.setattr(clusters, "HAC_EXACT_ROWS", 1000)
+    monkeypatch.setattr(clusters, "HAC_MICRO_CLUSTERS", 400)
     fitted = ts.AutoAgglomerative(8, random_state=0).fit(X)
     assert fitted.merge_tree_.n_leaves <= 400
     assert adjusted_rand_score(truth, fitted.labels_) > 0.95
+    assert (fitted.labels_ == fitted.cut(8)).all()
     assert len(set(fitted.cut(100))) == 100
 
 
-@pytest.mark.parametrize("exact_rows", [10_000, 500])
-def test_labels_cuts_and_predictions_agree(planted, monkeypatch, exact_rows):
-    X, _ = planted(6, 1500, noise=1.2)
-    monkeypatch.setattr(agglomerative, "EXACT_ROWS", exact_rows)
-    monkeypatch.setattr(agglomerative, "MICRO_CLUSTERS", 100)
-    fitted = ts.AutoAgglomerative(6).fit(X)
-    assert (fitted.labels_ == ts.AutoKMeans(6).fit(X).labels_).all()
-    assert (fitted.labels_ == fitted.cut(6)).all()
-    assert (fitted.labels_ == fitted.predict(X)).all()
-    for k, pairs in ((3, 6), (12, 12)):
-        # A coarser cut merges the clusters, and a finer one splits them.
-        assert len(set(zip(fitted.cut(k).tolist(), fitted.labels_.tolist(), strict=True))) == pairs
-
-
-def test_more_clusters_than_can_be_refined_have_a_tree_around_them_too(planted, monkeypatch):
-    X, _ = planted(6, 600, noise=0.7)
-    monkeypatch.setattr(refine, "REFINED_ROWS", 320)
-    fitted = ts.AutoAgglomerative(25).fit(X)
-    assert (fitted.labels_ == ts.AutoKMeans(25).fit(X).labels_).all()
-    assert (fitted.labels_ == fitted.cut(25)).all()
+def test_hac_has_no_option_to_refine():
+    assert "refine" not in ts.AutoAgglomerative().get_params()
+    with pytest.raises(TypeError, match="refine"):
+        ts.AutoAgglomerative(refine=False)
 
 
 def test_rows_without_weight_get_the_nearest_leaf(planted):
@@ -300,7 +288,7 @@ def test_kmeans_inertia_is_as_good_as_ten_restarts(planted):
 def test_kmeans_on_a_sample_is_nearly_as_good_as_on_all(planted, monkeypatch):
     X, _ = planted(15, 6000, noise=0.7)
     everything = ts.AutoKMeans(15, refine=False, random_state=0).fit(X)
-    monkeypatch.setattr(centers, "TRAINING_ROWS", 1500)
+    monkeypatch.setattr(kmeans, "TRAINING_ROWS", 1500)
     sampled = ts.AutoKMeans(15, refine=False, random_state=0).fit(X)
     assert sampled.inertia_ <= 1.01 * everything.inertia_
     assert (sampled.predict(X) == sampled.labels_).all()

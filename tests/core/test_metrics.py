@@ -77,7 +77,7 @@ def test_without_truth_there_are_no_extrinsic_metrics(clustering):
 def test_a_large_input_is_sampled_and_the_row_says_so(clustering, monkeypatch):
     X, labels, truth = clustering
     exact = ts.evaluate(X, labels)["silhouette"]
-    monkeypatch.setattr(evaluation, "SILHOUETTE_ROWS", 250)
+    monkeypatch.setattr(evaluation, "MAX_SILHOUETTE_ROWS", 250)
     row = ts.evaluate(X, labels, truth, random_state=0)
     assert row["silhouette_rows"] == 250
     assert row["silhouette"] == pytest.approx(exact, abs=0.05)

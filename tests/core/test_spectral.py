@@ -43,6 +43,17 @@ def test_k_from_spectrum_is_the_papers(eigenvalues, window, fallback):
     assert ts.k_from_spectrum(eigenvalues, window=window, fallback=fallback) == expected
 
 
+@pytest.mark.parametrize("k", [5, 12])
+def test_the_upper_half_of_the_spectrum_would_give_n_minus_1(planted, k):
+    X, _ = planted(k, 400, noise=0.2)
+    eigenvalues = ts.laplacian_eigenvalues(X).astype(float)
+    assert ts.k_from_spectrum(eigenvalues) == k
+    # The paper's text, taken literally: i > n/2, from the largest index down.
+    index = np.arange(len(X) // 2 + 1, len(X) + 1)
+    deltas = np.array([(eigenvalues[i - 1] - eigenvalues[i - 2]) / eigenvalues[i - 4 : i - 1].mean() for i in index])
+    assert index[deltas > deltas.mean() + deltas.std()].max() - 1 == len(X) - 1
+
+
 @given(points, st.integers(1, 5), st.booleans())
 def test_estimate_on_one_sample_is_the_papers(X, window, zscore):
     eigenvalues = reference.compute_eigenvalues(X, zscore)

@@ -296,17 +296,15 @@ def test_a_merged_result_is_a_cut_of_its_own_tree(hac):
     assert (merged.cut(4).labels == merged.labels).all()
 
 
-@pytest.mark.parametrize("algorithm", ["kmeans", "hac"])
 @pytest.mark.parametrize(("shown", "asked"), [(4, 8), (8, 4)])
-def test_texts_that_are_repeated_are_no_groups_of_their_own_at_any_level(planted, algorithm, shown, asked):
+def test_texts_that_are_repeated_are_no_groups_of_their_own_at_any_level(planted, shown, asked):
     X, _ = planted(8, 240, noise=0.2)
     counts = np.ones(240, int)
     counts[:6] = 500
     texts = [f"text {i}" for i in range(240)]
     repeated = [text for text, count in zip(texts, counts, strict=True) for _ in range(count)]
-    options = {"algorithm": algorithm, "n_clusters": shown}
-    alone = ts.cluster_texts(texts, embeddings=X, **options).cut(asked)
-    often = ts.cluster_texts(repeated, embeddings=np.repeat(X, counts, axis=0), **options).cut(asked)
+    alone = ts.cluster_texts(texts, embeddings=X, n_clusters=shown).cut(asked)
+    often = ts.cluster_texts(repeated, embeddings=np.repeat(X, counts, axis=0), n_clusters=shown).cut(asked)
     assert often.n_clusters == asked
     assert adjusted_rand_score(alone.labels, often.labels[np.cumsum(counts) - 1]) > 0.95
 

@@ -1,55 +1,65 @@
-"""The granularity that two halves of the data agree on, and whether there is any."""
+"""The number of groups on which two halves of the data agree, if there are groups at all."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from .kmeans import directions_of, train_directions
 from .metrics import entropy
-from .rows import CountedRows, distinct_rows, sum_by_code
+from .rows import F32, F64, CountedRows, Ints, distinct_rows, sum_by_code
 from .ward import ward_tree
 
-POWER = 16
-"""A k whose agreement is 10 % below the best has 0.9 to this power, 19 %, of its weight."""
-
-POSITION = (0.42, 0.7)
-"""The answer is the k up to which this share of the weight lies: the first for weak agreement, the last for strong."""
-
-STRONG = (0.6, 0.8)
-"""The best agreement at which it counts as weak, and as strong."""
-
-EXACT = 0.75
-"""As the best agreement rises from here to 1, the power goes to infinity: clear groups are counted exactly."""
-
-MORE_BEHIND = 2.2
-"""A coarse k counts for no more than a finer one at which the halves share this many times its information."""
-
-PAIR = 0.95
-"""A split in two is clear at this agreement or above: halves of any long cloud agree on where to cut it."""
-
+# How k is read off the curve of agreement over k
+WEIGHT_POWER = 16  # a k whose agreement is 10 % below the best has 0.9 to this power, 19 %, of its weight
+POSITION = (0.42, 0.7)  # the answer is the k up to which this share of the weight lies, for weak and strong agreement
+STRONG = (0.6, 0.8)  # the best agreement that counts as weak, and as strong
+EXACT = 0.75  # as the best agreement rises from here to 1, the power goes to infinity: clear groups are counted exactly
+MORE_BEHIND = 2.2  # a coarse k scores no more than a finer one at which halves share this many times its information
+PAIR = 0.95  # a split in two is clear at this agreement or above: halves of any long cloud agree on where to cut it
+# If halves agree on more than this share of what finer groups add to a clear split in two, only that counts. Clear
+# groups without groups inside stay below it.
 BEYOND = 0.15
-"""If halves agree on more than this share of what finer groups add to a clear split in two, only that counts.
-Clear groups without groups inside stay below it."""
+NEAR = 1.5  # the confidence is the share of the weight within this factor of the answer, times the agreement there
+EQUAL_SCORES = 1e-9
 
-NEAR = 1.5
-"""The confidence is the share of the weight within this factor of the answer, times the agreement there."""
+# How two halves are compared
+HALF_CLUSTERS, HALF_PASSES = 512, 2  # small clusters of each half, and passes over it; their Ward tree gives centers
+CENTER_PASSES = 1  # of Lloyd's algorithm over a half for each k; a second one raises the agreement by about 0.01 only
+JUDGED_ROWS = 2000  # this many rows of each half are labeled by the centers of both
+USED_SHARE = 0.9  # a grouping is used only if at least this share of its centers has rows
 
-ROUNDING = 1e-9
+# What is compared
+AXES = (12, 24, 48)  # numbers of principal axes: coarse groups show on few axes, fine ones on many
+HALVINGS = 12  # random splits into halves, divided among AXES; with 84, k is no more accurate
+HALVED_ROWS = 6000  # at most; more rows would change little and cost much
+FEWEST_HALVED = 64  # halves of fewer rows are too small to compare; of fewer distinct rows, duplicates count too
+EACH, STEP = 8, 1.25  # every k up to the first is tried, then steps by the second; the answer may lie between them
+CLEAR_PEAK = 0.9  # next to a peak of this agreement or above, every k is tried: clear groups are counted exactly
+RESAMPLES = 200  # bootstrap samples of the splits, which show how much k depends on them
+
+# Whether there are groups: comparisons with Gaussian clouds
+CLOUD_ROWS, CLOUD_HALVINGS = 4000, 3  # rows that fit the variances of a cloud to the data; splits of a cloud
+NEAREST_ROWS, NEAREST_AXES, NEAREST_CLOUDS = 2000, 12, 4  # rows, axes and clouds in the test of nearest rows
+# The data has groups if its nearest rows are nearer than in a cloud by more than this share. All kinds of clouds that
+# were tried stay below it, and labeled text sets of 200 rows or more above.
+STRUCTURE = 0.09
+CLEAR_OF_CLOUDS = 0.6  # or if its halves agree this much better than those of a cloud: wide groups have no near rows
+NO_DIRECTION = 1e-5  # a row nearer to the mean than this has no direction: the difference is rounding in float32
 
 
-class Reading(NamedTuple):
+class BestK(NamedTuple):
     """The number of groups that a curve speaks for, and how clearly it does, from 0 to 1."""
 
     k: int
     confidence: float
 
 
-def read_curve(ks: NDArray[np.intp], agreement: NDArray[np.float64]) -> Reading:
+def read_curve(ks: Ints, agreement: F64) -> BestK:
     """Return the number of groups that the agreement speaks for.
 
     Every k votes for itself, with a weight that is a power of its agreement. The answer is the k up to which 42 % of
@@ -58,12 +68,12 @@ def read_curve(ks: NDArray[np.intp], agreement: NDArray[np.float64]) -> Reading:
     """
     score = discounted(ks, agreement)
     best = float(score.max())
-    finest_of_best = int(ks[score >= best - ROUNDING].max())
+    finest_of_best = int(ks[score >= best - EQUAL_SCORES].max())
     if best <= 0 or len(ks) == 1:
-        return Reading(finest_of_best, max(best, 0.0))
-    if best >= 1 - ROUNDING:
-        return Reading(finest_of_best, 1.0)
-    power = POWER / min(1.0, (1 - best) / (1 - EXACT))
+        return BestK(finest_of_best, max(best, 0.0))
+    if best >= 1 - EQUAL_SCORES:
+        return BestK(finest_of_best, 1.0)
+    power = WEIGHT_POWER / min(1.0, (1 - best) / (1 - EXACT))
     logs = np.log(ks)
     # Each k stands for the stretch of ln k from halfway to the k before it to halfway to the next one.
     borders = np.concatenate([logs[:1], (logs[1:] + logs[:-1]) / 2, logs[-1:]])
@@ -72,10 +82,10 @@ def read_curve(ks: NDArray[np.intp], agreement: NDArray[np.float64]) -> Reading:
     answer = np.interp(np.interp(best, STRONG, POSITION), weight, borders)
     low, high = np.interp(answer + np.array([-1, 1]) * np.log(NEAR), borders, weight)
     at_answer = float(np.clip(np.interp(answer, logs, agreement), 0, 1))
-    return Reading(round(float(np.exp(answer))), float(high - low) * at_answer)
+    return BestK(round(float(np.exp(answer))), float(high - low) * at_answer)
 
 
-def discounted(ks: NDArray[np.intp], agreement: NDArray[np.float64]) -> NDArray[np.float64]:
+def discounted(ks: Ints, agreement: F64) -> F64:
     """Lower the agreement on coarse splits that leave most of the structure behind them.
 
     Halves nearly always agree on one split in two or three, such as texts with and without the name of a product. If
@@ -96,20 +106,7 @@ def discounted(ks: NDArray[np.intp], agreement: NDArray[np.float64]) -> NDArray[
     return score
 
 
-MICRO_CLUSTERS, MICRO_PASSES = 512, 2
-"""Each half is reduced to this many small clusters, in this many passes; their Ward tree gives the first centers."""
-
-PASSES = 1
-"""Passes of Lloyd's algorithm over a half for each k; a second one raises the agreement by about 0.01 only."""
-
-JUDGED_ROWS = 2000
-"""This many rows of each half are labeled by the centers of both."""
-
-USED_SHARE = 0.9
-"""A grouping is used only if at least this share of its centers has rows."""
-
-
-def half_agreement(points: NDArray[np.float32], ks: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.float64]:
+def half_agreement(points: F32, ks: Ints, rng: Generator) -> F64:
     """Return for each k how well the two halves of `points` (unit rows in random order) agree on k groups.
 
     Each half is clustered by K-Means, which starts from the Ward tree of that half. Then the centers of both halves
@@ -121,12 +118,11 @@ def half_agreement(points: NDArray[np.float32], ks: NDArray[np.intp], rng: np.ra
     judged = np.concatenate([half[:JUDGED_ROWS] for half in halves])
     order = rng.permutation(len(judged))
     labelings = [[(judged @ centers.T).argmax(axis=1) for centers in _half_centers(half, ks)] for half in halves]
-    return np.array(
-        [_agreement(ours, theirs, k, order) for ours, theirs, k in zip(*labelings, ks.tolist(), strict=True)]
-    )
+    compared = zip(*labelings, ks.tolist(), strict=True)
+    return np.array([_agreement(ours, theirs, k, order) for ours, theirs, k in compared])
 
 
-def _half_centers(half: NDArray[np.float32], ks: NDArray[np.intp]) -> list[NDArray[np.float32]]:
+def _half_centers(half: F32, ks: Ints) -> list[F32]:
     """Return k centers of length 1 for each k, all from one Ward tree; fewer if there are fewer distinct rows."""
     sums, sizes = _micro_clusters(half)
     n = len(sums)
@@ -136,23 +132,23 @@ def _half_centers(half: NDArray[np.float32], ks: NDArray[np.intp]) -> list[NDArr
     for step, (left, right) in enumerate(merged):
         sums[n + step] = sums[left] + sums[right]
         parent[left] = parent[right] = n + step
-    found = []
+    centers = []
     for k in np.minimum(ks, n):
         nodes = np.flatnonzero(parent[: 2 * n - k] >= 2 * n - k)
-        found.append(train_directions(half, directions_of(sums[nodes], sums[nodes]), PASSES))
-    return found
+        centers.append(train_directions(half, directions_of(sums[nodes], sums[nodes]), CENTER_PASSES))
+    return centers
 
 
-def _micro_clusters(half: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Return the sum of the rows of each small cluster, and its number of rows; they start from the first rows."""
-    centers = train_directions(half, half[:MICRO_CLUSTERS], MICRO_PASSES)
+def _micro_clusters(half: F32) -> tuple[F32, F64]:
+    """Return the sum of the rows of each small cluster, and its number of rows; centers start from the first rows."""
+    centers = train_directions(half, half[:HALF_CLUSTERS], HALF_PASSES)
     nearest = (half @ centers.T).argmax(axis=1)
     sizes = np.bincount(nearest, minlength=len(centers)).astype(np.float64)
     sums = sum_by_code(half, nearest, len(centers), np.ones(len(half), np.float32))
     return sums[sizes > 0], sizes[sizes > 0]
 
 
-def _agreement(ours: NDArray[np.intp], theirs: NDArray[np.intp], k: int, order: NDArray[np.intp]) -> float:
+def _agreement(ours: Ints, theirs: Ints, k: int, order: Ints) -> float:
     """Return the adjusted mutual information; one random permutation measures what chance gives."""
     sizes = [np.bincount(labels, minlength=k) for labels in (ours, theirs)]
     if min(np.count_nonzero(size) for size in sizes) < USED_SHARE * k:
@@ -161,47 +157,6 @@ def _agreement(ours: NDArray[np.intp], theirs: NDArray[np.intp], k: int, order: 
     shared = sum(apart) - entropy(np.bincount(ours * k + theirs))
     by_chance = sum(apart) - entropy(np.bincount(ours * k + theirs[order]))
     return float((shared - by_chance) / max(sum(apart) / 2 - by_chance, 1e-9))
-
-
-AXES = (12, 24, 48)
-"""Rows are projected on these numbers of principal axes: coarse groups show on few axes, fine ones on many."""
-
-SPLITS = 12
-"""Number of times the data is split into random halves, divided among AXES; with 84, k is no more accurate."""
-
-NULL_SPLITS = 3
-"""Number of times a cloud without groups is split, if the data may be such a cloud."""
-
-FEWEST_ROWS = 64
-"""Halves of fewer rows are too small to compare; of fewer distinct rows, duplicates count too."""
-
-MAX_ROWS = 6000
-"""Rows that are split into halves; more rows would change little and cost much."""
-
-EACH, STEP = 8, 1.25
-"""Every k up to the first is looked at, then steps by the second; the answer may lie between them."""
-
-CLOUD_ROWS = 4000
-"""Rows of the Gaussian cloud whose variances are fitted to the data."""
-
-NEAREST_ROWS, NEAREST_AXES, NEAREST_CLOUDS = 2000, 12, 4
-"""The test for structure: number of rows, of principal axes, and of clouds to compare with."""
-
-STRUCTURE = 0.09
-"""The data has groups if its nearest rows are nearer than those of a cloud by more than this share.
-All kinds of clouds that were tried stay below it, labeled text sets of 200 rows and more above."""
-
-CLEAR = 0.9
-"""Next to a peak of this agreement or above, every k is looked at, so that clear groups are counted exactly."""
-
-CLEAR_OF_CLOUDS = 0.6
-"""The data also has groups if halves agree this much more than those of a cloud: wide groups have no near rows."""
-
-_ROUNDING = 1e-5
-"""A row nearer to the mean than this has no direction: the difference is rounding in float32."""
-
-RESAMPLES = 200
-"""Number of bootstrap samples of the splits, which show how much k depends on them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,42 +183,44 @@ class Agreement:
     (8, 1.0)
     """
 
-    k: NDArray[np.intp]
-    halves: NDArray[np.float64]
-    score: NDArray[np.float64]
+    k: Ints
+    halves: F64
+    score: F64
     nearness: float
 
 
 class ReproducibleEstimate(NamedTuple):
     """What halves agree on, the same from bootstrap samples of the splits, the evidence, and the distinct rows."""
 
-    reading: Reading
-    replicates: NDArray[np.intp]
+    best: BestK
+    replicates: Ints
     agreement: Agreement
     n_rows: int
 
 
-def reproducible_k(
-    rows: CountedRows, rng: np.random.Generator, *, n_jobs: int | None = None
-) -> ReproducibleEstimate | None:
-    """Find the granularity that two halves of the data agree on; None if no two groups can be told apart.
+def reproducible_k(rows: CountedRows, rng: Generator, *, n_jobs: int | None = None) -> ReproducibleEstimate | None:
+    """Find the number of groups on which two halves of the data agree; None if no two groups can be told apart.
 
     The rows are taken as directions from their mean, on 12 to 48 principal axes. At each k, two halves of them are
     clustered and compared (:func:`half_agreement`), and :func:`read_curve` reads k off the agreement. Duplicates of a
     row do not count: halves that both have a row agree on it as a group of its own.
     """
     once = rows.once()
-    rows = once if len(once) >= FEWEST_ROWS else rows
-    size = min(len(rows), MAX_ROWS)
+    rows = once if len(once) >= FEWEST_HALVED else rows
+    size = min(len(rows), HALVED_ROWS)
     # As a task, which has one BLAS thread: with more, the result would depend on the machine.
     view = rows.map(_first_view, [(rows.positions(size, rng),)], n_jobs=1)[0]
     if view is None:
         return None
     n_axes = sorted({min(n_axes, view.basis.axes.shape[1]) for n_axes in AXES})
 
-    def split(ks: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    def split(ks: Ints) -> tuple[Ints, F64]:
         """Return the k at which groups can be told apart, and the agreement of each split there."""
-        requests = _split_requests(rows, size, view, n_axes, ks, rng)
+        requests = (
+            (rows.positions(size, seed), view, axes, ks, seed)
+            for axes in n_axes
+            for seed in rng.spawn(HALVINGS // len(n_axes))
+        )
         splits = np.array(rows.map(_split_agreement, requests, n_jobs=n_jobs)).reshape(len(n_axes), -1, len(ks))
         usable = ~np.isnan(splits).any(axis=(0, 1)) & ((ks > 2) | (splits.mean(axis=(0, 1)) >= PAIR))
         return ks[usable], splits[..., usable]
@@ -279,15 +236,15 @@ def reproducible_k(
     halves = splits.mean(axis=(0, 1))
     nearness = _nearness(rows, view, rng)
     if nearness > STRUCTURE or _clear_of_clouds(rows, size, view, n_axes[0], ks, splits[0], rng):
-        reading = read_curve(ks, halves)
+        best = read_curve(ks, halves)
         again = [read_curve(ks, _resample(splits, rng).mean(axis=(0, 1))).k for _ in range(RESAMPLES)]
     else:
-        reading, again = Reading(1, float(np.clip(1 - nearness, 0, 1))), [1]
+        best, again = BestK(1, float(np.clip(1 - nearness, 0, 1))), [1]
     agreement = Agreement(ks, halves, discounted(ks, halves), nearness)
-    return ReproducibleEstimate(reading, np.array(again, np.intp), agreement, view.n_distinct)
+    return ReproducibleEstimate(best, np.array(again, np.intp), agreement, view.n_distinct)
 
 
-def _granularities(n: int) -> NDArray[np.intp]:
+def _granularities(n: int) -> Ints:
     """Return the k to look at: each up to 8, then steps of 25 %, down to about 16 rows per group."""
     highest = max(n // 16, min(16, n // 4))
     fine = EACH * STEP ** np.arange(1, 20)
@@ -295,10 +252,10 @@ def _granularities(n: int) -> NDArray[np.intp]:
     return ks[ks <= highest]
 
 
-def _between(ks: NDArray[np.intp], halves: NDArray[np.float64]) -> NDArray[np.intp]:
+def _between(ks: Ints, halves: F64) -> Ints:
     """Return the k on both sides of each clear peak that were not looked at yet."""
     score = np.concatenate([[-1.0], discounted(ks, halves), [-1.0]])
-    peaks = np.flatnonzero((score[1:-1] >= CLEAR) & (score[1:-1] >= score[:-2]) & (score[1:-1] >= score[2:]))
+    peaks = np.flatnonzero((score[1:-1] >= CLEAR_PEAK) & (score[1:-1] >= score[:-2]) & (score[1:-1] >= score[2:]))
     sides = [np.arange(ks[max(peak - 1, 0)], ks[min(peak + 1, len(ks) - 1)]) for peak in peaks.tolist()]
     return np.setdiff1d(np.concatenate([ks[:0], *sides]), ks)
 
@@ -306,32 +263,32 @@ def _between(ks: NDArray[np.intp], halves: NDArray[np.float64]) -> NDArray[np.in
 class Basis(NamedTuple):
     """The mean of unit rows, and the principal axes of their directions from it, possibly scaled."""
 
-    mean: NDArray[np.float32]
-    axes: NDArray[np.float32]
+    mean: F32
+    axes: F32
 
 
 class View(NamedTuple):
-    """How rows are seen: how many a sample has, how many are distinct, whether duplicates count, on which axes."""
+    """The rows of a sample, how many of them are distinct, whether duplicates count, and the axes."""
 
     n: int
     n_distinct: int
     duplicates: bool
     basis: Basis
 
-    def points(self, units: NDArray[np.float32], n_axes: int) -> NDArray[np.float32]:
-        """Return the rows of a sample that are compared, on some of the axes."""
+    def points(self, units: F32, n_axes: int) -> F32:
+        """Return the rows of a sample that are compared, on the first axes."""
         return projected(units if self.duplicates else distinct_rows(units), self.basis, n_axes)
 
 
-def _first_view(units: NDArray[np.float32]) -> View | None:
+def _first_view(units: F32) -> View | None:
     distinct = distinct_rows(units)
-    duplicates = len(distinct) < FEWEST_ROWS
+    duplicates = len(distinct) < FEWEST_HALVED
     rows = units if duplicates else distinct
     basis = principal_axes(rows, half_whitened=True)
     return None if basis is None else View(len(rows), len(distinct), duplicates, basis)
 
 
-def principal_axes(units: NDArray[np.float32], *, half_whitened: bool = False) -> Basis | None:
+def principal_axes(units: F32, *, half_whitened: bool = False) -> Basis | None:
     """Return the mean of the rows, and the leading principal axes of their directions from it.
 
     Half-whitened axes are divided by the square root of their standard deviation. So one dominant direction, such as a
@@ -339,7 +296,7 @@ def principal_axes(units: NDArray[np.float32], *, half_whitened: bool = False) -
     """
     mean = units.mean(axis=0)
     centered = units - mean
-    if np.abs(centered).max() < _ROUNDING:
+    if np.abs(centered).max() < NO_DIRECTION:
         return None
     directions = _directions(centered)
     variance, axes = np.linalg.eigh((directions.T @ directions).astype(np.float64))
@@ -348,81 +305,59 @@ def principal_axes(units: NDArray[np.float32], *, half_whitened: bool = False) -
     return Basis(mean, np.ascontiguousarray(axes[:, leading] * scale, np.float32))
 
 
-def projected(units: NDArray[np.float32], basis: Basis, n_axes: int) -> NDArray[np.float32]:
-    """Return the directions of rows from the mean, on some of the principal axes."""
+def projected(units: F32, basis: Basis, n_axes: int) -> F32:
+    """Return the directions of rows from the mean, on the first principal axes."""
     return _directions((units - basis.mean) @ basis.axes[:, :n_axes])
 
 
-def _directions(points: NDArray[Any]) -> NDArray[np.float32]:
+def _directions(points: NDArray[Any]) -> F32:
     length = np.sqrt(np.einsum("ij,ij->i", points, points))[:, None]
-    directions: NDArray[np.float32] = (points / np.maximum(length, _ROUNDING)).astype(np.float32)
+    directions: F32 = (points / np.maximum(length, NO_DIRECTION)).astype(np.float32)
     return directions
 
 
-def _split_requests(
-    rows: CountedRows, size: int, view: View, n_axes: list[int], ks: NDArray[np.intp], rng: np.random.Generator
-) -> Iterator[tuple[Any, ...]]:
-    for axes in n_axes:
-        for seed in rng.spawn(SPLITS // len(n_axes)):
-            yield rows.positions(size, seed), view, axes, ks, seed
-
-
-def _split_agreement(
-    units: NDArray[np.float32], view: View, n_axes: int, ks: NDArray[np.intp], rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _split_agreement(units: F32, view: View, n_axes: int, ks: Ints, rng: Generator) -> F64:
     points = view.points(units, n_axes)
     return half_agreement(points[rng.permutation(len(points))], ks, rng)
 
 
 def _clear_of_clouds(
-    rows: CountedRows,
-    size: int,
-    view: View,
-    n_axes: int,
-    ks: NDArray[np.intp],
-    splits: NDArray[np.float64],
-    rng: np.random.Generator,
+    rows: CountedRows, size: int, view: View, n_axes: int, ks: Ints, splits: F64, rng: Generator
 ) -> bool:
-    """Return True if halves agree far better, at some k, than those of Gaussian clouds of the same spectrum."""
-    target = rows.map(_spectrum, [(rows.positions(size, rng), view, n_axes)], n_jobs=1)[0]
+    """Return True if halves agree far better, at any k, than those of Gaussian clouds of the same spectrum."""
+    _, target, _ = rows.map(_spectrum_and_nearest, [(rows.positions(size, rng), view, n_axes, False)], n_jobs=1)[0]
     scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
-    tasks = ((view.n, scale, ks, seed) for seed in rng.spawn(NULL_SPLITS))
+    tasks = ((view.n, scale, ks, seed) for seed in rng.spawn(CLOUD_HALVINGS))
     null = np.minimum(np.nan_to_num(rows.run(_cloud_agreement, tasks, n_jobs=None)).mean(axis=0), 0.99)
     return bool(((splits.mean(axis=0) - null) / (1 - null)).max() > CLEAR_OF_CLOUDS)
 
 
-def _cloud_agreement(
-    n: int, scale: NDArray[np.float64], ks: NDArray[np.intp], rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _cloud_agreement(n: int, scale: F64, ks: Ints, rng: Generator) -> F64:
     return half_agreement(_directions(rng.standard_normal((n, len(scale))) * scale), ks, rng)
 
 
-def _spectrum(units: NDArray[np.float32], view: View, n_axes: int) -> NDArray[np.float64]:
-    return _mean_squares(view.points(units, n_axes))
-
-
-def _mean_squares(points: NDArray[np.float32]) -> NDArray[np.float64]:
-    mean: NDArray[np.float64] = np.square(points, dtype=np.float64).mean(axis=0)
+def _mean_squares(points: F32) -> F64:
+    mean: F64 = np.square(points, dtype=np.float64).mean(axis=0)
     return mean
 
 
-def _matching_scale(target: NDArray[np.float64], cloud: NDArray[np.float64]) -> NDArray[np.float64]:
+def _matching_scale(target: F64, cloud: F64) -> F64:
     """Return the standard deviations of a Gaussian cloud whose directions have the mean squares `target`."""
     variance = target.copy()
     for _ in range(6):
         directions = _directions(cloud * np.sqrt(variance))
         variance *= target / np.maximum(_mean_squares(directions), 1e-12)
         variance /= variance.sum()
-    scale: NDArray[np.float64] = np.sqrt(variance)
+    scale: F64 = np.sqrt(variance)
     return scale
 
 
-def _resample(splits: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+def _resample(splits: F64, rng: Generator) -> F64:
     chosen = rng.integers(splits.shape[1], size=splits.shape[:2])
     return np.take_along_axis(splits, chosen[:, :, None], axis=1)
 
 
-def _nearness(rows: CountedRows, view: View, rng: np.random.Generator) -> float:
+def _nearness(rows: CountedRows, view: View, rng: Generator) -> float:
     """Return by how much the nearest rows are nearer than in clouds of the same spectrum; 1 is the maximum."""
     size, n_axes = min(len(rows), NEAREST_ROWS), min(NEAREST_AXES, view.basis.axes.shape[1])
     n, target, near = rows.map(_spectrum_and_nearest, [(rows.positions(size, rng), view, n_axes)], n_jobs=1)[0]
@@ -432,14 +367,12 @@ def _nearness(rows: CountedRows, view: View, rng: np.random.Generator) -> float:
     return (near - null) / (1 - null)
 
 
-def _spectrum_and_nearest(
-    units: NDArray[np.float32], view: View, n_axes: int
-) -> tuple[int, NDArray[np.float64], float]:
+def _spectrum_and_nearest(units: F32, view: View, n_axes: int, nearest: bool = True) -> tuple[int, F64, float]:
     points = view.points(units, n_axes)
-    return len(points), _mean_squares(points), _nearest_cosine(points)
+    return len(points), _mean_squares(points), _nearest_cosine(points) if nearest else 0.0
 
 
-def _nearest_cosine(points: NDArray[np.float32]) -> float:
+def _nearest_cosine(points: F32) -> float:
     cosines = points @ points.T
     np.fill_diagonal(cosines, -1)
     return float(cosines.max(axis=1).mean())

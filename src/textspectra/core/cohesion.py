@@ -5,38 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.random import Generator
+from numpy.typing import ArrayLike
 
 from ..errors import UserError
-from .memory_blocks import ALL_ROWS
-from .rows import SumsAndSizes, map_members, sums_and_sizes, take_units
+from .rows import ALL_ROWS, F32, F64, Ints, Rows, SumsAndSizes, map_members, sums_and_sizes, take_units
 from .validation import RandomState, check_embeddings, check_labels, make_generator
+
+LEAST_SIMILARITY = 1e-6  # a mean similarity below this is taken for rounding in float32
+# Up to this many rows, the negative cosines of all pairs are summed; in larger sets, pairs are sampled. Inside
+# clusters, too, all pairs are summed as long as there are no more of them; the largest clusters are sampled first.
+ALL_PAIRS_ROWS = 4096
+BATCHES = 256  # of pairs drawn from all rows, and from all sampled clusters together
+CLUSTER_BATCHES = 16  # each sampled cluster gets at least this many batches
+BATCH_SIDE = 64  # a batch has all pairs between this many random rows and as many others
 
 
 class NoBackgroundError(UserError):
     """No two rows are alike, so the Cohesion Ratio is not defined."""
-
-
-ROUNDING = 1e-6
-"""A mean similarity below this is taken for rounding in float32."""
-
-EXACT_ROWS = 4096
-"""Up to this many rows, the negative cosines of all pairs are summed; in larger sets, pairs are sampled.
-
-The pairs inside clusters are summed too as long as there are no more of them; the largest clusters are sampled first.
-"""
-
-BATCHES = 256
-"""Number of batches of pairs drawn from all rows, and from all sampled clusters together."""
-
-CLUSTER_BATCHES = 16
-"""Each such cluster gets at least this many batches."""
-
-BATCH_SIDE = 64
-"""A batch has all pairs between this many random rows and as many others."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +38,7 @@ class ClusterCohesion:
     size : int
         Number of rows.
     similarity : float
-        Mean similarity of its pairs of rows; for a single row, that of all pairs of the data.
+        Mean similarity of its pairs of rows; for a single row, the mean similarity of all pairs of the data.
     ratio : float
         `similarity`, divided by the mean similarity of all pairs of the data.
 
@@ -76,13 +64,13 @@ class CohesionReport:
     mu_global : float
         Mean similarity of all unordered pairs of rows.
     mu_intra : float
-        Mean similarity of all unordered pairs inside clusters; a cluster of one row counts as one
-        pair of value `mu_global`.
+        Mean similarity of all unordered pairs inside clusters; a cluster of one row counts as one pair of value
+        `mu_global`.
     ratio : float
         ``mu_intra / mu_global``. Random groups have 1; above 1, rows of one cluster are more alike than others.
     log_ratio : float
-        Its natural logarithm. The paper reads it as the pointwise mutual information of "two
-        texts are alike" and "they share a cluster".
+        Its natural logarithm. The paper reads it as the pointwise mutual information of "two texts are alike" and
+        "they share a cluster".
     standard_error : float
         Standard error of `ratio`, from sampling pairs; 0 if all pairs were used.
     n_singletons : int
@@ -108,13 +96,9 @@ class CohesionReport:
 
 
 def cohesion_ratio(
-    X: ArrayLike,
-    labels: ArrayLike | Sequence[Hashable],
-    *,
-    rectify: bool = True,
-    random_state: RandomState = 0,
+    X: ArrayLike, labels: ArrayLike | Sequence[Hashable], *, rectify: bool = True, random_state: RandomState = 0
 ) -> float:
-    """Score a clustering without ground truth: mean similarity inside clusters, divided by that of all pairs.
+    """Score a clustering without ground truth: the mean similarity inside clusters, relative to all pairs.
 
     Parameters
     ----------
@@ -125,7 +109,7 @@ def cohesion_ratio(
     rectify : bool, default=True
         Count negative cosines as 0, as the paper does. Without it, the result is exact at any n.
     random_state : int, RandomState, Generator or None, default=0
-        The seed for the pairs that are sampled, see :func:`cohesion_report`. None is a random seed.
+        The seed for sampling pairs, see :func:`cohesion_report`. None is a random seed.
 
     Returns
     -------
@@ -144,11 +128,7 @@ def cohesion_ratio(
 
 
 def cohesion_report(
-    X: ArrayLike,
-    labels: ArrayLike | Sequence[Hashable],
-    *,
-    rectify: bool = True,
-    random_state: RandomState = 0,
+    X: ArrayLike, labels: ArrayLike | Sequence[Hashable], *, rectify: bool = True, random_state: RandomState = 0
 ) -> CohesionReport:
     """Compute the Cohesion Ratio with its parts, overall and for each cluster.
 
@@ -179,8 +159,8 @@ def cohesion_report(
 
 
 def _report(
-    X: Any,
-    codes: Any,
+    X: Rows,
+    codes: Rows,
     names: Sequence[Hashable],
     rectify: bool,
     random_state: RandomState,
@@ -193,14 +173,14 @@ def _report(
         negatives, errors = _negative_means(X, codes, sizes, means, make_generator(random_state))
         means = means - negatives
     mu_global = float(means[0])
-    if mu_global < ROUNDING:
+    if mu_global < LEAST_SIMILARITY:
         raise NoBackgroundError(
             f"The mean similarity of all pairs is {mu_global:.3g}, so a ratio to it means nothing. "
             + ("No two rows of X point the same way." if rectify else "Use rectify=True, which counts negatives as 0.")
         )
     similarity = np.where(sizes > 1, means[1:], mu_global)
     weights = n_pairs(sizes) + (sizes == 1)
-    weights = weights / weights.sum()
+    weights /= weights.sum()
     mu_intra = float(weights @ similarity)
     ratio = mu_intra / mu_global
     intra_error = math.sqrt(float(weights**2 @ (errors[1:] ** 2)))
@@ -219,7 +199,7 @@ def _report(
 
 
 def report_if_defined(
-    X: Any, codes: Any, n_codes: int, *, random_state: RandomState, known: SumsAndSizes | None = None
+    X: Rows, codes: Rows, n_codes: int, *, random_state: RandomState, known: SumsAndSizes | None = None
 ) -> CohesionReport | None:
     """Return the report for the clusters 0 to `n_codes` - 1, or None if there is only one row or no two are alike.
 
@@ -233,63 +213,60 @@ def report_if_defined(
         return None
 
 
-def n_pairs(sizes: NDArray[np.intp]) -> NDArray[np.float64]:
+def n_pairs(sizes: Ints) -> F64:
     """Return the number of unordered pairs in sets of these sizes."""
     return sizes * (sizes - 1.0) / 2
 
 
-def linear_means(sums: NDArray[np.float64], sizes: NDArray[np.intp] | int) -> NDArray[np.float64]:
+def linear_means(sums: F64, sizes: Ints | int) -> F64:
     """Return the mean cosine of the pairs of each set, from the sum of its unit rows; 0 for a single row."""
     doubled_pairs = np.maximum(sizes * (np.asarray(sizes) - 1.0), 1)
-    means: NDArray[np.float64] = ((sums**2).sum(axis=-1) - sizes) / doubled_pairs
+    means: F64 = ((sums**2).sum(axis=-1) - sizes) / doubled_pairs
     return means
 
 
-def _negative_means(
-    X: Any, codes: Any, sizes: NDArray[np.intp], linear_means: NDArray[np.float64], rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _negative_means(X: Rows, codes: Rows, sizes: Ints, linear_means: F64, rng: Generator) -> tuple[F64, F64]:
     """Return the mean of ``min(cosine, 0)`` of the pairs of all rows and of each cluster, and standard errors."""
     pairs = n_pairs(sizes)
     smallest_first = np.argsort(sizes, kind="stable")
     sampled = np.empty(len(sizes), bool)
-    sampled[smallest_first] = np.cumsum(pairs[smallest_first]) > EXACT_ROWS * (EXACT_ROWS - 1) / 2
+    sampled[smallest_first] = np.cumsum(pairs[smallest_first]) > ALL_PAIRS_ROWS * (ALL_PAIRS_ROWS - 1) / 2
     sampled &= pairs > CLUSTER_BATCHES * BATCH_SIDE**2  # below that, a sample has more pairs than the cluster
     share = pairs / max(pairs[sampled].sum(), 1)
     n_batches = np.maximum(CLUSTER_BATCHES, np.ceil(BATCHES * share)).astype(int)
-    sets = [(ALL_ROWS, len(X), BATCHES if len(X) > EXACT_ROWS else 0)]
+    sets = [(ALL_ROWS, len(X), BATCHES if len(X) > ALL_PAIRS_ROWS else 0)]
     if len(sizes) > 1:  # a single cluster has all rows, so it must get the same sample
         sets += zip(range(len(sizes)), sizes.tolist(), np.where(sampled, n_batches, 0).tolist(), strict=True)
     draws = [_pair_draws(size, n, rng) for _, size, n in sets]
-    requests = [(code, *draw) for (code, _, _), own in zip(sets, draws, strict=True) for draw in own]
+    requests = [(code, *draw) for (code, _, _), of_set in zip(sets, draws, strict=True) for draw in of_set]
     parts = iter(map_members(_pair_means, X, codes, len(sizes), requests))
-    found = [
-        _summary([next(parts) for _ in own], mean) for own, mean in zip(draws, linear_means.tolist(), strict=False)
+    results = [
+        _summary([next(parts) for _ in of_set], mean)
+        for of_set, mean in zip(draws, linear_means.tolist(), strict=False)
     ]
-    means, errors = np.array(found if len(sizes) > 1 else found * 2).T
+    means, errors = np.array(results if len(sizes) > 1 else results * 2).T
     return means, errors
 
 
-def negative_mean(
-    X: NDArray[Any], rows: NDArray[np.intp], linear_mean: float, n_batches: int, rng: np.random.Generator
-) -> tuple[float, float]:
-    """Return the mean of ``min(cosine, 0)`` of the pairs of some rows, and its standard error."""
-    draws = _pair_draws(len(rows), n_batches if len(rows) > EXACT_ROWS else 0, rng)
+def negative_mean(X: Rows, rows: Ints, linear_mean: float, n_batches: int, rng: Generator) -> tuple[float, float]:
+    """Return the mean of ``min(cosine, 0)`` of the pairs of the given rows, and its standard error."""
+    draws = _pair_draws(len(rows), n_batches if len(rows) > ALL_PAIRS_ROWS else 0, rng)
     return _summary([_pair_means(take_units(X, rows[positions]), n) for positions, n in draws], linear_mean)
 
 
-def _pair_draws(m: int, n_batches: int, rng: np.random.Generator) -> list[tuple[NDArray[np.intp], int]]:
+def _pair_draws(m: int, n_batches: int, rng: Generator) -> list[tuple[Ints, int]]:
     """Return positions among `m` rows, and how many batches of pairs they form; 0 stands for all pairs."""
     if m < 2:
         return []
     if not n_batches:
         return [(np.arange(m), 0)]
-    own = rng.spawn(1)[0]
-    batches = [own.choice(m, 2 * BATCH_SIDE, replace=False) for _ in range(n_batches)]
+    stream = rng.spawn(1)[0]
+    batches = [stream.choice(m, 2 * BATCH_SIDE, replace=False) for _ in range(n_batches)]
     together = [batches[start : start + CLUSTER_BATCHES] for start in range(0, n_batches, CLUSTER_BATCHES)]
-    return [(np.concatenate(some), len(some)) for some in together]
+    return [(np.concatenate(part), len(part)) for part in together]
 
 
-def _pair_means(units: NDArray[np.float32], n_batches: int) -> NDArray[np.float64]:
+def _pair_means(units: F32, n_batches: int) -> F64:
     """Return the means of the cosine and of ``min(cosine, 0)`` of each batch; of all pairs, only the latter."""
     if not n_batches:
         return np.array([[_negative_sum(units) / (len(units) * (len(units) - 1) / 2)]])
@@ -298,7 +275,7 @@ def _pair_means(units: NDArray[np.float32], n_batches: int) -> NDArray[np.float6
     return np.stack([cosines.mean(axis=1), np.minimum(cosines, 0).mean(axis=1)], axis=1, dtype=np.float64)
 
 
-def _summary(parts: list[NDArray[np.float64]], linear_mean: float) -> tuple[float, float]:
+def _summary(parts: list[F64], linear_mean: float) -> tuple[float, float]:
     """Return the mean of ``min(cosine, 0)`` of a set of rows and its standard error, from its batches."""
     if not parts:
         return 0.0, 0.0
@@ -306,16 +283,15 @@ def _summary(parts: list[NDArray[np.float64]], linear_mean: float) -> tuple[floa
         return float(parts[0][0, 0]), 0.0
     cosine, negative = np.concatenate(parts).T
     # The mean cosine is known exactly. A regression on it removes the part of the error that it explains.
-    centerd = cosine - cosine.mean()
-    slope = float(centerd @ negative) / max(float(centerd @ centerd), np.finfo(float).tiny)
+    centered = cosine - cosine.mean()
+    slope = float(centered @ negative) / max(float(centered @ centered), np.finfo(float).tiny)
     residuals = negative - slope * (cosine - linear_mean)
     return min(0.0, float(residuals.mean())), float(residuals.std()) / math.sqrt(len(residuals))
 
 
-def _negative_sum(units: NDArray[np.float32]) -> float:
+def _negative_sum(units: F32) -> float:
     """Return the sum of ``min(cosine, 0)`` of all unordered pairs of rows."""
-    total = 0.0
-    step = 512
+    total, step = 0.0, 512
     for start in range(0, len(units), step):
         negatives = np.minimum(units[start : start + step] @ units[start:].T, 0)
         met_twice = negatives[:, : len(negatives)]

@@ -1,4 +1,4 @@
-"""Chunks of Dask arrays: how they are read inside the task that uses them."""
+"""Fold, map and draw rows of Dask arrays; each chunk is read inside the task that uses it."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from ..errors import ExternalError
-from . import memory_blocks as local
-from .memory_blocks import Folded, Index
+from .rows import CountIndex, Folded, Ints, MemberIndex, fold_blocks, map_rows
 
-PATIENCE = 30.0
-"""A run is given up after this many seconds without a worker."""
+_Progress = Callable[[int, int], None]
 
-POLL = 0.5
-"""Seconds between two checks of the workers during a run."""
+PATIENCE = 30.0  # a run is given up after this many seconds without a worker
+POLL = 0.5  # seconds between two checks of the workers during a run
+TASKS_PER_THREAD = 8  # a task reads several small chunks, but each thread gets at least this many tasks per pass
+GROUP_BYTES = 2**26  # maximum size of the chunks that one task reads
+SPLIT_EVERY = 8  # statistics combined at a time: a tree, so that no worker holds the statistics of all chunks
+DRAWN_BYTES = 2**27  # maximum size of the rows that are picked together: a worker may have to hold all of them
+SHARE_BYTES = 2**24  # maximum size of a share: rows that one task joins for several requests
 
 
 def active_client() -> Any:
@@ -51,18 +54,14 @@ def active_client() -> Any:
         return None
 
 
-def compute(tasks: Sequence[Delayed], *, progress: Callable[[int, int], None] | None = None) -> list[Any]:
-    """Return the results of tasks, from whatever scheduler Dask is set to.
-
-    On a cluster, `progress` is called with the number of finished tasks and of all tasks.
-    """
-    return compute_and_keep(tasks, [], progress=progress)[0]
-
-
-def compute_and_keep(
-    tasks: Sequence[Delayed], kept: Sequence[Delayed], *, progress: Callable[[int, int], None] | None = None
+def compute(
+    tasks: Sequence[Delayed], kept: Sequence[Delayed] = (), *, progress: _Progress | None = None
 ) -> tuple[list[Any], list[Delayed]]:
-    """Return the results of some tasks, and other tasks as delayed values whose results stay on the workers."""
+    """Return the results of `tasks`, and `kept` as delayed values whose results stay on the workers.
+
+    The work is done by whatever scheduler Dask is set to. On a cluster, `progress` is called with the number of
+    finished tasks and of all tasks.
+    """
     client = active_client()
     if client is None:
         with threadpool_limits(1, user_api="blas"):
@@ -82,10 +81,9 @@ def compute_and_keep(
         except BaseException as error:
             with suppress(Exception):  # a lost scheduler has nothing to cancel
                 client.cancel(futures)
-            fault = cluster_fault(error)
-            if fault is None:
-                raise
-            raise fault from error
+            if message := _cluster_fault(error):
+                raise ExternalError(message) from error
+            raise
 
 
 def _finished(client: Any, wanted: list[Any], kept: list[Any]) -> list[Any]:
@@ -101,13 +99,8 @@ def _finished(client: Any, wanted: list[Any], kept: list[Any]) -> list[Any]:
     return results
 
 
-def _watch(
-    client: Any, outcome: Future[Any], futures: Sequence[Any], progress: Callable[[int, int], None] | None
-) -> None:
-    """Return once there is an outcome; give up if there is no worker for PATIENCE seconds.
-
-    Dask itself waits forever, also for results that were lost with their worker.
-    """
+def _watch(client: Any, outcome: Future[Any], futures: Sequence[Any], progress: _Progress | None) -> None:
+    """Return once there is an outcome; give up if there is no worker for PATIENCE seconds: Dask waits forever."""
     last_seen = time.monotonic()
     while not wait_for_any([outcome], timeout=POLL).done:
         if progress is not None:
@@ -128,38 +121,25 @@ def n_threads() -> int:
     return os.cpu_count() or 1 if client is None else sum(client.nthreads().values()) or 2**20
 
 
-def kept_by_workers(collection: Any) -> bool:
-    """Return whether a collection depends on results that the workers of a cluster keep."""
-    if "distributed" not in sys.modules:
-        return False
-    from distributed import futures_of
-
-    return bool(futures_of(collection))
-
-
-def cluster_fault(error: BaseException) -> ExternalError | None:
-    """Return the message for an error of the cluster itself, or None for any other error."""
+def _cluster_fault(error: BaseException) -> str:
+    """Return the message for an error of the cluster itself, or an empty one for any other error."""
     from distributed import KilledWorker
     from distributed.comm import CommClosedError
 
     if isinstance(error, KilledWorker):
-        return ExternalError(
+        return (
             f"Several workers of the Dask cluster died at the same task, the last one at {error.last_worker.address}. "
             "They probably ran out of memory: use smaller chunks, or workers with more memory."
         )
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "textspectra":
-        return ExternalError(
-            "A worker of the Dask cluster cannot import textspectra; install the same version of it on every worker."
-        )
+        return "A worker of the Dask cluster cannot import textspectra; install the same version of it on every worker."
     if isinstance(error, CommClosedError | CancelledError):
-        return ExternalError(
-            "The Dask scheduler was lost, or it has cancelled the work. Run it again once the scheduler is back."
-        )
-    return None
+        return "The Dask scheduler was lost, or it has cancelled the work. Run it again once the scheduler is back."
+    return ""
 
 
 def check_workers() -> None:
-    """Raise an error if a worker of the active cluster has no textspectra, or another version of it."""
+    """Raise an error if a worker of the active cluster does not have this version of textspectra."""
     client = active_client()
     if client is None:
         return
@@ -190,13 +170,6 @@ def check_workers() -> None:
             )
 
 
-TASKS_PER_THREAD = 8
-"""One task reads several small chunks, but each thread still gets at least this many tasks per pass."""
-
-GROUP_BYTES = 2**26
-"""Maximal size of the chunks that one task reads."""
-
-
 class ChunkReader:
     """One or more adjacent chunks, read when rows of them are needed.
 
@@ -213,20 +186,18 @@ class ChunkReader:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the shape of all chunks together."""
+        """Shape of all chunks together."""
         return len(self), *self._sample.shape[1:]
 
     def __len__(self) -> int:
         return int(self._ends[-1])
 
     def open(self) -> Any:
-        """Return an array with the rows: the only chunk, or a copy of the reader.
-
-        The chunk that a copy holds is released together with it, at the end of the task.
-        """
+        """Return an array with the rows: the only chunk, or a copy of the reader."""
+        # The chunk that a copy holds is released together with it, at the end of the task.
         return self._read(0) if len(self.sizes) == 1 else ChunkReader(self._graphs, self.sizes, self._sample)
 
-    def __getitem__(self, rows: slice | NDArray[np.intp]) -> NDArray[Any]:
+    def __getitem__(self, rows: slice | Ints) -> NDArray[Any]:
         if isinstance(rows, slice):
             start, stop, _ = rows.indices(len(self))
             parts = [
@@ -235,12 +206,12 @@ class ChunkReader:
                 if first < stop and start < end
             ]
             return parts[0] if len(parts) == 1 else np.concatenate([self._sample, *parts])
-        found = np.empty((len(rows), *self.shape[1:]), self._sample.dtype)
+        picked = np.empty((len(rows), *self.shape[1:]), self._sample.dtype)
         for number, first, end in self._bounds():
             here = np.flatnonzero((rows >= first) & (rows < end))
             if len(here):
-                found[here] = self._chunk(number)[rows[here] - first]
-        return found
+                picked[here] = self._chunk(number)[rows[here] - first]
+        return picked
 
     def _bounds(self) -> Iterator[tuple[int, int, int]]:
         for number, (size, end) in enumerate(zip(self.sizes, self._ends.tolist(), strict=True)):
@@ -264,7 +235,7 @@ class Chunk(NamedTuple):
     parts: list[Any]
 
 
-def opened(parts: Sequence[Any]) -> list[Any]:
+def _opened(parts: Sequence[Any]) -> list[Any]:
     """Return the arrays of the parts that a task was given."""
     return [part.open() if isinstance(part, ChunkReader) else part for part in parts]
 
@@ -296,17 +267,14 @@ def in_chunks(array: Any, sizes: tuple[int, ...]) -> da.Array:
 
 
 def array_of(parts: Sequence[ChunkReader | Delayed], sizes: tuple[int, ...], sample: NDArray[Any]) -> da.Array:
-    """Return the Dask array with these chunks, whose rows are like those of `sample`.
-
-    It keeps the parts, so that tasks made here depend on them directly.
-    """
+    """Return the Dask array with these chunks, whose rows are like those of `sample`."""
     name = f"rows-{uuid4().hex}"
-    read = dask.delayed(_read_all, pure=False)
+    read = delayed(_read_all, pure=False)
     chunks = [read(part) if isinstance(part, ChunkReader) else part for part in parts]
     layer = {(name, number, *(0,) * (sample.ndim - 1)): chunk.key for number, chunk in enumerate(chunks)}
     graph = HighLevelGraph.from_collections(name, layer, dependencies=chunks)
     array = da.Array(graph, name, (sizes, *((size,) for size in sample.shape[1:])), dtype=sample.dtype)
-    array.textspectra_parts = name, list(parts)
+    array.textspectra_parts = name, list(parts)  # so that tasks made here depend on the parts directly
     return array
 
 
@@ -322,35 +290,36 @@ def no_rows_of(array: Any) -> NDArray[Any]:
 def with_known_chunks(array: da.Array) -> da.Array:
     """Return an array whose chunk sizes are known and whose chunks have all columns; small chunks are read together."""
     if np.isnan(array.shape[0]):
-        array = _with_known_sizes(array)
+        first_column = array.to_delayed().reshape(array.numblocks[0], -1)[:, 0]
+        sizes = tuple(compute([delayed(len, pure=False)(chunk) for chunk in first_column])[0])
+        array = da.Array(array.dask, array.name, (sizes, *array.chunks[1:]), dtype=array.dtype)
     if array.ndim == 2 and len(array.chunks[1]) > 1:
         array = array.rechunk({1: -1})
-    if _own_parts(array) is not None or kept_by_workers(array):
+    if _own_parts(array) is not None:
         return array
+    if "distributed" in sys.modules:
+        from distributed import futures_of
+
+        if futures_of(array):  # the workers of a cluster keep its chunks
+            return array
     sizes, sample = array.chunks[0], no_rows_of(array)
     chunks = list(array.to_delayed().ravel())
     graphs = _separate_graphs(chunks)
     if graphs is None:
         return array_of(chunks, sizes, sample)
     readers = [
-        ChunkReader([graphs[number] for number in cluster], tuple(sizes[number] for number in cluster), sample)
-        for cluster in _clusters(sizes, sample, TASKS_PER_THREAD * n_threads())
+        ChunkReader([graphs[number] for number in batch], tuple(sizes[number] for number in batch), sample)
+        for batch in _batches(sizes, sample, TASKS_PER_THREAD * n_threads())
     ]
     return array_of(readers, tuple(len(reader) for reader in readers), sample)
 
 
-def as_given(array: da.Array, like: da.Array) -> da.Array:
+def in_given_chunks(array: da.Array, like: Any) -> da.Array:
     """Return an array with the chunk sizes that `like` had before it was prepared."""
     sizes: list[int] = []
     for part, size in zip(_parts(like), like.chunks[0], strict=True):
         sizes += part.sizes if isinstance(part, ChunkReader) else [size]
     return in_chunks(array, tuple(sizes))
-
-
-def _with_known_sizes(array: da.Array) -> da.Array:
-    first_column = array.to_delayed().reshape(array.numblocks[0], -1)[:, 0]
-    sizes = tuple(compute([dask.delayed(len, pure=False)(chunk) for chunk in first_column]))
-    return da.Array(array.dask, array.name, (sizes, *array.chunks[1:]), dtype=array.dtype)
 
 
 def _separate_graphs(chunks: Sequence[Delayed]) -> list[tuple[Mapping[Any, Any], Any]] | None:
@@ -361,23 +330,19 @@ def _separate_graphs(chunks: Sequence[Delayed]) -> list[tuple[Mapping[Any, Any],
     return graphs if n_tasks == sum(len(tasks) for tasks, _ in graphs) else None
 
 
-def _clusters(sizes: Sequence[int], sample: NDArray[Any], n_clusters: int) -> list[list[int]]:
-    """Group adjacent chunks up to GROUP_BYTES, into at least `n_groups` groups if there are enough chunks."""
+def _batches(sizes: Sequence[int], sample: NDArray[Any], n_batches: int) -> list[list[int]]:
+    """Batch adjacent chunks up to GROUP_BYTES, in at least `n_batches` batches if there are enough chunks."""
     row_bytes = sample.dtype.itemsize * int(np.prod(sample.shape[1:], dtype=int))
-    most = max(1, len(sizes) // max(1, n_clusters))
-    clusters: list[list[int]] = []
+    most = max(1, len(sizes) // max(1, n_batches))
+    batches: list[list[int]] = []
     n_bytes = 0
     for number, size in enumerate(sizes):
-        if not clusters or len(clusters[-1]) == most or n_bytes + size * row_bytes > GROUP_BYTES:
-            clusters.append([])
+        if not batches or len(batches[-1]) == most or n_bytes + size * row_bytes > GROUP_BYTES:
+            batches.append([])
             n_bytes = 0
-        clusters[-1].append(number)
+        batches[-1].append(number)
         n_bytes += size * row_bytes
-    return clusters
-
-
-SPLIT_EVERY = 8
-"""Statistics that are combined at a time: a tree, so that no worker holds those of all chunks."""
+    return batches
 
 
 def shared(value: Any) -> Delayed:
@@ -385,7 +350,7 @@ def shared(value: Any) -> Delayed:
     return delayed(value, pure=False, traverse=False)
 
 
-def fold_blocks(
+def fold_chunks(
     function: Callable[..., Folded], arrays: Sequence[Any], *, combine: Callable[[Any, Any], Any]
 ) -> Folded:
     """Fold each chunk on a worker and combine the statistics in a tree; the values per row stay on the workers."""
@@ -393,13 +358,26 @@ def fold_blocks(
     fold = delayed(_fold_chunk if sample is not None else _chunk_statistics, pure=False)
     work, join = shared(function), shared(combine)
     folded = [fold(work, join, chunk.first_row, *chunk.parts) for chunk in chunks_of(arrays, arrays[0])]
+    statistics = folded if sample is None else [result[0] for result in folded]
+    together = delayed(reduce, pure=False)
+    while len(statistics) > 1:
+        starts = range(0, len(statistics), SPLIT_EVERY)
+        statistics = [together(join, statistics[start : start + SPLIT_EVERY]) for start in starts]
     if sample is None:
-        return Folded(compute([_in_a_tree(join, folded)])[0])
-    results, kept = compute_and_keep([_in_a_tree(join, [one[0] for one in folded])], [one[1] for one in folded])
+        return Folded(compute(statistics)[0][0])
+    results, kept = compute(statistics, [result[1] for result in folded])
     return Folded(results[0], array_of(kept, arrays[0].chunks[0], sample))
 
 
-def map_rows(function: Callable[..., Any], arrays: Sequence[Any], *, dtype: type) -> da.Array:
+def _fold_chunk(function: Callable[..., Folded], combine: Callable[..., Any], first_row: int, *parts: Any) -> Folded:
+    return fold_blocks(function, *_opened(parts), combine=combine, n_jobs=1, first_row=first_row)
+
+
+def _chunk_statistics(*arguments: Any) -> Any:
+    return _fold_chunk(*arguments).statistics
+
+
+def map_chunks(function: Callable[..., Any], arrays: Sequence[Any], *, dtype: type) -> da.Array:
     """Return a Dask array whose chunks are computed from those of `arrays` when they are needed."""
     sample = function(0, *(None if array is None else no_rows_of(array) for array in arrays)).astype(dtype)
     work, on_chunk = shared(function), delayed(_map_chunk, pure=False)
@@ -407,67 +385,42 @@ def map_rows(function: Callable[..., Any], arrays: Sequence[Any], *, dtype: type
     return array_of(chunks, arrays[0].chunks[0], sample)
 
 
-def keep(array: da.Array) -> da.Array:
+def _map_chunk(function: Callable[..., Any], first_row: int, *parts: Any) -> Any:
+    return map_rows(function, *_opened(parts), n_jobs=1, first_row=first_row)
+
+
+def keep_chunks(array: da.Array) -> da.Array:
     """Compute an array once and keep it where it was computed."""
-    _, kept = compute_and_keep([], list(array.to_delayed().ravel()))
+    _, kept = compute([], list(array.to_delayed().ravel()))
     return array_of(kept, array.chunks[0], no_rows_of(array))
 
 
 def call_each(
-    function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], progress: Callable[[int, int], None] | None = None
+    function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], progress: _Progress | None = None
 ) -> list[Any]:
     """Call ``function(*task)`` on a worker for each task, results in order."""
     work = shared(function)
-    return compute([delayed(partial(_call, task), pure=False)(work) for task in tasks], progress=progress)
+    return compute([delayed(partial(_call, task), pure=False)(work) for task in tasks], progress=progress)[0]
 
 
 def call_on_chunks(function: Callable[..., Any], array: da.Array, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
     """Call ``function(*arguments, chunk)`` where each chunk is, results in order."""
-    work = shared(function)
-    return compute(
-        [
-            delayed(partial(_call, some), pure=False)(work, *chunk.parts)
-            for some, chunk in zip(arguments, chunks_of([array], array), strict=True)
-        ]
-    )
-
-
-def _in_a_tree(combine: Delayed, statistics: list[Delayed]) -> Delayed:
-    """Combine statistics, a few at a time."""
-    together = delayed(reduce, pure=False)
-    while len(statistics) > 1:
-        starts = range(0, len(statistics), SPLIT_EVERY)
-        statistics = [together(combine, statistics[start : start + SPLIT_EVERY]) for start in starts]
-    return statistics[0]
-
-
-def _fold_chunk(function: Callable[..., Folded], combine: Callable[..., Any], first_row: int, *parts: Any) -> Folded:
-    return local.fold_blocks(function, opened(parts), combine=combine, n_jobs=1, first_row=first_row)
-
-
-def _chunk_statistics(*arguments: Any) -> Any:
-    return _fold_chunk(*arguments).statistics
-
-
-def _map_chunk(function: Callable[..., Any], first_row: int, *parts: Any) -> Any:
-    return local.map_rows(function, opened(parts), n_jobs=1, first_row=first_row)
+    work, chunks = shared(function), chunks_of([array], array)
+    calls = [
+        delayed(partial(_call, before), pure=False)(work, *chunk.parts)
+        for before, chunk in zip(arguments, chunks, strict=True)
+    ]
+    return compute(calls)[0]
 
 
 def _call(arguments: tuple[Any, ...], function: Callable[..., Any], *parts: Any) -> Any:
-    return function(*arguments, *opened(parts))
-
-
-DRAWN_BYTES = 2**27
-"""Maximal size of the rows that are picked together: a worker may have to hold all of them."""
-
-SHARE_BYTES = 2**24
-"""Maximal size of a share: rows that one task joins for several requests."""
+    return function(*arguments, *_opened(parts))
 
 
 class DaskDraws:
-    """The counterpart of :class:`textspectra.arrays.engine.local.Draws` for Dask arrays."""
+    """The counterpart of :class:`~textspectra.core.rows.Draws` for Dask arrays."""
 
-    def __init__(self, arrays: Sequence[Any], index: Callable[..., Index], by: Any) -> None:
+    def __init__(self, arrays: Sequence[Any], index: Callable[..., CountIndex | MemberIndex], by: Any) -> None:
         self._index = shared(index)
         self._row_bytes = sum(
             array.dtype.itemsize * int(np.prod(array.shape[1:])) for array in arrays if array is not None
@@ -477,16 +430,15 @@ class DaskDraws:
             self._in_chunk = np.array(arrays[0].chunks[0], np.intp)[:, None]
         else:
             totals = delayed(_totals, pure=False)
-            self._in_chunk = np.array(
-                compute([totals(self._index, chunk.parts[-1]) for chunk in self._chunks]), np.intp
-            )
+            tasks = [totals(self._index, chunk.parts[-1]) for chunk in self._chunks]
+            self._in_chunk = np.array(compute(tasks)[0], np.intp)
         self._ends = self._in_chunk.cumsum(axis=0)
         self.totals = self._ends[-1]
 
-    def take(self, key: int, positions: NDArray[np.intp]) -> list[Any]:
+    def take(self, key: int, positions: Ints) -> list[Any]:
         """Bring rows into this process: their numbers, and the rows of each array."""
         picks, ((places,),) = self._picks([[(key, positions)]])
-        return _rows_at(places, _gather(0, compute(picks)))
+        return _rows_at(places, _gather(0, compute(picks)[0]))
 
     def map(
         self, function: Callable[..., Any], requests: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
@@ -494,25 +446,19 @@ class DaskDraws:
         """Call ``function(rows, *parts, *rest)`` on a worker for each request ``(key, positions, *rest)``."""
         work = shared(function)
         results: list[Delayed] = []
-        for cluster in self._up_to(DRAWN_BYTES, requests):
-            shares = list(self._up_to(SHARE_BYTES, cluster))
+        for batch in self._up_to(DRAWN_BYTES, requests):
+            shares = list(self._up_to(SHARE_BYTES, batch))
             picks, places = self._picks(shares)
             for number, (share, places_of_share) in enumerate(zip(shares, places, strict=True)):
                 rows = delayed(partial(_gather, number), pure=False)(picks)
                 results += [
-                    delayed(partial(_apply, own, rest), pure=False)(work, rows)
-                    for (_, _, *rest), own in zip(share, places_of_share, strict=True)
+                    delayed(partial(_apply, at, rest), pure=False)(work, rows)
+                    for (_, _, *rest), at in zip(share, places_of_share, strict=True)
                 ]
-        return compute(results)
-
-    def run(
-        self, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
-    ) -> list[Any]:
-        """Call ``function(*task)`` on a worker for each task."""
-        return call_each(function, tasks)
+        return compute(results)[0]
 
     def _up_to(self, n_bytes: int, requests: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
-        """Group adjacent requests up to this size; a larger request is a group of its own."""
+        """Batch adjacent requests up to this size; a larger request is alone."""
         together: list[tuple[Any, ...]] = []
         size = 0
         for request in requests:
@@ -524,7 +470,7 @@ class DaskDraws:
         if together:
             yield together
 
-    def _picks(self, shares: Sequence[Sequence[tuple[Any, ...]]]) -> tuple[list[Delayed], list[list[NDArray[np.intp]]]]:
+    def _picks(self, shares: Sequence[Sequence[tuple[Any, ...]]]) -> tuple[list[Delayed], list[list[Ints]]]:
         """Return a task per chunk that picks its rows for all shares, and where in a share each request's rows are.
 
         A graph in which every request depends on every chunk takes longer to build than to compute.
@@ -535,7 +481,7 @@ class DaskDraws:
             sizes = [len(positions) for _, positions, *_ in share]
             keys = np.repeat([key for key, *_ in share], sizes)
             positions = np.concatenate([positions for _, positions, *_ in share])
-            chunk = np.concatenate([np.searchsorted(self._ends[:, key], some, side="right") for key, some, *_ in share])
+            chunk = np.concatenate([np.searchsorted(self._ends[:, key], at, side="right") for key, at, *_ in share])
             inside = positions - (self._ends - self._in_chunk)[chunk, keys]
             order = np.argsort(chunk, kind="stable")
             distinct, starts = np.unique(chunk[order], return_index=True)
@@ -549,29 +495,31 @@ class DaskDraws:
         return picks, places
 
 
-def _totals(index: Callable[..., Index], part: Any) -> NDArray[np.intp]:
-    (by,) = opened([part])
+def _totals(index: Callable[..., CountIndex | MemberIndex], part: Any) -> Ints:
+    (by,) = _opened([part])
     return index(len(by), by[:]).totals
 
 
-def _pick(wanted: list[Any], index: Callable[..., Index], first_row: int, *parts: Any) -> dict[int, list[Any]]:
+def _pick(
+    wanted: list[Any], index: Callable[..., CountIndex | MemberIndex], first_row: int, *parts: Any
+) -> dict[int, list[Any]]:
     """Return the rows of a chunk that each share needs: their numbers, and the rows of each array."""
-    *arrays, by = opened(parts)
-    of_chunk = index(local.n_rows(arrays), None if by is None else by[:])
+    *arrays, by = _opened(parts)
+    of_chunk = index(len(arrays[0]), None if by is None else by[:])
     shares, keys, positions = zip(*wanted, strict=True)
     rows = of_chunk.find(np.concatenate(keys), np.concatenate(positions))
-    ends = np.cumsum([len(some) for some in keys])[:-1]
+    ends = np.cumsum([len(part) for part in keys])[:-1]
     columns = [first_row + rows, *(None if array is None else _rows_of(array, rows) for array in arrays)]
     split = [[None] * len(shares) if column is None else np.split(column, ends) for column in columns]
     return dict(zip(shares, map(list, zip(*split, strict=True)), strict=True))
 
 
-def _rows_of(array: Any, rows: NDArray[np.intp]) -> NDArray[Any]:
+def _rows_of(array: Any, rows: Ints) -> NDArray[Any]:
     # In ascending order, so that each page of a memory map is read once.
     order = np.argsort(rows)
-    found = np.asarray(array[rows[order]])
-    unsorted = np.empty_like(found)
-    unsorted[order] = found
+    picked = np.asarray(array[rows[order]])
+    unsorted = np.empty_like(picked)
+    unsorted[order] = picked
     return unsorted
 
 
@@ -581,9 +529,9 @@ def _gather(share: int, picks: list[dict[int, list[Any]]]) -> list[Any]:
     return [None if column[0] is None else np.concatenate(column) for column in columns]
 
 
-def _rows_at(places: NDArray[np.intp], share: list[Any]) -> list[Any]:
+def _rows_at(places: Ints, share: list[Any]) -> list[Any]:
     return [None if column is None else column[places] for column in share]
 
 
-def _apply(places: NDArray[np.intp], rest: list[Any], function: Callable[..., Any], share: list[Any]) -> Any:
+def _apply(places: Ints, rest: list[Any], function: Callable[..., Any], share: list[Any]) -> Any:
     return function(*_rows_at(places, share), *rest)

@@ -1,4 +1,4 @@
-"""`estimate_k`: the number of groups, its interval, and other granularities worth a look."""
+"""Estimate the number of groups, its interval, and coarser and finer levels."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import UserError
-from .agreement import FEWEST_ROWS, Agreement, reproducible_k
-from .rows import CountedRows, check_rows
+from .agreement import FEWEST_HALVED, Agreement, reproducible_k
+from .rows import CountedRows, Ints, Rows, refuse_bad_rows
 from .spectral import Rule, Spectrum, spectral_k
 from .validation import Level, RandomState, check_embeddings, check_n_jobs, check_weights, check_whole_number, make_seed
 
@@ -20,26 +20,17 @@ if TYPE_CHECKING:
 
 Method = Literal["auto", "reproducible", "spectral"]
 
-WIDTH = 2.3
-"""Half the width of the interval in ln k if the halves do not agree at all; see `interval_around`."""
-
-WEAK = 0.25
-"""Below this confidence, an answer is off by a factor of 2.5 on average, and says so."""
-
-APART = 2.25
-"""The levels differ by this factor, unless halves agree on a clear k elsewhere."""
-
-CLEAR_LEVEL = 0.95
-"""A k at which halves agree this much is a level, however far it is from the suggested one."""
-
-NO_STRUCTURE = "no structure here; the rows lie like one cloud, with no groups that could be told apart"
+INTERVAL_WIDTH = 2.3  # half the width of the interval in ln k if the halves do not agree at all; see `interval_around`
+WEAK = 0.25  # below this confidence, an answer is off by a factor of 2.5 on average, and says so
+APART = 2.25  # the levels differ by this factor, unless halves agree on a clear k elsewhere
+CLEAR_LEVEL = 0.95  # a k at which halves agree this much is a level, however far it is from the suggested one
 
 SuggestionName = Literal["coarse", "suggested", "fine"]
 NAMES: tuple[SuggestionName, ...] = get_args(SuggestionName)
 
 
 class Suggestion(NamedTuple):
-    """One granularity: its name, its number of groups, and how well two halves of the data agree on it.
+    """A level: its name, its number of groups, and how well two halves of the data agree on it.
 
     Examples
     --------
@@ -98,12 +89,12 @@ class KEstimate:
     suggestions: tuple[Suggestion, ...]
     method: Literal["reproducible", "spectral"]
     n_samples: int
-    replicates: NDArray[np.intp] = field(compare=False)
+    replicates: Ints = field(compare=False)
     agreement: Agreement | None = field(compare=False)
     spectrum: Spectrum | None
 
     def at(self, level: Level) -> int:
-        """Return the number of groups at a level; "auto" is "suggested". A UserError says that a level does not exist.
+        """Return the number of groups at a level; "auto" is "suggested". A level that does not exist is a UserError.
 
         Examples
         --------
@@ -125,25 +116,23 @@ class KEstimate:
 
     def __repr__(self) -> str:
         if self.k == 1 and self.spectrum is None:
-            return f"1 group: {NO_STRUCTURE}"
+            return "1 group: no structure here; the rows lie like one cloud, with no groups that could be told apart"
         low, high = self.interval
         plural = "group" if self.k == 1 else "groups"
-        return f"{self.k} {plural} (95 % interval {low} to {high}), {self._source()}"
+        answer = f"{self.k} {plural} (95 % interval {low} to {high})"
+        if self.spectrum is None:
+            agree = "agree only in part: a rough guess" if self.confidence < WEAK else "agree"
+            return f"{answer}, on which two halves of the {self.n_samples:,} rows {agree}"
+        size, share = len(self.spectrum.eigenvalues), self.spectrum.fallback_fraction
+        if size == self.n_samples:
+            return f"{answer}, from the spectrum of all {size:,} rows{'; no jump was found' if share else ''}"
+        doubt = f"; no jump in {share:.0%}" if share else ""
+        return f"{answer}, from random samples of {size:,} out of {self.n_samples:,} rows{doubt}"
 
     def _repr_html_(self) -> str:
         from .estimate_views import estimate_html
 
         return estimate_html(self)
-
-    def _source(self) -> str:
-        if self.spectrum is None:
-            agree = "agree only in part: a rough guess" if self.confidence < WEAK else "agree"
-            return f"on which two halves of the {self.n_samples:,} rows {agree}"
-        size, share = len(self.spectrum.eigenvalues), self.spectrum.fallback_fraction
-        if size == self.n_samples:
-            return f"from the spectrum of all {size:,} rows" + ("; no jump was found" if share else "")
-        doubt = f"; no jump in {share:.0%}" if share else ""
-        return f"from random samples of {size:,} out of {self.n_samples:,} rows{doubt}"
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the score over k with the suggestions, or the spectrum (Figure 1 of the paper).
@@ -151,7 +140,7 @@ class KEstimate:
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -183,7 +172,7 @@ def estimate_k(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> KEstimate:
-    """Estimate the number of groups, with an interval, a confidence, and other granularities worth a look.
+    """Estimate the number of groups, with an interval, a confidence, and coarser and finer levels.
 
     All methods work on random samples, so the time hardly grows with the number of rows.
 
@@ -193,15 +182,15 @@ def estimate_k(
         Embeddings: an array or memory map of any numeric type, or a data frame of numbers. They are neither copied
         nor changed. Of a Dask array, only chunks with sampled rows are read, and the workers do the computing.
     sample_weight : array-like of shape (n,), optional
-        How often each row counts, rounded up; once by default. For "reproducible", rows count once
-        or not at all, unless fewer than 64 do.
+        How often each row counts, rounded up; once by default. For "reproducible", rows count once or not at all,
+        unless fewer than 64 do.
     method : {"auto", "reproducible", "spectral"}
         "reproducible" splits the rows into random halves, clusters each half at every k and compares the two. Each k
         gets a power of this agreement as its weight. The estimate is the k up to which 42 % of the weight lies if the
         halves hardly agree, and 70 % if they agree well. If there is no structure, k is 1.
         Duplicates do not count, unless fewer than 64 rows are distinct.
         "spectral" is the paper's rule: the last jump in the spectrum of the Laplacian (:func:`k_from_spectrum`),
-        averaged over samples. "auto" is "reproducible" from 64 rows on and "spectral" below.
+        averaged over samples. "auto" is "reproducible" for 64 rows or more and "spectral" below.
     window, max_sample, n_replicates, zscore, fallback
         Options of the spectral method: the length of the moving average, the rows per sample, the number of samples
         (by default ``round(10 · log2 n)``, and 40 if they serve the interval alone), whether to standardize
@@ -210,8 +199,8 @@ def estimate_k(
         The seed. The same int gives the same result for any `n_jobs`, here and in :class:`AutoKMeans` and
         :class:`AutoAgglomerative`. None is a random seed.
     n_jobs : int, optional
-        Number of samples computed at a time; all cores by default. An active ``joblib.parallel_config``
-        chooses the back end.
+        Number of samples computed at a time; all cores by default. An active ``joblib.parallel_config`` chooses the
+        back end.
 
     Returns
     -------
@@ -244,11 +233,11 @@ def estimate_k(
         changed = next(name for name, value in rule._asdict().items() if value != Rule._field_defaults[name])
         raise UserError(f"{changed} is an option of method='spectral', but the method is {method!r}.")
     check_n_jobs(n_jobs)
-    check_rows(X, n_jobs=n_jobs)
+    refuse_bad_rows(X, n_jobs=n_jobs)
     return estimate_from_rows(count_rows(X, weights), method, rule, random_state=random_state, n_jobs=n_jobs)
 
 
-def count_rows(X: Any, weights: Any) -> CountedRows:
+def count_rows(X: Rows, weights: Any) -> CountedRows:
     """Return `X`, already checked, with each row as often as its weight says, rounded up; once if weights is None."""
     return CountedRows(X, None if weights is None else np.ceil(weights).astype(np.intp))
 
@@ -263,37 +252,21 @@ def estimate_from_rows(
 ) -> KEstimate:
     """Estimate k from rows and options that are already checked."""
     rng = np.random.default_rng(make_seed(random_state))
-    if method == "reproducible" and len(rows) < FEWEST_ROWS:
-        raise UserError(f"method='reproducible' needs at least {FEWEST_ROWS} rows, but X has {len(rows)}.")
-    if method == "spectral" or len(rows) < FEWEST_ROWS:
-        return _by_spectrum(rows, rule, rng, n_jobs)
-    return _by_reproducibility(rows, rng, n_jobs)
-
-
-def _by_spectrum(rows: CountedRows, rule: Rule, rng: np.random.Generator, n_jobs: int | None) -> KEstimate:
-    k, interval, replicates, spectrum = spectral_k(rows, rule, rng, n_jobs=n_jobs)
-    confidence = 1 - spectrum.fallback_fraction
-    only = (Suggestion("suggested", k, confidence),)
-    return KEstimate(k, interval, confidence, only, "spectral", len(rows), replicates, None, spectrum)
-
-
-def _by_reproducibility(rows: CountedRows, rng: np.random.Generator, n_jobs: int | None) -> KEstimate:
+    if method == "reproducible" and len(rows) < FEWEST_HALVED:
+        raise UserError(f"method='reproducible' needs at least {FEWEST_HALVED} rows, but X has {len(rows)}.")
+    if method == "spectral" or len(rows) < FEWEST_HALVED:
+        k, interval, replicates, spectrum = spectral_k(rows, rule, rng, n_jobs=n_jobs)
+        confidence = 1 - spectrum.fallback_fraction
+        only = (Suggestion("suggested", k, confidence),)
+        return KEstimate(k, interval, confidence, only, "spectral", len(rows), replicates, None, spectrum)
     estimate = reproducible_k(rows, rng, n_jobs=n_jobs)
     if estimate is None:
         only = (Suggestion("suggested", 1, 1.0),)
         return KEstimate(1, (1, 1), 1.0, only, "reproducible", len(rows), np.ones(1, np.intp), None, None)
     (k, confidence), replicates, agreement, n_rows = estimate
-    return KEstimate(
-        k,
-        (1, 1) if k == 1 else interval_around(k, confidence, n_rows),
-        confidence,
-        suggest(agreement, k, confidence, n_rows),
-        "reproducible",
-        len(rows),
-        replicates,
-        agreement,
-        None,
-    )
+    interval = (1, 1) if k == 1 else interval_around(k, confidence, n_rows)
+    levels = suggest(agreement, k, confidence, n_rows)
+    return KEstimate(k, interval, confidence, levels, "reproducible", len(rows), replicates, agreement, None)
 
 
 def suggest(agreement: Agreement, k: int, confidence: float, n: int) -> tuple[Suggestion, ...]:
@@ -314,11 +287,11 @@ def suggest(agreement: Agreement, k: int, confidence: float, n: int) -> tuple[Su
     )
 
 
-def interval_around(k: int, confidence: float, n: int, width: float = WIDTH) -> tuple[int, int]:
+def interval_around(k: int, confidence: float, n: int, width: float = INTERVAL_WIDTH) -> tuple[int, int]:
     """Return the 95 % interval of k: the less the halves agree, the wider it is.
 
-    The width was calibrated on labeled text sets (``benchmarks/k_recovery.md``), so the interval is about the
-    number of groups that people see.
+    The width was calibrated on labeled text sets (``benchmarks/k_recovery.md``), so the interval is about the number of
+    groups that people see.
     """
     factor = math.exp(width * math.sqrt(max(0.0, 1 - confidence)))
     return max(2, math.floor(k / factor)), min(max(k, n // 2), math.ceil(k * factor))

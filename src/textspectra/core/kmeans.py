@@ -1,108 +1,71 @@
-"""Lloyd's algorithm on unit rows, block by block."""
+"""K-Means on unit rows: Lloyd's algorithm block by block, from the centers of a Ward tree."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from .blocks import count_draws, fold_blocks, keep, map_rows
-from .memory_blocks import Folded
-from .rows import fold_rows, map_unit_rows, sum_by_code, unit_rows
+from .rows import (
+    F32,
+    F64,
+    Folded,
+    Ints,
+    Rows,
+    fold_blocks,
+    fold_rows,
+    keep,
+    map_rows,
+    map_unit_rows,
+    row_draws,
+    sum_by_code,
+    unit_rows,
+)
 from .ward import ward_tree, weighted_means
 
-NO_ROW = np.iinfo(np.intp).max
-"""Stands for the first row of a cluster that has no rows."""
+TOLERANCE, MAX_PASSES = 1e-4, 100  # training stops when a pass lowers the inertia by less than this share
+SEED_ROWS = 2000  # the Ward tree of up to this many rows, cut at k, gives the first centers
+MANY_ROWS = 2**13  # with more rows, training makes up for a rougher start from fewer seeds:
+FEWER_SEEDS, SEEDS_PER_CENTER = 1000, 16  # this many, or so many for each center if that is more
+TRAINING_ROWS, ROWS_PER_CENTER = 2**14, 16  # centers are trained on the first, or on so many for each if that is more
 
-
-def label_sizes(labels: Any, n_labels: int) -> NDArray[np.float64]:
-    """Return how many rows have each label."""
-    counted = fold_blocks(lambda first_row, part: Folded((np.bincount(part, minlength=n_labels),)), labels)
-    return np.asarray(counted.statistics[0], np.float64)
-
-
-def largest_first(labels: Any, mass: NDArray[Any]) -> tuple[Any, NDArray[np.intp]]:
-    """Renumber clusters from the heaviest to the lightest; ties are in the order of their first rows.
-
-    Return the new labels, and the old number of each new cluster. Clusters without rows are left out.
-    """
-    # Rounded, because sums of fractions depend on the blocks, and a tie must stay a tie for all of them.
-    rank = -(mass / max(mass.max(), np.finfo(float).tiny)).round(9)
-    ties_or_empty = len(np.unique(rank)) < len(rank) or not mass.all()
-    first = _first_rows(labels, len(mass)) if ties_or_empty else np.zeros(len(mass), np.intp)
-    order = np.lexsort((first, rank))
-    order = order[first[order] < NO_ROW]
-    new_number = np.empty(len(mass), np.intp)
-    new_number[order] = np.arange(len(order))
-    return keep(map_rows(lambda first_row, label: new_number[label], labels)), order
-
-
-def _first_rows(labels: Any, n_labels: int) -> NDArray[np.intp]:
-    """Return the first row of each label, or NO_ROW."""
-
-    def on_block(first_row: int, label: NDArray[np.intp]) -> Folded:
-        first = np.full(n_labels, NO_ROW)
-        first[label[::-1]] = np.arange(first_row + len(label) - 1, first_row - 1, -1)
-        return Folded(first)
-
-    found: NDArray[np.intp] = fold_blocks(on_block, labels, combine=np.minimum).statistics
-    return found
-
-
-def same_clusters(old_labels: NDArray[np.intp], new_labels: NDArray[np.intp]) -> dict[int, int]:
-    """Find the clusters that have exactly the same rows in two clusterings: the old number of each, by its new number.
-
-    A label of -1 means that a row has no cluster.
-    """
-    n_new = int(new_labels.max(initial=-1)) + 2
-    pairs = np.unique((old_labels.astype(np.int64) + 1) * n_new + new_labels + 1)
-    old, new = np.divmod(pairs, n_new)
-    # A cluster is the same if its rows go to one cluster only, and that one gets no other rows.
-    same = (np.bincount(old)[old] == 1) & (np.bincount(new)[new] == 1) & (old > 0) & (new > 0)
-    return dict(zip((new[same] - 1).tolist(), (old[same] - 1).tolist(), strict=True))
-
-
-TOLERANCE = 1e-4
-"""Training stops when a pass lowers the inertia by less than this share."""
-
-MAX_PASSES = 100
+NO_ROW = np.iinfo(np.intp).max  # stands for the first row of a cluster without rows
 
 
 class LinearRule(NamedTuple):
     """Assign unit rows to clusters: the one with the highest ``row @ direction + offset`` wins.
 
-    Both ways to describe clusters take this form: the nearest center (:func:`nearest_rule`), and the discriminants
-    of :func:`~textspectra.clustering.refine.separate_groups`. If a cluster has several directions, as one that was
-    merged from others has, `clusters` holds the cluster of each direction.
+    Both ways to describe clusters take this form: the nearest center (:func:`nearest_rule`), and the discriminants of
+    :func:`~textspectra.core.discriminants.separate_clusters`. A cluster may have several directions, for example if it
+    was merged from others; then `clusters` holds the cluster of each direction.
     """
 
-    directions: NDArray[np.float32]
-    offsets: NDArray[np.float32]
-    clusters: NDArray[np.intp] | None = None
+    directions: F32
+    offsets: F32
+    clusters: Ints | None = None
 
     @property
     def n_clusters(self) -> int:
         """Number of clusters."""
         return len(self.offsets) if self.clusters is None else int(self.clusters.max()) + 1
 
-    def merged(self, codes: NDArray[np.intp]) -> LinearRule:
+    def merged(self, codes: Ints) -> LinearRule:
         """Return the rule by which cluster i becomes cluster ``codes[i]``; -1 leaves a cluster out."""
         clusters = codes if self.clusters is None else codes[self.clusters]
         kept = clusters >= 0
         return LinearRule(self.directions[kept], self.offsets[kept], clusters[kept])
 
-    def numbered(self, order: NDArray[np.intp]) -> LinearRule:
-        """Return the rule for some clusters in another order."""
+    def numbered(self, order: Ints) -> LinearRule:
+        """Return the rule for the clusters in `order`, without the others."""
         if self.clusters is None:
             return LinearRule(self.directions[order], self.offsets[order])
         codes = np.full(self.n_clusters, -1)
         codes[order] = np.arange(len(order))
         return self.merged(codes)
 
-    def apply(
-        self, rows: NDArray[np.float32], scale: NDArray[np.float32]
-    ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+    def apply(self, rows: F32, scale: F32) -> tuple[Ints, F32]:
         """Return the cluster of each scaled row, and its score."""
         scores = rows @ self.directions.T
         scores *= scale[:, None]
@@ -111,53 +74,42 @@ class LinearRule(NamedTuple):
         return best if self.clusters is None else self.clusters[best], scores[np.arange(len(scores)), best]
 
 
-def nearest_rule(centers: NDArray[np.float32]) -> LinearRule:
+def nearest_rule(centers: F32) -> LinearRule:
     """Return the rule that assigns each row to its nearest center; a score is 1/2 - (squared distance) / 2."""
     return LinearRule(centers, np.einsum("ij,ij->i", centers, centers) / -2)
+
+
+def labels_by(X: Rows, rule: LinearRule, *, n_jobs: int | None = None) -> Any:
+    """Return the cluster of each row by a rule; on Dask it is computed when needed."""
+    return map_unit_rows(lambda rows, scale: rule.apply(rows, scale)[0], X, n_jobs=n_jobs)
 
 
 class Pass(NamedTuple):
     """The result of one pass over the rows: their labels, the sum and mass of each cluster, the sum of the scores."""
 
     labels: Any
-    sums: NDArray[np.float64]
-    mass: NDArray[np.float64]
+    sums: F64
+    mass: F64
     score: float
 
     @property
     def inertia(self) -> float:
-        """Sum of the squared distances to the centers, if the rule was that of the nearest center."""
+        """Sum of the squared distances to the centers, if each row was assigned to its nearest center."""
         return max(float(self.mass.sum()) - 2 * self.score, 0.0)
 
-
-def labels_by(X: Any, rule: LinearRule, *, n_jobs: int | None = None) -> Any:
-    """Return the cluster of each row by a rule; on Dask it is computed when needed."""
-    return map_unit_rows(lambda rows, scale: rule.apply(rows, scale)[0], X, n_jobs=n_jobs)
-
-
-def center_distances(X: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Any:
-    """Return the distance of each row, scaled to length 1, to each center; on Dask it is computed when needed."""
-    # In float64: the square root would turn the rounding of float32 into errors of 0.0003 near 0.
-    wide = centers.astype(np.float64)
-    squares = np.einsum("ij,ij->i", wide, wide)
-
-    def on_block(rows: NDArray[np.float32], scale: NDArray[np.float32]) -> NDArray[np.float32]:
-        units = rows * scale[:, None].astype(np.float64)
-        found = squares + np.einsum("ij,ij->i", units, units)[:, None] - 2 * (units @ wide.T)
-        distances: NDArray[np.float32] = np.sqrt(np.maximum(found, 0)).astype(np.float32)
-        return distances
-
-    return map_unit_rows(on_block, X, dtype=np.float32, n_jobs=n_jobs)
+    def centers(self, otherwise: F32) -> F32:
+        """Return the mean of the rows of each cluster; a cluster without rows takes its row of `otherwise`."""
+        mass = self.mass[:, None]
+        return np.where(mass > 0, self.sums / np.maximum(mass, np.finfo(float).tiny), otherwise).astype(np.float32)
 
 
-def label_pass(X: Any, weights: Any, rule: LinearRule, *, labeled: bool = True, n_jobs: int | None = None) -> Pass:
-    """Assign each row by a rule and sum up the rows of each cluster; weights of None stand for ones.
-
-    With ``labeled=False``, the labels are not kept.
-    """
+def label_pass(
+    X: Rows, weights: Rows | None, rule: LinearRule, *, labeled: bool = True, n_jobs: int | None = None
+) -> Pass:
+    """Assign each row by a rule and sum up the rows of each cluster; with ``labeled=False``, drop the labels."""
     k = len(rule.directions)
 
-    def on_block(rows: NDArray[np.float32], scale: NDArray[np.float32], weight: NDArray[np.float64]) -> Folded:
+    def on_block(rows: F32, scale: F32, weight: F64) -> Folded:
         labels, scores = rule.apply(rows, scale)
         sums = sum_by_code(rows, labels, k, scale * weight.astype(np.float32)).astype(np.float64)
         return Folded((sums, np.bincount(labels, weight, k), float(scores @ weight)), labels if labeled else None)
@@ -166,28 +118,21 @@ def label_pass(X: Any, weights: Any, rule: LinearRule, *, labeled: bool = True, 
     return Pass(labels, sums, mass, score)
 
 
-def moved_centers(result: Pass, centers: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the mean of the rows of each center; a center without rows stays."""
-    mass = result.mass[:, None]
-    return np.where(mass > 0, result.sums / np.maximum(mass, np.finfo(float).tiny), centers).astype(np.float32)
-
-
 def train_centers(
-    units: NDArray[np.float32],
-    weights: NDArray[np.float64] | None,
-    centers: NDArray[np.float32],
-    *,
-    max_passes: int = MAX_PASSES,
-    n_jobs: int | None = None,
-) -> NDArray[np.float32]:
+    units: F32, weights: F64 | None, centers: F32, *, max_passes: int = MAX_PASSES, n_jobs: int | None = None
+) -> F32:
     """Run passes until the inertia settles. A center without rows moves to the row that is farthest from its center."""
     inertia = np.inf
     for _ in range(max_passes):
-        result = label_pass(units, weights, nearest_rule(centers), labeled=False, n_jobs=n_jobs)
-        before, centers = centers, moved_centers(result, centers)
+        rule = nearest_rule(centers)
+        result = label_pass(units, weights, rule, labeled=False, n_jobs=n_jobs)
+        centers = result.centers(centers)
         empty = np.flatnonzero(result.mass == 0)
         if len(empty):
-            worst = _worst_rows(units, before, n_jobs)[: len(empty)]
+            scores = map_unit_rows(
+                lambda *block, rule=rule: rule.apply(*block)[1], units, dtype=np.float32, n_jobs=n_jobs
+            )
+            worst = np.argsort(scores, kind="stable")[: len(empty)]
             centers[empty[: len(worst)]] = units[worst]
         elif inertia - result.inertia <= TOLERANCE * result.inertia:
             break
@@ -195,7 +140,7 @@ def train_centers(
     return centers
 
 
-def train_directions(units: NDArray[np.float32], centers: NDArray[np.float32], n_passes: int) -> NDArray[np.float32]:
+def train_directions(units: F32, centers: F32, n_passes: int) -> F32:
     """Run a fixed number of passes with centers of length 1 (spherical K-Means), on few rows and in one thread.
 
     For rows that are known to have length 1 this needs neither their lengths nor the inertia, which makes it 1.4 times
@@ -208,33 +153,10 @@ def train_directions(units: NDArray[np.float32], centers: NDArray[np.float32], n
     return centers
 
 
-def directions_of(sums: NDArray[np.float32], otherwise: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scale sums of rows to length 1; where a sum has no direction, take the row of `otherwise`."""
+def directions_of(sums: F32, otherwise: F32) -> F32:
+    """Scale sums of rows to length 1; a sum without a direction is replaced by its row of `otherwise`."""
     length = np.sqrt(np.einsum("ij,ij->i", sums, sums))[:, None]
     return np.where(length > 1e-6, sums / np.maximum(length, 1e-6), otherwise).astype(np.float32)
-
-
-def _worst_rows(units: NDArray[np.float32], centers: NDArray[np.float32], n_jobs: int | None) -> NDArray[np.intp]:
-    """Return the rows, the one farthest from its center first."""
-    rule = nearest_rule(centers)
-    scores = map_unit_rows(lambda rows, scale: rule.apply(rows, scale)[1], units, dtype=np.float32, n_jobs=n_jobs)
-    return np.argsort(scores, kind="stable")
-
-
-SEED_ROWS = 2000
-"""The Ward tree of up to this many rows, cut at k, gives the first centers."""
-
-FEWER_SEEDS = 1000
-"""From MANY_ROWS on, training makes up for a rougher start: so many are enough, or SEEDS_PER_CENTER for each center."""
-
-SEEDS_PER_CENTER = 16
-
-MANY_ROWS = 2**13
-
-TRAINING_ROWS = 2**14
-"""Centers are trained on this many rows, or on ROWS_PER_CENTER for each center if that is more."""
-
-ROWS_PER_CENTER = 16
 
 
 def training_size(k: int) -> int:
@@ -243,37 +165,34 @@ def training_size(k: int) -> int:
 
 
 def sample_centers(
-    X: Any,
-    weights: Any,
-    k: int,
-    rng: np.random.Generator,
-    *,
-    max_passes: int = MAX_PASSES,
-    n_jobs: int | None = None,
-) -> NDArray[np.float32]:
+    X: Rows, weights: Any, k: int, rng: Generator, *, max_passes: int = MAX_PASSES, n_jobs: int | None = None
+) -> F32:
     """Train `k` centers on a random sample of the rows that count, or on all of them if there are few."""
     units, weight = draw_units(X, weights, training_size(k), rng)
     return seeded_centers(units, weight, k, rng, max_passes=max_passes, n_jobs=n_jobs)
 
 
-def draw_units(
-    X: Any, weights: Any, size: int, rng: np.random.Generator
-) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+def draw_units(X: Rows, weights: Any, size: int, rng: Generator) -> tuple[F32, F64]:
     """Draw `size` random rows that count, or all of them if there are fewer: scaled to length 1, and their weights."""
-    draws = count_draws([X, weights], None if weights is None else weights > 0)
+    draws = counting_draws(X, weights)
     return training_rows(draws, _draw(int(draws.totals[0]), size, rng))[1:]
 
 
+def counting_draws(X: Rows, weights: Any) -> Any:
+    """Prepare draws from the rows of positive weight, and their weights."""
+    return row_draws(X, weights, by=None if weights is None else weights > 0)
+
+
+def training_rows(draws: Any, positions: Ints) -> tuple[Ints, F32, F64]:
+    """Fetch rows by their positions: their numbers, the rows scaled to length 1, and their weights."""
+    rows, part, weight = draws.take(0, positions)
+    return rows, unit_rows(part, first_row=rows), np.ones(len(rows)) if weight is None else weight
+
+
 def seeded_centers(
-    units: NDArray[np.float32],
-    weights: NDArray[np.float64],
-    k: int,
-    rng: np.random.Generator,
-    *,
-    max_passes: int = MAX_PASSES,
-    n_jobs: int | None = None,
-) -> NDArray[np.float32]:
-    """Train centers that start from the Ward tree of some rows; more than SEED_ROWS / 2 start from random rows."""
+    units: F32, weights: F64, k: int, rng: Generator, *, max_passes: int = MAX_PASSES, n_jobs: int | None = None
+) -> F32:
+    """Train centers that start from the Ward tree of a sample; more than SEED_ROWS / 2 start from random rows."""
     if k > SEED_ROWS // 2:
         centers = units[_draw(len(units), k, rng)]
     else:
@@ -284,13 +203,47 @@ def seeded_centers(
     return train_centers(units, weights, centers, max_passes=max_passes, n_jobs=n_jobs)
 
 
-def _draw(n: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _draw(n: int, size: int, rng: Generator) -> Ints:
     return np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False, shuffle=False))
 
 
-def training_rows(
-    draws: Any, positions: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[np.float32], NDArray[np.float64]]:
-    """Fetch rows by their positions: their numbers, the rows scaled to length 1, and their weights."""
-    rows, part, weight = draws.take(0, positions)
-    return rows, unit_rows(part, first_row=rows), np.ones(len(rows)) if weight is None else weight
+def label_sizes(labels: Rows, n_labels: int) -> F64:
+    """Return how many rows have each label."""
+    counted = fold_blocks(lambda first_row, part: Folded((np.bincount(part, minlength=n_labels),)), labels)
+    return np.asarray(counted.statistics[0], np.float64)
+
+
+def largest_first(labels: Any, mass: NDArray[Any]) -> tuple[Any, Ints]:
+    """Renumber clusters from the heaviest to the lightest; ties are in the order of their first rows.
+
+    Return the new labels, and the old number of each new cluster. Clusters without rows are left out.
+    """
+
+    def first_rows(first_row: int, label: Ints) -> Folded:
+        first = np.full(len(mass), NO_ROW)
+        first[label[::-1]] = np.arange(first_row + len(label) - 1, first_row - 1, -1)
+        return Folded(first)
+
+    # Rounded, because sums of fractions depend on the blocks, and a tie must stay a tie for all of them.
+    rank = -(mass / max(mass.max(), np.finfo(float).tiny)).round(9)
+    first = np.zeros(len(mass), np.intp)
+    if len(np.unique(rank)) < len(rank) or not mass.all():  # a pass over the labels, only if it is needed
+        first = fold_blocks(first_rows, labels, combine=np.minimum).statistics
+    order = np.lexsort((first, rank))
+    order = order[first[order] < NO_ROW]
+    new_number = np.empty(len(mass), np.intp)
+    new_number[order] = np.arange(len(order))
+    return keep(map_rows(lambda first_row, label: new_number[label], labels)), order
+
+
+def same_clusters(old_labels: Ints, new_labels: Ints) -> dict[int, int]:
+    """Find the clusters that have exactly the same rows in two clusterings: the old number of each, by its new number.
+
+    A label of -1 means that a row has no cluster.
+    """
+    n_new = int(new_labels.max(initial=-1)) + 2
+    pairs = np.unique((old_labels.astype(np.int64) + 1) * n_new + new_labels + 1)
+    old, new = np.divmod(pairs, n_new)
+    # A cluster is the same if its rows go to one cluster only, and that one gets no other rows.
+    same = (np.bincount(old)[old] == 1) & (np.bincount(new)[new] == 1) & (old > 0) & (new > 0)
+    return dict(zip((new[same] - 1).tolist(), (old[same] - 1).tolist(), strict=True))

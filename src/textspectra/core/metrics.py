@@ -1,4 +1,4 @@
-"""All metrics of one clustering, as one row of a table."""
+"""Metrics of a clustering, with and without ground truth."""
 
 from __future__ import annotations
 
@@ -6,27 +6,28 @@ from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from .blocks import count_draws, fold_blocks
 from .cohesion import report_if_defined
-from .memory_blocks import Folded
-from .rows import fold_rows, sums_and_sizes, unit_rows
+from .rows import F32, Folded, Ints, Rows, fold_blocks, fold_rows, row_draws, sums_and_sizes, unit_rows
 from .validation import RandomState, check_embeddings, check_labels, make_generator
 
+MAX_SILHOUETTE_ROWS = 10_000  # above this, the silhouette is computed on a random sample of this size
 
-def contingency(one: Any, n_one: int, other: Any, n_other: int) -> sparse.csr_array:
+
+def contingency(one: Rows, n_one: int, other: Rows, n_other: int) -> sparse.csr_array:
     """Count how many rows have each pair of labels, in one pass over both labelings."""
 
-    def count(first_row: int, left: NDArray[np.intp], right: NDArray[np.intp]) -> Folded:
+    def count(first_row: int, left: Ints, right: Ints) -> Folded:
         return Folded((sparse.csr_array((np.ones(len(left), np.int64), (left, right)), shape=(n_one, n_other)),))
 
     return fold_blocks(count, one, other).statistics[0]
 
 
 class Agreements(NamedTuple):
-    """How far clusters agree with classes, by the metrics of scikit-learn that have these names."""
+    """How well clusters agree with classes, by the metrics of scikit-learn with these names."""
 
     ari: float
     nmi: float
@@ -65,10 +66,6 @@ def entropy(counts: NDArray[Any]) -> float:
     return max(0.0, float(-(share @ np.log(share))))
 
 
-SILHOUETTE_ROWS = 10_000
-"""Above this many rows, the silhouette is computed on a random sample of this size."""
-
-
 def evaluate(
     X: ArrayLike,
     labels: ArrayLike | Sequence[Hashable],
@@ -89,15 +86,15 @@ def evaluate(
     truth : sequence or Dask array of n hashable values, optional
         The true class of each row. It adds the metrics that need the ground truth.
     random_state : int, RandomState, Generator or None, default=0
-        The seed for what is sampled. None is a random seed.
+        The seed for sampling. None is a random seed.
 
     Returns
     -------
     dict
-        ``n_samples``, ``n_clusters``, ``cohesion_ratio``, ``cohesion_ratio_se``, ``silhouette``,
-        ``silhouette_rows``, ``davies_bouldin``, ``calinski_harabasz``, and with `truth` ``n_classes``,
-        ``k_relative_error``, ``ari``, ``nmi``, ``homogeneity``, ``completeness``,
-        ``fowlkes_mallows``. A metric that is not defined, such as the silhouette of one cluster, is NaN.
+        ``n_samples``, ``n_clusters``, ``cohesion_ratio``, ``cohesion_ratio_se``, ``silhouette``, ``silhouette_rows``,
+        ``davies_bouldin``, ``calinski_harabasz``, and with `truth` ``n_classes``, ``k_relative_error``, ``ari``,
+        ``nmi``, ``homogeneity``, ``completeness``, ``fowlkes_mallows``. A metric that is not defined, such as the
+        silhouette of one cluster, is NaN.
 
     Examples
     --------
@@ -110,14 +107,15 @@ def evaluate(
     X = check_embeddings(X)
     codes, names = check_labels(labels, X)
     rng = make_generator(random_state)
-    row: dict[str, float] = {"n_samples": len(X), "n_clusters": len(names)}
     report = report_if_defined(X, codes, len(names), random_state=rng)
-    row |= {
+    row: dict[str, float] = {
+        "n_samples": len(X),
+        "n_clusters": len(names),
         "cohesion_ratio": report.ratio if report else float("nan"),
         "cohesion_ratio_se": report.standard_error if report else float("nan"),
+        **_silhouette(X, codes, rng),
+        **_dispersion(X, codes, len(names)),
     }
-    row |= _silhouette(X, codes, rng)
-    row |= _dispersion(X, codes, len(names))
     if truth is not None:
         true, classes = check_labels(truth, X)
         row |= {"n_classes": len(classes), "k_relative_error": abs(len(names) - len(classes)) / len(classes)}
@@ -125,22 +123,22 @@ def evaluate(
     return row
 
 
-def _silhouette(X: Any, codes: Any, rng: np.random.Generator) -> dict[str, float]:
-    rows = np.arange(min(len(X), SILHOUETTE_ROWS))
-    if len(X) > SILHOUETTE_ROWS:
-        rows = np.sort(rng.choice(len(X), SILHOUETTE_ROWS, replace=False, shuffle=False))
-    value = count_draws([X, codes]).map(_silhouette_of, [(0, rows)], n_jobs=1)[0]
+def _silhouette(X: Rows, codes: Rows, rng: Generator) -> dict[str, float]:
+    rows = np.arange(len(X))
+    if len(X) > MAX_SILHOUETTE_ROWS:
+        rows = np.sort(rng.choice(len(X), MAX_SILHOUETTE_ROWS, replace=False, shuffle=False))
+    value = row_draws(X, codes).map(_silhouette_of, [(0, rows)], n_jobs=1)[0]
     return {"silhouette": value, "silhouette_rows": len(rows)}
 
 
-def _silhouette_of(rows: NDArray[np.intp], part: NDArray[Any], codes: NDArray[np.intp]) -> float:
-    defined = 2 <= len(np.unique(codes)) < len(codes)
+def _silhouette_of(rows: Ints, part: NDArray[Any], codes: Ints) -> float:
     from sklearn.metrics import silhouette_score  # late: the command line does without scikit-learn
 
-    return float(silhouette_score(unit_rows(part, first_row=rows), codes)) if defined else float("nan")
+    is_defined = 2 <= len(np.unique(codes)) < len(codes)
+    return float(silhouette_score(unit_rows(part, first_row=rows), codes)) if is_defined else float("nan")
 
 
-def _dispersion(X: Any, codes: Any, k: int) -> dict[str, float]:
+def _dispersion(X: Rows, codes: Rows, k: int) -> dict[str, float]:
     """Return the Davies-Bouldin and the Calinski-Harabasz index, from two passes over the rows."""
     n = len(X)
     if not 2 <= k < n:
@@ -148,24 +146,19 @@ def _dispersion(X: Any, codes: Any, k: int) -> dict[str, float]:
     sums, sizes = sums_and_sizes(X, codes, k)
     centers = sums / sizes[:, None]
 
-    def distances_to_own_center(rows: NDArray[np.float32], scale: NDArray[np.float32], code: Any) -> Folded:
+    def distances_to_own_center(rows: F32, scale: F32, code: Any) -> Folded:
         squares = np.square(rows * scale[:, None] - centers[code]).sum(axis=1)
         return Folded((np.bincount(code, np.sqrt(squares), k), float(squares.sum())))
 
     distances, within = fold_rows(distances_to_own_center, X, codes).statistics
     between = float((sizes * np.square(centers - sizes @ centers / n).sum(axis=1)).sum())
-    return {
-        "davies_bouldin": _davies_bouldin(centers, distances / sizes),
-        "calinski_harabasz": between * (n - k) / (within * (k - 1)) if within > 0 else 1.0,
-    }
-
-
-def _davies_bouldin(centers: NDArray[np.float64], spread: NDArray[np.float64]) -> float:
-    if np.allclose(spread, 0):
-        return 0.0
-    worst = np.empty(len(centers))
-    for i, center in enumerate(centers):
-        gaps = np.sqrt(np.square(centers - center).sum(axis=1))
+    spread = distances / sizes
+    worst = np.zeros(k)
+    for i in range(0 if np.allclose(spread, 0) else k):
+        gaps = np.sqrt(np.square(centers - centers[i]).sum(axis=1))
         gaps[gaps == 0] = np.inf
         worst[i] = ((spread + spread[i]) / gaps).max()
-    return float(worst.mean())
+    return {
+        "davies_bouldin": float(worst.mean()),
+        "calinski_harabasz": between * (n - k) / (within * (k - 1)) if within > 0 else 1.0,
+    }

@@ -1,28 +1,216 @@
-"""Scale rows of embeddings to unit length, block by block, and sum them by cluster."""
+"""Read rows of arrays in memory and of Dask arrays: in blocks, at random, and scaled to length 1.
+
+All other code of the package is written once for both kinds of arrays. Arrays that are passed together are *aligned*:
+each has one entry per row. The first one decides whether the work runs in threads of this process or on Dask, which is
+imported only for Dask arrays.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
-from typing import Any, NamedTuple, TypeVar
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import sparse
 
 from ..errors import UserError
-from .blocks import add, count_draws, fold_blocks, is_dask, map_rows, member_draws
-from .memory_blocks import Folded
+from ..parallel import run_tasks, stream_tasks
 
-Result = TypeVar("Result")
+if TYPE_CHECKING:
+    from .dask_blocks import DaskDraws
 
-ORDINARY_NORMS = (1e-12, 1e15)
-"""Norms outside this range are computed again in float64, to avoid overflow and underflow."""
+Value = TypeVar("Value")
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+
+BLOCK_BYTES = 2**22  # size of a block of rows in float32, which fits in the cache of a core
+ORDINARY_NORMS = (1e-12, 1e15)  # other norms are computed again in float64, to avoid overflow and underflow
+ALL_ROWS = -1  # the key of a MemberIndex for the rows of all clusters
 
 
-def scaled_rows(
-    rows: NDArray[Any], *, first_row: int | NDArray[np.intp] = 0
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+class Rows(Protocol):
+    """An array in memory, a memory map or a Dask array."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...  # noqa: D102
+    @property
+    def dtype(self) -> np.dtype[Any]: ...  # noqa: D102
+    def __len__(self) -> int: ...
+    def __getitem__(self, rows: Any, /) -> Any: ...
+
+
+def is_dask(array: object) -> bool:
+    """Return True for a Dask array, without importing Dask."""
+    module = sys.modules.get("dask.array")
+    return module is not None and isinstance(array, module.Array)
+
+
+class Folded(NamedTuple):
+    """The result of a block: statistics to combine with those of other blocks, and one value per row or None."""
+
+    statistics: Any
+    per_row: Any = None
+
+
+def add(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Add up two tuples of statistics."""
+    return tuple(left + right for left, right in zip(one, other, strict=True))
+
+
+def fold_blocks(
+    function: Callable[..., Folded],
+    *arrays: Rows | None,
+    combine: Callable[[Any, Any], Any] = add,
+    n_jobs: int | None = None,
+    first_row: int = 0,
+) -> Folded:
+    """Read all rows once, block by block, and combine what ``function(first_row, *parts)`` returns for each block.
+
+    A block may be empty, and the total must not depend on where blocks begin. The parts of an array that is None are
+    None. `combine` gets the statistics of two adjacent blocks, the earlier one first.
+
+    For arrays in memory, `n_jobs` is the number of threads. The blocks and their order do not depend on it, so neither
+    do sums. For Dask arrays it is ignored, and the values per row stay in the memory of the workers.
+    """
+    main = arrays[0]
+    assert main is not None  # noqa: S101 - for the type checker
+    if is_dask(main):
+        from .dask_blocks import fold_chunks
+
+        return fold_chunks(function, arrays, combine=combine)
+    step = max(1, BLOCK_BYTES // (4 * max(1, int(np.prod(main.shape[1:], dtype=int)))))
+    starts = range(0, max(len(main), 1), step)
+
+    def on_block(start: int) -> Folded:
+        block = slice(start, start + step)
+        return function(first_row + start, *(None if array is None else array[block] for array in arrays))
+
+    # For a single block, a pool of threads would cost more than it saves.
+    results = stream_tasks(on_block, ((start,) for start in starts), n_jobs=1 if len(starts) == 1 else n_jobs)
+    per_row: list[Any] = []
+
+    def statistics() -> Iterator[Any]:
+        for result in results:
+            per_row.append(result.per_row)
+            yield result.statistics
+
+    total = reduce(combine, statistics())
+    return Folded(total, None if per_row[0] is None else np.concatenate(per_row))
+
+
+def map_rows(
+    function: Callable[..., Any],
+    *arrays: Rows | None,
+    dtype: type = np.intp,
+    n_jobs: int | None = None,
+    first_row: int = 0,
+) -> Any:
+    """Return ``function(first_row, *parts)`` of all blocks: one entry per row. On Dask it is computed when needed."""
+    if is_dask(arrays[0]):
+        from .dask_blocks import map_chunks
+
+        return map_chunks(function, arrays, dtype=dtype)
+    return fold_blocks(lambda *block: Folded((), function(*block)), *arrays, n_jobs=n_jobs, first_row=first_row).per_row
+
+
+def align(values: NDArray[Any], like: Rows) -> Any:
+    """Convert an array to the chunks of `like`, if that is a Dask array of the same length."""
+    if not is_dask(like) or len(values) != len(like):
+        return values
+    from .dask_blocks import in_chunks
+
+    return in_chunks(values, like.chunks[0])  # type: ignore[attr-defined]
+
+
+def as_given(array: Any, like: Rows) -> Any:
+    """Return an array as it is; a Dask array gets the chunks that the user gave `like`."""
+    if not is_dask(array):
+        return array
+    from .dask_blocks import in_given_chunks
+
+    return in_given_chunks(array, like)
+
+
+def keep(array: Any) -> Any:
+    """Compute a Dask array once and keep it on the workers; return any other array as it is."""
+    if not is_dask(array):
+        return array
+    from .dask_blocks import keep_chunks
+
+    return keep_chunks(array)
+
+
+class CountIndex:
+    """Rows that occur several times: row i has ``counts[i]`` positions (one if None) under the only key, 0.
+
+    `totals` has the number of positions of each key.
+    """
+
+    def __init__(self, n_rows: int, counts: Ints | None) -> None:
+        self._last = None if counts is None else np.cumsum(counts)
+        self.totals = np.array([n_rows if self._last is None else self._last[-1] if n_rows else 0], np.intp)
+
+    def find(self, key: int | Ints, positions: Ints) -> Ints:
+        """Return the row at each position; `key` is one key for all positions, or one per position."""
+        return positions if self._last is None else np.searchsorted(self._last, positions, side="right")
+
+
+class MemberIndex:
+    """The rows of each cluster in order; the key is the cluster's code, from 0 to `n_codes` - 1, or ALL_ROWS."""
+
+    def __init__(self, n_rows: int, codes: Ints, n_codes: int) -> None:
+        sizes = np.bincount(codes, minlength=n_codes)
+        self.totals = np.append(sizes, n_rows)
+        self._order = np.append(np.argsort(codes, kind="stable"), np.arange(n_rows))
+        self._starts = np.append(np.cumsum(sizes) - sizes, n_rows)
+
+    def find(self, key: int | Ints, positions: Ints) -> Ints:
+        """Return the row at each position of a cluster; `key` is as in :class:`CountIndex`."""
+        rows: Ints = self._order[self._starts[key] + positions]
+        return rows
+
+
+class Draws:
+    """Draw rows by their positions in an index, and call functions on them."""
+
+    def __init__(
+        self, arrays: Sequence[Rows | None], index: Callable[..., CountIndex | MemberIndex], by: Any, n_rows: int
+    ) -> None:
+        self._arrays = arrays
+        self._index = index(n_rows, by)
+        self.totals = self._index.totals
+
+    def take(self, key: int, positions: Ints) -> list[Any]:
+        """Return the numbers of the rows, and the rows of each array."""
+        rows = self._index.find(key, positions)
+        return [rows, *(None if array is None else array[rows] for array in self._arrays)]
+
+    def map(
+        self, function: Callable[..., Value], requests: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
+    ) -> list[Value]:
+        """Call ``function(rows, *parts, *rest)`` for each request ``(key, positions, *rest)``, results in order."""
+        tasks = ((*self.take(key, positions), *rest) for key, positions, *rest in requests)
+        return run_tasks(function, tasks, n_jobs=n_jobs)
+
+
+def row_draws(
+    X: Rows, *aligned: Rows | None, by: Any = None, index: Callable[..., CountIndex | MemberIndex] = CountIndex
+) -> Draws | DaskDraws:
+    """Prepare draws from rows: by default, row i occurs ``by[i]`` times (once if None)."""
+    if is_dask(X):
+        from .dask_blocks import DaskDraws
+
+        return DaskDraws([X, *aligned], index, by)
+    return Draws([X, *aligned], index, by, len(X))
+
+
+def scaled_rows(rows: NDArray[Any], *, first_row: int | Ints = 0) -> tuple[F32, F32]:
     """Return `rows` in float32, and the factor that scales each row to length 1.
 
     A float32 array is not copied: most sums and products need only the factors. A row that is all zeros or has a NaN
@@ -37,47 +225,40 @@ def scaled_rows(
     unusual = np.flatnonzero(~((norms > low) & (norms < high)))
     if len(unusual):
         narrow = np.array(narrow)
-        narrow[unusual] = _carefully_scaled(rows[unusual], unusual, first_row)
+        numbers = unusual + first_row if isinstance(first_row, int) else first_row[unusual]
+        narrow[unusual] = _scaled_carefully(np.asarray(rows[unusual], np.float64), numbers)
         scale[unusual] = 1
     return narrow, scale
 
 
-def unit_rows(rows: NDArray[Any], *, first_row: int | NDArray[np.intp] = 0) -> NDArray[np.float32]:
+def _scaled_carefully(rows: F64, numbers: Ints) -> F64:
+    def name(bad: Bools) -> str:
+        more = f", and {bad.sum() - 1:,} more in this block of rows" if bad.sum() > 1 else ""
+        return f"row {numbers[bad][0]} (counting from 0{more})"
+
+    peaks = np.abs(rows).max(axis=1, initial=0)
+    broken, zero = ~np.isfinite(peaks), peaks == 0
+    if broken.any():
+        raise UserError(f"X has a NaN or an infinite value in {name(broken)}; remove such rows or embed them again.")
+    if zero.any():
+        raise UserError(f"X is all zeros in {name(zero)}, so it has no direction. Remove such rows.")
+    rows = rows / peaks[:, None]
+    scaled: F64 = rows / np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    return scaled
+
+
+def unit_rows(rows: NDArray[Any], *, first_row: int | Ints = 0) -> F32:
     """Return a float32 copy of `rows` with each row scaled to length 1; arguments and errors as in `scaled_rows`."""
     narrow, scale = scaled_rows(rows, first_row=first_row)
     return np.multiply(narrow, scale[:, None], order="C")
 
 
-def _carefully_scaled(
-    rows: NDArray[Any], positions: NDArray[np.intp], first_row: int | NDArray[np.intp]
-) -> NDArray[np.float64]:
-    wide = np.asarray(rows, np.float64)
-    peaks = np.abs(wide).max(axis=1, initial=0)
-    numbers = positions + first_row if isinstance(first_row, int) else first_row[positions]
-    broken = ~np.isfinite(peaks)
-    if broken.any():
-        raise UserError(
-            f"X has a NaN or an infinite value in {_name_rows(numbers[broken])}; remove such rows or embed them again."
-        )
-    zero = peaks == 0
-    if zero.any():
-        raise UserError(f"X is all zeros in {_name_rows(numbers[zero])}, so it has no direction. Remove such rows.")
-    wide = wide / peaks[:, None]
-    scaled: NDArray[np.float64] = wide / np.sqrt(np.einsum("ij,ij->i", wide, wide))[:, None]
-    return scaled
-
-
-def _name_rows(numbers: NDArray[np.intp]) -> str:
-    more = f", and {len(numbers) - 1:,} more in this block of rows" if len(numbers) > 1 else ""
-    return f"row {numbers[0]} (counting from 0{more})"
-
-
-def take_units(X: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np.float32]:
+def take_units(X: Rows, rows: Ints) -> F32:
     """Return the given rows of `X`, scaled to length 1."""
     return unit_rows(X[rows], first_row=rows)
 
 
-def distinct_rows(units: NDArray[np.float32]) -> NDArray[np.float32]:
+def distinct_rows(units: F32) -> F32:
     """Return the rows without their copies, in the order in which they come first."""
     # Equal bits have equal sums of products, others practically never; a sort of whole rows takes ten times as long.
     bits = np.ascontiguousarray(units + np.float32(0)).view(np.uint32).astype(np.uint64)
@@ -89,10 +270,10 @@ def distinct_rows(units: NDArray[np.float32]) -> NDArray[np.float32]:
 class CountedRows:
     """Draw unit rows from data in which row i of `X` occurs ``counts[i]`` times."""
 
-    def __init__(self, X: Any, counts: Any = None) -> None:
+    def __init__(self, X: Rows, counts: Any = None) -> None:
         self.X = X
         self._counts = counts
-        self._draws = count_draws([X], counts)
+        self._draws = row_draws(X, by=counts)
 
     def __len__(self) -> int:
         return int(self._draws.totals[0])
@@ -101,14 +282,14 @@ class CountedRows:
         """Return the rows that occur at all, once each."""
         return self if self._counts is None else CountedRows(self.X, np.minimum(self._counts, 1))
 
-    def positions(self, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    def positions(self, size: int, rng: Generator) -> Ints:
         """Return `size` random positions without repetition; all positions in order if `size` is their number."""
         n = len(self)
         return np.arange(n) if size == n else rng.choice(n, size, replace=False, shuffle=False)
 
     def map(
-        self, function: Callable[..., Result], requests: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
-    ) -> list[Result]:
+        self, function: Callable[..., Value], requests: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
+    ) -> list[Value]:
         """Call ``function(units, *rest)`` for each request ``(positions, *rest)``, in parallel, results in order.
 
         `units` are the rows at these positions, scaled to length 1. On Dask, the function runs on a worker.
@@ -116,74 +297,56 @@ class CountedRows:
         return self._draws.map(partial(_on_units, function), ((0, *request) for request in requests), n_jobs=n_jobs)
 
     def run(
-        self, function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
-    ) -> list[Result]:
-        """Call ``function(*task)`` for each task in parallel, results in order. On Dask, it runs on workers."""
-        return self._draws.run(function, tasks, n_jobs=n_jobs)
+        self, function: Callable[..., Value], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
+    ) -> list[Value]:
+        """Call ``function(*task)`` for each task where the rows are, in parallel, results in order."""
+        if is_dask(self.X):
+            from .dask_blocks import call_each
 
-    def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.float32]:
-        """Return `size` random rows, scaled to length 1; all rows in order if `size` is their number."""
-        rows, part = self._draws.take(0, self.positions(size, rng))
-        return unit_rows(part, first_row=rows)
+            return call_each(function, tasks)
+        return run_tasks(function, tasks, n_jobs=n_jobs)
 
 
-def _on_units(function: Callable[..., Any], rows: NDArray[np.intp], part: NDArray[Any], *rest: Any) -> Any:
+def _on_units(function: Callable[..., Value], rows: Ints, part: NDArray[Any], *rest: Any) -> Value:
     return function(unit_rows(part, first_row=rows), *rest)
 
 
 def map_members(
-    function: Callable[..., Result], X: Any, codes: Any, n_codes: int, requests: Iterable[tuple[Any, ...]]
-) -> list[Result]:
-    """Call ``function(units, *rest)`` for each request ``(code, positions, *rest)``.
+    function: Callable[..., Value], X: Rows, codes: Rows, n_codes: int, requests: Iterable[tuple[Any, ...]]
+) -> list[Value]:
+    """Call ``function(units, *rest)`` for each request ``(code, positions, *rest)``; ALL_ROWS is a code, too.
 
-    `units` are the rows at these positions of the cluster, scaled to length 1. ALL_ROWS as code means all rows.
+    `units` are the rows at these positions of the cluster, scaled to length 1.
     """
-    return member_draws([X], codes, n_codes).map(partial(_on_units, function), requests)
+    draws = row_draws(X, by=codes, index=partial(MemberIndex, n_codes=n_codes))
+    return draws.map(partial(_on_units, function), requests)
 
 
-def fold_rows(
-    function: Callable[..., Folded],
-    X: Any,
-    *aligned: Any,
-    combine: Callable[[Any, Any], Any] = add,
-    n_jobs: int | None = None,
-) -> Folded:
-    """Call ``function(rows, scale, *parts)`` for each block of rows of `X`, and combine the results.
+def fold_rows(function: Callable[..., Folded], X: Rows, *aligned: Rows | None, n_jobs: int | None = None) -> Folded:
+    """Call ``function(rows, scale, *parts)`` for each block of rows of `X`, and add up the results.
 
-    `rows` and `scale` come from :func:`scaled_rows`. The `aligned` arrays have one entry per row; None means ones.
-    The rest is as in :func:`textspectra.arrays.engine.fold_blocks`.
+    `rows` and `scale` come from :func:`scaled_rows`. The parts of an array that is None are ones.
     """
 
     def on_block(first_row: int, part: NDArray[Any], *parts: Any) -> Folded:
         rows, scale = scaled_rows(part, first_row=first_row)
-        return function(rows, scale, *(np.ones(len(rows)) if one is None else one for one in parts))
+        return function(rows, scale, *(np.ones(len(rows)) if values is None else values for values in parts))
 
-    return fold_blocks(on_block, X, *aligned, combine=combine, n_jobs=n_jobs)
+    return fold_blocks(on_block, X, *aligned, n_jobs=n_jobs)
 
 
 def map_unit_rows(
-    function: Callable[..., NDArray[Any]], X: Any, *aligned: Any, dtype: type = np.intp, n_jobs: int | None = None
+    function: Callable[..., NDArray[Any]], X: Rows, *aligned: Rows, dtype: type = np.intp, n_jobs: int | None = None
 ) -> Any:
     """Return ``function(rows, scale, *parts)`` of all blocks: one entry per row. On Dask it is computed when needed."""
 
-    def on_block(first_row: int, part: NDArray[Any], *parts: Any) -> NDArray[Any]:
+    def on_block(first_row: int, part: NDArray[Any], *parts: NDArray[Any]) -> NDArray[Any]:
         return function(*scaled_rows(part, first_row=first_row), *parts)
 
     return map_rows(on_block, X, *aligned, dtype=dtype, n_jobs=n_jobs)
 
 
-def cosines_to_centers(X: Any, codes: Any, centers: NDArray[np.float32], *, n_jobs: int | None = None) -> Any:
-    """Return the cosine of each row with the center of its code."""
-    directions = centers / np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-
-    def cosines(rows: NDArray[np.float32], scale: NDArray[np.float32], code: NDArray[np.intp]) -> NDArray[np.float32]:
-        cosine: NDArray[np.float32] = np.einsum("ij,ij->i", rows, directions[code]) * scale
-        return cosine
-
-    return map_unit_rows(cosines, X, codes, dtype=np.float32, n_jobs=n_jobs)
-
-
-def check_rows(X: Any, *, n_jobs: int | None = None) -> None:
+def refuse_bad_rows(X: Rows, *, n_jobs: int | None = None) -> None:
     """Read `X` once and raise an error if a row cannot be scaled to length 1.
 
     A Dask array is not read for this: its rows are checked whenever they are read.
@@ -192,39 +355,48 @@ def check_rows(X: Any, *, n_jobs: int | None = None) -> None:
         fold_rows(lambda rows, scale: Folded(()), X, n_jobs=n_jobs)
 
 
-def nonzero_rows(X: NDArray[Any]) -> NDArray[np.bool_]:
+def nonzero_rows(X: Rows) -> Bools:
     """Return which rows have a value that is not zero."""
-    nonzero: NDArray[np.bool_] = map_rows(lambda first_row, part: part.any(axis=1), X, dtype=np.bool_)
+    nonzero: Bools = map_rows(lambda first_row, part: part.any(axis=1), X, dtype=np.bool_)
     return nonzero
 
 
-def cluster_sums(X: Any, codes: Any, n_clusters: int, *, weights: Any = None) -> NDArray[np.float64]:
-    """Return the weighted sum of the unit rows of each cluster, in one pass over `X`."""
-    return sums_and_sizes(X, codes, n_clusters, weights=weights).sums
+def cosines_to_centers(X: Rows, codes: Rows, centers: F32, *, n_jobs: int | None = None) -> Any:
+    """Return the cosine of each row with the center of its code."""
+    directions = centers / np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+
+    def cosines(rows: F32, scale: F32, code: Ints) -> F32:
+        cosine: F32 = np.einsum("ij,ij->i", rows, directions[code]) * scale
+        return cosine
+
+    return map_unit_rows(cosines, X, codes, dtype=np.float32, n_jobs=n_jobs)
 
 
 class SumsAndSizes(NamedTuple):
     """The sum of the unit rows of each cluster, and the number of rows."""
 
-    sums: NDArray[np.float64]
-    sizes: NDArray[np.intp]
+    sums: F64
+    sizes: Ints
 
 
-def sums_and_sizes(X: Any, codes: Any, n_clusters: int, *, weights: Any = None) -> SumsAndSizes:
+def sums_and_sizes(X: Rows, codes: Rows, n_clusters: int, *, weights: Rows | None = None) -> SumsAndSizes:
     """Return the weighted sum of the unit rows of each cluster, and its number of rows, without weights."""
 
-    def on_block(rows: NDArray[np.float32], scale: NDArray[np.float32], code: Any, weight: Any) -> Folded:
+    def on_block(rows: F32, scale: F32, code: Any, weight: Any) -> Folded:
         sums = sum_by_code(rows, code, n_clusters, scale * weight.astype(np.float32))
         return Folded((sums.astype(np.float64), np.bincount(code, minlength=n_clusters)))
 
     return SumsAndSizes(*fold_rows(on_block, X, codes, weights).statistics)
 
 
-def sum_by_code(
-    rows: NDArray[np.float32], codes: NDArray[np.intp], n_codes: int, weights: NDArray[np.float32]
-) -> NDArray[np.float32]:
+def cluster_sums(X: Rows, codes: Rows, n_clusters: int, *, weights: Rows | None = None) -> F64:
+    """Return the weighted sum of the unit rows of each cluster, in one pass over `X`."""
+    return sums_and_sizes(X, codes, n_clusters, weights=weights).sums
+
+
+def sum_by_code(rows: F32, codes: Ints, n_codes: int, weights: F32) -> F32:
     """Return the weighted sum of the rows of each code."""
     n = len(codes)
     members = sparse.csc_array((weights, codes, np.arange(n + 1)), shape=(n_codes, n))
-    summed: NDArray[np.float32] = members @ rows
+    summed: F32 = members @ rows
     return summed

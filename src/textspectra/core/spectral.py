@@ -1,34 +1,38 @@
-"""The paper's rule: k from one spectrum, averaged over random samples."""
+"""The paper's rule: k from the spectrum of the Laplacian, averaged over random samples."""
 
 from __future__ import annotations
 
-import ctypes
 import math
 from dataclasses import dataclass, field
-from functools import cache
 from statistics import fmean
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import LinAlgError
+from scipy.linalg import eigvalsh
 
 from ..errors import UserError
-from .rows import CountedRows, unit_rows
+from .rows import F32, F64, CountedRows, Ints, unit_rows
 from .validation import check_embeddings, check_whole_number
 
+EPSILON = 1e-6  # keeps quotients finite if eigenvalues are zero
+FLAT = 1e-5  # if all differences of a spectrum are below this, they are rounding in float32, and the spectrum is flat
+SPREAD_SHARE = 0.8  # of the rows, at most, in a sample for the interval: samples that nearly coincide cannot disagree
+SPREAD_REPLICATES = 40  # samples drawn for the interval alone, if those for the estimate are larger than that share
 
-def laplacian_eigenvalues(X: ArrayLike, *, zscore: bool = False) -> NDArray[np.float32]:
+
+def laplacian_eigenvalues(X: ArrayLike, *, zscore: bool = False) -> F32:
     """Return the eigenvalues of the normalized Laplacian of the rectified cosine graph, ascending.
 
-    Rows are scaled to unit length; ``S = max(X Xᵀ, 0)`` with its diagonal; ``d = S 1``; the
-    Laplacian is ``L = I - D^-1/2 S D^-1/2``. This is the paper's ``ComputeEigenvalues``.
+    Rows are scaled to unit length; ``S = max(X Xᵀ, 0)`` with its diagonal; ``d = S 1``; the Laplacian is
+    ``L = I - D^-1/2 S D^-1/2``. This is the paper's ``ComputeEigenvalues``.
 
     Parameters
     ----------
     X : array-like of shape (n, d)
-        Embeddings, n ≥ 2. The time grows with n³ and the memory with n². Above a few thousand
-        rows, pass a sample, as :func:`estimate_k` does.
+        Embeddings, n ≥ 2. The time grows with n³ and the memory with n². Above a few thousand rows, pass a sample, as
+        :func:`estimate_k` does.
     zscore : bool, default=False
         Standardize the similarities over the whole matrix before they are rectified.
 
@@ -48,12 +52,8 @@ def laplacian_eigenvalues(X: ArrayLike, *, zscore: bool = False) -> NDArray[np.f
     return graph_spectrum(unit_rows(check_embeddings(X)), zscore=zscore)
 
 
-def cosine_graph(units: NDArray[np.float32], *, zscore: bool = False) -> NDArray[np.float32]:
-    """Return the rectified cosine similarities of unit rows, diagonal included.
-
-    With `zscore`, the similarities are first standardized by the mean and standard deviation of the whole matrix,
-    which removes weak links.
-    """
+def cosine_graph(units: F32, *, zscore: bool = False) -> F32:
+    """Return the rectified cosine similarities of unit rows, diagonal included; `zscore` removes weak links."""
     graph = units @ units.T
     if zscore:
         spread = graph.std(dtype=np.float64)
@@ -64,68 +64,16 @@ def cosine_graph(units: NDArray[np.float32], *, zscore: bool = False) -> NDArray
     return graph
 
 
-def graph_spectrum(units: NDArray[np.float32], *, zscore: bool = False) -> NDArray[np.float32]:
+def graph_spectrum(units: F32, *, zscore: bool = False) -> F32:
     """Compute :func:`laplacian_eigenvalues` of rows that have length 1."""
     graph = cosine_graph(units, zscore=zscore)
     scale = 1 / np.sqrt(graph.sum(axis=1))
     graph *= scale[:, None]
     graph *= scale
+    # Transposed, the graph is in Fortran's order, so LAPACK can overwrite it.
+    eigenvalues: F32 = eigvalsh(graph.T, overwrite_a=True, check_finite=False, driver="evd")
     # The Laplacian is positive semi-definite: negative eigenvalues are rounding.
-    return np.maximum(1 - _symmetric_eigenvalues(graph)[::-1], 0)
-
-
-@cache
-def _lapack_ssyevd() -> Any:
-    """Return LAPACK's single-precision symmetric eigenvalue routine as a C function.
-
-    ``scipy.linalg.eigvalsh`` holds the GIL, and ``numpy.linalg.eigvalsh`` computes float32 in double precision.
-    SciPy exports the same routine to compiled code. Called through ctypes it releases the GIL, so several samples are
-    computed in parallel threads.
-    """
-    from scipy.linalg import cython_lapack
-
-    capsule = cython_lapack.__pyx_capi__["ssyevd"]
-    get_name, get_pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 11)(get_pointer(capsule, get_name(capsule)))
-
-
-def _symmetric_eigenvalues(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the eigenvalues of a C-contiguous symmetric matrix, ascending; overwrites it."""
-    n = len(matrix)
-    values = np.empty(n, np.float32)
-    integer_work = np.empty(1, np.intc)
-    order, one, info = ctypes.c_int(n), ctypes.c_int(1), ctypes.c_int(0)
-
-    def call(work: NDArray[np.float32], length: int) -> None:
-        size = ctypes.c_int(length)
-        _lapack_ssyevd()(
-            ctypes.c_char_p(b"N"), ctypes.c_char_p(b"L"), ctypes.byref(order), matrix.ctypes.data,
-            ctypes.byref(order), values.ctypes.data, work.ctypes.data, ctypes.byref(size),
-            integer_work.ctypes.data, ctypes.byref(one), ctypes.byref(info),
-        )  # fmt: skip
-        if info.value != 0:
-            raise LinAlgError(f"the eigenvalues of a {n} x {n} graph did not converge (LAPACK info {info.value})")
-
-    best_length = np.empty(1, np.float32)
-    call(best_length, -1)
-    length = max(2 * n + 1, int(best_length[0]))
-    call(np.empty(length, np.float32), length)
-    return values
-
-
-EPSILON = 1e-6
-"""Keeps quotients finite if eigenvalues are zero."""
-
-FLAT = 1e-5
-"""If all differences of a spectrum are below this, they are rounding in float32, and the spectrum is flat."""
-
-SPREAD_SHARE = 0.8
-"""A sample for the interval has at most this share of the rows: samples that nearly coincide cannot disagree."""
-
-SPREAD_REPLICATES = 40
-"""Number of samples drawn for the interval alone, if those for the estimate are larger than that share."""
+    return np.maximum(1 - eigenvalues[::-1], 0)
 
 
 @dataclass(frozen=True)
@@ -155,35 +103,35 @@ class Spectrum:
     (8.0, 0.0, 160)
     """
 
-    eigenvalues: NDArray[np.float32] = field(compare=False)
-    deltas: NDArray[np.float64] = field(compare=False)
+    eigenvalues: F32 = field(compare=False)
+    deltas: F64 = field(compare=False)
     threshold: float
     window: int
     mean: float
     fallback_fraction: float
 
 
-class Reading(NamedTuple):
-    """The rule applied to one spectrum; `jump` is None if no difference exceeds the threshold."""
+class Jump(NamedTuple):
+    """The rule applied to one spectrum; `k` is None if no difference exceeds the threshold."""
 
-    jump: int | None
-    deltas: NDArray[np.float64]
+    k: int | None
+    deltas: F64
     threshold: float
 
 
-def read_spectrum(eigenvalues: NDArray[np.floating[Any]], window: int) -> Reading:
+def find_jump(eigenvalues: NDArray[np.floating[Any]], window: int) -> Jump:
     """Apply the paper's rule to ascending eigenvalues."""
     half = np.asarray(eigenvalues, np.float64)[: len(eigenvalues) // 2]
     if len(half) <= window:
-        return Reading(None, np.zeros(0), 0.0)
+        return Jump(None, np.zeros(0), 0.0)
     averages = np.lib.stride_tricks.sliding_window_view(half[:-1], window).mean(axis=1)
     deltas = np.abs(np.diff(half)[window - 1 :]) / (averages + EPSILON)
     mean = deltas.mean()
     threshold = float(mean * (1 + deltas.std() / (mean + EPSILON)))
     above = np.flatnonzero(deltas > threshold)
     if not len(above) or deltas.max() < FLAT:
-        return Reading(None, deltas, threshold)
-    return Reading(window + int(above[-1]), deltas, threshold)
+        return Jump(None, deltas, threshold)
+    return Jump(window + int(above[-1]), deltas, threshold)
 
 
 def k_from_spectrum(eigenvalues: ArrayLike, *, window: int = 3, fallback: int = 5) -> int:
@@ -193,8 +141,8 @@ def k_from_spectrum(eigenvalues: ArrayLike, *, window: int = 3, fallback: int = 
     first half of the ascending spectrum. The last one above ``mean(δ) + std(δ)`` is the jump, and k is the number of
     eigenvalues before it. This is the paper's ``EstimateKFromSpectrum``.
 
-    The paper's text says "upper half (i > n/2)", while its figure shows the first half. Only the first half
-    reproduces the paper's numbers (the other one gives k near n/2), so it is used here.
+    The paper's text says "upper half (i > n/2)", while its figure shows the first half. Only the first half reproduces
+    the paper's numbers, so it is used here. In the upper half, the last jump is the last eigenvalue, and k is n - 1.
 
     Parameters
     ----------
@@ -226,8 +174,8 @@ def k_from_spectrum(eigenvalues: ArrayLike, *, window: int = 3, fallback: int = 
         raise UserError(f"eigenvalues must be ascending, but the one at position {position} is below the one before.")
     check_whole_number("window", window, low=1)
     check_whole_number("fallback", fallback, low=1)
-    jump = read_spectrum(values, window).jump
-    return min(fallback, len(values)) if jump is None else jump
+    k = find_jump(values, window).k
+    return min(fallback, len(values)) if k is None else k
 
 
 class Rule(NamedTuple):
@@ -241,8 +189,8 @@ class Rule(NamedTuple):
 
 
 def spectral_k(
-    rows: CountedRows, rule: Rule, rng: np.random.Generator, *, n_jobs: int | None = None
-) -> tuple[int, tuple[int, int], NDArray[np.intp], Spectrum]:
+    rows: CountedRows, rule: Rule, rng: Generator, *, n_jobs: int | None = None
+) -> tuple[int, tuple[int, int], Ints, Spectrum]:
     """Estimate k by the paper's algorithm: the mean over random samples.
 
     Return k, the range of the estimates from single samples, these estimates, and the evidence.
@@ -261,27 +209,21 @@ def spectral_k(
     k = max(1, round(mean))
     replicates = np.array([result.k for result in behind_interval], np.intp)
     low, high = np.quantile(replicates, [0.025, 0.975])
-    typical = min(behind_mean, key=lambda result: abs(result.k - mean))
-    spectrum = Spectrum(
-        eigenvalues=typical.eigenvalues,
-        deltas=typical.reading.deltas,
-        threshold=typical.reading.threshold,
-        window=rule.window,
-        mean=mean,
-        fallback_fraction=fmean(result.reading.jump is None for result in behind_mean),
-    )
+    _, eigenvalues, jump = min(behind_mean, key=lambda result: abs(result.k - mean))
+    without_jump = fmean(result.jump.k is None for result in behind_mean)
+    spectrum = Spectrum(eigenvalues, jump.deltas, jump.threshold, rule.window, mean, without_jump)
     return k, (min(k, math.floor(low)), max(k, math.ceil(high))), replicates, spectrum
 
 
 class _SampleEstimate(NamedTuple):
     k: int
-    eigenvalues: NDArray[np.float32]
-    reading: Reading
+    eigenvalues: F32
+    jump: Jump
 
 
-def _estimate_sample(units: NDArray[np.float32], rule: Rule) -> _SampleEstimate:
+def _estimate_sample(units: F32, rule: Rule) -> _SampleEstimate:
     eigenvalues = graph_spectrum(units, zscore=rule.zscore)
-    reading = read_spectrum(eigenvalues, rule.window)
+    jump = find_jump(eigenvalues, rule.window)
     # Equal rows may differ by rounding once they are scaled, hence the tolerance.
-    k = min(rule.fallback, len(np.unique(units.round(6), axis=0))) if reading.jump is None else reading.jump
-    return _SampleEstimate(k, eigenvalues, reading)
+    k = min(rule.fallback, len(np.unique(units.round(6), axis=0))) if jump.k is None else jump.k
+    return _SampleEstimate(k, eigenvalues, jump)

@@ -1,4 +1,4 @@
-"""Checks of what is passed to public functions, and the messages if a check fails."""
+"""Checks of the arguments of public functions, with messages that say what was wrong."""
 
 from __future__ import annotations
 
@@ -11,17 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from ..errors import UserError
-from .blocks import align, fold_blocks, is_dask, map_rows
-from .memory_blocks import Folded
+from .rows import F64, Bools, Folded, Ints, Rows, align, fold_blocks, is_dask, map_rows
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
-MAX_TOTAL_WEIGHT = 1e15
-"""In a larger sum, rows of weight 1 would be lost by rounding."""
-
+MAX_TOTAL_WEIGHT = 1e15  # in a larger sum, rows of weight 1 would be lost by rounding
 IF_TEXTS = "For texts, call textspectra.cluster_texts(texts), or get their vectors from textspectra.embed_texts(texts)."
-TEXTS_GIVEN = f"X holds texts, but this function takes vectors: one row of numbers for each text. {IF_TEXTS}"
 
 Level = Literal["auto", "coarse", "suggested", "fine"]
 """Which of the suggested numbers of groups to take; "auto" is "suggested"."""
@@ -36,9 +32,9 @@ def check_embeddings(
 ) -> NDArray[Any]:
     """Return `X` as a two-dimensional array of numbers, without copying or reading its values.
 
-    Values are checked where rows are read, in :mod:`textspectra.arrays.rows`, so that a memory map of any size costs
-    nothing here. With an `estimator`, the number and names of the features are stored on it, or compared with those
-    stored if ``reset=False``, as scikit-learn demands. A Dask array stays one, with known chunk sizes.
+    Values are checked when rows are read, in :mod:`textspectra.core.rows`, so a memory map of any size costs nothing
+    here. With an `estimator`, the number and names of the features are stored on it, or compared with the stored ones
+    if ``reset=False``, as scikit-learn demands. A Dask array stays one, with known chunk sizes.
     """
     if is_dask(X):
         checked: NDArray[Any] = _check_dask(X, minimum, estimator, reset)
@@ -50,17 +46,15 @@ def check_embeddings(
             "X is a sparse matrix; textspectra works on dense embeddings. Reduce it first, for example with "
             "sklearn.decomposition.TruncatedSVD(256), or pass X.toarray() if it is small."
         )
-    if estimator is None and _is_ready(X, minimum):
-        return np.asarray(X)
+    is_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
+    if estimator is None and isinstance(X, np.ndarray) and is_array and len(X) >= minimum and X.shape[1] > 0:
+        return X
     # Late: the command line does without scikit-learn, which takes longer to import than most commands take.
     from sklearn.utils.validation import check_array, validate_data
 
-    options: dict[str, Any] = {
-        "accept_sparse": False,
-        "dtype": "numeric",
-        "ensure_all_finite": False,
-        "ensure_min_samples": minimum,
-    }
+    options = {
+        "accept_sparse": False, "dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": minimum,
+    }  # fmt: skip
     try:
         if estimator is None:
             numbers = np.asarray(check_array(X, input_name="X", **options))
@@ -69,17 +63,13 @@ def check_embeddings(
         # scikit-learn lets some data frames with text pass as objects.
         return numbers if numbers.dtype != object else numbers.astype(np.float64)
     except ValueError as error:
-        raise UserError(TEXTS_GIVEN if _holds_text(X) else str(error)) from None
+        if _holds_text(X):
+            problem = "X holds texts, but this function takes vectors: one row of numbers for each text."
+            raise UserError(f"{problem} {IF_TEXTS}") from None
+        raise UserError(str(error)) from None
 
 
-def _is_ready(X: Any, minimum: int) -> bool:
-    """Return whether `X` is an array of numbers as it should be."""
-    is_table = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
-    return is_table and len(X) >= minimum and X.shape[1] > 0
-
-
-def _holds_text(X: Any) -> bool:
-    """Look for a text in something that could not be read as numbers."""
+def _holds_text(X: ArrayLike) -> bool:
     try:
         values = np.asarray(X, object)
     except ValueError:  # rows of different lengths
@@ -87,7 +77,7 @@ def _holds_text(X: Any) -> bool:
     return any(isinstance(value, str | bytes) for value in values.flat)
 
 
-def _check_dask(X: Any, minimum: int, estimator: BaseEstimator | None, reset: bool) -> Any:
+def _check_dask(X: Any, minimum: int, estimator: Any, reset: bool) -> Any:
     from .dask_blocks import check_workers, with_known_chunks
 
     if X.dtype.kind not in "iufb":
@@ -96,12 +86,11 @@ def _check_dask(X: Any, minimum: int, estimator: BaseEstimator | None, reset: bo
         raise UserError(f"Expected 2D array, got {X.ndim}D array instead: X must have a row of numbers for each text.")
     check_workers()
     X = with_known_chunks(X)
-    if len(X) < minimum:
-        raise UserError(
-            f"Found array with {len(X)} sample(s) (shape={X.shape}) while a minimum of {minimum} is required."
-        )
-    if X.shape[1] == 0:
-        raise UserError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    for count, what, least in ((len(X), "sample(s)", minimum), (X.shape[1], "feature(s)", 1)):
+        if count < least:
+            raise UserError(
+                f"Found array with {count} {what} (shape={X.shape}) while a minimum of {least} is required."
+            )
     if estimator is not None and reset:
         estimator.n_features_in_ = X.shape[1]
     elif estimator is not None and X.shape[1] != estimator.n_features_in_:
@@ -112,7 +101,7 @@ def _check_dask(X: Any, minimum: int, estimator: BaseEstimator | None, reset: bo
     return X
 
 
-def check_labels(labels: ArrayLike | Sequence[Hashable], X: Any) -> tuple[Any, list[Hashable]]:
+def check_labels(labels: ArrayLike | Sequence[Hashable], X: Rows) -> tuple[Any, list[Hashable]]:
     """Return an integer code for each row of `X`, and the label of each code.
 
     Labels are any hashable values. Numbers get codes in ascending order, other values in the order of their first
@@ -120,33 +109,50 @@ def check_labels(labels: ArrayLike | Sequence[Hashable], X: Any) -> tuple[Any, l
     """
     if is_dask(labels) and is_dask(X):
         return _check_dask_labels(labels, len(X))
-    codes, names = _check_local_labels(labels, len(X))
-    return align(codes, X), names
+    values = _as_array(labels) if isinstance(labels, list) and labels else np.asarray(labels)
+    if not isinstance(labels, list | tuple):
+        _check_one_per_row(values, len(X))
+    elif len(values) != len(X):
+        raise _unequal(len(values), len(X))
+    if values.ndim == 1 and values.dtype.kind in "iufb":
+        if values.dtype.kind == "f":
+            _refuse_missing(np.isnan(values))
+        codes, names = _code_numbers(values)
+        return align(codes, X), names
+    codes_by_label: dict[Hashable, int] = {}
+    sequence: Sequence[Any] = labels if isinstance(labels, list | tuple) else values.tolist()
+    _refuse_missing(np.array([is_missing(value) for value in sequence], bool))
+    try:
+        codes = np.array([codes_by_label.setdefault(value, len(codes_by_label)) for value in sequence], np.intp)
+    except TypeError as error:
+        raise UserError(f"labels must be hashable values, one per row: {error}.") from None
+    return align(codes, X), list(codes_by_label)
 
 
 def _check_dask_labels(labels: Any, n_rows: int) -> tuple[Any, list[Hashable]]:
     from .dask_blocks import with_known_chunks
 
-    if labels.ndim != 1:
-        raise UserError(f"labels must be one-dimensional, one label per row, but its shape is {labels.shape}.")
-    labels = with_known_chunks(labels)
-    if len(labels) != n_rows:
-        raise UserError(f"labels has {len(labels):,} entries but X has {n_rows:,} rows; they must be equally many.")
+    if labels.ndim == 1:
+        labels = with_known_chunks(labels)
+    _check_one_per_row(labels, n_rows)
     numbers = labels.dtype.kind in "iufb"
 
     def distinct(first_row: int, part: NDArray[Any]) -> Folded:
-        missing = np.isnan(part) if part.dtype.kind == "f" else np.zeros(0, bool) if numbers else _which_missing(part)
+        if numbers:
+            missing = np.isnan(part) if part.dtype.kind == "f" else np.zeros(0, bool)
+        else:
+            missing = np.array([is_missing(value) for value in part], bool)
         names = np.unique(part).tolist() if numbers else part.tolist()
-        where = first_row + int(missing.argmax()) if missing.any() else None
-        return Folded((dict.fromkeys(names), int(missing.sum()), where))
+        first_missing = first_row + int(missing.argmax()) if missing.any() else None
+        return Folded((dict.fromkeys(names), int(missing.sum()), first_missing))
 
     def either(one: Any, other: Any) -> Any:
         return one[0] | other[0], one[1] + other[1], other[2] if one[2] is None else one[2]
 
-    found, n_missing, first_missing = fold_blocks(distinct, labels, combine=either).statistics
+    distinct_names, n_missing, first_missing = fold_blocks(distinct, labels, combine=either).statistics
     if n_missing:
         raise _missing_label(first_missing, n_missing)
-    names: list[Hashable] = sorted(found) if numbers else list(found)
+    names: list[Hashable] = sorted(distinct_names) if numbers else list(distinct_names)
     if numbers:
         values = np.array(names, labels.dtype)
         return map_rows(lambda first_row, part: np.searchsorted(values, part), labels), names
@@ -154,36 +160,23 @@ def _check_dask_labels(labels: Any, n_rows: int) -> tuple[Any, list[Hashable]]:
     return map_rows(lambda first_row, part: np.array([code_of[v] for v in part.tolist()], np.intp), labels), names
 
 
-def _which_missing(values: Any) -> NDArray[np.bool_]:
-    return np.array([is_missing(value) for value in values], bool)
+def _check_one_per_row(labels: Any, n_rows: int) -> None:
+    if labels.ndim != 1:
+        raise UserError(f"labels must be one-dimensional, one label per row, but its shape is {labels.shape}.")
+    if len(labels) != n_rows:
+        raise _unequal(len(labels), n_rows)
 
 
-def _check_local_labels(labels: Any, n_rows: int) -> tuple[NDArray[np.intp], list[Hashable]]:
-    values = np.asarray(labels) if not isinstance(labels, list) or not labels else _as_array(labels)
-    if values.ndim != 1 and not isinstance(labels, list | tuple):
-        raise UserError(f"labels must be one-dimensional, one label per row, but its shape is {values.shape}.")
-    n_labels = len(values)
-    if n_labels != n_rows:
-        raise UserError(f"labels has {n_labels:,} entries but X has {n_rows:,} rows; they must be equally many.")
-    if values.ndim == 1 and values.dtype.kind in "iufb":
-        _refuse_missing(np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, bool))
-        return _code_numbers(values)
-    codes_by_label: dict[Hashable, int] = {}
-    sequence = labels if isinstance(labels, list | tuple) else values.tolist()
-    _refuse_missing(_which_missing(sequence))
-    try:
-        codes = np.array([codes_by_label.setdefault(value, len(codes_by_label)) for value in sequence], np.intp)
-    except TypeError as error:
-        raise UserError(f"labels must be hashable values, one per row: {error}.") from None
-    return codes, list(codes_by_label)
+def _unequal(n_labels: int, n_rows: int) -> UserError:
+    return UserError(f"labels has {n_labels:,} entries but X has {n_rows:,} rows; they must be equally many.")
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether a value is missing: None, NaN, or a missing value of pandas."""
+    """Return True if a value is None, NaN, or a missing value of pandas."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
-def _code_numbers(values: NDArray[Any]) -> tuple[NDArray[np.intp], list[Hashable]]:
+def _code_numbers(values: NDArray[Any]) -> tuple[Ints, list[Hashable]]:
     if values.dtype.kind == "i" and len(values):
         low, high = int(values.min()), int(values.max())
         if high - low < 4 * len(values):  # a table of all numbers is ten times as fast as sorting
@@ -203,7 +196,7 @@ def _as_array(labels: list[Any]) -> NDArray[Any]:
     return values
 
 
-def _refuse_missing(missing: NDArray[np.bool_]) -> None:
+def _refuse_missing(missing: Bools) -> None:
     if missing.any():
         raise _missing_label(int(missing.argmax()), int(missing.sum()))
 
@@ -215,7 +208,7 @@ def _missing_label(row: int, n_missing: int) -> UserError:
     )
 
 
-def check_weights(sample_weight: Any, X: Any) -> tuple[Any, float]:
+def check_weights(sample_weight: Any, X: Rows) -> tuple[Any, float]:
     """Return the weight of each row of `X` and the largest weight; without weights, None and 1."""
     if sample_weight is None:
         return None, 1.0
@@ -233,7 +226,7 @@ def check_weights(sample_weight: Any, X: Any) -> tuple[Any, float]:
             f"({n_rows},) is needed."
         )
 
-    def look(first_row: int, part: NDArray[np.float64]) -> Folded:
+    def look(first_row: int, part: F64) -> Folded:
         bad = np.flatnonzero(~(np.isfinite(part) & (part >= 0)))
         first_bad = [(first_row + int(bad[0]), float(part[bad[0]]))] if len(bad) else []
         return Folded((first_bad, float(part.sum()), part.max(initial=0.0)))
@@ -260,20 +253,18 @@ def check_whole_number(name: str, value: Any, *, low: int, high: int | None = No
     raise UserError(f"{name} must be a whole number {allowed}, but it is {value!r}.{' ' + hint if hint else ''}")
 
 
-def check_n_clusters(value: Any, most: int, hint: str = "X has {:,} rows.") -> int | Level:
-    """Return the number or the level of clusters that was asked for; the hint says where `most` comes from."""
-    if isinstance(value, str):
-        for level in LEVELS:
-            if value == level:
-                return level
-        raise UserError(
-            f'n_clusters must be "auto", "coarse", "suggested", "fine" or a whole number, but it is {value!r}.'
-        )
-    return check_whole_number("n_clusters", value, low=1, high=most, hint=hint.format(most))
+def check_n_clusters(value: object, most: int, hint: str = "X has {:,} rows.") -> int | Level:
+    """Return the requested number or level of clusters; the hint says where `most` comes from."""
+    if not isinstance(value, str):
+        return check_whole_number("n_clusters", value, low=1, high=most, hint=hint.format(most))
+    for level in LEVELS:
+        if value == level:
+            return level
+    raise UserError(f'n_clusters must be "auto", "coarse", "suggested", "fine" or a whole number, but it is {value!r}.')
 
 
-def check_n_jobs(n_jobs: Any) -> None:
-    """Raise if this is no number of jobs for joblib."""
+def check_n_jobs(n_jobs: object) -> None:
+    """Raise an error if joblib would not accept this number of jobs."""
     is_whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
     if n_jobs is not None and not (is_whole and n_jobs):
         raise UserError(f"n_jobs must be a whole number other than 0 (-1: all cores) or None, but it is {n_jobs!r}.")
@@ -282,8 +273,8 @@ def check_n_jobs(n_jobs: Any) -> None:
 def make_seed(random_state: RandomState) -> int:
     """Return the seed that `random_state` stands for: an int itself, otherwise a random one.
 
-    A function that starts several streams of random numbers takes the seed once, so that each stream depends on
-    the seed alone and not on what the others have drawn.
+    A function that starts several streams of random numbers takes the seed once, so that each stream depends on the
+    seed alone and not on what the others have drawn.
     """
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
 
 from ..parallel import one_blas_thread
-from .rows import sum_by_code
+from .rows import F32, F64, Ints, sum_by_code
 from .validation import check_whole_number
 
-SCIPY_POINTS = 2048
-"""Up to this many points of equal weight, SciPy's linkage is faster, by a factor of two at 500 points."""
+SCIPY_POINTS = 2048  # up to this many points of equal weight, SciPy is faster: by a factor of two for 500 points
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,34 +26,17 @@ class MergeTree:
     linkage : ndarray of shape (n - 1, 4)
         SciPy's format, which ``scipy.cluster.hierarchy.dendrogram`` draws: the two clusters merged, the height, and
         the weight of the new cluster.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> tree = ward_tree(np.array([[1, 0], [1, 0.1], [0, 1], [0.3, 1]], np.float32), np.ones(4))
-    >>> tree.cut(2)
-    array([0, 0, 1, 1])
     """
 
-    linkage: NDArray[np.float64]
+    linkage: F64
 
     @property
     def n_leaves(self) -> int:
         """Number of points at the bottom of the tree."""
         return len(self.linkage) + 1
 
-    def cut(self, n_clusters: int) -> NDArray[np.intp]:
-        """Return the cluster of each leaf when the tree is cut into `n_clusters`.
-
-        Clusters are numbered by their first leaf.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> tree = ward_tree(np.array([[1, 0], [1, 0.1], [0, 1], [0.3, 1]], np.float32), np.ones(4))
-        >>> tree.cut(3)
-        array([0, 0, 1, 2])
-        """
+    def cut(self, n_clusters: int) -> Ints:
+        """Return the cluster of each leaf when the tree is cut into `n_clusters`, numbered by their first leaves."""
         n = self.n_leaves
         check_whole_number("n_clusters", n_clusters, low=1, high=n, hint=f"The tree has {n:,} leaves.")
         children = self.linkage[: n - n_clusters, :2].astype(np.intp).ravel()
@@ -66,29 +47,22 @@ class MergeTree:
         return first.argsort().argsort()[codes]
 
 
-def ward_tree(points: NDArray[np.float32], weights: NDArray[np.float64]) -> MergeTree:
+def ward_tree(points: F32, weights: F64) -> MergeTree:
     """Build Ward's tree by the nearest-neighbor chain; a point of weight w counts as w equal points.
 
     Time and memory grow with n²: 8 bytes per pair.
     """
-    if 1 < len(points) <= SCIPY_POINTS and (weights == weights[0]).all():
-        return MergeTree(_linkage_of_equals(points, float(weights[0])))
-    return MergeTree(_to_linkage(_ward_merges(points, weights), weights))
+    if not 1 < len(points) <= SCIPY_POINTS or (weights != weights[0]).any():
+        return _tree_of(_ward_merges(points, weights), weights)
+    distances = squareform(_squared_distances(points), checks=False)
+    # SciPy takes no weights. If they are equal, they only scale the heights and the weights of the clusters.
+    return MergeTree(linkage(np.sqrt(distances, out=distances), "ward") * [1, 1, np.sqrt(weights[0]), weights[0]])
 
 
-def weighted_means(
-    points: NDArray[np.float32], weights: NDArray[np.float64], codes: NDArray[np.intp], n_codes: int
-) -> NDArray[np.float32]:
-    """Return the weighted mean of the points of each code."""
-    sums = sum_by_code(points, codes, n_codes, weights.astype(np.float32))
-    means: NDArray[np.float32] = (sums / np.bincount(codes, weights)[:, None]).astype(np.float32)
-    return means
+def nested_tree(points: F32, weights: F64, clusters: Ints) -> MergeTree:
+    """Build a tree by Ward's rule that completes each cluster (numbered from 0) before it merges any two.
 
-
-def nested_tree(points: NDArray[np.float32], weights: NDArray[np.float64], clusters: NDArray[np.intp]) -> MergeTree:
-    """Build a tree by Ward's rule that completes each group (numbered from 0) before it merges any two.
-
-    So the groups are one of its cuts, whichever clustering they come from.
+    So the clusters are one of its cuts, whichever algorithm found them.
     """
     members = [np.flatnonzero(clusters == cluster) for cluster in range(int(clusters.max()) + 1)]
     merges = [
@@ -97,19 +71,29 @@ def nested_tree(points: NDArray[np.float32], weights: NDArray[np.float64], clust
         for low, high, cost in _ward_merges(points[rows], weights[rows])
     ]
     tallest = max((cost for _, _, cost in merges), default=0.0)
-    mass = np.bincount(clusters, weights).astype(np.float64)
     means = weighted_means(points, weights, clusters, len(members))
     merges += [
         (int(members[low][0]), int(members[high][0]), max(cost, tallest))
-        for low, high, cost in _ward_merges(means, mass)
+        for low, high, cost in _ward_merges(means, np.bincount(clusters, weights).astype(np.float64))
     ]
-    return MergeTree(_to_linkage(merges, weights))
+    return _tree_of(merges, weights)
 
 
-def _ward_merges(points: NDArray[np.float32], weights: NDArray[np.float64]) -> list[tuple[int, int, float]]:
+def weighted_means(points: F32, weights: F64, codes: Ints, n_codes: int) -> F32:
+    """Return the weighted mean of the points of each code."""
+    sums = sum_by_code(points, codes, n_codes, weights.astype(np.float32))
+    means: F32 = (sums / np.bincount(codes, weights)[:, None]).astype(np.float32)
+    return means
+
+
+def _ward_merges(points: F32, weights: F64) -> list[tuple[int, int, float]]:
     """Return the merges of Ward's tree in the order of the chain: a point of each of two clusters, and the cost."""
-    costs = _merge_costs(points, weights)
     weight = weights.astype(np.float64)
+    # The cost of a merge is what it adds to the sum of squares, times 2 as in SciPy's heights.
+    costs = _squared_distances(points)
+    for i in range(len(costs)):
+        costs[i] *= 2 * weight[i] * weight / (weight[i] + weight)
+    np.fill_diagonal(costs, np.inf)
     merges: list[tuple[int, int, float]] = []
     chain: list[int] = []
     alive = 0
@@ -130,36 +114,18 @@ def _ward_merges(points: NDArray[np.float32], weights: NDArray[np.float64]) -> l
     return merges
 
 
-def _linkage_of_equals(points: NDArray[np.float32], weight: float) -> NDArray[np.float64]:
-    """Return the linkage of points of the same weight by SciPy, which takes no weights."""
-    distances = squareform(_squared_distances(points), checks=False)
-    found: NDArray[np.float64] = linkage(np.sqrt(distances, out=distances), "ward")
-    found[:, 2] *= np.sqrt(weight)
-    found[:, 3] *= weight
-    return found
-
-
-def _merge_costs(points: NDArray[np.float32], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how much merging each pair adds to the sum of squares, times 2 as in SciPy's heights."""
-    costs = _squared_distances(points)
-    for i in range(len(costs)):
-        costs[i] *= 2 * weights[i] * weights / (weights[i] + weights)
-    np.fill_diagonal(costs, np.inf)
-    return costs
-
-
-def _squared_distances(points: NDArray[np.float32]) -> NDArray[np.float64]:
+def _squared_distances(points: F32) -> F64:
     wide = points.astype(np.float64)
     squares = np.einsum("ij,ij->i", wide, wide)
     with one_blas_thread():  # the last bits of this product depend on the number of threads
-        found: NDArray[np.float64] = wide @ wide.T
-    found *= -2
-    found += squares[:, None]
-    found += squares
-    return np.maximum(found, 0, out=found)
+        distances: F64 = wide @ wide.T
+    distances *= -2
+    distances += squares[:, None]
+    distances += squares
+    return np.maximum(distances, 0, out=distances)
 
 
-def _merge(costs: NDArray[np.float64], weight: NDArray[np.float64], low: int, high: int) -> None:
+def _merge(costs: F64, weight: F64, low: int, high: int) -> None:
     """Merge cluster `high` into `low`, by the Lance-Williams formula."""
     a, b = weight[low], weight[high]
     merged = (a + weight) * costs[low] + (b + weight) * costs[high]
@@ -171,12 +137,12 @@ def _merge(costs: NDArray[np.float64], weight: NDArray[np.float64], low: int, hi
     weight[low], weight[high] = a + b, 0
 
 
-def _to_linkage(merges: list[tuple[int, int, float]], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _tree_of(merges: list[tuple[int, int, float]], weights: F64) -> MergeTree:
+    """Sort merges by their cost, and name clusters as SciPy does."""
     n = len(weights)
-    order = np.argsort([height for _, _, height in merges], kind="stable")
     cluster_of = np.arange(2 * n - 1)
     weight = np.append(weights, np.zeros(n - 1))
-    linkage = np.empty((n - 1, 4))
+    table = np.empty((n - 1, 4))
 
     def root(node: int) -> int:
         while cluster_of[node] != node:
@@ -184,11 +150,11 @@ def _to_linkage(merges: list[tuple[int, int, float]], weights: NDArray[np.float6
             node = int(cluster_of[node])
         return node
 
-    for step, merge in enumerate(order):
-        low, high, height = merges[merge]
+    for step, merge in enumerate(np.argsort([cost for _, _, cost in merges], kind="stable")):
+        low, high, cost = merges[merge]
         left, right = sorted((root(low), root(high)))
         new = n + step
         cluster_of[left] = cluster_of[right] = new
         weight[new] = weight[left] + weight[right]
-        linkage[step] = left, right, np.sqrt(height), weight[new]
-    return linkage
+        table[step] = left, right, np.sqrt(cost), weight[new]
+    return MergeTree(table)

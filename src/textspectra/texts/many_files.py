@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import __version__
-from ..core.clusters import Algorithm, Found
+from ..core.clusters import Algorithm, Clusters
 from ..core.validation import Level
 from ..embedding.base import Backend
 from ..embedding.embed import Forecast
@@ -288,7 +288,7 @@ def _check_same_length(found: Mapping[File, Embedded]) -> None:
 def _cluster(
     job: Job, files: Mapping[File, Embedded], texts: DistinctTexts, workers: Workers, algorithm: Algorithm,
     n_clusters: int | Level, seed: int,
-) -> tuple[Found, NDArray[np.int32], NDArray[np.intp]]:  # fmt: skip
+) -> tuple[Clusters, NDArray[np.int32], NDArray[np.intp]]:  # fmt: skip
     """Group all texts that count, and keep the label and the similarity of each where every worker finds it.
 
     Return the groups, and the label and the leaf in the tree of each text.
@@ -304,7 +304,7 @@ def _cluster(
     return fitted, np.load(job.grouped("labels")), np.asarray(fitted.leaves)[: len(X)]
 
 
-def _finest(fitted: Found, leaves: NDArray[np.intp]) -> NDArray[np.intp]:
+def _finest(fitted: Clusters, leaves: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the finest cluster of each text that a report can show: in a sample, all of them keep their sizes."""
     assert fitted.tree is not None  # noqa: S101 - for the type checker
     levels = [one.k for one in fitted.estimate.suggestions] if fitted.estimate else []

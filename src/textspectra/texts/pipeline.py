@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.clusters import Algorithm, Found, find_clusters
+from ..core.clusters import Algorithm, Clusters, find_clusters
 from ..core.validation import Level, RandomState
 from ..embedding.base import Backend
 from ..embedding.cache import EmbeddingCache
@@ -161,7 +161,7 @@ def check_algorithm(algorithm: str) -> None:
 
 def fit_clusters(
     X: Any, weights: NDArray[np.float64], algorithm: Algorithm, n_clusters: int | Level, seed: RandomState
-) -> Found:
+) -> Clusters:
     """Group distinct texts by their vectors, in memory or on Dask; `weights` are their numbers of rows."""
     if not len(X):
         raise UserError("The model could represent none of the texts (all vectors are zero); try another model.")
@@ -176,7 +176,7 @@ def fit_clusters(
 def describe_clustering(
     texts: EmbeddedTexts,
     labels: NDArray[np.intp],
-    fitted: Found,
+    fitted: Clusters,
     *,
     leaves: NDArray[np.intp],
     algorithm: Algorithm,

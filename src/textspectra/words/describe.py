@@ -11,9 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.blocks import fold_blocks, map_rows
-from ..core.memory_blocks import Folded
-from ..core.rows import scaled_rows, sum_by_code, take_units
+from ..core.rows import Folded, fold_blocks, map_rows, scaled_rows, sum_by_code, take_units
 from ..core.validation import check_embeddings, check_whole_number
 from ..embedding.server import PARALLEL_REQUESTS, in_parallel
 from .keywords import MAX_NAME, rank_terms

@@ -64,7 +64,7 @@ def kmeans_cuts(X: Array, seed: int) -> Callable[[int], NDArray[np.intp]]:
 
 def hac_cuts(X: Array, seed: int) -> Callable[[int], NDArray[np.intp]]:
     """Return a function from k to the labels of one Ward tree cut at k."""
-    return AutoAgglomerative(2, refine=False, random_state=seed, n_jobs=1).fit(X).cut
+    return AutoAgglomerative(2, random_state=seed, n_jobs=1).fit(X).cut
 
 
 def profile(

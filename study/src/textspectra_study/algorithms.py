@@ -126,7 +126,8 @@ def _at(
 ) -> Callable[[Array, int, int], Clustering]:
     def cluster(X: Array, n_classes: int, seed: int) -> Clustering:
         k = min(len(X), choose(X, n_classes, seed))
-        fitted = model(k, refine=False, random_state=seed, n_jobs=1).fit(X)
+        plain = {"refine": False} if model is AutoKMeans else {}
+        fitted = model(k, random_state=seed, n_jobs=1, **plain).fit(X)
         return Clustering(fitted.labels_, fitted.n_clusters_)
 
     return cluster

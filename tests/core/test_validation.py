@@ -1,4 +1,4 @@
-"""What a person reads who passed something wrong. No NumPy warning gets through: warnings are errors here."""
+"""Messages for wrong arguments. Warnings are errors here, so no NumPy warning gets through."""
 
 import re
 
