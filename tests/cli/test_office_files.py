@@ -164,7 +164,7 @@ def test_a_workbook_without_room_for_new_columns_is_refused_before_any_work(run,
     wide = pa.table({"message": ["my parcel"], **{f"c{i}": [i] for i in range(16_384 - n_added)}})
     write_table(wide, tmp_path / "wide.parquet", format=TableFormat.PARQUET)
     said = run(command, "tickets.model", "wide.parquet", "--format", "xlsx", "-v", code=3).err
-    assert "but the table has 1 rows and 16,385 columns" in said
+    assert "but the table has 1 row and 16,385 columns" in said
     assert "embedding" not in said
 
 

@@ -371,7 +371,8 @@ def test_a_table_that_is_too_large(tmp_path):
     fits = TextTable(high.table.slice(1), "text", TableFormat.PARQUET)
     assert output_format(Path("a"), fits, TableFormat.XLSX) == "xlsx"
     wide = pa.table({str(number): ["a"] for number in range(16_385)})
-    assert message(write_table, wide, tmp_path / "a.xlsx", format=TableFormat.XLSX) == expected.format(1, "16,385")
+    found = message(write_table, wide, tmp_path / "a.xlsx", format=TableFormat.XLSX)
+    assert found == expected.replace("{} rows", "1 row").format("16,385")
     assert not list(tmp_path.iterdir())
 
 

@@ -1,4 +1,4 @@
-"""Write a table to a file, completely or not at all."""
+"""Write a table or embeddings to a file, completely or not at all."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ import codecs
 import gzip
 import lzma
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ..errors import UsageError, UserError, require
 from ..files import replacing_file
@@ -22,8 +24,11 @@ from .delimited import write_delimited
 from .excel import check_sheet_size, write_workbook
 from .frames import with_columns
 from .jsonlines import write_jsonlines
-from .parquet import write_parquet
-from .source import OTHER_WORKBOOKS, TableFormat, format_from_name
+from .parquet import embedding_suffix, write_parquet
+from .source import FORMAT_BY_SUFFIX, OTHER_WORKBOOKS, SUFFIXES, TableFormat, format_from_name
+
+ADDED = 5
+"""Most columns that a clustering adds: cluster, cluster_name, similarity, cluster_coarse and cluster_coarse_name."""
 
 COMPRESSORS: dict[str, Callable[[IO[bytes]], Any]] = {
     "gzip": lambda file: gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0),
@@ -31,7 +36,7 @@ COMPRESSORS: dict[str, Callable[[IO[bytes]], Any]] = {
     "xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115 - the caller closes it
     "zstd": lambda file: pa.CompressedOutputStream(pa.PythonFile(file, mode="w"), "zstd"),
 }
-"""They store no names and times, so that the same table gives the same bytes."""
+"""They store no names or times, so that the same table gives the same bytes."""
 
 
 def write_table(
@@ -46,17 +51,16 @@ def write_table(
     clusters: pa.Table | None = None,
     changes: pa.Table | None = None,
 ) -> None:
-    r"""Write a table to a file, which appears complete or not at all.
+    """Write a table to a file, which appears complete or not at all.
 
     Plain text requires a single column and texts without line breaks. `spreadsheet_safe` is for CSV and TSV, see
     :func:`write_delimited`; reading does not remove its apostrophes. CSV for Excel always has them. TSV always has
-    tabs, whatever the delimiter. `groups` and `changes` are further sheets of an Excel workbook; other formats have no
-    place for them.
+    tabs, whatever the delimiter. `clusters` and `changes` are further sheets of a workbook; other formats ignore them.
     """
     if compression not in (None, *COMPRESSORS):
         raise ValueError(f"compression must be None or one of {', '.join(COMPRESSORS)}, but it is {compression!r}.")
     output_paths_free([path], overwrite=overwrite)
-    with replacing(path, compression) as stream:
+    with _replacing(path, compression) as stream:
         if format is TableFormat.PARQUET:
             write_parquet(table, stream)
         elif format is TableFormat.JSONL:
@@ -87,14 +91,14 @@ def output_paths_free(paths: Iterable[Path], *, overwrite: bool) -> None:
 
 
 @contextmanager
-def replacing(path: Path, compression: str | None = None) -> Iterator[IO[bytes]]:
+def _replacing(path: Path, compression: str | None = None) -> Iterator[IO[bytes]]:
     """Yield a stream to a file that takes the place of `path` at the end, as in :func:`replacing_file`."""
-    with replacing_file(path) as temporary, temporary.open("wb") as file:
-        if compression is None:
-            yield file
-        else:
-            with COMPRESSORS[compression](file) as stream:
-                yield stream
+    with (
+        replacing_file(path) as temporary,
+        temporary.open("wb") as file,
+        COMPRESSORS[compression](file) if compression else nullcontext(file) as stream,
+    ):
+        yield stream
 
 
 def _plain_text(table: pa.Table) -> bytes:
@@ -113,17 +117,10 @@ def _plain_text(table: pa.Table) -> bytes:
     return "".join(f"{text}\n" for text in texts).encode()
 
 
-SUFFIXES = {TableFormat.TEXT: ".txt", TableFormat.EXCEL_CSV: ".csv"}
-"""The suffixes of formats whose name is another word."""
-
-ADDED = 5
-"""Most columns that a clustering adds: cluster, cluster_name, similarity, cluster_coarse and cluster_coarse_name."""
-
-
 def name_parts(source: str, table: TextTable, chosen: TableFormat | None = None) -> tuple[str, str]:
     """Return the stem and the suffix of the name for a table with new columns.
 
-    The suffix is that of the input, unless another format is chosen. Plain text becomes CSV, because it has no place
+    The suffix of the input is kept, unless another format is chosen. Plain text becomes CSV, because it has no place
     for further columns. Workbooks of other kinds become ``.xlsx``.
     """
     origin = Path("texts" if source == "-" else source)
@@ -131,14 +128,14 @@ def name_parts(source: str, table: TextTable, chosen: TableFormat | None = None)
     stem = origin.name.removesuffix("".join(suffixes)) or origin.name
     form = chosen or (TableFormat.CSV if table.format is TableFormat.TEXT else table.format)
     is_kept = form is table.format and suffixes and suffixes[0].lower() not in OTHER_WORKBOOKS
-    return stem, "".join(suffixes) if is_kept else SUFFIXES.get(form, f".{form}")
+    return stem, "".join(suffixes) if is_kept else SUFFIXES[form][0]
 
 
 def output_format(path: Path, table: TextTable, chosen: TableFormat | None = None, n_added: int = ADDED) -> TableFormat:
-    """Return the format in which the table is to be written: the chosen one, or that of the path's name, or its own.
+    """Return the format of an output: the chosen one, or else the one of its name, or else the table's own.
 
-    A UserError says, before any work is done, that the name contradicts the choice, or that the table does not fit with
-    its `n_added` further columns.
+    Raises a UserError, before any work is done, if the name contradicts the choice, or if the table with `n_added`
+    further columns does not fit.
     """
     named = format_from_name(path)[0]
     if named is TableFormat.XLSX and ".xlsx" not in (suffix.lower() for suffix in path.suffixes[-2:]):
@@ -146,7 +143,7 @@ def output_format(path: Path, table: TextTable, chosen: TableFormat | None = Non
     form = chosen or named or table.format
     if form is TableFormat.TEXT:
         raise UsageError(f"'{path}': plain text holds one column. Give the output a name that ends with .csv.")
-    if named and named is not format_from_name(f"a{SUFFIXES.get(form, f'.{form}')}")[0]:
+    if named and named is not FORMAT_BY_SUFFIX[SUFFIXES[form][0]]:
         raise UsageError(f"'{path}' is the name of a {named} file, but the format is to be {form}. Choose one of them.")
     if form is TableFormat.XLSX:
         require("xlsxwriter", extra="excel")
@@ -165,7 +162,7 @@ def write_labeled(
     spreadsheet_safe: bool = False,
     overwrite: bool = False,
 ) -> None:
-    """Write the table with further columns, as :func:`output_format` says; a workbook gets the further sheets, too."""
+    """Write the table with further columns in its :func:`output_format`; a workbook gets the further sheets, too."""
     write_table(
         with_columns(table.table, columns)[0],
         path,
@@ -177,3 +174,21 @@ def write_labeled(
         clusters=clusters,
         changes=changes,
     )
+
+
+def write_embeddings(
+    X: NDArray[Any], path: Path, *, texts: Sequence[str] | None = None, overwrite: bool = False
+) -> None:
+    """Write embeddings to a file for :func:`read_embeddings`, which appears complete or not at all.
+
+    Parquet gets the columns ``text`` (if `texts` are given) and ``embedding``; ``.npy`` has no place for texts.
+    """
+    suffix = embedding_suffix(path, "written to")
+    output_paths_free([path], overwrite=overwrite)
+    with _replacing(path) as stream:
+        if suffix == ".npy":
+            np.save(stream, X, allow_pickle=False)
+            return
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(np.ravel(X)), X.shape[1])
+        columns = {"embedding": lists} if texts is None else {"text": pa.array(texts, pa.string()), "embedding": lists}
+        write_parquet(pa.table(columns), stream)
