@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from io_helpers import message
+from io_helpers import message, write_table
 
 from textspectra.tables import jsonlines
 from textspectra.tables.jsonlines import to_json
 from textspectra.tables.read import read_table
 from textspectra.tables.source import TableFormat
-from textspectra.tables.write import write_table
 
 
 def test_json_keeps_what_arrow_would_change(save):
@@ -23,7 +22,7 @@ def test_json_keeps_what_arrow_would_change(save):
     found = read_table(save("a.jsonl", "\n".join(map(json.dumps, rows))))
     assert found.table.schema.field("date").type == pa.string()
     assert found.table.schema.field("late").type == pa.list_(pa.float64())
-    write_table(found.table, Path("b.jsonl"), format=TableFormat.JSONL)
+    write_table(found.table, Path("b.jsonl"), TableFormat.JSONL)
     first, second = map(json.loads, Path("b.jsonl").read_text().splitlines())
     assert first == {**rows[0], "late": None}
     assert list(first["object"]) == ["b", "a"]
@@ -50,7 +49,7 @@ def test_json_nested_as_deeply_as_allowed_is_kept(tmp_path):
     lines = '{"text": "a", "x": %s}\n{"text": "b", "x": {"y": %s}}\n' % (nested, nested)  # noqa: UP031
     table = read_table("-", stdin=io.BytesIO(lines.encode())).table
     for form in (TableFormat.JSONL, TableFormat.CSV, TableFormat.PARQUET):
-        write_table(table, tmp_path / f"a.{form}", format=form)
+        write_table(table, tmp_path / f"a.{form}", form)
     assert json.loads(Path(tmp_path, "a.jsonl").read_text().splitlines()[0])["x"] == json.loads(nested)
 
 

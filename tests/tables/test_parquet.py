@@ -6,14 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from io_helpers import files_here, message
+from io_helpers import files_here, message, write_table
 
 from textspectra.tables import source as limits
 from textspectra.tables.columns import column_values
 from textspectra.tables.parquet import list_column, read_embeddings
 from textspectra.tables.read import read_table
 from textspectra.tables.source import TableFormat
-from textspectra.tables.write import write_embeddings, write_table
+from textspectra.tables.write import write_embeddings
 
 
 def not_utf8(kind, values):
@@ -54,7 +54,7 @@ def test_strings_of_all_types_are_read_as_they_were(tmp_path):
 
 def test_objects_without_keys_are_written_as_json(tmp_path):
     table = pa.table({"text": ["a", "b"], "extra": pa.array([{}, None], pa.struct([]))})
-    write_table(table, tmp_path / "a.parquet", format=TableFormat.PARQUET)
+    write_table(table, tmp_path / "a.parquet", TableFormat.PARQUET)
     assert pq.read_table(tmp_path / "a.parquet")["extra"].to_pylist() == ["{}", None]
 
 
@@ -73,7 +73,7 @@ EXTREME = {
 def test_dates_that_python_cannot_express_are_written_all_the_same(tmp_path, form, name):
     pytest.importorskip("xlsxwriter")
     path = tmp_path / f"a.{form}"
-    write_table(pa.table({"text": ["a", "b"], name: EXTREME[name]}), path, format=form)
+    write_table(pa.table({"text": ["a", "b"], name: EXTREME[name]}), path, form)
     assert read_table(path).table.column_names == ["text", name]
 
 
