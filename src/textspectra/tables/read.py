@@ -16,7 +16,7 @@ from .delimited import read_delimited
 from .excel import read_workbook
 from .jsonlines import read_jsonlines
 from .parquet import read_parquet
-from .source import WESTERN, Source, TableFormat, WesternError, check_encoding, open_source, read_lines, recognize
+from .source import WESTERN, Source, TableFormat, WesternError, open_source, read_lines, recognize
 
 
 def is_pattern(source: str) -> bool:
@@ -81,8 +81,6 @@ def read_table(
     >>> read_table("-", stdin=io.BytesIO(b"id,text\n007,NA\n")).table.to_pylist()
     [{'id': '007', 'text': 'NA'}]
     """
-    if encoding is not None:
-        check_encoding(encoding)
 
     def read(guess: str | None = None) -> TextTable:
         with open_source(source, stdin=stdin) as opened:

@@ -11,12 +11,12 @@ import lzma
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, BinaryIO, NamedTuple
+from typing import IO, Any, BinaryIO, Literal, NamedTuple
 
 import pyarrow as pa
 
@@ -47,13 +47,6 @@ OTHER_WORKBOOKS = (".xlsm", ".xls", ".xlsb", ".ods")
 """Workbooks that are read like ``.xlsx`` but never written."""
 
 COMPRESSION_BY_SUFFIX = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zstd": "zstd"}
-
-DECOMPRESSORS: dict[str, Callable[[Any], Any]] = {
-    "gzip": lambda stream: gzip.GzipFile(fileobj=stream, mode="rb"),
-    "bz2": bz2.BZ2File,
-    "xz": lzma.LZMAFile,
-    "zstd": lambda stream: pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd"),
-}
 
 INSTEAD = (
     "Split it into several files, and give a pattern in quotes such as 'folder/*.csv': they are read one after the "
@@ -129,12 +122,35 @@ class Source(NamedTuple):
 @contextmanager
 def open_source(source: str | Path, *, stdin: BinaryIO | None = None) -> Iterator[Source]:
     """Open a file, or standard input for ``"-"``, and decompress it if its first bytes say so."""
-    if str(source) == "-":
-        yield _decompressed(stdin or sys.stdin.buffer, "standard input", None)
-        return
-    path = Path(source)
-    with open_file(path) as file:
-        yield _decompressed(file, f"'{path}'", path)
+    path = None if str(source) == "-" else Path(source)
+    name = f"'{path}'" if path else "standard input"
+    with open_file(path) if path else nullcontext(stdin or sys.stdin.buffer) as file:
+        stream = _buffered(file, name)
+        start = stream.peek()
+        magic = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+        compression = next((known for mark, known in magic.items() if start.startswith(mark)), None)
+        if re.match(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", start):
+            compression = "bz2"
+        promised = format_from_name(path)[1] if path else None
+        if promised and start and compression is None:
+            raise UserError(
+                f"{name} is not {promised} data, although its name says so. Rename it or compress it again."
+            )
+        if compression is not None:
+            stream = _buffered(compressed(stream, compression, "rb"), name, compression)
+        yield Source(name, path, stream, compression)
+
+
+def compressed(file: IO[bytes], compression: str | None, mode: Literal["rb", "wb"]) -> Any:
+    """Return a stream that compresses or decompresses; without names and times, equal tables give equal bytes."""
+    if compression is None:
+        return nullcontext(file)
+    if compression == "gzip":
+        return gzip.GzipFile("", mode, fileobj=file, mtime=0)
+    if compression == "zstd":
+        zstd = pa.CompressedInputStream if mode == "rb" else pa.CompressedOutputStream
+        return zstd(pa.PythonFile(file, mode=mode[0]), "zstd")
+    return (bz2.BZ2File if compression == "bz2" else lzma.LZMAFile)(file, mode)
 
 
 def open_file(path: Path) -> BinaryIO:
@@ -152,26 +168,14 @@ def open_file(path: Path) -> BinaryIO:
         raise ExternalError(f"'{path}' cannot be read: {error.strerror}") from None
 
 
-def _decompressed(file: BinaryIO, name: str, path: Path | None) -> Source:
-    stream: io.BufferedReader = io.BufferedReader(_RawBytes(file, name), PEEK_BYTES)
-    start = stream.peek()
-    magic = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-    compression = next((known for mark, known in magic.items() if start.startswith(mark)), None)
-    if re.match(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", start):
-        compression = "bz2"
-    promised = format_from_name(path)[1] if path else None
-    if promised and start and compression is None:
-        raise UserError(f"{name} is not {promised} data, although its name says so. Rename it or compress it again.")
-    if compression is not None:
-        unpacked = _RawBytes(DECOMPRESSORS[compression](stream), name, compression)
-        stream = io.BufferedReader(unpacked, PEEK_BYTES)
-    return Source(name, path, stream, compression)
+def _buffered(stream: IO[bytes], name: str, compression: str | None = None) -> io.BufferedReader:
+    return io.BufferedReader(_RawBytes(stream, name, compression), PEEK_BYTES)
 
 
 class _RawBytes(io.RawIOBase):
     """The bytes of a stream that can only be read forward, such as a pipe or a decompressor."""
 
-    def __init__(self, stream: IO[bytes], name: str, compression: str | None = None) -> None:
+    def __init__(self, stream: IO[bytes], name: str, compression: str | None) -> None:
         self._stream, self._name, self._compression = stream, name, compression
         self._count = 0
 
@@ -209,9 +213,15 @@ def recognize(source: Source, encoding: str | None) -> tuple[TableFormat, str, s
         raise (UserError if has_bytes else NoRowsError)(f"{source.name} is empty")
     encoding = encoding or _encoding_of(start)
     try:
+        io.TextIOWrapper(io.BytesIO(), encoding=encoding)  # refuses codecs that are not for text
         sample = codecs.getincrementaldecoder(encoding)("replace").decode(start).removeprefix("\ufeff")
     except UnicodeError:  # such as UTF-16 without its mark, which the reader reports
         sample = ""
+    except (LookupError, ValueError):
+        raise UserError(
+            f"there is no encoding called {encoding!r}; common ones are utf-8, utf-16, latin-1, cp1252, shift_jis and "
+            "gb18030"
+        ) from None
     is_workbook = start.startswith((ZIP_START, OLE_START))
     if form is None:
         form = _sniff_format(start, sample)
@@ -275,17 +285,6 @@ def _sample_rows(sample: str, delimiter: str) -> list[list[str]]:
     # A full sample, at up to four bytes a character, may end inside a row.
     may_be_cut = len(sample) >= PEEK_BYTES // 4 - 1 and 2 < len(rows) < SAMPLE_ROWS
     return rows[:-1] if may_be_cut else rows
-
-
-def check_encoding(encoding: str) -> None:
-    """Raise a UserError if Python does not know an encoding."""
-    try:
-        io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    except (LookupError, ValueError):
-        raise UserError(
-            f"there is no encoding called {encoding!r}; common ones are utf-8, utf-16, latin-1, cp1252, shift_jis and "
-            "gb18030"
-        ) from None
 
 
 def _encoding_of(start: bytes) -> str:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
-import lzma
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,19 +20,10 @@ from .excel import check_sheet_size, write_workbook
 from .frames import with_columns
 from .jsonlines import write_jsonlines
 from .parquet import embedding_suffix, write_parquet
-from .source import FORMAT_BY_SUFFIX, OTHER_WORKBOOKS, SUFFIXES, TableFormat, format_from_name
+from .source import FORMAT_BY_SUFFIX, OTHER_WORKBOOKS, SUFFIXES, TableFormat, compressed, format_from_name
 
 ADDED = 5
 """Most columns that a clustering adds: cluster, cluster_name, similarity, cluster_coarse and cluster_coarse_name."""
-
-COMPRESSORS: dict[str | None, Callable[[IO[bytes]], Any]] = {
-    None: nullcontext,
-    "gzip": lambda file: gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0),
-    "bz2": lambda file: bz2.BZ2File(file, "wb"),
-    "xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115 - the caller closes it
-    "zstd": lambda file: pa.CompressedOutputStream(pa.PythonFile(file, mode="w"), "zstd"),
-}
-"""They store no names or times, so that the same table gives the same bytes."""
 
 
 def output_paths_free(paths: Iterable[Path], *, overwrite: bool) -> None:
@@ -103,8 +90,8 @@ def write_labeled(
     form = output_format(path, table, chosen, len(columns))
     output_paths_free([path], overwrite=overwrite)
     wider = with_columns(table.table, columns)[0]
-    compress = COMPRESSORS[format_from_name(path)[1]]
-    with replacing_file(path) as temporary, temporary.open("wb") as file, compress(file) as stream:
+    compression = format_from_name(path)[1]
+    with replacing_file(path) as temporary, temporary.open("wb") as file, compressed(file, compression, "wb") as stream:
         if form is TableFormat.PARQUET:
             write_parquet(wider, stream)
         elif form is TableFormat.JSONL:
