@@ -210,7 +210,7 @@ def use_table(folder: Path, name: str, content: bytes) -> None:
     """Read a table, and write it in the other formats."""
     from textspectra.tables.read import read_table
     from textspectra.tables.source import TableFormat
-    from textspectra.tables.write import write_table
+    from textspectra.tables.write import write_labeled
     from textspectra.texts.corpus import Corpus
 
     path = folder / name
@@ -219,13 +219,13 @@ def use_table(folder: Path, name: str, content: bytes) -> None:
     Corpus.from_texts(table.texts())
     for form in (TableFormat.CSV, TableFormat.JSONL, TableFormat.PARQUET, TableFormat.XLSX):
         with suppress(TextspectraError):
-            write_table(table.table, folder / f"out.{form}", format=form, overwrite=True, spreadsheet_safe=True)
+            write_labeled(table, {}, folder / f"out.{form}", chosen=form, overwrite=True, spreadsheet_safe=True)
 
 
 def use_npy(folder: Path, name: str, content: bytes) -> None:
     """Read a matrix, and check it as every command does."""
     from textspectra.core.validation import check_embeddings
-    from textspectra.tables.vectors import read_embeddings
+    from textspectra.tables.parquet import read_embeddings
 
     (folder / name).write_bytes(content)
     check_embeddings(read_embeddings(folder / name), minimum=1)

@@ -7,11 +7,10 @@ import subprocess
 import sys
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from textspectra.tables.read import read_table
-from textspectra.tables.source import TableFormat
-from textspectra.tables.write import write_table
 
 pytest.importorskip("wordllama")
 pytest.importorskip("python_calamine")
@@ -106,7 +105,7 @@ def test_mistakes(run, tickets, arguments, code, message):
 
 
 def test_too_many_rows_are_refused_before_any_work(run, tmp_path):
-    write_table(pa.table({"text": ["a"] * 1_048_576}), tmp_path / "long.parquet", format=TableFormat.PARQUET)
+    pq.write_table(pa.table({"text": ["a"] * 1_048_576}), tmp_path / "long.parquet")
     err = run("cluster", "long.parquet", "--format", "xlsx", "--model", "no such model", code=3).err
     assert "a sheet of Excel holds 1,048,575 rows" in err
     assert "Use --format csv or --format parquet." in err
@@ -162,9 +161,9 @@ def test_tables_of_several_new_files_get_the_chosen_format(run, tickets, tmp_pat
 def test_a_workbook_without_room_for_new_columns_is_refused_before_any_work(run, tickets, tmp_path, command, n_added):
     run("cluster", "tickets.xlsx", *OPTIONS)
     wide = pa.table({"message": ["my parcel"], **{f"c{i}": [i] for i in range(16_384 - n_added)}})
-    write_table(wide, tmp_path / "wide.parquet", format=TableFormat.PARQUET)
+    pq.write_table(wide, tmp_path / "wide.parquet")
     said = run(command, "tickets.model", "wide.parquet", "--format", "xlsx", "-v", code=3).err
-    assert "but the table has 1 rows and 16,385 columns" in said
+    assert "but the table has 1 row and 16,385 columns" in said
     assert "embedding" not in said
 
 

@@ -9,6 +9,9 @@ import pyarrow as pa
 import pytest
 
 from textspectra.errors import UserError
+from textspectra.tables.columns import TextTable
+from textspectra.tables.source import TableFormat
+from textspectra.tables.write import write_labeled
 
 COMPRESS = {
     "gzip": gzip.compress,
@@ -23,6 +26,11 @@ def message(call, *args, **options):
     with pytest.raises(UserError) as caught:
         call(*args, **options)
     return str(caught.value)
+
+
+def write_table(table, path, form, delimiter=",", **options):
+    written = TextTable(table, table.column_names[0], TableFormat.CSV, delimiter=delimiter)
+    write_labeled(written, {}, path, chosen=form, **options)
 
 
 def files_here():

@@ -14,14 +14,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from io_helpers import files_here, message
+from io_helpers import files_here, message, write_table
 
 from textspectra.errors import UsageError, UserError
 from textspectra.tables import excel as module
 from textspectra.tables.columns import ClusterColumns, TextTable
 from textspectra.tables.read import read_table
 from textspectra.tables.source import TableFormat
-from textspectra.tables.write import name_parts, output_format, write_labeled, write_table
+from textspectra.tables.write import name_parts, output_format, write_labeled
 
 pytest.importorskip("python_calamine")
 xlsxwriter = pytest.importorskip("xlsxwriter")
@@ -54,7 +54,7 @@ def rows_of(save, *rows, **options):
 
 
 def read_back(table, path, **options):
-    write_table(table, path, format=TableFormat.XLSX, overwrite=True, **options)
+    write_table(table, path, TableFormat.XLSX, overwrite=True, **options)
     return read_table(path, text_column=table.column_names[0]).table
 
 
@@ -371,7 +371,8 @@ def test_a_table_that_is_too_large(tmp_path):
     fits = TextTable(high.table.slice(1), "text", TableFormat.PARQUET)
     assert output_format(Path("a"), fits, TableFormat.XLSX) == "xlsx"
     wide = pa.table({str(number): ["a"] for number in range(16_385)})
-    assert message(write_table, wide, tmp_path / "a.xlsx", format=TableFormat.XLSX) == expected.format(1, "16,385")
+    found = message(write_table, wide, tmp_path / "a.xlsx", TableFormat.XLSX)
+    assert found == expected.replace("{} rows", "1 row").format("16,385")
     assert not list(tmp_path.iterdir())
 
 
@@ -394,7 +395,7 @@ def test_the_groups_are_a_second_sheet(save):
 
 def test_same_table_same_bytes(tmp_path):
     for name in "ab":
-        write_table(pa.table({"text": ["a", "b"]}), tmp_path / name, format=TableFormat.XLSX)
+        write_table(pa.table({"text": ["a", "b"]}), tmp_path / name, TableFormat.XLSX)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
@@ -408,7 +409,7 @@ def test_failure_leaves_the_old_file(save, monkeypatch, tmp_path_factory, failur
     monkeypatch.setattr(module, "_style" if isinstance(failure, OSError) else "_rows", fail)
     path = Path(save("a.xlsx", "old"))
     with pytest.raises((KeyboardInterrupt, UserError)):
-        write_table(pa.table({"text": ["a"]}), path, format=TableFormat.XLSX, overwrite=True)
+        write_table(pa.table({"text": ["a"]}), path, TableFormat.XLSX, overwrite=True)
     assert (path.read_text(), files_here(), list(temporary.iterdir())) == ("old", ["a.xlsx"], [])
 
 
@@ -420,7 +421,7 @@ def test_a_full_disk_while_the_archive_is_made(save, monkeypatch):
         raise xlsxwriter.exceptions.FileCreateError(OSError(28, "No space left on device"))
 
     monkeypatch.setattr(xlsxwriter.Workbook, "close", full)
-    options = {"format": TableFormat.XLSX}
+    options = {"form": TableFormat.XLSX}
     expected = "'a.xlsx' cannot be written: No space left on device"
     assert message(write_table, pa.table({"text": ["a"]}), Path("a.xlsx"), **options) == expected
     assert files_here() == []
@@ -479,7 +480,7 @@ def test_tabs_do_not_get_into_csv(save):
 def test_a_workbook_that_would_take_many_minutes_is_refused_at_once(tmp_path):
     table = pa.table({f"c{i}": pa.nulls(1_000_000, pa.int8()) for i in range(10)})
     with pytest.raises(UserError) as error:
-        write_table(table, tmp_path / "a.xlsx", format=TableFormat.XLSX)
+        write_table(table, tmp_path / "a.xlsx", TableFormat.XLSX)
     assert str(error.value) == (
         "the table has 1,000,000 rows and 10 columns; a workbook of more than 8,000,000 cells takes many minutes to "
         "write and to open. Use --format csv or --format parquet."

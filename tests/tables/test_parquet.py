@@ -1,19 +1,19 @@
-"""Parquet files that are damaged or unfold to gigabytes, and values that other formats cannot express."""
+"""Parquet files that are damaged or unfold to gigabytes, and matrices of embeddings."""
 
-import io
-import json
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from io_helpers import message
+from io_helpers import files_here, message, write_table
 
 from textspectra.tables import source as limits
+from textspectra.tables.columns import column_values
+from textspectra.tables.parquet import list_column, read_embeddings
 from textspectra.tables.read import read_table
 from textspectra.tables.source import TableFormat
-from textspectra.tables.vectors import read_embeddings
-from textspectra.tables.write import write_table
+from textspectra.tables.write import write_embeddings
 
 
 def not_utf8(kind, values):
@@ -54,7 +54,7 @@ def test_strings_of_all_types_are_read_as_they_were(tmp_path):
 
 def test_objects_without_keys_are_written_as_json(tmp_path):
     table = pa.table({"text": ["a", "b"], "extra": pa.array([{}, None], pa.struct([]))})
-    write_table(table, tmp_path / "a.parquet", format=TableFormat.PARQUET)
+    write_table(table, tmp_path / "a.parquet", TableFormat.PARQUET)
     assert pq.read_table(tmp_path / "a.parquet")["extra"].to_pylist() == ["{}", None]
 
 
@@ -73,7 +73,7 @@ EXTREME = {
 def test_dates_that_python_cannot_express_are_written_all_the_same(tmp_path, form, name):
     pytest.importorskip("xlsxwriter")
     path = tmp_path / f"a.{form}"
-    write_table(pa.table({"text": ["a", "b"], name: EXTREME[name]}), path, format=form)
+    write_table(pa.table({"text": ["a", "b"], name: EXTREME[name]}), path, form)
     assert read_table(path).table.column_names == ["text", name]
 
 
@@ -131,26 +131,6 @@ def test_texts_in_an_encoding_that_can_hide_gigabytes_are_refused(tmp_path):
     assert message(read_table, path) == expected
 
 
-@pytest.mark.usefixtures("small_limits")
-@pytest.mark.parametrize(
-    ("suffix", "line", "n_lines", "what"),
-    [
-        (".txt.gz", "\n", 30_000, "more than 20,000 rows"),
-        (".csv.gz", "1,a\n", 30_001, "more than 20,000 rows"),
-        (".jsonl.gz", '{"text":""}\n', 30_000, "more than 20,000 rows"),
-        (".txt.gz", "x" * 1000 + "\n", 2000, "holds more than 1 MB once it is unpacked"),
-        (".csv.gz", "1," + "x" * 1000 + "\n", 2000, "holds more than 1 MB once it is unpacked"),
-    ],
-)
-def test_a_stream_is_read_up_to_the_limit(tmp_path, suffix, line, n_lines, what):
-    import gzip
-
-    path = tmp_path / f"a{suffix}"
-    header = "id,text\n" if "csv" in suffix else ""
-    path.write_bytes(gzip.compress((header + line * n_lines).encode()))
-    assert what in message(read_table, path)
-
-
 @pytest.mark.parametrize(
     "header",
     [
@@ -176,29 +156,93 @@ def test_an_archive_is_not_opened(tmp_path):
     assert "holds several arrays" in message(read_embeddings, tmp_path / "a.npy")
 
 
-@pytest.mark.parametrize("depth", [101, 500, 900, 5000, 200_000])
-@pytest.mark.parametrize("brackets", ["[]", "{}"])
-def test_json_that_is_nested_too_deeply_is_a_message(depth, brackets):
-    opening, closing = ("[", "]") if brackets == "[]" else ('{"a":', "}")
-    line = '{"text": "a", "x": ' + opening * depth + "1" + closing * depth + "}"
-    assert "nested" in message(read_table, "-", stdin=io.BytesIO(line.encode()))
+ROWS = np.arange(12, dtype=np.float32).reshape(4, 3)
 
 
-def test_json_nested_as_deeply_as_allowed_is_kept(tmp_path):
-    nested = "[" * 98 + "1" + "]" * 98
-    lines = '{"text": "a", "x": %s}\n{"text": "b", "x": {"y": %s}}\n' % (nested, nested)  # noqa: UP031
-    table = read_table("-", stdin=io.BytesIO(lines.encode())).table
-    for form in (TableFormat.JSONL, TableFormat.CSV, TableFormat.PARQUET):
-        write_table(table, tmp_path / f"a.{form}", format=form)
-    assert json.loads(Path(tmp_path, "a.jsonl").read_text().splitlines()[0])["x"] == json.loads(nested)
+def test_npy_is_a_memory_map(tmp_path):
+    np.save(tmp_path / "a.npy", ROWS)
+    rows = read_embeddings(tmp_path / "a.npy")
+    assert isinstance(rows, np.memmap)
+    np.testing.assert_array_equal(rows, ROWS)
 
 
-def test_json_whose_keys_are_values_is_a_message(monkeypatch):
-    from textspectra.tables import jsonlines
+@pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.list_(pa.float32(), 3), pa.large_list(pa.float16())])
+@pytest.mark.parametrize("row_group_size", [None, 2])
+def test_parquet(tmp_path, kind, row_group_size):
+    column = pa.array(ROWS.astype(kind.value_type.to_pandas_dtype()).tolist(), kind)
+    pq.write_table(pa.table({"id": list("abcd"), "v": column}), tmp_path / "a.parquet", row_group_size=row_group_size)
+    rows = read_embeddings(tmp_path / "a.parquet")
+    assert rows.dtype == kind.value_type.to_pandas_dtype()
+    np.testing.assert_array_equal(rows, ROWS)
 
-    monkeypatch.setattr(jsonlines, "MAX_KEYS", 50)
-    lines = "".join(f'{{"text": "a", "key {i}": 1}}\n' for i in range(100))
-    assert message(read_table, "-", stdin=io.BytesIO(lines.encode())) == (
-        "standard input, line 50: 51 different keys so far, in 50 objects. That is too much for a table; are some keys "
-        "values? Put such objects into one field."
-    )
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ({"a": [1.0]}, "'a.parquet' must have exactly one column of lists of numbers; found: none"),
+        ({"a": [[1]], "b": [[2]]}, "'a.parquet' must have exactly one column of lists of numbers; found: 'a', 'b'"),
+        ({"a": [[1.0], None]}, "'a.parquet': row 1 of 'a' is missing"),
+        ({"a": [[1.0], [2.0, 3.0]]}, "'a.parquet': row 1 of 'a' has 2 numbers, but row 0 has 1"),
+        ({"a": [[], []], "n": [1, 2]}, "'a.parquet' must have exactly one column of lists of numbers; found: none"),
+        ({"a": pa.array([[]], pa.list_(pa.int8()))}, "'a.parquet': the lists of 'a' are empty"),
+        ({"a": [[1.0, None]]}, "'a.parquet': a number in 'a' is missing. Embed such texts again, or remove them."),
+        ({"a": pa.array([], pa.list_(pa.float32()))}, "'a.parquet' has no rows"),
+    ],
+)
+def test_bad_parquet(save, columns, expected):
+    pq.write_table(pa.table(columns), save("a.parquet", ""))
+    assert message(read_embeddings, Path("a.parquet")) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (np.zeros(3), "'a.npy' must hold a matrix of numbers, but its shape is (3,) and its type float64."),
+        (np.full((1, 2), "x"), "'a.npy' must hold a matrix of numbers, but its shape is (1, 2) and its type <U1."),
+    ],
+)
+def test_npy_without_a_matrix(save, rows, expected):
+    np.save(save("a.npy", ""), rows)
+    assert message(read_embeddings, Path("a.npy")) == expected
+
+
+def test_damaged_files(save):
+    np.save(save("a.npy", ""), ROWS)
+    not_npy = "'b.npy' is not a .npy file of numbers, or it is cut short. Write it with numpy.save."
+    for content in (Path("a.npy").read_bytes()[:-5], b"", b"hello", Path("a.npy").read_bytes()[:40]):
+        assert message(read_embeddings, Path(save("b.npy", content))) == not_npy
+    np.save("b.npy", np.array([[None]]), allow_pickle=True)
+    assert message(read_embeddings, Path("b.npy")) == not_npy
+    np.savez("c.npz", a=ROWS)
+    Path("c.npz").rename("c.npy")
+    assert message(read_embeddings, Path("c.npy")) == "'c.npy' holds several arrays. Write the one with numpy.save."
+    expected = "'a.parquet' is not a Parquet file, or it is damaged or cut short."
+    assert message(read_embeddings, Path(save("a.parquet", b"PAR1 and more"))) == expected
+    assert message(read_embeddings, Path("no.npy")) == "there is no file 'no.npy'"
+    assert message(read_embeddings, Path("a.h5")) == "'a.h5': embeddings are read from .npy and .parquet files"
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.parquet"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_written_and_read(save, name, dtype):
+    rows = np.asfortranarray(ROWS.astype(dtype))
+    write_embeddings(rows, Path(name), texts=list("abcd"))
+    found = read_embeddings(Path(name))
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found, rows)
+    expected = f"'{name}' exists already; use --overwrite or another --out"
+    assert message(write_embeddings, rows, Path(name)) == expected
+    write_embeddings(rows[:2], Path(name), overwrite=True)
+    assert (read_embeddings(Path(name)).shape, files_here()) == ((2, 3), [name])
+    assert message(write_embeddings, rows, Path("a.h5")) == "'a.h5': embeddings are written to .npy and .parquet files"
+
+
+def test_columns_of_a_table(save):
+    table = read_table(save("a.jsonl", '{"text": "a", "v": [1, 0.5]}\n{"text": "b", "v": [2, 1]}\n')).table
+    np.testing.assert_array_equal(list_column(table, "v"), [[1, 0.5], [2, 1]])
+    np.testing.assert_array_equal(list_column(table.slice(1), "v"), [[2, 1]])
+    assert message(list_column, table, "text") == "the column 'text' holds text (string), not lists of numbers"
+    assert message(list_column, pa.table({"v": [[1], [1, 2]]}), "v") == "row 1 of 'v' has 2 numbers, but row 0 has 1"
+    assert column_values(table, "text") == ["a", "b"]
+    expected = "there is no column 'txt'; did you mean 'text'? The columns are: 'text', 'v'"
+    assert message(column_values, table, "txt") == expected

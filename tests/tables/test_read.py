@@ -3,7 +3,6 @@
 import csv
 import gzip
 import io
-import json
 import os
 from pathlib import Path
 
@@ -16,14 +15,14 @@ from io_helpers import COMPRESS, message
 from textspectra.embedding.hub import full_hub_name
 from textspectra.embedding.registry import knows_only_english
 from textspectra.report.state import META
+from textspectra.tables import source as limits
 from textspectra.tables.columns import CALENDAR, CODE_SIGNS
 from textspectra.tables.dates import SHAPES
 from textspectra.tables.delimited import made_safe
 from textspectra.tables.excel import DIMENSION
 from textspectra.tables.headers import HEADER_CELL
 from textspectra.tables.read import read_table
-from textspectra.tables.source import JSON_START, TableFormat
-from textspectra.tables.write import write_table
+from textspectra.tables.source import JSON_START
 from textspectra.words.languages import _WORD
 from textspectra.words.tokens import _phrases, clean_text
 
@@ -105,28 +104,6 @@ def test_a_cell_above_the_limit_of_the_csv_module(save):
     assert table.texts() == ["x" * 100_000]
 
 
-def test_json_keeps_what_arrow_would_change(save):
-    rows = [
-        {"text": "a", "mixed": 1, "object": {"b": 1, "a": 2}, "big": 2**80, "date": "2024-01-01T00:00:00Z"},
-        {"text": "b", "mixed": "x", "object": {"a": 1}, "late": [1, 2.5]},
-    ]
-    found = read_table(save("a.jsonl", "\n".join(map(json.dumps, rows))))
-    assert found.table.schema.field("date").type == pa.string()
-    assert found.table.schema.field("late").type == pa.list_(pa.float64())
-    write_table(found.table, Path("b.jsonl"), format=TableFormat.JSONL)
-    first, second = map(json.loads, Path("b.jsonl").read_text().splitlines())
-    assert first == {**rows[0], "late": None}
-    assert list(first["object"]) == ["b", "a"]
-    assert second == {**rows[1], "big": None, "date": None}
-
-
-def test_half_an_emoji(save):
-    content = '{"text": "cut \\ud83d", "nested": [{"\\ude00": "\\ud83d"}]}\n{"text": "\\ud83d\\ude00", "nested": 1}\n'
-    table = read_table(save("a.jsonl", content)).table
-    assert table.column("text").to_pylist() == ["cut \ufffd", "😀"]
-    assert table.column("nested").to_pylist() == ['[{"\ufffd": "\ufffd"}]', "1"]
-
-
 def test_one_row_and_equal_rows_are_fine(save):
     assert read_table(save("a.txt", "x")).texts() == ["x"]
     assert read_table(save("a.csv", "text\nx\nx\n")).texts() == ["x", "x"]
@@ -147,8 +124,8 @@ def test_folder_names_add_no_columns(tmp_path):
 
 
 UNCLOSED = (
-    "'a.csv', line 3: a quote (\") opens here and is never closed. Close it, or, where it belongs to the text, double "
-    'it ("") inside quotes.'
+    "'a.csv', line 3: a quote (\") opens here and is never closed. Close it, or, if it belongs to the text, double it "
+    '("") inside quotes.'
 )
 DAMAGED = "is damaged or cut short: its {} data cannot be decompressed. Fetch it or compress it again."
 CUT_PARQUET = "is a Parquet file that is damaged or cut short. Fetch it again."
@@ -364,61 +341,28 @@ def test_other_encodings_are_not_taken_for_western_ones(save):
     )
 
 
+@pytest.fixture
+def small_limits(monkeypatch):
+    monkeypatch.setattr(limits, "MAX_ROWS", 20_000)
+    monkeypatch.setattr(limits, "MAX_BYTES", 2**20)
+
+
+@pytest.mark.usefixtures("small_limits")
 @pytest.mark.parametrize(
-    ("content", "column", "texts"),
+    ("suffix", "line", "n_lines", "what"),
     [
-        ("1,my parcel is late,web\n2,the invoice is wrong,phone\n3,no answer yet,web\n", "column 2", 3),
-        ("2024-01-03;late parcel again\n2024-01-04;wrong invoice sent\n", "column 2", 2),
-        ("T-1,my parcel is late\nT-2,wrong invoice\n", "column 2", 2),
-        ("my parcel is late,web\nthe invoice is wrong,web\nno answer yet,web\nbroken,phone\n", "column 1", 4),
+        (".txt.gz", "\n", 30_000, "more than 20,000 rows"),
+        (".csv.gz", "1,a\n", 30_001, "more than 20,000 rows"),
+        (".jsonl.gz", '{"text":""}\n', 30_000, "more than 20,000 rows"),
+        (".txt.gz", "x" * 1000 + "\n", 2000, "holds more than 1 MB once it is unpacked"),
+        (".csv.gz", "1," + "x" * 1000 + "\n", 2000, "holds more than 1 MB once it is unpacked"),
     ],
 )
-def test_a_file_without_a_header_is_noticed(save, content, column, texts):
-    found = read_table(save("a.csv", content))
-    assert (found.text_column, found.table.num_rows, found.header_row) == (column, texts, 0)
-    first = ", ".join(map(repr, content.partition("\n")[0].replace(";", ",").split(",")))
-    assert found.notes == (
-        f"'a.csv' has no header: its first row ({first}) looks like the others. The columns are called 'column 1', "
-        "'column 2' and so on. If the first row is the header, use --header-row 1.",
-    )
-    given = read_table(save("a.csv", content), header_row=1, text_column=found.table[column][0].as_py())
-    assert (given.table.num_rows, given.notes) == (texts - 1, ())
-
-
-def test_a_first_text_that_may_be_a_header_is_named(save):
-    name = save("a.csv", "my parcel is late again\nthe invoice is wrong\nno answer so far\n")
-    assert read_table(name).notes == (
-        "The first row of 'a.csv' was taken as the header: 'my parcel is late again'. If it is a text, use "
-        "--header-row 0; if row 3 has the column names, --header-row 3.",
-    )
-    assert read_table(name, header_row=0).texts()[0] == "my parcel is late again"
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "id,text\n1,a\n2,b\n",
-        "Year,2019,2020,What would you change?\n1,12,13,the long wait\n2,14,15,the high price\n",
-        "How satisfied are you with our service?\nvery satisfied\nnot at all\n",
-        ",said\n0,my parcel is late\n1,the invoice is wrong\n",
-        "id,answer\n1,answer\n2,b\n",
-    ],
-)
-def test_a_header_is_not_doubted_without_a_reason(save, content):
-    found = read_table(save("a.csv", content))
-    assert (found.header_row, found.notes) == (1, ())
-
-
-def test_titles_above_the_header_of_csv(save):
-    name = save("a.csv", "Complaints of March\n\nid;comment\n1;the parcel, again\n2;the price\n")
-    found = read_table(name)
-    assert (found.texts(), found.header_row, found.delimiter) == (["the parcel, again", "the price"], 3, ";")
-    assert message(read_table, name, header_row=2) == (
-        "'a.csv' has no row 2 that could be the header, or it is empty; see --header-row."
-    )
-    assert message(read_table, save("a.jsonl", '{"text": "a"}'), header_row=2) == (
-        "--header-row is for CSV, TSV and Excel; 'a.jsonl' has no header row."
-    )
+def test_a_stream_is_read_up_to_the_limit(tmp_path, suffix, line, n_lines, what):
+    path = tmp_path / f"a{suffix}"
+    header = "id,text\n" if "csv" in suffix else ""
+    path.write_bytes(gzip.compress((header + line * n_lines).encode()))
+    assert what in message(read_table, path)
 
 
 N = 100_000

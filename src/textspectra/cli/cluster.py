@@ -267,13 +267,13 @@ def _run_on_many(sources: Sequence[str], options: Options, grouping: dict[str, A
 
 def describe_reading(source: str, table: TextTable) -> str:
     """Say where texts are: the file, the sheet and the header of a workbook, and the column."""
-    from ..tables.headers import in_words
+    from ..tables.headers import quoted_names
 
     parts = ["standard input" if source == "-" else f"'{Path(source).name}'"]
     parts += [f"sheet {table.sheet!r}"] if table.sheet else []
     parts += [f"header in row {table.header_row}"] if (table.header_row or 0) > 1 else []
     parts += ["no header"] if table.header_row == 0 else []
-    return ", ".join([*parts, f"column {in_words([table.text_column])}"])
+    return ", ".join([*parts, f"column {quoted_names([table.text_column])}"])
 
 
 def find_files(sources: Sequence[str]) -> tuple[list[str], Path]:

@@ -40,8 +40,7 @@ def embed_command(
 
     There is one row per text. Blank texts get a row of zeros, which no other command counts.
     """
-    from ..tables.vectors import write_embeddings
-    from ..tables.write import output_paths_free
+    from ..tables.write import output_paths_free, write_embeddings
 
     path = Path(target)
     output_paths_free([path], overwrite=overwrite)

@@ -244,7 +244,7 @@ def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[Any] |
     """Return the embeddings that --embeddings names: a file, or a list column of the table."""
     if embeddings is None:
         return None
-    from ..tables.vectors import list_column, read_embeddings
+    from ..tables.parquet import list_column, read_embeddings
 
     if embeddings in table.table.column_names:
         return list_column(table.table, embeddings)

@@ -61,7 +61,7 @@ def report_path(model: Path) -> Path:
 
 def load_model(model: str, embeddings: str | None) -> TextClustering:
     """Load a model folder, with its embeddings if a file of them is given."""
-    from ..tables.vectors import read_embeddings
+    from ..tables.parquet import read_embeddings
     from ..texts.result import TextClustering
 
     return TextClustering.load(model, embeddings=None if embeddings is None else read_embeddings(Path(embeddings)))

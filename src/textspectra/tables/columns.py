@@ -1,10 +1,11 @@
-"""Find the column that holds the texts."""
+"""Columns of a table: which one holds the texts, what the others hold, and the columns that a clustering adds."""
 
 from __future__ import annotations
 
 import difflib
 import re
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -15,15 +16,27 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import UsageError, UserError
-from .headers import TEXT_NAMES, in_words
+from .headers import TEXT_NAMES, quoted_names
 from .source import MAX_TEXT, TableFormat
 
 JSON_MARK = {b"textspectra.values": b"json"}
 """Metadata of a string column whose values are JSON, because no single Arrow type can hold them unchanged."""
 
-
 SHARE_MARK = {b"textspectra.values": b"shares"}
-"""Metadata of a column of shares, which a spreadsheet shows in per cent."""
+"""Metadata of a column of shares, which a spreadsheet shows as percentages."""
+
+SAMPLE_VALUES = 1000  # values per column that are examined, evenly spread over the table
+MIN_WORDS = 3  # texts have at least this many words (median); names, categories and codes have fewer
+
+CALENDAR = re.compile(
+    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]*\b"
+    r"|\b(?:am|pm|utc|gmt|st|nd|rd|th)\b|(?<=\d)[tz](?=\d|$)",
+    re.IGNORECASE,
+)
+"""The letters that may occur in a date."""
+
+CODE_SIGNS = re.compile(r"[\d_/@:\\]")
+"""A word with one of these is an identifier, an address or a path."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +58,7 @@ class TextTable:
     sheet : str or None
         The sheet of a workbook.
     header_row : int or None
-        The row of a CSV file or a sheet that has the names of the columns, from 1; 0 if there is none.
+        The row of a CSV file or a sheet that has the column names, from 1; 0 if there is none.
     notes : tuple of str
         What to know about how the file was read.
 
@@ -53,10 +66,10 @@ class TextTable:
     --------
     >>> import io
     >>> from textspectra import read_table
-    >>> found = read_table("-", stdin=io.BytesIO(b"id;text\n007;hello\n008;\n"))
-    >>> found.texts()
+    >>> table = read_table("-", stdin=io.BytesIO(b"id;text\n007;hello\n008;\n"))
+    >>> table.texts()
     ['hello', '']
-    >>> found.text_column, str(found.format), found.delimiter
+    >>> table.text_column, str(table.format), table.delimiter
     ('text', 'csv', ';')
     """
 
@@ -70,7 +83,7 @@ class TextTable:
     notes: tuple[str, ...] = ()
 
     def texts(self) -> list[str]:
-        """Return the texts, one per row; missing texts are empty strings, and very long ones are cut at `MAX_TEXT`.
+        """Return the texts, one per row; missing texts are empty strings, and very long ones are cut.
 
         Examples
         --------
@@ -84,10 +97,19 @@ class TextTable:
         return texts
 
 
-class ClusterColumns(NamedTuple):
-    """The description of each cluster: its label, its name, its keywords and a typical text; labels ascend.
+class RawTable(NamedTuple):
+    """A table before its text column is chosen; the other attributes are as in :class:`TextTable`."""
 
-    `coarse` has the label and the name of each at the coarse level, or nothing if there is none.
+    table: pa.Table
+    header_row: int | None = None
+    notes: tuple[str, ...] = ()
+    sheet: str | None = None
+
+
+class ClusterColumns(NamedTuple):
+    """The label, name, keywords and a typical text of each cluster; labels ascend.
+
+    `coarse` has the label and the name of each cluster at the coarse level, if there is one.
     """
 
     labels: list[int]
@@ -102,9 +124,8 @@ class ClusterColumns(NamedTuple):
         """Return the columns that a clustering adds to a table; rows without a cluster have missing values."""
         without = labels < 0
         places = pa.array(np.searchsorted(self.labels, labels), mask=without)
-        columns = {
-            "cluster": pa.array(labels, mask=without), "cluster_name": pa.array(self.names, pa.string()).take(places)
-        }  # fmt: skip
+        columns = {"cluster": pa.array(labels, mask=without)}
+        columns["cluster_name"] = pa.array(self.names, pa.string()).take(places)
         if similarity is not None:
             columns["similarity"] = pa.array(similarity.astype(float).round(4), mask=without)
         if self.coarse:
@@ -116,25 +137,128 @@ class ClusterColumns(NamedTuple):
     def count(self, labels: NDArray[np.intp]) -> pa.Table:
         """Return a table with one row per cluster, with its size and share among these labels."""
         sizes = np.bincount(np.searchsorted(self.labels, labels[labels >= 0]), minlength=len(self.labels))
-        columns = {
+        table = pa.table({
             "cluster": self.labels, "name": self.names, "size": sizes, "share": sizes / max(sizes.sum(), 1),
             "keywords": self.keywords, "typical_text": self.typical_texts,
-        }  # fmt: skip
-        table = pa.table(columns)
-        place = table.schema.get_field_index("share")
-        return table.set_column(place, pa.field("share", pa.float64(), metadata=SHARE_MARK), table["share"])
+        })  # fmt: skip
+        return table.set_column(3, pa.field("share", pa.float64(), metadata=SHARE_MARK), table["share"])
 
 
-def refuse_duplicates(names: list[str], where: str) -> None:
+def choose_text_column(table: pa.Table, name: str | None = None, *, option: str = "--text-column") -> str:
+    """Return the column that holds the texts: `name` if it is given, or else the obvious one.
+
+    The rule for the obvious one, in this order:
+
+    1. The only column, if it holds strings.
+    2. A column of strings named ``text`` or ``texts``; else ``message``, ``sentence`` or ``utterance`` (or their
+       plurals); else ``body``, ``title``, ``query``, ``question``, ``comment``, ``review``, ``content``,
+       ``description`` or the like. Case does not matter. Of two names of the same rank, such as a title and a
+       body, the one whose median length is at least twice as long as every other's.
+    3. The only column of strings.
+    4. The only column that reads like texts: a median of three words or more, at least half of the values distinct,
+       and no dates. Of several, the one whose median length is at least twice as long as every other's.
+
+    Columns of numbers, dates, addresses (URLs) and identifiers are never chosen, whatever their name. Rule 4 does not
+    choose categories either. A thousand values of each column are examined.
+
+    If nothing decides, a UsageError lists the columns and tells the user to choose one with `option`.
+    """
+    if name is not None:
+        field = find_column(table, name)
+        if not holds_text(field):
+            raise UserError(
+                f"the column {name!r} holds {describe_values(field)}, not text. Choose another with {option}; the "
+                f"columns are: {quoted_names(table.column_names)}"
+            )
+        return name
+    strings: list[str] = [field.name for field in table.schema if holds_text(field)]
+    if table.num_columns == 1 and strings:
+        return strings[0]
+    traits = {name: _examine(table.column(name)) for name in strings}
+    possible = [name for name in strings if not traits[name].codes]
+    ranks = ([name for name in possible if name.strip().lower() in known] for known in TEXT_NAMES)
+    candidates = next(filter(None, ranks), None)
+    if candidates is None:
+        candidates = possible if len(strings) == 1 else [name for name in possible if traits[name].prose]
+    if len(candidates) == 1:
+        return candidates[0]
+    by_length = sorted(candidates, key=lambda name: traits[name].length)
+    if candidates:
+        second, longest = (traits[name] for name in by_length[-2:])
+        if longest.prose and longest.length >= 2 * second.length:
+            return by_length[-1]
+    raise (UsageError if candidates else UserError)(
+        f"which column holds the texts? Choose with {option}; the columns are: {quoted_names(table.column_names)}"
+    )
+
+
+def notes_on_columns(table: pa.Table, chosen: str, *, option: str = "--text-column") -> tuple[str, ...]:
+    """Return a note on columns that read like texts as the chosen one does."""
+    others = [field.name for field in table.schema if field.name != chosen and holds_text(field)]
+    others = [name for name in others if _examine(table.column(name)).prose]
+    if not others:
+        return ()
+    which = f"To take {' or '.join(map(repr, others[:3]))} instead, use "
+    return (f"The texts are from the column {chosen!r}. {which}{option}{' ' * option.startswith('-')}{others[0]!r}.",)
+
+
+class _Traits(NamedTuple):
+    """What a sample of the values of a column shows."""
+
+    codes: bool
+    prose: bool
+    length: float
+
+
+def _examine(column: pa.ChunkedArray) -> _Traits:
+    rows = np.unique(np.linspace(0, max(len(column) - 1, 0), SAMPLE_VALUES).astype(np.intp))
+    sample = [column[int(row)].as_py() for row in rows] if len(column) else []
+    values = [value.strip() for value in sample if value and not value.isspace()]
+    if not values:
+        return _Traits(codes=False, prose=False, length=0)
+    codes = sum(map(_is_code, values)) > len(values) / 2
+    worded = statistics.median(map(_count_words, values)) >= MIN_WORDS
+    distinct = len(set(values)) >= len(values) / 2
+    return _Traits(codes, worded and distinct and not codes, statistics.median(map(len, values)))
+
+
+def _is_code(value: str) -> bool:
+    """Return True if a value is a number, date, time, address or identifier."""
+    if len(value.split()) == 1 and value.isascii() and CODE_SIGNS.search(value):
+        return True
+    return not any(map(str.isalpha, CALENDAR.sub("", value)))
+
+
+def _count_words(value: str) -> float:
+    # Chinese, Japanese, Thai and some other languages have no spaces; two letters are about one word there.
+    unspaced = sum("\u0e00" <= letter <= "\u0eff" or "\u3040" <= letter <= "\u9fff" for letter in value)
+    return max(len(value.split()), unspaced / 2)
+
+
+def find_column(table: pa.Table, name: str) -> pa.Field:
+    """Return the field of a column, or raise a UserError with the most similar name and all others."""
+    if name in table.column_names:
+        return table.schema.field(name)
+    by_lower = {known.strip().lower(): known for known in table.column_names}
+    near = difflib.get_close_matches(name.strip().lower(), by_lower, n=1, cutoff=0.5)
+    guess = f"; did you mean {by_lower[near[0]]!r}?" if near else "."
+    raise UserError(f"there is no column {name!r}{guess} The columns are: {quoted_names(table.column_names)}")
+
+
+def refuse_duplicates(names: Sequence[str], where: str) -> None:
     """Raise a UserError if two columns have the same name."""
-    seen: set[str] = set()
-    for name in names:
-        if name in seen:
-            raise UserError(f"{where} has more than one column called {name!r}. Give each column a name of its own.")
-        seen.add(name)
+    if len(set(names)) < len(names):
+        name = Counter(names).most_common(1)[0][0]
+        raise UserError(f"{where} has more than one column called {name!r}. Give each column a name of its own.")
 
 
-def python_values(column: pa.ChunkedArray) -> list[Any]:
+def column_values(table: pa.Table, name: str) -> list[Any]:
+    """Return the values of a column as Python objects; missing values are None."""
+    find_column(table, name)
+    return python_values(table.column(name))
+
+
+def python_values(column: pa.ChunkedArray | pa.Array) -> list[Any]:
     """Return the values as Python objects; dates and times that Python cannot express become strings or numbers."""
     for instead in (None, pa.string(), pa.int64()):
         try:
@@ -147,153 +271,18 @@ def python_values(column: pa.ChunkedArray) -> list[Any]:
 
 
 def _without_times(kind: pa.DataType, instead: pa.DataType) -> pa.DataType:
-    """Return the type with another one in the place of dates, times and durations, however deep they are."""
+    """Return the type with another one in place of dates, times and durations, however deep they are."""
     if pa.types.is_temporal(kind):
         return instead
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(_without_times(field.type, instead)) for field in kind])
-    for test, made in ((pa.types.is_list, pa.list_), (pa.types.is_large_list, pa.large_list)):
-        if test(kind):
-            return made(_without_times(kind.value_type, instead))
-    return kind
-
-
-def holds_json(field: pa.Field) -> bool:
-    """Tell whether the strings of a column are JSON."""
-    return JSON_MARK.items() <= (field.metadata or {}).items()
-
-
-def holds_shares(field: pa.Field) -> bool:
-    """Tell whether the numbers of a column are shares."""
-    return SHARE_MARK.items() <= (field.metadata or {}).items()
-
-
-def holds_text(field: pa.Field) -> bool:
-    """Tell whether the values of a column are strings, dictionary-encoded or not."""
-    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    is_string = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    return is_string and not holds_json(field)
-
-
-def describe_values(field: pa.Field) -> str:
-    """Say in plain English what a column holds."""
-    if holds_json(field):
-        return "JSON values of several kinds"
-    kinds = pa.types
-    words = (
-        (lambda _: holds_text(field), "text"),
-        (kinds.is_null, "nothing but missing values"),
-        (kinds.is_boolean, "true and false"),
-        (lambda kind: kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_decimal(kind), "numbers"),
-        (kinds.is_temporal, "dates or times"),
-        (kinds.is_nested, "nested values"),
-    )
-    plain = next((word for test, word in words if test(field.type)), "something else")
-    return f"{plain} ({field.type})"
-
-
-SAMPLE = 1000
-"""Number of values per column that are examined, evenly spread over the table."""
-
-LISTED = 3
-"""Number of other columns that a note names."""
-
-MIN_WORDS = 3
-"""Texts have at least this many words (median); names, categories and codes have fewer."""
-
-CALENDAR = re.compile(
-    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]*\b"
-    r"|\b(?:am|pm|utc|gmt|st|nd|rd|th)\b|(?<=\d)[tz](?=\d|$)",
-    re.IGNORECASE,
-)
-"""The letters that may occur in a date."""
-
-CODE_SIGNS = re.compile(r"[\d_/@:\\]")
-"""A word with one of these is an identifier, an address or a path."""
-
-
-def choose_text_column(table: pa.Table, name: str | None = None, *, option: str = "--text-column") -> str:
-    """Return the column that holds the texts: `name` if it is given, or else the obvious one.
-
-    The rule for the obvious one, in this order:
-
-    1. The only column, if it holds strings.
-    2. A column of strings named ``text`` or ``texts``; else ``message``, ``sentence`` or ``utterance`` (or their
-       plurals); else ``body``, ``title``, ``query``, ``question``, ``comment``, ``review``, ``content``,
-       ``description`` or the like. Case does not matter. Of two names of the same rank, such as a title and a
-       body, the one whose median length is at least twice that of every other.
-    3. The only column of strings.
-    4. The only column that reads like texts: a median of three words or more, at least half of the values distinct,
-       and no dates. Among several such columns, the one whose median length is at least twice that of every other.
-
-    Columns of numbers, dates, addresses (URLs) and identifiers are never chosen, whatever their name. Rule 4 does not
-    choose categories either. A thousand values of each column are examined.
-
-    If nothing decides, a UsageError lists the columns and tells the user to choose one with `option`.
-    """
-    if name is not None:
-        return _check_text_column(table, name, option)
-    strings: list[str] = [field.name for field in table.schema if holds_text(field)]
-    if table.num_columns == 1 and strings:
-        return strings[0]
-    traits = {name: _examine(table.column(name)) for name in strings}
-    possible = [name for name in strings if not traits[name].codes]
-    for cluster in TEXT_NAMES:
-        named = [name for name in possible if name.strip().lower() in cluster]
-        if named:
-            return _longest(named, traits) or _only(named, table, option)
-    if len(strings) == 1:
-        return _only(possible, table, option)
-    prose = [name for name in possible if traits[name].prose]
-    return _longest(prose, traits) or _only(prose, table, option)
-
-
-def notes_on_columns(table: pa.Table, chosen: str, *, option: str = "--text-column") -> tuple[str, ...]:
-    """Return a note on columns that read like texts as the chosen one does."""
-    others = [field.name for field in table.schema if field.name != chosen and holds_text(field)]
-    others = [name for name in others if _examine(table.column(name)).prose]
-    if not others:
-        return ()
-    which = f"To take {' or '.join(map(repr, others[:LISTED]))} instead, use "
-    return (f"The texts are from the column {chosen!r}. {which}{option}{' ' * option.startswith('-')}{others[0]!r}.",)
-
-
-def _longest(names: list[str], traits: dict[str, _Traits]) -> str | None:
-    """Return the column whose values are at least twice as long as those of all others, if they read like texts."""
-    ranked = sorted(names, key=lambda name: traits[name].length)
-    if len(ranked) < 2 or not traits[ranked[-1]].prose or traits[ranked[-1]].length < 2 * traits[ranked[-2]].length:
-        return None
-    return ranked[-1]
-
-
-def _check_text_column(table: pa.Table, name: str, option: str) -> str:
-    field = find_column(table, name)
-    if not holds_text(field):
-        raise UserError(
-            f"the column {name!r} holds {describe_values(field)}, not text. Choose another with {option}; the columns "
-            f"are: {in_words(table.column_names)}"
-        )
-    return name
-
-
-def find_column(table: pa.Table, name: str) -> pa.Field:
-    """Return the field of a column, or raise a UserError with the most similar name and all others."""
-    if name in table.column_names:
-        return table.schema.field(name)
-    by_lower = {known.strip().lower(): known for known in table.column_names}
-    near = difflib.get_close_matches(name.strip().lower(), by_lower, n=1, cutoff=0.5)
-    guess = f"; did you mean {by_lower[near[0]]!r}?" if near else "."
-    raise UserError(f"there is no column {name!r}{guess} The columns are: {in_words(table.column_names)}")
-
-
-def column_values(table: pa.Table, name: str) -> list[Any]:
-    """Return the values of a column as Python objects; missing values are None."""
-    find_column(table, name)
-    return python_values(table.column(name))
+    if pa.types.is_list(kind):
+        return pa.list_(_without_times(kind.value_type, instead))
+    return pa.large_list(_without_times(kind.value_type, instead)) if pa.types.is_large_list(kind) else kind
 
 
 def as_strings(column: pa.ChunkedArray | pa.Array) -> pa.Array:
-    """Return the values as strings without white space around them; blank ones are missing."""
+    """Return the values as strings without surrounding white space; blank ones are missing."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if pa.types.is_dictionary(column.type):
@@ -301,49 +290,39 @@ def as_strings(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     try:
         strings = column.cast(pa.large_string())
     except pa.ArrowException:  # lists and objects
-        strings = pa.array(
-            [None if value is None else str(value) for value in python_values(column)], pa.large_string()
-        )
+        values = python_values(column)
+        strings = pa.array([None if value is None else str(value) for value in values], pa.large_string())
     strings = pc.utf8_trim_whitespace(strings)
     return pc.if_else(pc.equal(strings, ""), pa.scalar(None, pa.large_string()), strings)
 
 
-class _Traits(NamedTuple):
-    """What a sample of the values of a column shows."""
-
-    codes: bool
-    prose: bool
-    length: float
+def holds_json(field: pa.Field) -> bool:
+    """Return True if the strings of a column are JSON."""
+    return JSON_MARK.items() <= (field.metadata or {}).items()
 
 
-def _examine(column: pa.ChunkedArray) -> _Traits:
-    rows = np.unique(np.linspace(0, max(len(column) - 1, 0), SAMPLE).astype(np.intp))
-    sample = [column[int(row)].as_py() for row in rows] if len(column) else []
-    values = [value.strip() for value in sample if value and not value.isspace()]
-    if not values:
-        return _Traits(codes=False, prose=False, length=0)
-    codes = sum(map(_is_code, values)) > len(values) / 2
-    worded = statistics.median(map(_count_words, values)) >= MIN_WORDS
-    distinct = len(set(values)) >= len(values) / 2
-    return _Traits(codes, worded and distinct and not codes, statistics.median(map(len, values)))
+def holds_text(field: pa.Field) -> bool:
+    """Return True if the values of a column are strings, dictionary-encoded or not."""
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(is_string(kind) for is_string in tests) and not holds_json(field)
 
 
-def _is_code(value: str) -> bool:
-    """Tell whether a value is a number, date, time, address or identifier."""
-    if len(value.split()) == 1 and value.isascii() and CODE_SIGNS.search(value):
-        return True
-    return not any(letter.isalpha() for letter in CALENDAR.sub("", value))
+def holds_numbers(kind: pa.DataType) -> bool:
+    """Return True if the values of a type are numbers."""
+    return any(is_number(kind) for is_number in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal))
 
 
-def _count_words(value: str) -> float:
-    # Chinese, Japanese, Thai and some other languages have no spaces; two letters are about one word there.
-    unspaced = sum("\u0e00" <= letter <= "\u0eff" or "\u3040" <= letter <= "\u9fff" for letter in value)
-    return max(len(value.split()), unspaced / 2)
-
-
-def _only(candidates: list[str], table: pa.Table, option: str) -> str:
-    if len(candidates) == 1:
-        return candidates[0]
-    raise (UsageError if candidates else UserError)(
-        f"which column holds the texts? Choose with {option}; the columns are: {in_words(table.column_names)}"
-    )
+def describe_values(field: pa.Field) -> str:
+    """Say in plain English what a column holds."""
+    if holds_json(field):
+        return "JSON values of several kinds"
+    tests = {
+        "nothing but missing values": pa.types.is_null,
+        "true and false": pa.types.is_boolean,
+        "numbers": holds_numbers,
+        "dates or times": pa.types.is_temporal,
+        "nested values": pa.types.is_nested,
+    }
+    other = next((words for words, test in tests.items() if test(field.type)), "something else")
+    return f"{'text' if holds_text(field) else other} ({field.type})"

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from ..errors import NoRowsError
+from ..hygiene import plural
 from .columns import TextTable, choose_text_column, refuse_duplicates
-from .jsonlines import build_column
+from .jsonlines import build_column, table_of
 from .source import TableFormat
 
 if TYPE_CHECKING:
@@ -19,74 +20,45 @@ if TYPE_CHECKING:
 
 Frame = TypeVar("Frame", bound="IntoDataFrame")
 
+LIBRARIES = ("pandas", "polars", "pyarrow")
+
 
 def is_data_frame(data: object) -> bool:
-    """Tell data frames, and tables of pyarrow, from other data; one that is read later (lazy) is a data frame, too."""
+    """Return True for data frames, lazy ones included, and tables of pyarrow."""
     from narwhals import dependencies
 
     tests = (dependencies.is_into_dataframe, dependencies.is_polars_lazyframe, dependencies.is_dask_dataframe)
     return any(test(data) for test in tests)
 
 
-def as_table(data: IntoDataFrame, text_column: str | None = None) -> TextTable:
-    """Find the texts in a data frame of pandas, polars or any other library that narwhals reads without delay.
+def library_of(data: object) -> str | None:
+    """Return the library of a data frame, table or series; None if it is something else."""
+    library = type(data).__module__.partition(".")[0]
+    return library if library in LIBRARIES else None
+
+
+def as_table(data: Any, text_column: str | None = None) -> TextTable:
+    """Find the texts in a data frame of pandas, polars or any other library that narwhals reads eagerly.
 
     The result has an Arrow copy of all columns, without the index of pandas. Columns whose values fit no Arrow type
     become JSON. To add columns to `data` and leave its values as they are, use :func:`with_columns`.
     """
-    table = data if isinstance(data, pa.Table) else _arrow_table(data)
-    refuse_duplicates(table.column_names, "the data frame")
+    import narwhals
+
+    if not narwhals.dependencies.is_into_dataframe(data):
+        raise TypeError(
+            f"a data frame of pandas, polars or pyarrow is needed, but this is a {type(data).__qualname__}."
+        )
+    names = data.column_names if isinstance(data, pa.Table) else [str(name) for name in data.columns]
+    refuse_duplicates(names, "the data frame")
+    table = data
+    if not isinstance(data, pa.Table):
+        columns = narwhals.from_native(data, eager_only=True).iter_columns()
+        table = table_of(map(_arrow_column, names, columns))
     if not table.num_rows:
         raise NoRowsError("the data frame has no rows")
     column = choose_text_column(table, text_column, option="text_column=")
     return TextTable(table, column, TableFormat.PARQUET)
-
-
-def with_columns(table: Frame, columns: Mapping[str, Any]) -> tuple[Frame, dict[str, str]]:
-    """Append columns; a name that is taken gets ``_2``, ``_3`` and so on.
-
-    Returns a new data frame of the same library, and the name that each column got. The other columns, and the index
-    of pandas, are as they were.
-    """
-    import narwhals
-
-    frame = narwhals.from_native(table, eager_only=True)
-    taken = set(frame.columns)
-    names: dict[str, str] = {}
-    added = []
-    for wanted, values in columns.items():
-        if len(values) != len(frame):
-            raise ValueError(
-                f"the column {wanted!r} has {len(values):,} values but the table has {len(frame):,} rows; they must "
-                "be equally many."
-            )
-        names[wanted] = free_name(wanted, taken)
-        taken.add(names[wanted])
-        added.append(narwhals.new_series(names[wanted], values, backend=frame.implementation))
-    return frame.with_columns(*added).to_native(), names
-
-
-def free_name(wanted: str, taken: set[str]) -> str:
-    """Return `wanted`, with a number behind it where it is taken."""
-    name, number = wanted, 2
-    while name in taken:
-        name, number = f"{wanted}_{number}", number + 1
-    return name
-
-
-def _arrow_table(data: Any) -> pa.Table:
-    import narwhals
-    from narwhals.dependencies import is_into_dataframe
-
-    if not is_into_dataframe(data):
-        raise TypeError(
-            f"a data frame of pandas, polars or pyarrow is needed, but this is a {type(data).__qualname__}."
-        )
-    names = [str(name) for name in data.columns]
-    refuse_duplicates(names, "the data frame")
-    frame = narwhals.from_native(data, eager_only=True)
-    built = [_arrow_column(name, series) for name, series in zip(names, frame.iter_columns(), strict=True)]
-    return pa.Table.from_arrays([array for _, array in built], schema=pa.schema([field for field, _ in built]))
 
 
 def _arrow_column(name: str, series: Series[Any]) -> tuple[pa.Field, pa.Array]:
@@ -99,18 +71,41 @@ def _arrow_column(name: str, series: Series[Any]) -> tuple[pa.Field, pa.Array]:
     return pa.field(name, array.type), array
 
 
-LIBRARIES = ("pandas", "polars", "pyarrow")
-
-
-def new_frame(columns: Mapping[str, Any], like: Any = None) -> Any:
-    """Return a data frame of the library of `like`; otherwise of the first that is installed."""
+def new_frame(columns: Mapping[str, Any], like: object = None) -> Any:
+    """Return a data frame of the library of `like`, or else of the first library that is installed."""
     import narwhals
 
     backend: Any = library_of(like) or next(name for name in LIBRARIES if find_spec(name))
     return narwhals.from_dict(columns, backend=backend).to_native()
 
 
-def library_of(data: Any) -> str | None:
-    """Return the library of a data frame, table or series; None if it is something else."""
-    library = type(data).__module__.partition(".")[0]
-    return library if library in LIBRARIES else None
+def with_columns(table: Frame, columns: Mapping[str, Any]) -> tuple[Frame, dict[str, str]]:
+    """Append columns; a name that is taken gets ``_2``, ``_3`` and so on.
+
+    Returns a new data frame of the same library, and the name that each column got. The other columns, and the index
+    of pandas, stay as they were.
+    """
+    import narwhals
+
+    frame = narwhals.from_native(table, eager_only=True)
+    taken = set(frame.columns)
+    names: dict[str, str] = {}
+    added = []
+    for wanted, values in columns.items():
+        if len(values) != len(frame):
+            raise ValueError(
+                f"the column {wanted!r} has {plural(len(values), 'value')} but the table has "
+                f"{plural(len(frame), 'row')}; they must have the same length."
+            )
+        names[wanted] = free_name(wanted, taken)
+        taken.add(names[wanted])
+        added.append(narwhals.new_series(names[wanted], values, backend=frame.implementation))
+    return frame.with_columns(*added).to_native(), names
+
+
+def free_name(wanted: str, taken: set[str]) -> str:
+    """Return `wanted`, followed by a number if it is taken."""
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    return name

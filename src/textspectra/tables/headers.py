@@ -1,4 +1,4 @@
-"""Which row of a table has the names of the columns: below titles and merged cells, or nowhere."""
+"""Find the row with the column names: the first one, below titles and merged cells, or none."""
 
 from __future__ import annotations
 
@@ -26,93 +26,89 @@ TEXT_NAMES = (
         "full_text", "review_text", "comment_text", "text_clean",
     ),
 )  # fmt: skip
-"""From the most to the least certain; the names within a group are equal."""
+"""Names of text columns, from the most to the least certain; the names within a tuple are equal."""
 
-ALL_TEXT_NAMES = frozenset(name for cluster in TEXT_NAMES for name in cluster)
+ALL_TEXT_NAMES = frozenset(name for names in TEXT_NAMES for name in names)
 
-LISTED, LONGEST = 30, 60
-"""How many names a message lists, and how many characters of each."""
-
-
-def in_words(names: Sequence[str]) -> str:
-    """List names in a message, which stays readable whatever a file holds."""
-    shown = ", ".join(repr(name if len(name) <= LONGEST else f"{name[:LONGEST]}…") for name in names[:LISTED])
-    return shown if len(names) <= LISTED else f"{shown} and {len(names) - LISTED:,} others"
-
-
-TITLE_ROWS = 10
-"""Most rows that may stand above the header."""
-
-SAMPLE_ROWS = 50
-"""Number of the first rows that are examined."""
+TITLE_ROWS = 10  # most rows that may stand above the header
+SAMPLE_ROWS = 50  # first rows that are examined
+ALIKE = 0.8  # share of the values of a column that must look like the first one, if that is a value too
 
 HEADER_CELL = re.compile(r"[^\W\d](?:[\w .()#/%-]{0,38}[\w)#%])?")
 """A column name, as opposed to a piece of a sentence: short, begins with a letter, no outer spaces."""
 
-ALIKE = 0.8
-"""Share of the values of a column that must be written as the first one is, if that is a value too."""
-
 Row = Sequence[Any]
 
 
+def quoted_names(names: Sequence[str]) -> str:
+    """List names in a message that stays readable whatever a file holds."""
+    listed = ", ".join(repr(name if len(name) <= 60 else f"{name[:60]}…") for name in names[:30])
+    return listed if len(names) <= 30 else f"{listed} and {len(names) - 30:,} others"
+
+
 class Header(NamedTuple):
-    """The position of the header among the rows that were examined, -1 if there is none, and whether that is sure."""
+    """The position of the header among the first rows (-1: none), its row number in the file (0: none), and notes."""
 
     position: int
-    sure: bool = True
+    number: int
+    notes: tuple[str, ...] = ()
 
 
-def find_header(rows: Sequence[Row], merged: Collection[int] = ()) -> Header:
-    """Find the header among the first rows of a table, none of which is empty; an empty cell is None.
+def find_header(
+    rows: Sequence[Row], numbers: Sequence[int], header_row: int | None, name: str, merged: Collection[int] = ()
+) -> Header:
+    """Find the header among the first rows of a table that are not empty; an empty cell is None.
 
-    `merged` has the positions of the rows in which a cell stretches over several columns.
+    `numbers` has the number of each row in the file, from 1. The user may have given the number of the header
+    (`header_row`; 0 is none). `merged` has the positions of rows with a cell that stretches over several columns.
     """
+    if header_row == 0:
+        return Header(-1, 0)
+    if header_row is not None:
+        if header_row not in numbers:
+            raise UserError(
+                f"{name} has no row {header_row:,} that could be the header, or it is empty; see --header-row."
+            )
+        return Header(numbers.index(header_row), header_row)
     place = below_titles(rows, merged)
-    while place + 1 < len(rows) and _is_cluster_row(rows[place], rows[place + 1], place in merged):
-        if not _is_header(rows[place + 1], rows[place + 2 :], is_below_clusters=place in merged):
+    while place + 1 < len(rows) and _names_groups(rows[place], rows[place + 1], place in merged):
+        if not _is_header(rows[place + 1], rows[place + 2 :], is_below_groups=place in merged):
             break
         place += 1
     header, body = rows[place], rows[place + 1 :]
-    filled = [str(cell) for cell in header if cell is not None]
     if place or _has_text_name(header):
-        return Header(place)
+        return Header(place, numbers[place])
+    filled = [str(cell) for cell in header if cell is not None]
+    first = quoted_names([f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in filled_cells(header)[:3]])
     if body and any(_is_value(cell, [row[i] for row in body]) for i, cell in enumerate(header) if cell is not None):
-        return Header(-1)
-    # A single cell above wider rows may be a title whose header was not recognized.
-    is_title = len(filled) == 1 and header[0] is not None and 2 * sum(n_filled(row) > 1 for row in body) > len(body)
-    return Header(0, sure=2 * sum(map(_is_name, filled)) >= len(filled) and not is_title)
-
-
-def given_header(numbers: Sequence[int], header_row: int, name: str) -> Header:
-    """Return the header in a row that the user gave, counted from 1 (0: none), among rows with these numbers."""
-    if header_row == 0:
-        return Header(-1)
-    if header_row not in numbers:
-        raise UserError(f"{name} has no row {header_row:,} that could be the header, or it is empty; see --header-row.")
-    return Header(numbers.index(header_row))
-
-
-def note_on_header(rows: Sequence[Row], header: Header, name: str) -> tuple[str, ...]:
-    """Return a note if a table has no header, or if it may have none."""
-    if header.position >= 0 and header.sure:
-        return ()
-    first = in_words(
-        [f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in rows[0] if cell is not None][:3]
-    )
-    if header.position < 0:
-        return (
+        note = (
             f"{name} has no header: its first row ({first}) looks like the others. The columns are called 'column 1', "
-            "'column 2' and so on. If the first row is the header, use --header-row 1.",
+            "'column 2' and so on. If the first row is the header, use --header-row 1."
         )
-    return (
+        return Header(-1, 0, (note,))
+    # A single cell above wider rows may be a title whose header was not recognized.
+    is_title = len(filled) == 1 and header[0] is not None and 2 * sum(map(_is_wide, body)) > len(body)
+    if 2 * sum(map(_is_name, filled)) >= len(filled) and not is_title:
+        return Header(0, numbers[0])
+    note = (
         f"The first row of {name} was taken as the header: {first}. If it is a text, use --header-row 0; if row 3 has "
-        "the column names, --header-row 3.",
+        "the column names, --header-row 3."
     )
+    return Header(0, numbers[0], (note,))
 
 
-def _is_name(cell: str) -> bool:
-    """Return True if a cell reads like the name of a column, a question of a survey or an abbreviation."""
-    return reads_like_names([cell.rstrip(".")]) or cell.rstrip().endswith(("?", ":"))
+def below_titles(rows: Sequence[Row], merged: Collection[int] = ()) -> int:
+    """Return the position of the first row that is not a title: titles are narrower than the names below them."""
+    width = 1
+    for place, row in enumerate(rows[: TITLE_ROWS + 1]):
+        n_filled = len(filled_cells(row))
+        is_wider = n_filled > width and _has_text_name(row)
+        if is_wider and _is_header(row, rows[place + 1 :], is_below_groups=place - 1 in merged):
+            return place
+        width = max(width, n_filled)
+    place = next((place for place, row in enumerate(rows[: TITLE_ROWS + 1]) if _is_wide(row)), 0)
+    is_below = place and _is_header(rows[place], rows[place + 1 :])
+    return place if is_below and not all(map(_is_text_name, filled_cells(rows[0]))) else 0
 
 
 def reads_like_names(cells: list[str]) -> bool:
@@ -122,42 +118,44 @@ def reads_like_names(cells: list[str]) -> bool:
     )
 
 
-def below_titles(rows: Sequence[Row], merged: Collection[int] = ()) -> int:
-    """Return the position of the first row that is not a title: titles are narrower than the names below them."""
-    width = 0
-    for place, row in enumerate(rows[: TITLE_ROWS + 1]):
-        is_wider = n_filled(row) > max(width, 1) and _has_text_name(row)
-        if is_wider and _is_header(row, rows[place + 1 :], is_below_clusters=place - 1 in merged):
-            return place
-        width = max(width, n_filled(row))
-    place = next((place for place, row in enumerate(rows[: TITLE_ROWS + 1]) if n_filled(row) > 1), 0)
-    return place if place and _is_header(rows[place], rows[place + 1 :]) and not _has_only_text_names(rows[0]) else 0
+def filled_cells(row: Row) -> list[Any]:
+    """Return the cells of a row that are not empty."""
+    return [cell for cell in row if cell is not None]
 
 
-def _is_cluster_row(row: Row, below: Row, is_merged: bool) -> bool:
-    """Return True if a row has the names of groups of columns, whose own names may stand below."""
-    return is_merged or n_filled(below) >= 2 * n_filled(row) > 2
+def _is_wide(row: Row) -> bool:
+    return len(filled_cells(row)) > 1
 
 
-def _is_header(row: Row, below: Sequence[Row], *, is_below_clusters: bool = False) -> bool:
+def _names_groups(row: Row, below: Row, is_merged: bool) -> bool:
+    """Return True if a row names groups of columns whose own names may be in the row below."""
+    return is_merged or len(filled_cells(below)) >= 2 * len(filled_cells(row)) > 2
+
+
+def _is_header(row: Row, below: Sequence[Row], *, is_below_groups: bool = False) -> bool:
     """Return True if a row has the names of several columns that most rows below it fill; groups may repeat names."""
-    names = [cell for cell in row if cell is not None]
+    names = filled_cells(row)
     if len(names) < 2 or not all(isinstance(cell, str) for cell in names):
         return False
-    if not is_below_clusters and len(set(names)) < len(names):
+    if not is_below_groups and len(set(names)) < len(names):
+        return False
+    columns = [[other[i] for other in below if i < len(other)] for i, cell in enumerate(row) if cell is not None]
+    if any(map(_is_value, names, columns)):
         return False
     # Words above numbers or dates are names, however long the names beside them are.
-    columns = [[other[i] for other in below if i < len(other)] for i, cell in enumerate(row) if cell is not None]
-    if any(_is_value(cell, column) for cell, column in zip(names, columns, strict=True)):
-        return False
     n_names = sum(map(_is_name, names))
     if n_names < len(names) and (2 * n_names < len(names) or not any(map(_is_numeric, columns))):
         return False
-    return 2 * sum(n_filled(other) > 1 for other in below[:TITLE_ROWS]) > len(below[:TITLE_ROWS])
+    return 2 * sum(map(_is_wide, below[:TITLE_ROWS])) > len(below[:TITLE_ROWS])
+
+
+def _is_name(cell: str) -> bool:
+    """Return True if a cell reads like a column name, a survey question or an abbreviation."""
+    return reads_like_names([cell.rstrip(".")]) or cell.rstrip().endswith(("?", ":"))
 
 
 def _is_numeric(column: Sequence[Any]) -> bool:
-    """Return True if the values of a column are numbers or dates, in cells of their own kind or as text."""
+    """Return True if the values of a column are numbers or dates, as cells of their own kind or as text."""
     values = [str(value) for value in column if value is not None]
     numbers = sum(any(map(str.isdigit, value)) and not any(map(str.isalpha, value)) for value in values)
     return bool(values) and numbers >= ALIKE * len(values)
@@ -165,19 +163,19 @@ def _is_numeric(column: Sequence[Any]) -> bool:
 
 def _is_value(cell: Any, below: Sequence[Any]) -> bool:
     """Return True if a cell in the place of a name is a value like those below it."""
-    others = [other for other in below if other is not None]
+    others = filled_cells(below)
     if not others or (isinstance(cell, str) and (len(cell) > 40 or not cell.strip())):
         return False
     if not isinstance(cell, str):
         return sum(type(other) is type(cell) for other in others) >= ALIKE * len(others)
-    shape, shapes = _shape(cell), [_shape(str(other)) for other in others]
+    shape = _shape(cell)
     if "9" not in shape:
         # A category comes back, but a name does so only with the whole header.
-        return sum(other == cell for other in others) > 1 and len(set(others)) > 1
-    is_year = re.fullmatch(r"(19|20)\d\d", cell.strip()) is not None
-    if is_year and not all(re.fullmatch(r"(19|20)\d\d", str(other).strip()) for other in others):
+        return others.count(cell) > 1 and len(set(others)) > 1
+    years = [re.fullmatch(r"(19|20)\d\d", str(other).strip()) for other in (cell, *others)]
+    if years[0] and not all(years):
         return False
-    return shapes.count(shape) >= ALIKE * len(shapes)
+    return sum(_shape(str(other)) == shape for other in others) >= ALIKE * len(others)
 
 
 def _shape(value: str) -> str:
@@ -185,14 +183,9 @@ def _shape(value: str) -> str:
     return re.sub(r"\d+", "9", value.strip())
 
 
-def n_filled(row: Row) -> int:
-    """Return how many cells of a row are not empty."""
-    return sum(cell is not None for cell in row)
+def _is_text_name(cell: object) -> bool:
+    return str(cell).strip().lower() in ALL_TEXT_NAMES
 
 
 def _has_text_name(row: Row) -> bool:
-    return any(isinstance(cell, str) and cell.strip().lower() in ALL_TEXT_NAMES for cell in row)
-
-
-def _has_only_text_names(row: Row) -> bool:
-    return {str(cell).strip().lower() for cell in row if cell is not None} <= ALL_TEXT_NAMES
+    return any(map(_is_text_name, row))

@@ -1,25 +1,31 @@
-"""Parquet: what a file holds is checked before it is unfolded, since a small one can hold gigabytes of equal values."""
+"""Parquet tables, and embeddings in Parquet or NumPy files.
+
+A small Parquet file can hold gigabytes of equal values, so its size is checked before it is unfolded.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from ..errors import UserError
-from .columns import JSON_MARK, python_values, refuse_duplicates
-from .jsonlines import to_json
-from .source import INSTEAD, check_bytes, check_rows
+from .columns import describe_values, find_column, python_values, refuse_duplicates
+from .headers import quoted_names
+from .jsonlines import json_column
+from .source import INSTEAD, ZIP_START, check_bytes, check_row_count, open_file
+
+DAMAGE = (pa.ArrowException, OSError, UnicodeDecodeError)
+"""What pyarrow raises for a damaged file."""
 
 
-def read_parquet(file: Any, *, name: str, advice: str = INSTEAD) -> pa.Table:
-    """Read a Parquet file, given by its path or an Arrow buffer; messages call it `name` and end with `advice`.
-
-    Strings are read as numbers and a list of the different ones first. So the memory that all of them need is known
-    before it is used.
-    """
+def read_parquet(file: Path | pa.Buffer, *, name: str, advice: str = INSTEAD) -> pa.Table:
+    """Read a Parquet file, given by its path or an Arrow buffer; messages call it `name` and end with `advice`."""
     try:
         opened = pq.ParquetFile(file)
         refuse_duplicates(opened.schema_arrow.names, name)
@@ -29,97 +35,164 @@ def read_parquet(file: Any, *, name: str, advice: str = INSTEAD) -> pa.Table:
         raise UserError(
             f"{name} has a column whose name is not valid UTF-8. Rename it, and write the file again."
         ) from None
-    except (pa.ArrowException, OSError) as error:
+    except DAMAGE as error:
         raise UserError(f"{name} is a Parquet file that is damaged or cut short. Fetch it again.") from error
-    for column in table.column_names:
-        _check_values(table.column(column), column, name)
+    for title, column in zip(table.column_names, table.columns, strict=True):
+        try:
+            column.validate(full=True)
+        except pa.ArrowException:
+            raise UserError(
+                f"{name}: the column {title!r} holds bytes that are not valid UTF-8, or it is damaged otherwise. Write "
+                "the file again, with texts in UTF-8."
+            ) from None
     return table
 
 
 def check_table(table: pa.Table, name: str, advice: str) -> None:
     """Raise a UserError if :func:`read_parquet` would refuse the table."""
-    check_rows(table.num_rows, name, advice)
+    check_row_count(table.num_rows, name, advice)
     check_bytes(sum(map(_text_bytes, table.columns)), name, advice)
 
 
-def write_parquet(table: pa.Table, stream: Any) -> None:
-    """Write a table; objects without any key, which Parquet cannot hold, become JSON."""
-    for place, field in enumerate(table.schema):
-        if _has_empty_struct(field.type):
-            dumped = [None if value is None else to_json(value) for value in python_values(table.column(place))]
-            as_json = pa.field(field.name, pa.string(), metadata=JSON_MARK)
-            table = table.set_column(place, as_json, pa.array(dumped, pa.string()))
-    pq.write_table(table, stream, compression="zstd")
-
-
-def _check_size(opened: pq.ParquetFile, file: Any, name: str, advice: str) -> None:
+def _check_size(opened: pq.ParquetFile, file: Path | pa.Buffer, name: str, advice: str) -> None:
     """Raise a UserError if a file has too many rows, or values that would take too much memory."""
-    clusters = [opened.metadata.row_group(number) for number in range(opened.num_row_groups)]
-    check_rows(max(opened.metadata.num_rows, sum(cluster.num_rows for cluster in clusters)), name, advice)
+    row_groups = [opened.metadata.row_group(number) for number in range(opened.num_row_groups)]
+    check_row_count(max(opened.metadata.num_rows, sum(part.num_rows for part in row_groups)), name, advice)
     leaves = [opened.schema.column(number) for number in range(len(opened.schema))]
-    chunks = [(leaf, cluster.column(number)) for cluster in clusters for number, leaf in enumerate(leaves)]
+    chunks = [(leaf, part.column(number)) for part in row_groups for number, leaf in enumerate(leaves)]
     check_bytes(sum(chunk.total_uncompressed_size for _, chunk in chunks), name, advice)
     # A value that is repeated takes no room in the file, so only the number of values says what they will take.
     n_bytes = sum(chunk.num_values * _width(leaf) for leaf, chunk in chunks)
     check_bytes(n_bytes, name, advice)
     if any(leaf.physical_type == "BYTE_ARRAY" and "DELTA_BYTE_ARRAY" in chunk.encodings for leaf, chunk in chunks):
         raise UserError(f"{name} has texts in the encoding DELTA_BYTE_ARRAY, which is not read. Write it with another.")
+    # Texts are read as a list of the different ones first, so that the memory they need is known before it is used.
     texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
     folded = pq.ParquetFile(file, read_dictionary=texts)
-    for number in range(len(clusters)):
+    for number in range(len(row_groups)):
         for path in texts:
             n_bytes += sum(map(_text_bytes, folded.read_row_group(number, columns=[path]).columns))
             check_bytes(n_bytes, name, advice)
 
 
 def _width(leaf: pq.ColumnSchema) -> int:
-    """Return how many bytes a value takes in memory; of a text, this is its number in a list of different ones."""
-    widths: dict[str, int] = {
-        "BOOLEAN": 1,
-        "INT32": 4,
-        "FLOAT": 4,
-        "BYTE_ARRAY": 4,
-        "FIXED_LEN_BYTE_ARRAY": max(int(leaf.length), 1),
-    }
-    return widths.get(str(leaf.physical_type), 8)
+    """Return how many bytes a value takes in memory; a text takes its number in the list of different ones."""
+    if leaf.physical_type == "FIXED_LEN_BYTE_ARRAY":
+        return max(int(leaf.length), 1)
+    return {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "BYTE_ARRAY": 4}.get(str(leaf.physical_type), 8)
 
 
 def _text_bytes(column: pa.ChunkedArray | pa.Array) -> int:
     """Return how many bytes the texts of a column take, each as often as it occurs, however deep they are."""
     if isinstance(column, pa.ChunkedArray):
         return sum(map(_text_bytes, column.chunks))
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        lengths = _lengths(column.dictionary)
-        return 0 if lengths is None else int(pc.sum(lengths.take(column.indices)).as_py() or 0)
-    if pa.types.is_struct(kind):
+    types, kind = pa.types, column.type
+    if types.is_struct(kind):
         return sum(_text_bytes(column.field(number)) for number in range(kind.num_fields))
-    if pa.types.is_map(kind):
+    if types.is_map(kind):
         return _text_bytes(column.keys) + _text_bytes(column.items)
-    if pa.types.is_nested(kind):
+    if types.is_nested(kind):
         return _text_bytes(column.flatten())
-    lengths = _lengths(column)
-    return 0 if lengths is None else int(pc.sum(lengths).as_py() or 0)
+    values = column.dictionary if types.is_dictionary(kind) else column
+    tests = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
+    if not any(test(values.type) for test in tests):
+        return 0
+    lengths = pc.binary_length(values)
+    return int(pc.sum(lengths.take(column.indices) if types.is_dictionary(kind) else lengths).as_py() or 0)
 
 
-def _lengths(values: pa.Array) -> pa.Array | None:
-    kinds = pa.types
-    is_text = kinds.is_string(values.type) or kinds.is_binary(values.type) or kinds.is_fixed_size_binary(values.type)
-    is_large = kinds.is_large_string(values.type) or kinds.is_large_binary(values.type)
-    return pc.binary_length(values) if is_text or is_large else None
-
-
-def _check_values(column: pa.ChunkedArray, title: str, name: str) -> None:
-    try:
-        column.validate(full=True)
-    except pa.ArrowException:
-        raise UserError(
-            f"{name}: the column {title!r} holds bytes that are not valid UTF-8, or it is damaged otherwise. Write the "
-            "file again, with texts in UTF-8."
-        ) from None
+def write_parquet(table: pa.Table, stream: IO[bytes]) -> None:
+    """Write a table; objects without any key, which Parquet cannot hold, become JSON."""
+    for place, field in enumerate(table.schema):
+        if _has_empty_struct(field.type):
+            table = table.set_column(place, *json_column(field.name, python_values(table.column(place))))
+    pq.write_table(table, stream, compression="zstd")
 
 
 def _has_empty_struct(kind: pa.DataType) -> bool:
     if pa.types.is_struct(kind) and not kind.num_fields:
         return True
     return any(_has_empty_struct(kind.field(i).type) for i in range(kind.num_fields))
+
+
+def read_embeddings(path: Path) -> NDArray[Any]:
+    """Read a matrix of embeddings, one row per text, from ``.npy`` or ``.parquet``.
+
+    A ``.npy`` file becomes a memory map. A Parquet file has one column of lists of numbers; with one row group it is
+    not copied, and the matrix is read-only.
+    """
+    path = Path(path)
+    suffix = embedding_suffix(path, "read from")
+    with open_file(path) as file:
+        start = file.read(len(ZIP_START))
+    if suffix == ".npy":
+        return _read_npy(path, is_archive=start == ZIP_START)
+    try:
+        parquet = pq.ParquetFile(path)
+        fitting = [field.name for field in parquet.schema_arrow if _is_list_of_numbers(field.type)]
+        if len(fitting) != 1:
+            listed = quoted_names(fitting) if fitting else "none"
+            raise UserError(f"'{path}' must have exactly one column of lists of numbers; found: {listed}")
+        column = parquet.read(columns=fitting).column(fitting[0])
+        column.validate(full=True)
+    except DAMAGE as error:
+        raise UserError(f"'{path}' is not a Parquet file, or it is damaged or cut short.") from error
+    if not len(column):
+        raise UserError(f"'{path}' has no rows")
+    return _as_matrix(column, f"'{path}': ", fitting[0])
+
+
+def embedding_suffix(path: Path, verb: str) -> str:
+    """Return the suffix of a file of embeddings, or raise a UserError if it is another kind of file."""
+    suffix = path.suffix.lower()
+    if suffix not in (".npy", ".parquet", ".pq"):
+        raise UserError(f"'{path}': embeddings are {verb} .npy and .parquet files")
+    return suffix
+
+
+def _read_npy(path: Path, *, is_archive: bool) -> NDArray[Any]:
+    if is_archive:
+        raise UserError(f"'{path}' holds several arrays. Write the one with numpy.save.")
+    try:
+        rows: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # a damaged header, which is Python code, can raise anything
+        raise UserError(
+            f"'{path}' is not a .npy file of numbers, or it is cut short. Write it with numpy.save."
+        ) from error
+    if rows.ndim != 2 or rows.dtype.kind not in "iuf":
+        raise UserError(
+            f"'{path}' must hold a matrix of numbers, but its shape is {rows.shape} and its type {rows.dtype}."
+        )
+    return rows
+
+
+def list_column(table: pa.Table, name: str) -> NDArray[Any]:
+    """Return a column of lists of numbers as a matrix; a column in one chunk is not copied."""
+    field = find_column(table, name)
+    if not _is_list_of_numbers(field.type):
+        raise UserError(f"the column {name!r} holds {describe_values(field)}, not lists of numbers")
+    return _as_matrix(table.column(name), "", name)
+
+
+def _is_list_of_numbers(kind: pa.DataType) -> bool:
+    types = pa.types
+    if not any(is_list(kind) for is_list in (types.is_list, types.is_large_list, types.is_fixed_size_list)):
+        return False
+    return bool(types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
+
+
+def _as_matrix(column: pa.ChunkedArray, where: str, name: str) -> NDArray[Any]:
+    if column.null_count:
+        raise UserError(f"{where}row {pc.index(column.is_null(), True).as_py():,} of {name!r} is missing")
+    lengths = pc.list_value_length(column)
+    width = lengths[0].as_py()
+    row = pc.index(pc.not_equal(lengths, width), True).as_py()
+    if row >= 0:
+        raise UserError(f"{where}row {row:,} of {name!r} has {lengths[row].as_py():,} numbers, but row 0 has {width:,}")
+    if not width:
+        raise UserError(f"{where}the lists of {name!r} are empty")
+    parts = [chunk.flatten() for chunk in column.chunks if len(chunk)]
+    if any(part.null_count for part in parts):
+        raise UserError(f"{where}a number in {name!r} is missing. Embed such texts again, or remove them.")
+    blocks = [part.to_numpy(zero_copy_only=True).reshape(-1, width) for part in parts]
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)

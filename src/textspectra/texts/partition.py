@@ -25,9 +25,9 @@ from ..errors import ExternalError, NoRowsError, TextspectraError
 from ..files import replacing_file
 from ..tables.columns import ClusterColumns, TextTable, column_values
 from ..tables.dates import Problem, Reading, Survey, check_dates, survey
+from ..tables.parquet import list_column
 from ..tables.read import read_table
 from ..tables.source import TableFormat, open_file
-from ..tables.vectors import list_column
 from ..tables.write import name_parts, output_format, write_labeled
 from .corpus import Corpus, Totals, embed_corpus
 from .details import Wanted, read_details
