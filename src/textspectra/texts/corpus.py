@@ -46,11 +46,7 @@ ALLOW_SERVER = "TEXTSPECTRA_ALLOW_SERVER"
 
 
 class Totals(NamedTuple):
-    """Row counts of the input, and why some rows have no group.
-
-    `distinct` counts the different texts that are in a group, `blank` the rows without text, `unknown` the rows whose
-    text the model could not represent, and `without_content` the rows whose text says nothing, such as "n/a".
-    """
+    """Numbers of rows: all, blank, unknown to the model, and saying nothing ("n/a"); `distinct` texts are grouped."""
 
     rows: int
     distinct: int
@@ -68,20 +64,10 @@ class Totals(NamedTuple):
 class Corpus:
     """Rows of texts, and the distinct texts behind them.
 
-    Attributes
-    ----------
-    rows : list of str
-        The texts in order; a missing text is empty, and a very long one is cut. For many files, these are only the
-        distinct texts, or a sample of them.
-    distinct : list of str
-        Each different text once, in order of appearance. Texts that do not count are left out: blank ones, and ones
-        that say nothing (:func:`has_content`).
-    codes : ndarray of int, shape (n_rows,)
-        The position in `distinct` of each row's text; -1 for a text that does not count.
-    counts : ndarray of int
-        The number of input rows with each distinct text.
-    keep_all : bool
-        Whether texts that say nothing count too.
+    `rows` has the texts in order; a missing text is empty, and a very long one is cut. For many files, these are only
+    the distinct texts, or a sample of them. `distinct` has each text that counts once, in order of appearance: blank
+    texts do not count, nor do texts that say nothing (:func:`has_content`) unless `keep_all`. `codes` has the position
+    in `distinct` of each row's text (-1: none), and `counts` the number of input rows with each distinct text.
     """
 
     rows: list[str]
@@ -230,17 +216,9 @@ class EmbeddingSource(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedTexts:
-    """Distinct texts with a vector each.
+    """Distinct texts with a vector each, a row of `X`.
 
-    A text counts if the model could represent it: its vector has a value that is not zero. Blank texts, and texts
-    that say nothing, are not among the distinct ones, so they never count.
-
-    Attributes
-    ----------
-    corpus : Corpus
-        The texts.
-    X : ndarray of shape (n_distinct, d)
-        The vector of each distinct text.
+    A text counts if the model could represent it: its vector has a value that is not zero.
     """
 
     corpus: Corpus

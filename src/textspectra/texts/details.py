@@ -171,16 +171,8 @@ def note_on_values(name: str, number: int) -> list[str]:
 class Details:
     """The columns beside the texts, row by row.
 
-    Attributes
-    ----------
-    time : str or None
-        The name of the column of dates.
-    days : ndarray of datetime64[D] or None
-        The day of each row; NaT if it has none.
-    segments : dict of str to Segment
-        The segments, by the names of their columns.
-    shown : dict of str to list of str
-        The columns that are shown with the texts; a missing value is empty.
+    `time` is the name of the column of dates, and `days` has the day of each row (NaT: none). `segments` and `shown`
+    have their columns by name; a missing value is a category of a segment, and empty in a shown column.
     """
 
     time: str | None = None

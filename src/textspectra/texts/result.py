@@ -55,23 +55,17 @@ class TextClustering(ClusteredTexts):
 
     Attributes
     ----------
-    corpus : Corpus
-        The texts. For many files it may be a sample of them.
-    totals : Totals
-        The number of rows in the input, and how many of them are blank or unknown to the model.
     labels, names, similarity : ndarray of int, list of str, ndarray of float
         The cluster of each row (-1: none), its name, and the cosine with its center.
-    n_clusters : int
-        The number of clusters.
     clusters : tuple of Cluster
         Label, name, size, keywords and typical rows of each cluster, by ascending label. A label never changes its
         meaning and is never given to another cluster.
-    next_label : int
-        The label of the next new cluster.
-    cohesion : CohesionReport or None
-        The Cohesion Ratio of the distinct texts; None if there is only one, or if no two of them are alike.
+    n_clusters : int
+        The number of clusters.
     k_estimate : KEstimate or None
         What the data says about the number of clusters, also if another number was given; None after an update.
+    cohesion : CohesionReport or None
+        The Cohesion Ratio of the distinct texts; None if there is only one, or if no two of them are alike.
     themes : tuple of Theme
         The groups of the coarse level, each with its clusters; empty if no level is coarser than the clusters.
     notes : tuple of str
@@ -79,30 +73,15 @@ class TextClustering(ClusteredTexts):
     languages : dict of str to float
         The share of the texts that are clearly in each language.
     recipe : dict
-        How the result was made: the command or call, the seed, the date, `model_reason` if the model was "auto", and
-        `applied`, a mark of edits that were made in a report.
+        How the result was made: the command or call, the seed, the date, and why the model was chosen.
     history : tuple of Update
         The files that :meth:`update` took in, and what changed.
-    algorithm : str
-        "kmeans" or "hac".
-    distinct_codes, distinct_similarity : ndarray
-        The cluster of each distinct text as its position in `clusters` (-1: none), and its similarity to the center.
+    corpus, totals : Corpus, Totals
+        The texts, or a sample of them for many files; and the numbers of rows, blank ones and others without a group.
     centers : ndarray of shape (n_clusters, d)
         Mean of the unit vectors of each cluster.
-    rule : LinearRule
-        The rule that assigns new texts to clusters.
     hierarchy : Hierarchy or None
-        The merge tree around the clusters; None after an update, until :meth:`with_hierarchy` builds one.
-    details : Details or None
-        The dates, segments and shown columns of the rows.
-    tally : Tally or None
-        The number of texts of each group in each period and segment.
-    reference : Reference or None
-        The sample of vectors that new texts are compared with, if it was loaded or updated.
-    source : EmbeddingSource
-        The model that made the embeddings.
-    encoder, cache, known_embeddings, frame
-        Only in memory: the model, its cache, the vectors of the distinct texts, and what the texts came in.
+        The merge tree around the clusters; None after an update.
 
     Examples
     --------
@@ -112,6 +91,16 @@ class TextClustering(ClusteredTexts):
     >>> result = ts.cluster_texts(texts, embeddings=X, n_clusters=2)
     >>> result
     4 texts in 2 groups, Cohesion Ratio 2.46
+    >>> result.rename({0: "parcels", 1: "login"}).names
+    ['parcels', 'parcels', 'login', 'login']
+    >>> result.predict(["password please"], embeddings=[[0.2, 1]])
+    array([1])
+    >>> result.cut(3).n_clusters, result.merge(0, 1).n_clusters
+    (3, 1)
+    >>> result.cluster_table()["size"].tolist()
+    [2, 2]
+    >>> result.report()[:15]
+    '<!doctype html>'
     """
 
     @overload
@@ -150,13 +139,6 @@ class TextClustering(ClusteredTexts):
         labels : ndarray of int, shape (n,)
         similarity : ndarray of float32, shape (n,)
             Only with ``return_similarity=True``.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-        >>> result.predict(["x z", ""], embeddings=[[0.2, 1], [0, 0]]).tolist() == [result.labels[1], -1]
-        True
         """
         placed = place_texts(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
         for note in placed.notes:
@@ -168,15 +150,7 @@ class TextClustering(ClusteredTexts):
         return labels, placed.texts.corpus.spread(similarity, np.nan)
 
     def rename(self, label: int | Mapping[int, str], name: str | None = None) -> TextClustering:
-        """Give a cluster another name, or several: ``rename(3, "refunds")``, ``rename({3: "refunds", 5: "login"})``.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-        >>> [cluster.name for cluster in result.rename({0: "first", 1: "second"}).clusters]
-        ['first', 'second']
-        """
+        """Give clusters other names: ``rename(3, "refunds")``, or several: ``rename({3: "refunds", 5: "login"})``."""
         names: Mapping[int, Any] = label if isinstance(label, Mapping) else {label: name}
         for number in names:
             self.position(number)
@@ -186,14 +160,6 @@ class TextClustering(ClusteredTexts):
         """Make one cluster of two or more: ``merge(3, 7)`` or ``merge([3, 7, 9])``.
 
         It keeps the label and the name of the first one. The labels of the others are not given to new clusters.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> X = [[1, 0], [0.7, 0.7], [0, 1]]
-        >>> result = ts.cluster_texts(["a b", "m n", "x y"], embeddings=X, n_clusters=3)
-        >>> result.merge(1, 0).labels
-        array([1, 1, 2])
         """
         chosen = [label for given in labels for label in (given if isinstance(given, Iterable) else [given])]
         positions = [self.position(label) for label in chosen]
@@ -214,14 +180,6 @@ class TextClustering(ClusteredTexts):
         texts stay the same keeps its label and its name. The others get new labels, the largest cluster first.
         The groups and names of a level are the same as in the report, and with this `n_clusters` in
         :func:`cluster_texts`.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> X = [[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]]
-        >>> result = ts.cluster_texts(["a", "b", "c", "d"], embeddings=X, algorithm="hac", n_clusters=2)
-        >>> result.cut(3).n_clusters
-        3
         """
         base = self.with_hierarchy()
         assert base.hierarchy is not None  # noqa: S101 - for the type checker
@@ -243,18 +201,6 @@ class TextClustering(ClusteredTexts):
         texts, text_column, embeddings, cache
             As in :meth:`predict`. A data frame may have the columns that were named by `time`, `by` and `show` in
             :func:`cluster_texts`.
-
-        Returns
-        -------
-        Comparison
-
-        Examples
-        --------
-        >>> import numpy as np, textspectra as ts
-        >>> X = np.eye(4)[np.arange(120) % 3] + 0.1 * np.random.default_rng(0).standard_normal((120, 4))
-        >>> result = ts.cluster_texts([f"text {i}" for i in range(80)], embeddings=X[:80], n_clusters=3)
-        >>> result.compare([f"text {i}" for i in range(80, 120)], embeddings=X[80:]).changes["status"].tolist()
-        ['steady', 'steady', 'steady']
         """
         return compare_texts(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
 
@@ -279,7 +225,10 @@ class TextClustering(ClusteredTexts):
         >>> import numpy as np, textspectra as ts
         >>> X = np.eye(4)[np.arange(120) % 3] + 0.1 * np.random.default_rng(0).standard_normal((120, 4))
         >>> result = ts.cluster_texts([f"text {i}" for i in range(80)], embeddings=X[:80], n_clusters=3)
-        >>> updated = result.update([f"text {i}" for i in range(80, 120)], embeddings=X[80:])
+        >>> new = [f"text {i}" for i in range(80, 120)]
+        >>> result.compare(new, embeddings=X[80:]).new_clusters
+        ()
+        >>> updated = result.update(new, embeddings=X[80:])
         >>> len(updated), updated.changes["status"].tolist()
         (120, ['steady', 'steady', 'steady'])
         """
@@ -307,9 +256,7 @@ class TextClustering(ClusteredTexts):
         >>> result.to_frame()[["id", "cluster"]].values.tolist()
         [[7, 0], [8, 0], [9, 1]]
         """
-        columns: dict[str, object] = {
-            "cluster": self.labels, "cluster_name": self.names, "similarity": self.similarity
-        }  # fmt: skip
+        columns: dict[str, Any] = {"cluster": self.labels, "cluster_name": self.names, "similarity": self.similarity}
         if self.themes:
             themes = [*self.coarse, (None, None)]
             columns["cluster_coarse"] = np.array([-1 if number is None else number for number, _ in themes])[self.codes]
@@ -327,13 +274,6 @@ class TextClustering(ClusteredTexts):
 
         Its columns are cluster, name, size, share (of all rows in a group), cohesion, keywords, typical_texts, and
         typical_counts, the number of rows with each typical text.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a b", "x y", "a b"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2)
-        >>> result.cluster_table()["typical_texts"].tolist()
-        [['a b'], ['x y']]
         """
         return self._frame({
             "cluster": [cluster.label for cluster in self.clusters],
@@ -363,6 +303,8 @@ class TextClustering(ClusteredTexts):
         ... )
         >>> result.over_time()[["cluster", "texts", "share"]].values.tolist()
         [[0.0, 1.0, 1.0], [0.0, 1.0, 0.5], [1.0, 0.0, 0.0], [1.0, 1.0, 0.5]]
+        >>> result.trends()["kind"].tolist()
+        ['steady', 'steady']
         """
         return self._frame_of_clusters(over_time(self._tally_over_time()))
 
@@ -379,16 +321,6 @@ class TextClustering(ClusteredTexts):
         lowest in the period that begins on the day start, and highest in the one that begins on the day end. The
         p-values are adjusted for all tests, of shares and of numbers of texts, so that at most 5 % of the reported
         changes are expected to be chance.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(
-        ...     ["a b", "x y", "a b"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2,
-        ...     time=["2025-01-30", "2025-02-01", "2025-02-03"], every="month",
-        ... )
-        >>> result.trends()["kind"].tolist()
-        ['steady', 'steady']
         """
         changes = find_changes(self._tally_over_time())
         columns = ("kind", "before", "after", "texts_before", "total_before", "texts_after", "total_after")
@@ -457,13 +389,6 @@ class TextClustering(ClusteredTexts):
             The ground truth: one class per text.
         overwrite : bool, default=False
             Replace an existing file.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-        >>> result.report()[:15]
-        '<!doctype html>'
         """
         from .. import write_report  # the page is a layer above this one
 
@@ -590,16 +515,9 @@ class TextClustering(ClusteredTexts):
     ) -> TextClustering:  # fmt: skip
         """Describe the same texts in other groups, which the recipe then calls edited.
 
-        Parameters
-        ----------
-        codes : ndarray of int
-            The group of each distinct text, numbered from 0 in any order; -1 for none.
-        continued : mapping from int to int, optional
-            New groups that keep the label and the name of an old one, given by its position in `clusters`. A group
-            whose texts stay the same always does.
-        new_labels : mapping from int to int, optional
-            The labels of all other groups, none of which was ever used; by default the next ones, the largest group
-            first.
+        `codes` has the new group of each distinct text, numbered from 0 in any order (-1: none). The groups in
+        `continued` keep the label and the name of an old one, given by its position; so does every group whose texts
+        stay the same. The others get their labels from `new_labels`, or the next ones, the largest group first.
         """
         grouping = self._describe(codes, continued, new_labels)
         texts, k = self.embedded(), len(grouping.clusters)

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 import types
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
@@ -37,7 +37,7 @@ from .novelty import draw_reference
 
 Json = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
-Result = TypeVar("Result", bound=ClusteredTexts)
+Saved = TypeVar("Saved", bound=ClusteredTexts)
 
 FORMAT_VERSION, OLDEST_FORMAT = 5, 3
 """The format that is written, and the oldest that is read."""
@@ -52,22 +52,26 @@ IN_ARRAYS = ("distinct_codes", "distinct_similarity", "centers", "rule", "hierar
 IMPLIED = re.compile(r"^(distinct_|k_estimate\.|hierarchy\.(tree\.)?)")
 """The beginning of a path that the name of a stored array leaves out."""
 
-TIME, BY, SHOW = "time", "by:", "show:"
-"""Columns beside the texts; segments and shown columns have their names after the prefix."""
+SEGMENT, SHOWN = "by:", "show:"
+"""Prefixes of the columns beside the texts; the column of dates is called time."""
 
 KINDS = {np.floating: "f", np.integer: "iu", np.datetime64: "iu"}
 """Stored kinds of arrays by declared type; they may be narrower or wider than declared, and days are numbers."""
 
-DEEPEST = 8
-"""Levels of a model's settings: JSON that is much deeper could not be written again."""
+AXES: dict[str, Sequence[str]] = {
+    "codes": "n", "similarity": "n", "centers": "kd", "rule.directions": "rd", "rule.offsets": "r",
+    "rule.clusters": "r", "leaves": "n", "linkage": "m4", "reference.positions": "s", "reference.units": "sd",
+    "replicates": "b", "agreement.k": "a", "agreement.halves": "a", "agreement.score": "a",
+    "spectrum.eigenvalues": "e", "spectrum.deltas": "j", "tally.periods": "p", "tally.by_period": "kp",
+}  # fmt: skip
+"""The axes of the stored arrays: the same letter is the same length, such as n texts, k clusters and d dimensions."""
 
-DAMAGE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, OSError, SafetensorError,
-          pa.ArrowException)  # fmt: skip
+PLAUSIBLE = np.array(["1899-01-01", "2102-01-01"], "datetime64[D]")
+"""Bounds of days, because the periods between the first and the last are counted."""
+
+DAMAGE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, OSError,
+          SafetensorError, pa.ArrowException)  # fmt: skip
 """What reading raises if a part is not as it was written; Arrow raises OSError for damaged Parquet."""
-
-FINITE = (np.finfo(np.float64).min, np.inf)
-PLAUSIBLE = (np.datetime64("1899-01-01"), np.datetime64("2102-01-01"))
-"""Bounds of numbers; and of days, because the periods between the first and the last are counted."""
 
 TOO_LARGE = "A model is never that large: fetch it again, or cluster the texts again."
 NOT_SAVED = "A model cannot be that large. Cluster the texts as several files: their model keeps a sample of them."
@@ -107,7 +111,7 @@ def write_clustering(result: ClusteredTexts, folder: Path) -> None:
     _check_sizes(folder, NOT_SAVED)
 
 
-def load_clustering(folder: Path, kind: type[Result]) -> Result:
+def load_clustering(folder: Path, kind: type[Saved]) -> Saved:
     """Read a clustering from a folder, after checking every file in it.
 
     Nothing is written. If the folder is being replaced, everything is from the old one or everything from the new one.
@@ -118,7 +122,7 @@ def load_clustering(folder: Path, kind: type[Result]) -> Result:
         raise UserError(f"{folder} cannot be read: no permission. Ask its owner, or change it with chmod.") from None
 
 
-def _read(folder: Path, kind: type[Result]) -> Result:
+def _read(folder: Path, kind: type[Saved]) -> Saved:
     if not folder.is_dir():
         raise UserError(f"There is no model folder at {folder}.")
     summary = _checked_summary(folder)
@@ -156,7 +160,7 @@ def _summary(result: ClusteredTexts, arrays: Arrays) -> Json:
     }
 
 
-def _result(kind: type[Result], summary: Json, arrays: Arrays, texts: pa.Table) -> Result:
+def _result(kind: type[Saved], summary: Json, arrays: Arrays, texts: pa.Table) -> Saved:
     """Put a result together; raise one of `DAMAGE` if the parts are not of the declared types or do not fit."""
     _upgrade(summary, arrays)
     stored = {**summary, "source": summary["embedding"], "rule": {}}
@@ -175,7 +179,7 @@ def _result(kind: type[Result], summary: Json, arrays: Arrays, texts: pa.Table) 
         details=_details(texts, summary["details"]),
         **{name: decode(stored.get(name), hints[name], name, arrays) for name in (*IN_SUMMARY, *IN_ARRAYS)},
     )
-    if not all(check(result) for check in (_clusters_fit, _arrays_fit, _numbers_fit)):
+    if not all(_fits(result, arrays)):
         raise ValueError("the parts do not fit together")
     return result
 
@@ -200,8 +204,9 @@ def encode(value: Any, path: str, arrays: Arrays) -> Any:
         plain = value.astype(np.int64) if value.dtype.kind == "M" else value
         arrays[IMPLIED.sub("", path)] = np.ascontiguousarray(plain)
         return None
-    if _is_record(type(value)):
-        parts = {name: getattr(value, name) for name in _hints(type(value))}
+    kind: Any = type(value)
+    if _is_record(kind):
+        parts = {name: getattr(value, name) for name in _hints(kind)}
         encoded = {name: encode(part, f"{path}.{name}", arrays) for name, part in parts.items()}
         return {name: part for name, part in encoded.items() if not isinstance(parts[name], np.ndarray)}
     if isinstance(value, dict):
@@ -226,9 +231,7 @@ def decode(value: Any, hint: Any, path: str, arrays: Arrays) -> Any:
     if _is_record(hint) and isinstance(value, dict):
         stored = {name for name in _hints(hint) if name in value or IMPLIED.sub("", f"{path}.{name}") in arrays}
         return hint(**{name: decode(value.get(name), _hints(hint)[name], f"{path}.{name}", arrays) for name in stored})
-    if hint is Any:
-        _check_depth(value, DEEPEST)
-    elif not _is_plain(value, hint, arguments):
+    if not (_depth(value) < 8 if hint is Any else _is_plain(value, hint, arguments)):
         raise TypeError(f"{path} is not a {hint}")
     return value
 
@@ -259,11 +262,10 @@ def _hints(record: Any) -> dict[str, Any]:
     return get_type_hints(record)
 
 
-def _check_depth(value: Any, levels: int) -> None:
-    if not levels:
-        raise ValueError("too many levels")
-    for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        _check_depth(part, levels - 1)
+def _depth(value: Any) -> int:
+    """Return the levels of JSON values; settings that are very deep could not be written again."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, parts), default=0)
 
 
 def texts_table(corpus: Corpus) -> pa.Table:
@@ -294,10 +296,10 @@ def _with_details(texts: pa.Table, details: Details | None) -> pa.Table:
     """Append the details as columns to the table of texts."""
     if details is None:
         return texts
-    columns = {} if details.days is None else {TIME: pa.array(details.days)}
+    columns = {} if details.days is None else {"time": pa.array(details.days)}
     for name, segment in details.segments.items():
-        columns[BY + name] = pa.DictionaryArray.from_arrays(segment.codes, segment.values)
-    columns |= {SHOW + name: pa.array(values, pa.large_string()) for name, values in details.shown.items()}
+        columns[SEGMENT + name] = pa.DictionaryArray.from_arrays(segment.codes, segment.values)
+    columns |= {SHOWN + name: pa.array(values, pa.large_string()) for name, values in details.shown.items()}
     for name, column in columns.items():
         texts = texts.append_column(name, column)
     return texts
@@ -307,92 +309,65 @@ def _details(texts: pa.Table, stored: Json | None) -> Details | None:
     if stored is None:
         return None
     columns = {name: texts[name].combine_chunks() for name in texts.column_names}
-    if not all(holds_text(texts.schema.field(name)) for name in columns if name.startswith((BY, SHOW))):
-        raise TypeError("segments and shown columns are strings")
-    segments = {
-        name.removeprefix(BY): Segment(column.indices.to_numpy(), column.dictionary.to_pylist())
-        for name, column in columns.items() if name.startswith(BY)
-    }  # fmt: skip
-    shown = {name.removeprefix(SHOW): columns[name].to_pylist() for name in columns if name.startswith(SHOW)}
+    segments: dict[str, Segment] = {}
+    shown: dict[str, list[str]] = {}
+    for name, column in columns.items():
+        if name.startswith((SEGMENT, SHOWN)) and (column.null_count or not holds_text(texts.schema.field(name))):
+            raise TypeError("segments and shown columns are strings")
+        if name.startswith(SEGMENT):
+            segments[name.removeprefix(SEGMENT)] = Segment(column.indices.to_numpy(), column.dictionary.to_pylist())
+        elif name.startswith(SHOWN):
+            shown[name.removeprefix(SHOWN)] = column.to_pylist()
     days = None
-    if TIME in columns:
-        numbers = columns[TIME].cast(pa.int32())
-        days = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False).astype("datetime64[D]")
-        days[np.asarray(numbers.is_null())] = np.datetime64("NaT")
-    return Details(decode(stored["time"], str | None, "", {}), days, segments, shown)
+    if "time" in columns:
+        days = pc.fill_null(columns["time"].cast(pa.int32()), 0).to_numpy().astype("datetime64[D]")
+        days[np.asarray(columns["time"].is_null())] = np.datetime64("NaT")
+    return Details(decode(stored["time"], str | None, "time", {}), days, segments, shown)
 
 
-def _clusters_fit(result: ClusteredTexts) -> bool:
+def _fits(result: ClusteredTexts, arrays: Arrays) -> Iterator[bool]:
+    """Say of one part after another whether it fits the others."""
+    k, n_texts, n_rows = result.n_clusters, len(result.corpus.distinct), len(result)
     labels = [cluster.label for cluster in result.clusters]
-    rows = [row for cluster in result.clusters for row in cluster.representatives]
-    return (
-        labels == sorted(set(labels))
-        and 0 <= labels[0] <= labels[-1] < result.next_label
-        and all(cluster.size >= 0 and cluster.name.strip() for cluster in result.clusters)
-        and all(0 <= row < len(result.corpus.rows) for row in rows)
-        and min(result.totals) >= 0
-        and (result.cohesion is None or len(result.cohesion.per_cluster) == len(labels))
-    )
-
-
-def _arrays_fit(result: ClusteredTexts) -> bool:
-    """Return True if each array has its shape, and values from a lowest one to below a limit."""
-    n_rows, n_texts, k, n_dimensions = len(result), len(result.corpus.distinct), *result.centers.shape
-    rule, hierarchy, reference, tally, details = (
-        result.rule, result.hierarchy, result.reference, result.tally, result.details
-    )  # fmt: skip
-    n_directions = k if rule.clusters is None else len(rule.clusters)
-    arrays: list[tuple[Any, ...]] = [
-        (result.distinct_codes, (n_texts,), -1, k),
-        (result.distinct_similarity, (n_texts,)),
-        (result.centers, (result.n_clusters, max(n_dimensions, 1)), *FINITE),
-        (rule.directions, (n_directions, n_dimensions), *FINITE),
-        (rule.offsets, (n_directions,), *FINITE),
-        *([] if rule.clusters is None else [(rule.clusters, (n_directions,), 0, k)]),
-    ]
-    if hierarchy is not None:
-        merged, n_merges = hierarchy.tree.linkage[:, :2], len(hierarchy.tree.linkage)
-        later = merged - np.arange(n_merges)[:, None] - n_merges  # a merge joins clusters that were there before it
-        arrays += [(hierarchy.leaves, (n_texts,), -1, n_merges + 1), (merged, (n_merges, 2), 0, np.inf)]
-        arrays += [(hierarchy.tree.linkage, (n_merges, 4)), (later, (n_merges, 2), -np.inf, 1)]
-    if reference is not None:
-        arrays.append((reference.positions, (len(reference.positions),), 0, n_texts))
-        arrays.append((reference.units, (len(reference.positions), n_dimensions)))
-    if tally is not None:
-        tables = [(tally.by_period, len(tally.periods))]
-        tables += [(segment.counts, len(segment.values)) for segment in tally.segments.values()]
-        arrays += [(counts, (k, n_values), 0, result.totals.rows + 1) for counts, n_values in tables]
-        arrays.append((tally.periods, (len(tally.periods),), *PLAUSIBLE))
-    if details is not None:
-        arrays += [(segment.codes, (n_rows,), 0, len(segment.values)) for segment in details.segments.values()]
-        arrays += [(np.array(values, object), (n_rows,)) for values in details.shown.values()]
-        if details.days is not None:
-            dated = details.days[~np.isnat(details.days)]
-            arrays += [(details.days, (n_rows,)), (dated, dated.shape, *PLAUSIBLE)]
-    # An array of 10**12 rows with nothing in them takes no bytes, but a loop over them would not end.
-    estimate = result.k_estimate
+    yield labels == sorted(set(labels)) and 0 <= labels[0] <= labels[-1] < result.next_label
+    yield all(cluster.size >= 0 and bool(cluster.name.strip()) for cluster in result.clusters)
+    yield all(0 <= row < n_rows for cluster in result.clusters for row in cluster.representatives)
+    yield min(result.totals) >= 0
+    yield result.cohesion is None or len(result.cohesion.per_cluster) == k
+    estimate, tally, details = result.k_estimate, result.tally, result.details or Details()
     if estimate is not None:
-        arrays.append((estimate.replicates, (estimate.replicates.size,)))
-    if estimate is not None and estimate.agreement is not None:
-        curve = estimate.agreement
-        arrays += [(values, (curve.k.size,)) for values in (curve.k, curve.halves, curve.score)]
-    if estimate is not None and estimate.spectrum is not None:
-        arrays += [(values, (values.size,)) for values in (estimate.spectrum.eigenvalues, estimate.spectrum.deltas)]
-    return all(_fits(*expected) for expected in arrays)
+        levels = [level.k for level in estimate.suggestions]
+        yield min(estimate.k, estimate.n_samples, *estimate.interval, *levels) > 0
+    sizes = {"n": n_texts, "k": k, "4": 4, **({} if "rule.clusters" in arrays else {"r": k})}
+    axes = dict(AXES)
+    for number, segment in enumerate(tally.segments.values() if tally else ()):
+        axes[f"tally.by.{number}"], sizes[f"values {number}"] = ("k", f"values {number}"), len(segment.values)
+    for name in axes.keys() & arrays.keys():
+        # An array of 10**12 rows with nothing in them takes no bytes, but a loop over them would not end.
+        yield all(sizes.setdefault(*pair) == pair[1] for pair in zip(axes[name], arrays[name].shape, strict=True))
+    yield sizes["d"] > 0
+    yield all(np.isfinite(array).all() for array in (result.centers, result.rule.directions, result.rule.offsets))
+    yield _within(result.distinct_codes, -1, k)
+    yield result.rule.clusters is None or _within(result.rule.clusters, 0, k)
+    if result.hierarchy is not None:
+        merges, n_merges = result.hierarchy.tree.linkage[:, :2], len(result.hierarchy.tree.linkage)
+        made = np.arange(n_merges)[:, None] + n_merges + 1  # a merge joins clusters that were there before it
+        yield bool(((merges >= 0) & (merges < made)).all()) and _within(result.hierarchy.leaves, -1, n_merges + 1)
+    if result.reference is not None:
+        yield _within(result.reference.positions, 0, n_texts)
+    if tally is not None:
+        yield (tally.every is None) == (not len(tally.periods)) and _within(tally.periods, *PLAUSIBLE)
+        counts = [tally.by_period, *(segment.counts for segment in tally.segments.values())]
+        yield all(_within(table, 0, result.totals.rows + 1) for table in counts)
+    for column in details.segments.values():
+        yield len(column.codes) == n_rows and _within(column.codes, 0, len(column.values))
+    yield all(len(values) == n_rows for values in details.shown.values())
+    if details.days is not None:
+        yield len(details.days) == n_rows and _within(details.days[~np.isnat(details.days)], *PLAUSIBLE)
 
 
-def _fits(array: NDArray[Any], shape: tuple[int, ...], low: Any = None, limit: Any = None) -> bool:
-    within = low is None or not array.size or (array.min() >= low and array.max() < limit)
-    return array.shape == shape and bool(within)
-
-
-def _numbers_fit(result: ClusteredTexts) -> bool:
-    estimate, tally = result.k_estimate, result.tally
-    is_counted = tally is None or (tally.every is None) == (not len(tally.periods))
-    if estimate is None:
-        return is_counted
-    levels = [level.k for level in estimate.suggestions]
-    return is_counted and min(estimate.k, estimate.n_samples, *estimate.interval, *levels) > 0
+def _within(array: NDArray[Any], low: Any, limit: Any) -> bool:
+    return not array.size or bool(array.min() >= low and array.max() < limit)
 
 
 def _damage(folder: Path) -> UserError:
