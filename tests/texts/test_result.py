@@ -193,7 +193,9 @@ def test_bad_texts(texts, options, message):
 
 
 def test_predict_puts_texts_into_the_nearest_cluster(result, vectors):
-    again = result.predict(["a parcel", "", "a password", "z"], embeddings=np.vstack([vectors[0], [0, 0, 0], vectors[5], [0, 0, 0]]))
+    again = result.predict(
+        ["a parcel", "", "a password", "z"], embeddings=np.vstack([vectors[0], [0, 0, 0], vectors[5], [0, 0, 0]])
+    )
     assert again.tolist() == [result.labels[0], -1, result.labels[5], -1]
     with pytest.raises(UserError, match="given embeddings, which are not saved with it: give embeddings= to predict"):
         result.predict(["a parcel"])

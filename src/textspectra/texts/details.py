@@ -32,7 +32,7 @@ Values: TypeAlias = "Iterable[object] | IntoSeries"
 Columns: TypeAlias = "str | Sequence[str] | Mapping[str, Values]"
 """Columns of a data frame by name, or values by the names of their columns."""
 
-FEWEST_PERIODS, MOST_PERIODS = 4, 60
+COURSE_PERIODS, MOST_PERIODS = 4, 60
 """Fewer periods hardly show a course, so shorter ones are taken even if they have few texts; more are hard to read."""
 
 TEXTS_OF_A_CLUSTER = 5
@@ -48,7 +48,7 @@ def choose_period(first: np.datetime64, last: np.datetime64, n_texts: int, n_clu
     """Return the shortest period that suits the span of the dates and the number of texts."""
     number = {every: len(periods_between(first, last, every)) for every in get_args(Period)}
     few = [every for every in get_args(Period) if number[every] <= MOST_PERIODS] or ["year"]
-    course = [every for every in few if number[every] >= FEWEST_PERIODS]
+    course = [every for every in few if number[every] >= COURSE_PERIODS]
     full = [every for every in course if n_texts >= TEXTS_OF_A_CLUSTER * n_clusters * number[every]]
     chosen: Period = full[0] if full else course[-1] if course else few[0]
     return chosen

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     Classes = ArrayLike | Sequence[Hashable]
 
-N_LARGEST, N_KEYWORDS = 10, 6
+N_LARGEST, N_WORDS = 10, 6
 """Groups in the table that a notebook shows, and keywords of each."""
 
 SANDBOX = "allow-scripts allow-downloads"
@@ -591,7 +591,7 @@ class TextClustering(ClusteredTexts):
         parts += [f"<i>{escape(note)}</i>" for note in self.notes]
         rows = [
             (cluster.label, cluster.name, f"{cluster.size:,}", f"{cluster.size / max(1, totals.grouped):.1%}",
-             " · ".join(cluster.keywords[:N_KEYWORDS]))
+             " · ".join(cluster.keywords[:N_WORDS]))
             for cluster in sorted(self.clusters, key=lambda cluster: -cluster.size)[:N_LARGEST]
         ]  # fmt: skip
         cells = [[f'<td dir="auto" style="text-align: left">{escape(str(cell))}</td>' for cell in row] for row in rows]

@@ -55,10 +55,10 @@ IMPLIED = re.compile(r"^(distinct_|k_estimate\.|hierarchy\.(tree\.)?)")
 SEGMENT, SHOWN = "by:", "show:"
 """Prefixes of the columns beside the texts; the column of dates is called time."""
 
-KINDS = {np.floating: "f", np.integer: "iu", np.datetime64: "iu"}
+ARRAY_KINDS = {np.floating: "f", np.integer: "iu", np.datetime64: "iu"}
 """Stored kinds of arrays by declared type; they may be narrower or wider than declared, and days are numbers."""
 
-AXES: dict[str, Sequence[str]] = {
+ARRAY_AXES: dict[str, Sequence[str]] = {
     "codes": "n", "similarity": "n", "centers": "kd", "rule.directions": "rd", "rule.offsets": "r",
     "rule.clusters": "r", "leaves": "n", "linkage": "m4", "reference.positions": "s", "reference.units": "sd",
     "replicates": "b", "agreement.k": "a", "agreement.halves": "a", "agreement.score": "a",
@@ -69,8 +69,8 @@ AXES: dict[str, Sequence[str]] = {
 PLAUSIBLE = np.array(["1899-01-01", "2102-01-01"], "datetime64[D]")
 """Bounds of days, because the periods between the first and the last are counted."""
 
-DAMAGE = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, OSError,
-          SafetensorError, pa.ArrowException)  # fmt: skip
+READ_ERRORS = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, OSError,
+               SafetensorError, pa.ArrowException)  # fmt: skip
 """What reading raises if a part is not as it was written; Arrow raises OSError for damaged Parquet."""
 
 TOO_LARGE = "A model is never that large: fetch it again, or cluster the texts again."
@@ -129,7 +129,7 @@ def _read(folder: Path, kind: type[Saved]) -> Saved:
     texts = read_parquet(folder / TEXTS, name=str(folder / TEXTS), advice=TOO_LARGE)
     try:
         result = _result(kind, summary, load_file(folder / ARRAYS), texts)
-    except DAMAGE:
+    except READ_ERRORS:
         raise _damage(folder) from None
     for cluster in result.clusters:
         check_name_length(cluster.name, f"{folder}: ")
@@ -161,7 +161,7 @@ def _summary(result: ClusteredTexts, arrays: Arrays) -> Json:
 
 
 def _result(kind: type[Saved], summary: Json, arrays: Arrays, texts: pa.Table) -> Saved:
-    """Put a result together; raise one of `DAMAGE` if the parts are not of the declared types or do not fit."""
+    """Put a result together; raise one of `READ_ERRORS` if the parts are not of the declared types or do not fit."""
     _upgrade(summary, arrays)
     stored = {**summary, "source": summary["embedding"], "rule": {}}
     stored["hierarchy"] = {"tree": {}} if "linkage" in arrays else None
@@ -215,7 +215,7 @@ def encode(value: Any, path: str, arrays: Arrays) -> Any:
 
 
 def decode(value: Any, hint: Any, path: str, arrays: Arrays) -> Any:
-    """Return the value of a declared type that was encoded; raise one of `DAMAGE` if it is not of that type."""
+    """Return the value of a declared type that was encoded; raise one of `READ_ERRORS` if it is not of that type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):  # of a type and None
         is_none = value is None and IMPLIED.sub("", path) not in arrays
@@ -237,7 +237,8 @@ def decode(value: Any, hint: Any, path: str, arrays: Arrays) -> Any:
 
 
 def _decode_array(array: NDArray[Any], declared: Any) -> NDArray[Any]:
-    if declared is not Any and not any(array.dtype.kind in KINDS[base] for base in KINDS if issubclass(declared, base)):
+    kinds = [kind for base, kind in ARRAY_KINDS.items() if declared is Any or issubclass(declared, base)]
+    if declared is not Any and array.dtype.kind not in "".join(kinds):
         raise TypeError("an array of another kind")
     return array.astype("datetime64[D]") if declared is np.datetime64 else array
 
@@ -339,7 +340,7 @@ def _fits(result: ClusteredTexts, arrays: Arrays) -> Iterator[bool]:
         levels = [level.k for level in estimate.suggestions]
         yield min(estimate.k, estimate.n_samples, *estimate.interval, *levels) > 0
     sizes = {"n": n_texts, "k": k, "4": 4, **({} if "rule.clusters" in arrays else {"r": k})}
-    axes = dict(AXES)
+    axes = dict(ARRAY_AXES)
     for number, segment in enumerate(tally.segments.values() if tally else ()):
         axes[f"tally.by.{number}"], sizes[f"values {number}"] = ("k", f"values {number}"), len(segment.values)
     for name in axes.keys() & arrays.keys():
