@@ -4,6 +4,7 @@ import inspect
 import re
 import shutil
 from dataclasses import is_dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -69,12 +70,13 @@ copybutton_exclude = ".linenos, .gp, .go"
 
 def own_members(kind: type) -> list[tuple[str, str]]:
     """Return the public methods and properties of a class that textspectra defines, and the directive of each."""
-    found = []
-    for name, member in inspect.getmembers(kind, lambda one: callable(one) or isinstance(one, property)):
-        function = getattr(member, "fget", member)
+    members = []
+    properties = (property, cached_property)
+    for name, member in inspect.getmembers(kind, lambda member: callable(member) or isinstance(member, properties)):
+        function = getattr(member, "fget", None) or getattr(member, "func", member)
         if not name.startswith("_") and (getattr(function, "__module__", None) or "").startswith("textspectra"):
-            found.append((name, "autoproperty" if isinstance(member, property) else "automethod"))
-    return found
+            members.append((name, "autoproperty" if isinstance(member, properties) else "automethod"))
+    return members
 
 
 def without_signature(app: Any, what: str, name: str, thing: Any, *_: Any) -> tuple[str, None] | None:

@@ -21,6 +21,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_mutual_info_score
 
 import textspectra as ts
+from textspectra.texts.corpus import EmbeddedTexts
 
 ROOT = Path(__file__).parents[1]
 BLUE, ORANGE, GRAY = "#1f4e79", "#c55a11", "#8a8f98"
@@ -41,7 +42,7 @@ STYLE = {
 
 
 @cache
-def example() -> tuple[ts.EmbeddedTexts, ts.TextClustering]:
+def example() -> tuple[EmbeddedTexts, ts.TextClustering]:
     """Return the distinct texts of the example with their vectors, and their groups."""
     table = pc.read_csv(ROOT / "examples" / "customer_messages.csv")
     result = ts.cluster_texts(table, text_column="message")

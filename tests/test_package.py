@@ -1,12 +1,17 @@
+import ast
 import inspect
 import re
 import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import textspectra as ts
+
+SOURCE = Path(ts.__file__).parent
 
 
 def run_python(code):
@@ -42,22 +47,65 @@ def test_everything_public_is_there_and_documented():
         assert not is_example_due or ">>>" in value.__doc__, f"{name} has no example"
 
 
-def test_every_type_in_a_public_signature_is_public():
-    def annotations(thing):
-        functions = [thing] if inspect.isfunction(thing) else [m for _, m in inspect.getmembers(thing)]
-        for function in functions:
-            function = getattr(function, "fget", None) or getattr(function, "__func__", function)
-            if inspect.isfunction(function) and not function.__name__.startswith("_"):
-                for annotation in inspect.get_annotations(function).values():
-                    yield from ((word, function) for word in re.findall(r"\w+", str(annotation)))
+def test_there_are_few_public_names():
+    assert len(ts.__all__) <= 28
 
-    missing = set()
+
+def public_signatures():
+    """Yield the public functions and methods, with their annotations; also the fields of classes."""
     for name in ts.__all__:
-        for word, function in annotations(getattr(ts, name)):
-            found = function.__globals__.get(word)
-            if inspect.isclass(found) and found.__module__.startswith("textspectra") and word not in ts.__all__:
-                missing.add(f"{word} of {function.__qualname__}")
-    assert not missing
+        thing = getattr(ts, name)
+        yield name, inspect.get_annotations(thing) if inspect.isclass(thing) else {}
+        functions = inspect.getmembers(thing) if inspect.isclass(thing) else [(name, thing)]
+        for member, function in functions:
+            function = getattr(function, "fget", None) or getattr(function, "__func__", function)
+            is_ours = str(getattr(function, "__module__", "")).startswith("textspectra")
+            if inspect.isfunction(function) and is_ours and not member.startswith("_"):
+                yield f"{name}.{member}", inspect.get_annotations(function)
+
+
+def test_no_public_signature_has_any():
+    vague = {
+        name
+        for name, annotations in public_signatures()
+        for annotation in annotations.values()
+        if re.search(r"\bAny\b", str(annotation))
+    }
+    still = {  # to be typed by their layers
+        "AutoAgglomerative", "AutoAgglomerative.cut", "AutoAgglomerative.fit", "AutoAgglomerative.predict",
+        "AutoAgglomerative.score", "AutoAgglomerative.transform", "AutoKMeans.fit", "AutoKMeans.predict",
+        "AutoKMeans.score", "AutoKMeans.transform", "Backend", "Comparison.changes", "Comparison.to_frame",
+        "cluster_texts.cluster_texts",
+    }  # fmt: skip
+    assert not vague - still
+
+
+def modules():
+    return [path for path in SOURCE.rglob("*.py") if not path.stem.startswith("__")]
+
+
+def public_definitions(path):
+    """Return the public names that a module defines at its top level."""
+    names = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+    return {name for name in names if not name.startswith("_")}
+
+
+@pytest.mark.xfail(strict=False, raises=AssertionError, reason="several layers still have to rename theirs")
+def test_no_public_name_is_defined_in_two_modules():
+    defined = Counter(name for path in modules() for name in public_definitions(path))
+    assert not {name for name, times in defined.items() if times > 1}
+
+
+@pytest.mark.xfail(strict=False, raises=AssertionError, reason="several layers still have to move their tests")
+def test_every_module_has_a_test_file_of_its_name():
+    tests = {path.stem for path in Path(__file__).parent.rglob("test_*.py")}
+    assert not {str(path.relative_to(SOURCE)) for path in modules() if f"test_{path.stem}" not in tests}
 
 
 @pytest.mark.parametrize("name", ["estimate_k", "AutoKMeans", "evaluate"])

@@ -1,7 +1,6 @@
-"""Tells how many groups are in a pile of short texts, what they are, and how far to trust it.
+"""Finds how many groups a pile of short texts has, what they are, and how far to trust them.
 
-Everything public is re-exported here and loaded on first use, so that ``import textspectra``
-costs next to nothing. The list of names is in ``__init__.pyi``.
+Public names are loaded on first use, so ``import textspectra`` is quick. They are listed in ``__init__.pyi``.
 """
 
 import lazy_loader

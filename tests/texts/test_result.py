@@ -180,9 +180,9 @@ def test_one_distinct_text_is_one_cluster(texts):
         ("a single text", {}, "texts must be a sequence of texts, not a single text."),
         ({"text": ["a"]}, {}, "texts is a mapping; give a list of texts, or a data frame with a column of texts."),
         (np.array([["a"], ["b"]]), {}, "texts must be one-dimensional, but its shape is (2, 1)."),
-        (["a"], {"text_column": "t"}, "text_column='t' names a column of a data frame, but texts is none."),
-        (["a", 7], {}, "The text of row 1 is 7, a int; every text must be a str."),
-        (["a", "b"], {"embeddings": [[1, 2]]}, "There are 2 texts but 1 rows of embeddings."),
+        (["a"], {"text_column": "t"}, "text_column='t' names a column of a data frame, but texts is not a data frame."),
+        (["a", 7], {}, "The text of row 1 is 7 (int); every text must be a str."),
+        (["a", "b"], {"embeddings": [[1, 2]]}, "embeddings must have one row per text (2), but it has 1."),
         (["a", "b"], {"embeddings": [[0, 0], [0, 0]]}, "could represent none of the texts"),
         (["a", "b"], {"algorithm": "magic"}, 'algorithm must be "kmeans" or "hac", but it is \'magic\'.'),
     ],
@@ -193,16 +193,18 @@ def test_bad_texts(texts, options, message):
 
 
 def test_predict_puts_texts_into_the_nearest_cluster(result, vectors):
-    again = result.predict(["x", "", "y", "z"], embeddings=np.vstack([vectors[0], [0, 0, 0], vectors[5], [0, 0, 0]]))
+    again = result.predict(
+        ["a parcel", "", "a password", "z"], embeddings=np.vstack([vectors[0], [0, 0, 0], vectors[5], [0, 0, 0]])
+    )
     assert again.tolist() == [result.labels[0], -1, result.labels[5], -1]
     with pytest.raises(UserError, match="given embeddings, which are not saved with it: give embeddings= to predict"):
-        result.predict(["x"])
-    labels, similarity = result.predict(["x", ""], embeddings=[vectors[5], [0, 0, 0]], return_similarity=True)
+        result.predict(["a parcel"])
+    labels, similarity = result.predict(["a password", ""], embeddings=[vectors[5], [0, 0, 0]], return_similarity=True)
     assert labels.tolist() == [result.labels[5], -1]
     assert similarity[0] == pytest.approx(result.similarity[5])
     assert np.isnan(similarity[1])
     with pytest.raises(UserError, match="have 2 dimensions, but the clusters were found in 3"):
-        result.predict(["x"], embeddings=[[1, 2]])
+        result.predict(["a parcel"], embeddings=[[1, 2]])
 
 
 def test_a_saved_model_predicts_with_the_model_it_was_made_with(tmp_path):

@@ -2,6 +2,7 @@
 
 import html
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -33,7 +34,7 @@ def test_the_largest_groups_and_the_levels_are_shown(result):
 
 def test_names_keywords_and_notes_are_escaped(result):
     hostile = result.rename({cluster.label: f"{PAYLOAD} {cluster.label}" for cluster in result.clusters})
-    shown = ts.TextClustering(**{**vars(hostile), "notes": (PAYLOAD,)})._repr_html_()
+    shown = replace(hostile, notes=(PAYLOAD,))._repr_html_()
     assert "<img" not in shown
     assert html.escape(PAYLOAD) in shown
 

@@ -327,7 +327,7 @@ def test_what_makes_no_sense_is_explained(options, message):
 
 
 def test_columns_need_a_frame_and_views_need_columns():
-    with pytest.raises(UserError, match=r"^'sent' names a column of a data frame, but texts is none; give its values"):
+    with pytest.raises(UserError, match=r"^'sent' names a column of a data frame, but texts is not one; give"):
         ts.cluster_texts(["a b", "x y", "a c", "x z"], time="sent", **SMALL)
     plain = ts.cluster_texts(FRAME, **SMALL)
     with pytest.raises(UserError, match=r"not counted over time; name a column with time= \(--time\)"):

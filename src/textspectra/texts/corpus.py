@@ -1,4 +1,4 @@
-"""The texts of a run: every row as it came, and each distinct text once."""
+"""The texts of a run: every row as it came, each distinct text once, and a vector for each of these."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,33 +28,25 @@ from ..words.languages import plain_text
 from ..words.tokens import has_content
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
     from narwhals.typing import IntoDataFrame, IntoSeries
 
 Texts: TypeAlias = "Iterable[str | None] | IntoSeries | IntoDataFrame"
 """What :func:`cluster_texts` takes: texts, or a data frame with a column of texts."""
 
+DataFrame: TypeAlias = "pandas.DataFrame | polars.DataFrame | pyarrow.Table"
+"""What results are returned as: a data frame of the library that the texts came in."""
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+ALLOW_SERVER = "TEXTSPECTRA_ALLOW_SERVER"
+"""Environment variable that lets models from all folders send texts to the server at ``OPENAI_BASE_URL``."""
+
 
 class Totals(NamedTuple):
-    """How many rows the input has.
-
-    Attributes
-    ----------
-    rows : int
-        All rows.
-    distinct : int
-        Different texts among those that are in a group.
-    blank : int
-        Rows without text.
-    unknown : int
-        Rows with a text that the model could not represent.
-    without_content : int
-        Rows with a text that says nothing, such as "n/a".
-
-    Examples
-    --------
-    >>> Totals(rows=10, distinct=6, blank=1, unknown=2).grouped
-    7
-    """
+    """Numbers of rows: all, blank, unknown to the model, and saying nothing ("n/a"); `distinct` texts are grouped."""
 
     rows: int
     distinct: int
@@ -72,26 +64,10 @@ class Totals(NamedTuple):
 class Corpus:
     """Rows of texts, and the distinct texts behind them.
 
-    Attributes
-    ----------
-    rows : list of str
-        The texts, in order; a missing text is empty, and of a very long one there is only the beginning.
-    distinct : list of str
-        Each different text once, in order of appearance, without those that do not count: blank ones, and ones that
-        say nothing (:func:`has_content`).
-    codes : ndarray of int, shape (n_rows,)
-        The position in `distinct` of the text of each row; -1 for a text that does not count.
-    counts : ndarray of int
-        How many rows of the input have each distinct text. Of many files, `rows` are only the distinct texts, or a
-        sample of them.
-    keep_all : bool
-        Whether texts that say nothing count too.
-
-    Examples
-    --------
-    >>> corpus = Corpus.from_texts(["hello", " ", "bye", "hello", "n/a"])
-    >>> corpus.distinct, corpus.codes, corpus.counts
-    (['hello', 'bye'], array([ 0, -1,  1,  0, -1]), array([2, 1]))
+    `rows` has the texts in order; a missing text is empty, and a very long one is cut. For many files, these are only
+    the distinct texts, or a sample of them. `distinct` has each text that counts once, in order of appearance: blank
+    texts do not count, nor do texts that say nothing (:func:`has_content`) unless `keep_all`. `codes` has the position
+    in `distinct` of each row's text (-1: none), and `counts` the number of input rows with each distinct text.
     """
 
     rows: list[str]
@@ -102,22 +78,7 @@ class Corpus:
 
     @classmethod
     def from_texts(cls, texts: Texts, text_column: str | None = None, *, keep_all: bool = False) -> Corpus:
-        """Take in a sequence or a series of texts, or a data frame with a column of texts.
-
-        Parameters
-        ----------
-        texts : iterable of str, or a series, array, data frame or table of pandas, polars, NumPy or pyarrow
-            None and missing values are blank texts.
-        text_column : str, optional
-            The column of a data frame that holds the texts. It is found by the rules of the command line otherwise.
-        keep_all : bool, default=False
-            Let texts count that say nothing, too.
-
-        Examples
-        --------
-        >>> Corpus.from_texts(["b", "a", "b"]).counts
-        array([2, 1])
-        """
+        """Take in a sequence, series or array of texts, or a data frame with a column of texts."""
         rows = [_as_text(value, row) for row, value in enumerate(_values(texts, text_column))]
         counting = {row for row in set(rows) if (row.strip() if keep_all else has_content(row))}
         return cls.from_rows(rows, [row in counting for row in rows], keep_all=keep_all)
@@ -133,24 +94,11 @@ class Corpus:
 
     @classmethod
     def from_counts(cls, texts: list[str], counts: NDArray[np.intp], *, keep_all: bool = False) -> Corpus:
-        """Take in distinct texts and how many rows of the input each of them stands for.
-
-        Examples
-        --------
-        >>> Corpus.from_counts(["a", "b"], np.array([70, 30])).counts
-        array([70, 30])
-        """
+        """Take in distinct texts, and the number of input rows that each of them stands for."""
         return cls(texts, texts, np.arange(len(texts)), counts, keep_all)
 
     def joined(self, other: Corpus) -> tuple[Corpus, NDArray[np.intp]]:
-        """Append the rows of another corpus; return the position of each of its distinct texts too.
-
-        Examples
-        --------
-        >>> both, positions = Corpus.from_texts(["a", "b"]).joined(Corpus.from_texts(["c", "b"]))
-        >>> both.distinct, both.counts, positions
-        (['a', 'b', 'c'], array([1, 2, 1]), array([2, 1]))
-        """
+        """Append the rows of another corpus; also return the new position of each of its distinct texts."""
         code_of = {text: code for code, text in enumerate(self.distinct)}
         positions = np.array([code_of.setdefault(text, len(code_of)) for text in other.distinct], np.intp)
         distinct, counts = list(code_of), np.zeros(len(code_of), np.intp)
@@ -178,7 +126,7 @@ class Corpus:
             raise UserError(f"None of the {len(self.rows):,} texts holds anything but white space.")
 
     def without_content(self) -> Counter[str]:
-        """Return the texts that say nothing, with their numbers of rows; blank ones are not among them."""
+        """Return the texts that say nothing but are not blank, with their numbers of rows."""
         return Counter(row for row in (self.rows[i].strip() for i in np.flatnonzero(self.codes < 0)) if row)
 
     @property
@@ -189,68 +137,48 @@ class Corpus:
         first[self.codes[filled]] = filled
         return first
 
-    def spread(self, values: NDArray[Any], blank: Any) -> NDArray[Any]:
-        """Give each row the value of its text; rows whose text does not count get `blank`.
-
-        Examples
-        --------
-        >>> Corpus.from_texts(["b", "", "a", "b"]).spread(np.array([7, 8]), blank=-1)
-        array([ 7, -1,  8,  7])
-        """
+    def spread(self, values: NDArray[Scalar], blank: float) -> NDArray[Scalar]:
+        """Give each row the value of its text, or `blank` if its text does not count."""
         return np.concatenate([values, np.full((1, *values.shape[1:]), blank, values.dtype)])[self.codes]
 
 
-def _values(texts: Any, text_column: str | None) -> Iterable[Any]:
+def _values(texts: Any, text_column: str | None) -> Iterable[object]:
     if isinstance(texts, str | bytes):
         raise UserError("texts must be a sequence of texts, not a single text.")
     if is_data_frame(texts):
         return as_table(texts, text_column).texts()
     if text_column is not None:
-        raise UserError(f"text_column={text_column!r} names a column of a data frame, but texts is none.")
+        raise UserError(f"text_column={text_column!r} names a column of a data frame, but texts is not a data frame.")
     if isinstance(texts, Mapping):
         raise UserError("texts is a mapping; give a list of texts, or a data frame with a column of texts.")
+    if isinstance(texts, set | frozenset):  # its order changes from run to run, and so would the labels
+        raise UserError("texts is a set, which has no order, so labels could not be matched to texts; give a list.")
     if isinstance(texts, np.ndarray) and texts.ndim != 1:
         raise UserError(f"texts must be one-dimensional, but its shape is {texts.shape}.")
     for convert in ("to_pylist", "to_list", "tolist"):  # pyarrow; pandas and polars; NumPy
         if hasattr(texts, convert):
-            values: Iterable[Any] = getattr(texts, convert)()
+            values: Iterable[object] = getattr(texts, convert)()
             return values
     return list(texts)
 
 
-def _as_text(value: Any, row: int) -> str:
+def _as_text(value: object, row: int) -> str:
     if isinstance(value, str):
         return value[:MAX_TEXT]
     if is_missing(value):
         return ""
-    raise UserError(f"The text of row {row} is {value!r}, a {type(value).__name__}; every text must be a str.")
-
-
-ALLOW_SERVER = "TEXTSPECTRA_ALLOW_SERVER"
-"""The variable with which a user lets the models of all folders send texts to the server of ``OPENAI_BASE_URL``."""
+    raise UserError(f"The text of row {row} is {value!r} ({type(value).__name__}); every text must be a str.")
 
 
 class EmbeddingSource(NamedTuple):
-    """The model that made the embeddings, and its settings; `model` is None if the user gave the embeddings.
-
-    Examples
-    --------
-    >>> EmbeddingSource("wordllama", {"dimension": 256}).model
-    'wordllama'
-    """
+    """The model that made the embeddings, and its settings; `model` is None if the user gave the embeddings."""
 
     model: str | None
     settings: dict[str, Any]
 
     @staticmethod
     def of(encoder: Backend | None) -> EmbeddingSource:
-        """Describe a model.
-
-        Examples
-        --------
-        >>> EmbeddingSource.of(None)
-        EmbeddingSource(model=None, settings={})
-        """
+        """Describe a model."""
         return EmbeddingSource(None, {}) if encoder is None else EmbeddingSource(encoder.name, dict(encoder.settings))
 
     @property
@@ -288,23 +216,9 @@ class EmbeddingSource(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedTexts:
-    """Distinct texts with a vector each.
+    """Distinct texts with a vector each, a row of `X`.
 
-    A text counts if the model could represent it: its vector has a value that is not zero. Blank texts, and texts
-    that say nothing, are not among the distinct ones, so they never count.
-
-    Attributes
-    ----------
-    corpus : Corpus
-        The texts.
-    X : ndarray of shape (n_distinct, d)
-        The vector of each distinct text.
-
-    Examples
-    --------
-    >>> texts = EmbeddedTexts(Corpus.from_texts(["a", "", "b", "a"]), np.array([[1.0, 2.0], [0.0, 0.0]]))
-    >>> texts.vectors, texts.weights, texts.rows_that_count
-    (array([[1., 2.]]), array([2.]), array([ True, False, False,  True]))
+    A text counts if the model could represent it: its vector has a value that is not zero.
     """
 
     corpus: Corpus
@@ -317,18 +231,18 @@ class EmbeddedTexts:
 
     @property
     def vectors(self) -> NDArray[Any]:
-        """The vectors of the texts that count; not copied where all of them do."""
+        """The vectors of the texts that count; not a copy if all of them do."""
         return self.X if len(self.counting) == len(self.X) else self.X[self.counting]
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """How many rows have each of the texts that count."""
+        """The number of rows with each of the texts that count."""
         return self.corpus.counts[self.counting].astype(float)
 
     @property
     def rows_that_count(self) -> NDArray[np.bool_]:
         """Whether each row has a text that counts."""
-        return self.corpus.spread(self.scatter(np.ones(len(self.counting), bool), False), False)
+        return self.corpus.spread(self.scatter(np.ones(len(self.counting), np.bool_), False), False)
 
     @property
     def totals(self) -> Totals:
@@ -338,38 +252,21 @@ class EmbeddedTexts:
         unknown = len(self.corpus.rows) - blank - without_content - int(self.weights.sum())
         return Totals(len(self.corpus.rows), len(self.counting), blank, unknown, without_content)
 
-    def scatter(self, values: NDArray[Any], otherwise: Any) -> NDArray[Any]:
-        """Give each distinct text its value, given those of the texts that count; the others get `otherwise`.
-
-        Examples
-        --------
-        >>> texts = EmbeddedTexts(Corpus.from_texts(["a", "b"]), np.array([[0.0], [1.0]]))
-        >>> texts.scatter(np.array([7]), -1)
-        array([-1,  7])
-        """
+    def scatter(self, values: NDArray[Scalar], otherwise: float) -> NDArray[Scalar]:
+        """Give each distinct text that counts its value, and the others `otherwise`."""
         scattered = np.full(len(self.X), otherwise, values.dtype)
         scattered[self.counting] = values[: len(self.counting)]
         return scattered
 
     def vectors_of_rows(self) -> NDArray[Any]:
-        """Return the vector of each row; rows that do not count have zeros.
-
-        Examples
-        --------
-        >>> EmbeddedTexts(Corpus.from_texts(["a", "", "a"]), np.array([[2.0]])).vectors_of_rows().ravel()
-        array([2., 0., 2.])
-        """
+        """Return the vector of each row; rows that do not count have zeros."""
         return self.corpus.spread(self.X, 0)
 
 
 def embed_corpus(
-    corpus: Corpus,
-    encoder: Backend | None,
-    given: ArrayLike | None = None,
-    *,
-    cache: EmbeddingCache | bool = True,
-    progress: Callable[[int, int], None] | None = None,
-) -> EmbeddedTexts:
+    corpus: Corpus, encoder: Backend | None, given: ArrayLike | None = None, *,
+    cache: EmbeddingCache | bool = True, progress: Callable[[int, int], None] | None = None,
+) -> EmbeddedTexts:  # fmt: skip
     """Give each distinct text a vector: from `given`, which has one per row, or else from the model.
 
     The model gets what a text says, without markup and web addresses; the text itself stays as it came.
@@ -377,9 +274,9 @@ def embed_corpus(
     if given is not None:
         X = check_embeddings(given, minimum=1)
         if len(X) != len(corpus.rows):
-            raise UserError(f"There are {len(corpus.rows):,} texts but {len(X):,} rows of embeddings.")
+            raise UserError(f"embeddings must have one row per text ({len(corpus.rows):,}), but it has {len(X):,}.")
         return EmbeddedTexts(corpus, X if len(corpus.distinct) == len(X) else X[corpus.first_rows])
     if encoder is None:
         raise ValueError("either a model or embeddings are needed")
-    texts = [plain_text(text) for text in corpus.distinct]
-    return EmbeddedTexts(corpus, embed_texts(texts, encoder, cache=cache, progress=progress))
+    said = [plain_text(text) for text in corpus.distinct]
+    return EmbeddedTexts(corpus, embed_texts(said, encoder, cache=cache, progress=progress))

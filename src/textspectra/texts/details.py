@@ -1,10 +1,10 @@
-"""What else is known of each row: when it came, its segments, and columns that are shown with its text."""
+"""The columns beside the texts: dates, segments to compare by, and columns that are shown."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -18,34 +18,39 @@ from ..tables.dates import Problem, Reading, check_dates, notes_on_dates, read_d
 from ..tables.frames import as_table, is_data_frame
 from ..tables.jsonlines import build_column
 
+if TYPE_CHECKING:
+    from narwhals.typing import IntoSeries
+
+    from .corpus import Texts
+
 Period = Literal["day", "week", "month", "quarter", "year"]
 Days = NDArray[np.datetime64]
 
-MOST_PERIODS = 60
-"""More periods than this are too many to look at."""
+Values: TypeAlias = "Iterable[object] | IntoSeries"
+"""One value per text."""
 
-FEWEST_PERIODS = 4
-"""Fewer periods than this hardly show a course; shorter ones are taken even if they have few texts."""
+Columns: TypeAlias = "str | Sequence[str] | Mapping[str, Values]"
+"""Columns of a data frame by name, or values by the names of their columns."""
+
+COURSE_PERIODS, MOST_PERIODS = 4, 60
+"""Fewer periods hardly show a course, so shorter ones are taken even if they have few texts; more are hard to read."""
 
 TEXTS_OF_A_CLUSTER = 5
-"""What a group of mean size should have in a period, so that its share says something."""
+"""Texts that a group of mean size should have in a period, so that its share means something."""
 
+MOST_VALUES = 50
+"""The values of a segment with the most rows are kept apart; the others become one."""
 
-def check_period(every: Any) -> None:
-    """Raise if there is no such period."""
-    if every is not None and every not in get_args(Period):
-        names = ", ".join(get_args(Period))
-        raise UserError(f"every must be one of {names}, but it is {every!r}.")
+MISSING, OTHER = "(missing)", "(other)"
 
 
 def choose_period(first: np.datetime64, last: np.datetime64, n_texts: int, n_clusters: int) -> Period:
     """Return the shortest period that suits the span of the dates and the number of texts."""
     number = {every: len(periods_between(first, last, every)) for every in get_args(Period)}
     few = [every for every in get_args(Period) if number[every] <= MOST_PERIODS] or ["year"]
-    full = [every for every in few if n_texts >= TEXTS_OF_A_CLUSTER * n_clusters * number[every]]
-    course = [every for every in few if number[every] >= FEWEST_PERIODS]
-    suitable = [every for every in full if every in course]
-    chosen: Period = suitable[0] if suitable else course[-1] if course else few[0]
+    course = [every for every in few if number[every] >= COURSE_PERIODS]
+    full = [every for every in course if n_texts >= TEXTS_OF_A_CLUSTER * n_clusters * number[every]]
+    chosen: Period = full[0] if full else course[-1] if course else few[0]
     return chosen
 
 
@@ -62,18 +67,18 @@ def period_starts(days: Days, every: Period) -> Days:
 
 
 def periods_between(first: np.datetime64, last: np.datetime64, every: Period) -> Days:
-    """Return the first days of all periods from that of `first` to that of `last`."""
+    """Return the first day of every period that overlaps the days from `first` to `last`."""
     days = np.arange(first.astype("datetime64[D]"), last.astype("datetime64[D]") + 1)
     return np.unique(period_starts(days, every))
 
 
 def name_period(first: np.datetime64, last: np.datetime64, every: Period) -> str:
-    """Return what a period is called, or the run of periods that begin on `first` and `last`."""
-    one, other = _name(first, every), _name(last, every)
-    if one == other:
-        return f"week of {one}" if every == "week" else one
-    head, _, year = one.rpartition(" ")
-    name = f"{head} to {other}" if head and other.endswith(year) else f"{one} to {other}"
+    """Return the name of a period, or of the run of periods that begin on `first` and `last`."""
+    start, end = _name(first, every), _name(last, every)
+    if start == end:
+        return f"week of {start}" if every == "week" else start
+    head, _, year = start.rpartition(" ")
+    name = f"{head} to {end}" if head and end.endswith(year) else f"{start} to {end}"
     return f"weeks of {name}" if every == "week" else name
 
 
@@ -87,35 +92,23 @@ def _name(start: np.datetime64, every: Period) -> str:
     return f"{month} {day.year}" if every == "month" else f"{day.day} {month} {day.year}"
 
 
-MOST_VALUES = 50
-"""Values of a segment that are told apart: those with the most rows. The others are one."""
-
-MISSING, OTHER = "(missing)", "(other)"
-
-
 class Wanted(NamedTuple):
-    """The columns of which the result keeps more than the texts.
-
-    Attributes
-    ----------
-    time : str or None
-        The column of dates.
-    by : tuple of str
-        Segments that the groups are compared by.
-    show : tuple of str
-        Columns that are shown with the texts.
-    every : {"day", "week", "month", "quarter", "year"} or None
-        The period; None is chosen by the dates.
-    """
+    """The columns to keep beside the texts, by name; `every` is the length of a period (None: chosen by the dates)."""
 
     time: str | None = None
     by: tuple[str, ...] = ()
     show: tuple[str, ...] = ()
     every: Period | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All columns; one may be compared by and shown."""
+        return (*filter(None, [self.time]), *self.by, *self.show)
+
     def check(self) -> None:
         """Raise a UserError if the choice makes no sense."""
-        check_period(self.every)
+        if self.every is not None and self.every not in get_args(Period):
+            raise UserError(f"every must be one of {', '.join(get_args(Period))}, but it is {self.every!r}.")
         if self.every and self.time is None:
             raise UsageError(f"{self.every}s need dates: name their column with --time (in Python, time=).")
         for names in ((*self.by, *filter(None, [self.time])), self.show):
@@ -124,13 +117,13 @@ class Wanted(NamedTuple):
                 raise UsageError(f"the column {twice[0]!r} is named twice; each can be used once.")
 
     def check_columns(self, table: pa.Table) -> None:
-        """Raise a UserError if a table has not all of the columns."""
-        for name in (*filter(None, [self.time]), *self.by, *self.show):
+        """Raise a UserError if a table does not have all of the columns."""
+        for name in self.names:
             find_column(table, name)
 
 
 class Segment(NamedTuple):
-    """A column of categories: the values, and the position of that of each row."""
+    """A column of categories: the values, and the position of each row's value among them."""
 
     codes: NDArray[np.int32]
     values: list[str]
@@ -148,13 +141,13 @@ class Segment(NamedTuple):
         return Segment(np.concatenate([self.codes, codes[other.codes]]), list(code_of)).in_order()
 
     def in_order(self) -> Segment:
-        """Return it with the most frequent values first, and with the rarest as one if there are many."""
+        """Put the most frequent values first; if there are many, join the rarest."""
         values, place = frequent_values(self.values, np.bincount(self.codes, minlength=len(self.values)))
         return Segment(place[self.codes].astype(np.int32), values)
 
 
-def frequent_values(values: Sequence[str], rows: NDArray[Any]) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the values to tell apart, the most frequent first, and the position among them of each given one."""
+def frequent_values(values: Sequence[str], rows: NDArray[np.integer]) -> tuple[list[str], NDArray[np.intp]]:
+    """Return the values to keep apart, the most frequent first, and the position among them of each given value."""
     last = np.array([value in (MISSING, OTHER) for value in values], bool)
     order = np.lexsort((np.arange(len(values)), -np.asarray(rows), last))
     place = np.empty(len(values), np.intp)
@@ -165,7 +158,7 @@ def frequent_values(values: Sequence[str], rows: NDArray[Any]) -> tuple[list[str
 
 
 def note_on_values(name: str, number: int) -> list[str]:
-    """Say that a segment has so many values that most of them count as one."""
+    """Return a note if a segment has so many values that most of them count as one."""
     if number <= MOST_VALUES + 1:
         return []
     return [
@@ -176,18 +169,10 @@ def note_on_values(name: str, number: int) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Details:
-    """What else is known of each row of the input.
+    """The columns beside the texts, row by row.
 
-    Attributes
-    ----------
-    time : str or None
-        The name of the column of dates.
-    days : ndarray of datetime64[D] or None
-        The day of each row; NaT if it has none.
-    segments : dict of str to Segment
-        The segments, by the names of their columns.
-    shown : dict of str to list of str
-        The columns that are shown with the texts; a missing value is empty.
+    `time` is the name of the column of dates, and `days` has the day of each row (NaT: none). `segments` and `shown`
+    have their columns by name; a missing value is a category of a segment, and empty in a shown column.
     """
 
     time: str | None = None
@@ -201,45 +186,45 @@ class Details:
         return self.days is not None or bool(self.segments)
 
     def joined(self, other: Details | None, n_other: int) -> Details:
-        """Append the details of `n_other` more rows; what they do not have is missing."""
+        """Append the details of `n_other` more rows; columns that these do not have are missing there."""
         more = other or Details()
         days = None
         if self.days is not None:
             none = np.full(n_other, np.datetime64("NaT"), "datetime64[D]")
             days = np.concatenate([self.days, none if more.days is None else more.days])
         absent = Segment(np.zeros(n_other, np.int32), [MISSING])
-        segments = {name: one.joined(more.segments.get(name, absent)) for name, one in self.segments.items()}
+        segments = {name: known.joined(more.segments.get(name, absent)) for name, known in self.segments.items()}
         shown = {name: [*values, *more.shown.get(name, [""] * n_other)] for name, values in self.shown.items()}
         return Details(self.time, days, segments, shown)
 
 
-class Read(NamedTuple):
-    """The details of a table, and what was left out of its dates."""
+class Extract(NamedTuple):
+    """The details of a table, the number of missing dates, and the problems with others."""
 
     details: Details
     missing: int
     problems: dict[str, Problem]
 
 
-def read_details(table: pa.Table, wanted: Wanted, reading: Reading | None, file: str = "") -> Read:
+def read_details(table: pa.Table, wanted: Wanted, reading: Reading | None, file: str = "") -> Extract:
     """Take the wanted columns from a table, with dates read in the given way."""
     segments = {name: Segment.of(table.column(name)) for name in wanted.by}
     shown = {name: pc.fill_null(as_strings(table.column(name)), "").to_pylist() for name in wanted.show}
     if wanted.time is None or reading is None:
-        return Read(Details(segments=segments, shown=shown), 0, {})
+        return Extract(Details(segments=segments, shown=shown), 0, {})
     dates = read_dates(table.column(wanted.time), reading, file)
-    return Read(Details(wanted.time, dates.days, segments, shown), dates.missing, dates.problems)
+    return Extract(Details(wanted.time, dates.days, segments, shown), dates.missing, dates.problems)
 
 
 def details_of(table: pa.Table, wanted: Wanted, n_rows: int) -> tuple[Details, list[str]]:
-    """Take the wanted columns from a table; return them with notes on what they hold."""
+    """Take the wanted columns from a table; return them with notes on their values."""
     check_lengths(table, n_rows)
     wanted.check_columns(table)
     reading, notes = None, []
     if wanted.time is not None:
-        found = survey(table.column(wanted.time))
-        check_dates(table, wanted.time, found)
-        reading = found.reading()
+        surveyed = survey(table.column(wanted.time))
+        check_dates(table, wanted.time, surveyed)
+        reading = surveyed.reading()
     details, missing, problems = read_details(table, wanted, reading)
     if wanted.time is not None and reading is not None:
         notes += notes_on_dates(wanted.time, reading, missing, problems)
@@ -249,54 +234,53 @@ def details_of(table: pa.Table, wanted: Wanted, n_rows: int) -> tuple[Details, l
     return replace(details, segments=ordered), notes
 
 
-def details_like(known: Details | None, texts: Any, text_column: str | None) -> tuple[Details | None, list[str]]:
-    """Take the columns that the details of a model have from a data frame; a note names those that it has not."""
+def details_like(known: Details | None, texts: Texts, text_column: str | None) -> tuple[Details | None, list[str]]:
+    """Take the columns of a model's details from a data frame; notes name the columns that it does not have."""
     if known is None or not is_data_frame(texts):
         return None, []
-    table = as_table(texts, text_column).table
-    names = [*filter(None, [known.time]), *known.segments, *known.shown]
-    missing = [name for name in dict.fromkeys(names) if name not in table.column_names]
-    notes = [f"The column {name!r} of the model is missing in these texts." for name in missing]
-    wanted = Wanted(
-        None if known.time in missing else known.time,
-        tuple(name for name in known.segments if name not in missing),
-        tuple(name for name in known.shown if name not in missing),
-    )
-    details, more = details_of(table, wanted, table.num_rows)
-    return details, notes + more
+    table = _arrow_table(texts, text_column)
+    names = set(table.column_names)
+    wanted = Wanted(known.time, tuple(known.segments), tuple(known.shown))
+    missing = [name for name in dict.fromkeys(wanted.names) if name not in names]
+    present = Wanted(
+        known.time if known.time in names else None, tuple(filter(names.__contains__, known.segments)),
+        tuple(filter(names.__contains__, known.shown)),
+    )  # fmt: skip
+    details, notes = details_of(table, present, table.num_rows)
+    return details, [*(f"The column {name!r} of the model is missing in these texts." for name in missing), *notes]
 
 
 def wanted_columns(
-    texts: Any, text_column: str | None, time: Any, by: Any, show: Any, every: Any
+    texts: Texts, text_column: str | None, time: str | Values | None, by: Columns, show: Columns, every: Period | None
 ) -> tuple[pa.Table, Wanted] | None:
-    """Return a table of what the arguments of :func:`cluster_texts` name or hold; None if they ask for nothing.
+    """Return a table of the columns that the arguments of :func:`cluster_texts` name or hold; None if there are none.
 
-    A name is that of a column of the data frame `texts`. Values come as a series or a sequence; those of segments and
-    shown columns in a mapping from their names.
+    A name stands for a column of the data frame `texts`. Values come as a series or a sequence; for segments and
+    shown columns, in a mapping from their names.
     """
-    given: dict[str, Any] = {}
+    given: dict[str, Values] = {}
     if time is not None and not isinstance(time, str):
         name = str(getattr(time, "name", None) or "time")
         given[name], time = time, name
-    names = [(some,) if isinstance(some, str) else tuple(some) for some in (by, show)]
-    for some in (by, show):
-        given |= some if isinstance(some, Mapping) else {}
-    wanted = Wanted(time, names[0], names[1], every)
+    for columns in (by, show):
+        given |= columns if isinstance(columns, Mapping) else {}
+    of_segments, of_shown = ((names,) if isinstance(names, str) else tuple(names) for names in (by, show))
+    wanted = Wanted(time, of_segments, of_shown, every)
     wanted.check()
     if wanted == Wanted():
         return None
     table = pa.table({name: _as_column(values) for name, values in given.items()})
-    named = [name for name in (wanted.time, *wanted.by, *wanted.show) if name and name not in given]
-    if named and not is_data_frame(texts):
-        raise UserError(f"{named[0]!r} names a column of a data frame, but texts is none; give its values instead.")
-    if named:
-        others = as_table(texts, text_column).table
-        check_lengths(table, others.num_rows)
-        kept = others.select([name for name in others.column_names if name not in given])
-        for name in table.column_names:
-            kept = kept.append_column(name, table.column(name))
-        table = kept
-    return table, wanted
+    named = [name for name in wanted.names if name not in given]
+    if not named:
+        return table, wanted
+    if not is_data_frame(texts):
+        raise UserError(f"{named[0]!r} names a column of a data frame, but texts is not one; give its values instead.")
+    frame = _arrow_table(texts, text_column)
+    check_lengths(table, frame.num_rows)
+    frame = frame.select([name for name in frame.column_names if name not in given])
+    for name in table.column_names:
+        frame = frame.append_column(name, table.column(name))
+    return frame, wanted
 
 
 def check_lengths(table: pa.Table, n_rows: int) -> None:
@@ -307,7 +291,11 @@ def check_lengths(table: pa.Table, n_rows: int) -> None:
         )
 
 
-def _as_column(values: Any) -> Any:
+def _arrow_table(frame: Any, text_column: str | None) -> pa.Table:
+    return as_table(frame, text_column).table
+
+
+def _as_column(values: Any) -> pa.Array:
     if hasattr(values, "to_arrow"):  # polars
         return values.to_arrow()
     try:

@@ -1,4 +1,4 @@
-"""Describe the groups of embedded texts: similarity to the center, size, keywords, typical rows, name."""
+"""Place texts in groups: new texts by a model's rule, and each group described by its texts."""
 
 from __future__ import annotations
 
@@ -24,61 +24,6 @@ if TYPE_CHECKING:
     from .corpus import Texts
 
 
-def mean_vectors(texts: EmbeddedTexts, codes: NDArray[np.intp], k: int) -> NDArray[np.float32]:
-    """Return the mean of the unit vectors of each group, in which a text counts as often as it occurs.
-
-    `codes` are the groups of the distinct texts (-1: none). A group without texts has zeros.
-    """
-    grouped = codes[texts.counting]
-    sums = cluster_sums(texts.vectors, grouped, k, weights=texts.weights)
-    means: NDArray[np.float32] = (sums / np.maximum(np.bincount(grouped, texts.weights, k), 1)[:, None]).astype(
-        np.float32
-    )
-    return means
-
-
-def with_names(
-    clusters: Sequence[Cluster], labels: Sequence[int], kept: Mapping[int, str], others: Iterable[str] = ()
-) -> tuple[Cluster, ...]:
-    """Give topics their labels, and some the names that they had.
-
-    A new name that equals one of these, or one of the `others`, gets a number.
-    """
-    taken = {*kept.values(), *others}
-    return tuple(
-        replace(cluster, label=label, name=kept.get(position) or unique_name(cluster.name, taken))
-        for position, (cluster, label) in enumerate(zip(clusters, labels, strict=True))
-    )
-
-
-def describe_embedded(
-    texts: EmbeddedTexts,
-    labels: NDArray[np.intp],
-    centers: NDArray[np.float32],
-    embed: EmbedPhrases | None,
-    read: NDArray[np.bool_] | Literal[True] = True,
-) -> tuple[NDArray[np.float32], tuple[Cluster, ...]]:
-    """Return the similarity of each distinct text to its center, and the topic of each group.
-
-    `read` tells which of the distinct texts are read for that; it must be some of each group.
-    """
-    corpus, usable = texts.corpus, texts.counting
-    similarity = texts.scatter(cosines_to_centers(texts.vectors, labels[usable], centers), np.nan)
-    sizes = np.bincount(labels[usable], corpus.counts[usable]).astype(int)
-    first_rows = corpus.first_rows
-    clusters = tuple(
-        replace(
-            cluster,
-            size=int(sizes[cluster.label]),
-            representatives=tuple(int(first_rows[i]) for i in cluster.representatives),
-        )
-        for cluster in describe_clusters(
-            corpus.distinct, texts.X, np.where(read, labels, -1), counts=corpus.counts, embed=embed
-        )
-    )
-    return similarity, clusters
-
-
 class Placed(NamedTuple):
     """New texts with their vectors, the group of each distinct text (-1: none), notes on them, and their languages."""
 
@@ -89,15 +34,10 @@ class Placed(NamedTuple):
 
 
 def place_texts(
-    model: ClusteredTexts,
-    texts: Texts,
-    *,
-    text_column: str | None = None,
-    embeddings: ArrayLike | None = None,
-    cache: EmbeddingCache | bool = True,
-    progress: Callable[[int, int], None] | None = None,
-) -> Placed:
-    """Embed new texts as those of a model, and assign them to its groups, given by their positions in `clusters`."""
+    model: ClusteredTexts, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+    cache: EmbeddingCache | bool = True, progress: Callable[[int, int], None] | None = None,
+) -> Placed:  # fmt: skip
+    """Embed new texts as a model's texts were embedded, and assign them to its groups, by position in `clusters`."""
     corpus = Corpus.from_texts(texts, text_column, keep_all=model.corpus.keep_all)
     dimension = model.centers.shape[1]
     notes = notes_on_content(corpus.without_content())
@@ -116,8 +56,48 @@ def place_texts(
     return Placed(new, codes, (*filter(None, [on_model]), *notes, *notes_on_lengths(corpus, encoder)), languages)
 
 
+def mean_vectors(texts: EmbeddedTexts, codes: NDArray[np.intp], k: int) -> NDArray[np.float32]:
+    """Return the mean unit vector of each group, zeros for an empty one; a text counts as often as it occurs."""
+    grouped, weights = codes[texts.counting], texts.weights
+    sums = cluster_sums(texts.vectors, grouped, k, weights=weights)
+    means: NDArray[np.float32] = (sums / np.maximum(np.bincount(grouped, weights, k), 1)[:, None]).astype(np.float32)
+    return means
+
+
 def similarity_to_clusters(
     texts: EmbeddedTexts, codes: NDArray[np.intp], centers: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     """Return the cosine of each distinct text with the center of its group; NaN if it has none."""
     return texts.scatter(cosines_to_centers(texts.vectors, codes[texts.counting], centers), np.nan)
+
+
+def describe_embedded(
+    texts: EmbeddedTexts, codes: NDArray[np.intp], centers: NDArray[np.float32], embed: EmbedPhrases | None,
+    read: NDArray[np.bool_] | Literal[True] = True,
+) -> tuple[NDArray[np.float32], tuple[Cluster, ...]]:  # fmt: skip
+    """Return the similarity of each distinct text to its center, and the description of each group.
+
+    `read` says which of the distinct texts are read for the description; each group needs some.
+    """
+    corpus, counts, first_rows = texts.corpus, texts.corpus.counts, texts.corpus.first_rows
+    sizes = np.bincount(codes[texts.counting], counts[texts.counting]).astype(int)
+    described = describe_clusters(corpus.distinct, texts.X, np.where(read, codes, -1), counts=counts, embed=embed)
+    clusters = []
+    for cluster in described:
+        rows = tuple(int(first_rows[i]) for i in cluster.representatives)
+        clusters.append(replace(cluster, size=int(sizes[cluster.label]), representatives=rows))
+    return similarity_to_clusters(texts, codes, centers), tuple(clusters)
+
+
+def with_names(
+    clusters: Sequence[Cluster], labels: Sequence[int], kept: Mapping[int, str], others: Iterable[str] = ()
+) -> tuple[Cluster, ...]:
+    """Give groups their labels, and some, by position, the names that they had.
+
+    A new name that equals one of these, or one of the `others`, gets a number.
+    """
+    taken = {*kept.values(), *others}
+    return tuple(
+        replace(cluster, label=label, name=kept.get(position) or unique_name(cluster.name, taken))
+        for position, (cluster, label) in enumerate(zip(clusters, labels, strict=True))
+    )

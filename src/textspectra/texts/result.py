@@ -1,4 +1,4 @@
-"""What can be done with a result: predict, rename, merge, cut, save, load."""
+"""A clustering and its uses: predict, rename, merge, cut, compare, update, tables, the page, save and load."""
 
 from __future__ import annotations
 
@@ -22,132 +22,65 @@ from ..core.validation import Level, check_n_clusters, check_whole_number
 from ..embedding.cache import EmbeddingCache
 from ..embedding.registry import as_backend
 from ..errors import UserError
-from ..tables.frames import as_table, is_data_frame
+from ..tables.frames import as_table, is_data_frame, library_of, new_frame, with_columns
 from ..words.describe import Cluster
-from .checking import listed, numbered, renamed
-from .clustered import EDITED, ClusteredTexts, Theme, build_hierarchy
+from .clustered import EDITED, ClusteredTexts, Theme, build_hierarchy, check_name_length
 from .comparison import Comparison, Drift, compare_texts, drift_of, updated
 from .corpus import EmbeddedTexts, embed_corpus
-from .history import check_not_taken_in, content_digest
+from .history import check_not_taken_in, columns_of, content_digest
 from .placing import describe_embedded, mean_vectors, place_texts, similarity_to_clusters, with_names
-from .storage import load_fields, save_clustering, texts_table
-from .tally import Tally, tally_rows
+from .storage import load_clustering, save_clustering, texts_table
+from .tally import Tally, by_segment, over_time, tally_rows
 
 if TYPE_CHECKING:
     from ..core.estimate import SuggestionName
     from ..embedding.registry import Model
-    from .corpus import Texts
+    from .corpus import DataFrame, Texts
 
-LARGEST = 10
-"""Groups in the table."""
+    Classes = ArrayLike | Sequence[Hashable]
 
-N_KEYWORDS = 6
+N_LARGEST, N_WORDS = 10, 6
+"""Groups in the table that a notebook shows, and keywords of each."""
 
 SANDBOX = "allow-scripts allow-downloads"
-"""What the report may do inside a notebook: run, and save files. It cannot reach the notebook around it."""
-
-
-def result_html(result: TextClustering) -> str:
-    """Return a result as HTML: its size, the number of groups with the levels, and the largest groups."""
-    totals = result.totals
-    texts = f"{totals.rows:,}" if totals.grouped == totals.rows else f"{totals.grouped:,} of {totals.rows:,}"
-    ratio = f", Cohesion Ratio {result.cohesion.ratio:.2f}" if result.cohesion else ""
-    clusters = "group" if result.n_clusters == 1 else "groups"
-    parts = [f"<b>{result.n_clusters:,} {clusters}</b> in {texts} texts{ratio}"]
-    if result.k_estimate is not None and len(result.k_estimate.suggestions) > 1:
-        parts.append(levels_html(result.k_estimate.suggestions, result.n_clusters))
-    parts += [f"<i>{escape(note)}</i>" for note in result.notes]
-    largest = sorted(result.clusters, key=lambda cluster: -cluster.size)[:LARGEST]
-    cells = [
-        [cluster.label, cluster.name, f"{cluster.size:,}", f"{cluster.size / max(1, totals.grouped):.1%}",
-         " · ".join(cluster.keywords[:N_KEYWORDS])]
-        for cluster in largest
-    ]  # fmt: skip
-    head = "".join(f"<th>{name}</th>" for name in ("cluster", "name", "size", "share", "keywords"))
-    rows = "".join(
-        "<tr>" + "".join(f'<td dir="auto" style="text-align: left">{escape(str(cell))}</td>' for cell in row) + "</tr>"
-        for row in cells
-    )
-    parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
-    if result.n_clusters > LARGEST:
-        parts.append(f"and {result.n_clusters - LARGEST:,} smaller; <code>show()</code> has all of them")
-    return "".join(f"<div>{part}</div>" for part in parts)
-
-
-def framed(page: str, height: int) -> str:
-    """Put a page into a frame of its own, from which it cannot reach the page around it."""
-    style = f"width: 100%; height: {height}px; border: 0"
-    return f'<iframe title="textspectra report" sandbox="{SANDBOX}" style="{style}" srcdoc="{escape(page)}"></iframe>'
-
-
-class Described(NamedTuple):
-    """Groups of the texts of a result: the position of each distinct text's group, and the rest for each group."""
-
-    codes: NDArray[np.intp]
-    centers: NDArray[np.float32]
-    similarity: NDArray[np.float32]
-    clusters: tuple[Cluster, ...]
+"""What the page may do inside a notebook: run, and save files. It cannot reach the notebook around it."""
 
 
 class TextClustering(ClusteredTexts):
-    """Texts, their groups, and what can be done with them.
+    """Texts, their groups, and everything that can be done with them.
 
-    It is made by :func:`cluster_texts` and never changes: :meth:`rename`, :meth:`merge` and
-    :meth:`cut` return a new one.
+    It is made by :func:`cluster_texts` or :meth:`load` and never changes: :meth:`rename`, :meth:`merge`, :meth:`cut`
+    and :meth:`update` return a new one.
 
     Attributes
     ----------
-    corpus : Corpus
-        The texts. For many files it may be a sample of them.
-    totals : Totals
-        How many rows the input has, and how many of them are blank or unknown to the model.
-    distinct_codes, distinct_similarity : ndarray
-        The cluster of each distinct text as its position in `clusters` (-1: none), and its similarity to the center.
-        `labels` and `similarity` have one entry per row.
-    centers : ndarray of shape (n_clusters, d)
-        Mean of the unit vectors of each cluster.
-    rule : LinearRule
-        What assigns new texts to clusters.
+    labels, names, similarity : ndarray of int, list of str, ndarray of float
+        The cluster of each row (-1: none), its name, and the cosine with its center.
     clusters : tuple of Cluster
         Label, name, size, keywords and typical rows of each cluster, by ascending label. A label never changes its
         meaning and is never given to another cluster.
-    next_label : int
-        The label that the next new cluster gets.
-    cohesion : CohesionReport or None
-        Of the distinct texts; None if there is only one, or if no two of them are alike.
+    n_clusters : int
+        The number of clusters.
     k_estimate : KEstimate or None
         What the data says about the number of clusters, also if another number was given; None after an update.
-    algorithm : str
-        "kmeans" or "hac".
-    source : EmbeddingSource
-        What made the embeddings.
-    hierarchy : Hierarchy or None
-        The merge tree around the clusters; None after an update, until :meth:`with_hierarchy` builds one.
-    reference : Reference or None
-        The sample of vectors that new texts are compared with, if it was loaded or updated.
-    history : tuple of Update
-        The files that :meth:`update` took in, and what changed.
+    cohesion : CohesionReport or None
+        The Cohesion Ratio of the distinct texts; None if there is only one, or if no two of them are alike.
     themes : tuple of Theme
-        The groups of the coarse level, each with its clusters; empty if there is no level coarser than the clusters.
-    recipe : dict
-        How the result was made: the command or call, the seed, the date, `model_reason` if the model was "auto", and
-        `applied`, a mark of edits that were made in a report.
+        The groups of the coarse level, each with its clusters; empty if no level is coarser than the clusters.
     notes : tuple of str
         What to know before relying on the groups, such as languages that the model does not know.
     languages : dict of str to float
         The share of the texts that are clearly in each language.
-    encoder : Backend or None
-        The model, if it is in memory.
-    cache : EmbeddingCache or bool
-        Where vectors are looked up and kept.
-    known_embeddings : ndarray or None
-        The vectors of the distinct texts, if they are in memory.
-    frame : data frame, series or None
-        What the texts came in.
-    details : Details or None
-        The dates, segments and shown columns of the rows.
-    tally : Tally or None
-        How many texts each group has in each period and segment.
+    recipe : dict
+        How the result was made: the command or call, the seed, the date, and why the model was chosen.
+    history : tuple of Update
+        The files that :meth:`update` took in, and what changed.
+    corpus, totals : Corpus, Totals
+        The texts, or a sample of them for many files; and the numbers of rows, blank ones and others without a group.
+    centers : ndarray of shape (n_clusters, d)
+        Mean of the unit vectors of each cluster.
+    hierarchy : Hierarchy or None
+        The merge tree around the clusters; None after an update.
 
     Examples
     --------
@@ -157,6 +90,16 @@ class TextClustering(ClusteredTexts):
     >>> result = ts.cluster_texts(texts, embeddings=X, n_clusters=2)
     >>> result
     4 texts in 2 groups, Cohesion Ratio 2.46
+    >>> result.rename({0: "parcels", 1: "login"}).names
+    ['parcels', 'parcels', 'login', 'login']
+    >>> result.predict(["password please"], embeddings=[[0.2, 1]])
+    array([1])
+    >>> result.cut(3).n_clusters, result.merge(0, 1).n_clusters
+    (3, 1)
+    >>> result.cluster_table()["size"].tolist()
+    [2, 2]
+    >>> result.report()[:15]
+    '<!doctype html>'
     """
 
     @overload
@@ -184,9 +127,9 @@ class TextClustering(ClusteredTexts):
         text_column : str, optional
             The column of a data frame that holds the texts.
         embeddings : array-like of shape (n, d), optional
-            Their embeddings; needed if the clustering was made from given ones.
+            Embeddings of the new texts, if the clustering was made from precomputed embeddings.
         return_similarity : bool, default=False
-            Return the cosine of each text with the center of its cluster too; NaN if it has no cluster.
+            Also return the cosine of each text with the center of its cluster; NaN if it has no cluster.
         cache : bool or EmbeddingCache, default=True
             Whether embeddings are kept on disk.
 
@@ -195,13 +138,6 @@ class TextClustering(ClusteredTexts):
         labels : ndarray of int, shape (n,)
         similarity : ndarray of float32, shape (n,)
             Only with ``return_similarity=True``.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-        >>> result.predict(["x z", ""], embeddings=[[0.2, 1], [0, 0]]).tolist() == [result.labels[1], -1]
-        True
         """
         placed = place_texts(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
         for note in placed.notes:
@@ -213,38 +149,22 @@ class TextClustering(ClusteredTexts):
         return labels, placed.texts.corpus.spread(similarity, np.nan)
 
     def rename(self, label: int | Mapping[int, str], name: str | None = None) -> TextClustering:
-        """Give a cluster another name, or several: ``rename(3, "refunds")``, ``rename({3: "refunds", 5: "login"})``.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-        >>> [cluster.name for cluster in result.rename({0: "first", 1: "second"}).clusters]
-        ['first', 'second']
-        """
-        given: Mapping[int, Any] = label if isinstance(label, Mapping) else {label: name}
-        for one in given:
-            self.position(one)
-        return replace(self, clusters=renamed(self.clusters, given))
+        """Give clusters other names: ``rename(3, "refunds")``, or several: ``rename({3: "refunds", 5: "login"})``."""
+        names: Mapping[int, Any] = label if isinstance(label, Mapping) else {label: name}
+        for number in names:
+            self.position(number)
+        return replace(self, clusters=_renamed(self.clusters, names))
 
     def merge(self, *labels: int | Iterable[int]) -> TextClustering:
         """Make one cluster of two or more: ``merge(3, 7)`` or ``merge([3, 7, 9])``.
 
         It keeps the label and the name of the first one. The labels of the others are not given to new clusters.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> X = [[1, 0], [0.7, 0.7], [0, 1]]
-        >>> result = ts.cluster_texts(["a b", "m n", "x y"], embeddings=X, n_clusters=3)
-        >>> result.merge(1, 0).labels
-        array([1, 1, 2])
         """
-        chosen = [one for some in labels for one in (some if isinstance(some, Iterable) else [some])]
-        positions = [self.position(one) for one in chosen]
-        if len(set(chosen)) < len(chosen):
-            twice = next(one for one in chosen if chosen.count(one) > 1)
-            raise UserError(f"Cluster {twice} cannot be merged with itself.")
+        chosen = [label for given in labels for label in (given if isinstance(given, Iterable) else [given])]
+        positions = [self.position(label) for label in chosen]
+        twice = [label for label in chosen if chosen.count(label) > 1]
+        if twice:
+            raise UserError(f"Cluster {twice[0]} cannot be merged with itself.")
         if len(chosen) < 2:
             raise UserError("merge needs two clusters or more.")
         merged = np.where(np.isin(self.distinct_codes, positions), positions[0], self.distinct_codes)
@@ -255,18 +175,10 @@ class TextClustering(ClusteredTexts):
     def cut(self, n_clusters: int | Level) -> TextClustering:
         """Cut the merge tree at another number of clusters, or at a level: "coarse", "suggested" or "fine".
 
-        It is built around the groups: fewer clusters are groups merged, more are groups split. A cluster whose texts
-        stay the same keeps its label and its name. The others get new labels, the largest cluster first.
+        The tree is built around the groups: fewer clusters are groups merged, more are groups split. A cluster whose
+        texts stay the same keeps its label and its name. The others get new labels, the largest cluster first.
         The groups and names of a level are the same as in the report, and with this `n_clusters` in
         :func:`cluster_texts`.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> X = [[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]]
-        >>> result = ts.cluster_texts(["a", "b", "c", "d"], embeddings=X, algorithm="hac", n_clusters=2)
-        >>> result.cut(3).n_clusters
-        3
         """
         base = self.with_hierarchy()
         assert base.hierarchy is not None  # noqa: S101 - for the type checker
@@ -277,180 +189,17 @@ class TextClustering(ClusteredTexts):
             asked = self.k_estimate.at(asked)
         return replace(base.regroup(base.hierarchy.cut(asked)), recipe=self.recipe).with_themes()
 
-    def level_clusters(self) -> dict[SuggestionName, tuple[NDArray[np.intp], tuple[Cluster, ...]]]:
-        """Return the groups at the other levels: the position of each distinct text's group, and the groups.
-
-        Examples
-        --------
-        >>> import numpy as np, textspectra as ts
-        >>> X = np.repeat(np.eye(8), 20, axis=0) + np.random.default_rng(0).normal(0, 0.01, (160, 8))
-        >>> result = ts.cluster_texts([f"text {i}" for i in range(160)], embeddings=X)
-        >>> codes, clusters = result.level_clusters()["coarse"]
-        >>> len(clusters) < result.n_clusters
-        True
-        """
-        base = self.with_hierarchy()
-        if base.hierarchy is None or base.k_estimate is None:
-            return {}
-        levels = {one.name: one.k for one in base.k_estimate.suggestions if one.k <= base.hierarchy.tree.n_leaves}
-        found = {name: base._describe(base.hierarchy.cut(k)) for name, k in levels.items() if k != self.n_clusters}
-        return {name: (clusters.codes, clusters.clusters) for name, clusters in found.items()}
-
-    def with_themes(self) -> TextClustering:
-        """Return the same result with the themes of its clusters, if there is a level coarser than these."""
-        coarse = [one.k for one in self.k_estimate.suggestions if one.name == "coarse"] if self.k_estimate else []
-        if self.hierarchy is None or not coarse or coarse[0] >= self.n_clusters:
-            return replace(self, themes=())
-        codes = numbered(self.hierarchy.cut(coarse[0]), self.corpus.counts, {}, 0)[0]
-        clusters = self._describe(codes)
-        pairs = np.unique(np.column_stack([codes, clusters.codes, self.distinct_codes])[codes >= 0], axis=0).tolist()
-        themes: dict[int, Theme] = {}
-        for number, position, code in pairs:
-            members = themes[number].clusters if number in themes else ()
-            themes[number] = Theme(number, clusters.clusters[position].name, (*members, self.clusters[code].label))
-        return replace(self, themes=tuple(themes.values()))
-
-    def with_level_names(self) -> TextClustering:
-        """Return a new result in which a group that the suggested level has, too, is called as it is there.
-
-        So a group has one name, whichever level is shown first.
-        """
-        names = self._names_when_suggested(self.distinct_codes, fresh=True)
-        clusters = with_names(self.clusters, [cluster.label for cluster in self.clusters], names)
-        return replace(self, clusters=clusters).with_themes()
-
-    def _names_when_suggested(self, codes: NDArray[np.intp], *, fresh: bool = False) -> dict[int, str]:
-        """Return the names of those groups that the suggested level has, too."""
-        k = self.k_estimate.k if self.k_estimate else self.n_clusters
-        if self.hierarchy is None or k in (self.n_clusters, codes.max() + 1) or k > self.hierarchy.tree.n_leaves:
-            return {}
-        suggested = self.hierarchy.cut(k)
-        same = same_clusters(suggested, codes)
-        if not same:
-            return {}
-        clusters = self._describe(suggested, fresh=fresh)
-        place = dict(zip(suggested.tolist(), clusters.codes.tolist(), strict=True))
-        return {new: clusters.clusters[place[old]].name for new, old in same.items()}
-
-    def with_hierarchy(self) -> TextClustering:
-        """Return the same result with a merge tree that has its grouping among its cuts.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> X = [[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]]
-        >>> result = ts.cluster_texts(["a", "b", "c", "d"], embeddings=X, n_clusters=2).with_hierarchy()
-        >>> result.hierarchy.tree.cut(2)
-        array([0, 0, 1, 1])
-        """
-        if self.hierarchy is not None and self.hierarchy.has_cut(self.distinct_codes):
-            return self
-        return replace(self, hierarchy=build_hierarchy(self.embedded(), self.distinct_codes))
-
-    def regroup(
-        self,
-        codes: NDArray[np.intp],
-        continued: Mapping[int, int] | None = None,
-        new_labels: Mapping[int, int] | None = None,
-    ) -> TextClustering:
-        """Describe the same texts in other groups, which the recipe then calls edited.
-
-        Parameters
-        ----------
-        codes : ndarray of int
-            The group of each distinct text, numbered from 0 in any order; -1 for none.
-        continued : mapping from int to int, optional
-            New groups that keep the label and the name of an old one, given by its position in `clusters`. A group
-            whose texts stay the same always does.
-        new_labels : mapping from int to int, optional
-            The labels of all other groups, none of which was ever used; by default the next ones, the largest group
-            first.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a", "b", "c"], embeddings=[[1, 0], [1, 1], [0, 1]], n_clusters=3)
-        >>> result.regroup(np.array([1, 0, 0])).labels
-        array([0, 3, 3])
-        """
-        clusters = self._describe(codes, continued, new_labels)
-        texts = self.embedded()
-        grouped, k = clusters.codes[texts.counting], len(clusters.clusters)
-        is_same = np.array_equal(clusters.codes, self.distinct_codes)
-        return replace(
-            self,
-            distinct_codes=clusters.codes,
-            distinct_similarity=clusters.similarity,
-            centers=clusters.centers,
-            rule=self._rule_of(texts, clusters.codes, k),
-            recipe=self.recipe if is_same else {**self.recipe, "groups": EDITED},
-            clusters=clusters.clusters,
-            next_label=max(self.next_label, clusters.clusters[-1].label + 1),
-            cohesion=report_if_defined(texts.vectors, grouped, k, random_state=0),
-            tally=self._tally_of(clusters.codes, k),
-            themes=(),
-        )
-
-    def _describe(
-        self, codes: NDArray[np.intp], continued: Mapping[int, int] | None = None,
-        new_labels: Mapping[int, int] | None = None, *, fresh: bool = False,
-    ) -> Described:  # fmt: skip
-        """Describe other groups of the same texts; `fresh` ones have nothing to do with the groups that are there."""
-        texts, counts = self.embedded(), self.corpus.counts
-        same = {} if fresh else same_clusters(self.distinct_codes, codes) | dict(continued or {})
-        known = {new: self.clusters[old].label for new, old in same.items()} | dict(new_labels or {})
-        names = {} if fresh else self._names_when_suggested(codes)
-        names |= {new: self.clusters[old].name for new, old in same.items()}
-        positions, labels = numbered(codes, counts, known, 0 if fresh else self.next_label)
-        # In the order of their sizes, because words are weighed a little differently in another order.
-        by_size, _ = numbered(codes, counts, {}, 0)
-        rank = dict(zip(codes.tolist(), by_size.tolist(), strict=True))
-        place = dict(zip(by_size.tolist(), positions.tolist(), strict=True))
-        centers = mean_vectors(texts, by_size, len(labels))
-        similarity, clusters = describe_embedded(texts, by_size, centers, self.embed_phrases())
-        ranks = sorted(range(len(labels)), key=place.__getitem__)
-        named = with_names(
-            clusters, [labels[place[i]] for i in range(len(labels))], {rank[c]: n for c, n in names.items()}
-        )
-        return Described(positions, centers[ranks], similarity, tuple(named[i] for i in ranks))
-
-    def _rule_of(self, texts: EmbeddedTexts, codes: NDArray[np.intp], k: int) -> LinearRule:
-        """Return what assigns new texts to other groups: for groups merged or split along the tree, by the old rule."""
-        grouped = codes[texts.counting]
-        pairs = np.unique(np.column_stack([self.distinct_codes[texts.counting], grouped]), axis=0)
-        if len(pairs) == self.n_clusters == self.rule.n_clusters:
-            return self.rule.merged(pairs[:, 1]) if len(pairs) > k else self.rule.numbered(np.argsort(pairs[:, 1]))
-        both = [self.hierarchy.of_leaves(one) for one in (self.distinct_codes, codes)] if self.hierarchy else [None]
-        if self.hierarchy is None or any(one is None for one in both) or self.rule.n_clusters != self.n_clusters:
-            return separate_clusters(texts.vectors, None, grouped, k)
-        leaves = self.hierarchy.leaves[texts.counting]
-        filled, leaf = np.unique(leaves, return_inverse=True)
-        means = cluster_sums(texts.vectors, leaf, len(filled)) / np.bincount(leaf)[:, None]
-        return cut_rule(self.rule, means.astype(np.float32), *(one[filled] for one in both if one is not None))
-
     def compare(
         self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
         cache: EmbeddingCache | bool = True,
     ) -> Comparison:  # fmt: skip
-        """Tell what is new in new texts: new groups, groups that grow, shrink or are gone, texts that fit nothing.
+        """Find what is new in new texts: new groups, groups that grow, shrink or are gone, texts that fit nothing.
 
         Parameters
         ----------
         texts, text_column, embeddings, cache
             As in :meth:`predict`. A data frame may have the columns that were named by `time`, `by` and `show` in
             :func:`cluster_texts`.
-
-        Returns
-        -------
-        Comparison
-
-        Examples
-        --------
-        >>> import numpy as np, textspectra as ts
-        >>> X = np.eye(4)[np.arange(120) % 3] + 0.1 * np.random.default_rng(0).standard_normal((120, 4))
-        >>> result = ts.cluster_texts([f"text {i}" for i in range(80)], embeddings=X[:80], n_clusters=3)
-        >>> result.compare([f"text {i}" for i in range(80, 120)], embeddings=X[80:]).changes["status"].tolist()
-        ['steady', 'steady', 'steady']
         """
         return compare_texts(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
 
@@ -478,8 +227,8 @@ class TextClustering(ClusteredTexts):
     ) -> TextClustering:  # fmt: skip
         """Take in new texts: they join their groups, and new groups get new labels.
 
-        The groups that were there stay as they are: their texts, labels, names and centers do not change. What
-        changed is in :attr:`changes`, and in `history`. Texts that were taken in before are refused.
+        The groups that were there stay as they are: their texts, labels, names and centers do not change. The changes
+        are in :attr:`changes` and in `history`. Texts that were taken in before are refused.
 
         Parameters
         ----------
@@ -493,32 +242,160 @@ class TextClustering(ClusteredTexts):
         >>> import numpy as np, textspectra as ts
         >>> X = np.eye(4)[np.arange(120) % 3] + 0.1 * np.random.default_rng(0).standard_normal((120, 4))
         >>> result = ts.cluster_texts([f"text {i}" for i in range(80)], embeddings=X[:80], n_clusters=3)
-        >>> updated = result.update([f"text {i}" for i in range(80, 120)], embeddings=X[80:])
+        >>> new = [f"text {i}" for i in range(80, 120)]
+        >>> result.compare(new, embeddings=X[80:]).new_clusters
+        ()
+        >>> updated = result.update(new, embeddings=X[80:])
         >>> len(updated), updated.changes["status"].tolist()
         (120, ['steady', 'steady', 'steady'])
         """
-        found = self.compare(texts, text_column=text_column, embeddings=embeddings, cache=cache)
+        comparison = self.compare(texts, text_column=text_column, embeddings=embeddings, cache=cache)
         given: Any = texts
-        table = as_table(given, text_column).table if is_data_frame(given) else texts_table(found.result.corpus)
+        table = as_table(given, text_column).table if is_data_frame(given) else texts_table(comparison.result.corpus)
         digests = {"This input": content_digest(table)}
         if not again:
             check_not_taken_in(self, digests, "again=True")
-        return updated(self, found, list(digests.values()))
+        return updated(self, comparison, list(digests.values()))
+
+    def to_frame(self) -> DataFrame:
+        """Return a data frame with one row per text.
+
+        A data frame that was given comes back with the columns cluster, cluster_name and similarity, and
+        cluster_coarse and cluster_coarse_name if a level is coarser than the clusters. For other texts it also has
+        the column text, and is of the library of the series that was given; otherwise of pandas, polars or pyarrow,
+        whichever is installed first.
+
+        Examples
+        --------
+        >>> import pandas, textspectra as ts
+        >>> tickets = pandas.DataFrame({"id": [7, 8, 9], "text": ["a b c", "a b d", "x y z"]})
+        >>> result = ts.cluster_texts(tickets, embeddings=[[1, 0], [0.9, 0.1], [0, 1]], n_clusters=2)
+        >>> result.to_frame()[["id", "cluster"]].values.tolist()
+        [[7, 0], [8, 0], [9, 1]]
+        """
+        columns: dict[str, Any] = {"cluster": self.labels, "cluster_name": self.names, "similarity": self.similarity}
+        if self.themes:
+            themes = [*self.coarse, (None, None)]
+            columns["cluster_coarse"] = np.array([-1 if number is None else number for number, _ in themes])[self.codes]
+            columns["cluster_coarse_name"] = [themes[code][1] for code in self.codes]
+        given: Any = self.frame
+        if is_data_frame(given):
+            return with_columns(given, columns)[0]
+        frame = self._frame({"text": self.corpus.rows, **columns})
+        if library_of(given) == "pandas":
+            frame.index = given.index  # type: ignore[union-attr]
+        return frame
+
+    def cluster_table(self) -> DataFrame:
+        """Return a data frame with one row per group.
+
+        Its columns are cluster, name, size, share (of all rows in a group), cohesion, keywords, typical_texts, and
+        typical_counts, the number of rows with each typical text.
+        """
+        return self._frame({
+            "cluster": [cluster.label for cluster in self.clusters],
+            "name": [cluster.name for cluster in self.clusters],
+            "size": [cluster.size for cluster in self.clusters],
+            "share": [cluster.size / self.totals.grouped for cluster in self.clusters],
+            "cohesion": self.ratios,
+            "keywords": [list(cluster.keywords) for cluster in self.clusters],
+            "typical_texts": [self.typical_texts(cluster) for cluster in self.clusters],
+            "typical_counts": [self.typical_counts(cluster) for cluster in self.clusters],
+        })  # fmt: skip
+
+    def over_time(self) -> DataFrame:
+        """Return a data frame with one row per group and period.
+
+        Its columns are cluster, cluster_name, period (its first day), texts, total (of all groups), usual_total (of a
+        usual period), volume ("more" or "fewer" if the total is significantly different from that, or "usual"), share,
+        and low and high, the 95 % interval of the share. A period without texts has no share. It needs the argument
+        `time` of :func:`cluster_texts`.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(
+        ...     ["a b", "x y", "a b"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2,
+        ...     time=["2025-01-30", "2025-02-01", "2025-02-03"], every="month",
+        ... )
+        >>> result.over_time()[["cluster", "texts", "share"]].values.tolist()
+        [[0.0, 1.0, 1.0], [0.0, 1.0, 0.5], [1.0, 0.0, 0.0], [1.0, 1.0, 0.5]]
+        >>> result.trends()["kind"].tolist()
+        ['steady', 'steady']
+        """
+        return self._frame_of_clusters(over_time(self._tally_over_time()))
+
+    def trends(self) -> DataFrame:
+        """Return a data frame with one row per group: whether its share grows, shrinks, bursts or varies.
+
+        Its columns are cluster, cluster_name, kind ("growing", "shrinking", "burst", "uneven" or "steady"), before and
+        after (shares), texts_before, total_before, texts_after and total_after (the counts behind them), change (the
+        difference of the shares), start and end (days), and p.
+
+        The shares are from the first and the last third of the texts, in whole periods, and the days are the first
+        days of the first and the last period. For a burst, the shares are from outside and inside it, and the days
+        are its own. An uneven group neither rises nor falls steadily, but its share differs between periods: it is
+        lowest in the period that begins on the day start, and highest in the one that begins on the day end. The
+        p-values are adjusted for all tests, of shares and of numbers of texts, so that at most 5 % of the reported
+        changes are expected to be chance.
+        """
+        changes = self._tally_over_time().trends
+        columns = ("kind", "before", "after", "texts_before", "total_before", "texts_after", "total_after")
+        return self._frame_of_clusters({
+            "group": np.arange(self.n_clusters), **{name: getattr(changes, name) for name in columns},
+            "change": changes.after - changes.before, "start": changes.start, "end": changes.end, "p": changes.p,
+        })  # fmt: skip
+
+    def by(self, segment: str) -> DataFrame:
+        """Return a data frame with one row per group and value of a segment, one of `by` in :func:`cluster_texts`.
+
+        Its columns are cluster, cluster_name, value, texts, total (all texts with this value), share (of these),
+        overall (the share of the group among all texts), lift (share over overall) with its 95 % interval lift_low to
+        lift_high, p (against all other texts, adjusted for the number of rows), and represented ("over", "under" or "as
+        expected").
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(
+        ...     ["a b", "x y", "a b"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2,
+        ...     by={"channel": ["web", "web", "phone"]},
+        ... )
+        >>> result.by("channel")[["cluster", "value", "texts"]].values.tolist()
+        [[0, 'web', 1], [0, 'phone', 1], [1, 'web', 1], [1, 'phone', 0]]
+        """
+        if self.tally is None:
+            raise UserError("The groups of this result were not counted by segments; name columns with by= (--by).")
+        return self._frame_of_clusters(by_segment(self.tally, segment))
+
+    @property
+    def changes(self) -> DataFrame:
+        """A data frame of what the last update changed, one row per group, with the columns of `Comparison.changes`."""
+        return self._frame(columns_of(self.history[-1].changes if self.history else ()))
+
+    def _tally_over_time(self) -> Tally:
+        if self.tally is None or self.tally.every is None:
+            raise UserError("The groups of this result were not counted over time; name a column with time= (--time).")
+        return self.tally
+
+    def _frame_of_clusters(self, columns: dict[str, Any]) -> DataFrame:
+        clusters = columns.pop("group")
+        names = [self.clusters[cluster].name for cluster in clusters]
+        return self._frame({"cluster": self.labels_of(clusters), "cluster_name": names, **columns})
+
+    def _frame(self, columns: Mapping[str, object]) -> DataFrame:
+        frame: DataFrame = new_frame(columns, like=self.frame)
+        return frame
 
     @overload
-    def report(
-        self, path: None = ..., *, truth: ArrayLike | Sequence[Hashable] | None = ..., overwrite: bool = ...
-    ) -> str: ...
+    def report(self, path: None = ..., *, truth: Classes | None = ..., overwrite: bool = ...) -> str: ...
 
     @overload
-    def report(
-        self, path: str | Path, *, truth: ArrayLike | Sequence[Hashable] | None = ..., overwrite: bool = ...
-    ) -> None: ...
+    def report(self, path: str | Path, *, truth: Classes | None = ..., overwrite: bool = ...) -> None: ...
 
     def report(
-        self, path: str | Path | None = None, *, truth: ArrayLike | Sequence[Hashable] | None = None,
-        overwrite: bool = False,
-    ) -> str | None:  # fmt: skip
+        self, path: str | Path | None = None, *, truth: Classes | None = None, overwrite: bool = False
+    ) -> str | None:
         """Write the page to explore the groups in a browser (:func:`write_report`), or return it as a string.
 
         Parameters
@@ -528,42 +405,18 @@ class TextClustering(ClusteredTexts):
         truth : sequence of hashable, optional
             The ground truth: one class per text.
         overwrite : bool, default=False
-            Replace a file that exists already.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-        >>> result.report()[:15]
-        '<!doctype html>'
+            Replace an existing file.
         """
         from .. import write_report  # the page is a layer above this one
 
         return write_report(self, path, truth=truth, overwrite=overwrite)
 
     def show(self, height: int = 800) -> None:
-        """Show the page to explore the groups inside a notebook.
-
-        It is in a frame of its own and cannot reach the notebook.
-
-        Parameters
-        ----------
-        height : int, default=800
-            Height of the frame in pixels.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-        >>> result.show()  # doctest: +SKIP
-        """
+        """Show the page inside a notebook, in a frame of this height in pixels that cannot reach the notebook."""
         from IPython.display import display
 
         # As a bundle, because IPython's HTML class warns of frames.
         display({"text/html": framed(self.report(), check_whole_number("height", height, low=100))}, raw=True)
-
-    def _repr_html_(self) -> str:
-        return result_html(self)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write everything but the embeddings to a folder: safetensors, Parquet and JSON.
@@ -573,7 +426,7 @@ class TextClustering(ClusteredTexts):
         folder : path
             It is created. The write is atomic: the folder is complete or not there.
         overwrite : bool, default=False
-            Replace a model folder that exists.
+            Replace an existing model folder.
 
         Examples
         --------
@@ -588,13 +441,9 @@ class TextClustering(ClusteredTexts):
 
     @classmethod
     def load(
-        cls,
-        folder: str | Path,
-        *,
-        model: Model | None = None,
-        embeddings: ArrayLike | None = None,
+        cls, folder: str | Path, *, model: Model | None = None, embeddings: ArrayLike | None = None,
         allow_server: bool = False,
-    ) -> TextClustering:
+    ) -> TextClustering:  # fmt: skip
         """Read what :meth:`save` wrote; an error names files that are missing, cut short or changed.
 
         Parameters
@@ -604,8 +453,8 @@ class TextClustering(ClusteredTexts):
         model : str, Backend, object with ``encode``, or callable, optional
             What embeds new texts, if the clustering was made with an encoder that cannot be loaded by name.
         embeddings : array-like of shape (n, d), optional
-            The embeddings that the clustering was made from, if it was made from given ones: :meth:`cut`
-            and :meth:`merge` need them.
+            The embeddings that the clustering was made from, if they were given: :meth:`cut` and :meth:`merge` need
+            them.
         allow_server : bool, default=False
             Whether texts may be sent to the server of ``OPENAI_BASE_URL``, if the clustering was made with a server.
             The folder may come from somebody else, so it cannot decide that.
@@ -618,7 +467,7 @@ class TextClustering(ClusteredTexts):
             ...
         textspectra.errors.UserError: There is no model folder at no/such/folder.
         """
-        loaded = cls(**load_fields(Path(folder)))
+        loaded = load_clustering(Path(folder), cls)
         if model is not None:
             loaded = replace(loaded, encoder=as_backend(model))
         elif allow_server and loaded.source.is_elsewhere:
@@ -627,22 +476,118 @@ class TextClustering(ClusteredTexts):
             return loaded
         return replace(loaded, known_embeddings=embed_corpus(loaded.corpus, None, embeddings).X)
 
-    def position(self, label: int) -> int:
-        """Return the position of a cluster in `clusters`, given its label.
+    def with_hierarchy(self) -> TextClustering:
+        """Return the same result with a merge tree that has its grouping among its cuts."""
+        if self.hierarchy is not None and self.hierarchy.has_cut(self.distinct_codes):
+            return self
+        return replace(self, hierarchy=build_hierarchy(self.embedded(), self.distinct_codes))
 
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-        >>> result.position(7)
-        Traceback (most recent call last):
-            ...
-        textspectra.errors.UserError: There is no cluster 7; the clusters are 0 and 1.
+    def level_clusters(self) -> dict[SuggestionName, tuple[NDArray[np.intp], tuple[Cluster, ...]]]:
+        """Return the groups at the other levels: the position of each distinct text's group, and the groups."""
+        base = self.with_hierarchy()
+        if base.hierarchy is None or base.k_estimate is None:
+            return {}
+        levels = {level.name: level.k for level in base.k_estimate.suggestions if level.k != self.n_clusters}
+        n_leaves = base.hierarchy.tree.n_leaves
+        described = {name: base._describe(base.hierarchy.cut(k)) for name, k in levels.items() if k <= n_leaves}
+        return {name: (grouping.codes, grouping.clusters) for name, grouping in described.items()}
+
+    def with_themes(self) -> TextClustering:
+        """Return the same result with the themes of its clusters, if a level is coarser than these."""
+        levels = self.k_estimate.suggestions if self.k_estimate else ()
+        k = next((level.k for level in levels if level.name == "coarse"), self.n_clusters)
+        if self.hierarchy is None or k >= self.n_clusters:
+            return replace(self, themes=())
+        codes = number_clusters(self.hierarchy.cut(k), self.corpus.counts, {}, 0)[0]
+        coarse = self._describe(codes)
+        pairs = np.unique(np.column_stack([codes, coarse.codes, self.distinct_codes])[codes >= 0], axis=0).tolist()
+        themes: dict[int, Theme] = {}
+        for number, position, code in pairs:
+            members = themes[number].clusters if number in themes else ()
+            themes[number] = Theme(number, coarse.clusters[position].name, (*members, self.clusters[code].label))
+        return replace(self, themes=tuple(themes.values()))
+
+    def with_level_names(self) -> TextClustering:
+        """Name each group that the suggested level also has as it is named there, so that it has one name."""
+        names = self._names_when_suggested(self.distinct_codes, fresh=True)
+        clusters = with_names(self.clusters, [cluster.label for cluster in self.clusters], names)
+        return replace(self, clusters=clusters).with_themes()
+
+    def _names_when_suggested(self, codes: NDArray[np.intp], *, fresh: bool = False) -> dict[int, str]:
+        """Return the names of those groups that the suggested level also has."""
+        k = self.k_estimate.k if self.k_estimate else self.n_clusters
+        if self.hierarchy is None or k in (self.n_clusters, codes.max() + 1) or k > self.hierarchy.tree.n_leaves:
+            return {}
+        suggested = self.hierarchy.cut(k)
+        same = same_clusters(suggested, codes)
+        if not same:
+            return {}
+        level = self._describe(suggested, fresh=fresh)
+        position = dict(zip(suggested.tolist(), level.codes.tolist(), strict=True))
+        return {new: level.clusters[position[old]].name for new, old in same.items()}
+
+    def regroup(
+        self, codes: NDArray[np.intp], continued: Mapping[int, int] | None = None,
+        new_labels: Mapping[int, int] | None = None,
+    ) -> TextClustering:  # fmt: skip
+        """Describe the same texts in other groups, which the recipe then calls edited.
+
+        `codes` has the new group of each distinct text, numbered from 0 in any order (-1: none). The groups in
+        `continued` keep the label and the name of an old one, given by its position; so does every group whose texts
+        stay the same. The others get their labels from `new_labels`, or the next ones, the largest group first.
         """
-        labels = [cluster.label for cluster in self.clusters]
-        if label not in labels or isinstance(label, bool):
-            raise UserError(f"There is no cluster {label!r}; the clusters are {listed(labels)}.")
-        return labels.index(label)
+        grouping = self._describe(codes, continued, new_labels)
+        texts, k = self.embedded(), len(grouping.clusters)
+        is_same = np.array_equal(grouping.codes, self.distinct_codes)
+        return replace(
+            self,
+            distinct_codes=grouping.codes,
+            distinct_similarity=grouping.similarity,
+            centers=grouping.centers,
+            rule=self._rule_of(texts, grouping.codes, k),
+            recipe=self.recipe if is_same else {**self.recipe, "groups": EDITED},
+            clusters=grouping.clusters,
+            next_label=max(self.next_label, grouping.clusters[-1].label + 1),
+            cohesion=report_if_defined(texts.vectors, grouping.codes[texts.counting], k, random_state=0),
+            tally=self._tally_of(grouping.codes, k),
+            themes=(),
+        )
+
+    def _describe(
+        self, codes: NDArray[np.intp], continued: Mapping[int, int] | None = None,
+        new_labels: Mapping[int, int] | None = None, *, fresh: bool = False,
+    ) -> Grouping:  # fmt: skip
+        """Describe other groups of the same texts; `fresh` ones have nothing to do with the groups that are there."""
+        texts, counts = self.embedded(), self.corpus.counts
+        same = {} if fresh else same_clusters(self.distinct_codes, codes) | dict(continued or {})
+        known = {new: self.clusters[old].label for new, old in same.items()} | dict(new_labels or {})
+        names = {} if fresh else self._names_when_suggested(codes)
+        names |= {new: self.clusters[old].name for new, old in same.items()}
+        positions, labels = number_clusters(codes, counts, known, 0 if fresh else self.next_label)
+        # They are described by size, because words are weighted a little differently in another order.
+        ranks, _ = number_clusters(codes, counts, {}, 0)
+        rank_of = dict(zip(codes.tolist(), ranks.tolist(), strict=True))
+        position_of = dict(zip(ranks.tolist(), positions.tolist(), strict=True))
+        centers = mean_vectors(texts, ranks, len(labels))
+        similarity, clusters = describe_embedded(texts, ranks, centers, self.embed_phrases())
+        ranked_labels = [labels[position_of[rank]] for rank in range(len(labels))]
+        named = with_names(clusters, ranked_labels, {rank_of[code]: name for code, name in names.items()})
+        order = sorted(range(len(labels)), key=position_of.__getitem__)
+        return Grouping(positions, centers[order], similarity, tuple(named[rank] for rank in order))
+
+    def _rule_of(self, texts: EmbeddedTexts, codes: NDArray[np.intp], k: int) -> LinearRule:
+        """Return the rule of other groups: derived from the old rule if they are groups merged or split on the tree."""
+        before, after = self.distinct_codes[texts.counting], codes[texts.counting]
+        pairs = np.unique(np.column_stack([before, after]), axis=0)
+        if len(pairs) == self.n_clusters == self.rule.n_clusters:
+            return self.rule.merged(pairs[:, 1]) if len(pairs) > k else self.rule.numbered(np.argsort(pairs[:, 1]))
+        if self.hierarchy is not None and self.rule.n_clusters == self.n_clusters:
+            old, new = self.hierarchy.of_leaves(self.distinct_codes), self.hierarchy.of_leaves(codes)
+            if old is not None and new is not None:
+                filled, leaf = np.unique(self.hierarchy.leaves[texts.counting], return_inverse=True)
+                means = cluster_sums(texts.vectors, leaf, len(filled)) / np.bincount(leaf)[:, None]
+                return cut_rule(self.rule, means.astype(np.float32), old[filled], new[filled])
+        return separate_clusters(texts.vectors, None, after, k)
 
     def _tally_of(self, codes: NDArray[np.intp], k: int) -> Tally | None:
         """Count other groups of the same texts over time and by segments."""
@@ -651,3 +596,78 @@ class TextClustering(ClusteredTexts):
         if self.details is None or not self.details.is_counted:
             return self.tally.regrouped(self.distinct_codes, codes)
         return tally_rows(self.details, self.corpus.spread(codes, -1), k, self.tally.every)
+
+    def _repr_html_(self) -> str:
+        """Return the size, the number of groups with the levels, and the largest groups."""
+        totals, k = self.totals, self.n_clusters
+        texts = f"{totals.rows:,}" if totals.grouped == totals.rows else f"{totals.grouped:,} of {totals.rows:,}"
+        ratio = f", Cohesion Ratio {self.cohesion.ratio:.2f}" if self.cohesion else ""
+        parts = [f"<b>{k:,} {'group' if k == 1 else 'groups'}</b> in {texts} texts{ratio}"]
+        if self.k_estimate is not None and len(self.k_estimate.suggestions) > 1:
+            parts.append(levels_html(self.k_estimate.suggestions, k))
+        parts += [f"<i>{escape(note)}</i>" for note in self.notes]
+        rows = [
+            (cluster.label, cluster.name, f"{cluster.size:,}", f"{cluster.size / max(1, totals.grouped):.1%}",
+             " · ".join(cluster.keywords[:N_WORDS]))
+            for cluster in sorted(self.clusters, key=lambda cluster: -cluster.size)[:N_LARGEST]
+        ]  # fmt: skip
+        cells = [[f'<td dir="auto" style="text-align: left">{escape(str(cell))}</td>' for cell in row] for row in rows]
+        head = "".join(f"<th>{name}</th>" for name in ("cluster", "name", "size", "share", "keywords"))
+        body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
+        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+        if k > N_LARGEST:
+            parts.append(f"and {k - N_LARGEST:,} smaller; <code>show()</code> has all of them")
+        return "".join(f"<div>{part}</div>" for part in parts)
+
+
+class Grouping(NamedTuple):
+    """Groups of the texts of a result: each distinct text's position and similarity, and the groups with centers."""
+
+    codes: NDArray[np.intp]
+    centers: NDArray[np.float32]
+    similarity: NDArray[np.float32]
+    clusters: tuple[Cluster, ...]
+
+
+def number_clusters(
+    codes: NDArray[np.intp], counts: NDArray[np.intp], label_of: Mapping[int, int], next_label: int
+) -> tuple[NDArray[np.intp], list[int]]:
+    """Order groups by their labels; groups without one get the next labels, the largest first.
+
+    `codes` has the group of each distinct text (-1: none), and `counts` how often the text occurs. Return the position
+    of each text's group in the new order, and the label at each position.
+    """
+    usable = np.flatnonzero(codes >= 0)
+    sizes = np.bincount(codes[usable], counts[usable])
+    first = usable[np.unique(codes[usable], return_index=True)[1]]
+    fresh = [int(code) for code in np.lexsort((first, -sizes)) if int(code) not in label_of]
+    labels = dict(label_of) | {code: next_label + number for number, code in enumerate(fresh)}
+    order = sorted(labels, key=labels.__getitem__)
+    return np.append(np.argsort(order), -1)[codes], [labels[code] for code in order]
+
+
+def _renamed(clusters: Sequence[Cluster], names: Mapping[int, Any]) -> tuple[Cluster, ...]:
+    """Give some groups, by their labels, other names; a UserError says which name is not possible."""
+    known = {cluster.name for cluster in clusters}
+    for new in names.values():
+        if not isinstance(new, str) or not new.strip():
+            raise UserError(f"A cluster's name must be a text that is not blank, but it is {new!r}.")
+        if new not in known:
+            if any("\ud800" <= letter <= "\udfff" for letter in new):
+                raise UserError(f"The name {new!r} holds half of a character, which cannot be written to a file.")
+            check_name_length(new)
+    changed = tuple(replace(cluster, name=names.get(cluster.label, cluster.name)) for cluster in clusters)
+    for new in names.values():
+        namesakes = [cluster.label for cluster in changed if cluster.name == new]
+        if len(namesakes) > 1:
+            raise UserError(
+                f"Clusters {namesakes[0]} and {namesakes[1]} would both be called {new!r}; merge them, or choose "
+                "another name."
+            )
+    return changed
+
+
+def framed(page: str, height: int) -> str:
+    """Put a page into a frame of its own, from which it cannot reach the page around it."""
+    style = f"width: 100%; height: {height}px; border: 0"
+    return f'<iframe title="textspectra report" sandbox="{SANDBOX}" style="{style}" srcdoc="{escape(page)}"></iframe>'

@@ -1,13 +1,20 @@
-"""A clustering as a folder: arrays in safetensors, texts in Parquet, the rest in JSON, all with checksums."""
+"""A clustering as a folder: arrays in safetensors, texts in Parquet, the rest in JSON, all with checksums.
+
+One codec writes, reads and checks. It follows the declared types of :class:`ClusteredTexts`: an array goes to the file
+of arrays under the path to it, and everything else becomes JSON.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+import re
+import types
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import is_dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pyarrow as pa
@@ -17,104 +24,54 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from ..core.agreement import Agreement
-from ..core.cohesion import ClusterCohesion, CohesionReport
-from ..core.estimate import NAMES, KEstimate, Suggestion
-from ..core.kmeans import LinearRule
-from ..core.spectral import Spectrum
-from ..core.ward import MergeTree
+from ..core.estimate import NAMES
 from ..errors import UsageError, UserError
 from ..files import read_folder, replacing_folder
 from ..tables.columns import holds_text
 from ..tables.parquet import check_table, read_parquet
 from ..tables.source import MAX_SUMMARY, check_bytes
-from ..words.describe import Cluster
-from .checking import check_name_length, is_sound
-from .clustered import ClusteredTexts, Hierarchy, Theme
-from .corpus import Corpus, EmbeddingSource, Totals
+from .clustered import ClusteredTexts, check_name_length
+from .corpus import Corpus
 from .details import Details, Segment
-from .history import update_from
-from .novelty import Reference, draw_reference
-from .tally import Crosstab, Tally
+from .novelty import draw_reference
 
-TIME, BY, SHOW = "time", "by:", "show:"
-"""Names of the columns beside the texts; those of segments and shown columns are prefixes."""
-
-
-def add_details(texts: pa.Table, details: Details | None) -> pa.Table:
-    """Append the details as columns to the table of texts."""
-    if details is None:
-        return texts
-    if details.days is not None:
-        texts = texts.append_column(TIME, pa.array(details.days))
-    for name, segment in details.segments.items():
-        texts = texts.append_column(BY + name, pa.DictionaryArray.from_arrays(segment.codes, segment.values))
-    for name, values in details.shown.items():
-        texts = texts.append_column(SHOW + name, pa.array(values, pa.large_string()))
-    return texts
-
-
-def details_from(texts: pa.Table, stored: Mapping[str, Any] | None) -> Details | None:
-    """Read what :func:`add_details` appended."""
-    if stored is None:
-        return None
-    names = texts.column_names
-    segments = {}
-    for name in names:
-        if name.startswith(BY):
-            column = texts[name].combine_chunks()
-            segments[name.removeprefix(BY)] = Segment(column.indices.to_numpy(), column.dictionary.to_pylist())
-    shown = {name.removeprefix(SHOW): texts[name].to_pylist() for name in names if name.startswith(SHOW)}
-    days = texts[TIME].cast(pa.int32()) if TIME in names else None
-    if days is not None:
-        numbers = pc.fill_null(days, 0).to_numpy().astype("datetime64[D]")
-        numbers[np.asarray(days.is_null())] = np.datetime64("NaT")
-        days = numbers
-    return Details(stored["time"], days, segments, shown)
-
-
-def tally_arrays(tally: Tally) -> dict[str, NDArray[Any]]:
-    """Return the arrays of the counts."""
-    crosstabs = {f"tally.by.{number}": one.counts for number, one in enumerate(tally.segments.values())}
-    return {"tally.periods": tally.periods.astype(np.int64), "tally.by_period": tally.by_period, **crosstabs}
-
-
-def describe_tally(tally: Tally) -> dict[str, Any]:
-    """Return all else that belongs to the counts."""
-    values = [[name, one.values] for name, one in tally.segments.items()]
-    return {"time": tally.time, "every": tally.every, "by": values}
-
-
-def tally_from(arrays: Mapping[str, NDArray[Any]], stored: Mapping[str, Any] | None) -> Tally | None:
-    """Put the counts together again."""
-    if stored is None:
-        return None
-    crosstabs = {
-        name: Crosstab(values, arrays[f"tally.by.{number}"]) for number, (name, values) in enumerate(stored["by"])
-    }
-    periods = arrays["tally.periods"].astype("datetime64[D]")
-    return Tally(stored["time"], stored["every"], periods, arrays["tally.by_period"], crosstabs)
-
+Json = dict[str, Any]
+Arrays = dict[str, NDArray[Any]]
+Saved = TypeVar("Saved", bound=ClusteredTexts)
 
 FORMAT_VERSION, OLDEST_FORMAT = 5, 3
 """The format that is written, and the oldest that is read."""
 
-EVIDENCE = {"agreement": ("k", "halves", "score"), "spectrum": ("eigenvalues", "deltas")}
-"""The arrays in what an estimate of k rests on; the rest of it is plain numbers."""
-
-DAMAGE = (
-    LookupError,
-    TypeError,
-    ValueError,
-    AttributeError,
-    OverflowError,
-    OSError,
-    SafetensorError,
-    pa.ArrowException,
-)
-"""What reading raises if a part is not what it should be; Arrow has an OSError for damaged Parquet."""
-
 SUMMARY, ARRAYS, TEXTS = "clustering.json", "arrays.safetensors", "texts.parquet"
+
+IN_SUMMARY = ("algorithm", "totals", "recipe", "history", "notes", "languages", "tally", "source", "next_label",
+              "clusters", "themes", "cohesion", "k_estimate")  # fmt: skip
+IN_ARRAYS = ("distinct_codes", "distinct_similarity", "centers", "rule", "hierarchy", "reference")
+"""Fields of a result that are in JSON, some of them with arrays, and fields that are only arrays."""
+
+IMPLIED = re.compile(r"^(distinct_|k_estimate\.|hierarchy\.(tree\.)?)")
+"""The beginning of a path that the name of a stored array leaves out."""
+
+SEGMENT, SHOWN = "by:", "show:"
+"""Prefixes of the columns beside the texts; the column of dates is called time."""
+
+ARRAY_KINDS = {np.floating: "f", np.integer: "iu", np.datetime64: "iu"}
+"""Stored kinds of arrays by declared type; they may be narrower or wider than declared, and days are numbers."""
+
+ARRAY_AXES: dict[str, Sequence[str]] = {
+    "codes": "n", "similarity": "n", "centers": "kd", "rule.directions": "rd", "rule.offsets": "r",
+    "rule.clusters": "r", "leaves": "n", "linkage": "m4", "reference.positions": "s", "reference.units": "sd",
+    "replicates": "b", "agreement.k": "a", "agreement.halves": "a", "agreement.score": "a",
+    "spectrum.eigenvalues": "e", "spectrum.deltas": "j", "tally.periods": "p", "tally.by_period": "kp",
+}  # fmt: skip
+"""The axes of the stored arrays: the same letter is the same length, such as n texts, k clusters and d dimensions."""
+
+PLAUSIBLE = np.array(["1899-01-01", "2102-01-01"], "datetime64[D]")
+"""Bounds of days, because the periods between the first and the last are counted."""
+
+READ_ERRORS = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, OSError,
+               SafetensorError, pa.ArrowException)  # fmt: skip
+"""What reading raises if a part is not as it was written; Arrow raises OSError for damaged Parquet."""
 
 TOO_LARGE = "A model is never that large: fetch it again, or cluster the texts again."
 NOT_SAVED = "A model cannot be that large. Cluster the texts as several files: their model keeps a sample of them."
@@ -127,22 +84,6 @@ def save_clustering(result: ClusteredTexts, folder: Path, *, overwrite: bool) ->
         write_clustering(result, temporary)
 
 
-def write_clustering(result: ClusteredTexts, folder: Path) -> None:
-    """Write `result` to an empty folder."""
-    try:
-        save_file(_arrays(result), folder / ARRAYS)
-    except SafetensorError as error:
-        raise OSError(0, str(error)) from error
-    texts = add_details(texts_table(result.corpus), result.details)
-    check_table(texts, "The table of texts", NOT_SAVED)
-    pq.write_table(texts, folder / TEXTS, compression="zstd")
-    summary = _summary(result)
-    summary["sha256"] = {name: _digest(folder / name) for name in (ARRAYS, TEXTS)}
-    summary["sha256"][SUMMARY] = _digest_of_summary(summary)
-    (folder / SUMMARY).write_text(json.dumps(summary, ensure_ascii=False, indent=1), encoding="utf-8")
-    _check_sizes(folder, NOT_SAVED)
-
-
 def model_folder_free(folder: Path, *, overwrite: bool) -> None:
     """Raise if a model cannot be written to `folder` because something is there already."""
     if folder.exists() and not folder.is_dir():
@@ -153,83 +94,191 @@ def model_folder_free(folder: Path, *, overwrite: bool) -> None:
         raise UsageError(f"'{folder}' holds something else than a model; it is not overwritten.")
 
 
-def load_fields(folder: Path) -> dict[str, Any]:
-    """Read the fields of a :class:`TextClustering` from a folder, after checking every file in it.
+def write_clustering(result: ClusteredTexts, folder: Path) -> None:
+    """Write `result` to an empty folder."""
+    arrays: Arrays = {}
+    summary = _summary(result, arrays)
+    try:
+        save_file(arrays, folder / ARRAYS)
+    except SafetensorError as error:
+        raise OSError(0, str(error)) from error
+    texts = _with_details(texts_table(result.corpus), result.details)
+    check_table(texts, "The table of texts", NOT_SAVED)
+    pq.write_table(texts, folder / TEXTS, compression="zstd")
+    summary["sha256"] = {name: _digest(folder / name) for name in (ARRAYS, TEXTS)}
+    summary["sha256"][SUMMARY] = _digest_of_summary(summary)
+    (folder / SUMMARY).write_text(json.dumps(summary, ensure_ascii=False, indent=1), encoding="utf-8")
+    _check_sizes(folder, NOT_SAVED)
 
-    Nothing is written. If the folder is being replaced, the fields are all from the old one or all from the new one.
+
+def load_clustering(folder: Path, kind: type[Saved]) -> Saved:
+    """Read a clustering from a folder, after checking every file in it.
+
+    Nothing is written. If the folder is being replaced, everything is from the old one or everything from the new one.
     """
     try:
-        return read_folder(folder, lambda: _read_fields(folder))
+        return read_folder(folder, lambda: _read(folder, kind))
     except PermissionError:
         raise UserError(f"{folder} cannot be read: no permission. Ask its owner, or change it with chmod.") from None
 
 
-def _read_fields(folder: Path) -> dict[str, Any]:
+def _read(folder: Path, kind: type[Saved]) -> Saved:
     if not folder.is_dir():
         raise UserError(f"There is no model folder at {folder}.")
     summary = _checked_summary(folder)
     texts = read_parquet(folder / TEXTS, name=str(folder / TEXTS), advice=TOO_LARGE)
     try:
-        fields = _fields(summary, load_file(folder / ARRAYS), texts)
-        sound = is_sound(fields)
-    except DAMAGE:
-        sound = False
-    if not sound:
-        raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.")
-    for cluster in fields["clusters"]:
+        result = _result(kind, summary, load_file(folder / ARRAYS), texts)
+    except READ_ERRORS:
+        raise _damage(folder) from None
+    for cluster in result.clusters:
         check_name_length(cluster.name, f"{folder}: ")
-    return fields
+    return result
 
 
-def _fields(summary: dict[str, Any], arrays: dict[str, NDArray[Any]], texts: pa.Table) -> dict[str, Any]:
-    tree = arrays.get("linkage")
-    described = summary["topics" if summary["format"] < 5 else "clusters"]
+def _summary(result: ClusteredTexts, arrays: Arrays) -> Json:
+    """Return what is written as JSON, and put the rest into `arrays`."""
+    from .. import __version__
+
+    stored = {name: encode(getattr(result, name), name, arrays) for name in (*IN_SUMMARY, *IN_ARRAYS)}
+    # Without vectors in memory, the sample that new texts are compared with can still be drawn when it is needed.
+    if result.reference is None and result.known_embeddings is not None:
+        encode(draw_reference(result.embedded(), result.distinct_codes), "reference", arrays)
+    if "reference.units" in arrays:  # half precision is enough to compare with
+        arrays["reference.units"] = arrays["reference.units"].astype(np.float16)
+    if stored["tally"] is not None:
+        segments = stored["tally"].pop("segments")
+        for number, name in enumerate(segments):
+            arrays[f"tally.by.{number}"] = arrays.pop(f"tally.segments.{name}.counts")
+        stored["tally"]["by"] = [[name, segment["values"]] for name, segment in segments.items()]
     return {
-        "corpus": _corpus_from(texts, keep_all=summary.get("keep_all", True)),  # older folders group all texts
-        "details": details_from(texts, summary.get("details")),
-        "tally": tally_from(arrays, summary.get("tally")),
-        "totals": Totals(**summary["totals"]),
-        "distinct_codes": arrays["labels" if summary["format"] == 3 else "codes"],
-        "distinct_similarity": arrays["similarity"],
-        "centers": arrays["centers"],
-        "rule": LinearRule(arrays["rule.directions"], arrays["rule.offsets"], arrays.get("rule.clusters")),
-        "clusters": tuple(
-            Cluster(
-                **{
-                    **cluster,
-                    "keywords": tuple(cluster["keywords"]),
-                    "representatives": tuple(cluster["representatives"]),
-                }
-            )
-            for cluster in described
-        ),
-        "next_label": summary.get("next_label", len(described)),  # format 3 has labels from 0 on
-        "cohesion": _cohesion_from(summary["cohesion"]),
-        "k_estimate": _estimate_from(summary["k_estimate"], arrays),
-        "algorithm": summary["algorithm"],
-        "source": EmbeddingSource(**summary["embedding"]),
-        "hierarchy": None if tree is None else Hierarchy(MergeTree(tree), arrays["leaves"]),
-        "recipe": summary["recipe"],
-        "reference": _reference_from(arrays),
-        "history": tuple(update_from(entry) for entry in summary.get("history", ())),
-        "notes": tuple(summary.get("notes", ())),  # older folders have none
-        "themes": tuple(
-            Theme(**{**theme, "clusters": tuple(theme["clusters"])}) for theme in summary.get("themes", ())
-        ),
-        "languages": summary.get("languages", {}),
+        "format": FORMAT_VERSION,
+        "written_by": f"textspectra {__version__}",
+        "keep_all": result.corpus.keep_all,
+        "details": None if result.details is None else {"time": result.details.time},
+        **{"embedding" if name == "source" else name: stored[name] for name in IN_SUMMARY},
     }
+
+
+def _result(kind: type[Saved], summary: Json, arrays: Arrays, texts: pa.Table) -> Saved:
+    """Put a result together; raise one of `READ_ERRORS` if the parts are not of the declared types or do not fit."""
+    _upgrade(summary, arrays)
+    stored = {**summary, "source": summary["embedding"], "rule": {}}
+    stored["hierarchy"] = {"tree": {}} if "linkage" in arrays else None
+    stored["reference"] = {} if "reference.positions" in arrays else None
+    if stored["tally"] is not None:
+        stored["tally"]["segments"] = {name: {"values": values} for name, values in stored["tally"]["by"]}
+        for number, name in enumerate(stored["tally"]["segments"]):
+            arrays[f"tally.segments.{name}.counts"] = arrays[f"tally.by.{number}"]
+    if stored["reference"] is not None:
+        units = arrays["reference.units"].astype(np.float32)
+        arrays["reference.units"] = units / np.linalg.norm(units, axis=1, keepdims=True)
+    hints = _hints(ClusteredTexts)
+    result = kind(
+        corpus=_corpus(texts, keep_all=summary["keep_all"]),
+        details=_details(texts, summary["details"]),
+        **{name: decode(stored.get(name), hints[name], name, arrays) for name in (*IN_SUMMARY, *IN_ARRAYS)},
+    )
+    if not all(_fits(result, arrays)):
+        raise ValueError("the parts do not fit together")
+    return result
+
+
+def _upgrade(summary: Json, arrays: Arrays) -> None:
+    """Give a folder of an older format what the present one has."""
+    if summary["format"] < 5:
+        summary["clusters"] = summary["topics"]
+        levels = summary["k_estimate"] or {}  # some had more levels: coarsest and finest
+        levels["suggestions"] = [level for level in levels.get("suggestions", ()) if level["name"] in NAMES]
+    if summary["format"] == 3:
+        arrays["codes"] = arrays["labels"]  # labels were positions
+        summary["next_label"] = len(summary["clusters"])
+    absent: Json = {"details": None, "tally": None, "history": [], "notes": [], "themes": [], "languages": {}}
+    for name, value in (absent | {"keep_all": True}).items():
+        summary.setdefault(name, value)
+
+
+def encode(value: Any, path: str, arrays: Arrays) -> Any:
+    """Return a value as JSON has it; arrays, also inside records, are put into `arrays` by the path to them."""
+    if isinstance(value, np.ndarray):
+        plain = value.astype(np.int64) if value.dtype.kind == "M" else value
+        arrays[IMPLIED.sub("", path)] = np.ascontiguousarray(plain)
+        return None
+    kind: Any = type(value)
+    if _is_record(kind):
+        parts = {name: getattr(value, name) for name in _hints(kind)}
+        encoded = {name: encode(part, f"{path}.{name}", arrays) for name, part in parts.items()}
+        return {name: part for name, part in encoded.items() if not isinstance(parts[name], np.ndarray)}
+    if isinstance(value, dict):
+        return {name: encode(part, f"{path}.{name}", arrays) for name, part in value.items()}
+    return [encode(part, path, arrays) for part in value] if isinstance(value, list | tuple) else value
+
+
+def decode(value: Any, hint: Any, path: str, arrays: Arrays) -> Any:
+    """Return the value of a declared type that was encoded; raise one of `READ_ERRORS` if it is not of that type."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):  # of a type and None
+        is_none = value is None and IMPLIED.sub("", path) not in arrays
+        return None if is_none else decode(value, arguments[0], path, arrays)
+    if origin is np.ndarray:
+        return _decode_array(arrays[IMPLIED.sub("", path)], get_args(arguments[1])[0])
+    if origin in (list, tuple) and isinstance(value, list):
+        items = arguments if origin is tuple and arguments[-1] is not ... else arguments[:1] * len(value)
+        return origin(decode(part, item, path, arrays) for part, item in zip(value, items, strict=True))
+    if origin is dict and isinstance(value, dict):
+        return {decode(name, arguments[0], path, arrays): decode(part, arguments[1], f"{path}.{name}", arrays)
+                for name, part in value.items()}  # fmt: skip
+    if _is_record(hint) and isinstance(value, dict):
+        stored = {name for name in _hints(hint) if name in value or IMPLIED.sub("", f"{path}.{name}") in arrays}
+        return hint(**{name: decode(value.get(name), _hints(hint)[name], f"{path}.{name}", arrays) for name in stored})
+    if not (_depth(value) < 8 if hint is Any else _is_plain(value, hint, arguments)):
+        raise TypeError(f"{path} is not a {hint}")
+    return value
+
+
+def _decode_array(array: NDArray[Any], declared: Any) -> NDArray[Any]:
+    kinds = [kind for base, kind in ARRAY_KINDS.items() if declared is Any or issubclass(declared, base)]
+    if declared is not Any and array.dtype.kind not in "".join(kinds):
+        raise TypeError("an array of another kind")
+    return array.astype("datetime64[D]") if declared is np.datetime64 else array
+
+
+def _is_plain(value: Any, hint: Any, choices: tuple[Any, ...]) -> bool:
+    if isinstance(value, str):
+        value.encode()  # half of a surrogate pair cannot be written to any output
+        return value in choices if get_origin(hint) is Literal else hint in (str, Hashable)
+    if isinstance(value, bool):
+        return hint is bool
+    if isinstance(value, int):
+        return hint in (int, float, Hashable) and abs(value) < 2**53
+    return hint is float and isinstance(value, float)
+
+
+def _is_record(kind: Any) -> bool:
+    return isinstance(kind, type) and (is_dataclass(kind) or hasattr(kind, "_fields"))
+
+
+@cache  # a folder may hold many thousands of records of a type
+def _hints(record: Any) -> dict[str, Any]:
+    return get_type_hints(record)
+
+
+def _depth(value: Any) -> int:
+    """Return the levels of JSON values; settings that are very deep could not be written again."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, parts), default=0)
 
 
 def texts_table(corpus: Corpus) -> pa.Table:
     """Return the texts of all rows, or of a sample with the number of rows that each stands for."""
     # Half a surrogate pair is not valid text, but scraped data has some, and it must not stop the save.
     rows = [row.encode("utf-8", "backslashreplace").decode() for row in corpus.rows]
-    columns = {"text": pa.array(rows, pa.large_string())}
     # Which texts say something is not decided again: a later version may have other lists.
-    return pa.table({**columns, **({"counts": corpus.codes >= 0} if corpus.has_all_rows else {"count": corpus.counts})})
+    counts = {"counts": corpus.codes >= 0} if corpus.has_all_rows else {"count": corpus.counts}
+    return pa.table({"text": pa.array(rows, pa.large_string()), **counts})
 
 
-def _corpus_from(table: pa.Table, *, keep_all: bool) -> Corpus:
+def _corpus(table: pa.Table, *, keep_all: bool) -> Corpus:
     column = table["text"]
     if not holds_text(table.schema.field("text")) or column.null_count:
         raise TypeError("texts are strings")
@@ -244,117 +293,101 @@ def _corpus_from(table: pa.Table, *, keep_all: bool) -> Corpus:
     return Corpus.from_counts(rows, counts, keep_all=keep_all)
 
 
-def _arrays(result: ClusteredTexts) -> dict[str, NDArray[Any]]:
-    arrays: dict[str, NDArray[Any]] = {
-        "codes": result.distinct_codes,
-        "similarity": result.distinct_similarity,
-        "centers": result.centers,
-        **{f"rule.{name}": array for name, array in result.rule._asdict().items() if array is not None},
-    }
-    if result.k_estimate is not None:
-        arrays["replicates"] = result.k_estimate.replicates
-        for part, names in EVIDENCE.items():
-            evidence = getattr(result.k_estimate, part)
-            if evidence is not None:
-                arrays |= {f"{part}.{name}": getattr(evidence, name) for name in names}
-    if result.tally is not None:
-        arrays |= tally_arrays(result.tally)
-    reference = result.reference or _drawn(result)
-    if reference is not None:
-        # Half precision is enough to compare with, and halves the folder.
-        arrays |= {"reference.positions": reference.positions, "reference.units": reference.units.astype(np.float16)}
-    if result.hierarchy is not None:
-        arrays |= {"linkage": result.hierarchy.tree.linkage, "leaves": result.hierarchy.leaves}
-    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+def _with_details(texts: pa.Table, details: Details | None) -> pa.Table:
+    """Append the details as columns to the table of texts."""
+    if details is None:
+        return texts
+    columns = {} if details.days is None else {"time": pa.array(details.days)}
+    for name, segment in details.segments.items():
+        columns[SEGMENT + name] = pa.DictionaryArray.from_arrays(segment.codes, segment.values)
+    columns |= {SHOWN + name: pa.array(values, pa.large_string()) for name, values in details.shown.items()}
+    for name, column in columns.items():
+        texts = texts.append_column(name, column)
+    return texts
 
 
-def _drawn(result: ClusteredTexts) -> Reference | None:
-    """Draw the sample of vectors if they are in memory; otherwise it can be drawn when it is needed."""
-    return None if result.known_embeddings is None else draw_reference(result.embedded(), result.distinct_codes)
-
-
-def _reference_from(arrays: dict[str, NDArray[Any]]) -> Reference | None:
-    if "reference.positions" not in arrays:
-        return None
-    units = arrays["reference.units"].astype(np.float32)
-    return Reference(arrays["reference.positions"], units / np.linalg.norm(units, axis=1, keepdims=True))
-
-
-def _summary(result: ClusteredTexts) -> dict[str, Any]:
-    from .. import __version__
-
-    estimate = result.k_estimate
-    return {
-        "format": FORMAT_VERSION,
-        "written_by": f"textspectra {__version__}",
-        "algorithm": result.algorithm,
-        "totals": result.totals._asdict(),
-        "keep_all": result.corpus.keep_all,
-        "recipe": result.recipe,
-        "history": [asdict(entry) for entry in result.history],
-        "notes": list(result.notes),
-        "languages": result.languages,
-        "details": None if result.details is None else {"time": result.details.time},
-        "tally": None if result.tally is None else describe_tally(result.tally),
-        "embedding": result.source._asdict(),
-        "next_label": result.next_label,
-        "clusters": [asdict(cluster) for cluster in result.clusters],
-        "themes": [theme._asdict() for theme in result.themes],
-        "cohesion": None if result.cohesion is None else asdict(result.cohesion),
-        "k_estimate": None if estimate is None else _numbers_of(estimate),
-    }
-
-
-def _numbers_of(estimate: KEstimate) -> dict[str, Any]:
-    numbers = {name: getattr(estimate, name) for name in ("k", "interval", "confidence", "method", "n_samples")}
-    numbers["suggestions"] = [suggestion._asdict() for suggestion in estimate.suggestions]
-    for part, arrays in EVIDENCE.items():
-        evidence = getattr(estimate, part)
-        numbers[part] = None if evidence is None else {n: v for n, v in vars(evidence).items() if n not in arrays}
-    return numbers
-
-
-def _estimate_from(numbers: dict[str, Any] | None, arrays: dict[str, NDArray[Any]]) -> KEstimate | None:
-    if numbers is None:
-        return None
-    kinds: dict[str, Callable[..., Any]] = {"agreement": Agreement, "spectrum": Spectrum}
-    parts = {
-        part: kinds[part](**numbers[part], **{name: arrays[f"{part}.{name}"] for name in names})
-        if numbers[part]
-        else None
-        for part, names in EVIDENCE.items()
-    }
-    return KEstimate(
-        **{
-            **numbers,
-            **parts,
-            "interval": tuple(numbers["interval"]),
-            # Earlier versions had levels called coarsest and finest.
-            "suggestions": tuple(Suggestion(**one) for one in numbers["suggestions"] if one["name"] in NAMES),
-            "replicates": arrays["replicates"],
-        }
-    )
-
-
-def _cohesion_from(stored: dict[str, Any] | None) -> CohesionReport | None:
+def _details(texts: pa.Table, stored: Json | None) -> Details | None:
     if stored is None:
         return None
-    return CohesionReport(**{**stored, "per_cluster": tuple(ClusterCohesion(**part) for part in stored["per_cluster"])})
+    columns = {name: texts[name].combine_chunks() for name in texts.column_names}
+    segments: dict[str, Segment] = {}
+    shown: dict[str, list[str]] = {}
+    for name, column in columns.items():
+        if name.startswith((SEGMENT, SHOWN)) and (column.null_count or not holds_text(texts.schema.field(name))):
+            raise TypeError("segments and shown columns are strings")
+        if name.startswith(SEGMENT):
+            segments[name.removeprefix(SEGMENT)] = Segment(column.indices.to_numpy(), column.dictionary.to_pylist())
+        elif name.startswith(SHOWN):
+            shown[name.removeprefix(SHOWN)] = column.to_pylist()
+    days = None
+    if "time" in columns:
+        days = pc.fill_null(columns["time"].cast(pa.int32()), 0).to_numpy().astype("datetime64[D]")
+        days[np.asarray(columns["time"].is_null())] = np.datetime64("NaT")
+    return Details(decode(stored["time"], str | None, "time", {}), days, segments, shown)
 
 
-def _checked_summary(folder: Path) -> dict[str, Any]:
+def _fits(result: ClusteredTexts, arrays: Arrays) -> Iterator[bool]:
+    """Say of one part after another whether it fits the others."""
+    k, n_texts, n_rows = result.n_clusters, len(result.corpus.distinct), len(result)
+    labels = [cluster.label for cluster in result.clusters]
+    yield labels == sorted(set(labels)) and 0 <= labels[0] <= labels[-1] < result.next_label
+    yield all(cluster.size >= 0 and bool(cluster.name.strip()) for cluster in result.clusters)
+    yield all(0 <= row < n_rows for cluster in result.clusters for row in cluster.representatives)
+    yield min(result.totals) >= 0
+    yield result.cohesion is None or len(result.cohesion.per_cluster) == k
+    estimate, tally, details = result.k_estimate, result.tally, result.details or Details()
+    if estimate is not None:
+        levels = [level.k for level in estimate.suggestions]
+        yield min(estimate.k, estimate.n_samples, *estimate.interval, *levels) > 0
+    sizes = {"n": n_texts, "k": k, "4": 4, **({} if "rule.clusters" in arrays else {"r": k})}
+    axes = dict(ARRAY_AXES)
+    for number, segment in enumerate(tally.segments.values() if tally else ()):
+        axes[f"tally.by.{number}"], sizes[f"values {number}"] = ("k", f"values {number}"), len(segment.values)
+    for name in axes.keys() & arrays.keys():
+        # An array of 10**12 rows with nothing in them takes no bytes, but a loop over them would not end.
+        yield all(sizes.setdefault(*pair) == pair[1] for pair in zip(axes[name], arrays[name].shape, strict=True))
+    yield sizes["d"] > 0
+    yield all(np.isfinite(array).all() for array in (result.centers, result.rule.directions, result.rule.offsets))
+    yield _within(result.distinct_codes, -1, k)
+    yield result.rule.clusters is None or _within(result.rule.clusters, 0, k)
+    if result.hierarchy is not None:
+        merges, n_merges = result.hierarchy.tree.linkage[:, :2], len(result.hierarchy.tree.linkage)
+        made = np.arange(n_merges)[:, None] + n_merges + 1  # a merge joins clusters that were there before it
+        yield bool(((merges >= 0) & (merges < made)).all()) and _within(result.hierarchy.leaves, -1, n_merges + 1)
+    if result.reference is not None:
+        yield _within(result.reference.positions, 0, n_texts)
+    if tally is not None:
+        yield (tally.every is None) == (not len(tally.periods)) and _within(tally.periods, *PLAUSIBLE)
+        counts = [tally.by_period, *(segment.counts for segment in tally.segments.values())]
+        yield all(_within(table, 0, result.totals.rows + 1) for table in counts)
+    for column in details.segments.values():
+        yield len(column.codes) == n_rows and _within(column.codes, 0, len(column.values))
+    yield all(len(values) == n_rows for values in details.shown.values())
+    if details.days is not None:
+        yield len(details.days) == n_rows and _within(details.days[~np.isnat(details.days)], *PLAUSIBLE)
+
+
+def _within(array: NDArray[Any], low: Any, limit: Any) -> bool:
+    return not array.size or bool(array.min() >= low and array.max() < limit)
+
+
+def _damage(folder: Path) -> UserError:
+    return UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.")
+
+
+def _checked_summary(folder: Path) -> Json:
     for name in (SUMMARY, ARRAYS, TEXTS):
         if not (folder / name).is_file():
             raise UserError(f"{folder} is not a complete model folder: {name} is missing.")
     _check_sizes(folder, TOO_LARGE)
     try:
-        summary: dict[str, Any] = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        summary: Json = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
         version, digests = summary["format"], dict(summary["sha256"])
-        digest_of_summary = _digest_of_summary(summary)
+        actual = {SUMMARY: _digest_of_summary(summary)}
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.") from None
+        raise _damage(folder) from None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.")
+        raise _damage(folder)
     if version < OLDEST_FORMAT:
         raise UserError(
             f"{folder} was written by {summary.get('written_by', 'an earlier textspectra')} in format {version}, which "
@@ -365,7 +398,7 @@ def _checked_summary(folder: Path) -> dict[str, Any]:
             f"{folder} was written by {summary.get('written_by', 'a newer textspectra')} in format {version}, and "
             f"this version reads up to format {FORMAT_VERSION}; upgrade with: pip install --upgrade textspectra"
         )
-    actual = {SUMMARY: digest_of_summary, **{name: _digest(folder / name) for name in (ARRAYS, TEXTS)}}
+    actual |= {name: _digest(folder / name) for name in (ARRAYS, TEXTS)}
     for name, digest in actual.items():
         if digests.get(name) != digest:
             raise UserError(f"{folder / name} was changed or cut short after it was written; its checksum differs.")
@@ -385,7 +418,7 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _digest_of_summary(summary: dict[str, Any]) -> str:
+def _digest_of_summary(summary: Json) -> str:
     digests = {name: digest for name, digest in summary["sha256"].items() if name != SUMMARY}
     canonical = json.dumps({**summary, "sha256": digests}, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()

@@ -5,7 +5,6 @@ import hashlib
 import io
 import json
 from pathlib import Path
-from typing import get_type_hints
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +15,8 @@ from safetensors.numpy import load_file, save
 import textspectra as ts
 from textspectra.cli.cluster import Done
 from textspectra.cli.summary import print_summary, summarize
-from textspectra.core.kmeans import LinearRule
 from textspectra.errors import UserError
 from textspectra.tables import source as limits
-from textspectra.texts import checking
 from textspectra.texts.history import ClusterChange, Update
 from textspectra.texts.storage import ARRAYS, SUMMARY, TEXTS, _digest_of_summary
 
@@ -276,11 +273,3 @@ def test_a_model_of_every_format_is_loaded_or_refused_with_a_sentence(folder, tm
         loaded = ts.TextClustering.load(tmp_path / "b.model", embeddings=X)
         assert loaded.labels.tolist() == ts.TextClustering.load(folder).labels.tolist()
         use(loaded)
-
-
-def test_the_declared_types_of_a_record_are_evaluated_once_for_all_records(monkeypatch):
-    evaluated = []
-    monkeypatch.setattr(checking, "get_type_hints", lambda record: evaluated.append(record) or get_type_hints(record))
-    rule = LinearRule(np.eye(2, dtype=np.float32), np.zeros(2, np.float32))
-    assert checking.conforms([rule] * 50, list[LinearRule])
-    assert len(evaluated) <= 1
