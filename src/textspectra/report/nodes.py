@@ -24,7 +24,7 @@ from ..words.tokens import clean_text
 from .page import pack_array
 from .tree import Levels, Shown
 
-N_KEYWORDS, N_TYPICAL = 10, 5
+N_KEYWORDS = 10
 
 CROSS_ROWS = 512
 """Rows of each of two clusters between which negative cosines are summed when the clusters merge."""
@@ -204,7 +204,7 @@ def _typical(tree: ShownTree, similarity: list[NDArray[np.float32]]) -> list[lis
         rows, values = order[slice(*tree.shown.ranges[node])], similarity[node]
         cosines[rows] = values
         ordered = rows[np.argsort(-values, kind="stable")]
-        return typical_rows(corpus.distinct, tree.X, ordered, cosines, corpus.counts, N_TYPICAL) if len(rows) else []
+        return typical_rows(corpus.distinct, tree.X, ordered, cosines, corpus.counts) if len(rows) else []
 
     return [position[on_node(node)].tolist() for node in range(len(tree.levels.spans))]
 

@@ -62,10 +62,16 @@ def describe_embedded(
 
     `read` tells which of the distinct texts are read for that; it must be some of each group.
     """
-    corpus, usable = texts.corpus, texts.counting
-    similarity = texts.scatter(cosines_to_centers(texts.vectors, labels[usable], centers), np.nan)
-    sizes = np.bincount(labels[usable], corpus.counts[usable]).astype(int)
-    first_rows = corpus.first_rows
+    corpus, first_rows = texts.corpus, texts.corpus.first_rows
+    similarity = cosines = similarity_to_clusters(texts, labels, centers)
+    sizes = np.bincount(labels[texts.counting], texts.weights).astype(int)
+    if read is not True:  # what is typical of the texts that are read, and not of their groups
+        labels = np.where(read, labels, -1)
+        rows = np.flatnonzero(labels >= 0)
+        X, codes, counts = texts.X[rows], labels[rows], corpus.counts[rows]
+        centers = cluster_sums(X, codes, len(centers), weights=counts).astype(np.float32)
+        cosines = similarity.copy()
+        cosines[rows] = cosines_to_centers(X, codes, centers)
     clusters = tuple(
         replace(
             cluster,
@@ -73,7 +79,7 @@ def describe_embedded(
             representatives=tuple(int(first_rows[i]) for i in cluster.representatives),
         )
         for cluster in describe_clusters(
-            corpus.distinct, texts.X, np.where(read, labels, -1), counts=corpus.counts, embed=embed
+            corpus.distinct, texts.X, labels, centers, cosines, counts=corpus.counts, embed=embed
         )
     )
     return similarity, clusters
