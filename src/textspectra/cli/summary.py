@@ -25,8 +25,8 @@ LISTED_CLUSTERS = 10
 
 def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str, Any]:
     """Return the summary that --json prints."""
+    from ..report.answers import verdict
     from ..report.profile import silhouette
-    from ..texts.sentences import score_at, without_clusters, worth_in_words
 
     result = done.result
     totals, cohesion = result.totals, result.cohesion
@@ -49,18 +49,11 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str
         **_estimate(result),
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
-        "verdict": result.language_doubt
-        or without_clusters(
-            totals.grouped,
-            totals.distinct,
-            estimated=result.is_estimated,
-        )
-        or worth_in_words(
-            cohesion.ratio if cohesion else None,
+        "verdict": verdict(
+            result,
             result.n_clusters,
-            error=cohesion.standard_error if cohesion else 0.0,
-            score=score_at(result.k_estimate, result.n_clusters),
-            silhouette=silhouette(result.embedded().X, result.distinct_codes),
+            cohesion.ratio if cohesion else None,
+            silhouette(result.embedded().X, result.distinct_codes),
         ),
         "clusters": [
             {
