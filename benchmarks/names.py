@@ -18,6 +18,7 @@ from harness import DATA, ROOT, Row, main
 from numpy.typing import NDArray
 
 from textspectra import embed_texts
+from textspectra.core.rows import cluster_sums, cosines_to_centers
 from textspectra.words.describe import Cluster, describe_clusters
 
 SETS = ["banking77", "massive_intent", "stackexchange121_s", "reddit50_s", "dbpedia14"]
@@ -97,7 +98,9 @@ class LabeledTexts:
             self.vectors = np.array(means, np.float32)[self.codes] + 1e-9
 
     def describe(self, embed: Any) -> list[Cluster]:
-        return describe_clusters(self.texts, self.vectors, self.codes, embed=embed)
+        centers = cluster_sums(self.vectors, self.codes, len(self.classes)).astype(np.float32)
+        cosines = cosines_to_centers(self.vectors, self.codes, centers)
+        return describe_clusters(self.texts, self.vectors, self.codes, centers, cosines, embed=embed)
 
 
 def judged(names: list[str], classes: list[str]) -> tuple[float, float]:

@@ -20,7 +20,7 @@ from textspectra.cli.report import apply_command
 from textspectra.core.kmeans import same_clusters
 from textspectra.errors import ExternalError, UserError
 from textspectra.report.state import FORMAT
-from textspectra.report.write import fingerprint, grouping_mark
+from textspectra.report.write import corpus_fingerprint, grouping_mark
 from textspectra.tables.read import read_table
 from textspectra.tables.source import TableFormat
 
@@ -68,7 +68,7 @@ def write_state(folder, result, names, base=None):
         {"cluster": cluster.label, "name": names.get(cluster.label, cluster.name), "size": cluster.size}
         for cluster in result.clusters
     ]
-    marks = {"fingerprint": fingerprint(result.corpus), "grouping": grouping_mark(base or result)}
+    marks = {"fingerprint": corpus_fingerprint(result.corpus), "grouping": grouping_mark(base or result)}
     state = {"format": FORMAT, **marks, "edited": False, "clusters": clusters}
     (folder / "state.json").write_text(json.dumps(state))
 
@@ -154,7 +154,7 @@ def test_the_report_beside_the_model_follows(folder):
         assert page.read_bytes() == there
         page.write_text("<p>my own page</p>")
         write_state(folder, load(folder), {after.clusters[0].label: "newer"})
-        assert "x.report.html is no report of these texts, so it was left alone" in apply()
+        assert "x.report.html is not a report of these texts, so it was left alone" in apply()
         assert page.read_text() == "<p>my own page</p>"
         apply("--overwrite")
         assert "newer" in read_page(page)[0]["nodes"]["name"]
@@ -295,7 +295,7 @@ def test_a_model_that_is_being_updated_is_left_alone(folder):
 
 
 def test_a_state_that_is_too_large_is_not_read(folder, monkeypatch):
-    monkeypatch.setattr("textspectra.report.state.MAX_BYTES", 2**20)
+    monkeypatch.setattr("textspectra.report.state.MAX_STATE_BYTES", 2**20)
     (folder / "state.json").write_text("[" * (2**20 + 1))
     with pytest.raises(UserError, match=r"^state.json has more than 1 MB, which no report downloads.$"):
         apply()

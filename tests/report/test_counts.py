@@ -160,7 +160,7 @@ def test_columns_have_names_of_their_own():
 
 
 def test_long_cells_are_cut(monkeypatch):
-    monkeypatch.setattr(row_details, "MAX_CELLS", 100)
+    monkeypatch.setattr(row_details, "MAX_CELL_CHARACTERS", 100)
     result = ts.cluster_texts(TEXTS, embeddings=VECTORS, n_clusters=2, show={"id": ["x" * 500, *"abcd"]})
     meta, _, blocks = contents(result)
     assert meta["details"]["cut_at"] == 96

@@ -280,7 +280,7 @@ def test_the_page_begins_with_what_changed(open_page, result, tmp_path):
     with quick_map():
         ts.write_report(result, tmp_path / "report.html", changes=changes[4:], overwrite=True)
     page = open_page(tmp_path / "report.html", width=360, height=740)
-    assert page.inner_text("#changes > p >> nth=0") == "No group is new, and none grew, shrank or disappeared."
+    assert page.inner_text("#changes > p >> nth=0") == "No group appeared, grew, shrank or disappeared."
     assert page.evaluate("document.documentElement.scrollWidth") == 360
 
 

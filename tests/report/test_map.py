@@ -38,7 +38,7 @@ def test_placed_points_are_among_their_neighbors():
     corners = np.array([[0, 0], [50, 0], [0, 50]], np.float32)
     among = np.repeat(corners, 20, axis=0) + np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32)
     calls = []
-    placed = tsne.place(np.arange(60).reshape(3, 20), among, progress=lambda: calls.append(1))
+    placed = tsne.place(np.arange(60).reshape(3, 20), among, lambda: calls.append(1))
     assert placed == pytest.approx(corners, abs=2)
     assert len(calls) == tsne.PLACING
 

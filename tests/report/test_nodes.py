@@ -7,8 +7,8 @@ import pytest
 from report_data import contents, cut_labels, similarities, unpack
 
 import textspectra as ts
-from textspectra.report.nodes import DIMENSIONS, FinestClusters, similarity_between
-from textspectra.report.tree import choose_shown, report_levels
+from textspectra.report.nodes import DIRECTIONS, similarity_between
+from textspectra.report.tree import report_levels, report_tree
 
 
 @pytest.mark.parametrize("k", [1, 2, 5, 9, 10, 40, 300])
@@ -66,24 +66,23 @@ def test_merged_groups_are_made_of_the_groups_of_the_result(result, page_data):
 
 
 @pytest.fixture(scope="module")
-def parts(result):
-    levels, finest = report_levels(result)
-    return FinestClusters(result.embedded().X, levels, finest, choose_shown(result, levels, finest))
+def tree(result):
+    return report_tree(result)
 
 
 def units_of(X):
     return X / np.linalg.norm(X, axis=1, keepdims=True)
 
 
-def test_cosines_with_other_groups_are_close(result, page_data, parts):
+def test_cosines_with_other_groups_are_close(result, page_data, tree):
     meta, _, blocks = page_data
-    levels, shown = parts.levels, parts.shown
+    levels = tree.levels
     known = meta["parts"]
-    width = min(DIMENSIONS, parts.X.shape[1], levels.k)
+    width = min(DIRECTIONS, tree.X.shape[1], levels.k)
     coordinates = np.frombuffer(unpack(blocks["vectors"]), np.int8).reshape(-1, width)
     means = np.frombuffer(unpack(blocks["means"]), "<f4").reshape(levels.k, width)
     places = coordinates * np.array(known["step"]) + known["middle"]
-    units = units_of(parts.X)[shown.order]
+    units = units_of(tree.X)[tree.order]
     for node in meta["base"]["nodes"]:
         start, end = levels.spans[node]
         sizes = np.array(meta["nodes"]["size"])[start:end]
@@ -92,15 +91,14 @@ def test_cosines_with_other_groups_are_close(result, page_data, parts):
         center = result.centers[meta["base"]["nodes"].index(node)]
         exact = units @ center / np.linalg.norm(center)
         others = np.ones(len(units), bool)
-        others[slice(*shown.ranges[node])] = False
+        others[slice(*tree.ranges[node])] = False
         assert np.sqrt(np.mean((about - exact)[others] ** 2)) < 0.05
 
 
-def test_similarity_between_clusters_is_the_mean_of_all_pairs(parts):
-    units = units_of(parts.X.astype(np.float64))
-    members = [np.flatnonzero(parts.finest == code) for code in range(parts.levels.k)]
-    sums = np.array([units[rows].sum(axis=0) for rows in members])
-    found = similarity_between(parts, sums, np.array([len(rows) for rows in members]))
+def test_similarity_between_clusters_is_the_mean_of_all_pairs(tree):
+    units = units_of(tree.X.astype(np.float64))
+    members = [np.flatnonzero(tree.finest == code) for code in range(tree.levels.k)]
+    found = similarity_between(tree)
     for one, other in ((0, 1), (3, 200), (17, 90)):
         expected = np.maximum(units[members[one]] @ units[members[other]].T, 0).mean()
         assert [found[one, other], found[other, one]] == pytest.approx([expected] * 2, abs=1e-5)

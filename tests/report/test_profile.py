@@ -5,7 +5,7 @@ import pytest
 from report_data import contents
 from sklearn import metrics
 
-from textspectra.report.profile import agreement, silhouettes
+from textspectra.report.profile import agreement_curves, silhouettes
 from textspectra.report.tree import top_levels
 
 
@@ -15,9 +15,9 @@ def test_metric_profiles_are_those_of_scikit_learn(result, data):
     levels = top_levels(hierarchy.tree, 60)
     finest = levels.codes[hierarchy.leaves]
     first = result.corpus.first_rows
-    silhouette = silhouettes(X[first], levels, finest)
+    silhouette = silhouettes(X[first], finest, levels.spans, levels.cuts)
     of_row = result.corpus.spread(finest, -1)
-    found = agreement(levels, of_row, truth)
+    found = agreement_curves(levels, of_row, truth)
     for k in (2, 7, 60):
         labels = result.cut(k).labels
         units = X[first] / np.linalg.norm(X[first], axis=1, keepdims=True)

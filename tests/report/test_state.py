@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from report_data import cut_labels
 
 from textspectra.errors import UserError
-from textspectra.report.state import FORMAT, Changes, apply_state, count_changes, parse_state, read_state
+from textspectra.report.state import FORMAT, EditCounts, apply_state, count_changes, parse_state, read_state
 from textspectra.report.tree import report_levels
-from textspectra.report.write import fingerprint, grouping_mark
+from textspectra.report.write import corpus_fingerprint, grouping_mark
 
 
 def content_at(meta, k, names=None):
@@ -39,7 +39,7 @@ def edited_content(result, clusters):
             "cluster": label, "name": name, "size": int(result.corpus.counts[texts].sum()),
             "parts": [[code, code + 1] for code in parts], "moved": result.corpus.first_rows[moved].tolist(),
         })  # fmt: skip
-    marks = {"fingerprint": fingerprint(result.corpus), "grouping": grouping_mark(result)}
+    marks = {"fingerprint": corpus_fingerprint(result.corpus), "grouping": grouping_mark(result)}
     return {"format": FORMAT, **marks, "edited": True, "clusters": entries}
 
 
@@ -60,7 +60,7 @@ def test_a_state_that_changes_nothing(result, page_data):
     same = apply_state(result, state_at(page_data[0], 9))
     assert (same.labels == result.labels).all()
     assert same.clusters == result.clusters
-    assert count_changes(result, same) == Changes(unchanged=9, renamed=0)
+    assert count_changes(result, same) == EditCounts(unchanged=9, renamed=0)
 
 
 def test_names_reach_the_groups_that_were_renamed(result, page_data):
@@ -68,7 +68,7 @@ def test_names_reach_the_groups_that_were_renamed(result, page_data):
     assert (renamed.labels == result.labels).all()
     expected = [{2: "second", 7: "seventh"}.get(cluster.label, cluster.name) for cluster in result.clusters]
     assert [cluster.name for cluster in renamed.clusters] == expected
-    assert count_changes(result, renamed) == Changes(unchanged=7, renamed=2)
+    assert count_changes(result, renamed) == EditCounts(unchanged=7, renamed=2)
 
 
 @pytest.mark.parametrize("k", [4, 8, 10, 12])
@@ -86,7 +86,7 @@ def test_groups_that_stay_the_same_keep_number_and_name(result, page_data, k):
         assert changed.clusters[changed.position(label)].name == result.clusters[label].name
     assert sorted(set(clusters) - set(same)) == list(range(9, 9 + k - len(same)))
     others = (9 - len(same), k - len(same))
-    assert count_changes(result, changed) == Changes(len(same), 0, **{"merged" if k < 9 else "split": others})
+    assert count_changes(result, changed) == EditCounts(len(same), 0, **{"merged" if k < 9 else "split": others})
 
 
 def test_a_merge_by_hand_is_that_of_the_model(result):
@@ -97,7 +97,7 @@ def test_a_merge_by_hand_is_that_of_the_model(result):
     changed = apply_state(result, parse_state(edited_content(result, [*clusters, (7, names[7], both)])))
     assert clusters_of(changed) == clusters_of(result.merge(7, 3))
     assert changed.next_label == result.next_label
-    assert count_changes(result, changed) == Changes(unchanged=7, renamed=0, merged=(2, 1))
+    assert count_changes(result, changed) == EditCounts(unchanged=7, renamed=0, merged=(2, 1))
 
 
 def test_split_parts_get_new_labels_and_moved_texts_change_none(result):
@@ -115,7 +115,7 @@ def test_split_parts_get_new_labels_and_moved_texts_change_none(result):
     changed = apply_state(result, parse_state(edited_content(result, clusters)))
     assert clusters_of(changed) == {label: (name, frozenset(rows)) for label, name, rows in clusters}
     assert changed.next_label == 11
-    assert count_changes(result, changed) == Changes(unchanged=6, renamed=0, split=(1, 2), mixed=(2, 2))
+    assert count_changes(result, changed) == EditCounts(unchanged=6, renamed=0, split=(1, 2), mixed=(2, 2))
 
 
 def test_a_state_can_be_applied_again_after_a_kill_but_not_to_other_groups(result, page_data):

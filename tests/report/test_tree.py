@@ -10,7 +10,7 @@ import textspectra as ts
 from textspectra.core.ward import ward_tree
 from textspectra.report import tree as shown
 from textspectra.report import write
-from textspectra.report.tree import MAX_CHARACTERS, longest_text, top_levels
+from textspectra.report.tree import MAX_TEXT_CHARACTERS, longest_text, top_levels
 
 
 def test_levels_are_the_cuts_of_the_tree():
@@ -38,15 +38,15 @@ def test_of_many_texts_a_sample_is_shown_and_all_are_counted(result, monkeypatch
     assert [texts[i] for i in positions] == [result.corpus.rows[row] for row in numbers]
 
 
-@given(st.lists(st.integers(0, 3 * MAX_CHARACTERS), min_size=1, max_size=8))
+@given(st.lists(st.integers(0, 3 * MAX_TEXT_CHARACTERS), min_size=1, max_size=8))
 def test_the_longest_text_is_as_long_as_fits(lengths):
-    limit = longest_text(np.array(lengths), MAX_CHARACTERS)
-    assert np.minimum(lengths, limit).sum() <= MAX_CHARACTERS
-    assert sum(lengths) <= MAX_CHARACTERS or np.minimum(lengths, limit + 1).sum() > MAX_CHARACTERS
+    limit = longest_text(np.array(lengths), MAX_TEXT_CHARACTERS)
+    assert np.minimum(lengths, limit).sum() <= MAX_TEXT_CHARACTERS
+    assert sum(lengths) <= MAX_TEXT_CHARACTERS or np.minimum(lengths, limit + 1).sum() > MAX_TEXT_CHARACTERS
 
 
 def test_long_texts_are_cut(monkeypatch):
-    monkeypatch.setattr(write, "MAX_CHARACTERS", 1000)
+    monkeypatch.setattr(write, "MAX_TEXT_CHARACTERS", 1000)
     result = ts.cluster_texts(["a" * 5000, "b", "c"], embeddings=np.eye(3), n_clusters=2)
     meta, texts, _ = contents(result)
     assert meta["about"]["cut_at"] == 998

@@ -217,10 +217,10 @@ def test_a_lasso_selects_saves_and_names(open_page, report, result, tmp_path):
     content = waiting.value.path().read_text(encoding="utf-8")
     assert {row["text"] for row in csv.DictReader(io.StringIO(content, newline=""))} == texts
     assert page.locator(".lasso").is_hidden()
-    page.click("#work-view button >> text=Make a group")
+    page.click("#work-view button >> text=Create group")
     assert page.inner_text("#work-view .problem") == "Enter a name."
     page.fill("#work-view input", "my own")
-    page.click("#work-view button >> text=Make a group")
+    page.click("#work-view button >> text=Create group")
     assert page.input_value(".rename input") == "my own"
     after = applied(page, result, tmp_path / "state.json")
     made = next(cluster for cluster in after.clusters if cluster.name == "my own")
@@ -332,7 +332,7 @@ def test_nothing_in_the_new_places_is_markup_or_a_formula(open_page, planted, tm
     page.click("#found .link")
     assert PAYLOAD in page.inner_text("#work-view")
     page.fill("#work-view input", f"{PAYLOAD} 2")
-    page.click("#work-view button >> text=Make a group")
+    page.click("#work-view button >> text=Create group")
     search(page, "")
     page.click("#misfits")
     page.click("#work-view .text-row >> nth=0")
@@ -341,7 +341,7 @@ def test_nothing_in_the_new_places_is_markup_or_a_formula(open_page, planted, tm
     page.click("#work-view .back")
     select(page, 0, 1)
     page.click("#chosen button >> text=Compare")
-    page.click("#work-view button >> text=Merge the two")
+    page.click("#work-view button >> text=Merge these groups")
     assert page.locator("body img, main b:has-text('bold') b, body i").count() == 0
     assert page.evaluate("document.querySelectorAll('script').length") == 2
     safe = list(csv.DictReader(io.StringIO(download(page, "#csv").read_bytes().decode("utf-8-sig"), newline="")))

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 from labeled_sets import DATA, needs_data
-from topics_helpers import describe
+from words_helpers import describe, describe_vectors
 
 from textspectra.words import keywords as keywords_module
-from textspectra.words.describe import describe_clusters
 from textspectra.words.keywords import rank_terms
 
 PLANTED = {
@@ -126,7 +125,7 @@ def test_sites_are_recognized_by_their_keywords():
     table = parquet.read_table(DATA / "stackexchange121_s.parquet")
     sites, labels = np.unique(table["label"].to_numpy(), return_inverse=True)
     texts = table["text"].to_pylist()
-    clusters = describe_clusters(texts, np.random.default_rng(0).standard_normal((len(texts), 8)), labels)
+    clusters = describe_vectors(texts, np.random.default_rng(0).standard_normal((len(texts), 8)), labels)
     names = dict(zip(sites, (cluster.name.lower() for cluster in clusters), strict=True))
     for site, word in {
         "ethereum": "ethereum",

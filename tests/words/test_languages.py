@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from labeled_sets import DATA, needs_data
 
-from textspectra.words.languages import SAMPLE, language_shares, plain_text
+from textspectra.words.languages import SAMPLE_TEXTS, language_shares, plain_text
 
 FOUND = {
     "German": 0.9, "Spanish": 1, "French": 0.95, "Italian": 1, "Portuguese": 0.85, "Dutch": 1, "Japanese": 1,
@@ -209,7 +209,7 @@ def test_products_and_titles_are_not_in_another_language():
 
 def test_no_texts_and_many_texts():
     assert language_shares([]) == {}
-    shares = language_shares(["wo ist das", "where is it", "nike air", "adidas"] * SAMPLE)
+    shares = language_shares(["wo ist das", "where is it", "nike air", "adidas"] * SAMPLE_TEXTS)
     assert shares == pytest.approx({"German": 0.25, "English": 0.25}, abs=0.03)
 
 

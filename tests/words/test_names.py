@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from words_helpers import describe_vectors
 
 from textspectra.embedding.embed import embed_texts
 from textspectra.embedding.registry import load_model
 from textspectra.words import keywords as keywords_module
-from textspectra.words.describe import describe_clusters
 from textspectra.words.keywords import Phrase, rank_terms
 from textspectra.words.languages import STOP_WORDS
 from textspectra.words.names import KEYWORD_WEIGHT, score_phrases
@@ -35,7 +35,7 @@ def names(clusters, embed=embed):
     labels = np.repeat(np.arange(len(clusters)), [len(cluster) for cluster in clusters])
     X = embed_texts(texts, model(), cache=False)
     X[~X.any(axis=1)] = 1  # a model without a vector for a text is another matter
-    return [cluster.name for cluster in describe_clusters(texts, X, labels, embed=embed)]
+    return [cluster.name for cluster in describe_vectors(texts, X, labels, embed=embed)]
 
 
 def test_a_name_is_a_phrase_of_the_texts():
@@ -50,7 +50,7 @@ def test_the_phrase_nearest_to_the_center_wins():
     def embed(phrases):
         return np.array([np.sum([meaning[word] for word in phrase.split()], axis=0) for phrase in phrases])
 
-    clusters = describe_clusters(texts, X, np.array([0, 0, 1, 1]), embed=embed)
+    clusters = describe_vectors(texts, X, np.array([0, 0, 1, 1]), embed=embed)
     assert [cluster.name for cluster in clusters] == ["wine", "sky"]
     assert [cluster.keywords for cluster in clusters] == [("red wine",), ("blue sky",)]
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from textspectra.words import tokens as words
 from textspectra.words.languages import STOP_WORDS, read_lists
-from textspectra.words.tokens import MAX_LENGTH, NON_ANSWERS, count_terms, has_content, segmenter
+from textspectra.words.tokens import MAX_NON_ANSWER, NON_ANSWERS, count_terms, has_content, segmenter
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_texts_that_say_something(text):
 
 def test_every_language_with_stop_words_has_non_answers():
     assert set(STOP_WORDS) <= set(read_lists("non_answers.txt", ","))
-    assert max(map(len, NON_ANSWERS)) <= MAX_LENGTH
+    assert max(map(len, NON_ANSWERS)) <= MAX_NON_ANSWER
 
 
 @given(st.sampled_from(sorted(NON_ANSWERS)), st.sampled_from(["", " ", ".", "!!", " …", "\n"]))

@@ -17,7 +17,7 @@ from .summary import count_of
 
 if TYPE_CHECKING:
     from ..files import Outputs
-    from ..report.state import Changes, State
+    from ..report.state import EditCounts, State
     from ..tables.columns import TextTable
     from ..tables.source import TableFormat
     from ..texts.result import TextClustering
@@ -227,7 +227,7 @@ def _cells(column: Any) -> list[str]:
     return ["" if value is None else str(value) for value in column.to_pylist()]
 
 
-def changes_in_words(changes: Changes) -> str:
+def changes_in_words(changes: EditCounts) -> str:
     """Say how many groups were renamed, merged, split, or exchanged texts."""
     regrouped = changes.regrouped()
     parts = {

@@ -1,4 +1,4 @@
-"""The answer at the top of the page, in words, for every number of groups that the slider reaches."""
+"""The answer at the top of the page in words, for every number of groups, and the evidence for it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..core.agreement import Agreement
 from ..core.estimate import KEstimate, estimate_from_rows
 from ..core.rows import CountedRows
 from ..core.spectral import Rule
@@ -19,27 +18,31 @@ from ..texts.sentences import estimate_in_words, level_in_words, overriding_doub
 from ..words.tokens import clean_text
 
 OF_A_MODEL = "These are the groups of the model that the texts were compared with, and the new ones."
+SPECTRA = 8  # random samples behind a spectrum that is only shown; the paper's estimate takes several hundred
+MAX_QUOTE = 160  # characters of the typical text of a new group
 
 
-def answers_at(result: TextClustering, curves: dict[str, list[float | None]], *, given: bool) -> dict[str, Any]:
-    """Say which numbers of groups are plausible, and for 1, 2, ... groups how good they are.
+def answer_texts(
+    result: TextClustering, ratios: list[float | None], silhouettes: list[float | None], *, compared: bool
+) -> dict[str, Any]:
+    """Say which numbers of groups are plausible, and how good the cuts into 1, 2, ... groups are.
 
-    `curves` has the Cohesion Ratio and the silhouette of each number. `given` tells that the groups come from a model,
-    so that nothing was estimated.
+    `ratios` and `silhouettes` are those of the cuts. If the texts were `compared` with a model, nothing was estimated.
     """
-    worth = [
-        verdict(result, silhouette, k=k, ratio=ratio)
-        for k, (ratio, silhouette) in enumerate(zip(curves["cohesion"], curves["silhouette"], strict=True), start=1)
-    ]
-    if overriding_doubt(result):
+    cuts = enumerate(zip(ratios, silhouettes, strict=True), start=1)
+    worth = [verdict(result, silhouette, k=k, ratio=ratio, compared=compared) for k, (ratio, silhouette) in cuts]
+    if overriding_doubt(result, compared=compared):
         return {"range": "", "worth": worth}
-    is_edited = result.recipe.get("groups") == EDITED
-    origin = OF_A_MODEL if given else _origin(result, is_edited=is_edited)
-    estimate = None if is_edited else result.k_estimate
-    return {"range": origin or estimate_in_words(estimate, result.n_clusters), "worth": worth}
+    if compared:
+        return {"range": OF_A_MODEL, "worth": worth}
+    return {"range": _origin(result) or estimate_in_words(result.k_estimate, result.n_clusters), "worth": worth}
 
 
-def _origin(result: TextClustering, *, is_edited: bool) -> str:
+def _is_edited(result: TextClustering) -> bool:
+    return result.recipe.get("groups") == EDITED
+
+
+def _origin(result: TextClustering) -> str:
     """Say where the groups come from if their number was neither estimated nor given."""
     parts = []
     if result.history:
@@ -47,13 +50,9 @@ def _origin(result: TextClustering, *, is_edited: bool) -> str:
         updates = "1 update" if len(result.history) == 1 else f"{len(result.history)} updates"
         new = "no group" if not added else "1 new group" if added == 1 else f"{added} new groups"
         parts.append(f"The groups were found in the first texts of the model; {updates} since then added {new}.")
-    if is_edited:
+    if _is_edited(result):
         parts.append(f"The groups were {'also ' if parts else ''}edited by hand.")
     return " ".join(parts)
-
-
-SPECTRA = 8
-"""Number of random samples behind a spectrum that is only shown; the paper's estimate takes some hundred."""
 
 
 def why_this_k(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
@@ -61,21 +60,21 @@ def why_this_k(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
 
     The page always shows a spectrum; it is computed here if the estimate was made without one.
     """
+    agreement = estimate.agreement
     return {
         "k": estimate.k,
         "interval": list(estimate.interval),
         "suggestions": [
-            {**one._asdict(), "score": round(one.score, 4), "words": level_in_words(one.name, one.score)}
-            for one in estimate.suggestions
+            {"name": name, "k": k, "score": round(score, 4), "words": level_in_words(name, score)}
+            for name, k, score in estimate.suggestions
         ],
-        "agreement": None if estimate.agreement is None else _curves(estimate.agreement),
+        "agreement": agreement and {
+            "k": agreement.k.tolist(),
+            "halves": agreement.halves.round(4).tolist(),
+            "score": agreement.score.round(4).tolist(),
+        },
         "spectrum": _spectrum(estimate, rows),
-    }
-
-
-def _curves(agreement: Agreement) -> dict[str, list[float]]:
-    curves = {"halves": agreement.halves, "score": agreement.score}
-    return {"k": agreement.k.tolist(), **{name: values.round(4).tolist() for name, values in curves.items()}}
+    }  # fmt: skip
 
 
 def _spectrum(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
@@ -96,10 +95,6 @@ def _spectrum(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
     }
 
 
-MAX_TEXT = 160
-"""Characters of the typical text of a new group."""
-
-
 def describe_changes(
     result: TextClustering, changes: Comparison | Iterable[ClusterChange] | None, base: list[int]
 ) -> list[dict[str, Any]] | None:
@@ -107,23 +102,19 @@ def describe_changes(
     if changes is None:
         return None
     changes = changes.cluster_changes if isinstance(changes, Comparison) else changes
-    at = {cluster.label: position for position, cluster in enumerate(result.clusters)}
+    place_of = {cluster.label: place for place, cluster in enumerate(result.clusters)}
     described = []
-    for change in sorted(changes, key=lambda one: -abs(one.share_after - one.share_before)):
-        place = None if change.status == "gone" else at.get(change.label)
-        texts = [] if place is None else result.typical_texts(result.clusters[place])
+    for change in sorted(changes, key=lambda change: -abs(change.share_after - change.share_before)):
+        place = None if change.status == "gone" else place_of.get(change.label)
+        texts = [] if place is None or change.status != "new" else result.typical_texts(result.clusters[place])
+        # A share may change while the number of texts stays.
+        same_count = change.keeps_count and change.status in ("growing", "shrinking")
         described.append({
             "node": None if place is None else base[place],
             "name": change.name,
             "status": change.status,
-            "figures": _figures(change),
+            "figures": f"{change.figures} (about the same number)" if same_count else change.figures,
             "shares": [round(change.share_before, 5), round(change.share_after, 5)],
-            "text": clean_text(texts[0], limit=MAX_TEXT) if texts and change.status == "new" else "",
+            "text": clean_text(texts[0], limit=MAX_QUOTE) if texts else "",
         })  # fmt: skip
     return described
-
-
-def _figures(change: ClusterChange) -> str:
-    """Return what the page says of a group; a share may change while the number of texts stays."""
-    same = change.keeps_count and change.status in ("growing", "shrinking")
-    return f"{change.figures} (about the same number)" if same else change.figures

@@ -1,4 +1,4 @@
-"""Colors for hundreds of clusters, distinct also for color-blind readers, on white and on black."""
+"""The page: packed data, colors for hundreds of clusters, and one HTML file with its script and style."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import hashlib
 import json
 import re
 import zlib
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 
 def pack(data: bytes) -> str:
@@ -20,8 +21,8 @@ def pack(data: bytes) -> str:
     return base64.b64encode(zlib.compress(data, 6)).decode()
 
 
-def pack_json(value: Any) -> str:
-    r"""Pack any JSON value; half a surrogate pair, which is not a valid character, is escaped."""
+def pack_json(value: object) -> str:
+    """Pack a JSON value; half a surrogate pair, which is not a valid character, is escaped."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return pack(text.encode("utf-8", "backslashreplace"))
 
@@ -31,36 +32,30 @@ def pack_array(array: NDArray[Any], kind: str) -> str:
     return pack(np.ascontiguousarray(array, f"<{kind}").tobytes())
 
 
-def shares_as_u2(values: NDArray[Any]) -> NDArray[np.uint16]:
+def shares_as_u2(values: ArrayLike) -> NDArray[np.uint16]:
     """Map numbers from -1 to 1 to whole numbers from 0 to 65,535."""
     return np.clip(np.round((np.asarray(values, np.float64) + 1) * 32767.5), 0, 65535).astype(np.uint16)
 
 
-def none_if_nan(values: NDArray[Any] | list[float]) -> list[float | None]:
+def none_if_nan(values: Iterable[float]) -> list[float | None]:
     """Return rounded numbers for JSON, which has no NaN."""
     return [round(float(value), 5) if np.isfinite(value) else None for value in values]
 
 
-FIRST = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7")
+FIRST_COLORS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7")
 """The colors of Okabe and Ito, without black and without yellow, which is too pale on white."""
 
-LIGHTNESS = (0.5, 0.8)
-"""Range of the OKLab lightness of the colors: visible on white and on black."""
-
-TO_LMS = np.array(
-    [
-        [0.4122214708, 0.5363325363, 0.0514459929],
-        [0.2119034982, 0.6806995451, 0.1073969566],
-        [0.0883024619, 0.2817188376, 0.6299787005],
-    ]
-)
-TO_LAB = np.array(
-    [
-        [0.2104542553, 0.7936177850, -0.0040720468],
-        [1.9779984951, -2.4285922050, 0.4505937099],
-        [0.0259040371, 0.7827717662, -0.8086757660],
-    ]
-)
+LIGHTNESS = (0.5, 0.8)  # range of the OKLab lightness of the colors: visible on white and on black
+TO_LMS = np.array([
+    [0.4122214708, 0.5363325363, 0.0514459929],
+    [0.2119034982, 0.6806995451, 0.1073969566],
+    [0.0883024619, 0.2817188376, 0.6299787005],
+])  # fmt: skip
+TO_LAB = np.array([
+    [0.2104542553, 0.7936177850, -0.0040720468],
+    [1.9779984951, -2.4285922050, 0.4505937099],
+    [0.0259040371, 0.7827717662, -0.8086757660],
+])  # fmt: skip
 DICHROMACY = {
     "protan": np.array([[0.11238, 0.88762, 0.0], [0.11238, 0.88762, 0.0], [0.00401, -0.00401, 1.0]]),
     "deutan": np.array([[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]]),
@@ -77,30 +72,29 @@ def palette(n: int) -> tuple[str, ...]:
     """
     steps = np.linspace(0, 255, 18).round()
     grid = np.stack(np.meshgrid(steps, steps, steps), axis=-1).reshape(-1, 3)
-    lightness = oklab(_linear(grid))[:, 0]
+    lightness = appearances(grid)[0, :, 0]
     grid = grid[(lightness >= LIGHTNESS[0]) & (lightness <= LIGHTNESS[1])]
-    first = np.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in FIRST], float)
+    first = np.array([list(bytes.fromhex(color[1:])) for color in FIRST_COLORS], float)
     candidates = np.vstack([first, grid])
     seen = appearances(candidates)
     gap = np.full(len(candidates), np.inf)
     chosen: list[int] = []
     for number in range(n):
-        best = number if number < len(first) else int(gap.argmax())
-        chosen.append(best)
-        gap = np.minimum(gap, color_distances(seen, seen[:, best]))
-    return tuple("#" + "".join(f"{int(part):02x}" for part in candidates[i]) for i in chosen)
-
-
-def oklab(linear: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Convert linear RGB to OKLab, where equal distances look about equally large."""
-    lab: NDArray[np.float64] = np.cbrt(np.maximum(linear, 0) @ TO_LMS.T) @ TO_LAB.T
-    return lab
+        chosen.append(number if number < len(first) else int(gap.argmax()))
+        gap = np.minimum(gap, color_distances(seen, seen[:, chosen[-1]]))
+    return tuple(f"#{bytes(color).hex()}" for color in candidates[chosen].astype(np.uint8))
 
 
 def appearances(colors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return RGB colors (0 to 255) in OKLab for three kinds of color vision, shape (3, n, 3)."""
-    linear = _linear(colors)
-    return np.stack([oklab(linear), *(oklab(linear @ view.T) for view in DICHROMACY.values())])
+    """Return RGB colors (0 to 255) in OKLab for three kinds of color vision, shape (3, n, 3).
+
+    In OKLab, equal distances look about equally large.
+    """
+    share = colors / 255
+    linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+    views = np.stack([linear, *(linear @ view.T for view in DICHROMACY.values())])
+    lab: NDArray[np.float64] = np.cbrt(np.maximum(views, 0) @ TO_LMS.T) @ TO_LAB.T
+    return lab
 
 
 def color_distances(seen: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -111,12 +105,7 @@ def color_distances(seen: NDArray[np.float64], other: NDArray[np.float64]) -> ND
     return distances
 
 
-def _linear(colors: NDArray[np.float64]) -> NDArray[np.float64]:
-    share = colors / 255
-    return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
-
-
-SCRIPTS = (
+SCRIPT_MODULES = (
     "data", "grouping", "tree", "filter", "state", "rows", "counts", "tallied", "trends", "measures", "density",
     "labels", "groupnames", "tooltip", "map", "answer", "slider", "words", "query", "textrows", "editing", "groups",
     "hover", "search", "picked", "compare", "lasso", "safecells", "why", "charts", "takeaway", "filterbar", "overtime",
@@ -124,8 +113,8 @@ SCRIPTS = (
 )  # fmt: skip
 """The modules of the page's script; each comes after those that it imports."""
 
-STYLES = ("base", "answer", "controls", "map", "groups", "work", "chapters", "narrow", "print")
-"""The style sheets of the page; a later one overrules an earlier one."""
+STYLE_SHEETS = ("base", "answer", "controls", "map", "groups", "work", "chapters", "narrow", "print")
+"""A later style sheet overrules an earlier one."""
 
 IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)
 EXPORT = re.compile(r"^export (?=async function|function|const|let|class)", re.MULTILINE)
@@ -141,29 +130,20 @@ def render_page(blocks: dict[str, str]) -> str:
     from markupsafe import Markup
 
     environment = Environment(loader=PackageLoader(__package__, "assets"), autoescape=True, trim_blocks=True)
-    script, library = page_script(), plotting_library()
+    # One script instead of modules, without `import` and `export`: a page on disk cannot load modules.
+    script = EXPORT.sub("", IMPORT.sub("", _joined_assets(SCRIPT_MODULES, "js")))
     return environment.get_template("page.html").render(
-        policy=_policy(script, library),
-        style=Markup(page_style()),  # noqa: S704 - our own files, not data
+        policy=_policy(script, plotting_library()),
+        style=Markup(_joined_assets(STYLE_SHEETS, "css")),  # noqa: S704 - our own files, not data
         script=Markup(script),  # noqa: S704 - our own files, not data
         blocks={**blocks, "library": packed_library()},
     )
 
 
 @cache
-def page_script() -> str:
-    """Join the modules of the script into one, without `import` and `export`."""
-    parts = [EXPORT.sub("", IMPORT.sub("", _asset(f"{name}.js"))) for name in SCRIPTS]
-    return "\n" + "\n".join(parts)
-
-
-def page_style() -> str:
-    """Join the style sheets."""
-    return "\n" + "\n".join(_asset(f"{name}.css") for name in STYLES)
-
-
-def _asset(name: str) -> str:
-    return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
+def _joined_assets(names: tuple[str, ...], suffix: str) -> str:
+    folder = files(__package__) / "assets"
+    return "\n" + "\n".join((folder / f"{name}.{suffix}").read_text(encoding="utf-8") for name in names)
 
 
 @cache

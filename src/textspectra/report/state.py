@@ -1,4 +1,4 @@
-"""Bring what a reader set in the page, the groups and their names, back into the result."""
+"""Bring the groups and names that a reader set in the page back into the result."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,60 +21,38 @@ from ..core.kmeans import same_clusters
 from ..errors import UserError
 from ..texts.result import TextClustering
 from .tree import report_levels
-from .write import APPLIED, fingerprint, grouping_mark
+from .write import APPLIED, corpus_fingerprint, grouping_mark
 
+FORMAT = "textspectra-state-4"  # changes with the meaning of the content
+MAX_STATE_BYTES = 2**26  # a group takes a few hundred, and a moved text ten
 META = re.compile(rb'id="block-meta">([A-Za-z0-9+/=]+)<')
+DAMAGED = "The state is damaged: its clusters cannot be read. Download the JSON file from the report again."
+CHANGED = "The state does not fit the model, whose groups have changed since the report was made."
+
+Value = TypeVar("Value")
 
 
 def what_only_it_has(path: Path, result: TextClustering) -> str:
     """Say why a page should not be replaced by a new one of this result; an empty string if there is no reason."""
-    meta = _read_meta(path)
+    match = META.search(_read(path))
     try:
+        meta = json.loads(zlib.decompress(base64.b64decode(match[1]))) if match else {}
         known, classes, changes = meta["about"]["fingerprint"], meta["profile"]["classes"], meta["changes"]
-    except (KeyError, TypeError):  # another file, or a page of an older version
-        return "is no report of these texts"
-    if known != fingerprint(result.corpus):
-        return "is no report of these texts"
+    except (ValueError, zlib.error, KeyError, TypeError):  # another file, or a page of an older version
+        known = classes = changes = None
+    if known != corpus_fingerprint(result.corpus):
+        return "is not a report of these texts"
     if classes is not None:
         return "compares with a ground truth, which the model does not have"
     return "" if changes is None else "says what changed, which the model does not know"
 
 
-def _read_meta(path: Path) -> Any:
-    """Return the data about a report; None if the file is none."""
+def _read(path: Path, limit: int = -1) -> bytes:
     try:
-        content = path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(limit)
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}") from None
-    found = META.search(content)
-    try:
-        return None if found is None else json.loads(zlib.decompress(base64.b64decode(found[1])))
-    except (ValueError, zlib.error):
-        return None
-
-
-FORMAT = "textspectra-state-4"
-"""Changes with the meaning of what the file holds."""
-
-MAX_BYTES = 2**26
-"""Bytes of a state that are read; a group has some hundred, and a moved text ten."""
-
-DAMAGED = "The state is damaged: its clusters cannot be read. Download the JSON file from the report again."
-CHANGED = "The state does not fit the model, whose groups have changed since the report was made."
-
-
-class Changes(NamedTuple):
-    """How many groups differ between two groupings of the same texts."""
-
-    unchanged: int  # the same texts and the same name
-    renamed: int  # the same texts and another name
-    merged: tuple[int, int] = (0, 0)  # how many groups were merged, and into how many
-    split: tuple[int, int] = (0, 0)  # how many were split, and into how many
-    mixed: tuple[int, int] = (0, 0)  # how many exchanged texts, and how many they are now
-
-    def regrouped(self) -> dict[str, tuple[int, int]]:
-        """Return how many groups with other texts there were and are, by what happened to them."""
-        return {"merged": self.merged, "split": self.split, "mixed": self.mixed}
 
 
 class StateCluster(NamedTuple):
@@ -88,7 +66,7 @@ class StateCluster(NamedTuple):
 
 
 class State(NamedTuple):
-    """What "Download JSON" of a report writes, as far as a model needs it."""
+    """The part of the file from "Download JSON" of a report that a model needs."""
 
     fingerprint: str  # of the texts
     grouping: str  # of the groups that the report was made of
@@ -98,13 +76,9 @@ class State(NamedTuple):
 
 def read_state(path: Path) -> State:
     """Read the JSON file that "Download JSON" of a report wrote; a UserError says what is wrong with it."""
-    try:
-        with path.open("rb") as file:
-            stored = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from None
-    if len(stored) > MAX_BYTES:
-        raise UserError(f"{path} has more than {MAX_BYTES // 2**20} MB, which no report downloads.")
+    stored = _read(path, MAX_STATE_BYTES + 1)
+    if len(stored) > MAX_STATE_BYTES:
+        raise UserError(f"{path} has more than {MAX_STATE_BYTES // 2**20} MB, which no report downloads.")
     try:
         content = json.loads(stored.decode(), parse_constant=_refuse)
     except (ValueError, RecursionError):
@@ -119,47 +93,46 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
-def parse_state(content: dict[str, Any]) -> State:
-    """Check the types of all that a state needs."""
+def parse_state(content: dict[str, object]) -> State:
+    """Check the type of every value that a state needs."""
     edited = _typed(content.get("edited"), bool)
-    given = _typed(content.get("clusters"), list)
-    clusters = [_cluster(_typed(one, dict), edited) for one in given]
-    labels = [cluster.label for cluster in clusters]
+    clusters = [_cluster(_typed(cluster, dict), edited) for cluster in _typed(content.get("clusters"), list)]
+    labels, names = ([getattr(cluster, key) for cluster in clusters] for key in ("label", "name"))
     if not clusters or len(set(labels)) < len(labels):
         raise UserError(DAMAGED)
-    names = [cluster.name for cluster in clusters]
     if not all(name.strip() for name in names) or len(set(names)) < len(names):
         raise UserError("The names in the state are blank or not all different.")
     return State(_typed(content.get("fingerprint"), str), _typed(content.get("grouping"), str), edited, clusters)
 
 
-def _cluster(one: dict[str, Any], edited: bool) -> StateCluster:
-    parts = [_pair(part) for part in _typed(one.get("parts"), list)] if edited else []
-    moved = [_typed(row, int) for row in _typed(one.get("moved"), list)] if edited else []
-    label, name, size = (_typed(one.get(key), kind) for key, kind in (("cluster", int), ("name", str), ("size", int)))
-    return StateCluster(label, name, size, parts, moved)
+def _cluster(cluster: dict[str, object], edited: bool) -> StateCluster:
+    parts, moved = (_typed(cluster.get(key), list) if edited else [] for key in ("parts", "moved"))
+    if any(type(part) is not list or len(part) != 2 for part in parts):
+        raise UserError(DAMAGED)
+    return StateCluster(
+        _typed(cluster.get("cluster"), int),
+        _typed(cluster.get("name"), str),
+        _typed(cluster.get("size"), int),
+        [(_typed(first, int), _typed(end, int)) for first, end in parts],
+        [_typed(row, int) for row in moved],
+    )
 
 
-def _pair(part: Any) -> tuple[int, int]:
-    first, end = part if isinstance(part, list) and len(part) == 2 else (None, None)
-    return _typed(first, int), _typed(end, int)
-
-
-def _typed(value: Any, kind: type) -> Any:
-    """Return a value of exactly this type: True is no number."""
+def _typed(value: object, kind: type[Value]) -> Value:
+    """Return a value of exactly this type: True is not a number."""
     if type(value) is not kind:
         raise UserError(DAMAGED)
     return value
 
 
 def apply_state(result: TextClustering, state: State) -> TextClustering:
-    """Return `result`, which a report shows, with the groups and the names of a state that was read.
+    """Return `result`, which a report shows, with the groups and the names of a state.
 
     A cluster whose texts stay the same keeps its label. So does one that others were merged into, or that single texts
-    left or joined. The others have new labels. A result of the same state stays as it is, so that the same command can
+    left or joined. The others get new labels. A result of the same state stays as it is, so that the same command can
     be run again.
     """
-    if state.fingerprint != fingerprint(result.corpus):
+    if state.fingerprint != corpus_fingerprint(result.corpus):
         raise UserError(
             "The state comes from a report of other texts than those of the model: of another model, of a comparison, "
             "or from before an update. Make the page of the model with `textspectra report`, and set the groups there."
@@ -182,7 +155,8 @@ def _mark(result: TextClustering, state: State) -> str:
 def _cut(result: TextClustering, clusters: Sequence[StateCluster]) -> TextClustering:
     """Return the result at another level of its tree."""
     changed = result if len(clusters) == result.n_clusters else result.cut(len(clusters))
-    if [(cluster.label, cluster.size) for cluster in changed.clusters] != [(one.label, one.size) for one in clusters]:
+    before, after = ([(cluster.label, cluster.size) for cluster in some] for some in (changed.clusters, clusters))
+    if before != after:
         raise UserError(CHANGED)
     return changed
 
@@ -196,18 +170,20 @@ def _regrouped(result: TextClustering, clusters: Sequence[StateCluster]) -> Text
     if sizes.tolist() != [cluster.size for cluster in clusters] or not sizes.all():
         raise UserError(CHANGED)
     position = {cluster.label: number for number, cluster in enumerate(result.clusters)}
-    goes_on = {number: position[cluster.label] for number, cluster in enumerate(clusters) if cluster.label in position}
-    new = {number: cluster.label for number, cluster in enumerate(clusters) if number not in goes_on}
+    continued = {
+        number: position[cluster.label] for number, cluster in enumerate(clusters) if cluster.label in position
+    }
+    new = {number: cluster.label for number, cluster in enumerate(clusters) if number not in continued}
     same = same_clusters(result.distinct_codes, codes)
     # A group with all texts of another one has its label, and new labels are the next ones.
-    has_own_label = all(goes_on.get(number) == old for number, old in same.items())
-    if not has_own_label or sorted(new.values()) != list(range(result.next_label, result.next_label + len(new))):
+    keeps_labels = all(continued.get(number) == old for number, old in same.items())
+    if not keeps_labels or sorted(new.values()) != list(range(result.next_label, result.next_label + len(new))):
         raise UserError(DAMAGED)
-    return base.regroup(codes, goes_on, new)
+    return base.regroup(codes, continued, new)
 
 
 def _codes(result: TextClustering, clusters: Sequence[StateCluster]) -> NDArray[np.intp]:
-    """Return the number of the cluster of each distinct text: that of its part, unless it was moved."""
+    """Return the cluster of each distinct text: the one of its part, unless it was moved."""
     levels, finest = report_levels(result)
     owner = np.full(levels.k, -1)
     for number, cluster in enumerate(clusters):
@@ -218,18 +194,31 @@ def _codes(result: TextClustering, clusters: Sequence[StateCluster]) -> NDArray[
     if (owner < 0).any():
         raise UserError(DAMAGED)
     codes = np.append(owner, -1)[finest]
-    moved = [(row, number) for number, cluster in enumerate(clusters) for row in cluster.moved]
-    rows = [row for row, _ in moved]
+    rows = [row for cluster in clusters for row in cluster.moved]
     if any(not 0 <= row < len(result.corpus.rows) for row in rows):
         raise UserError(DAMAGED)
     texts = result.corpus.codes[np.array(rows, np.intp)]
     if (texts < 0).any() or (finest[texts] < 0).any() or len(np.unique(texts)) < len(texts):
         raise UserError(DAMAGED)
-    codes[texts] = [number for _, number in moved]
+    codes[texts] = np.repeat(np.arange(len(clusters)), [len(cluster.moved) for cluster in clusters])
     return codes
 
 
-def count_changes(before: TextClustering, after: TextClustering) -> Changes:
+class EditCounts(NamedTuple):
+    """How many groups differ between two groupings of the same texts."""
+
+    unchanged: int  # the same texts and the same name
+    renamed: int  # the same texts and another name
+    merged: tuple[int, int] = (0, 0)  # how many groups were merged, and into how many
+    split: tuple[int, int] = (0, 0)  # how many were split, and into how many
+    mixed: tuple[int, int] = (0, 0)  # how many exchanged texts, and how many they are now
+
+    def regrouped(self) -> dict[str, tuple[int, int]]:
+        """Return how many groups with other texts there were and are, by kind of edit."""
+        return {"merged": self.merged, "split": self.split, "mixed": self.mixed}
+
+
+def count_changes(before: TextClustering, after: TextClustering) -> EditCounts:
     """Count the groups that were renamed, merged, split or mixed between two results for the same texts."""
     same = same_clusters(before.distinct_codes, after.distinct_codes)
     renamed = sum(before.clusters[old].name != after.clusters[new].name for new, old in same.items())
@@ -239,11 +228,11 @@ def count_changes(before: TextClustering, after: TextClustering) -> Changes:
         if (n_before, n_after) != (1, 1):
             counts[kind] += n_before, n_after
     merged, split, mixed = ((int(was), int(now)) for was, now in counts.values())
-    return Changes(len(same) - renamed, renamed, merged, split, mixed)
+    return EditCounts(len(same) - renamed, renamed, merged, split, mixed)
 
 
 def _families(before: NDArray[np.intp], after: NDArray[np.intp]) -> list[tuple[int, int]]:
-    """Return how many old and new groups there are in each set of groups that have no texts of others."""
+    """Return the numbers of old and new groups in each family: groups that share texts with no others."""
     grouped = before >= 0
     old, new = before[grouped], after[grouped]
     n_old, n_new = int(old.max()) + 1, int(new.max()) + 1

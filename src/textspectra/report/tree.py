@@ -1,17 +1,22 @@
-"""The top of a merge tree: the finest clusters that a report shows, and how they merge into one."""
+"""The part of a merge tree that a report shows, from its finest clusters to a single one, and the texts in it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.rows import SumsAndSizes, cluster_sums, sums_and_sizes
 from ..core.ward import MergeTree
 from ..texts.clustered import FINEST
-from ..texts.corpus import Corpus
 from ..texts.result import TextClustering
+
+MAX_POINTS = 100_000  # distinct texts on the map and in the lists; of more, a random sample is shown
+MAX_TEXT_CHARACTERS = 16_000_000  # of all texts together; if there are more, long texts are cut
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,26 +42,33 @@ class Levels:
         alive = [node for node in range(self.k + merged) if node not in gone]
         return sorted(alive, key=self.spans[:, 0].tolist().__getitem__)
 
+    @cached_property
+    def cuts(self) -> list[list[int]]:
+        """The nodes of the cuts into 1, 2, ..., k clusters."""
+        return [self.nodes_at(n_clusters) for n_clusters in range(1, self.k + 1)]
+
     def ancestors(self) -> list[list[int]]:
         """Return the nodes that contain each finest cluster, from itself to the root."""
         parent = {int(child): self.k + step for step, pair in enumerate(self.merges) for child in pair}
-        paths = []
-        for node in range(self.k):
-            path = [node]
+        paths = [[node] for node in range(self.k)]
+        for path in paths:
             while path[-1] in parent:
                 path.append(parent[path[-1]])
-            paths.append(path)
         return paths
+
+    def total(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the sum over the finest clusters of each node."""
+        return np.array([values[start:end].sum(axis=0) for start, end in self.spans])
 
 
 def report_levels(result: TextClustering) -> tuple[Levels, NDArray[np.intp]]:
     """Return the levels that the report of a result shows, and the finest cluster of each distinct text, -1 for none.
 
-    The same result always has the same.
+    They are always the same for the same result.
     """
     hierarchy = result.with_hierarchy().hierarchy
     assert hierarchy is not None  # noqa: S101 - for the type checker
-    suggested = [one.k for one in result.k_estimate.suggestions] if result.k_estimate else []
+    suggested = [suggestion.k for suggestion in result.k_estimate.suggestions] if result.k_estimate else []
     levels = top_levels(hierarchy.tree, max(FINEST, result.n_clusters, *suggested))
     return levels, np.append(levels.codes, -1)[hierarchy.leaves]
 
@@ -67,12 +79,12 @@ def top_levels(tree: MergeTree, k: int) -> Levels:
     k = min(k, n)
     cut = tree.cut(k)
     children = tree.linkage[:, :2].astype(int).tolist()
-    some_leaf = list(range(n))
+    any_leaf = list(range(n))
     for left, _ in children:
-        some_leaf.append(some_leaf[left])
+        any_leaf.append(any_leaf[left])
     first_top = 2 * n - k
     merges = [
-        [k + child - first_top if child >= first_top else int(cut[some_leaf[child]]) for child in pair]
+        [k + child - first_top if child >= first_top else int(cut[any_leaf[child]]) for child in pair]
         for pair in children[n - k :]
     ]
     number, spans = _numbered_by_range(merges, k)
@@ -90,44 +102,79 @@ def _numbered_by_range(merges: list[list[int]], k: int) -> tuple[NDArray[np.intp
             order.append(node)
         else:
             stack += reversed(merges[node - k])
-    number = np.empty(k, np.intp)
-    number[order] = np.arange(k)
+    number = np.argsort(order)
     spans = np.empty((2 * k - 1, 2), np.intp)
     spans[:k] = np.arange(k)[:, None] + [0, 1]
-    for step, (one, other) in enumerate(merges):
-        both = [spans[number[node] if node < k else node] for node in (one, other)]
-        spans[k + step] = min(both[0][0], both[1][0]), max(both[0][1], both[1][1])
+    for step, pair in enumerate(merges):
+        both = spans[[number[node] if node < k else node for node in pair]]
+        spans[k + step] = both[:, 0].min(), both[:, 1].max()
     return number, spans
 
 
-MAX_POINTS = 100_000
-"""Number of distinct texts on the map and in the lists; if there are more, a random sample is shown."""
+@dataclass(frozen=True, eq=False)
+class ReportTree:
+    """A result, the levels of its tree, and the distinct texts that the report shows.
 
-MAX_CHARACTERS = 16_000_000
-"""Number of characters of all texts together; if there are more, long texts are cut."""
+    The texts are sorted so that every node covers a range of them.
+    """
 
-
-class Shown(NamedTuple):
-    """The distinct texts of a report, sorted so that every node of the levels covers a range of them."""
-
+    result: TextClustering
+    X: NDArray[Any]  # the embeddings of the distinct texts
+    levels: Levels
+    finest: NDArray[np.intp]  # the finest cluster of each distinct text, -1 for none
     order: NDArray[np.intp]  # the distinct text at each position
     ranges: NDArray[np.intp]  # the first position of each node, and one past its last
 
+    def texts_of(self, node: int) -> NDArray[np.intp]:
+        """Return the distinct texts of a node that are shown."""
+        return self.order[slice(*self.ranges[node])]
 
-def choose_shown(result: TextClustering, levels: Levels, finest: NDArray[np.intp]) -> Shown:
-    """Choose and sort the texts; `finest` is the finest cluster of each distinct text, -1 for none."""
+    @cached_property
+    def positions(self) -> NDArray[np.intp]:
+        """The position of each distinct text, -1 if it is not shown."""
+        positions = np.full(len(self.finest), -1)
+        positions[self.order] = np.arange(len(self.order))
+        return positions
+
+    def nodes_of(self, codes: NDArray[np.intp]) -> list[int]:
+        """Return the nodes that are the clusters of a cut, given for the distinct texts."""
+        k = int(codes.max()) + 1
+        node_from = {int(self.levels.spans[node, 0]): node for node in self.levels.nodes_at(k)}
+        first = np.full(k, self.levels.k)
+        grouped = self.finest >= 0
+        np.minimum.at(first, codes[grouped], self.finest[grouped])
+        return [node_from[start] for start in first.tolist()]
+
+    @cached_property
+    def base(self) -> list[int]:
+        """The nodes that are the clusters of the result."""
+        return self.nodes_of(self.result.distinct_codes)
+
+    @cached_property
+    def sums(self) -> tuple[SumsAndSizes, SumsAndSizes]:
+        """The sums of the unit vectors of the finest clusters and their sizes: over rows, and over distinct texts."""
+        kept = np.flatnonzero(self.finest >= 0)
+        X, codes = (self.X, self.finest) if len(kept) == len(self.X) else (self.X[kept], self.finest[kept])
+        counts = self.result.corpus.counts[kept].astype(float)
+        rows = np.bincount(codes, counts, self.levels.k).astype(np.intp)
+        weighted = SumsAndSizes(cluster_sums(X, codes, self.levels.k, weights=counts), rows)
+        return weighted, sums_and_sizes(X, codes, self.levels.k)
+
+
+def report_tree(result: TextClustering) -> ReportTree:
+    """Choose and sort the texts that the report of a result shows."""
+    levels, finest = report_levels(result)
     kept = np.flatnonzero(finest >= 0)
     if len(kept) > MAX_POINTS:
-        rows = [row for cluster in result.clusters for row in cluster.representatives]
-        must = np.unique(result.corpus.codes[rows])
+        must = np.unique(result.corpus.codes[[row for cluster in result.clusters for row in cluster.representatives]])
         others = np.setdiff1d(kept, must)
         drawn = np.random.default_rng(0).choice(others, MAX_POINTS - len(must), replace=False)
         kept = np.sort(np.append(must, drawn))
     order = kept[np.argsort(finest[kept], kind="stable")]
-    return Shown(order, np.searchsorted(finest[order], levels.spans))
+    return ReportTree(result, result.embedded().X, levels, finest, order, np.searchsorted(finest[order], levels.spans))
 
 
-class Rows(NamedTuple):
+class ExportedRows(NamedTuple):
     """The rows of the data that the page exports."""
 
     numbers: NDArray[np.intp]  # their row numbers in the data
@@ -135,36 +182,33 @@ class Rows(NamedTuple):
     others: list[str]  # each distinct text without a group: blank, or one that the model could not represent
 
 
-def exported_rows(corpus: Corpus, shown: Shown, grouped: NDArray[np.bool_]) -> Rows:
+def exported_rows(tree: ReportTree) -> ExportedRows:
     """Find the rows whose text is shown, and those without a group."""
-    n = len(shown.order)
-    of_distinct = np.full(len(corpus.distinct), -1)
-    of_distinct[shown.order] = np.arange(n)
-    positions = corpus.spread(of_distinct, -1)
-    ungrouped = np.flatnonzero(~corpus.spread(grouped, False))
-    place: dict[str, int] = {}
-    for row in ungrouped.tolist():
-        positions[row] = n + place.setdefault(corpus.rows[row], len(place))
+    corpus = tree.result.corpus
+    positions = corpus.spread(tree.positions, -1)
+    others: dict[str, int] = {}
+    for row in np.flatnonzero(~corpus.spread(tree.finest >= 0, False)).tolist():
+        positions[row] = len(tree.order) + others.setdefault(corpus.rows[row], len(others))
     numbers = np.flatnonzero(positions >= 0)
-    return Rows(numbers, positions[numbers], list(place))
+    return ExportedRows(numbers, positions[numbers], list(others))
 
 
-def cut_texts(texts: list[str], most: int) -> tuple[list[str], int | None]:
+def cut_texts(texts: Sequence[str], most: int) -> tuple[list[str], int | None]:
     """Cut the longest texts so that all of them have at most `most` characters; None if none had to be cut."""
     lengths = np.array([len(text) for text in texts], np.intp)
     limit = longest_text(lengths, most)
     if lengths.max(initial=0) <= limit:
-        return texts, None
+        return list(texts), None
     return [text if len(text) <= limit else text[:limit] + "…" for text in texts], limit
 
 
 def longest_text(lengths: NDArray[np.intp], most: int) -> int:
     """Return the number of characters to which long texts must be cut, so that all have at most `most` together."""
     lengths = np.sort(lengths)
-    fewer = np.cumsum(np.append(0, lengths[:-1]))
+    shorter = np.cumsum(np.append(0, lengths[:-1]))
     # total[i] is the sum of the lengths if all texts are cut to the length of the i-th shortest.
-    total = fewer + lengths * np.arange(len(lengths), 0, -1)
+    total = shorter + lengths * np.arange(len(lengths), 0, -1)
     fits = int(np.searchsorted(total, most, side="right"))
     if fits == len(lengths):
         return int(lengths[-1]) if len(lengths) else 0
-    return int((most - fewer[fits]) // (len(lengths) - fits))
+    return int((most - shorter[fits]) // (len(lengths) - fits))

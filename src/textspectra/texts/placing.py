@@ -80,13 +80,21 @@ def describe_embedded(
     `read` says which of the distinct texts are read for the description; each group needs some.
     """
     corpus, counts, first_rows = texts.corpus, texts.corpus.counts, texts.corpus.first_rows
-    sizes = np.bincount(codes[texts.counting], counts[texts.counting]).astype(int)
-    described = describe_clusters(corpus.distinct, texts.X, np.where(read, codes, -1), counts=counts, embed=embed)
+    similarity = cosines = similarity_to_clusters(texts, codes, centers)
+    sizes = np.bincount(codes[texts.counting], texts.weights).astype(int)
+    if read is not True:  # what is typical of the texts that are read, and not of their groups
+        codes = np.where(read, codes, -1)
+        rows = np.flatnonzero(codes >= 0)
+        X = texts.X[rows]
+        centers = cluster_sums(X, codes[rows], len(centers), weights=counts[rows]).astype(np.float32)
+        cosines = similarity.copy()
+        cosines[rows] = cosines_to_centers(X, codes[rows], centers)
+    described = describe_clusters(corpus.distinct, texts.X, codes, centers, cosines, counts=counts, embed=embed)
     clusters = []
     for cluster in described:
-        rows = tuple(int(first_rows[i]) for i in cluster.representatives)
-        clusters.append(replace(cluster, size=int(sizes[cluster.label]), representatives=rows))
-    return similarity_to_clusters(texts, codes, centers), tuple(clusters)
+        typical = tuple(int(first_rows[i]) for i in cluster.representatives)
+        clusters.append(replace(cluster, size=int(sizes[cluster.label]), representatives=typical))
+    return similarity, tuple(clusters)
 
 
 def with_names(

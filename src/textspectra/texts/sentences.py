@@ -25,11 +25,17 @@ _STRONGEST = 3  # changes that are put into words
 
 
 def verdict(
-    result: ClusteredTexts, silhouette: float | None, *, k: int | None = None, ratio: float | None = None
+    result: ClusteredTexts,
+    silhouette: float | None,
+    *,
+    k: int | None = None,
+    ratio: float | None = None,
+    compared: bool = False,
 ) -> str:
     """Say how far the groups of a result can be trusted, in one sentence.
 
-    With `k`, it is about the cut of the tree into `k` groups, and `silhouette` and `ratio` are of these groups.
+    With `k`, it is about the cut of the tree into `k` groups, and `silhouette` and `ratio` are of these groups. If the
+    texts were `compared` with a model, their number does not matter: nothing was estimated from them.
     """
     if k is None:
         k, ratio = result.n_clusters, result.cohesion.ratio if result.cohesion else None
@@ -37,13 +43,14 @@ def verdict(
     estimate = None if result.recipe.get("groups") == EDITED else result.k_estimate
     error = result.cohesion.standard_error if result.cohesion and k == result.n_clusters else 0.0
     worth = worth_in_words(ratio, k, error=error, score=score_at(estimate, k), silhouette=silhouette)
-    return overriding_doubt(result) or worth
+    return overriding_doubt(result, compared=compared) or worth
 
 
-def overriding_doubt(result: ClusteredTexts) -> str:
+def overriding_doubt(result: ClusteredTexts, *, compared: bool = False) -> str:
     """Say why the groups of a result mean little, however good they look; an empty string otherwise."""
-    totals = result.totals
-    return result.language_doubt or without_clusters(totals.grouped, totals.distinct, estimated=result.is_estimated)
+    if result.language_doubt or compared:
+        return result.language_doubt
+    return without_clusters(result.totals.grouped, result.totals.distinct, estimated=result.is_estimated)
 
 
 def without_clusters(rows: int, distinct: int, *, estimated: bool) -> str:

@@ -12,47 +12,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .languages import STOP_WORDS
-from .tokens import TermCounts, count_terms, stems_of, term_parts
+from .tokens import TermCounts, count_terms, stemmer, term_parts
 
-MAX_TEXTS, MIN_TEXTS = 2_000, 100
-"""Limits of the number of texts per cluster that are counted; larger clusters are sampled with a fixed seed."""
+MAX_TEXTS, MIN_TEXTS, TOTAL_TEXTS = 2_000, 100, 300_000
+"""Limits of the number of texts that are counted per cluster, and in all; larger clusters are sampled."""
 
-TOTAL_TEXTS = 300_000
-"""Maximum number of texts that are counted in all, except that each cluster may have `MIN_TEXTS`."""
-
-EVERYWHERE = 0.05
-"""A word is a stop word if it has at least this mean share over the clusters, and half of them have half of it."""
-
-MIN_CLUSTERS = 6
-"""Number of clusters from which on an even spread over them is not chance."""
-
-SWALLOWED = 0.5
-"""If a larger share of the texts with a word have a phrase with it, the phrase replaces the word."""
+MAX_PHRASES, MIN_PHRASES, TOTAL_PHRASES = 30, 6, 3_000
+"""Limits of the number of phrases that could name a cluster, and in all: each of them is embedded."""
 
 SMALL, RARE_PHRASES = 100, 100
-"""Clusters with fewer texts can be named by a phrase of a single text: by so many, those with the commonest words."""
+"""Clusters with fewer texts can be named by a phrase of a single text: one of 100, those with the commonest words."""
 
-WORDS_WEIGHT = 2 / 3
-"""Weight of the words of a phrase in its score; the rest is the weight of the phrase as a whole, which is rarer."""
+EVERYWHERE, MIN_CLUSTERS = 0.05, 6
+"""A word is a stop word if it has at least this mean share over the clusters, and half of them have half of it. With
+fewer clusters, an even spread could be chance."""
 
-MAX_PHRASES, MIN_PHRASES = 30, 6
-"""Limits of the number of phrases per cluster that could name it ..."""
-
-TOTAL_PHRASES = 3_000
-"""... and of their number in all, except that each cluster may have `MIN_PHRASES`: each is embedded."""
-
-MAX_NAME = 48
-"""Maximum length of a phrase, in characters."""
-
-MAX_DIGITS = 3
-"""Words with more digits than that are numbers of orders, telephones and years."""
+SWALLOWED = 0.5  # a phrase replaces a word if a larger share of the texts with the word have the phrase
+WORDS_WEIGHT = 2 / 3  # weight of the words of a phrase in its score, beside the phrase as a whole, which is rarer
+MAX_NAME = 48  # characters of a phrase
+MAX_WORD_DIGITS = 3  # words with more digits are numbers of orders, telephone numbers and years
 
 
 class Keyword(NamedTuple):
-    """A word or two-word phrase, in its most frequent form in the cluster.
-
-    The stems of its words tell whether two keywords have a word in common.
-    """
+    """A word or two-word phrase, in its most frequent form in the cluster, and the stems of its words."""
 
     text: str
     stems: frozenset[str]
@@ -61,7 +43,7 @@ class Keyword(NamedTuple):
 class Phrase(NamedTuple):
     """A phrase of one to four words in its usual spelling, and a score above zero.
 
-    The score is the weighted geometric mean of the phrase's class-based TF-IDF and the mean of that of its words. So a
+    The score is the weighted geometric mean of the class-based TF-IDF of the phrase and of the mean of its words. So a
     phrase that few texts have word for word can stand for what many of them say.
     """
 
@@ -69,15 +51,15 @@ class Phrase(NamedTuple):
     score: float
 
 
-class Ranked(NamedTuple):
-    """What sets a cluster apart, the best first: keywords, and phrases that could be its name."""
+class RankedTerms(NamedTuple):
+    """The terms that set a cluster apart, the best first: keywords, and phrases that could be its name."""
 
     keywords: list[Keyword]
     phrases: list[Phrase]
 
 
 class _Terms(NamedTuple):
-    """The terms of a cluster by their stems: in how many texts each is, and its most frequent form."""
+    """The terms of a cluster by their stems: the number of texts with each, and its most frequent form."""
 
     texts: Counter[str]
     forms: dict[str, str]
@@ -90,65 +72,104 @@ def rank_terms(
     n_keywords: int,
     merges: Sequence[tuple[int, int]] = (),
     counts: NDArray[np.intp] | None = None,
-) -> list[Ranked]:
+) -> list[RankedTerms]:
     """Return the keywords of each cluster and the phrases that could name it, the most telling first.
 
     `members` has the rows of each of the k clusters. Merge number j joins two clusters into cluster k + j. These get
     terms too, in comparison with the clusters that exist at the same time. `counts` says how often each text counts.
     """
-    found, sizes = _count(texts, members, counts)
-    clusters = [_by_stem(terms, size) for terms, size in zip(found, sizes, strict=True)]
+    k = len(members)
+    limit = min(MAX_TEXTS, max(MIN_TEXTS, TOTAL_TEXTS // max(1, k)))
+    samples = [_sample(rows if counts is None else _repeated(rows, counts[rows], limit), limit) for rows in members]
+    counted = [_frequent(count_terms(texts[row] for row in rows), len(rows)) for rows in samples]
+    clusters = [_by_stem(terms, len(rows)) for terms, rows in zip(counted, samples, strict=True)]
     total_share: dict[str, float] = {}
     for cluster in clusters:
         _add_shares(total_share, cluster)
     boring = _spread_evenly(clusters, total_share)
-    k = len(members)
     scored = [_scores(cluster, total_share, k, boring) for cluster in clusters]
-    for step, (one, other) in enumerate(merges):
-        _add_shares(total_share, clusters[one], sign=-1)
-        _add_shares(total_share, clusters[other], sign=-1)
-        clusters.append(_merged(clusters[one], clusters[other]))
+    for step, (left, right) in enumerate(merges):
+        _add_shares(total_share, clusters[left], sign=-1)
+        _add_shares(total_share, clusters[right], sign=-1)
+        clusters.append(_merged(clusters[left], clusters[right]))
         _add_shares(total_share, clusters[-1])
         scored.append(_scores(clusters[-1], total_share, k - step - 1, boring))
-    spelling = _usual_spelling(found)
+    spelling, stop_words = _usual_spelling(counted), _usual_stop_words(counted)
     n_phrases = min(MAX_PHRASES, max(MIN_PHRASES, TOTAL_PHRASES // max(1, len(clusters))))
-    stop_words = _usual_stop_words(found)
     return [
-        Ranked(
-            _pick(scores, cluster, n_keywords, spelling),
+        RankedTerms(
+            _pick_keywords(scores, cluster, n_keywords, spelling),
             _pick_phrases(scores, cluster, n_phrases, spelling, stop_words),
         )
         for scores, cluster in zip(scored, clusters, strict=True)
     ]
 
 
-def _count(
-    texts: Sequence[str], members: Sequence[NDArray[np.intp]], times: NDArray[np.intp] | None
-) -> tuple[list[dict[str, TermCounts]], list[int]]:
-    """Return the terms of each cluster by language, and the number of texts in which they were counted."""
-    limit = min(MAX_TEXTS, max(MIN_TEXTS, TOTAL_TEXTS // max(1, len(members))))
-    samples = [_sample(rows if times is None else _repeated(rows, times[rows], limit), limit) for rows in members]
-    counts = [_frequent(count_terms(texts[row] for row in rows), len(rows)) for rows in samples]
-    return counts, [len(rows) for rows in samples]
+def _sample(rows: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
+    return rows if len(rows) <= limit else np.sort(np.random.default_rng(0).choice(rows, limit, replace=False))
+
+
+def _repeated(rows: NDArray[np.intp], times: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
+    """Return each row as often as it counts, in proportion if there are too many."""
+    if not len(rows):
+        return rows
+    # In a sample, every text stands for several, so the typical text counts once.
+    ends = np.maximum(np.rint(times / max(np.median(times), 1)), 1).cumsum()
+    if ends[-1] == len(rows):
+        return rows
+    n = min(int(ends[-1]), limit)
+    repeated: NDArray[np.intp] = rows[np.searchsorted(ends, (np.arange(n) + 0.5) * ends[-1] / n)]
+    return repeated
+
+
+def _frequent(counts: dict[str, TermCounts], n_texts: int) -> dict[str, TermCounts]:
+    """Drop the terms that can be neither keyword nor name. These are most terms: it saves memory and stemming."""
+    total: Counter[str] = Counter()
+    for terms in counts.values():
+        total.update(terms.texts)
+
+    def mean_count(term: str) -> float:
+        of_words = [total[word] for word in term.split(" ") if word in total]  # without the stop words inside
+        return sum(of_words) / len(of_words)
+
+    kept = set(_drop_rare(total, n_texts))
+    if n_texts < SMALL:
+        rare = total.keys() - kept
+        phrases = nlargest(RARE_PHRASES, ((mean_count(term), term) for term in rare if " " in term))
+        # Words stay as well: they tell how special a word is that is frequent in other clusters.
+        kept |= {term for _, term in phrases} | {term for term in rare if " " not in term}
+    return {
+        language: TermCounts(
+            Counter({term: n for term, n in terms.texts.items() if term in kept}),
+            Counter({pair: n for pair, n in terms.forms.items() if pair[0] in kept}),
+        )
+        for language, terms in counts.items()
+    }
+
+
+def _drop_rare(texts: Counter[str], n_texts: int) -> Counter[str]:
+    """Return the terms that are in enough of `n_texts` texts for a keyword; all of them if none is."""
+    least = 1 if n_texts < 5 else 2 if n_texts < 500 else 3
+    return Counter({term: n for term, n in texts.items() if n >= least}) or texts
 
 
 def _by_stem(counts: dict[str, TermCounts], n_texts: int) -> _Terms:
     texts: Counter[str] = Counter()
     best: dict[str, tuple[int, int, str]] = {}
-    for language, found in counts.items():
-        stem_of = stems_of(language)
-        for term, n in found.texts.items():
-            stem = " ".join([stem_of[word] for word in term.split(" ")])
+    for language, terms in counts.items():
+        stem_of = stemmer(language)
+        for term, n in terms.texts.items():
+            stem = " ".join([stem_of(word) for word in term.split(" ")])
             texts[stem] = min(n_texts, texts[stem] + n)  # a text may have two forms of a word
             rank = (-n, len(term), term)
             best[stem] = min(best.get(stem, rank), rank)
     return _Terms(texts, {stem: term for stem, (_, _, term) in best.items()}, n_texts)
 
 
-def _merged(one: _Terms, other: _Terms) -> _Terms:
+def _merged(left: _Terms, right: _Terms) -> _Terms:
     """Join two clusters; the larger one decides the form of the terms that both have."""
-    small, large = sorted((one, other), key=lambda terms: terms.n_texts)
-    texts, forms, n_texts = one.texts + other.texts, small.forms | large.forms, one.n_texts + other.n_texts
+    small, large = sorted((left, right), key=lambda terms: terms.n_texts)
+    texts, forms, n_texts = left.texts + right.texts, small.forms | large.forms, left.n_texts + right.n_texts
     if n_texts >= SMALL:
         texts = _drop_rare(texts, n_texts)
         forms = {stem: forms[stem] for stem in texts}
@@ -158,56 +179,6 @@ def _merged(one: _Terms, other: _Terms) -> _Terms:
 def _add_shares(total: dict[str, float], cluster: _Terms, *, sign: int = 1) -> None:
     for stem, n in cluster.texts.items():
         total[stem] = total.get(stem, 0.0) + sign * n / cluster.n_texts
-
-
-def _sample(rows: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
-    return rows if len(rows) <= limit else np.sort(np.random.default_rng(0).choice(rows, limit, replace=False))
-
-
-def _repeated(rows: NDArray[np.intp], times: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
-    """Return each row as often as it counts, in proportion if there are too many.
-
-    In a sample, all texts stand for several; the typical text counts once.
-    """
-    times = np.maximum(np.rint(times / max(np.median(times), 1)), 1) if len(rows) else times
-    ends = times.cumsum()
-    if len(rows) == 0 or ends[-1] == len(rows):
-        return rows
-    n = min(int(ends[-1]), limit)
-    repeated: NDArray[np.intp] = rows[np.searchsorted(ends, (np.arange(n) + 0.5) * ends[-1] / n)]
-    return repeated
-
-
-def _drop_rare(texts: Counter[str], n_texts: int) -> Counter[str]:
-    """Return the terms that are in enough of `n_texts` texts for a keyword; all of them if none is."""
-    least = 1 if n_texts < 5 else 2 if n_texts < 500 else 3
-    return Counter({term: n for term, n in texts.items() if n >= least}) or texts
-
-
-def _frequent(counts: dict[str, TermCounts], n_texts: int) -> dict[str, TermCounts]:
-    """Drop the terms that can be neither keyword nor name. These are most terms, so that saves memory and stemming."""
-    total: Counter[str] = Counter()
-    for found in counts.values():
-        total.update(found.texts)
-    kept = set(_drop_rare(total, n_texts))
-    if n_texts < SMALL:
-        rare = total.keys() - kept
-        phrases = nlargest(RARE_PHRASES, ((_mean_count(term, total), term) for term in rare if " " in term))
-        # The words too: they tell how special a word is that other clusters have often.
-        kept |= {term for _, term in phrases} | {term for term in rare if " " not in term}
-    return {
-        language: TermCounts(
-            Counter({term: n for term, n in found.texts.items() if term in kept}),
-            Counter({pair: n for pair, n in found.forms.items() if pair[0] in kept}),
-        )
-        for language, found in counts.items()
-    }
-
-
-def _mean_count(term: str, texts: Counter[str]) -> float:
-    """Return in how many texts the words of a term are, on average; stop words within it do not count."""
-    counts = [texts[word] for word in term.split(" ") if word in texts]
-    return sum(counts) / len(counts)
 
 
 def _spread_evenly(clusters: list[_Terms], total_share: dict[str, float]) -> frozenset[str]:
@@ -224,14 +195,22 @@ def _usual_spelling(counts: list[dict[str, TermCounts]]) -> dict[str, str]:
     """Return the most frequent spelling of each term that is not usually in lower case."""
     plain: Counter[str] = Counter()
     spellings: dict[str, Counter[str]] = {}
-    for found in chain.from_iterable(count.values() for count in counts):
-        plain.update(found.texts)
-        for (term, spelling), n in found.forms.items():
+    for terms in chain.from_iterable(by_language.values() for by_language in counts):
+        plain.update(terms.texts)
+        for (term, spelling), n in terms.forms.items():
             plain[term] -= n
             if spelling:
                 spellings.setdefault(term, Counter())[spelling] += n
-    best = {term: min(found, key=lambda spelling: (-found[spelling], spelling)) for term, found in spellings.items()}
+    best = {term: min(forms, key=lambda form: (-forms[form], form)) for term, forms in spellings.items()}
     return {term: spelling for term, spelling in best.items() if spellings[term][spelling] > plain[term]}
+
+
+def _usual_stop_words(counts: list[dict[str, TermCounts]]) -> frozenset[str]:
+    """Return the stop words of the most frequent language: a text that was taken for another one may have them."""
+    totals: Counter[str] = Counter()
+    for language, terms in chain.from_iterable(by_language.items() for by_language in counts):
+        totals[language] += terms.texts.total()
+    return STOP_WORDS[totals.most_common(1)[0][0]] if totals else frozenset()
 
 
 def _scores(cluster: _Terms, total_share: dict[str, float], k: int, boring: frozenset[str]) -> list[tuple[str, float]]:
@@ -245,42 +224,35 @@ def _scores(cluster: _Terms, total_share: dict[str, float], k: int, boring: froz
 
 
 def _ends(term: str) -> tuple[str, str]:
-    """Return the first and the last word of a term."""
     words = term.split(" ")
     return words[0], words[-1]
 
 
-def _pick(scored: list[tuple[str, float]], cluster: _Terms, n_keywords: int, spelling: dict[str, str]) -> list[Keyword]:
-    """Return the best terms of one or two words, each of which has a word that those before it do not have."""
+def _pick_keywords(
+    scored: list[tuple[str, float]], cluster: _Terms, n_keywords: int, spelling: dict[str, str]
+) -> list[Keyword]:
+    """Return the best terms of one or two words; each has a word that the terms before it do not have."""
     texts = _drop_rare(cluster.texts, cluster.n_texts)
-    scored = [(stem, score) for stem, score in scored if stem.count(" ") < 2 and stem in texts]
+    scored = [(stem, score) for stem, score in scored if stem.count(" ") < 2 and stem in texts and score > 0]
     swallowed = {
         part
-        for stem, score in scored
+        for stem, _ in scored
         for part in term_parts(stem)
-        if score > 0 and part != stem and texts[stem] > SWALLOWED * texts[part]
+        if part != stem and texts[stem] > SWALLOWED * texts[part]
     }
-    picked: list[Keyword] = []
+    keywords: dict[str, Keyword] = {}
     seen: set[str] = set()
-    for stem, score in scored:
-        if len(picked) == n_keywords or score <= 0:
+    for stem, _ in scored:
+        if len(keywords) == n_keywords:
             break
         parts = term_parts(stem)
         form = cluster.forms[stem]
-        keyword = Keyword(spelling.get(form, form), parts)
+        text = spelling.get(form, form)
         # The same word can have another stem in another language.
-        if stem not in swallowed and not parts <= seen and keyword.text not in (one.text for one in picked):
-            picked.append(keyword)
+        if stem not in swallowed and not parts <= seen and text not in keywords:
+            keywords[text] = Keyword(text, parts)
             seen |= parts
-    return picked
-
-
-def _usual_stop_words(counts: list[dict[str, TermCounts]]) -> frozenset[str]:
-    """Return the stop words of the most frequent language: a text that was taken for another one may have them."""
-    totals: Counter[str] = Counter()
-    for language, found in chain.from_iterable(count.items() for count in counts):
-        totals[language] += found.texts.total()
-    return STOP_WORDS[totals.most_common(1)[0][0]] if totals else frozenset()
+    return list(keywords.values())
 
 
 def _pick_phrases(
@@ -296,9 +268,9 @@ def _pick_phrases(
     """
     scores = dict(scored)
     ranked = sorted((-_phrase_score(stem, scores), stem) for stem, score in scored if score > 0)
-    picked: list[Phrase] = []
+    phrases: list[Phrase] = []
     for negative, stem in ranked:
-        if len(picked) == n_phrases:
+        if len(phrases) == n_phrases:
             break
         form = cluster.forms[stem]
         words = form.split(" ")
@@ -306,16 +278,16 @@ def _pick_phrases(
         numbers = any(map(_is_number, words)) or all(word[0].isnumeric() for word in words)
         fits = len(form) <= MAX_NAME and stop_words.isdisjoint(_ends(form))
         if fits and not repeats and not numbers:
-            picked.append(Phrase(spelling.get(form, form), -negative))
-    return picked
+            phrases.append(Phrase(spelling.get(form, form), -negative))
+    return phrases
 
 
 def _phrase_score(stem: str, scores: dict[str, float]) -> float:
-    """Return the score of a :class:`Phrase`; stop words within it have no score and do not count."""
-    own = scores[stem]
-    words = [max(scores[word], own) for word in stem.split(" ") if word in scores] or [own]
-    return float(own ** (1 - WORDS_WEIGHT) * (sum(words) / len(words)) ** WORDS_WEIGHT)
+    whole = scores[stem]
+    # Stop words inside a phrase have no score and do not count.
+    words = [max(scores[word], whole) for word in stem.split(" ") if word in scores] or [whole]
+    return float(whole ** (1 - WORDS_WEIGHT) * (sum(words) / len(words)) ** WORDS_WEIGHT)
 
 
 def _is_number(word: str) -> bool:
-    return word.isnumeric() or sum(map(str.isnumeric, word)) > MAX_DIGITS
+    return word.isnumeric() or sum(map(str.isnumeric, word)) > MAX_WORD_DIGITS

@@ -1,4 +1,4 @@
-"""Names of groups: of the phrases that set a group apart, the one that is nearest to it in meaning."""
+"""Names of clusters: of the phrases that set a cluster apart, the one that is nearest to it in meaning."""
 
 from __future__ import annotations
 
@@ -13,19 +13,16 @@ from numpy.typing import NDArray
 from ..tables.source import MAX_CLUSTER_NAME
 from .keywords import MAX_NAME, Keyword, Phrase
 
-KEYWORD_WEIGHT = 0.14
-"""Weight of the logarithm of a phrase's score, beside its cosine with the group."""
-
+KEYWORD_WEIGHT = 0.14  # weight of the logarithm of a phrase's score, beside its cosine with the cluster
 KEYWORDS_IN_NAME = 3
-SEPARATOR = " / "
-"""A name of keywords has at most so many, with this between them."""
+SEPARATOR = " / "  # between the keywords in a name
 
 EmbedPhrases = Callable[[list[str]], NDArray[np.float32]]
 """A function from phrases to their vectors, by the model of the texts."""
 
 
 class Candidate(NamedTuple):
-    """A phrase and how well it names its group."""
+    """A phrase and how well it names its cluster."""
 
     text: str
     score: float
@@ -34,69 +31,32 @@ class Candidate(NamedTuple):
 def score_phrases(
     phrases: Sequence[Sequence[Phrase]], centers: NDArray[np.floating], embed: EmbedPhrases | None
 ) -> list[list[Candidate]]:
-    """Return the phrases of each group as candidates for its name, the best first; without a model there are none.
+    """Return the phrases of each cluster as candidates for its name, the best first; without a model there are none.
 
     The score of a candidate is a cosine plus the weighted logarithm of the phrase's score. The cosine favors what the
-    texts mean. It compares the phrase, less the mean of all phrases, with the center of the group, less the mean of
-    all centers: what all groups share tells none from another. The logarithm favors what many texts say and other
-    groups do not. All phrases are embedded in one call. If that fails, a warning says so.
+    texts mean. It compares the phrase, less the mean of all phrases, with the center of the cluster, less the mean of
+    all centers: what all clusters share sets none apart. The logarithm favors what many texts say and other clusters
+    do not. All phrases are embedded in one call. If that fails, a warning says so.
     """
-    distinct = list(dict.fromkeys(phrase.text for some in phrases for phrase in some))
-    vectors = _embedded(distinct, embed, centers.shape[1]) if embed and distinct else None
+    distinct = list(dict.fromkeys(phrase.text for candidates in phrases for phrase in candidates))
+    vectors = _embed(distinct, embed, centers.shape[1]) if embed and distinct else None
     if vectors is None:
         return [[] for _ in phrases]
     row_of = {text: row for row, text in enumerate(distinct)}
-    contrast = 1 - 1 / len(centers)  # a single group has nothing to be told from
+    contrast = 1 - 1 / len(centers)  # a single cluster has nothing to be set apart from
     meanings, directions = _contrasted(vectors, contrast), _contrasted(centers, contrast)
     scored = []
-    for some, direction in zip(phrases, directions, strict=True):
-        cosines = meanings[[row_of[phrase.text] for phrase in some]] @ direction
+    for of_cluster, direction in zip(phrases, directions, strict=True):
+        cosines = meanings[[row_of[phrase.text] for phrase in of_cluster]] @ direction
         candidates = [
             Candidate(text, cosine + KEYWORD_WEIGHT * math.log(score))
-            for (text, score), cosine in zip(some, cosines.tolist(), strict=True)
+            for (text, score), cosine in zip(of_cluster, cosines.tolist(), strict=True)
         ]
         scored.append(sorted(candidates, key=lambda candidate: -candidate.score))
     return scored
 
 
-def choose_names(
-    candidates: Sequence[Sequence[Candidate]], keywords: Sequence[Sequence[Keyword]], examples: Sequence[str]
-) -> list[str]:
-    """Return a name for each group; of two groups with the same best phrase, the one that it fits better gets it."""
-    names: dict[int, str] = {}
-    best = [max((one.score for one in some), default=-math.inf) for some in candidates]
-    for cluster in sorted(range(len(best)), key=lambda cluster: -best[cluster]):
-        names[cluster] = choose_name(candidates[cluster], keywords[cluster], examples[cluster], names.values())
-    return [names[cluster] for cluster in range(len(best))]
-
-
-def choose_name(
-    candidates: Sequence[Candidate], keywords: Sequence[Keyword], example: str, taken: Iterable[str]
-) -> str:
-    """Return a name that is not taken: the best phrase, else the best keywords, or the example if there are none."""
-    taken = list(taken)
-    used = {name.casefold() for name in taken}
-    short = _readable(keywords)
-    more = [keyword.text for keyword in keywords if keyword.text not in short]
-    lists = [SEPARATOR.join([*short, *more[:n]]) for n in range(len(more) + 1)] if short else []
-    options = [
-        name for name in (*(candidate.text for candidate in candidates), *lists) if len(name) <= MAX_CLUSTER_NAME
-    ]
-    free = (name for name in options if name.casefold() not in used)
-    return next(free, "") or unique_name(options[0] if options else example, taken)
-
-
-def unique_name(name: str, taken: Iterable[str]) -> str:
-    """Return `name`, followed by a number if it is taken; case does not matter."""
-    used = {other.casefold() for other in taken}
-    number, candidate = 1, name
-    while candidate.casefold() in used:
-        number += 1
-        candidate = f"{name} ({number})"
-    return candidate
-
-
-def _embedded(phrases: list[str], embed: EmbedPhrases, dimension: int) -> NDArray[np.float32] | None:
+def _embed(phrases: list[str], embed: EmbedPhrases, dimension: int) -> NDArray[np.float32] | None:
     try:
         vectors: NDArray[np.float32] = np.array(embed(phrases), np.float32)
         if vectors.shape != (len(phrases), dimension):
@@ -120,6 +80,30 @@ def _units(X: NDArray[np.floating]) -> NDArray[np.floating]:
     return units
 
 
+def choose_names(
+    candidates: Sequence[Sequence[Candidate]], keywords: Sequence[Sequence[Keyword]], examples: Sequence[str]
+) -> list[str]:
+    """Return a name for each cluster; if two clusters have the same best phrase, the better match gets it."""
+    names: dict[int, str] = {}
+    best = [max((candidate.score for candidate in options), default=-math.inf) for options in candidates]
+    for cluster in sorted(range(len(best)), key=lambda cluster: -best[cluster]):
+        names[cluster] = choose_name(candidates[cluster], keywords[cluster], examples[cluster], names.values())
+    return [names[cluster] for cluster in range(len(best))]
+
+
+def choose_name(
+    candidates: Sequence[Candidate], keywords: Sequence[Keyword], example: str, taken: Iterable[str]
+) -> str:
+    """Return a name that is not taken: the best phrase, else the best keywords, or the example if there are none."""
+    used = {name.casefold() for name in taken}
+    short = _readable(keywords)
+    more = [keyword.text for keyword in keywords if keyword.text not in short]
+    lists = [SEPARATOR.join([*short, *more[:n]]) for n in range(len(more) + 1)] if short else []
+    names = [name for name in (*(candidate.text for candidate in candidates), *lists) if len(name) <= MAX_CLUSTER_NAME]
+    free = (name for name in names if name.casefold() not in used)
+    return next(free, "") or unique_name(names[0] if names else example, used)
+
+
 def _readable(keywords: Sequence[Keyword]) -> list[str]:
     """Return the first keywords that have no word in common and are short enough together."""
     chosen: list[str] = []
@@ -131,3 +115,13 @@ def _readable(keywords: Sequence[Keyword]) -> list[str]:
         if len(chosen) == KEYWORDS_IN_NAME:
             break
     return chosen
+
+
+def unique_name(name: str, taken: Iterable[str]) -> str:
+    """Return `name`, followed by a number if it is taken; case does not matter."""
+    used = {other.casefold() for other in taken}
+    number, candidate = 1, name
+    while candidate.casefold() in used:
+        number += 1
+        candidate = f"{name} ({number})"
+    return candidate

@@ -1,9 +1,9 @@
 """The words and phrases of texts in any language.
 
-A text loses only the stop words of its own language (`languages.py`): the German article "die" is
-removed, and the English verb stays. The English lists of stop-words 2025.11.4 and stopwordsiso 0.7.1 contain "order",
-"bill" and "system", which short texts are often about. In a language without a list, words that are frequent in all
-clusters are stop words (:mod:`textspectra.clusters.keywords`).
+A text loses only the stop words of its own language: the German article "die" is removed, and the English verb stays.
+The English lists of stop-words 2025.11.4 and stopwordsiso 0.7.1 contain "order", "bill" and "system", which short texts
+are often about. In a language without a list, words that are frequent in all clusters are stop words
+(:mod:`textspectra.words.keywords`).
 """
 
 from __future__ import annotations
@@ -18,132 +18,31 @@ from itertools import chain, pairwise
 from typing import Literal, NamedTuple
 
 from ..errors import require
-from .languages import DEFAULT, MAX_CHARACTERS, STOP_WORDS, plain_text, read_lists, text_languages
+from .languages import DEFAULT_LANGUAGE, READ_CHARACTERS, STOP_WORDS, plain_text, read_lists, text_languages
 
-MAX_LENGTH = 40
-"""Longest text that may be a non-answer, in characters; longer ones are not looked up."""
+MAX_PHRASE = 4  # words of a phrase
+MAX_WORD = 40  # characters of a word; longer ones are hashes, keys and other noise
+MAX_UNSPACED_WORD = 4  # characters of a run that counts as a word in scripts without spaces
+MAX_NON_ANSWER = 40  # characters; longer texts are not looked up
 
-REPEATED = re.compile(r"([^\W\d_])\1{2,}")
-"""A key that was held down: "aaaa"."""
-
-_WORD = re.compile(r"\w+")
-
-
-def _without_marks(text: str) -> str:
-    """Return the words of a text in lower case, without what stands between them."""
-    return " ".join(_WORD.findall(text.lower()))
-
-
-NON_ANSWERS = frozenset(
-    _without_marks(phrase) for phrases in read_lists("non_answers.txt", ",").values() for phrase in phrases
-)
-"""What people write who have nothing to say, in the languages that have stop words, and from the keyboard."""
-
-
-def has_content(text: str) -> bool:
-    """Return True if a text says something: it has a letter or a digit, and is not a non-answer."""
-    text = plain_text(text)
-    if len(text) > MAX_LENGTH:
-        return any(map(str.isalnum, text))
-    bare = _without_marks(text)
-    return any(map(str.isalnum, bare)) and bare not in NON_ANSWERS and not REPEATED.fullmatch(bare)
-
+ELIDED = frozenset(["l", "d", "j", "m", "n", "s", "t", "c", "qu", "un", "all", "dall", "dell", "nell", "sull", "quell"])
+"""Articles that are removed before an apostrophe: l'adresse, dell'ordine."""
 
 INSTALL = 'pip install "textspectra[cjk]"'
-
-Segmenter = Callable[[str], list[str]]
-
 CHINESE_CONTENT = ("n", "v", "a", "i", "l", "j", "s", "t", "eng", "x")
-"""How the parts of speech of Chinese content words begin: nouns, verbs, adjectives, idioms, names, unknown words."""
-
+"""First letters of the tags of content words: nouns, verbs, adjectives, idioms, names, unknown words."""
 CHINESE_STOP_WORDS = frozenset([
     "没有", "沒有", "可以", "不能", "不会", "不會", "需要", "知道", "觉得", "覺得", "应该", "應該", "可能", "能够",
     "能夠", "时候", "時候", "请问", "請問",
 ])  # fmt: skip
-
-JAPANESE_CONTENT = frozenset(["名詞", "動詞", "形容詞", "形状詞", "感動詞"])
-"""The parts of speech of Japanese content words: nouns, verbs, adjectives of two kinds, interjections."""
-
-NOUN_SUFFIX = ("接尾辞", "名詞的")
-"""The part of speech of endings that belong to the noun before them: 請求 and 書 are 請求書, a bill."""
-
-
-@cache
-def segmenter(language: Literal["Chinese", "Japanese"]) -> Segmenter | None:
-    """Return the function that splits a run of characters into its content words, or None if it is not installed."""
-    if language == "Chinese":
-        return _chinese() if find_spec("rjieba") else None
-    return _japanese() if find_spec("sudachipy") and find_spec("sudachidict_small") else None
-
-
-def _chinese() -> Segmenter:
-    rjieba = require("rjieba", extra="cjk")
-
-    def words(run: str) -> list[str]:
-        tagged = rjieba.tag(run)
-        return [word for word, tag in tagged if tag.startswith(CHINESE_CONTENT) and word not in CHINESE_STOP_WORDS]
-
-    return words
-
-
-def _japanese() -> Segmenter:
-    tokenizer = require("sudachipy", extra="cjk").Dictionary(dict="small").tokenizer()
-
-    def words(run: str) -> list[str]:
-        chosen: list[str] = []
-        before = ""
-        for word in tokenizer.tokenize(run):
-            kind, subkind = word.part_of_speech()[:2]
-            if before == "名詞" and (kind, subkind) == NOUN_SUFFIX:
-                chosen[-1] += word.surface()
-            elif kind in JAPANESE_CONTENT:
-                chosen.append(word.dictionary_form())
-            before = kind
-        return chosen
-
-    return words
-
-
-class Stems(dict[str, str]):
-    """The stems of the words of one language, each computed once, by the Snowball algorithms.
-
-    Languages without an algorithm, and words in another script, are left unchanged.
-    Of a pair such as "danish and norwegian", the first language counts.
-    """
-
-    def __init__(self, language: str) -> None:
-        import snowballstemmer  # late, because it loads the algorithms of all languages
-
-        super().__init__()
-        name = language.split()[0]
-        self._stemmer = snowballstemmer.stemmer(name) if name in snowballstemmer.algorithms() else None
-
-    def __missing__(self, word: str) -> str:
-        stem = self[word] = self._stemmer.stemWord(word) if self._stemmer else word
-        return stem
-
-
-@cache
-def stems_of(language: str) -> Stems:
-    """Return the stems of a language; they are kept, because groups and their parts have the same words."""
-    return Stems(language)
-
-
-MAX_WORD = 40
-"""Maximum length of a word; longer ones are hashes, keys and other noise."""
-
-MAX_PHRASE = 4
-"""Maximum number of words of a phrase."""
-
-MAX_UNSPACED_WORD = 4
-"""Maximum length of a run of characters that counts as a word in scripts without spaces."""
-
-
 CHINESE_FUNCTION_CHARACTERS = "的了吗呢吧啊我你您他她们这那哪么什怎是很就也和没还請请"
-"""Without a segmenter, they separate words in Chinese, but not in Japanese, where some of them are parts of words."""
-
-ELIDED = frozenset(["l", "d", "j", "m", "n", "s", "t", "c", "qu", "un", "all", "dall", "dell", "nell", "sull", "quell"])
-"""Articles before an apostrophe, which are removed: l'adresse, dell'ordine."""
+"""They separate words if there is no segmenter; not in Japanese, where some of them are parts of words."""
+JAPANESE_CONTENT = frozenset(["名詞", "動詞", "形容詞", "形状詞", "感動詞"])
+"""Parts of speech of content words: nouns, verbs, two kinds of adjectives, interjections."""
+JAPANESE_NOUN_SUFFIX = (
+    "接尾辞",
+    "名詞的",
+)  # an ending that belongs to the noun before it: 請求 and 書 are 請求書, a bill
 
 _HIRAGANA = "\u3041-\u309f"
 _KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff\uff66-\uff9f"
@@ -156,6 +55,24 @@ _IS_KANA = re.compile(f"[{_HIRAGANA}{_KATAKANA}]")
 _HIRAGANA_ONLY = re.compile(f"[{_HIRAGANA}]+")
 _IN_SENTENCE = re.compile(f"[{_HAN}{_HIRAGANA}]")
 _IN_GRAMS = re.compile(f"[{_HAN}{_SOUTHEAST}]")
+_HELD_KEY = re.compile(r"([^\W\d_])\1{2,}")  # "aaaa"
+
+
+def _bare_words(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+NON_ANSWERS = frozenset(map(_bare_words, chain.from_iterable(read_lists("non_answers.txt", ",").values())))
+"""Texts of people who have nothing to say, in every language with stop words."""
+
+
+def has_content(text: str) -> bool:
+    """Return True if a text says something: it has a letter or a digit, and is not a non-answer."""
+    text = plain_text(text)
+    if len(text) > MAX_NON_ANSWER:
+        return any(map(str.isalnum, text))
+    words = _bare_words(text)
+    return any(map(str.isalnum, words)) and words not in NON_ANSWERS and not _HELD_KEY.fullmatch(words)
 
 
 class TermCounts(NamedTuple):
@@ -180,18 +97,21 @@ def count_terms(texts: Iterable[str]) -> dict[str, TermCounts]:
     phrases = [_phrases(text) for text in texts]
     clear = text_languages([[word.lower() for phrase in parts for word in phrase] for parts in phrases])
     usual = Counter(filter(None, clear)).most_common(1)
-    languages = [language or (usual[0][0] if usual else DEFAULT) for language in clear]
+    languages = [language or (usual[0][0] if usual else DEFAULT_LANGUAGE) for language in clear]
     counts = {}
     for language in sorted(set(languages), key=list(STOP_WORDS).index):
-        stop_words = STOP_WORDS[language]
-        found = [_terms(parts, stop_words) for parts, own in zip(phrases, languages, strict=True) if own == language]
-        forms = [(term, form) for terms in found for term, form in terms.items() if form != term]
-        counts[language] = TermCounts(Counter(chain.from_iterable(found)), Counter(forms))
+        terms = [
+            _terms(parts, STOP_WORDS[language])
+            for parts, detected in zip(phrases, languages, strict=True)
+            if detected == language
+        ]
+        forms = [(term, form) for spellings in terms for term, form in spellings.items() if form != term]
+        counts[language] = TermCounts(Counter(chain.from_iterable(terms)), Counter(forms))
     return counts
 
 
-def clean_text(text: str, *, limit: int = MAX_CHARACTERS) -> str:
-    r"""Return the beginning of a text on one line, without control and format characters."""
+def clean_text(text: str, *, limit: int = READ_CHARACTERS) -> str:
+    """Return the beginning of a text on one line, without control and format characters."""
     return " ".join(_printable(text[:limit]).split())
 
 
@@ -205,15 +125,13 @@ def term_parts(term: str) -> frozenset[str]:
 def _printable(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
-    if text.isprintable():
-        return text
-    return "".join(
-        c if c.isprintable() else "\n" if c in "\n\r\x85\u2028\u2029" else " " if _is_separator(c) else "" for c in text
-    )
+    return text if text.isprintable() else "".join(c if c.isprintable() else _space_for(c) for c in text)
 
 
-def _is_separator(character: str) -> bool:
-    return unicodedata.category(character) in ("Cc", "Zs")
+def _space_for(character: str) -> str:
+    if character in "\n\r\x85\u2028\u2029":
+        return "\n"
+    return " " if unicodedata.category(character) in ("Cc", "Zs") else ""
 
 
 @cache
@@ -224,23 +142,18 @@ def _marks() -> str:
 
 @cache
 def _word_pattern(marks: str) -> re.Pattern[str]:
-    """Return the pattern of words and, as empty matches, of what separates phrases: punctuation, line ends."""
+    """Return a pattern that matches words, and without a group what ends a phrase: punctuation and line ends."""
     word = rf"\w+(?:[{marks}]+\w*)*" if marks else r"\w+"
     return re.compile(rf"({word}(?:[-‑'’]{word})*(?:\+\+|#(?!\w))?)|[^\w\s]|\n")
 
 
-@cache
-def _character_pattern() -> re.Pattern[str]:
-    return re.compile(f".[{_marks()}]*", re.DOTALL)
-
-
 def _phrases(text: str) -> list[list[str]]:
-    """Return the words of a text in phrases, which end at punctuation and where a line or a script ends."""
-    text = _printable(plain_text(text)[:MAX_CHARACTERS])
+    """Return the words of a text in phrases, which end at punctuation, at a line end and where the script changes."""
+    text = _printable(plain_text(text)[:READ_CHARACTERS])
     if not text.isascii() and _UNSPACED.search(text):
         text = _one_word_per_line(text)
-    # The pattern without marks takes half the time on plain English.
     phrases: list[list[str]] = [[]]
+    # The pattern without marks takes half the time on plain English.
     for word in _word_pattern("" if text.isascii() else _marks()).findall(text):
         if word:
             phrases[-1].append(word)
@@ -249,32 +162,14 @@ def _phrases(text: str) -> list[list[str]]:
     return phrases
 
 
-def _one_word_per_line(text: str) -> str:
-    """Put each word of a script without spaces on a line of its own; without a segmenter, each pair of characters."""
-    is_chinese = not _IS_KANA.search(text)
-    segment = segmenter("Chinese" if is_chinese else "Japanese") if _IN_SENTENCE.search(text) else None
-    if segment is None and is_chinese:
-        text = text.translate(dict.fromkeys(map(ord, CHINESE_FUNCTION_CHARACTERS), "\n"))
-
-    def terms(found: re.Match[str]) -> str:
-        run = found[0]
-        if segment is not None and _IN_SENTENCE.match(run):
-            words = segment(run)
-        else:
-            words = _grams(run) if _IN_GRAMS.match(run) else [run]
-        return "\n".join(["", *words, ""])
-
-    return (_RUN if segment is None else _SENTENCE).sub(terms, text)
-
-
 def _terms(phrases: list[list[str]], stop_words: frozenset[str]) -> dict[str, str]:
     """Return the terms of a text with their spellings, which are empty at the beginning of a sentence."""
     terms: dict[str, str] = {}
-    weak: dict[str, str] = {}
+    weak: dict[str, str] = {}  # numbers and single characters
     for phrase in phrases:
         before: list[tuple[str, str, bool]] = []  # words, their spellings, and whether a phrase can begin with them
         for place, written in enumerate(phrase):
-            form = written if written.isalnum() else _bare(written)
+            form = written if written.isalnum() else _without_apostrophe(written)
             word = form.lower()
             if word in stop_words or not word:
                 before.append((written.lower(), written, False))
@@ -304,7 +199,7 @@ def _add_phrases(terms: dict[str, str], before: list[tuple[str, str, bool]], wor
             terms.setdefault(phrase, form)
 
 
-def _bare(word: str) -> str:
+def _without_apostrophe(word: str) -> str:
     """Return a word without articles and endings at an apostrophe; contractions such as "don't" become empty."""
     head, apostrophe, tail = word.replace("’", "'").replace("‑", "-").strip("_").partition("'")
     if not apostrophe or tail.lower() == "s":
@@ -320,10 +215,76 @@ def _is_weak(word: str) -> bool:
     return not word.isascii() and bool(_HIRAGANA_ONLY.fullmatch(word))
 
 
-def _grams(run: str) -> list[str]:
-    pairs = _pairs(run)
-    return list(dict.fromkeys([run, *pairs])) if len(pairs) < MAX_UNSPACED_WORD else pairs
+def _one_word_per_line(text: str) -> str:
+    """Put each word of a script without spaces on a line of its own; without a segmenter, each pair of characters."""
+    is_chinese = not _IS_KANA.search(text)
+    segment = segmenter("Chinese" if is_chinese else "Japanese") if _IN_SENTENCE.search(text) else None
+    if segment is None and is_chinese:
+        text = text.translate(dict.fromkeys(map(ord, CHINESE_FUNCTION_CHARACTERS), "\n"))
+
+    def lines(match: re.Match[str]) -> str:
+        run = match[0]
+        if segment is not None and _IN_SENTENCE.match(run):
+            words = segment(run)
+        elif _IN_GRAMS.match(run):
+            pairs = _pairs(run)
+            words = list(dict.fromkeys([run, *pairs])) if len(pairs) < MAX_UNSPACED_WORD else pairs
+        else:
+            words = [run]
+        return "\n".join(["", *words, ""])
+
+    return (_RUN if segment is None else _SENTENCE).sub(lines, text)
+
+
+@cache
+def _character_pattern() -> re.Pattern[str]:
+    return re.compile(f".[{_marks()}]*", re.DOTALL)
 
 
 def _pairs(run: str) -> list[str]:
     return [first + second for first, second in pairwise(_character_pattern().findall(run))]
+
+
+Segmenter = Callable[[str], list[str]]
+
+
+@cache
+def segmenter(language: Literal["Chinese", "Japanese"]) -> Segmenter | None:
+    """Return the function that splits a run of characters into its content words, or None if it is not installed."""
+    if language == "Chinese":
+        return _chinese_segmenter() if find_spec("rjieba") else None
+    return _japanese_segmenter() if find_spec("sudachipy") and find_spec("sudachidict_small") else None
+
+
+def _chinese_segmenter() -> Segmenter:
+    tag_words = require("rjieba", extra="cjk").tag
+    return lambda run: [
+        word for word, tag in tag_words(run) if tag.startswith(CHINESE_CONTENT) and word not in CHINESE_STOP_WORDS
+    ]
+
+
+def _japanese_segmenter() -> Segmenter:
+    tokenizer = require("sudachipy", extra="cjk").Dictionary(dict="small").tokenizer()
+
+    def words(run: str) -> list[str]:
+        content: list[str] = []
+        before = ""
+        for word in tokenizer.tokenize(run):
+            kind, subkind = word.part_of_speech()[:2]
+            if before == "名詞" and (kind, subkind) == JAPANESE_NOUN_SUFFIX:
+                content[-1] += word.surface()
+            elif kind in JAPANESE_CONTENT:
+                content.append(word.dictionary_form())
+            before = kind
+        return content
+
+    return words
+
+
+@cache
+def stemmer(language: str) -> Callable[[str], str]:
+    """Return the Snowball stemmer of a language, which computes each stem once; without one, words stay as they are."""
+    import snowballstemmer  # late, because it loads the algorithms of all languages
+
+    name = language.split()[0]  # of a pair such as "danish and norwegian", the first language counts
+    return cache(snowballstemmer.stemmer(name).stemWord) if name in snowballstemmer.algorithms() else str

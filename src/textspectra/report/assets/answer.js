@@ -1,4 +1,4 @@
-// The answer at the top: how many groups, how good they are, what to know. It follows the slider and the edits.
+// The answer at the top: the number of groups, their quality, and notes. It follows the slider and the edits.
 import { count, element, make, number } from "./data.js";
 
 export class Answer {
@@ -24,7 +24,7 @@ export class Answer {
     this.show();
   }
 
-  // What is known only of cuts of the tree is not said of groups that were edited.
+  // Some facts are known only for cuts of the tree, not for edited groups.
   #edited() {
     const ratio = this.measures?.ratio(this.state.edits.nodes) ?? null;
     const known = ratio === null
@@ -35,7 +35,7 @@ export class Answer {
     return `The groups were edited by hand. ${known} until the edits are applied to the model.`;
   }
 
-  // They are unpacked after the map is drawn.
+  // The measures are unpacked after the map is drawn.
   addMeasures(measures) {
     this.measures = measures;
     this.show();
@@ -76,12 +76,12 @@ function notes({ notes: given, blank, unknown, shown, distinct, cut_at }, detail
   return [
     ...given,
     blank && `${count(blank, "blank text")} without a group`,
-    unknown && `${count(unknown, "text")} without a group, because the model knows none of their words`,
+    unknown && `${count(unknown, "text")} without a group, because the model knows none of the words`,
     shown < distinct &&
     `The map and the lists show a random sample of ${number.format(shown)} of ${
       number.format(distinct)
-    } different texts; the sizes of groups count all texts.`,
-    cut_at !== null && `Texts are shown up to ${number.format(cut_at)} characters.`,
+    } different texts; group sizes count all texts.`,
+    cut_at !== null && `Texts are cut to ${number.format(cut_at)} characters.`,
     details.cut_at !== null && `Values of the shown columns are cut to ${number.format(details.cut_at)} characters.`,
   ].filter(Boolean);
 }

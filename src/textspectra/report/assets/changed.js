@@ -1,7 +1,7 @@
-// What changed since last time: new groups first, then those that grow, shrink or are gone.
+// Changes since last time: new groups first, then growing, shrinking and vanished ones.
 import { count, element, make, number, quoted, shorten } from "./data.js";
 
-const FIRST_CHANGES = 6; // groups of each kind that are shown at first
+const FIRST_CHANGES = 6; // groups of each kind shown at first
 const TITLES = { new: "New", growing: "Growing", shrinking: "Shrinking", gone: "Gone" };
 
 export class Changed {
@@ -11,7 +11,7 @@ export class Changed {
     if (!this.changes) return;
     element("compared").textContent = meta.compared ? `${meta.compared}, by share of the texts.` : "";
     element("keeping-text").textContent =
-      "This page has the texts of the new file alone. To edit the groups of the model, make the page of all its texts, and apply what you download there.";
+      "This page shows only the texts of the new file. To edit the groups of the model, create the page of all its texts and apply what you download there.";
     element("keeping-command").textContent = "textspectra report NAME.model";
     this.most = Math.max(...this.changes.map(({ shares }) => Math.max(...shares)), Number.EPSILON);
     state.listen((changed) => changed.names && this.show());
@@ -25,7 +25,7 @@ export class Changed {
     const other = parts.length ? "the other " : "";
     const groups = steady === 1 && parts.length ? "the other group" : `${other}${count(steady, "group")}`;
     const rest = steady ? [make("p", { class: "muted" }, `No significant change in ${groups}.`)] : [];
-    const nothing = parts.length ? [] : [make("p", {}, "No group is new, and none grew, shrank or disappeared.")];
+    const nothing = parts.length ? [] : [make("p", {}, "No group appeared, grew, shrank or disappeared.")];
     element("changes").replaceChildren(...nothing, ...parts, ...rest);
   }
 

@@ -16,7 +16,7 @@ const LETTER = 6.4; // pixels
 const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 
 export class Charts {
-  // `others` are makers of further charts, by the id of their place in the page.
+  // `others` are functions that make further charts, by the id of their element.
   constructor(report, Plotly, others) {
     Object.assign(this, report);
     this.Plotly = Plotly;
@@ -106,7 +106,7 @@ export class Charts {
       layout: {
         showlegend: false,
         xaxis: logarithmic("number of groups", 2, agreement.k.at(-1)),
-        yaxis: { title: { text: "score of agreement" }, range: [Math.min(0, ...agreement.score), 1], dtick: 0.2 },
+        yaxis: { title: { text: "agreement score" }, range: [Math.min(0, ...agreement.score), 1], dtick: 0.2 },
       },
       marks: [...suggestions.map(({ name, k }) => ({ at: k, name })), this.#shown()],
     };
@@ -159,7 +159,7 @@ export class Charts {
         },
       ],
       layout: {
-        xaxis: { title: { text: "index of the eigenvalue" }, range: [0, end] },
+        xaxis: { title: { text: "eigenvalue index" }, range: [0, end] },
         yaxis: { title: { text: "eigenvalue λ" }, rangemode: "tozero" },
         yaxis2: { ...RIGHT, title: { text: "normalized difference δ" }, rangemode: "tozero" },
         shapes: [band(Math.max(0, jump - window + 1), jump)],
@@ -196,7 +196,7 @@ export class Charts {
       data,
       layout: {
         xaxis: logarithmic("number of groups", this.tree.lowest, this.tree.k),
-        yaxis: { title: { text: classes ? "silhouette and agreement with truth" : "silhouette" } },
+        yaxis: { title: { text: classes ? "silhouette and agreement with the ground truth" : "silhouette" } },
         yaxis2: { ...RIGHT, title: { text: "Cohesion Ratio" } },
       },
       marks: [

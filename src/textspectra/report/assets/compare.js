@@ -1,4 +1,4 @@
-// Two groups side by side: how alike they are, the words in which they differ, and the texts on the border between them.
+// Two groups side by side: their similarity, the words that set them apart, and the texts on the border.
 import { count, element, make, number, percent, sortedBy } from "./data.js";
 
 const BORDER = 8; // texts of each group
@@ -25,7 +25,7 @@ export class Compare {
       make(
         "p",
         { class: "muted" },
-        "Texts that are almost as near to the other group, or nearer, with both similarities.",
+        "Texts that are about as close to the other group, with both similarities.",
       ),
       ...this.#border(one, other),
       ...this.#border(other, one),
@@ -43,7 +43,7 @@ export class Compare {
     );
   }
 
-  // How the pair stands among all pairs of groups says more than a cosine.
+  // A rank among all pairs of groups says more than a cosine.
   #alike(one, other) {
     const nodes = this.tree.cut(this.state.k);
     const value = this.measures.alike(one, other);
@@ -54,13 +54,15 @@ export class Compare {
         more += this.measures.alike(a, b) > value;
       })
     );
-    const rank = pairs > 1 ? `; ${number.format(more)} of ${number.format(pairs)} pairs of groups are more alike` : "";
+    const rank = pairs > 1
+      ? `; ${number.format(more)} of ${number.format(pairs)} pairs of groups are more similar`
+      : "";
     const merge = () => this.editing.merge([one, other]);
     return make(
       "p",
       { class: "edit-actions" },
       make("span", {}, "Similarity ", make("b", {}, value.toFixed(2)), rank),
-      make("button", { type: "button", onclick: merge }, "Merge the two"),
+      make("button", { type: "button", onclick: merge }, "Merge these groups"),
     );
   }
 

@@ -1,4 +1,4 @@
-// How many rows each text and each group has; while a filter is set, only those that pass it count.
+// The number of rows of each text and each group; with a filter, only of the rows that pass it.
 
 export class Counts {
   constructor({ about }, tree, all) {
@@ -12,7 +12,7 @@ export class Counts {
     return this.passing !== null;
   }
 
-  // The rows are unpacked after the map is drawn; until then all count.
+  // The rows are unpacked after the map is drawn; until then, all of them count.
   follow(filter) {
     this.passing = filter.isActive && this.rows ? this.rows.passing(filter) : null;
     if (!this.passing) return Object.assign(this, this.everything);
@@ -20,7 +20,7 @@ export class Counts {
     const { positions, n } = this.rows;
     for (let row = 0; row < n; row++) if (this.passing[row] && positions[row] < texts.length) texts[positions[row]]++;
     const [left, all] = [texts, this.all].map((counts) => this.#ofNodes(counts));
-    // Of a sample, the part that passes stands for that of all rows.
+    // In a sample, the share that passes is extrapolated to all rows.
     const nodes = this.sampled
       ? left.map((some, node) => Math.round(this.tree.nodes.size[node] * some / Math.max(1, all[node])))
       : left;

@@ -27,7 +27,7 @@ export function unpackJson(name) {
 export async function loadLibrary() {
   const script = document.createElement("script");
   script.textContent = await unpack("library").text();
-  document.head.append(script); // runs at once: its digest is in the page's policy
+  document.head.append(script); // runs immediately: its digest is in the page's policy
   return globalThis.Plotly;
 }
 
@@ -74,7 +74,7 @@ export function shorten(text, limit) {
   return flat.length <= limit && text.length <= 4 * limit ? flat : `${flat.slice(0, limit)}…`;
 }
 
-// A text in quotation marks, which the style sheet adds; they stay if the text is cut to one line.
+// A text in quotation marks. The style sheet adds them, so that they stay if the text is cut to one line.
 export function quoted(text) {
   return make("span", { class: "example" }, make("span", { class: "text", dir: "auto" }, text));
 }

@@ -1,15 +1,15 @@
-// Many points as a density: each cell has the mean color of its points, and is the denser the more it has.
+// Many points as a density: each cell has the mean color of its points, and its opacity grows with their number.
 
 const GRAIN = 3; // pixels
 const STRENGTH = 1.1;
-const SPARSE = 2; // points in a cell that has any, below which the picture is smoothed more
+const SPARSE = 2; // mean points per filled cell; below that, the picture is smoothed more
 
 export class Density {
   constructor(canvas) {
     this.canvas = canvas;
   }
 
-  // `range` is the part of the plane that is seen, `weights` how much each point counts, `colors` has [r, g, b] by owner.
+  // `range` is the visible part of the plane, `weights` the weight of each point, `colors` has [r, g, b] by owner.
   draw({ x, y, range, width, height, weights, owners, colors }) {
     const [across, down] = [Math.ceil(width / GRAIN), Math.ceil(height / GRAIN)];
     Object.assign(this, { across, down, last: new Int32Array(across * down).fill(-1) });
@@ -65,7 +65,7 @@ export class Density {
     this.canvas.getContext("2d").putImageData(picture, 0, 0);
   }
 
-  // A point near a place, for the tooltip; null if there is none.
+  // A point nearby, for the tooltip; null if there is none.
   pointAt(x, y) {
     const [column, row] = [Math.floor(x / GRAIN), Math.floor(y / GRAIN)];
     for (let reach = 0; reach < 3; reach++) {

@@ -16,7 +16,7 @@ export class Editing {
   #onKey(event) {
     const key = event.key.toLowerCase();
     if (!(event.ctrlKey || event.metaKey) || event.altKey || !["z", "y"].includes(key)) return;
-    if (event.target.matches("input:not([type=checkbox], [type=range])")) return; // which have an undo of their own
+    if (event.target.matches("input:not([type=checkbox], [type=range])")) return; // inputs have their own undo
     event.preventDefault();
     if (key === "y" || event.shiftKey) this.state.redo();
     else this.state.undo();
@@ -73,11 +73,11 @@ export class Editing {
   merge(nodes) {
     const merged = this.state.grouping().merge(nodes);
     this.chosen = [];
-    this.state.edit(`the merge of ${nodes.length} groups`, merged);
+    this.state.edit(`merging ${nodes.length} groups`, merged);
     this.#focus();
   }
 
-  // The button that was pressed is gone.
+  // The button that was pressed no longer exists.
   #focus() {
     element("panel").focus({ preventScroll: true });
   }
@@ -94,11 +94,11 @@ export class Editing {
     if (!split) return;
     this.chosen = [];
     this.state.set({ selected: null });
-    this.state.edit("the split of a group", split);
+    this.state.edit("splitting a group", split);
     this.#focus();
   }
 
-  // What can be done with an open group, and with the others.
+  // Actions on an open group, alone and with other groups.
   actions(node, others) {
     const choose = (words, act) => {
       const choice = make(

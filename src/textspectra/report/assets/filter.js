@@ -1,7 +1,7 @@
-// Which rows the reader wants to see: from one period to another, and with a value of each segment. It never changes.
+// The rows that the reader wants to see: a range of periods, and a value of each segment. A filter is immutable.
 
 export class Filter {
-  // Periods and values are given by their numbers; null is no condition.
+  // Periods and values are given by their numbers; null means any.
   constructor(from, to, values) {
     Object.assign(this, { from, to, values });
   }
@@ -18,7 +18,7 @@ export class Filter {
     return JSON.stringify(this) === JSON.stringify(other);
   }
 
-  // The end that was not set moves if the other one passes it.
+  // If one end passes the other, the other moves with it.
   startingAt(from) {
     return new Filter(from, from !== null && this.to !== null && this.to < from ? from : this.to, this.values);
   }
@@ -49,7 +49,7 @@ export class Filter {
     if (by) parts.set("by", JSON.stringify(by));
   }
 
-  // Whatever is not valid is ignored.
+  // Invalid values are ignored.
   static read(parts, fields) {
     const known = (list, one) => {
       const at = list?.indexOf(one) ?? -1;

@@ -1,4 +1,4 @@
-// The controls of the filter: a list for each segment, the first and the last period, and a button that clears all.
+// The filter controls: a list for each segment, the first and the last period, and a button to clear all.
 import { count, element, make, number, shorten } from "./data.js";
 import { Filter } from "./filter.js";
 

@@ -1,10 +1,10 @@
-// Groups made by hand. Each has finest clusters of the tree, and single texts that were moved into it from elsewhere.
-// A grouping never changes: an edit makes a new one.
+// Groups made by hand. Each has finest clusters of the tree, and single texts that were moved into it.
+// A grouping is immutable: an edit makes a new one.
 
 const NAME = 200; // letters
 
 export class Grouping {
-  // `keeps` is the label of the result's group that a group goes on from; null for a new one.
+  // `keeps` is the label of the result's group that a group continues; null for a new one.
   constructor(tree, groups) {
     this.tree = tree;
     this.groups = tidy(tree, groups);
@@ -41,7 +41,7 @@ export class Grouping {
     return this.groups[this.at(node)]?.name;
   }
 
-  // The merged group goes on from the first one.
+  // The merged group continues the first one.
   merge(nodes) {
     const chosen = nodes.map((node) => this.at(node));
     const first = this.groups[chosen[0]];
@@ -54,7 +54,7 @@ export class Grouping {
     return this.#with((group, i) => i === chosen[0] ? [merged] : chosen.includes(i) ? [] : [group]);
   }
 
-  // The two sides of the lowest node of the tree that has all of the group; null if there is no such node.
+  // The two sides of the lowest node of the tree that contains the group; null if there is none.
   split(node) {
     const { tree } = this;
     const group = this.groups[this.at(node)];
@@ -108,7 +108,7 @@ export class Grouping {
     return tree.ofKey.get(key);
   }
 
-  // Every group has a name of its own, and a color of its own: that of its node in the tree, if there is one.
+  // Every group has a unique name and color: those of its node in the tree, if there is one.
   #name() {
     const { tree } = this;
     const taken = new Set(this.groups.map(({ name }) => name));
@@ -132,7 +132,7 @@ export class Grouping {
     }
   }
 
-  // A group of the result is itself again if it has its texts; the others that are new are numbered by size.
+  // A group with the texts of a group of the result is that group; new ones are numbered by size.
   #number() {
     const { base } = this.tree;
     const same = (group, i) => {
@@ -171,7 +171,7 @@ export class Grouping {
     );
   }
 
-  // Null if it is not valid in every respect.
+  // Null if anything in it is invalid.
   static read(tree, written) {
     try {
       const groups = JSON.parse(written).map(([keeps, name, color, leaves, moved]) => ({
@@ -209,7 +209,7 @@ function homes(tree, groups) {
   return home;
 }
 
-// A text in the group of its finest cluster was not moved. A finest cluster without texts goes to where most of them went.
+// A text in the group of its finest cluster was not moved. A finest cluster without texts goes where most of them went.
 function tidy(tree, given) {
   const home = homes(tree, given);
   const taken = new Map(); // how many texts of a finest cluster each group took
@@ -245,7 +245,7 @@ function lowestAbove(tree, leaves) {
   return node;
 }
 
-// The largest nodes of the tree all of whose finest clusters are among some.
+// The largest nodes of the tree that are covered by a set of finest clusters.
 function maximal(tree, leaves) {
   const inside = new Set(leaves);
   const nodes = [];
@@ -262,7 +262,7 @@ function maximal(tree, leaves) {
   return nodes;
 }
 
-// A further node, described by what it is made of.
+// A further node, described by its parts.
 function addNode(tree, { leaves, moved, left }, color) {
   const { nodes, counts } = tree;
   const node = nodes.size.length;
@@ -287,12 +287,12 @@ function addNode(tree, { leaves, moved, left }, color) {
 }
 
 function median(positions, axis) {
-  const step = Math.max(1, Math.floor(positions.length / 1000)); // a thousand of them place a name well enough
+  const step = Math.max(1, Math.floor(positions.length / 1000)); // a thousand are enough to place a name
   const values = positions.filter((_, i) => i % step === 0).map((i) => axis[i]).sort((a, b) => a - b);
   return values.length ? values[values.length >> 1] : 0;
 }
 
-// The first of each list, then the second of each, each only once.
+// The first of each list, then the second of each, without duplicates.
 function inTurn(lists) {
   const longest = Math.max(0, ...lists.map((list) => list.length));
   return [...new Set(range(0, longest).flatMap((i) => lists.filter((list) => i < list.length).map((list) => list[i])))];

@@ -9,7 +9,7 @@ export class GroupNames {
     Object.assign(this, { tree, state, counts, x, y, map, labels: [] });
   }
 
-  // Write the names, the largest group first; one for which there is no room is left out. `at` turns places into pixels.
+  // Write the names, the largest group first, as long as there is room. `at` turns places into pixels.
   place(at) {
     const { dense, plot, size } = this.map;
     const room = new Room(plot.clientWidth, plot.clientHeight, this.#written());
@@ -25,7 +25,7 @@ export class GroupNames {
     );
   }
 
-  // The boxes of what is written on the map besides the names.
+  // The boxes of other writing on the map.
   #written() {
     const around = this.map.plot.getBoundingClientRect();
     return [document.querySelector(".zoom"), element("map-note")].map((one) => {
@@ -34,7 +34,7 @@ export class GroupNames {
     });
   }
 
-  // Where the points of each group are on the screen, each with its number.
+  // The points of each group on the screen, with their numbers.
   #members(at) {
     const members = new Map();
     for (const i of this.map.shown) {
@@ -46,7 +46,7 @@ export class GroupNames {
     return members;
   }
 
-  // A group whose middle is out of sight has its name at the nearest of its points that are in sight.
+  // If the middle of a group is out of sight, its name is at the nearest visible point.
   #group(node, members, at) {
     const { clientWidth: width, clientHeight: height } = this.map.plot;
     const isSeen = ([x, y]) => x >= 0 && x <= width && y >= 0 && y <= height;
@@ -95,7 +95,7 @@ export class GroupNames {
     }
   }
 
-  // The names and their lines as Plotly draws them into a picture.
+  // The names and their lines, as Plotly annotations for a picture.
   drawn(ink) {
     const { clientWidth: width, clientHeight: height } = this.map.plot;
     const place = (x, y) => ({ x: x / width, y: 1 - y / height, xref: "paper", yref: "paper" });

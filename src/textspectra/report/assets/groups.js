@@ -3,8 +3,8 @@ import { count, element, make, number, percent, quoted, shorten, sortedBy } from
 
 const NEAREST = 5;
 const EXTREMES = 5;
-const HITS = 3; // found texts that a card shows
-const ALSO = 6; // other groups with found texts, in an open group
+const HITS = 3; // matching texts on a card
+const ALSO = 6; // other groups with matching texts, in an open group
 
 export class Groups {
   constructor(report) {
@@ -33,7 +33,7 @@ export class Groups {
     this.show();
   }
 
-  // How many rows were found in each group, and the most typical of the texts.
+  // The number of matching rows in each group, and the most typical matches.
   #find() {
     this.cards.clear();
     this.found = this.matches && new Map(this.tree.cut(this.state.k).map((node) => [node, this.#hits(node)]));
@@ -69,7 +69,7 @@ export class Groups {
 
   show() {
     const { selected, work } = this.state;
-    // On a narrow screen, what is open covers the list, which stays where it is.
+    // On a narrow screen, an open group covers the list, which keeps its position.
     element("list-view").inert = selected !== null || work !== null;
     element("group-view").hidden = selected === null;
     this.#showList();
@@ -88,7 +88,7 @@ export class Groups {
     }
   }
 
-  // Groups with found texts come first.
+  // Groups with matches come first.
   #sorted() {
     const size = this.counts.nodes;
     const value = {
@@ -147,7 +147,7 @@ export class Groups {
     return item;
   }
 
-  // A text on a card, with the number of its rows if they are known and several.
+  // A text on a card, with the number of its rows if that is known and above 1.
   #example(i) {
     const [text, n] = [quoted(shorten(this.texts[i], 110)), this.counts.texts[i]];
     if (n > 1 && !this.counts.sampled) text.dataset.times = `${number.format(n)} × `;
@@ -161,7 +161,7 @@ export class Groups {
     return make("div", { class: "hit-texts" }, this.textRows.list(node, best), more > 0 ? rest() : "");
   }
 
-  // Those of a group of single texts are its most frequent words.
+  // For a group of single texts, its most frequent words.
   keywords(node) {
     const known = this.tree.nodes.keywords[node];
     if (known.length || !this.tree.made.has(node)) return known;
@@ -183,7 +183,7 @@ export class Groups {
     fill.style.width = `${Math.max(2, Math.min(100, 50 * value / Math.max(ratio, 1)))}%`;
     const title = `cohesion ${value.toFixed(2)}: two texts of this group are ${
       value.toFixed(2)
-    } times as alike as any two texts`;
+    } times as similar as any two texts`;
     return make(
       "span",
       { class: "bar", title },
@@ -215,14 +215,14 @@ export class Groups {
 
   #close(node) {
     this.state.set({ selected: null });
-    this.#card(node).querySelector(".card").focus(); // which does nothing if the filter leaves none of its texts
+    this.#card(node).querySelector(".card").focus(); // does nothing if the filter leaves none of its texts
   }
 
   #nameForm(node) {
     const name = this.state.nameOf(node);
     const input = make("input", {
       value: name,
-      "aria-label": "Name of the group; change it here",
+      "aria-label": "Group name, editable",
       dir: "auto",
       maxlength: 200,
     });
@@ -304,7 +304,7 @@ export class Groups {
     if (!this.matches) return [...extremes, make("h3", {}, `All ${count(all.length, "different text")}`), long(all)];
     const shown = all.filter((i) => this.matches[i]);
     return [
-      make("h3", {}, `${count(shown.length, "text")} found here`),
+      make("h3", {}, `${count(shown.length, "matching text")}`),
       long(shown),
       ...this.#alsoFound(node),
       ...extremes,

@@ -1,19 +1,19 @@
 // Finds room for the names of groups: beside their points, and never on a point or on another name.
 
-const CELL = 4; // pixels: the grid on which room is looked for
+const CELL = 4; // pixels: the grid for the search for room
 const HEIGHT = 18;
 const FONT = "650 12px system-ui, sans-serif";
-const SIDES = 24; // directions in which room is looked for
-const CORE = 0.6; // the share of the points of a group, those nearest to its middle, beside which its name may be
+const SIDES = 24; // directions of the search
+const CORE = 0.6; // a name may be beside this share of its points, those nearest to the middle
 const FARTHEST = 0.085; // between these points and the name, as a share of the width of the map
-const GAP = 12; // pixels between a name and its group from which on a line joins them
+const GAP = 12; // pixels between a name and its group; beyond that, a line joins them
 const AREA = 11_000; // square pixels of the map for each name that is written over a density
 
 const pen = document.createElement("canvas").getContext("2d");
 
-// Which cells have points, as sums from the corner, so that any box is counted in four steps.
+// The number of points per cell, summed from the corner, so that any box is counted in four steps.
 export class Room {
-  // `taken` are boxes where something else is written.
+  // `taken` are boxes of other writing.
   constructor(width, height, taken) {
     [this.across, this.down] = [Math.ceil(width / CELL) + 1, Math.ceil(height / CELL) + 1];
     Object.assign(this, { width, height, taken, sums: new Uint32Array(this.across * this.down) });
@@ -73,7 +73,7 @@ export function placeLabel(room, group) {
   return null;
 }
 
-// Over a density there are no points to hide: names are in the middle of their groups, and only so many.
+// Over a density there are no points to hide: names are in the middle of their groups, and fewer.
 export function placeOver(room, group) {
   const half = halfWidth(group.name);
   const box = [group.x - half, group.y - HEIGHT / 2, group.x + half, group.y + HEIGHT / 2];
@@ -87,7 +87,7 @@ function halfWidth(name) {
   return pen.measureText(name).width / 2 + 5;
 }
 
-// From the nearest side of a box to the nearest of some points.
+// From the nearest side of a box to the nearest point.
 function lineTo([left, top, right, bottom], points) {
   let [line, length] = [null, Infinity];
   for (const [x, y] of points) {

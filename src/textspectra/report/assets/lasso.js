@@ -1,4 +1,4 @@
-// A selection on the map: the reader draws a line around some texts.
+// A selection on the map: the reader draws a line around texts.
 import { count, element, makeShape } from "./data.js";
 
 const CLOSE = 3; // pixels between two points of the line
@@ -50,7 +50,7 @@ export class Lasso {
     this.turn(false);
     if (line.length < 3) return;
     const positions = this.inside(line);
-    const title = positions.length ? "Selected on the map" : "No text is inside the line";
+    const title = positions.length ? "Selected on the map" : "No texts inside the line";
     this.state.set({ work: { kind: "picked", title, positions } });
     element("map-said").textContent = `${count(positions.length, "different text")} selected`;
   }

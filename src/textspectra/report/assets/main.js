@@ -42,7 +42,7 @@ async function unpackMeasures(report) {
   });
 }
 
-// The list of groups, and what can be done with it.
+// The list of groups, and the actions on it.
 function work(report, map) {
   report.words = new Words(report.texts, report.x.length, report.meta.stop_words);
   report.textRows = new TextRows(report);

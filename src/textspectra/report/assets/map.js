@@ -1,4 +1,4 @@
-// The map: the texts as points, or as a density where there are many; colored by group, with the names of the groups.
+// The map: the texts as points, or as a density if there are many; colored by group, with the names of the groups.
 import { count, element } from "./data.js";
 import { Density } from "./density.js";
 import { GroupNames } from "./groupnames.js";
@@ -7,9 +7,9 @@ import { Tooltip } from "./tooltip.js";
 // Texts in sight above which a density is drawn instead of points. Without WebGL, points are shapes, which are slow.
 const KINDS = { webgl: { type: "scattergl", most: 12_000 }, shapes: { type: "scatter", most: 4000 } };
 const PADDING = { x: 0.035, y: 0.06 }; // around the points, as a share of the map
-const ZOOM = { step: 0.6, least: 0.004, most: 2 }; // how much of the whole map may be seen
+const ZOOM = { step: 0.6, least: 0.004, most: 2 }; // limits of the visible share of the map
 const CLICK = 4; // pixels that a pointer may move in a click
-const FADED = 0.15; // how much a text counts in the density if it is not searched for
+const FADED = 0.15; // weight in the density of a text that does not match the search
 
 export class TextMap {
   constructor(report, Plotly) {
@@ -62,7 +62,7 @@ export class TextMap {
     };
   }
 
-  // The map is stretched to fill its box: on such a map, distances mean little anyway.
+  // The map is stretched to fill its box: its distances mean little anyway.
   #whole() {
     const side = (values, padding) => {
       let [low, high] = [Infinity, -Infinity];
@@ -148,7 +148,7 @@ export class TextMap {
     await this.Plotly.relayout(this.plot, { width, height });
   }
 
-  // While the map moves, only what is cheap follows.
+  // While the map moves, only cheap elements follow.
   #follow(event) {
     this.#unhover();
     const now = this.ranges();
@@ -170,7 +170,7 @@ export class TextMap {
     this.state.set({ selected: this.owners[i] });
   }
 
-  // Plotly tells of clicks on points only, and hides others: a click is a press that ends where it began.
+  // Plotly reports only clicks on points, and hides others: a click is a press that ends where it began.
   #press({ clientX, clientY }) {
     const i = this.dense ? this.hovered : null;
     if (i === null) return;
@@ -201,7 +201,7 @@ export class TextMap {
     this.state.hover(null);
   }
 
-  // Decide what a window shows: all its texts as points, with some beyond its edges, or a density.
+  // Decide what a window shows: all its texts as points, with a margin, or a density.
   #choose({ x, y }) {
     const reach = ([low, high]) => [low - (high - low) / 2, high + (high - low) / 2];
     const [wideX, wideY] = [reach(x), reach(y)];
@@ -216,7 +216,7 @@ export class TextMap {
     this.shown = this.dense ? new Int32Array(0) : near;
   }
 
-  // What Plotly draws. A text without rows that pass the filter has no place on the map.
+  // The data for Plotly. A text without rows that pass the filter is not on the map.
   #points() {
     const n = this.shown.length;
     const left = this.counts.texts;
@@ -250,8 +250,8 @@ export class TextMap {
     this.density.draw({ x, y, range, width, height, weights, owners, colors });
   }
 
-  // Coloring is slow, so the rest of the page comes first. Of the requests that come in during one, only the last is
-  // carried out.
+  // Coloring is slow, so the rest of the page comes first. Of the requests that arrive meanwhile, only the last one
+  // runs.
   paint() {
     this.stale = true;
     this.painting ??= nextFrame().then(() => this.#repaint()).finally(() => this.painting = null);
@@ -277,7 +277,7 @@ export class TextMap {
     return this.paint();
   }
 
-  // The group that the reader points at stands out: its points are drawn again, above all others, which fade.
+  // The group under the pointer stands out: its points are drawn again above all others, which fade.
   #spot() {
     const { hovered: pointed, k } = this.state;
     const hovered = this.tree.cut(k).includes(pointed) ? pointed : null; // the slider may have merged or split it
@@ -309,7 +309,7 @@ export class TextMap {
 
   label() {
     const { clientWidth: width, clientHeight: height } = this.plot;
-    // For printing, the style sheet scales the map from this size to that of the paper.
+    // For printing, the style sheet scales the map from this size to the paper.
     Object.entries({ width, height }).forEach(([side, length]) => {
       this.plot.parentElement.style.setProperty(`--${side}`, length);
     });

@@ -1,5 +1,5 @@
-// Similarities and cohesion of any group. Those of the tree's nodes are packed; those of groups made by hand are
-// computed from the parts of the groups, and from vectors of the texts that are reduced to a few directions.
+// Similarities and cohesion of any group. The values of the tree's nodes are packed; for groups made by hand, they are
+// computed from the parts of the groups, and from the vectors of the texts in a few directions.
 
 export class Measures {
   constructor({ meta, tree, likeness, similarities }, { vectors, means, between }) {
@@ -67,7 +67,7 @@ export class Measures {
     return this.middle[d] + this.step[d] * this.vectors[i * this.width + d];
   }
 
-  // The part of a vector's square that the few directions leave out.
+  // The part of a squared vector outside the few directions.
   #rest(i) {
     let square = 0;
     for (let d = 0; d < this.width; d++) square += this.#place(i, d) ** 2;
@@ -80,7 +80,7 @@ export class Measures {
     return sum;
   }
 
-  // The cosine of a text with the center of any group; about, unless the group is a node of the tree that has it.
+  // The cosine of a text with the center of any group; approximate unless the group is a node of the tree with the text.
   similarity(node, i) {
     const { tree } = this;
     const [start, end] = tree.made.has(node) ? [0, 0] : tree.ranges[node];
@@ -120,7 +120,7 @@ export class Measures {
     }, 0);
   }
 
-  // Null if it is not known: the single texts that were moved are not counted.
+  // Null if it is unknown, because single texts were moved.
   cohesion(node) {
     const { tree } = this;
     const made = tree.made.get(node);
@@ -154,7 +154,7 @@ export class Measures {
     return sum;
   }
 
-  // The Cohesion Ratio of some groups; null if that of one of them is not known.
+  // The Cohesion Ratio of groups; null if the cohesion of any of them is unknown.
   ratio(nodes) {
     let [sum, weights] = [0, 0];
     for (const node of nodes) {

@@ -24,7 +24,7 @@ export class OverTime {
     this.show();
   }
 
-  // What the reader chose; otherwise the open group, or the groups that change most, or the largest.
+  // The groups that the reader chose; otherwise the open one, or the most significant changes, or the largest.
   nodes() {
     const { k, selected } = this.state;
     if (this.chosen) return [...new Set(this.chosen.map((node) => this.tree.standIn(node, k)))];
@@ -46,25 +46,25 @@ export class OverTime {
     element("time-volume").replaceChildren(...this.time.volume.map((line) => make("li", {}, line)));
     const unknown = nodes.filter((node) => !this.trends.has(node)).length;
     element("time-text").textContent = [
-      `Share of all texts of each ${this.time.every}, with its 95 % interval; the bars are all texts. `,
+      `Share of all texts per ${this.time.every}, with its 95 % interval; the bars show all texts. `,
       this.trends.drawn.size < this.trends.filled.length
         ? `A ${this.time.every} with fewer than ${FEWEST_TEXTS} texts has no share. `
         : "",
       this.#about(),
-      unknown ? " Parts of the groups of the result were not counted over time, so they have no line." : "",
+      unknown ? " Parts of groups were not counted over time, so they have no line." : "",
     ].join("");
     this.redraw();
   }
 
   #about() {
-    const fixed = "Filters do not change this chart.";
+    const fixed = "Filters do not apply to this chart.";
     if (this.chosen || this.state.selected !== null) return fixed;
     const n = this.trends.strongest(this.tree.cut(this.state.k)).length;
     const which = !n
       ? "No group changes significantly; these are the largest."
       : n > STRONGEST
-      ? `These are the ${STRONGEST} surest of ${n} changes.`
-      : "These are the groups that change.";
+      ? `These are the ${STRONGEST} most significant of ${n} changes.`
+      : "These are the groups that change significantly.";
     return `${which} ${this.time.tested} ${fixed}`;
   }
 
@@ -77,7 +77,7 @@ export class OverTime {
     return make("button", attributes, swatch, make("span", { dir: "auto" }, shorten(name, 60)), " ×");
   }
 
-  // What Plotly draws: for each group a line, and the interval as an area between two lines that are not seen.
+  // The data for Plotly: for each group a line, and its interval as an area between two invisible lines.
   figure() {
     const nodes = this.nodes().filter((node) => this.trends.has(node));
     const x = this.time.names;

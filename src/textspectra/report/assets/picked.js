@@ -1,4 +1,4 @@
-// A list of texts beside the map, from the lasso, from the search, or those that fit badly. It can be moved, named and saved.
+// A list of texts beside the map: from the lasso, from the search, or poor fits. It can be moved, named and saved.
 import { count, element, make, number, shorten, sortedBy } from "./data.js";
 
 const MISFITS = 200;
@@ -20,7 +20,7 @@ export class Picked {
     if (positions || this.lit) this.#light(positions);
   }
 
-  // The picked texts keep their colors on the map; without any, those that the search found do.
+  // The picked texts keep their colors on the map; without any, the matches of the search do.
   #light(positions) {
     this.lit = positions !== null;
     const matches = positions && new Uint8Array(this.x.length);
@@ -28,7 +28,7 @@ export class Picked {
     this.map.highlight(matches ?? this.groups.matches);
   }
 
-  // A group of the list with most texts comes first, and in it the most typical text.
+  // The group with the most texts comes first, and in it the most typical text.
   #byGroup(positions, owners) {
     const sizes = new Map();
     for (const i of positions) sizes.set(owners[i], (sizes.get(owners[i]) ?? 0) + 1);
@@ -66,8 +66,8 @@ export class Picked {
 
   #actions(positions) {
     const name = make("input", {
-      placeholder: "Name of a new group",
-      "aria-label": "Name of a new group",
+      placeholder: "New group name",
+      "aria-label": "New group name",
       maxlength: 200,
     });
     const problem = make("span", { class: "problem", role: "alert" });
@@ -79,8 +79,8 @@ export class Picked {
     };
     const target = make(
       "select",
-      { "aria-label": "Move them to a group" },
-      make("option", { value: "", selected: true }, "Move them to …"),
+      { "aria-label": "Move to a group" },
+      make("option", { value: "", selected: true }, "Move to …"),
       ...this.textRows.options(null),
     );
     target.addEventListener("change", () => this.#move(positions, Number(target.value)));
@@ -89,7 +89,7 @@ export class Picked {
       "form",
       { class: "edit-actions", onsubmit: makeGroup },
       name,
-      make("button", {}, "Make a group"),
+      make("button", {}, "Create group"),
       target,
       make("button", { type: "button", onclick: save }, "Download CSV"),
       problem,
@@ -99,12 +99,12 @@ export class Picked {
   #move(positions, node, name = null) {
     const moved = this.state.grouping().move(positions, node, name);
     this.state.set({ work: null });
-    this.state.edit(`the move of ${count(positions.length, "text")}`, moved);
+    this.state.edit(`moving ${count(positions.length, "text")}`, moved);
     const owner = this.tree.ownersAt(this.state.k)[positions[0]];
     this.state.set({ selected: owner });
   }
 
-  // The texts with the lowest similarity to their group, and the group that each is nearer to, if there is one.
+  // The texts with the lowest similarity to their group, and the group that each is closer to, if there is one.
   #misfits() {
     const owners = this.tree.ownersAt(this.state.k);
     const similarity = Float32Array.from(owners, (node, i) => this.measures.similarity(node, i));
@@ -118,11 +118,11 @@ export class Picked {
         if (value > best.value) Object.assign(best, { node, value });
       }
       if (best.node === null) return [];
-      return [` → nearer to ${shorten(this.state.nameOf(best.node), 40)} (≈ ${best.value.toFixed(2)})`];
+      return [` → closer to ${shorten(this.state.nameOf(best.node), 40)} (≈ ${best.value.toFixed(2)})`];
     };
     const note = `The ${
       count(worst.length, "text")
     } with the lowest similarity to the center of their group, the lowest first.`;
-    return this.#list("Texts that fit badly", worst, note, nearer);
+    return this.#list("Texts that fit poorly", worst, note, nearer);
   }
 }

@@ -1,8 +1,8 @@
-// What the reader searches for: words that must all occur, "exact phrases", and with a minus what must not occur.
+// A search query: words that must all occur, "exact phrases", and after a minus, what must not occur.
 import { make } from "./data.js";
 
 const TERM = /-?"[^"]*"?|\S+/gu;
-const BEFORE = 40; // letters that are kept before the first match in a long text
+const BEFORE = 40; // characters before the first match in a long text
 
 export class Query {
   constructor(written) {

@@ -1,4 +1,4 @@
-// The rows of the data behind the texts, and what else is known of each: its day, its segments, the shown columns.
+// The rows of the data behind the texts, each with its day, its segments and the shown columns.
 
 const DAY = 86_400_000; // milliseconds
 
@@ -23,7 +23,7 @@ export class Rows {
     return this.codes[segment * this.n + row];
   }
 
-  // Which rows a filter lets through; rows without a date pass only if no period is chosen.
+  // The rows that pass a filter; rows without a date pass only if no period is chosen.
   passing({ from, to, values }) {
     const passes = new Uint8Array(this.n).fill(1);
     values.forEach((value, segment) => {

@@ -1,6 +1,6 @@
 // CSV cells, as `--spreadsheet-safe` of the command line writes them.
 
-const LEADING = /^[\s\p{Cc}\p{Cf}\p{Z}"'“”„‘’«»`]*/u; // what a spreadsheet may skip before a formula
+const LEADING = /^[\s\p{Cc}\p{Cf}\p{Z}"'“”„‘’«»`]*/u; // characters that a spreadsheet may skip before a formula
 const SIGNS = /^[=+\-@＝＋－＠]/u;
 
 // A cell that a spreadsheet may run as a formula gets an apostrophe.

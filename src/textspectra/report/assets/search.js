@@ -1,4 +1,4 @@
-// The search: which texts have what the reader looks for, on the map and in the list.
+// The search: matching texts on the map and in the list.
 import { count, element, make, number } from "./data.js";
 import { Query } from "./query.js";
 
@@ -49,7 +49,7 @@ export class Search {
     const different = rows > hits ? `, ${number.format(hits)} different` : "";
     const pick = () => {
       const positions = Array.from(matches.keys()).filter((i) => matches[i]);
-      this.state.set({ work: { kind: "picked", title: `Texts found by ${this.state.query.trim()}`, positions } });
+      this.state.set({ work: { kind: "picked", title: `Texts matching ${this.state.query.trim()}`, positions } });
     };
     element("found").replaceChildren(
       ...(matches ? [`${count(rows, "text")} found${different} `] : []),

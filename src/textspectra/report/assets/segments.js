@@ -1,8 +1,8 @@
-// The heat map of groups by segment: how much more, or less, frequent each group is with each value.
+// The heat map of groups by segment: how much more or less frequent each group is for each value.
 import { count, element, make, number, percent, shorten } from "./data.js";
 
-const FIRST_ROWS = 25; // groups that are shown at first
-const STRONG = 2; // powers of two: from a lift of 4 or 1/4 on, the color is full
+const FIRST_ROWS = 25; // groups shown at first
+const STRONG = 2; // powers of two: the color is full at a lift of 4 or 1/4
 
 export class Segments {
   constructor({ meta, tree, state, tallies, tallied }) {
@@ -21,7 +21,7 @@ export class Segments {
     this.show();
   }
 
-  // The counts of a segment, and what follows from them.
+  // The counts, shares and lifts of a segment.
   #table(at) {
     const { values } = this.segments[at];
     const [counts, marks] = [this.tallies.segments[at], this.tallies.marks[at]];
@@ -74,13 +74,13 @@ export class Segments {
     element("heat-all").textContent = this.all
       ? `Show the first ${FIRST_ROWS}`
       : `Show all ${count(rows.length, "group")}`;
-    element("segment-text").textContent = `How many times as frequent each group is with each value of ${
+    element("segment-text").textContent = `How frequent each group is for each value of ${
       shorten(name, 60)
-    } as among all texts. ${
+    }, relative to all texts. ${
       marked
-        ? `Framed are differences that are no chance, in ${count(marked, "group")}`
-        : "No difference is more than chance"
-    }; the tests correct for the number of groups and values. Filters do not change this table.`;
+        ? `Framed cells are statistically significant (${count(marked, "group")})`
+        : "No difference is statistically significant"
+    }; the tests correct for the number of groups and values. Filters do not apply to this table.`;
     element("heat-about").textContent = "";
   }
 
@@ -97,7 +97,7 @@ export class Segments {
 
   #cell(node, { texts, share, overall, lift, marked }, name, value) {
     if (lift === null) return make("td", {}, "–");
-    const chance = marked ? "" : this.tree.made.has(node) ? " (not tested)" : " (may be chance)";
+    const chance = marked ? "" : this.tree.made.has(node) ? " (not tested)" : " (not significant)";
     const words = `${this.state.nameOf(node)}: ${percent(share)} of texts with ${name} ${value} (${
       count(texts, "text")
     }), ${percent(overall)} overall; ${times(lift)} as frequent${chance}`;

@@ -2,7 +2,7 @@
 import { count, element, make } from "./data.js";
 
 const SHARE = 1000; // positions of the slider
-const APART = 30; // pixels between two numbers below it, at least
+const APART = 30; // minimum pixels between two numbers below it
 
 export class Slider {
   constructor(meta, tree, state) {
@@ -27,7 +27,7 @@ export class Slider {
     this.show();
   }
 
-  // The scale is logarithmic: one group more matters most where there are few.
+  // The scale is logarithmic: one more group matters most if there are few.
   #shareOf(k) {
     const { lowest, k: highest } = this.tree;
     return highest === lowest ? 0 : Math.log(k / lowest) / Math.log(highest / lowest);
@@ -49,7 +49,7 @@ export class Slider {
     return `calc(var(--thumb) / 2 + (100% - var(--thumb)) * ${this.#shareOf(k)})`;
   }
 
-  // The suggested numbers and that of the result, as marks on the slider and as buttons.
+  // The suggested numbers and the number of the result, as marks on the slider and as buttons.
   #suggest() {
     const { evidence, base } = this.meta;
     const suggestions = (evidence?.suggestions ?? []).filter(({ k }) => k >= this.tree.lowest && k <= this.tree.k);
@@ -65,7 +65,7 @@ export class Slider {
     }
   }
 
-  // The ends, then round numbers, as far as there is room between those that are there already.
+  // The ends, then round numbers, as far as there is room between them.
   #ticks() {
     const { lowest, k: highest } = this.tree;
     const width = element("ticks").clientWidth;

@@ -1,4 +1,4 @@
-// What the reader chose. It is kept here, written to the address, and passed to the listeners.
+// The choices of the reader. They are kept here, written to the address, and passed to the listeners.
 import { shorten } from "./data.js";
 import { Filter } from "./filter.js";
 import { Grouping } from "./grouping.js";
@@ -14,13 +14,13 @@ export class State {
     this.k = tree.base.k;
     this.edits = null; // the groups made by hand
     this.selected = null;
-    this.hovered = null; // the group that the pointer is at; it is not part of the view, and has its own listeners
+    this.hovered = null; // the group under the pointer; it is not part of the view, and has its own listeners
     this.hoverListeners = [];
     this.work = null; // a list of texts or a comparison beside the map
     this.query = "";
     this.filter = Filter.none(this.fields);
     this.names = new Map();
-    this.past = []; // what can be undone, and what can be done again
+    this.past = []; // steps to undo, and to redo
     this.future = [];
     this.listeners = [];
     this.timer = 0;
@@ -67,11 +67,11 @@ export class State {
     if (Object.values(changed).includes(true)) this.#changed(changed);
   }
 
-  // Another number of groups is a cut of the tree, without the edits. Steps of the slider in a row are one to undo.
+  // Another number of groups is a cut of the tree, without the edits. Consecutive slider steps are undone together.
   #slide(wanted, changed) {
     const k = Math.round(Math.min(this.tree.k, Math.max(this.tree.lowest, wanted)));
     if (k === this.k && !this.edits) return;
-    const what = "another number of groups";
+    const what = "changing the number of groups";
     if (this.edits || this.past.at(-1)?.what !== what || this.future.length) this.#remember(what);
     const before = this.selected;
     this.k = k;
@@ -86,7 +86,7 @@ export class State {
     if (edits) this.k = edits.nodes.length;
   }
 
-  // Edits that lead to a cut of the tree with its labels are none.
+  // Edits that result in a cut of the tree with its labels are dropped.
   #settle(edits) {
     this.#show(null);
     const k = edits.nodes.length;
@@ -137,7 +137,7 @@ export class State {
     });
   }
 
-  // The open group stays open as the one that now has its first text.
+  // The group that now has the first text of the open one stays open.
   #go(change) {
     const [text] = this.selected === null ? [null] : this.tree.pieces(this.selected)[0];
     change();
@@ -165,8 +165,8 @@ export class State {
     const clean = name.trim();
     const problem = this.problemOf(clean, node);
     if (problem) return problem;
-    if (this.edits) return this.edit("the name of a group", this.edits.rename(node, clean));
-    this.#remember("the name of a group");
+    if (this.edits) return this.edit("renaming a group", this.edits.rename(node, clean));
+    this.#remember("renaming a group");
     if (clean === this.tree.nodes.name[node]) this.names.delete(node);
     else this.names.set(node, clean);
     this.#changed({ names: true });
@@ -189,7 +189,7 @@ export class State {
     if (location.protocol !== "about:") history.replaceState(null, "", this.address());
   }
 
-  // Nodes and positions are those of this report, so the address tells which one it is for.
+  // Nodes and positions belong to this report, so the address names it.
   address() {
     const parts = new URLSearchParams({ k: this.k });
     if (this.selected !== null) parts.set("group", this.edits ? this.edits.at(this.selected) : this.selected);
@@ -201,7 +201,7 @@ export class State {
     return `#${parts}`;
   }
 
-  // The address may be edited or cut short: whatever is not valid is ignored.
+  // The address may be edited or cut short: invalid parts are ignored.
   read() {
     const parts = new URLSearchParams(location.hash.slice(1));
     const isOurs = parts.get("of") === this.mark;

@@ -11,12 +11,11 @@ export class TakeAway {
     this.map = map;
     const about = this.meta.about;
     const part = about.shown < about.distinct
-      ? ` The files have only the ${
+      ? ` They contain only the ${
         count(about.shown, "different text")
       } of this report; textspectra apply labels all texts.`
       : "";
-    element("takeaway-text").textContent =
-      `The files have the groups, the names and the filter that you set here.${part}`;
+    element("takeaway-text").textContent = `The files contain the groups, names and filter that you set here.${part}`;
     const actions = {
       csv: () => this.#save("clusters.csv", "text/csv", this.csv()),
       json: () => this.#save("clusters.json", "application/json", this.json()),
@@ -27,8 +26,8 @@ export class TakeAway {
     for (const [id, act] of Object.entries(actions)) element(id).addEventListener("click", act);
   }
 
-  // The rows of the data that pass the filter, with their labels, as in `to_frame`. Of groups made by hand, the
-  // similarities are known only about, so they are left out.
+  // The rows of the data that pass the filter, with their labels, as in `to_frame`. For groups made by hand, the
+  // similarities are only approximate, so they are left out.
   rows(only = null) {
     const { tree, state } = this;
     const label = tree.labelsAt(state.k);
@@ -60,7 +59,7 @@ export class TakeAway {
     return csv([names, ...rows], element("safe").checked);
   }
 
-  // Some texts, with their rows in the data.
+  // Texts with their rows in the data.
   saveTexts(positions) {
     this.#save("texts.csv", "text/csv", this.csv(new Set(positions)));
   }

@@ -1,4 +1,4 @@
-// Counts of a group in a table with one row per node of the tree: those of its parts, and those of its single texts.
+// Counts of a group in a table with one row per node of the tree: the sum over its parts and its single texts.
 
 export class Tallied {
   constructor({ meta, tree }, rows) {
@@ -12,7 +12,7 @@ export class Tallied {
     return made.parts.every((part) => this.known[part]) && (this.single || !(made.moved.length || made.left.length));
   }
 
-  // `cellOf` tells in which cell a row of the data counts; -1 is none.
+  // `cellOf` returns the cell of a row of the data, or -1.
   row(node, table, width, cellOf) {
     const made = this.tree.made.get(node);
     if (!made) return table.subarray(node * width, (node + 1) * width);

@@ -1,11 +1,11 @@
-// Texts in lists, and one text in full: where it is read, and where its group is set.
+// Texts in lists, and one text in full, where its group can be changed.
 import { count, element, make, number, shorten } from "./data.js";
 
 const ROW = { text: 46, line: 18 }; // pixels in a long list: two lines of the text, and one for each line below it
 const MOST_ROWS = 100; // of one text, in the reader
 const LETTERS_SHOWN = 220; // of a text in a list
 const LETTERS_SEARCHED = 110; // of a text that was found
-const FLAT = 20_000; // letters of a text in which matches are marked
+const FLAT = 20_000; // characters of a text in which matches are marked
 
 export class TextRows {
   constructor({ tree, state, counts, measures, texts }) {
@@ -14,18 +14,18 @@ export class TextRows {
     choice.addEventListener("change", () => {
       const node = Number(choice.value);
       const moved = this.state.grouping().move([this.reading], node);
-      this.state.edit("the group of a text", moved);
+      this.state.edit("moving a text", moved);
       element("reader").close();
     });
   }
 
-  // What was searched for is among the first letters, which fit into two lines.
+  // Matches are among the first characters, which fit into two lines.
   #words(i) {
     if (!this.query) return [shorten(this.texts[i], LETTERS_SHOWN)];
     return this.query.marked(shorten(this.texts[i], FLAT), LETTERS_SEARCHED);
   }
 
-  // The similarity of a text to a group, with a sign before it if it is not exact.
+  // The similarity of a text to a group, after a sign if it is approximate.
   similarity(node, i, digits = 2) {
     const exact = this.measures.isExact(node) && this.tree.has(node, i);
     return `${exact ? "" : "≈ "}${this.measures.similarity(node, i).toFixed(digits)}`;
@@ -63,7 +63,7 @@ export class TextRows {
     return make("span", { class: "cells", dir: "auto" }, cells.join(" · "));
   }
 
-  // All that is known of the rows with this text, as a table.
+  // All details of the rows with this text, as a table.
   #rows(i) {
     const { rows } = this.counts;
     if (!rows?.columns.length) return [];
@@ -90,7 +90,7 @@ export class TextRows {
     element("reader").showModal();
   }
 
-  // All groups as choices, the largest first; that of a node is chosen.
+  // All groups as options, the largest first; the given one is selected.
   options(node) {
     const groups = this.tree.largestFirst(this.state.k);
     return groups.map((group) =>
@@ -98,7 +98,7 @@ export class TextRows {
     );
   }
 
-  // Only the visible rows are elements; the box is as high as all rows together.
+  // Only the visible rows are elements; the box has the height of all rows.
   virtual(positions, label, nodeOf, more = null) {
     const inner = make("ul", { class: "texts" });
     const high = ROW.text + ROW.line * (Boolean(this.counts.rows?.shown.length) + Boolean(more));

@@ -1,4 +1,4 @@
-// The merge tree: which nodes are the groups at each number of groups. Groups that a reader makes are further nodes.
+// The merge tree: the nodes that are the groups at each number of groups. Groups made by hand are further nodes.
 
 export class Tree {
   // `counts` are the rows of each text, and (x, y) its place on the map.
@@ -18,9 +18,9 @@ export class Tree {
     this.cuts = new Map();
     this.offsets = this.#offsets();
     this.spans = this.#spans();
-    this.made = new Map(); // the further nodes: of which parts and single texts each is
-    this.ofKey = new Map(); // the further nodes by what they are made of, so that none is made twice
-    this.byHand = null; // the groups of the reader, which stand for the cut into as many
+    this.made = new Map(); // the further nodes: the parts and single texts of each
+    this.ofKey = new Map(); // the further nodes by their content, so that none is made twice
+    this.byHand = null; // the groups of the reader, which replace the cut into as many
   }
 
   // The finest clusters of each node: the first, and one past the last.

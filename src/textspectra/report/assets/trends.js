@@ -1,10 +1,10 @@
-// The share of each group in each period: small lines on the cards, and the numbers for the panel.
+// The share of each group in each period: sparklines on the cards, and the numbers for the panel.
 import { make, makeShape } from "./data.js";
 
 const LINE = { width: 120, height: 22, edge: 2.5 };
 const Z = 1.96; // of a 95 % interval
 const ARROWS = { growing: "↗", shrinking: "↘", burst: "⌃", uneven: "↕" };
-export const FEWEST_TEXTS = 10; // a share of fewer says nothing
+export const FEWEST_TEXTS = 10; // a share of fewer means nothing
 
 export class Trends {
   constructor({ tally }, tree, counts, tallied) {
@@ -29,7 +29,7 @@ export class Trends {
     return this.time.starts.findLastIndex((start) => start <= this.tallied.rows.days[row]);
   }
 
-  // The share in each period with its interval (Wilson); null where there are no texts at all.
+  // The share in each period with its interval (Wilson); null if there are no texts at all.
   shares(node) {
     return Array.from(this.#row(node), (texts, period) => {
       const total = this.totals[period];
@@ -50,20 +50,20 @@ export class Trends {
     return this.has(node) && this.kind(node) in ARROWS;
   }
 
-  // The sentence of the command; groups made by hand are not tested.
+  // The same sentence as on the command line; groups made by hand are not tested.
   words(node) {
     if (this.kind(node) === "steady") return "no significant change";
     return this.time.words[node] || "not tested";
   }
 
-  // The groups that change, the surest first.
+  // The groups that change, the most significant first.
   strongest(nodes) {
     const { p, change } = this.time;
     return nodes.filter((node) => this.#changes(node))
       .sort((a, b) => p[a] - p[b] || Math.abs(change[b]) - Math.abs(change[a]));
   }
 
-  // By how much the share grows; 0 if the change may be chance.
+  // The growth of the share; 0 if the change is not significant.
   growth(node) {
     return this.#changes(node) ? this.time.change[node] : 0;
   }

@@ -1,4 +1,4 @@
-// Why this number of groups: the levels that are worth a look, in words, and the captions of the charts.
+// Why this number of groups: the suggested levels in words, and the captions of the charts.
 import { count, element, make, number } from "./data.js";
 
 export class Why {
@@ -9,9 +9,9 @@ export class Why {
     this.#profile(meta.profile);
     const texts = count(meta.matrix.positions.length, "text");
     element("matrix-text").textContent =
-      `${texts}, drawn at random and sorted by group; lines separate the groups. A bright block on the diagonal is a group of similar texts, one off the diagonal is a pair of similar groups.`;
+      `${texts}, drawn at random and sorted by group; lines separate the groups. A bright block on the diagonal is a group of similar texts; off the diagonal, it is a pair of similar groups.`;
     element("rectified-text").textContent =
-      "Similarities in standard deviations above their mean; those below are 0. This takes away what all texts have in common.";
+      "Similarities in standard deviations above their mean; lower ones are 0. This removes what all texts have in common.";
     this.#layout();
     state.listen((changed) => changed.k && this.show());
     this.show();
@@ -20,7 +20,7 @@ export class Why {
   #levels() {
     const levels = this.evidence?.agreement && this.evidence.k > 1 ? this.evidence.suggestions : [];
     element("why-text").textContent = levels.length
-      ? "The texts are split into two random halves, and each half is grouped on its own. A number of groups is as good as the two halves agree on it. These are worth a look:"
+      ? "The texts are split into two random halves, and each half is grouped on its own. The better the two halves agree, the more reliable the number of groups. Consider these:"
       : this.meta.answers.range;
     this.cards = levels.map(({ name, k, words }) =>
       make(
@@ -37,22 +37,22 @@ export class Why {
 
   #captions({ agreement, interval, spectrum }) {
     element("agreement-text").textContent =
-      "1 is perfect agreement, 0 is chance. We suggest the number of groups on which two halves of your texts agree best, weighted toward detail: the better they agree, the finer we look.";
+      "1 is perfect agreement, 0 is chance. We suggest the number of groups on which two halves of your texts agree best, weighted toward detail.";
     element("halves-text").textContent =
-      `A coarse split scores no more than finer groups that tell far more about the texts. The number of groups that people see should lie between ${
-        interval[0]
-      } and ${interval[1]} (95 % interval).`;
+      `The score favors finer groups, which tell more about the texts. People would see between ${interval[0]} and ${
+        interval[1]
+      } groups (95 % interval).`;
     const other = agreement
-      ? "The method of the paper, for comparison. It has no part in the number of groups above. "
+      ? "The method of the paper, for comparison; it does not affect the number of groups above. "
       : "";
     const jump = spectrum.fallback < 1
-      ? `The last difference above the threshold follows eigenvalue ${jumpOf(spectrum)}, which stands for ${
+      ? `The last difference above the threshold comes after eigenvalue ${jumpOf(spectrum)}, which means ${
         jumpOf(spectrum)
       } groups.`
       : "No difference is above the threshold, so the number of groups is a default, not a finding.";
     element("spectrum-text").textContent = `${other}Eigenvalues of the normalized Laplacian of ${
       number.format(spectrum.sample)
-    } texts, and the normalized difference of each from those before it. ${jump}`;
+    } texts, and the normalized difference of each from the ones before it. ${jump}`;
     const [low, high] = spectrum.interval;
     const samples = spectrum.replicates.count.reduce((a, b) => a + b, 0);
     element("replicates-text").textContent = `${other}The estimates from the spectra of ${
@@ -65,7 +65,7 @@ export class Why {
       ? ` The other curves compare the groups with the ${classes} classes of the ground truth.`
       : "";
     element("profile-text").textContent =
-      `At every cut of the merge tree. The Cohesion Ratio usually grows with the number of groups, for any data. The silhouette is computed on ${
+      `At every cut of the merge tree. The Cohesion Ratio usually grows with the number of groups on any data. The silhouette is computed on ${
         number.format(silhouette_rows)
       } texts.${truth}`;
   }

@@ -1,7 +1,7 @@
-// The words of the texts, to say what a group made by hand is about and in what two groups differ.
+// The words of the texts, for keywords of groups made by hand and for the differences between two groups.
 
 const WORD = /(?<![\p{L}\p{N}])\p{L}[\p{L}\p{M}\p{N}'’-]+/gu;
-const LETTERS = 2000; // of a long text, more are not read
+const LETTERS = 2000; // characters of a text that are read
 const MOST = 10;
 const ENOUGH = 5000; // texts
 
@@ -10,7 +10,7 @@ export class Words {
     Object.assign(this, { texts, n, stopWords: new Set(stopWords), found: [], ids: new Map(), list: [] });
   }
 
-  // The numbers of the different words of a text; a text is read when it is first needed.
+  // The numbers of the distinct words of a text, which is read on first use.
   #of(i) {
     return this.found[i] ??= this.#read(this.texts[i]);
   }
@@ -24,7 +24,7 @@ export class Words {
       });
   }
 
-  // In how many of some texts each word occurs; of very many, some are read.
+  // The number of texts with each word; a sample if there are many.
   #count(positions) {
     const step = Math.ceil(positions.length / ENOUGH);
     const [counts, texts] = [new Map(), Math.ceil(positions.length / step)];
@@ -34,7 +34,7 @@ export class Words {
     return { counts, texts, share: (word) => ((counts.get(word) ?? 0) + 0.5) / (texts + 1) };
   }
 
-  // Words are ranked by how much more frequent they are, in texts and in times.
+  // Words are ranked by the difference and the ratio of their frequencies.
   #more(one, other) {
     const ranked = [];
     one.counts.forEach((texts, word) => {
@@ -53,7 +53,7 @@ export class Words {
     return this.#more(this.#count(positionsIn(pieces)), this.#count(everything)).map(({ word }) => word);
   }
 
-  // What is more frequent in one group, and what in the other.
+  // The words that are more frequent in one group, and in the other.
   differing(pieces, others) {
     const [one, other] = [pieces, others].map((some) => this.#count(positionsIn(some)));
     return [this.#more(one, other), this.#more(other, one)];
