@@ -30,16 +30,12 @@ from typing import TypeVar
 
 from .errors import ExternalError, TextspectraError, UserError, cannot_write
 
-TEMPORARY = ".textspectra-"
-"""Start of every hidden name."""
-
+TEMPORARY = ".textspectra-"  # start of every hidden name
 _TOKEN = "[0-9a-f]" * 16
 _HIDDEN = re.compile(f"{re.escape(TEMPORARY)}{_TOKEN}-")
 
-_held: set[tuple[int, Path]] = set()
-"""The paths that each thread of this process has locked."""
-
-Result = TypeVar("Result")
+_held: set[tuple[int, Path]] = set()  # the paths that each thread of this process has locked
+Content = TypeVar("Content")
 
 
 @contextmanager
@@ -224,7 +220,7 @@ def _exchange(source: Path, target: Path) -> bool:
     return call is not None and call(0, os.fsencode(source), 0, os.fsencode(target), ctypes.c_uint(2)) == 0
 
 
-def read_folder(folder: Path, read: Callable[[], Result]) -> Result:
+def read_folder(folder: Path, read: Callable[[], Content]) -> Content:
     """Return the result of `read`; if the folder is replaced meanwhile, read it again."""
 
     def version() -> tuple[int, ...]:

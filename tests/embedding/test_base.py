@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from embedding_helpers import WORDS, CountingBackend, expected
+from embedding_helpers import CountingBackend, expected
 
 from textspectra.embedding.cache import EmbeddingCache
 from textspectra.embedding.embed import embed_texts
@@ -56,19 +56,6 @@ def test_a_back_end_is_taken_as_it_is_and_cached():
     assert as_backend(backend) is backend
     embed_texts(["a"], backend)
     assert EmbeddingCache().size().entries == 1
-
-
-def test_models_of_other_libraries(transformer_folder, static_folder):
-    from model2vec import StaticModel
-    from sentence_transformers import SentenceTransformer
-
-    texts = ["red cat", "blue dog"]
-    transformer = SentenceTransformer(str(transformer_folder), device="cpu")
-    assert as_backend(transformer).name == "encoder:SentenceTransformer"
-    same = embed_texts(texts, f"sentence-transformers:{transformer_folder}")
-    assert np.allclose(embed_texts(texts, transformer), same, atol=1e-5)
-    static = embed_texts(texts, StaticModel.from_pretrained(static_folder))
-    assert static[0, WORDS.index("cat")] == 0.5
 
 
 def test_an_encoder_cannot_be_loaded_by_its_name():

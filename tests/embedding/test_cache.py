@@ -473,7 +473,7 @@ def test_the_database_of_another_program_is_not_changed(cache, tmp_path):
 HANG = """
 import sqlite3
 from textspectra.embedding import cache
-cache.STEPS = 1000
+cache.STATEMENT_STEPS = 1000
 connection = cache._Connection(":memory:")
 connection.allow(10**18)
 print("ready", flush=True)
@@ -510,7 +510,7 @@ def test_the_size_is_told_without_reading_all_blocks(cache, backend, monkeypatch
     for number in range(10):
         add(cache, backend, [f"{number} {text}" for text in range(5)])
     steps = []
-    monkeypatch.setattr("textspectra.embedding.cache.STEPS", 10)
+    monkeypatch.setattr("textspectra.embedding.cache.STATEMENT_STEPS", 10)
     monkeypatch.setattr("textspectra.embedding.cache._Connection._go_on", lambda self: steps.append(1))
     assert cache.size().entries == 50
     assert len(steps) < 30  # 300 steps of SQLite, for any number of blocks

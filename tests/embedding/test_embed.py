@@ -1,5 +1,6 @@
 """embed_texts: order, repeats, the cache, errors, memory."""
 
+import logging
 import subprocess
 import sys
 import tracemalloc
@@ -12,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from textspectra.embedding.cache import EmbeddingCache
-from textspectra.embedding.embed import embed_texts
+from textspectra.embedding.embed import Forecast, embed_texts
 from textspectra.embedding.registry import load_model
 from textspectra.errors import UserError
 
@@ -132,25 +133,6 @@ def test_no_second_copy_of_the_result_is_ever_in_memory(cache):
         assert peak < 1.3 * result.nbytes
 
 
-def test_wordllama_gives_the_vectors_of_its_own_library_bit_for_bit():
-    wordllama = pytest.importorskip("wordllama", reason="needs the extra wordllama")
-    from pathlib import Path
-
-    model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
-    texts = ["How do I reset my password?", "", "a", "naïve café \U0001f600", "word " * 3000, "\0", "x"]
-    assert np.array_equal(embed_texts(texts, "wordllama", cache=False), model.embed(texts, norm=False))
-
-
-def test_wordllama_does_not_set_up_logging_for_the_program():
-    pytest.importorskip("wordllama", reason="needs the extra wordllama")
-    code = (
-        "import logging; from textspectra import load_model; load_model('wordllama').embed(['a']);"
-        "print(logging.getLogger().level, logging.getLogger().handlers)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
-    assert done.stdout.split() == ["30", "[]"]
-
-
 def test_what_is_cached_needs_no_model_in_memory(cache):
     pytest.importorskip("wordllama", reason="needs the extra wordllama")
     first = embed_texts(["a", "b"], "wordllama", cache=cache)
@@ -167,3 +149,43 @@ def test_importing_the_package_imports_no_model_library():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "[]"
+
+
+def forecast(model, seconds, steps, total=50_000):
+    """Report progress of the given sizes, each after so many seconds."""
+    times = iter(np.cumsum([0, *seconds]).tolist())
+    report = Forecast(model, clock=times.__next__)
+    for done in np.cumsum([1000, *steps]):
+        report(int(done), total)
+
+
+def test_long_work_is_announced_once_with_the_faster_model(caplog):
+    caplog.set_level(logging.INFO, "textspectra")
+    forecast("minilm", [1] * 10, [1000] * 10)
+    assert caplog.messages == [
+        "Embedding with minilm will take about 46 seconds more. "
+        "For a faster model with coarser groups: --model wordllama"
+    ]
+
+
+def test_the_speed_of_rare_reports_is_known_after_some_seconds(caplog):
+    caplog.set_level(logging.INFO, "textspectra")
+    forecast("minilm", [60], [1], total=1003)  # files rather than texts
+    assert caplog.messages[0].startswith("Embedding with minilm will take about 2 minutes more.")
+
+
+def test_short_work_is_not_announced(caplog):
+    caplog.set_level(logging.INFO, "textspectra")
+    forecast("minilm", [0.5] * 40, [1000] * 40)
+    forecast("minilm", [0.0] * 40, [1000] * 40)
+    forecast("minilm", [1.0] * 5, [0] * 5)
+    assert not caplog.messages
+
+
+def test_the_fastest_model_is_not_suggested_to_itself_and_is_installed_first(caplog, hide):
+    caplog.set_level(logging.INFO, "textspectra")
+    forecast("wordllama", [1] * 10, [1000] * 10)
+    hide("wordllama")
+    forecast("minilm", [1] * 10, [1000] * 10)
+    assert caplog.messages[0].endswith(" more.")
+    assert caplog.messages[1].endswith(': pip install "textspectra[wordllama]" and --model wordllama')

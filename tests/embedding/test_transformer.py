@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 import safetensors.numpy
 from embedding_helpers import WORDS, use_unigram_tokenizer, write_checkpoint
-from hub_server import REVISION
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,7 +20,7 @@ from textspectra.embedding.embed import embed_texts
 from textspectra.embedding.registry import load_model
 from textspectra.embedding.transformer import TransformerBackend
 from textspectra.embedding.weights import NotSupportedError, read_checkpoint
-from textspectra.errors import ExternalError, UsageError, UserError
+from textspectra.errors import UserError
 
 pytestmark = pytest.mark.xdist_group("torch")  # one process, because loading it takes long
 
@@ -264,28 +262,6 @@ def test_damaged_files_are_an_error_of_one_line(file, damage, message, tmp_path)
     assert "\n" not in str(caught.value)
 
 
-def test_a_hub_model_is_downloaded_once_and_only_the_files_that_are_needed(hub):
-    backend = load_model("somebody/tiny")
-    assert backend.settings["revision"] == REVISION
-    assert sorted(hub.asked) == [
-        "1_Pooling/config.json", "config.json", "config_sentence_transformers.json", "model.safetensors",
-        "modules.json", "sentence_bert_config.json", "tokenizer.json", "tokenizer_config.json",
-    ]  # fmt: skip
-    assert hub.asked[-1] == "modules.json"
-    assert np.array_equal(backend.embed(["red"]), load_model(str(hub.folder)).embed(["red"]))
-    hub.asked.clear()
-    assert load_model("somebody/tiny").settings == backend.settings
-    assert not hub.asked
-
-
-def test_a_download_that_was_interrupted_goes_on(hub):
-    hub.fails_at = "model.safetensors"
-    with pytest.raises(ExternalError, match="could not be downloaded from the Hugging Face hub"):
-        load_model("somebody/tiny")
-    hub.fails_at = None
-    assert load_model("somebody/tiny").embed(["red"]).shape == (1, 32)
-
-
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta"])
 def test_the_multilingual_preset_reads_all_scripts(kind, hub, reference, tmp_path):
     hub.name = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
@@ -301,48 +277,3 @@ def test_the_multilingual_preset_reads_all_scripts(kind, hub, reference, tmp_pat
         assert (backend.name, backend.settings["compute_type"]) == (hub.name, "int8")
         assert backend.embed(texts).shape == vectors.shape
     assert not hub.asked
-
-
-def test_code_in_a_folder_is_not_run(transformer_folder, tmp_path):
-    folder = shutil.copytree(transformer_folder, tmp_path / "model")
-    (folder / "evil.py").write_text(f"open({str(tmp_path / 'was run')!r}, 'w')\nclass Module: pass\n")
-    modules = json.loads((folder / "modules.json").read_text())
-    (folder / "modules.json").write_text(json.dumps([{**modules[0], "type": "evil.Module"}, *modules[1:]]))
-    with pytest.raises(UserError, match="could not be loaded by sentence-transformers"):
-        load_model(str(folder)).embed(["parcel"])
-    assert not (tmp_path / "was run").exists()
-
-
-def test_an_older_package_that_would_run_it_is_refused(transformer_folder, monkeypatch):
-    library = pytest.importorskip("sentence_transformers")
-    monkeypatch.setattr(library, "__version__", "5.7.0")
-    with pytest.raises(UsageError, match=r"sentence-transformers 5\.7\.0 may run code that comes with a model"):
-        load_model(f"sentence-transformers:{transformer_folder}").embed(["parcel"])
-
-
-def test_a_pickle_is_not_read(transformer_folder, tmp_path):
-    folder = shutil.copytree(transformer_folder, tmp_path / "model")
-    torch = pytest.importorskip("torch")
-    weights = safetensors.numpy.load_file(folder / "model.safetensors")
-    torch.save({name: torch.from_numpy(value) for name, value in weights.items()}, folder / "pytorch_model.bin")
-    (folder / "model.safetensors").unlink()
-    with pytest.raises(UserError, match=r"no file named model\.safetensors"):
-        load_model(str(folder)).embed(["parcel"])
-
-
-def test_a_download_that_is_not_what_the_hub_has_is_deleted(hub):
-    hub.damages = "model.safetensors"
-    with pytest.raises(ExternalError) as caught:
-        load_model("somebody/tiny")
-    assert str(caught.value) == (
-        "The download of model.safetensors is damaged: its checksum is not the one of the Hugging Face hub. It is "
-        "deleted; run this again."
-    )
-    hub.damages = None
-    assert load_model("somebody/tiny").embed(["red"]).shape == (1, 32)
-
-
-def test_a_download_for_pytorch_is_compared_with_the_hub_too(hub):
-    hub.damages = "tokenizer_config.json"
-    with pytest.raises(ExternalError, match=r"The download of tokenizer_config\.json is damaged"):
-        load_model("sentence-transformers:somebody/tiny")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 
-ENCODER = "encoder"
+ENCODER_PREFIX = "encoder"
 """Prefix of the names of encoders."""
 
 
@@ -106,7 +106,7 @@ class EncoderBackend:
                 f"but it is {encoder!r}."
             )
         self._encode = method
-        self.name = f"{ENCODER}:{getattr(encoder, '__name__', type(encoder).__name__)}"
+        self.name = f"{ENCODER_PREFIX}:{getattr(encoder, '__name__', type(encoder).__name__)}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row for each text."""
@@ -117,6 +117,6 @@ class EncoderBackend:
 def encoder_by_name(name: str) -> NoReturn:
     """Refuse to load an encoder by its name."""
     raise UserError(
-        f"'{ENCODER}:{name}' is an object of a Python program and cannot be loaded by name. Pass it again as model=, "
-        "for a saved clustering to TextClustering.load."
+        f"'{ENCODER_PREFIX}:{name}' is an object of a Python program and cannot be loaded by name. Pass it again as "
+        "model=, for a saved clustering to TextClustering.load."
     )

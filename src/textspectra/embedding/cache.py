@@ -26,30 +26,17 @@ from ..errors import UsageError, cannot_write
 from .base import Backend, identity
 from .hub import cache_folder
 
-SUFFIX = ".sqlite"
+DATABASE_SUFFIX = ".sqlite"
 KEY_BYTES = 16
 
-BLOCK_ROWS = 128
-"""Vectors per row of a database. More make large look-ups faster and look-ups of a few texts slower."""
-
-PAGE_BYTES = 16384
-"""Page size of a database. SQLite's default of 4 KB reads a block of vectors in many small steps."""
-
-BUSY_SECONDS = 60.0
-"""How long a process waits for another one that writes."""
-
-LIMIT_BYTES = 5 * 10**9
-"""Default limit for the vectors of all models: 3 million texts with 384 dimensions."""
-
-DATABASE_BYTES = 2**28
-"""A database of this size is full, and the next one is started."""
-
-STEPS = 10**6
-"""Steps of SQLite's machine after which it asks whether to continue; this is also when it notices a signal."""
-
-SAMPLE_BLOCKS = 100
-"""Number of blocks from which the number of vectors is estimated."""
-
+BLOCK_ROWS = 128  # vectors per row of a database; more speed up large look-ups and slow down small ones
+PAGE_BYTES = 16384  # with SQLite's default of 4 KB, reading a block of vectors takes many small steps
+BUSY_SECONDS = 60.0  # how long a process waits for another one that writes
+LIMIT_BYTES = 5 * 10**9  # default limit for the vectors of all models: 3 million texts with 384 dimensions
+DATABASE_BYTES = 2**28  # a database of this size is full, and the next one is started
+# Steps of SQLite's machine after which it asks whether to continue; this is also when it notices a signal.
+STATEMENT_STEPS = 10**6
+SAMPLE_BLOCKS = 100  # number of blocks from which the number of vectors is estimated
 # NORMAL waits for the disk only at checkpoints: a power cut can cost the last vectors, but never the database.
 SCHEMA = f"""
     PRAGMA page_size = {PAGE_BYTES};
@@ -60,12 +47,10 @@ SCHEMA = f"""
         id INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, keys BLOB NOT NULL, vectors BLOB NOT NULL);
 """
 
-DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_INTERRUPT)
-"""SQLite's codes for a damaged file; the last one means that a statement took too many steps."""
-
+# SQLite's codes for a damaged file; the last one means that a statement took too many steps.
+DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_INTERRUPT)
+# Errors of SQLite; the second one occurs if its message quotes a damaged name that is not UTF-8.
 DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
-"""Errors of SQLite; the second one occurs if its message quotes a damaged name that is not UTF-8."""
-
 Hits = tuple[NDArray[np.intp], NDArray[np.float32]]
 """Positions among the requested keys, and their vectors."""
 
@@ -167,15 +152,15 @@ class EmbeddingCache:
     def databases_of(self, backend: Backend) -> list[Path]:
         """Return the databases of a model, the oldest first, and finally the path of the next one."""
         readable = re.sub(r"[^A-Za-z0-9.]+", "-", backend.name)[-40:].strip("-.")
-        first = self.folder / "embeddings" / f"{readable}-{identity(backend).hex()}{SUFFIX}"
-        numbered = {int(path.suffixes[-2][1:]): path for path in first.parent.glob(f"{first.stem}.*{SUFFIX}")
+        first = self.folder / "embeddings" / f"{readable}-{identity(backend).hex()}{DATABASE_SUFFIX}"
+        numbered = {int(path.suffixes[-2][1:]): path for path in first.parent.glob(f"{first.stem}.*{DATABASE_SUFFIX}")
                     if re.fullmatch(r"\.\d{1,9}", path.suffixes[-2])}  # fmt: skip
         present = [*([first] if first.exists() else []), *(path for _, path in sorted(numbered.items()))]
-        following = first.with_name(f"{first.stem}.{max(numbered, default=0) + 1}{SUFFIX}")
+        following = first.with_name(f"{first.stem}.{max(numbered, default=0) + 1}{DATABASE_SUFFIX}")
         return [*present, following if present else first]
 
     def _databases(self) -> list[Path]:
-        return sorted((self.folder / "embeddings").glob("*" + SUFFIX))
+        return sorted((self.folder / "embeddings").glob("*" + DATABASE_SUFFIX))
 
 
 def parse_size(text: str) -> int:
@@ -231,7 +216,6 @@ class _Database:
         self._usable = True
 
     def find(self, keys: NDArray[np.uint64]) -> Iterator[Hits]:
-        """Yield the hits of this file."""
         if not (self._usable and self._path.exists()):
             return
         try:
@@ -257,7 +241,6 @@ class _Database:
             self._give_up(error)
 
     def add(self, keys: NDArray[np.uint64], vectors: NDArray[np.float32]) -> None:
-        """Store vectors under their keys."""
         if not (self._usable and len(keys)):
             return
         blocks = []
@@ -274,7 +257,6 @@ class _Database:
             self._give_up(error)
 
     def close(self) -> None:
-        """Close the database."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -291,7 +273,7 @@ class _Database:
             self._connection.raise_interrupt(error)
         self.close()
         reason = getattr(error, "strerror", None) or error
-        if _has_code(error, *DAMAGE) or isinstance(error, UnicodeDecodeError):
+        if _has_code(error, *DAMAGE_CODES) or isinstance(error, UnicodeDecodeError):
             _delete(self._path)
             message = f"is damaged ({reason}), so it is deleted and its vectors are computed again."
         else:
@@ -311,8 +293,8 @@ class _Connection(sqlite3.Connection):
 
     def allow(self, n_bytes: int) -> None:
         """Allow the next statements as many steps as a file of that size can need."""
-        self.n_bytes, self._left = n_bytes, 2 + n_bytes // STEPS
-        self.set_progress_handler(self._go_on, STEPS)
+        self.n_bytes, self._left = n_bytes, 2 + n_bytes // STATEMENT_STEPS
+        self.set_progress_handler(self._go_on, STATEMENT_STEPS)
 
     def _go_on(self) -> bool:
         self._left -= 1

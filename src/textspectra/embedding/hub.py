@@ -18,15 +18,11 @@ import platformdirs
 
 from ..errors import ExternalError, UsageError, require
 
+# Files that decide what a model computes: weights, configuration, vocabulary.
 MODEL_SUFFIXES = {".bin", ".json", ".model", ".safetensors", ".txt"}
-"""Files that decide what a model computes: weights, configuration, vocabulary."""
-
-OFFLINE = "HF_HUB_OFFLINE"
-"""The environment variable that disables downloads from the hub."""
-
+OFFLINE = "HF_HUB_OFFLINE"  # the environment variable that disables downloads from the hub
+# The environment variable of --offline. It also forbids servers, including those on this machine.
 NO_SERVER = "TEXTSPECTRA_OFFLINE"
-"""The environment variable of --offline. It also forbids servers, including those on this machine."""
-
 INSTRUCTION = "Instruct: Identify the topic or theme of the given text\nQuery:"
 
 logger = logging.getLogger(__name__)
@@ -110,7 +106,7 @@ def check_installed(module: str, *, extra: str) -> None:
         require(module, extra=extra)
 
 
-def fingerprint(files: Iterable[Path]) -> str:
+def files_fingerprint(files: Iterable[Path]) -> str:
     """Return a hash of the names, sizes, starts and ends of files, whatever their order and folder.
 
     Reading large models in full would take minutes.
@@ -130,7 +126,7 @@ def fingerprint(files: Iterable[Path]) -> str:
 
 def folder_fingerprint(folder: Path) -> str:
     """Return the fingerprint of the files that decide what the model in a folder computes."""
-    return fingerprint(path for path in folder.rglob("*") if path.suffix in MODEL_SUFFIXES and path.is_file())
+    return files_fingerprint(path for path in folder.rglob("*") if path.suffix in MODEL_SUFFIXES and path.is_file())
 
 
 def read_json(path: Path, kind: type[Json]) -> Json:

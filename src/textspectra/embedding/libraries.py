@@ -15,18 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..errors import UsageError, UserError, require
-from .hub import (
-    announce_download,
-    cannot_load,
-    check_download,
-    check_installed,
-    check_on_hub,
-    find_hub_model,
-    fingerprint,
-    folder_fingerprint,
-    full_hub_name,
-    local_folder,
-)
+from . import hub
 
 
 class _PretrainedBackend:
@@ -43,9 +32,9 @@ class _PretrainedBackend:
         folder = Path(source).expanduser()
         if folder.is_dir():
             self._source, self._is_local = str(folder.resolve()), True
-            self._version: dict[str, str | None] = {"fingerprint": folder_fingerprint(folder)}
+            self._version: dict[str, str | None] = {"fingerprint": hub.folder_fingerprint(folder)}
         else:
-            self._source, snapshot = hub_name, local_folder(hub_name, self.complete_file)
+            self._source, snapshot = hub_name, hub.local_folder(hub_name, self.complete_file)
             self._is_local = snapshot is not None
             self._version = {"revision": snapshot.name if snapshot else self._download()}
 
@@ -54,17 +43,17 @@ class _PretrainedBackend:
         raise NotImplementedError
 
     def _download(self) -> str | None:
-        announce_download(self._source, check_on_hub(self._source))
+        hub.announce_download(self._source, hub.check_on_hub(self._source))
         failure = None
         try:
             self._model  # noqa: B018  loading downloads it
         except Exception as error:
             failure = error
-        snapshot = local_folder(self._source, self.complete_file, "config.json")
+        snapshot = hub.local_folder(self._source, self.complete_file, "config.json")
         if snapshot:
-            check_download(snapshot)  # damaged files explain a failure best
+            hub.check_download(snapshot)  # damaged files explain a failure best
         if isinstance(failure, self.download_errors):
-            raise cannot_load(self._source, failure) from failure
+            raise hub.cannot_load(self._source, failure) from failure
         if failure:
             raise failure
         return snapshot.name if snapshot else None
@@ -78,11 +67,11 @@ class SentenceTransformerBackend(_PretrainedBackend):
     download_errors = OSError
 
     def __init__(self, source: str, *, name: str | None = None) -> None:
-        check_installed("sentence_transformers", extra="transformers")
-        super().__init__(source, full_hub_name(source) or source)
+        hub.check_installed("sentence_transformers", extra="transformers")
+        super().__init__(source, hub.full_hub_name(source) or source)
         is_folder = "fingerprint" in self._version
         self.name = name or (f"sentence-transformers:{self._source}" if is_folder else self._source)
-        known = find_hub_model(source)
+        known = hub.find_hub_model(source)
         self._prompt = known.prompt if known else None
         self.settings: Mapping[str, object] = {"prompt": self._prompt, **self._version}
 
@@ -124,7 +113,7 @@ class Model2VecBackend(_PretrainedBackend):
     download_errors = Exception  # each HTTP library raises its own errors
 
     def __init__(self, source: str) -> None:
-        check_installed("model2vec", extra="model2vec")
+        hub.check_installed("model2vec", extra="model2vec")
         super().__init__(source, source)
         self.name = f"model2vec:{self._source}"
         self.settings: Mapping[str, object] = self._version
@@ -150,11 +139,11 @@ class WordLlamaBackend:
     batch_size = 4096
 
     def __init__(self) -> None:
-        check_installed("wordllama", extra="wordllama")
+        hub.check_installed("wordllama", extra="wordllama")
         spec = find_spec("wordllama")
         self._folder = Path(spec.origin or "").parent if spec else Path()
         files = ("weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json")
-        version = fingerprint(path for path in map(self._folder.joinpath, files) if path.is_file())
+        version = hub.files_fingerprint(path for path in map(self._folder.joinpath, files) if path.is_file())
         self.settings: Mapping[str, object] = {"weights": "l2_supercat_256", "fingerprint": version}
 
     @cached_property

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from safetensors import SafetensorError, safe_open
 
 from ..errors import TextspectraError, UsageError
-from .base import ENCODER, Backend, Encoder, EncoderBackend, encoder_by_name
+from .base import ENCODER_PREFIX, Backend, Encoder, EncoderBackend, encoder_by_name
 from .hub import HUB_MODELS, MULTILINGUAL, full_hub_name, in_megabytes, is_offline, local_folder, read_json
 from .libraries import Model2VecBackend, SentenceTransformerBackend, WordLlamaBackend
 from .server import OpenAIBackend
@@ -24,9 +24,8 @@ from .transformer import FLOAT32, INSTALL_MINILM, MINILM_ON_HUB, MINILM_PACKAGE,
 
 DEFAULT_MODEL = "auto"
 
+# Up to this number of distinct texts, ``auto`` is minilm, which gives better groups; above, the faster wordllama.
 FEW_TEXTS = 50_000
-"""Up to this number of distinct texts, ``auto`` is minilm, which gives better groups; above, the faster wordllama."""
-
 INSTALL_FAST = 'pip install "textspectra[wordllama]"'
 INSTALL_GOOD = f'pip install "textspectra[minilm]" and {INSTALL_MINILM}'
 STATIC_MODEL = "minishlab/potion-base-8M"
@@ -34,20 +33,19 @@ STATIC_MODEL = "minishlab/potion-base-8M"
 Model = str | Backend | Encoder | Callable[[list[str]], Any]
 """A name, a back end, an object with ``encode(texts)``, or a function from a list of texts to an array."""
 
-PLAIN: dict[str, Callable[[], Backend]] = {
+BUILT_IN: dict[str, Callable[[], Backend]] = {
     "wordllama": WordLlamaBackend,
     "minilm": partial(load_transformer, "minilm"),
 }
 
-PRESETS = (DEFAULT_MODEL, *PLAIN, *(known.preset for known in HUB_MODELS if known.preset))
-"""Names that a folder cannot take; it can still be given as ./minilm."""
-
+# Names that a folder cannot take; it can still be given as ./minilm.
+PRESETS = (DEFAULT_MODEL, *BUILT_IN, *(known.preset for known in HUB_MODELS if known.preset))
 PREFIXED: dict[str, tuple[Callable[[str], Backend], str]] = {
     "model2vec": (Model2VecBackend, STATIC_MODEL),
     "openai": (OpenAIBackend, "text-embedding-3-small"),
     "sentence-transformers": (SentenceTransformerBackend, "sentence-transformers/all-mpnet-base-v2"),
     FLOAT32: (partial(load_transformer, compute_type=FLOAT32), "minilm"),
-    ENCODER: (encoder_by_name, "MyModel"),
+    ENCODER_PREFIX: (encoder_by_name, "MyModel"),
 }
 """The back end of each prefix, and an example of what may follow it."""
 
@@ -138,8 +136,8 @@ def load_model(name: str) -> Backend:
         if not argument:
             raise UsageError(f"{prefix} needs the name of a model after a colon, such as {prefix.lower()}:{example}.")
         return build(argument)
-    if name.lower() in PLAIN:
-        return PLAIN[name.lower()]()
+    if name.lower() in BUILT_IN:
+        return BUILT_IN[name.lower()]()
     plugin = _plugins().get(prefix)
     if plugin is not None:
         return _load_plugin(plugin, argument or None)
@@ -213,7 +211,7 @@ def _unknown(name: str) -> UsageError:
     if "/" in name or "\\" in name:
         return UsageError(f"There is no folder {name} here, and it is not a possible name on the Hugging Face hub.")
     hub_names = [known.preset or known.hub_name.partition("/")[2] for known in HUB_MODELS]
-    by_lower = {known.lower(): known for known in (*PLAIN, *PREFIXED, *_plugins(), *hub_names)}
+    by_lower = {known.lower(): known for known in (*BUILT_IN, *PREFIXED, *_plugins(), *hub_names)}
     near = [by_lower[match] for match in difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     return UsageError(f"There is no model {name!r}.{hint} `textspectra models` lists all.")

@@ -18,14 +18,8 @@ from ..errors import ExternalError, TextspectraError, UsageError, UserError, req
 from .hub import NO_SERVER, is_on
 
 DEFAULT_URL = "https://api.openai.com/v1"
-
-ANSWER_BYTES = 2**26
-"""Largest size of a decompressed answer. 128 vectors of 4,096 numbers take 15 MB."""
-
-REQUEST_TEXTS = 128
-REQUEST_CHARACTERS = 400_000
-"""Texts and characters per request, to stay below the 300,000 tokens that OpenAI accepts."""
-
+ANSWER_BYTES = 2**26  # largest decompressed answer; 128 vectors of 4,096 numbers take 15 MB
+REQUEST_TEXTS, REQUEST_CHARACTERS = 128, 400_000  # to stay below the 300,000 tokens that OpenAI accepts per request
 PARALLEL_REQUESTS = 8
 
 NO_API = "Does OPENAI_BASE_URL name an OpenAI-compatible server, with /v1 at its end?"
@@ -125,9 +119,8 @@ def _limited_client(base: Any, key: str) -> Any:
             stale = ("content-encoding", "content-length", "transfer-encoding")
             headers = [(name, value) for name, value in answer.headers.multi_items() if name not in stale]
             reason = {name: value for name, value in answer.extensions.items() if name == "reason_phrase"}
-            return type(answer)(
-                answer.status_code, headers=headers, content=bytes(content), request=request, extensions=reason
-            )
+            complete = {"headers": headers, "content": bytes(content), "request": request, "extensions": reason}
+            return type(answer)(answer.status_code, **complete)
 
     # The body of a redirect would be read before this class sees it.
     return Limited(follow_redirects=False)
@@ -166,15 +159,11 @@ def _refusal(status: int) -> tuple[type[TextspectraError], str]:
     if status in (401, 403):
         return UsageError, "Check the key in OPENAI_API_KEY: it is missing, wrong, or not allowed to use this model."
     if status == 404:
-        return (
-            UsageError,
-            "Check the name of the model, and the end of OPENAI_BASE_URL, which is /v1 for most servers.",
-        )
+        advice = "Check the name of the model, and the end of OPENAI_BASE_URL, which is /v1 for most servers."
+        return UsageError, advice
     if status == 429:
-        return (
-            ExternalError,
-            "The quota is used up, or requests come too fast. Run this again later: finished work is kept.",
-        )
+        advice = "The quota is used up, or requests come too fast. Run this again later: finished work is kept."
+        return ExternalError, advice
     return ExternalError if status >= 500 or status in (408, 409) else UserError, "Finished work is kept."
 
 

@@ -14,16 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError, require
+from . import hub
 from .base import Backend
-from .hub import (
-    HubError,
-    NotHereError,
-    check_installed,
-    find_hub_model,
-    folder_fingerprint,
-    full_hub_name,
-    hub_folder,
-)
 from .libraries import SentenceTransformerBackend
 from .weights import MODEL_FILES, NotSupportedError, converted_files, read_checkpoint
 
@@ -54,7 +46,7 @@ class TransformerBackend:
     def __init__(self, folder: Path, *, name: str, version: Mapping[str, str], compute_type: str = "int8") -> None:
         self.name = f"{FLOAT32}:{name}" if compute_type == FLOAT32 else name
         self._checkpoint = read_checkpoint(folder)
-        known = find_hub_model(name)
+        known = hub.find_hub_model(name)
         self._prompt = (known.prompt if known else None) or self._checkpoint.prompt
         self._compute_type = compute_type
         self.settings: Mapping[str, Any] = {"prompt": self._prompt or None, "compute_type": compute_type, **version}
@@ -153,7 +145,7 @@ def load_transformer(source: str, *, compute_type: str = "int8") -> Backend:
         return _load(str(require(MINILM_PACKAGE, extra="minilm").get_model_path()), "minilm", compute_type)
     try:
         return _load(MINILM_ON_HUB, "minilm", compute_type)
-    except (NotHereError, HubError) as error:
+    except (hub.NotHereError, hub.HubError) as error:
         raise UserError(
             f"The weights of minilm are not on this machine and cannot be downloaded: {INSTALL_MINILM}"
         ) from error
@@ -165,7 +157,7 @@ def _load(source: str, name: str | None, compute_type: str) -> Backend:
         if has_torch and compute_type != FLOAT32:
             return SentenceTransformerBackend(source, name=name)
         for package in PACKAGES:
-            check_installed(package, extra="minilm")
+            hub.check_installed(package, extra="minilm")
     try:
         return _without_torch(source, name, compute_type)
     except NotSupportedError as reason:
@@ -179,10 +171,10 @@ def _load(source: str, name: str | None, compute_type: str) -> Backend:
 def _without_torch(source: str, name: str | None, compute_type: str) -> TransformerBackend:
     folder: Path | None = Path(source).expanduser()
     if folder and folder.is_dir():
-        name, version = name or str(folder.resolve()), {"fingerprint": folder_fingerprint(folder)}
+        name, version = name or str(folder.resolve()), {"fingerprint": hub.folder_fingerprint(folder)}
     else:
-        hub_name = full_hub_name(source) or source
-        folder = hub_folder(hub_name, files=MODEL_FILES, last="modules.json")
+        hub_name = hub.full_hub_name(source) or source
+        folder = hub.hub_folder(hub_name, files=MODEL_FILES, last="modules.json")
         if folder is None:
             raise NotSupportedError(f"it lacks one of {', '.join(MODEL_FILES)}")
         name, version = name or hub_name, {"revision": folder.name}

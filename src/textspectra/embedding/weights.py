@@ -21,28 +21,19 @@ from safetensors import SafetensorError, safe_open
 
 from ..errors import ExternalError, TextspectraError, UserError, require
 from ..files import replacing_folder
-from .hub import cache_folder, fingerprint, read_json
+from .hub import cache_folder, files_fingerprint, read_json
 
 MODEL_FILES = ("model.safetensors", "tokenizer.json", "config.json", "modules.json")
 
+# The supported architectures, and whether positions start after the number of the padding token.
 ARCHITECTURES = {"bert": False, "roberta": True, "xlm-roberta": True}
-"""The supported architectures, and whether positions start after the number of the padding token."""
-
+# Names in config.json and in CTranslate2.
 ACTIVATIONS = {"gelu": "GELU", "gelu_new": "GELUTanh", "gelu_pytorch_tanh": "GELUTanh", "relu": "RELU"}
-"""Names in ``config.json`` and in CTranslate2."""
-
 POOLINGS = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
-
 SIZES = ("num_hidden_layers", "num_attention_heads", "hidden_size", "vocab_size", "max_position_embeddings")
-
-OPTIONAL_NUMBERS: dict[str, tuple[type[int | float], float]] = {
-    "pad_token_id": (int, 0),
-    "layer_norm_eps": (float, 1e-30),
-}
-"""Their type and smallest value."""
-
-WORDS = "embeddings.word_embeddings.weight"
-
+# Optional numbers with their type and smallest value.
+OPTIONAL: dict[str, tuple[type[int | float], float]] = {"pad_token_id": (int, 0), "layer_norm_eps": (float, 1e-30)}
+WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"
 CHECKSUMS = "checksums.json"
 
 
@@ -138,8 +129,8 @@ def _check_architecture(config: Mapping[str, object]) -> None:
 
 
 def _check_numbers(path: Path, config: Mapping[str, Any]) -> None:
-    for key in (*SIZES, *(key for key in OPTIONAL_NUMBERS if key in config)):
-        kind, smallest = OPTIONAL_NUMBERS.get(key, (int, 1))
+    for key in (*SIZES, *(key for key in OPTIONAL if key in config)):
+        kind, smallest = OPTIONAL.get(key, (int, 1))
         value = config.get(key)
         if not isinstance(value, kind) or isinstance(value, bool) or not smallest <= value < 2**31:
             raise UserError(f"{path} has {key} = {value!r}, which is not possible; copy the model again.")
@@ -160,7 +151,7 @@ def converted_files(checkpoint: Checkpoint, compute_type: str) -> dict[str, byte
     """
     # Another version of CTranslate2 may write another format.
     version = require("ctranslate2", extra="minilm").__version__
-    source = fingerprint([checkpoint.weights, checkpoint.weights.with_name("config.json")])
+    source = files_fingerprint([checkpoint.weights, checkpoint.weights.with_name("config.json")])
     folder = weights_folder() / f"{source}-{compute_type}-{version}"
     files = _read(folder)
     if files is not None:
@@ -281,9 +272,9 @@ class _Tensors:
     def __init__(self, path: Path, file: Any) -> None:
         self._path, self._file, self._names = path, file, set(file.keys())
         # The names start with the attribute of the class that was saved.
-        prefixes = [prefix for prefix in ("", "bert.", "roberta.", "model.") if prefix + WORDS in self._names]
+        prefixes = [prefix for prefix in ("", "bert.", "roberta.", "model.") if prefix + WORD_EMBEDDINGS in self._names]
         if not prefixes:
-            raise self._missing(WORDS)
+            raise self._missing(WORD_EMBEDDINGS)
         self._prefix = prefixes[0]
 
     def _missing(self, name: str) -> UserError:
@@ -314,7 +305,7 @@ class _Tensors:
 
     def fill(self, encoder: Any, sizes: Checkpoint) -> None:
         width = sizes.width
-        encoder.embeddings[0].weight = self.get(WORDS, sizes.vocabulary, width)
+        encoder.embeddings[0].weight = self.get(WORD_EMBEDDINGS, sizes.vocabulary, width)
         # A single text has token type 0 everywhere, so that its vector can be added to every position.
         positions = self.get("embeddings.position_embeddings.weight", sizes.n_positions, width)
         kinds = self.get("embeddings.token_type_embeddings.weight", None, width)
