@@ -62,10 +62,7 @@ class Levels:
 
 
 def report_levels(result: TextClustering) -> tuple[Levels, NDArray[np.intp]]:
-    """Return the levels that the report of a result shows, and the finest cluster of each distinct text, -1 for none.
-
-    They are always the same for the same result.
-    """
+    """Return the levels in the report of a result, and the finest cluster of each distinct text, -1 for none."""
     hierarchy = result.with_hierarchy().hierarchy
     assert hierarchy is not None  # noqa: S101 - for the type checker
     suggested = [suggestion.k for suggestion in result.k_estimate.suggestions] if result.k_estimate else []
