@@ -154,8 +154,8 @@ def _mark(result: TextClustering, state: State) -> str:
 
 def _cut(result: TextClustering, clusters: Sequence[StateCluster]) -> TextClustering:
     changed = result if len(clusters) == result.n_clusters else result.cut(len(clusters))
-    before, after = ([(cluster.label, cluster.size) for cluster in some] for some in (changed.clusters, clusters))
-    if before != after:
+    expected = [(cluster.label, cluster.size) for cluster in clusters]
+    if [(cluster.label, cluster.size) for cluster in changed.clusters] != expected:
         raise UserError(CHANGED)
     return changed
 
