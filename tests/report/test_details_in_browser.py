@@ -27,7 +27,7 @@ def columns(planted):
     X, truth = planted(6, 600, noise=0.25, seed=3)
     rng = np.random.default_rng(0)
     month = rng.integers(1, 7, 600)
-    month[truth == 0] = np.sqrt(rng.integers(1, 49, (truth == 0).sum())).astype(int)
+    month[truth == 0] = np.cbrt(rng.integers(1, 343, (truth == 0).sum())).astype(int)
     texts = [f"{WORDS[cluster]} question number {i}" for i, cluster in enumerate(truth)]
     texts[50:60] = [texts[0]] * 10
     X[50:60] = X[0]
@@ -72,13 +72,13 @@ def test_cards_have_trend_lines_with_words(open_page, report, result):
     changes = result.tally.trends
     kinds = changes.kind
     assert page.locator(".card .spark").count() == 6
-    for cluster, (cluster, kind) in enumerate(zip(result.clusters, kinds, strict=True)):
+    for place, (cluster, kind) in enumerate(zip(result.clusters, kinds, strict=True)):
         node = page.evaluate("textspectra.tree.base.nodes")[cluster.label]
         steady = kind == "steady"
-        words = "no significant change" if steady else change_in_words(changes, cluster, result.tally)
+        words = "no significant change" if steady else change_in_words(changes, place, result.tally)
         assert page.get_attribute(f".card[data-node='{node}'] .spark", "aria-label") == words
         seen = page.locator(f".card[data-node='{node}'] .trend").text_content()
-        assert seen.startswith("steady" if steady else ends_in_words(changes, cluster))
+        assert seen.startswith("steady" if steady else ends_in_words(changes, place))
     assert kinds.count("growing") == 1
     page.click("#sorting button >> text=change")
     growing = result.clusters[kinds.index("growing")].name

@@ -27,7 +27,7 @@ def answer_texts(
 ) -> dict[str, Any]:
     """Say which numbers of groups are plausible, and how good the cuts into 1, 2, ... groups are.
 
-    `ratios` and `silhouettes` are those of the cuts. If the texts were `compared` with a model, nothing was estimated.
+    There is a ratio and a silhouette for each cut. If the texts were `compared` with a model, nothing was estimated.
     """
     cuts = enumerate(zip(ratios, silhouettes, strict=True), start=1)
     worth = [verdict(result, silhouette, k=k, ratio=ratio, compared=compared) for k, (ratio, silhouette) in cuts]

@@ -142,9 +142,9 @@ def describe_rows(details: Details | None, rows: ExportedRows) -> tuple[dict[str
     details = details or Details()
     time = [(details.time, "time", 0)] if details.time is not None and details.days is not None else []
     segments = [(name, "segment", number) for number, name in enumerate(details.segments)]
-    shown = [(name, "shown", number) for number, name in enumerate(details.shown)]
+    cells = [(name, "shown", number) for number, name in enumerate(details.shown)]
     taken, columns, blocks = set(EXPORT_COLUMNS), [], {}
-    for name, kind, at in [*(column for column in [*time, *segments] if column[0] not in details.shown), *shown]:
+    for name, kind, at in [*(column for column in [*time, *segments] if column[0] not in details.shown), *cells]:
         free = free_name(name, taken)
         taken.add(free)
         columns.append({"name": free, "title": name, "kind": kind, "at": at})
@@ -158,6 +158,6 @@ def describe_rows(details: Details | None, rows: ExportedRows) -> tuple[dict[str
     if details.shown:
         numbers = rows.numbers.tolist()
         values = [column[row] for column in details.shown.values() for row in numbers]
-        cells, cut_at = cut_texts(values, MAX_CELL_CHARACTERS)
-        blocks["cells"] = pack_json(cells)
+        values, cut_at = cut_texts(values, MAX_CELL_CHARACTERS)
+        blocks["cells"] = pack_json(values)
     return {"columns": columns, "cut_at": cut_at, "filters": details.is_counted}, blocks

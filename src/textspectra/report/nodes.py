@@ -126,9 +126,9 @@ def _total_similarity(
         if levels.k + step in known:
             return 0.0
         rng = streams[levels.k + step]
-        rows = [tree.texts_of(node) for node in pair]
+        left, right = map(tree.texts_of, pair.tolist())
         left, right = (
-            some if len(some) <= CROSS_ROWS else rng.choice(some, CROSS_ROWS, replace=False) for some in rows
+            rows if len(rows) <= CROSS_ROWS else rng.choice(rows, CROSS_ROWS, replace=False) for rows in (left, right)
         )
         total = float(sums[pair[0]] @ sums[pair[1]])
         if not len(left) or not len(right):

@@ -35,7 +35,7 @@ def silhouettes(
     members = (codes[rows] >= spans[:, :1]) & (codes[rows] < spans[:, 1:])
     sizes = members.sum(axis=1)
     distances = members.astype(np.float32) @ np.sqrt(np.maximum(squares, 0))
-    # The mean distances of each row to the others of its node, and to those of other nodes.
+    # The mean distances of each row to the other rows of its node, and to the rows of other nodes.
     inside = distances / np.maximum(sizes - 1, 1)[:, None]
     outside = np.where(members, np.inf, distances / np.maximum(sizes, 1)[:, None])
 

@@ -153,16 +153,14 @@ def _mark(result: TextClustering, state: State) -> str:
 
 
 def _cut(result: TextClustering, clusters: Sequence[StateCluster]) -> TextClustering:
-    """Return the result at another level of its tree."""
     changed = result if len(clusters) == result.n_clusters else result.cut(len(clusters))
-    before, after = ([(cluster.label, cluster.size) for cluster in some] for some in (changed.clusters, clusters))
-    if before != after:
+    expected = [(cluster.label, cluster.size) for cluster in clusters]
+    if [(cluster.label, cluster.size) for cluster in changed.clusters] != expected:
         raise UserError(CHANGED)
     return changed
 
 
 def _regrouped(result: TextClustering, clusters: Sequence[StateCluster]) -> TextClustering:
-    """Return the result with groups that were edited by hand."""
     base = result.with_hierarchy()
     codes = _codes(base, clusters)
     grouped = codes >= 0
@@ -170,10 +168,9 @@ def _regrouped(result: TextClustering, clusters: Sequence[StateCluster]) -> Text
     if sizes.tolist() != [cluster.size for cluster in clusters] or not sizes.all():
         raise UserError(CHANGED)
     position = {cluster.label: number for number, cluster in enumerate(result.clusters)}
-    continued = {
-        number: position[cluster.label] for number, cluster in enumerate(clusters) if cluster.label in position
-    }
-    new = {number: cluster.label for number, cluster in enumerate(clusters) if number not in continued}
+    labels = dict(enumerate(cluster.label for cluster in clusters))
+    continued = {number: position[label] for number, label in labels.items() if label in position}
+    new = {number: label for number, label in labels.items() if label not in position}
     same = same_clusters(result.distinct_codes, codes)
     # A group with all texts of another one has its label, and new labels are the next ones.
     keeps_labels = all(continued.get(number) == old for number, old in same.items())

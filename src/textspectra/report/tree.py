@@ -62,10 +62,7 @@ class Levels:
 
 
 def report_levels(result: TextClustering) -> tuple[Levels, NDArray[np.intp]]:
-    """Return the levels that the report of a result shows, and the finest cluster of each distinct text, -1 for none.
-
-    They are always the same for the same result.
-    """
+    """Return the levels in the report of a result, and the finest cluster of each distinct text, -1 for none."""
     hierarchy = result.with_hierarchy().hierarchy
     assert hierarchy is not None  # noqa: S101 - for the type checker
     suggested = [suggestion.k for suggestion in result.k_estimate.suggestions] if result.k_estimate else []
@@ -87,28 +84,14 @@ def top_levels(tree: MergeTree, k: int) -> Levels:
         [k + child - first_top if child >= first_top else int(cut[any_leaf[child]]) for child in pair]
         for pair in children[n - k :]
     ]
-    number, spans = _numbered_by_range(merges, k)
+    members = [[cluster] for cluster in range(k)]
+    for left, right in merges:
+        members.append(members[left] + members[right])
+    number = np.argsort(members[-1])  # the finest clusters are numbered in the order of the tree's leaves
+    starts = np.array([*range(k), *(number[clusters[0]] for clusters in members[k:])], np.intp)
+    spans = np.column_stack([starts, starts + [len(clusters) for clusters in members]])
     shifted = np.append(number, np.arange(k, 2 * k - 1))
     return Levels(number[cut], shifted[np.array(merges, np.intp).reshape(-1, 2)], spans)
-
-
-def _numbered_by_range(merges: list[list[int]], k: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return a number for each finest cluster, in the order of the tree's leaves, and the range of each node."""
-    order: list[int] = []
-    stack = [2 * k - 2]
-    while stack:
-        node = stack.pop()
-        if node < k:
-            order.append(node)
-        else:
-            stack += reversed(merges[node - k])
-    number = np.argsort(order)
-    spans = np.empty((2 * k - 1, 2), np.intp)
-    spans[:k] = np.arange(k)[:, None] + [0, 1]
-    for step, pair in enumerate(merges):
-        both = spans[[number[node] if node < k else node for node in pair]]
-        spans[k + step] = both[:, 0].min(), both[:, 1].max()
-    return number, spans
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,10 @@ ReportChanges = Comparison | Iterable[ClusterChange] | None
 ReportProgress = Callable[[str, int, int], None]
 
 APPLIED = "applied"  # the entry of a recipe with the mark of the last edits that were applied; not for readers
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """Report no progress."""
 
 
 def write_report(
@@ -78,47 +83,39 @@ def write_report(
     '<!doctype html>'
     """
     if path is None:
-        return report_page(result, truth=truth, changes=changes, progress=progress)
+        return report_page(result, truth=truth, changes=changes, progress=progress or _silent)
     path = Path(path)
     output_paths_free([path], overwrite=overwrite)
     if not path.absolute().parent.is_dir():
         raise UsageError(f"There is no folder {path.absolute().parent} to write the report to.")
-    page = report_page(result, truth=truth, changes=changes, progress=progress)
+    page = report_page(result, truth=truth, changes=changes, progress=progress or _silent)
     with replacing_file(path) as temporary:
         temporary.write_bytes(page.encode())
     return None
 
 
 def report_page(
-    result: TextClustering,
-    *,
-    truth: Truth = None,
-    changes: ReportChanges = None,
-    progress: ReportProgress | None = None,
+    result: TextClustering, *, truth: Truth = None, changes: ReportChanges = None, progress: ReportProgress = _silent
 ) -> str:
     """Return the page that :func:`write_report` writes."""
     return render_page(report_blocks(result, truth=truth, changes=changes, progress=progress))
 
 
 def report_blocks(
-    result: TextClustering,
-    *,
-    truth: Truth = None,
-    changes: ReportChanges = None,
-    progress: ReportProgress | None = None,
+    result: TextClustering, *, truth: Truth = None, changes: ReportChanges = None, progress: ReportProgress = _silent
 ) -> dict[str, str]:
     """Return the packed data blocks of the page, by name."""
-    tell = progress or (lambda stage, done, total: None)
     classes = None if truth is None else _classes(list(truth), len(result.corpus.rows))  # type: ignore[arg-type]
     # Eigenvalues and compression release the interpreter, so they run beside the map.
     with one_blas_thread(), ThreadPoolExecutor(1) as background:
         background.submit(packed_library)
         tree = report_tree(result)
+        levels = tree.levels
         counted = CountedRows(tree.X, result.corpus.counts * (tree.finest >= 0))
         evidence = None if result.k_estimate is None else background.submit(why_this_k, result.k_estimate, counted)
-        tell("mapping", 0, 1)
-        points = project(tree.X, tree.order, progress=lambda done, total: tell("mapping", done, total))
-        tell("reporting", 0, 1)
+        progress("mapping", 0, 1)
+        points = project(tree.X, tree.order, progress=partial(progress, "mapping"))
+        progress("reporting", 0, 1)
         nodes = describe_nodes(tree)
         rows = exported_rows(tree)
         texts = [*(result.corpus.distinct[i] for i in tree.order), *rows.others]
@@ -134,11 +131,7 @@ def report_blocks(
         meta = {
             "about": _about(tree, cut_at),
             "answers": answer_texts(result, curves["cohesion"], curves["silhouette"], compared=changes is not None),
-            "levels": {
-                "k": tree.levels.k,
-                "merges": tree.levels.merges.tolist(),
-                "ranges": tree.ranges.tolist(),
-            },
+            "levels": {"k": levels.k, "merges": levels.merges.tolist(), "ranges": tree.ranges.tolist()},
             "base": {
                 "k": result.n_clusters,
                 "nodes": tree.base,
@@ -156,7 +149,7 @@ def report_blocks(
             },
             "profile": profile,
             "evidence": evidence and evidence.result(),
-            "palette": palette(tree.levels.k),
+            "palette": palette(levels.k),
             "changes": describe_changes(result, changes, tree.base),
             "compared": changes.in_words if isinstance(changes, Comparison) else "",
             "tally": tally,

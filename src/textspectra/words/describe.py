@@ -71,13 +71,9 @@ def describe_clusters(
     code -1 are ignored. `counts` says how often each text was sent: keywords, names and typical texts follow that.
 
     Keywords are ranked by class-based TF-IDF: the share of the cluster's texts that contain the word or two-word
-    phrase, times the logarithm of the ratio of this share to the mean share over all clusters. Forms of a word, such
-    as "refund" and "refunds", count as one keyword, in its most frequent form. Keywords that only repeat words of
-    better ones are left out.
-
-    A name is a phrase of one to four words, without a stop word at its ends, from the 30 with the highest class-based
-    TF-IDF of themselves and their words. By the vectors of `embed`, it is the one nearest to the center of the cluster,
-    as seen from the mean of all centers. Without `embed`, a name is a list of up to three keywords.
+    phrase, times the logarithm of the ratio of this share to the mean share over all clusters. A name is the phrase of
+    one to four words, among the 30 with the highest class-based TF-IDF, that is nearest to the center by the vectors of
+    `embed`. Without `embed`, a name is a list of up to three keywords.
     """
     order = np.argsort(codes, kind="stable")
     labels, starts = np.unique(codes[order], return_index=True)

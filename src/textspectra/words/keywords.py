@@ -14,19 +14,12 @@ from numpy.typing import NDArray
 from .languages import STOP_WORDS
 from .tokens import TermCounts, count_terms, stemmer, term_parts
 
-MAX_TEXTS, MIN_TEXTS, TOTAL_TEXTS = 2_000, 100, 300_000
-"""Limits of the number of texts that are counted per cluster, and in all; larger clusters are sampled."""
-
-MAX_PHRASES, MIN_PHRASES, TOTAL_PHRASES = 30, 6, 3_000
-"""Limits of the number of phrases that could name a cluster, and in all: each of them is embedded."""
-
-SMALL, RARE_PHRASES = 100, 100
-"""Clusters with fewer texts can be named by a phrase of a single text: one of 100, those with the commonest words."""
-
+MAX_TEXTS, MIN_TEXTS, TOTAL_TEXTS = 2_000, 100, 300_000  # texts counted per cluster and in all; others are sampled
+MAX_PHRASES, MIN_PHRASES, TOTAL_PHRASES = 30, 6, 3_000  # phrases embedded per cluster and in all
+SMALL, RARE_PHRASES = 100, 100  # a cluster with fewer texts can be named by one of 100 phrases of a single text
 EVERYWHERE, MIN_CLUSTERS = 0.05, 6
 """A word is a stop word if it has at least this mean share over the clusters, and half of them have half of it. With
 fewer clusters, an even spread could be chance."""
-
 SWALLOWED = 0.5  # a phrase replaces a word if a larger share of the texts with the word have the phrase
 WORDS_WEIGHT = 2 / 3  # weight of the words of a phrase in its score, beside the phrase as a whole, which is rarer
 MAX_NAME = 48  # characters of a phrase
@@ -224,8 +217,7 @@ def _scores(cluster: _Terms, total_share: dict[str, float], k: int, boring: froz
 
 
 def _ends(term: str) -> tuple[str, str]:
-    words = term.split(" ")
-    return words[0], words[-1]
+    return term.partition(" ")[0], term.rpartition(" ")[2]
 
 
 def _pick_keywords(
