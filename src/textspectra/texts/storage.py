@@ -237,8 +237,7 @@ def decode(value: Any, hint: Any, path: str, arrays: Arrays) -> Any:
 
 
 def _decode_array(array: NDArray[Any], declared: Any) -> NDArray[Any]:
-    kinds = [kind for base, kind in ARRAY_KINDS.items() if declared is Any or issubclass(declared, base)]
-    if declared is not Any and array.dtype.kind not in "".join(kinds):
+    if not any(issubclass(declared, base) and array.dtype.kind in kinds for base, kinds in ARRAY_KINDS.items()):
         raise TypeError("an array of another kind")
     return array.astype("datetime64[D]") if declared is np.datetime64 else array
 
