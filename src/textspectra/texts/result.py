@@ -248,7 +248,8 @@ class TextClustering(ClusteredTexts):
             columns["cluster_coarse_name"] = [themes[code][1] for code in self.codes]
         given: Any = self.frame
         if is_data_frame(given):
-            return with_columns(given, columns)[0]
+            widened: DataFrame = with_columns(given, columns)[0]
+            return widened
         frame = self._frame({"text": self.corpus.rows, **columns})
         if library_of(given) == "pandas":
             frame.index = given.index  # type: ignore[union-attr]
