@@ -216,6 +216,16 @@ def test_a_recipe_of_many_levels(folder, tmp_path):
         ts.TextClustering.load(place)
 
 
+@pytest.mark.parametrize("place", [("keep_all",), ("embedding", "settings"), ("notes",), ("tally", "by")])
+@pytest.mark.parametrize("value", ["\ud800", ["\ud800"], {"a": "\ud800"}, [["\ud800", ["web", "post"]]]])
+def test_half_a_character_is_refused_wherever_it_is(folder, tmp_path, place, value):
+    """A model that was loaded with it could not be saved."""
+    summary = edited(json.loads((folder / SUMMARY).read_text(encoding="utf-8")), place, value)
+    damaged = with_part(folder, tmp_path / "b.model", SUMMARY, json.dumps(summary).encode())
+    with pytest.raises(UserError, match="is damaged: it is not what textspectra wrote"):
+        ts.TextClustering.load(damaged)
+
+
 def test_the_name_of_a_group_has_a_largest_length(folder, tmp_path):
     result = ts.TextClustering.load(folder, embeddings=X)
     label = result.clusters[0].label

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import assert_type
 
 import numpy as np
+import pandas
 from numpy.typing import NDArray
 
 import textspectra as ts
@@ -27,6 +28,8 @@ def cluster(texts: list[str], folder: Path) -> ts.TextClustering:
         assert_type((low, high), tuple[int, int])
     if result.cohesion is not None:
         assert_type(result.cohesion.ratio, float)
+    print(result.cluster_table())
+    assert_type(result.labels, NDArray[np.intp])
     result.save(folder / "my.model", overwrite=True)
     ts.write_report(result, folder / "report.html", overwrite=True)
     return result.rename({0: "refunds"})
@@ -38,6 +41,14 @@ def tonight(folder: Path, texts: list[str]) -> list[str]:
     found = model.compare(texts)
     assert_type(found, ts.Comparison)
     return [cluster.name for cluster in found.new_clusters]
+
+
+def as_pandas(result: ts.TextClustering) -> pandas.DataFrame:
+    """Return the texts of a result that came in a data frame of pandas."""
+    frame = result.to_frame()
+    if not isinstance(frame, pandas.DataFrame):
+        raise TypeError("the texts came in something else")
+    return frame
 
 
 def own_embeddings(X: NDArray[np.float32]) -> int:

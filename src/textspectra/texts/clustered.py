@@ -209,15 +209,7 @@ class ClusteredTexts:
         return counts
 
     def embeddings(self) -> NDArray[np.floating]:
-        """Return the embedding of each row, from memory, the cache or the model; zeros for a blank text.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a", "b", "a"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2)
-        >>> result.embeddings().shape
-        (3, 2)
-        """
+        """Return the embedding of each row, from memory, the cache or the model; zeros for a blank text."""
         return self.embedded().vectors_of_rows()
 
     def embedded(self) -> EmbeddedTexts:
@@ -261,15 +253,13 @@ def check_name_length(name: str, where: str = "") -> None:
 
 def clusters_of(result: ClusteredTexts) -> ClusterColumns:
     """Return how the groups are described in tables."""
-    typical = []
-    for cluster in result.clusters:
-        counted = zip(result.typical_texts(cluster), result.typical_counts(cluster), strict=True)
-        typical.append(next((with_count(text, times) for text, times in counted), ""))
+    clusters = result.clusters
+    counted = [zip(result.typical_texts(cluster), result.typical_counts(cluster), strict=True) for cluster in clusters]
     return ClusterColumns(
-        labels=[cluster.label for cluster in result.clusters],
-        names=[cluster.name for cluster in result.clusters],
-        keywords=[", ".join(cluster.keywords) for cluster in result.clusters],
-        typical_texts=typical,
+        labels=[cluster.label for cluster in clusters],
+        names=[cluster.name for cluster in clusters],
+        keywords=[", ".join(cluster.keywords) for cluster in clusters],
+        typical_texts=[next((with_count(text, times) for text, times in pairs), "") for pairs in counted],
         coarse=result.coarse if result.themes else [],
     )
 

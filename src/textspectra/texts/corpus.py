@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,19 +30,31 @@ from ..words.tokens import has_content
 if TYPE_CHECKING:
     import pandas
     import polars
-    import pyarrow
     from narwhals.typing import IntoDataFrame, IntoSeries
 
 Texts: TypeAlias = "Iterable[str | None] | IntoSeries | IntoDataFrame"
 """What :func:`cluster_texts` takes: texts, or a data frame with a column of texts."""
 
-DataFrame: TypeAlias = "pandas.DataFrame | polars.DataFrame | pyarrow.Table"
+DataFrame: TypeAlias = "pandas.DataFrame | polars.DataFrame | ArrowTable"
 """What results are returned as: a data frame of the library that the texts came in."""
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 ALLOW_SERVER = "TEXTSPECTRA_ALLOW_SERVER"
 """Environment variable that lets models from all folders send texts to the server at ``OPENAI_BASE_URL``."""
+
+
+class ArrowTable(Protocol):
+    """A table of pyarrow, which has no type hints of its own; narwhals recognizes it by these methods."""
+
+    column_names: list[str]
+
+    @property
+    def columns(self) -> list[object]: ...  # noqa: D102
+    def __len__(self) -> int: ...
+    def to_pydict(self) -> dict[str, list[object]]: ...  # noqa: D102
+    def join(self, *args: object, **options: object) -> ArrowTable: ...  # noqa: D102
+    def drop(self, *args: object, **options: object) -> ArrowTable: ...  # noqa: D102
 
 
 class Totals(NamedTuple):

@@ -21,8 +21,6 @@ from ..tables.jsonlines import build_column
 if TYPE_CHECKING:
     from narwhals.typing import IntoSeries
 
-    from .corpus import Texts
-
 Period = Literal["day", "week", "month", "quarter", "year"]
 Days = NDArray[np.datetime64]
 
@@ -234,24 +232,22 @@ def details_of(table: pa.Table, wanted: Wanted, n_rows: int) -> tuple[Details, l
     return replace(details, segments=ordered), notes
 
 
-def details_like(known: Details | None, texts: Texts, text_column: str | None) -> tuple[Details | None, list[str]]:
+def details_like(known: Details | None, texts: Any, text_column: str | None) -> tuple[Details | None, list[str]]:
     """Take the columns of a model's details from a data frame; notes name the columns that it does not have."""
     if known is None or not is_data_frame(texts):
         return None, []
-    table = _arrow_table(texts, text_column)
+    table = as_table(texts, text_column).table
     names = set(table.column_names)
     wanted = Wanted(known.time, tuple(known.segments), tuple(known.shown))
     missing = [name for name in dict.fromkeys(wanted.names) if name not in names]
-    present = Wanted(
-        known.time if known.time in names else None, tuple(filter(names.__contains__, known.segments)),
-        tuple(filter(names.__contains__, known.shown)),
-    )  # fmt: skip
+    segments, shown = (tuple(name for name in columns if name in names) for columns in (known.segments, known.shown))
+    present = Wanted(known.time if known.time in names else None, segments, shown)
     details, notes = details_of(table, present, table.num_rows)
     return details, [*(f"The column {name!r} of the model is missing in these texts." for name in missing), *notes]
 
 
 def wanted_columns(
-    texts: Texts, text_column: str | None, time: str | Values | None, by: Columns, show: Columns, every: Period | None
+    texts: Any, text_column: str | None, time: str | Values | None, by: Columns, show: Columns, every: Period | None
 ) -> tuple[pa.Table, Wanted] | None:
     """Return a table of the columns that the arguments of :func:`cluster_texts` name or hold; None if there are none.
 
@@ -275,7 +271,7 @@ def wanted_columns(
         return table, wanted
     if not is_data_frame(texts):
         raise UserError(f"{named[0]!r} names a column of a data frame, but texts is not one; give its values instead.")
-    frame = _arrow_table(texts, text_column)
+    frame = as_table(texts, text_column).table
     check_lengths(table, frame.num_rows)
     frame = frame.select([name for name in frame.column_names if name not in given])
     for name in table.column_names:
@@ -289,10 +285,6 @@ def check_lengths(table: pa.Table, n_rows: int) -> None:
         raise UserError(
             f"There are {n_rows:,} texts but {table.num_rows:,} values of {table.column_names[0]!r}; give one per text."
         )
-
-
-def _arrow_table(frame: Any, text_column: str | None) -> pa.Table:
-    return as_table(frame, text_column).table
 
 
 def _as_column(values: Any) -> pa.Array:

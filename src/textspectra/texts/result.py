@@ -118,7 +118,7 @@ class TextClustering(ClusteredTexts):
         self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
         return_similarity: bool = False, cache: EmbeddingCache | bool = True,
     ) -> NDArray[np.intp] | tuple[NDArray[np.intp], NDArray[np.float32]]:  # fmt: skip
-        """Return the cluster of new texts; -1 for a blank text or one that the model cannot represent.
+        """Return the label of each new text's cluster; -1 for a blank text or one that the model cannot represent.
 
         Parameters
         ----------
@@ -129,15 +129,9 @@ class TextClustering(ClusteredTexts):
         embeddings : array-like of shape (n, d), optional
             Embeddings of the new texts, if the clustering was made from precomputed embeddings.
         return_similarity : bool, default=False
-            Also return the cosine of each text with the center of its cluster; NaN if it has no cluster.
+            Return a pair: the labels, and the cosine of each text with the center of its cluster (NaN: none).
         cache : bool or EmbeddingCache, default=True
             Whether embeddings are kept on disk.
-
-        Returns
-        -------
-        labels : ndarray of int, shape (n,)
-        similarity : ndarray of float32, shape (n,)
-            Only with ``return_similarity=True``.
         """
         placed = place_texts(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
         for note in placed.notes:
@@ -195,11 +189,8 @@ class TextClustering(ClusteredTexts):
     ) -> Comparison:  # fmt: skip
         """Find what is new in new texts: new groups, groups that grow, shrink or are gone, texts that fit nothing.
 
-        Parameters
-        ----------
-        texts, text_column, embeddings, cache
-            As in :meth:`predict`. A data frame may have the columns that were named by `time`, `by` and `show` in
-            :func:`cluster_texts`.
+        The parameters are as in :meth:`predict`. A data frame may have the columns that were named by `time`, `by` and
+        `show` in :func:`cluster_texts`.
         """
         return compare_texts(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
 
@@ -228,14 +219,8 @@ class TextClustering(ClusteredTexts):
         """Take in new texts: they join their groups, and new groups get new labels.
 
         The groups that were there stay as they are: their texts, labels, names and centers do not change. The changes
-        are in :attr:`changes` and in `history`. Texts that were taken in before are refused.
-
-        Parameters
-        ----------
-        texts, text_column, embeddings, cache
-            As in :meth:`compare`.
-        again : bool, default=False
-            Take in the same texts again, so that they count twice.
+        are in :attr:`changes` and in `history`. The parameters are as in :meth:`compare`. Texts that were taken in
+        before are refused, unless ``again=True`` lets them count twice.
 
         Examples
         --------
@@ -280,7 +265,8 @@ class TextClustering(ClusteredTexts):
             columns["cluster_coarse_name"] = [themes[code][1] for code in self.codes]
         given: Any = self.frame
         if is_data_frame(given):
-            return with_columns(given, columns)[0]
+            widened: DataFrame = with_columns(given, columns)[0]
+            return widened
         frame = self._frame({"text": self.corpus.rows, **columns})
         if library_of(given) == "pandas":
             frame.index = given.index  # type: ignore[union-attr]
@@ -396,16 +382,9 @@ class TextClustering(ClusteredTexts):
     def report(
         self, path: str | Path | None = None, *, truth: Classes | None = None, overwrite: bool = False
     ) -> str | None:
-        """Write the page to explore the groups in a browser (:func:`write_report`), or return it as a string.
+        """Write the page to explore the groups in a browser, or return it as a string if there is no path.
 
-        Parameters
-        ----------
-        path : path, optional
-            The HTML file; without it, the page is returned.
-        truth : sequence of hashable, optional
-            The ground truth: one class per text.
-        overwrite : bool, default=False
-            Replace an existing file.
+        The parameters are explained at :func:`write_report`.
         """
         from .. import write_report  # the page is a layer above this one
 
@@ -421,12 +400,7 @@ class TextClustering(ClusteredTexts):
     def save(self, folder: str | Path, *, overwrite: bool = False) -> None:
         """Write everything but the embeddings to a folder: safetensors, Parquet and JSON.
 
-        Parameters
-        ----------
-        folder : path
-            It is created. The write is atomic: the folder is complete or not there.
-        overwrite : bool, default=False
-            Replace an existing model folder.
+        The write is atomic: the folder is complete or not there. With ``overwrite=True``, it may replace a model.
 
         Examples
         --------
@@ -498,7 +472,8 @@ class TextClustering(ClusteredTexts):
         k = next((level.k for level in levels if level.name == "coarse"), self.n_clusters)
         if self.hierarchy is None or k >= self.n_clusters:
             return replace(self, themes=())
-        codes = number_clusters(self.hierarchy.cut(k), self.corpus.counts, {}, 0)[0]
+        cut = self.hierarchy.cut(k)
+        codes = _positions(cut, list(label_clusters(cut, self.corpus.counts, {}, 0)))
         coarse = self._describe(codes)
         pairs = np.unique(np.column_stack([codes, coarse.codes, self.distinct_codes])[codes >= 0], axis=0).tolist()
         themes: dict[int, Theme] = {}
@@ -563,17 +538,16 @@ class TextClustering(ClusteredTexts):
         known = {new: self.clusters[old].label for new, old in same.items()} | dict(new_labels or {})
         names = {} if fresh else self._names_when_suggested(codes)
         names |= {new: self.clusters[old].name for new, old in same.items()}
-        positions, labels = number_clusters(codes, counts, known, 0 if fresh else self.next_label)
+        labels = label_clusters(codes, counts, known, 0 if fresh else self.next_label)
         # They are described by size, because words are weighted a little differently in another order.
-        ranks, _ = number_clusters(codes, counts, {}, 0)
-        rank_of = dict(zip(codes.tolist(), ranks.tolist(), strict=True))
-        position_of = dict(zip(ranks.tolist(), positions.tolist(), strict=True))
+        by_size = list(label_clusters(codes, counts, {}, 0))
+        ranks = _positions(codes, by_size)
         centers = mean_vectors(texts, ranks, len(labels))
         similarity, clusters = describe_embedded(texts, ranks, centers, self.embed_phrases())
-        ranked_labels = [labels[position_of[rank]] for rank in range(len(labels))]
-        named = with_names(clusters, ranked_labels, {rank_of[code]: name for code, name in names.items()})
-        order = sorted(range(len(labels)), key=position_of.__getitem__)
-        return Grouping(positions, centers[order], similarity, tuple(named[rank] for rank in order))
+        kept = {rank: names[code] for rank, code in enumerate(by_size) if code in names}
+        ranked = [labels[code] for code in by_size]
+        named, order = with_names(clusters, ranked, kept), np.argsort(ranked)
+        return Grouping(_positions(codes, list(labels)), centers[order], similarity, tuple(named[i] for i in order))
 
     def _rule_of(self, texts: EmbeddedTexts, codes: NDArray[np.intp], k: int) -> LinearRule:
         """Return the rule of other groups: derived from the old rule if they are groups merged or split on the tree."""
@@ -629,21 +603,24 @@ class Grouping(NamedTuple):
     clusters: tuple[Cluster, ...]
 
 
-def number_clusters(
-    codes: NDArray[np.intp], counts: NDArray[np.intp], label_of: Mapping[int, int], next_label: int
-) -> tuple[NDArray[np.intp], list[int]]:
-    """Order groups by their labels; groups without one get the next labels, the largest first.
+def label_clusters(
+    codes: NDArray[np.intp], counts: NDArray[np.intp], known: Mapping[int, int], next_label: int
+) -> dict[int, int]:
+    """Return the label of each group, in ascending order; groups without one get the next labels, the largest first.
 
-    `codes` has the group of each distinct text (-1: none), and `counts` how often the text occurs. Return the position
-    of each text's group in the new order, and the label at each position.
+    `codes` has the group of each distinct text (-1: none), and `counts` how often the text occurs.
     """
     usable = np.flatnonzero(codes >= 0)
     sizes = np.bincount(codes[usable], counts[usable])
     first = usable[np.unique(codes[usable], return_index=True)[1]]
-    fresh = [int(code) for code in np.lexsort((first, -sizes)) if int(code) not in label_of]
-    labels = dict(label_of) | {code: next_label + number for number, code in enumerate(fresh)}
-    order = sorted(labels, key=labels.__getitem__)
-    return np.append(np.argsort(order), -1)[codes], [labels[code] for code in order]
+    fresh = [code for code in np.lexsort((first, -sizes)).tolist() if code not in known]
+    labels = dict(known) | {code: next_label + number for number, code in enumerate(fresh)}
+    return dict(sorted(labels.items(), key=lambda item: item[1]))
+
+
+def _positions(codes: NDArray[np.intp], order: Sequence[int]) -> NDArray[np.intp]:
+    """Return the place of each text's group in `order`; -1 stays -1."""
+    return np.append(np.argsort(order), -1)[codes]
 
 
 def _renamed(clusters: Sequence[Cluster], names: Mapping[int, Any]) -> tuple[Cluster, ...]:

@@ -175,7 +175,7 @@ def _result(kind: type[Saved], summary: Json, arrays: Arrays, texts: pa.Table) -
         arrays["reference.units"] = units / np.linalg.norm(units, axis=1, keepdims=True)
     hints = _hints(ClusteredTexts)
     result = kind(
-        corpus=_corpus(texts, keep_all=summary["keep_all"]),
+        corpus=_corpus(texts, keep_all=decode(summary["keep_all"], bool, "keep_all", arrays)),
         details=_details(texts, summary["details"]),
         **{name: decode(stored.get(name), hints[name], name, arrays) for name in (*IN_SUMMARY, *IN_ARRAYS)},
     )
@@ -237,8 +237,7 @@ def decode(value: Any, hint: Any, path: str, arrays: Arrays) -> Any:
 
 
 def _decode_array(array: NDArray[Any], declared: Any) -> NDArray[Any]:
-    kinds = [kind for base, kind in ARRAY_KINDS.items() if declared is Any or issubclass(declared, base)]
-    if declared is not Any and array.dtype.kind not in "".join(kinds):
+    if not any(issubclass(declared, base) and array.dtype.kind in kinds for base, kinds in ARRAY_KINDS.items()):
         raise TypeError("an array of another kind")
     return array.astype("datetime64[D]") if declared is np.datetime64 else array
 
@@ -264,8 +263,10 @@ def _hints(record: Any) -> dict[str, Any]:
 
 
 def _depth(value: Any) -> int:
-    """Return the levels of JSON values; settings that are very deep could not be written again."""
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    """Return the levels of JSON values; very deep ones, and half characters, could not be written again."""
+    if isinstance(value, str):
+        value.encode()
+    parts = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ()
     return 1 + max(map(_depth, parts), default=0)
 
 
