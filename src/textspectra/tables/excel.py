@@ -30,15 +30,9 @@ MAX_READ = 2**27  # cells from the first to the last of a sheet, also empty ones
 MAX_WRITTEN = 8_000_000  # cells of a table that is written as a workbook
 SHEET_ROWS, SHEET_COLUMNS = 1_048_576, 16_384  # size of a sheet, with the header
 CELL_UNITS = 32_767  # longest text of a cell, in units of UTF-16
-
-FIRST_DAY = dt.date(1900, 3, 1)
-"""Spreadsheet programs disagree on earlier dates, because Excel has a 29 February 1900."""
-
-DIMENSION = re.compile(rb'<dimension ref="(?:[A-Z]+\d+:)?([A-Z]+)(\d+)"')
-"""Where a sheet names its last cell."""
-
-PASSWORD_MARK = "EncryptedPackage".encode("utf-16-le")
-"""A mark of files with a password, which the reader takes for damaged ones."""
+FIRST_DAY = dt.date(1900, 3, 1)  # programs disagree on earlier dates, because Excel has a 29 February 1900
+DIMENSION = re.compile(rb'<dimension ref="(?:[A-Z]+\d+:)?([A-Z]+)(\d+)"')  # where a sheet names its last cell
+PASSWORD_MARK = "EncryptedPackage".encode("utf-16-le")  # in files with a password, which the reader calls damaged
 
 CELL_STYLES = {
     "header": {"bold": True},
