@@ -28,6 +28,7 @@ _TIME = (
     r"(?:(?:T|,?\s+|,?\s+at\s+)(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::\d{2}(?:[.,]\d+)?)?(?:\s*(?P<half>[ap])\.?m\.?)?"
     r"(?:\s*(?P<zone>Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?(?:\s*\([A-Z]+\))?)?"
 )
+# Not `dateutil`: it takes eight times as long, and it reads "5", "12:30" and "2026-13-01" as dates, too.
 SHAPES = [
     re.compile(shape + _TIME, re.IGNORECASE | re.ASCII)
     for shape in (

@@ -100,8 +100,14 @@ def _choose_sheet(
     calamine = require("python_calamine", extra="excel")
     sheets = [sheet for sheet in workbook.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
     if wanted is not None:
-        title = _find_sheet([sheet.name for sheet in sheets], wanted, name)
-        return _read_sheet(workbook.get_sheet_by_name(title), name, header_row)
+        titles = [sheet.name for sheet in sheets]
+        fitting = [title for title in titles if title.strip().lower() == wanted.strip().lower()]
+        if not fitting and wanted.isdecimal() and 1 <= int(wanted) <= len(titles):
+            fitting = [titles[int(wanted) - 1]]
+        if not fitting:
+            known = f"the sheets are: {quoted_names(titles)}"
+            raise UserError(f"{name} has no sheet {wanted!r}. Choose with --sheet; {known}")
+        return _read_sheet(workbook.get_sheet_by_name(fitting[0]), name, header_row)
     visible = [sheet.name for sheet in sheets if sheet.visible == calamine.SheetVisibleEnum.Visible]
     filled = [sheet for sheet in map(workbook.get_sheet_by_name, visible) if sheet.height]
     if not filled:
@@ -119,15 +125,6 @@ def _choose_sheet(
     if best is None and problems and header_row is not None:
         raise problems[-1]
     return best or _read_sheet(filled[0], name, header_row)
-
-
-def _find_sheet(titles: list[str], wanted: str, name: str) -> str:
-    for title in titles:
-        if title.strip().lower() == wanted.strip().lower():
-            return title
-    if wanted.isdecimal() and 1 <= int(wanted) <= len(titles):
-        return titles[int(wanted) - 1]
-    raise UserError(f"{name} has no sheet {wanted!r}. Choose with --sheet; the sheets are: {quoted_names(titles)}")
 
 
 def _with_most_texts(tables: list[RawTable], name: str, text_column: str | None) -> RawTable | None:
