@@ -19,24 +19,21 @@ from ..errors import UsageError, UserError
 from .headers import TEXT_NAMES, quoted_names
 from .source import MAX_TEXT, TableFormat
 
+# Metadata of a string column whose values are JSON, because no single Arrow type can hold them unchanged; and of a
+# column of shares, which a spreadsheet shows as percentages.
 JSON_MARK = {b"textspectra.values": b"json"}
-"""Metadata of a string column whose values are JSON, because no single Arrow type can hold them unchanged."""
-
 SHARE_MARK = {b"textspectra.values": b"shares"}
-"""Metadata of a column of shares, which a spreadsheet shows as percentages."""
 
 SAMPLE_VALUES = 1000  # values per column that are examined, evenly spread over the table
 MIN_WORDS = 3  # texts have at least this many words (median); names, categories and codes have fewer
 
+# The letters that may occur in a date, and the signs that make a word an identifier, an address or a path.
 CALENDAR = re.compile(
     r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sept?|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]*\b"
     r"|\b(?:am|pm|utc|gmt|st|nd|rd|th)\b|(?<=\d)[tz](?=\d|$)",
     re.IGNORECASE,
 )
-"""The letters that may occur in a date."""
-
 CODE_SIGNS = re.compile(r"[\d_/@:\\]")
-"""A word with one of these is an identifier, an address or a path."""
 
 
 @dataclass(frozen=True)
@@ -182,24 +179,23 @@ def choose_text_column(table: pa.Table, name: str | None = None, *, option: str 
         candidates = possible if len(strings) == 1 else [name for name in possible if traits[name].prose]
     if len(candidates) == 1:
         return candidates[0]
-    by_length = sorted(candidates, key=lambda name: traits[name].length)
     if candidates:
-        second, longest = (traits[name] for name in by_length[-2:])
-        if longest.prose and longest.length >= 2 * second.length:
-            return by_length[-1]
+        *_, second, longest = sorted(candidates, key=lambda name: traits[name].length)
+        if traits[longest].prose and traits[longest].length >= 2 * traits[second].length:
+            return longest
     raise (UsageError if candidates else UserError)(
         f"which column holds the texts? Choose with {option}; the columns are: {quoted_names(table.column_names)}"
     )
 
 
-def notes_on_columns(table: pa.Table, chosen: str, *, option: str = "--text-column") -> tuple[str, ...]:
+def notes_on_columns(table: pa.Table, chosen: str) -> tuple[str, ...]:
     """Return a note on columns that read like texts as the chosen one does."""
     others = [field.name for field in table.schema if field.name != chosen and holds_text(field)]
     others = [name for name in others if _examine(table.column(name)).prose]
     if not others:
         return ()
-    which = f"To take {' or '.join(map(repr, others[:3]))} instead, use "
-    return (f"The texts are from the column {chosen!r}. {which}{option}{' ' * option.startswith('-')}{others[0]!r}.",)
+    instead = f"To take {' or '.join(map(repr, others[:3]))} instead, use --text-column {others[0]!r}."
+    return (f"The texts are from the column {chosen!r}. {instead}",)
 
 
 class _Traits(NamedTuple):

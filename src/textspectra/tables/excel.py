@@ -30,15 +30,9 @@ MAX_READ = 2**27  # cells from the first to the last of a sheet, also empty ones
 MAX_WRITTEN = 8_000_000  # cells of a table that is written as a workbook
 SHEET_ROWS, SHEET_COLUMNS = 1_048_576, 16_384  # size of a sheet, with the header
 CELL_UNITS = 32_767  # longest text of a cell, in units of UTF-16
-
-FIRST_DAY = dt.date(1900, 3, 1)
-"""Spreadsheet programs disagree on earlier dates, because Excel has a 29 February 1900."""
-
-DIMENSION = re.compile(rb'<dimension ref="(?:[A-Z]+\d+:)?([A-Z]+)(\d+)"')
-"""Where a sheet names its last cell."""
-
-PASSWORD_MARK = "EncryptedPackage".encode("utf-16-le")
-"""A mark of files with a password, which the reader takes for damaged ones."""
+FIRST_DAY = dt.date(1900, 3, 1)  # programs disagree on earlier dates, because Excel has a 29 February 1900
+DIMENSION = re.compile(rb'<dimension ref="(?:[A-Z]+\d+:)?([A-Z]+)(\d+)"')  # where a sheet names its last cell
+PASSWORD_MARK = "EncryptedPackage".encode("utf-16-le")  # in files with a password, which the reader calls damaged
 
 CELL_STYLES = {
     "header": {"bold": True},
@@ -106,8 +100,14 @@ def _choose_sheet(
     calamine = require("python_calamine", extra="excel")
     sheets = [sheet for sheet in workbook.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
     if wanted is not None:
-        title = _find_sheet([sheet.name for sheet in sheets], wanted, name)
-        return _read_sheet(workbook.get_sheet_by_name(title), name, header_row)
+        titles = [sheet.name for sheet in sheets]
+        fitting = [title for title in titles if title.strip().lower() == wanted.strip().lower()]
+        if not fitting and wanted.isdecimal() and 1 <= int(wanted) <= len(titles):
+            fitting = [titles[int(wanted) - 1]]
+        if not fitting:
+            known = f"the sheets are: {quoted_names(titles)}"
+            raise UserError(f"{name} has no sheet {wanted!r}. Choose with --sheet; {known}")
+        return _read_sheet(workbook.get_sheet_by_name(fitting[0]), name, header_row)
     visible = [sheet.name for sheet in sheets if sheet.visible == calamine.SheetVisibleEnum.Visible]
     filled = [sheet for sheet in map(workbook.get_sheet_by_name, visible) if sheet.height]
     if not filled:
@@ -125,15 +125,6 @@ def _choose_sheet(
     if best is None and problems and header_row is not None:
         raise problems[-1]
     return best or _read_sheet(filled[0], name, header_row)
-
-
-def _find_sheet(titles: list[str], wanted: str, name: str) -> str:
-    for title in titles:
-        if title.strip().lower() == wanted.strip().lower():
-            return title
-    if wanted.isdecimal() and 1 <= int(wanted) <= len(titles):
-        return titles[int(wanted) - 1]
-    raise UserError(f"{name} has no sheet {wanted!r}. Choose with --sheet; the sheets are: {quoted_names(titles)}")
 
 
 def _with_most_texts(tables: list[RawTable], name: str, text_column: str | None) -> RawTable | None:

@@ -34,8 +34,8 @@ TITLE_ROWS = 10  # most rows that may stand above the header
 SAMPLE_ROWS = 50  # first rows that are examined
 ALIKE = 0.8  # share of the values of a column that must look like the first one, if that is a value too
 
+# A column name, as opposed to a piece of a sentence: short, begins with a letter, no outer spaces.
 HEADER_CELL = re.compile(r"[^\W\d](?:[\w .()#/%-]{0,38}[\w)#%])?")
-"""A column name, as opposed to a piece of a sentence: short, begins with a letter, no outer spaces."""
 
 Row = Sequence[Any]
 

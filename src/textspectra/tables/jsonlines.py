@@ -62,9 +62,14 @@ def read_jsonlines(lines: Iterable[str], *, name: str) -> pa.Table:
     for number, line in enumerate(lines, 1):
         if line.isspace():
             continue
-        for key, value in _parse(line, f"{name}, line {number}").items():
+        try:
+            row = _parse(line)
+        except UserError as error:
+            raise UserError(f"{name}, line {number}: {error}") from None
+        for key, value in row.items():
             column = columns.setdefault(key, [])
-            column.extend([None] * (count - len(column)))
+            if len(column) < count:  # earlier objects lack this key
+                column.extend([None] * (count - len(column)))
             column.append(value)
         count += 1
         if count % BATCH_ROWS == 0 or len(columns) > MAX_KEYS:
@@ -81,25 +86,25 @@ def read_jsonlines(lines: Iterable[str], *, name: str) -> pa.Table:
     return table_of(build_column(without_surrogates(key), values) for key, values in columns.items())
 
 
-def _parse(line: str, where: str) -> dict[str, Any]:
+def _parse(line: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
         if not line.lstrip().startswith("["):
             raise UserError(
-                f"{where}: not valid JSON ({error.msg} at character {error.pos + 1}). Each line must hold one object."
+                f"not valid JSON ({error.msg} at character {error.pos + 1}). Each line must hold one object."
             ) from None
         value = []  # the first line of an array
     except (ValueError, RecursionError):  # numbers of thousands of digits, objects in thousands of objects
-        raise UserError(f"{where}: this JSON has too long a number or is nested too deeply.") from None
+        raise UserError("this JSON has too long a number or is nested too deeply.") from None
     if line.count("[") + line.count("{") > MAX_DEPTH and _is_deep(value):
-        raise UserError(f"{where}: values are nested more than {MAX_DEPTH} deep.")
+        raise UserError(f"values are nested more than {MAX_DEPTH} deep.")
     if isinstance(value, dict):
         return value
     kinds = {list: "an array", str: "a string", bool: "true or false", type(None): "null"}
     hint = " To turn an array into lines: jq -c '.[]'." if isinstance(value, list) else ""
     kind = kinds.get(type(value), "a number")
-    raise UserError(f'{where}: {kind} instead of an object such as {{"text": "..."}}.{hint}')
+    raise UserError(f'{kind} instead of an object such as {{"text": "..."}}.{hint}')
 
 
 def _is_deep(value: Any) -> bool:

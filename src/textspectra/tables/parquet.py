@@ -20,9 +20,6 @@ from .headers import quoted_names
 from .jsonlines import json_column
 from .source import INSTEAD, ZIP_START, check_bytes, check_row_count, open_file
 
-DAMAGE = (pa.ArrowException, OSError, UnicodeDecodeError)
-"""What pyarrow raises for a damaged file."""
-
 
 def read_parquet(file: Path | pa.Buffer, *, name: str, advice: str = INSTEAD) -> pa.Table:
     """Read a Parquet file, given by its path or an Arrow buffer; messages call it `name` and end with `advice`."""
@@ -35,7 +32,7 @@ def read_parquet(file: Path | pa.Buffer, *, name: str, advice: str = INSTEAD) ->
         raise UserError(
             f"{name} has a column whose name is not valid UTF-8. Rename it, and write the file again."
         ) from None
-    except DAMAGE as error:
+    except (pa.ArrowException, OSError) as error:
         raise UserError(f"{name} is a Parquet file that is damaged or cut short. Fetch it again.") from error
     for title, column in zip(table.column_names, table.columns, strict=True):
         try:
@@ -124,9 +121,11 @@ def read_embeddings(path: Path) -> NDArray[Any]:
     path = Path(path)
     suffix = embedding_suffix(path, "read from")
     with open_file(path) as file:
-        start = file.read(len(ZIP_START))
+        is_archive = file.read(len(ZIP_START)) == ZIP_START
     if suffix == ".npy":
-        return _read_npy(path, is_archive=start == ZIP_START)
+        if is_archive:
+            raise UserError(f"'{path}' holds several arrays. Write the one with numpy.save.")
+        return _read_npy(path)
     try:
         parquet = pq.ParquetFile(path)
         fitting = [field.name for field in parquet.schema_arrow if _is_list_of_numbers(field.type)]
@@ -135,7 +134,7 @@ def read_embeddings(path: Path) -> NDArray[Any]:
             raise UserError(f"'{path}' must have exactly one column of lists of numbers; found: {listed}")
         column = parquet.read(columns=fitting).column(fitting[0])
         column.validate(full=True)
-    except DAMAGE as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise UserError(f"'{path}' is not a Parquet file, or it is damaged or cut short.") from error
     if not len(column):
         raise UserError(f"'{path}' has no rows")
@@ -150,9 +149,7 @@ def embedding_suffix(path: Path, verb: str) -> str:
     return suffix
 
 
-def _read_npy(path: Path, *, is_archive: bool) -> NDArray[Any]:
-    if is_archive:
-        raise UserError(f"'{path}' holds several arrays. Write the one with numpy.save.")
+def _read_npy(path: Path) -> NDArray[Any]:
     try:
         rows: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # a damaged header, which is Python code, can raise anything

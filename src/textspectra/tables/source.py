@@ -31,21 +31,13 @@ MAX_SUMMARY = 2**25  # bytes of the JSON file of a model folder; as Python objec
 MAX_CLUSTER_NAME = 200  # characters of a group's name, which outputs repeat in every row of the group
 PEEK_BYTES = 2**16  # sample that shows the format and the delimiter of a file
 
-WESTERN = "cp1252"
-"""The encoding in which Excel saves CSV in Western Europe and America."""
-
-DELIMITERS = ",;\t|"
-"""Possible delimiters of a CSV file, the most likely first."""
-
-JSON_START = re.compile(r'\s*(\[\s*)?\{\s*["}]')
-"""The start of JSON Lines, or of an array, for which the reader has a message."""
-
+WESTERN = "cp1252"  # the encoding in which Excel saves CSV in Western Europe and America
+DELIMITERS = ",;\t|"  # of CSV files, the most likely first
+JSON_START = re.compile(r'\s*(\[\s*)?\{\s*["}]')  # JSON Lines, or an array, for which the reader has a message
 ZIP_START = b"PK\x03\x04"  # an archive, such as a workbook of today
 OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # an old workbook, or one with a password
 
-OTHER_WORKBOOKS = (".xlsm", ".xls", ".xlsb", ".ods")
-"""Workbooks that are read like ``.xlsx`` but never written."""
-
+OTHER_WORKBOOKS = (".xlsm", ".xls", ".xlsb", ".ods")  # read like .xlsx but never written
 COMPRESSION_BY_SUFFIX = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zstd": "zstd"}
 
 INSTEAD = (
@@ -240,11 +232,7 @@ def recognize(source: Source, encoding: str | None) -> tuple[TableFormat, str, s
 
 
 def _sniff_format(start: bytes, sample: str) -> TableFormat:
-    """Return the format of an input without a name, given its first bytes and their text.
-
-    Parquet and workbooks have magic numbers, and JSON Lines start with a brace. In CSV and TSV, the first line reads
-    like column names and all rows have the same number of cells. Anything else is plain text with one text per line.
-    """
+    """Return the format of an input without a name; all that has no magic number, brace or header is plain text."""
     if start.startswith(b"PAR1"):
         return TableFormat.PARQUET
     if start.startswith((ZIP_START, OLE_START)):
@@ -255,26 +243,21 @@ def _sniff_format(start: bytes, sample: str) -> TableFormat:
     rows = _sample_rows(sample, delimiter)
     if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
         return TableFormat.TEXT
-    names = rows[0]
-    if len(names) == 1:
-        has_header = names[0].strip().lower() in ALL_TEXT_NAMES
-    else:  # the index of a written data frame is a first column without a name
-        has_header = reads_like_names(names if names[0] else names[1:])
-    if not has_header:
+    names = rows[0] if rows[0][0] else rows[0][1:]  # the index of a data frame is a first column without a name
+    is_header = reads_like_names(names) if len(rows[0]) > 1 else rows[0][0].strip().lower() in ALL_TEXT_NAMES
+    if not is_header:
         return TableFormat.TEXT
     return TableFormat.TSV if delimiter == "\t" else TableFormat.CSV
 
 
 def _sniff_delimiter(sample: str) -> str:
-    """Return the delimiter that splits most of the first rows into the same number of cells as the header.
-
-    Only delimiters in the header count, because sentences have commas, too.
-    """
+    """Return the delimiter that splits most of the first rows into the same number of cells as the header."""
 
     def score(delimiter: str) -> tuple[float, int]:
         rows = _sample_rows(sample, delimiter)
         rows = rows[below_titles([[cell or None for cell in row] for row in rows]) :]
         width = len(rows[0]) if rows else 0
+        # Only delimiters in the header count, because sentences have commas, too.
         return (sum(len(row) == width for row in rows) / len(rows), width) if width > 1 else (0, 1)
 
     return max(DELIMITERS, key=score)
