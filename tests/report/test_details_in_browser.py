@@ -109,9 +109,7 @@ def test_the_panel_shows_what_changes_then_what_is_chosen(open_page, report, res
     assert figure[2]["x"] == [f"{month} 2026" for month in MONTHS]
     bars = page.evaluate("textspectra.overTime.figure().data.at(-1)")
     assert bars["y"] == share["total"].tolist()
-    assert page.locator("#time-volume li").all_text_contents() == volume_in_words(
-        result.tally.trends, result.tally
-    )
+    assert page.locator("#time-volume li").all_text_contents() == volume_in_words(result.tally.trends, result.tally)
     assert note_on_tests(result.tally) in page.text_content("#time-text")
     page.select_option("#time-add", index=1)
     before = chips.count()

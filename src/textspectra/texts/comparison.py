@@ -322,16 +322,16 @@ def _described(name: str, rows: int, details: Details | None) -> str:
 Updated = TypeVar("Updated", bound=ClusteredTexts)
 
 
-def updated(model: Updated, found: Comparison, digests: Sequence[str]) -> Updated:
+def updated(model: Updated, comparison: Comparison, digests: Sequence[str]) -> Updated:
     """Return the model with the new texts in its groups, and with the new groups; the history keeps the digests.
 
     The Cohesion Ratio is then computed on the sample of vectors that the model keeps.
     """
-    new, k, n_old = found.result, len(found.centers), len(model.corpus.distinct)
+    new, k, n_old = comparison.result, len(comparison.centers), len(model.corpus.distinct)
     corpus, positions = model.corpus.joined(new.corpus)
     # The texts that the model did not have: the joint corpus has them at its end, in this order.
     fresh = np.flatnonzero(positions >= n_old)
-    codes = np.append(model.distinct_codes, found.codes[fresh])
+    codes = np.append(model.distinct_codes, comparison.codes[fresh])
     texts, vectors = new.embedded(), model.known_embeddings
     added = np.intersect1d(fresh, texts.counting)
     reference = extend_reference(model, Reference(positions[added], take_units(texts.X, added)), codes)
@@ -340,7 +340,8 @@ def updated(model: Updated, found: Comparison, digests: Sequence[str]) -> Update
         return row + len(model.corpus.rows) if corpus.has_all_rows else int(positions[new.corpus.codes[row]])
 
     added_clusters = [
-        replace(cluster, representatives=tuple(map(moved, cluster.representatives))) for cluster in found.new_clusters
+        replace(cluster, representatives=tuple(map(moved, cluster.representatives)))
+        for cluster in comparison.new_clusters
     ]
     clusters = zip([*model.clusters, *added_clusters], _sizes(corpus, codes, k).tolist(), strict=True)
     totals = Totals(*map(sum, zip(model.totals, new.totals, strict=True)))
@@ -348,12 +349,12 @@ def updated(model: Updated, found: Comparison, digests: Sequence[str]) -> Update
     if model.details is not None and corpus.has_all_rows:
         details = model.details.joined(new.details, len(new.corpus.rows))
     today = datetime.now(UTC).date().isoformat()
-    entry = Update(today, new.totals.rows, found.cluster_changes, found.source, tuple(digests))
+    entry = Update(today, new.totals.rows, comparison.cluster_changes, comparison.source, tuple(digests))
     return replace(
         model, corpus=corpus, totals=totals._replace(distinct=model.totals.distinct + len(added)),
         known_embeddings=None if vectors is None else np.append(vectors, texts.X[fresh].astype(vectors.dtype), axis=0),
         distinct_codes=codes, distinct_similarity=np.append(model.distinct_similarity, new.distinct_similarity[fresh]),
-        centers=found.centers, rule=found.rule,
+        centers=comparison.centers, rule=comparison.rule,
         clusters=tuple(replace(cluster, size=size) for cluster, size in clusters), next_label=new.next_label,
         cohesion=report_if_defined(reference.units, codes[reference.positions], k, random_state=0),
         notes=tuple(dict.fromkeys([*model.notes, *new.notes])), languages=language_shares(corpus.distinct),

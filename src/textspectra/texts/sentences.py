@@ -54,11 +54,7 @@ def overriding_doubt(result: ClusteredTexts, *, compared: bool = False) -> str:
 
 
 def without_clusters(rows: int, distinct: int, *, estimated: bool) -> str:
-    """Say why there is nothing to say about groups; an empty string if there is.
-
-    `rows` are the texts that have a group, and `distinct` the different ones among them. A number of groups that was
-    given is not doubted.
-    """
+    """Say why there are too few different texts among the grouped rows; an empty string if there are enough."""
     if distinct == 1:
         return "There is only one text." if rows == 1 else "All texts are the same."
     if estimated and distinct < _TOO_FEW:
