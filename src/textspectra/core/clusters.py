@@ -164,16 +164,12 @@ def with_tree(
 
 
 class Leaves(NamedTuple):
-    """The leaves of a tree: single rows, or micro-clusters if there are too many rows.
+    """The leaves of a tree: single rows, or micro-clusters if there are too many rows."""
 
-    The fields are the mean of the unit rows of each leaf, its weight, its number of rows that count, and the leaf of
-    each row.
-    """
-
-    means: F32
-    mass: F64
-    n_rows: F64
-    of_row: Any
+    means: F32  # of the unit rows of each leaf
+    mass: F64  # weight of each leaf
+    n_rows: F64  # that count, in each leaf
+    of_row: Any  # the leaf of each row
 
 
 def gather_leaves(
@@ -226,10 +222,8 @@ def gather_leaves(
 
 
 def clusters_of_means(means: F32, rule: LinearRule) -> Ints:
-    """Return the clusters of the means of rows, if the rows of each mean are in one cluster.
-
-    The unit rows of a cluster lie in a convex set, and so does their mean. It is not scaled to length 1.
-    """
+    """Return the clusters of the means of rows, if the rows of each mean are in one cluster."""
+    # The unit rows of a cluster lie in a convex set, and so does their mean. It is not scaled to length 1.
     return rule.apply(means, np.ones(len(means), np.float32))[0]
 
 
@@ -271,8 +265,7 @@ def cut_rule(rule: LinearRule, means: F32, clusters: Ints, codes: Ints) -> Linea
     """Return the rule for a cut of the tree around clusters, from the rule of the clusters and the mean of each leaf.
 
     `clusters` and `codes` are the cluster of each leaf before and after the cut. Merged clusters keep their directions.
-    Otherwise a row gets the code of the nearest leaf in its cluster: the scores of the clusters weigh so much that the
-    leaves hardly ever decide between them.
+    Otherwise a row gets the code of the nearest leaf in its cluster.
     """
     pairs = np.unique(np.column_stack([clusters, codes]), axis=0)
     if len(pairs) == rule.n_clusters:
@@ -281,6 +274,7 @@ def cut_rule(rule: LinearRule, means: F32, clusters: Ints, codes: Ints) -> Linea
     best = scores.argmax(axis=1)
     runners_up = np.partition(scores, -2, axis=1)[:, -2] if scores.shape[1] > 1 else scores[:, 0] - 1
     gaps = scores.max(axis=1) - runners_up
+    # The scores of the clusters weigh so much that the leaves hardly ever decide between clusters.
     weight = 2 / max(float(np.quantile(gaps, CLOSE)), SAME_HEIGHT)
     near = nearest_rule(means)
     directions, offsets = rule.directions[best] * weight, rule.offsets[best] * weight

@@ -239,9 +239,8 @@ def check_n_clusters(value: object, most: int, hint: str = "X has {:,} rows.") -
     """Return the requested number or level of clusters; the hint says where `most` comes from."""
     if not isinstance(value, str):
         return check_whole_number("n_clusters", value, low=1, high=most, hint=hint.format(most))
-    for level in LEVELS:
-        if value == level:
-            return level
+    if value in LEVELS:
+        return value
     raise UserError(f'n_clusters must be "auto", "coarse", "suggested", "fine" or a whole number, but it is {value!r}.')
 
 
