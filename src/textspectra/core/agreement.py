@@ -48,7 +48,7 @@ NEAREST_ROWS, NEAREST_AXES, NEAREST_CLOUDS = 2000, 12, 4  # rows, axes and cloud
 # The data has groups if its nearest rows are nearer than in a cloud by more than this share. All kinds of clouds that
 # were tried stay below it, and labeled text sets of 200 rows or more above.
 STRUCTURE = 0.09
-CLEAR_OF_CLOUDS = 0.6  # or if its halves agree this much better than those of a cloud: wide groups have no near rows
+CLEAR_OF_CLOUDS = 0.6  # or if its halves agree this much better than halves of a cloud: wide groups have no near rows
 NO_DIRECTION = 1e-5  # a row nearer to the mean than this has no direction: the difference is rounding in float32
 
 
@@ -309,7 +309,7 @@ def _split_agreement(units: F32, view: View, n_axes: int, ks: Ints, rng: Generat
 def _clear_of_clouds(
     rows: CountedRows, size: int, view: View, n_axes: int, ks: Ints, splits: F64, rng: Generator
 ) -> bool:
-    """Return True if halves agree far better, at any k, than those of Gaussian clouds of the same spectrum."""
+    """Return True if halves agree far better, at any k, than halves of Gaussian clouds of the same spectrum."""
     _, target, _ = rows.map(_spectrum_and_nearest, [(rows.positions(size, rng), view, n_axes, False)], n_jobs=1)[0]
     scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
     tasks = ((view.n, scale, ks, seed) for seed in rng.spawn(CLOUD_HALVINGS))

@@ -81,7 +81,7 @@ def find_clusters(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Clusters:
-    """Find clusters of the rows of `X`, a checked array; the parameters are those of :class:`textspectra.AutoKMeans`.
+    """Find clusters of the rows of `X`, a checked array; the parameters are as in :class:`textspectra.AutoKMeans`.
 
     K-Means runs at the suggested number, and the other levels are cuts of the tree around its clusters, so each level
     nests in the next. With `hierarchy`, the tree and the estimate are always there: then a number within the levels is
@@ -98,7 +98,7 @@ def find_clusters(
     if hierarchy or isinstance(asked, str):
         estimate = estimate_from_rows(count_rows(X, weights), random_state=seed, n_jobs=n_jobs)
     k = base = estimate.at(asked) if estimate is not None and isinstance(asked, str) else int(asked)
-    # Streams of their own, so that the clusters at a given k do not depend on whether k was estimated.
+    # A separate stream, so that the clusters at a given k do not depend on whether k was estimated.
     _, rng = np.random.default_rng(seed).spawn(2)
     relative = None if weights is None else weights / largest
     if algorithm == "hac":

@@ -91,7 +91,8 @@ def _finished(client: Any, wanted: list[Any], kept: list[Any]) -> list[Any]:
     from distributed import wait
 
     results = list(client.gather(wanted))
-    wait(kept)
+    if kept:
+        wait(kept)
     for future in kept:
         if future.status == "error":
             future.result()
@@ -253,7 +254,7 @@ def in_chunks(array: Any, sizes: tuple[int, ...]) -> da.Array:
 
 
 def array_of(parts: Sequence[ChunkReader | Delayed], sizes: tuple[int, ...], sample: NDArray[Any]) -> da.Array:
-    """Return the Dask array with these chunks, whose rows are like those of `sample`."""
+    """Return the Dask array with these chunks, whose rows have the shape and type of `sample`."""
     name = f"rows-{uuid4().hex}"
     read = delayed(_read_all, pure=False)
     chunks = [read(part) if isinstance(part, ChunkReader) else part for part in parts]
@@ -357,7 +358,7 @@ def _chunk_statistics(*arguments: Any) -> Any:
 
 
 def map_chunks(function: Callable[..., Any], arrays: Sequence[Any], *, dtype: type) -> da.Array:
-    """Return a Dask array whose chunks are computed from those of `arrays` when they are needed."""
+    """Return a Dask array whose chunks are computed from the chunks of `arrays` when they are needed."""
     sample = function(0, *(None if array is None else no_rows_of(array) for array in arrays)).astype(dtype)
     work, on_chunk = shared(function), delayed(_map_chunk, pure=False)
     chunks = [on_chunk(work, first_row, *parts) for first_row, parts in chunks_of(arrays, arrays[0])]

@@ -58,7 +58,7 @@ def _dask() -> Any:
 
 
 class Folded(NamedTuple):
-    """The result of a block: statistics to combine with those of other blocks, and one value per row or None."""
+    """The result of a block: statistics to combine with other blocks, and one value per row or None."""
 
     statistics: Any
     per_row: Any = None

@@ -19,7 +19,7 @@ from .validation import check_embeddings, check_whole_number
 EPSILON = 1e-6  # keeps quotients finite if eigenvalues are zero
 FLAT = 1e-5  # if all differences of a spectrum are below this, they are rounding in float32, and the spectrum is flat
 SPREAD_SHARE = 0.8  # of the rows, at most, in a sample for the interval: samples that nearly coincide cannot disagree
-SPREAD_REPLICATES = 40  # samples drawn for the interval alone, if those for the estimate are larger than that share
+SPREAD_REPLICATES = 40  # samples drawn for the interval alone, if the samples for the estimate are larger than that
 
 
 def laplacian_eigenvalues(X: ArrayLike, *, zscore: bool = False) -> F32:
