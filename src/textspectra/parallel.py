@@ -67,7 +67,6 @@ def one_blas_thread() -> AbstractContextManager[Any]:
     return limited
 
 
-@cache
+@cache  # the search for BLAS libraries takes longer than most passes over a block
 def _blas() -> ThreadpoolController:
-    """Find the BLAS libraries of NumPy and SciPy, once: the search takes longer than most passes over a block."""
     return ThreadpoolController()

@@ -48,7 +48,7 @@ NEAREST_ROWS, NEAREST_AXES, NEAREST_CLOUDS = 2000, 12, 4  # rows, axes and cloud
 # The data has groups if its nearest rows are nearer than in a cloud by more than this share. All kinds of clouds that
 # were tried stay below it, and labeled text sets of 200 rows or more above.
 STRUCTURE = 0.09
-CLEAR_OF_CLOUDS = 0.6  # or if its halves agree this much better than those of a cloud: wide groups have no near rows
+CLEAR_OF_CLOUDS = 0.6  # or if its halves agree this much better than halves of a cloud: wide groups have no near rows
 NO_DIRECTION = 1e-5  # a row nearer to the mean than this has no direction: the difference is rounding in float32
 
 
@@ -60,11 +60,10 @@ class BestK(NamedTuple):
 
 
 def read_curve(ks: Ints, agreement: F64) -> BestK:
-    """Return the number of groups that the agreement speaks for.
+    """Return the number of groups that the agreement speaks for; it may lie between the given k.
 
-    Every k votes for itself, with a weight that is a power of its agreement. The answer is the k up to which 42 % of
-    the weight lies if the halves hardly agree, and 70 % if they agree well: the clearer the groups, the finer we look.
-    It lies between the given k if need be, and it moves little if the curve moves little, because no single k decides.
+    Every k votes for itself, with a weight that is a power of its agreement. The answer is the k up to which a share of
+    the weight lies, which is larger if the halves agree better. No single k decides, so it moves little with the curve.
     """
     score = discounted(ks, agreement)
     best = float(score.max())
@@ -89,11 +88,11 @@ def discounted(ks: Ints, agreement: F64) -> F64:
     """Lower the agreement on coarse splits that leave most of the structure behind them.
 
     Halves nearly always agree on one split in two or three, such as texts with and without the name of a product. If
-    they share far more information about finer groups, the coarse split scores no more than these. What finer groups
-    repeat of a clear split in two says nothing about them.
+    they share far more information about finer groups, the coarse split scores no more than these.
     """
     information = agreement * np.log(ks)
     if ks[0] == 2 and agreement[0] >= PAIR and len(ks) > 1:
+        # What finer groups repeat of a clear split in two says nothing about them.
         added = (information[1:] - information[0]) / (np.log(ks[1:]) - np.log(2))
         if added.max() > BEYOND:
             agreement = np.append(0.0, np.minimum(np.maximum(added, 0), agreement[1:]))
@@ -109,9 +108,8 @@ def discounted(ks: Ints, agreement: F64) -> F64:
 def half_agreement(points: F32, ks: Ints, rng: Generator) -> F64:
     """Return for each k how well the two halves of `points` (unit rows in random order) agree on k groups.
 
-    Each half is clustered by K-Means, which starts from the Ward tree of that half. Then the centers of both halves
-    label the same rows. The agreement is the adjusted mutual information of the two labelings: 1 for the same
-    groups, 0 for no more than chance. It is NaN if k groups cannot be told apart.
+    Each half is clustered by K-Means, which starts from its Ward tree. Then the centers of both halves label the same
+    rows. The agreement is the adjusted mutual information of the labelings, or NaN if k groups cannot be told apart.
     """
     middle = len(points) // 2
     halves = points[:middle], points[middle:]
@@ -174,13 +172,6 @@ class Agreement:
     nearness : float
         How much nearer the nearest rows are to each other than in a cloud without groups, as a share of what is
         possible. Near 0 or below, the data has no groups, unless there are few, wide ones.
-
-    Examples
-    --------
-    >>> import numpy as np, textspectra as ts
-    >>> agreement = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0)).agreement
-    >>> [(int(k), round(float(score), 2)) for k, score in zip(agreement.k, agreement.score)][-1]
-    (8, 1.0)
     """
 
     k: Ints
@@ -225,7 +216,9 @@ def reproducible_k(rows: CountedRows, rng: Generator, *, n_jobs: int | None = No
         usable = ~np.isnan(splits).any(axis=(0, 1)) & ((ks > 2) | (splits.mean(axis=(0, 1)) >= PAIR))
         return ks[usable], splits[..., usable]
 
-    ks, splits = split(_granularities(view.n))
+    fine = (EACH * STEP ** np.arange(1, 20)).round().astype(np.intp)
+    ks = np.append(np.arange(2, EACH + 1), fine)
+    ks, splits = split(ks[ks <= max(view.n // 16, min(16, view.n // 4))])  # groups of about 16 rows or more
     if not len(ks):
         return None
     between = _between(ks, splits.mean(axis=(0, 1)))
@@ -237,19 +230,12 @@ def reproducible_k(rows: CountedRows, rng: Generator, *, n_jobs: int | None = No
     nearness = _nearness(rows, view, rng)
     if nearness > STRUCTURE or _clear_of_clouds(rows, size, view, n_axes[0], ks, splits[0], rng):
         best = read_curve(ks, halves)
-        again = [read_curve(ks, _resample(splits, rng).mean(axis=(0, 1))).k for _ in range(RESAMPLES)]
+        draws = (rng.integers(splits.shape[1], size=splits.shape[:2])[:, :, None] for _ in range(RESAMPLES))
+        again = [read_curve(ks, np.take_along_axis(splits, draw, axis=1).mean(axis=(0, 1))).k for draw in draws]
     else:
         best, again = BestK(1, float(np.clip(1 - nearness, 0, 1))), [1]
     agreement = Agreement(ks, halves, discounted(ks, halves), nearness)
     return ReproducibleEstimate(best, np.array(again, np.intp), agreement, view.n_distinct)
-
-
-def _granularities(n: int) -> Ints:
-    """Return the k to look at: each up to 8, then steps of 25 %, down to about 16 rows per group."""
-    highest = max(n // 16, min(16, n // 4))
-    fine = EACH * STEP ** np.arange(1, 20)
-    ks = np.concatenate([np.arange(2, EACH + 1), fine.round().astype(np.intp)])
-    return ks[ks <= highest]
 
 
 def _between(ks: Ints, halves: F64) -> Ints:
@@ -291,8 +277,8 @@ def _first_view(units: F32) -> View | None:
 def principal_axes(units: F32, *, half_whitened: bool = False) -> Basis | None:
     """Return the mean of the rows, and the leading principal axes of their directions from it.
 
-    Half-whitened axes are divided by the square root of their standard deviation. So one dominant direction, such as a
-    frequent word, does not decide alone which groups the halves find.
+    Half-whitened axes are divided by the square root of their standard deviation, so that one dominant direction, such
+    as a frequent word, does not decide alone.
     """
     mean = units.mean(axis=0)
     centered = units - mean
@@ -312,8 +298,7 @@ def projected(units: F32, basis: Basis, n_axes: int) -> F32:
 
 def _directions(points: NDArray[Any]) -> F32:
     length = np.sqrt(np.einsum("ij,ij->i", points, points))[:, None]
-    directions: F32 = (points / np.maximum(length, NO_DIRECTION)).astype(np.float32)
-    return directions
+    return np.asarray(points / np.maximum(length, NO_DIRECTION), np.float32)
 
 
 def _split_agreement(units: F32, view: View, n_axes: int, ks: Ints, rng: Generator) -> F64:
@@ -324,7 +309,7 @@ def _split_agreement(units: F32, view: View, n_axes: int, ks: Ints, rng: Generat
 def _clear_of_clouds(
     rows: CountedRows, size: int, view: View, n_axes: int, ks: Ints, splits: F64, rng: Generator
 ) -> bool:
-    """Return True if halves agree far better, at any k, than those of Gaussian clouds of the same spectrum."""
+    """Return True if halves agree far better, at any k, than halves of Gaussian clouds of the same spectrum."""
     _, target, _ = rows.map(_spectrum_and_nearest, [(rows.positions(size, rng), view, n_axes, False)], n_jobs=1)[0]
     scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
     tasks = ((view.n, scale, ks, seed) for seed in rng.spawn(CLOUD_HALVINGS))
@@ -337,8 +322,7 @@ def _cloud_agreement(n: int, scale: F64, ks: Ints, rng: Generator) -> F64:
 
 
 def _mean_squares(points: F32) -> F64:
-    mean: F64 = np.square(points, dtype=np.float64).mean(axis=0)
-    return mean
+    return np.asarray(np.square(points, dtype=np.float64).mean(axis=0))
 
 
 def _matching_scale(target: F64, cloud: F64) -> F64:
@@ -348,13 +332,7 @@ def _matching_scale(target: F64, cloud: F64) -> F64:
         directions = _directions(cloud * np.sqrt(variance))
         variance *= target / np.maximum(_mean_squares(directions), 1e-12)
         variance /= variance.sum()
-    scale: F64 = np.sqrt(variance)
-    return scale
-
-
-def _resample(splits: F64, rng: Generator) -> F64:
-    chosen = rng.integers(splits.shape[1], size=splits.shape[:2])
-    return np.take_along_axis(splits, chosen[:, :, None], axis=1)
+    return np.asarray(np.sqrt(variance))
 
 
 def _nearness(rows: CountedRows, view: View, rng: Generator) -> float:

@@ -81,7 +81,7 @@ def find_clusters(
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> Clusters:
-    """Find clusters of the rows of `X`, a checked array; the parameters are those of :class:`textspectra.AutoKMeans`.
+    """Find clusters of the rows of `X`, a checked array; the parameters are as in :class:`textspectra.AutoKMeans`.
 
     K-Means runs at the suggested number, and the other levels are cuts of the tree around its clusters, so each level
     nests in the next. With `hierarchy`, the tree and the estimate are always there: then a number within the levels is
@@ -98,7 +98,7 @@ def find_clusters(
     if hierarchy or isinstance(asked, str):
         estimate = estimate_from_rows(count_rows(X, weights), random_state=seed, n_jobs=n_jobs)
     k = base = estimate.at(asked) if estimate is not None and isinstance(asked, str) else int(asked)
-    # Streams of their own, so that the clusters at a given k do not depend on whether k was estimated.
+    # A separate stream, so that the clusters at a given k do not depend on whether k was estimated.
     _, rng = np.random.default_rng(seed).spawn(2)
     relative = None if weights is None else weights / largest
     if algorithm == "hac":
@@ -164,16 +164,12 @@ def with_tree(
 
 
 class Leaves(NamedTuple):
-    """The leaves of a tree: single rows, or micro-clusters if there are too many rows.
+    """The leaves of a tree: single rows, or micro-clusters if there are too many rows."""
 
-    The fields are the mean of the unit rows of each leaf, its weight, its number of rows that count, and the leaf of
-    each row.
-    """
-
-    means: F32
-    mass: F64
-    n_rows: F64
-    of_row: Any
+    means: F32  # of the unit rows of each leaf
+    mass: F64  # weight of each leaf
+    n_rows: F64  # that count, in each leaf
+    of_row: Any  # the leaf of each row
 
 
 def gather_leaves(
@@ -226,10 +222,8 @@ def gather_leaves(
 
 
 def clusters_of_means(means: F32, rule: LinearRule) -> Ints:
-    """Return the clusters of the means of rows, if the rows of each mean are in one cluster.
-
-    The unit rows of a cluster lie in a convex set, and so does their mean. It is not scaled to length 1.
-    """
+    """Return the clusters of the means of rows, if the rows of each mean are in one cluster."""
+    # The unit rows of a cluster lie in a convex set, and so does their mean. It is not scaled to length 1.
     return rule.apply(means, np.ones(len(means), np.float32))[0]
 
 
@@ -271,8 +265,7 @@ def cut_rule(rule: LinearRule, means: F32, clusters: Ints, codes: Ints) -> Linea
     """Return the rule for a cut of the tree around clusters, from the rule of the clusters and the mean of each leaf.
 
     `clusters` and `codes` are the cluster of each leaf before and after the cut. Merged clusters keep their directions.
-    Otherwise a row gets the code of the nearest leaf in its cluster: the scores of the clusters weigh so much that the
-    leaves hardly ever decide between them.
+    Otherwise a row gets the code of the nearest leaf in its cluster.
     """
     pairs = np.unique(np.column_stack([clusters, codes]), axis=0)
     if len(pairs) == rule.n_clusters:
@@ -281,6 +274,7 @@ def cut_rule(rule: LinearRule, means: F32, clusters: Ints, codes: Ints) -> Linea
     best = scores.argmax(axis=1)
     runners_up = np.partition(scores, -2, axis=1)[:, -2] if scores.shape[1] > 1 else scores[:, 0] - 1
     gaps = scores.max(axis=1) - runners_up
+    # The scores of the clusters weigh so much that the leaves hardly ever decide between clusters.
     weight = 2 / max(float(np.quantile(gaps, CLOSE)), SAME_HEIGHT)
     near = nearest_rule(means)
     directions, offsets = rule.directions[best] * weight, rule.offsets[best] * weight

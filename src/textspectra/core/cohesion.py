@@ -41,12 +41,6 @@ class ClusterCohesion:
         Mean similarity of its pairs of rows; for a single row, the mean similarity of all pairs of the data.
     ratio : float
         `similarity`, divided by the mean similarity of all pairs of the data.
-
-    Examples
-    --------
-    >>> import textspectra as ts
-    >>> ts.cohesion_report([[1, 0], [1, 0], [0, 1], [0, 1]], ["a", "a", "b", "b"]).per_cluster[0]
-    ClusterCohesion(label='a', size=2, similarity=1.0, ratio=3.0)
     """
 
     label: Hashable
@@ -77,13 +71,6 @@ class CohesionReport:
         Number of clusters of one row.
     per_cluster : tuple of ClusterCohesion
         In ascending order of numeric labels, otherwise in order of first appearance.
-
-    Examples
-    --------
-    >>> import textspectra as ts
-    >>> report = ts.cohesion_report([[1, 0], [1, 0.1], [0, 1], [0.1, 1]], [0, 0, 1, 1])
-    >>> round(report.ratio, 2), report.n_singletons
-    (2.5, 0)
     """
 
     mu_global: float
@@ -201,10 +188,7 @@ def _report(
 def report_if_defined(
     X: Rows, codes: Rows, n_codes: int, *, random_state: RandomState, known: SumsAndSizes | None = None
 ) -> CohesionReport | None:
-    """Return the report for the clusters 0 to `n_codes` - 1, or None if there is only one row or no two are alike.
-
-    If the sums and sizes of the clusters are `known`, a pass over `X` is saved.
-    """
+    """Return the report for the clusters 0 to `n_codes` - 1, or None if there is only one row or no two are alike."""
     if len(X) < 2:
         return None
     try:
@@ -221,8 +205,7 @@ def n_pairs(sizes: Ints) -> F64:
 def linear_means(sums: F64, sizes: Ints | int) -> F64:
     """Return the mean cosine of the pairs of each set, from the sum of its unit rows; 0 for a single row."""
     doubled_pairs = np.maximum(sizes * (np.asarray(sizes) - 1.0), 1)
-    means: F64 = ((sums**2).sum(axis=-1) - sizes) / doubled_pairs
-    return means
+    return np.asarray(((sums**2).sum(axis=-1) - sizes) / doubled_pairs)
 
 
 def _negative_means(X: Rows, codes: Rows, sizes: Ints, linear_means: F64, rng: Generator) -> tuple[F64, F64]:

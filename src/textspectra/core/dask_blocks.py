@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for_any
 from contextlib import suppress
 from functools import partial, reduce
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 import dask
@@ -159,22 +159,16 @@ def check_workers() -> None:
             continue  # it has just died; Dask gives its work to others
         if isinstance(theirs, Exception):
             raise ExternalError(f"The Dask worker {worker} cannot import textspectra ({theirs}); fix its installation.")
-        if not theirs:
-            raise ExternalError(
-                f"The Dask worker {worker} does not have textspectra; install version {ours} on every worker."
-            )
         if theirs != ours:
-            raise ExternalError(
-                f"The Dask worker {worker} has textspectra {theirs}, but {ours} is running here; install the same "
-                "version on every worker."
-            )
+            problem = f"has textspectra {theirs}, but {ours} is running here" if theirs else "does not have textspectra"
+            cure = "the same version" if theirs else f"version {ours}"
+            raise ExternalError(f"The Dask worker {worker} {problem}; install {cure} on every worker.")
 
 
 class ChunkReader:
-    """One or more adjacent chunks, read when rows of them are needed.
+    """One or more adjacent chunks, read when rows of them are needed: an argument of a task that needs no other task.
 
-    A reader is an argument of a task and holds the Dask graph and the key of each chunk, so reading needs no task of
-    its own. `sizes` has the number of rows of each chunk, and `sample` is an array like the chunks, but without rows.
+    It holds the Dask graph and the key of each chunk, its number of rows, and an array like them without rows.
     """
 
     def __init__(self, graphs: Sequence[tuple[Mapping[Any, Any], Any]], sizes: tuple[int, ...], sample: Any) -> None:
@@ -228,31 +222,24 @@ class ChunkReader:
         return dask.get(graph, key)
 
 
-class Chunk(NamedTuple):
-    """The number of the first row of a chunk, and the chunk of each array: a reader, a delayed array or None."""
-
-    first_row: int
-    parts: list[Any]
-
-
 def _opened(parts: Sequence[Any]) -> list[Any]:
     """Return the arrays of the parts that a task was given."""
     return [part.open() if isinstance(part, ChunkReader) else part for part in parts]
 
 
-def chunks_of(arrays: Sequence[Any], like: da.Array) -> list[Chunk]:
-    """Return the chunks of aligned arrays, with the chunk sizes of `like`."""
+def chunks_of(arrays: Sequence[Any], like: da.Array) -> list[tuple[int, list[Any]]]:
+    """Return the first row of each chunk of `like`, and the chunk of each array: a reader, a delayed array or None."""
     sizes = like.chunks[0]
     columns = [[None] * len(sizes) if array is None else _parts(in_chunks(array, sizes)) for array in arrays]
     first_rows = np.cumsum((0, *sizes[:-1])).tolist()
-    return [Chunk(first_row, parts) for first_row, *parts in zip(first_rows, *columns, strict=True)]
+    return [(first_row, parts) for first_row, *parts in zip(first_rows, *columns, strict=True)]
 
 
 def _parts(array: da.Array) -> list[Any]:
-    return _own_parts(array) or list(array.to_delayed(optimize_graph=False).ravel())
+    return _kept_parts(array) or list(array.to_delayed(optimize_graph=False).ravel())
 
 
-def _own_parts(array: da.Array) -> list[Any] | None:
+def _kept_parts(array: da.Array) -> list[Any] | None:
     """Return the chunks from which an array was made here, or None for any other array."""
     # An assignment such as array[3] = 0 changes a Dask array in place and gives it another name.
     name, parts = getattr(array, "textspectra_parts", (None, None))
@@ -267,7 +254,7 @@ def in_chunks(array: Any, sizes: tuple[int, ...]) -> da.Array:
 
 
 def array_of(parts: Sequence[ChunkReader | Delayed], sizes: tuple[int, ...], sample: NDArray[Any]) -> da.Array:
-    """Return the Dask array with these chunks, whose rows are like those of `sample`."""
+    """Return the Dask array with these chunks, whose rows have the shape and type of `sample`."""
     name = f"rows-{uuid4().hex}"
     read = delayed(_read_all, pure=False)
     chunks = [read(part) if isinstance(part, ChunkReader) else part for part in parts]
@@ -295,7 +282,7 @@ def with_known_chunks(array: da.Array) -> da.Array:
         array = da.Array(array.dask, array.name, (sizes, *array.chunks[1:]), dtype=array.dtype)
     if array.ndim == 2 and len(array.chunks[1]) > 1:
         array = array.rechunk({1: -1})
-    if _own_parts(array) is not None:
+    if _kept_parts(array) is not None:
         return array
     if "distributed" in sys.modules:
         from distributed import futures_of
@@ -304,9 +291,10 @@ def with_known_chunks(array: da.Array) -> da.Array:
             return array
     sizes, sample = array.chunks[0], no_rows_of(array)
     chunks = list(array.to_delayed().ravel())
-    graphs = _separate_graphs(chunks)
-    if graphs is None:
-        return array_of(chunks, sizes, sample)
+    graph = dict(chunks[0].dask)
+    graphs = [(cull(graph, chunk.key)[0], chunk.key) for chunk in chunks]
+    if len(set().union(*(tasks for tasks, _ in graphs))) < sum(len(tasks) for tasks, _ in graphs):
+        return array_of(chunks, sizes, sample)  # chunks share a task, which should run only once
     readers = [
         ChunkReader([graphs[number] for number in batch], tuple(sizes[number] for number in batch), sample)
         for batch in _batches(sizes, sample, TASKS_PER_THREAD * n_threads())
@@ -320,14 +308,6 @@ def in_given_chunks(array: da.Array, like: Any) -> da.Array:
     for part, size in zip(_parts(like), like.chunks[0], strict=True):
         sizes += part.sizes if isinstance(part, ChunkReader) else [size]
     return in_chunks(array, tuple(sizes))
-
-
-def _separate_graphs(chunks: Sequence[Delayed]) -> list[tuple[Mapping[Any, Any], Any]] | None:
-    """Return the graph and the key of each chunk; None if chunks share a task, which should run only once."""
-    graph = dict(chunks[0].dask)
-    graphs = [(cull(graph, chunk.key)[0], chunk.key) for chunk in chunks]
-    n_tasks = len(set().union(*(tasks for tasks, _ in graphs)))
-    return graphs if n_tasks == sum(len(tasks) for tasks, _ in graphs) else None
 
 
 def _batches(sizes: Sequence[int], sample: NDArray[Any], n_batches: int) -> list[list[int]]:
@@ -357,7 +337,7 @@ def fold_chunks(
     sample = function(0, *(None if array is None else no_rows_of(array) for array in arrays)).per_row
     fold = delayed(_fold_chunk if sample is not None else _chunk_statistics, pure=False)
     work, join = shared(function), shared(combine)
-    folded = [fold(work, join, chunk.first_row, *chunk.parts) for chunk in chunks_of(arrays, arrays[0])]
+    folded = [fold(work, join, first_row, *parts) for first_row, parts in chunks_of(arrays, arrays[0])]
     statistics = folded if sample is None else [result[0] for result in folded]
     together = delayed(reduce, pure=False)
     while len(statistics) > 1:
@@ -378,10 +358,10 @@ def _chunk_statistics(*arguments: Any) -> Any:
 
 
 def map_chunks(function: Callable[..., Any], arrays: Sequence[Any], *, dtype: type) -> da.Array:
-    """Return a Dask array whose chunks are computed from those of `arrays` when they are needed."""
+    """Return a Dask array whose chunks are computed from the chunks of `arrays` when they are needed."""
     sample = function(0, *(None if array is None else no_rows_of(array) for array in arrays)).astype(dtype)
     work, on_chunk = shared(function), delayed(_map_chunk, pure=False)
-    chunks = [on_chunk(work, chunk.first_row, *chunk.parts) for chunk in chunks_of(arrays, arrays[0])]
+    chunks = [on_chunk(work, first_row, *parts) for first_row, parts in chunks_of(arrays, arrays[0])]
     return array_of(chunks, arrays[0].chunks[0], sample)
 
 
@@ -407,8 +387,8 @@ def call_on_chunks(function: Callable[..., Any], array: da.Array, arguments: Seq
     """Call ``function(*arguments, chunk)`` where each chunk is, results in order."""
     work, chunks = shared(function), chunks_of([array], array)
     calls = [
-        delayed(partial(_call, before), pure=False)(work, *chunk.parts)
-        for before, chunk in zip(arguments, chunks, strict=True)
+        delayed(partial(_call, before), pure=False)(work, *parts)
+        for before, (_, parts) in zip(arguments, chunks, strict=True)
     ]
     return compute(calls)[0]
 
@@ -430,7 +410,7 @@ class DaskDraws:
             self._in_chunk = np.array(arrays[0].chunks[0], np.intp)[:, None]
         else:
             totals = delayed(_totals, pure=False)
-            tasks = [totals(self._index, chunk.parts[-1]) for chunk in self._chunks]
+            tasks = [totals(self._index, parts[-1]) for _, parts in self._chunks]
             self._in_chunk = np.array(compute(tasks)[0], np.intp)
         self._ends = self._in_chunk.cumsum(axis=0)
         self.totals = self._ends[-1]
@@ -509,18 +489,13 @@ def _pick(
     shares, keys, positions = zip(*wanted, strict=True)
     rows = of_chunk.find(np.concatenate(keys), np.concatenate(positions))
     ends = np.cumsum([len(part) for part in keys])[:-1]
-    columns = [first_row + rows, *(None if array is None else _rows_of(array, rows) for array in arrays)]
-    split = [[None] * len(shares) if column is None else np.split(column, ends) for column in columns]
-    return dict(zip(shares, map(list, zip(*split, strict=True)), strict=True))
-
-
-def _rows_of(array: Any, rows: Ints) -> NDArray[Any]:
     # In ascending order, so that each page of a memory map is read once.
     order = np.argsort(rows)
-    picked = np.asarray(array[rows[order]])
-    unsorted = np.empty_like(picked)
-    unsorted[order] = picked
-    return unsorted
+    back = np.argsort(order)
+    picked = (None if array is None else np.asarray(array[rows[order]])[back] for array in arrays)
+    columns = [first_row + rows, *picked]
+    split = [[None] * len(shares) if column is None else np.split(column, ends) for column in columns]
+    return dict(zip(shares, map(list, zip(*split, strict=True)), strict=True))
 
 
 def _gather(share: int, picks: list[dict[int, list[Any]]]) -> list[Any]:

@@ -30,14 +30,7 @@ NAMES: tuple[SuggestionName, ...] = get_args(SuggestionName)
 
 
 class Suggestion(NamedTuple):
-    """A level: its name, its number of groups, and how well two halves of the data agree on it.
-
-    Examples
-    --------
-    >>> import numpy as np, textspectra as ts
-    >>> ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0).suggestions[1]
-    Suggestion(name='suggested', k=8, score=1.0)
-    """
+    """A level: its name, its number of groups, and how well two halves of the data agree on it."""
 
     name: SuggestionName
     k: int

@@ -141,10 +141,9 @@ def train_centers(
 
 
 def train_directions(units: F32, centers: F32, n_passes: int) -> F32:
-    """Run a fixed number of passes with centers of length 1 (spherical K-Means), on few rows and in one thread.
+    """Run a fixed number of passes with centers of length 1 (spherical K-Means), on few unit rows in one thread.
 
-    For rows that are known to have length 1 this needs neither their lengths nor the inertia, which makes it 1.4 times
-    as fast as :func:`label_pass`. The estimate of k spends most of its time here.
+    Without lengths and inertia it is 1.4 times as fast as :func:`label_pass`. Estimates of k spend most time here.
     """
     ones = np.ones(len(units), np.float32)
     for _ in range(n_passes):

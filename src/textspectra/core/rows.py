@@ -51,8 +51,14 @@ def is_dask(array: object) -> bool:
     return module is not None and isinstance(array, module.Array)
 
 
+def _dask() -> Any:
+    from . import dask_blocks
+
+    return dask_blocks
+
+
 class Folded(NamedTuple):
-    """The result of a block: statistics to combine with those of other blocks, and one value per row or None."""
+    """The result of a block: statistics to combine with other blocks, and one value per row or None."""
 
     statistics: Any
     per_row: Any = None
@@ -72,20 +78,16 @@ def fold_blocks(
 ) -> Folded:
     """Read all rows once, block by block, and combine what ``function(first_row, *parts)`` returns for each block.
 
-    A block may be empty, and the total must not depend on where blocks begin. The parts of an array that is None are
-    None. `combine` gets the statistics of two adjacent blocks, the earlier one first.
-
-    For arrays in memory, `n_jobs` is the number of threads. The blocks and their order do not depend on it, so neither
-    do sums. For Dask arrays it is ignored, and the values per row stay in the memory of the workers.
+    A block may be empty. The parts of an array that is None are None. `combine` gets the statistics of two adjacent
+    blocks, the earlier one first. Blocks and their order do not depend on `n_jobs`, so neither do sums. For Dask
+    arrays, `n_jobs` is ignored, and the values per row stay in the memory of the workers.
     """
-    main = arrays[0]
-    assert main is not None  # noqa: S101 - for the type checker
-    if is_dask(main):
-        from .dask_blocks import fold_chunks
-
-        return fold_chunks(function, arrays, combine=combine)
-    step = max(1, BLOCK_BYTES // (4 * max(1, int(np.prod(main.shape[1:], dtype=int)))))
-    starts = range(0, max(len(main), 1), step)
+    if is_dask(arrays[0]):
+        folded: Folded = _dask().fold_chunks(function, arrays, combine=combine)
+        return folded
+    shape: tuple[int, ...] = getattr(arrays[0], "shape", ())
+    step = max(1, BLOCK_BYTES // (4 * max(1, int(np.prod(shape[1:], dtype=int)))))
+    starts = range(0, max(shape[0], 1), step)
 
     def on_block(start: int) -> Folded:
         block = slice(start, start + step)
@@ -113,44 +115,28 @@ def map_rows(
 ) -> Any:
     """Return ``function(first_row, *parts)`` of all blocks: one entry per row. On Dask it is computed when needed."""
     if is_dask(arrays[0]):
-        from .dask_blocks import map_chunks
-
-        return map_chunks(function, arrays, dtype=dtype)
+        return _dask().map_chunks(function, arrays, dtype=dtype)
     return fold_blocks(lambda *block: Folded((), function(*block)), *arrays, n_jobs=n_jobs, first_row=first_row).per_row
 
 
-def align(values: NDArray[Any], like: Rows) -> Any:
+def align(values: NDArray[Any], like: Any) -> Any:
     """Convert an array to the chunks of `like`, if that is a Dask array of the same length."""
-    if not is_dask(like) or len(values) != len(like):
-        return values
-    from .dask_blocks import in_chunks
-
-    return in_chunks(values, like.chunks[0])  # type: ignore[attr-defined]
+    is_needed = is_dask(like) and len(values) == len(like)
+    return _dask().in_chunks(values, like.chunks[0]) if is_needed else values
 
 
 def as_given(array: Any, like: Rows) -> Any:
     """Return an array as it is; a Dask array gets the chunks that the user gave `like`."""
-    if not is_dask(array):
-        return array
-    from .dask_blocks import in_given_chunks
-
-    return in_given_chunks(array, like)
+    return _dask().in_given_chunks(array, like) if is_dask(array) else array
 
 
 def keep(array: Any) -> Any:
     """Compute a Dask array once and keep it on the workers; return any other array as it is."""
-    if not is_dask(array):
-        return array
-    from .dask_blocks import keep_chunks
-
-    return keep_chunks(array)
+    return _dask().keep_chunks(array) if is_dask(array) else array
 
 
 class CountIndex:
-    """Rows that occur several times: row i has ``counts[i]`` positions (one if None) under the only key, 0.
-
-    `totals` has the number of positions of each key.
-    """
+    """Rows that occur several times: row i has ``counts[i]`` positions (one if None) under the only key, 0."""
 
     def __init__(self, n_rows: int, counts: Ints | None) -> None:
         self._last = None if counts is None else np.cumsum(counts)
@@ -172,8 +158,7 @@ class MemberIndex:
 
     def find(self, key: int | Ints, positions: Ints) -> Ints:
         """Return the row at each position of a cluster; `key` is as in :class:`CountIndex`."""
-        rows: Ints = self._order[self._starts[key] + positions]
-        return rows
+        return np.asarray(self._order[self._starts[key] + positions])
 
 
 class Draws:
@@ -204,9 +189,8 @@ def row_draws(
 ) -> Draws | DaskDraws:
     """Prepare draws from rows: by default, row i occurs ``by[i]`` times (once if None)."""
     if is_dask(X):
-        from .dask_blocks import DaskDraws
-
-        return DaskDraws([X, *aligned], index, by)
+        draws: DaskDraws = _dask().DaskDraws([X, *aligned], index, by)
+        return draws
     return Draws([X, *aligned], index, by, len(X))
 
 
@@ -243,8 +227,7 @@ def _scaled_carefully(rows: F64, numbers: Ints) -> F64:
     if zero.any():
         raise UserError(f"X is all zeros in {name(zero)}, so it has no direction. Remove such rows.")
     rows = rows / peaks[:, None]
-    scaled: F64 = rows / np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
-    return scaled
+    return np.asarray(rows / np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None])
 
 
 def unit_rows(rows: NDArray[Any], *, first_row: int | Ints = 0) -> F32:
@@ -290,21 +273,16 @@ class CountedRows:
     def map(
         self, function: Callable[..., Value], requests: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
     ) -> list[Value]:
-        """Call ``function(units, *rest)`` for each request ``(positions, *rest)``, in parallel, results in order.
-
-        `units` are the rows at these positions, scaled to length 1. On Dask, the function runs on a worker.
-        """
+        """Call ``function(units, *rest)`` for each request ``(positions, *rest)``, in parallel, results in order."""
         return self._draws.map(partial(_on_units, function), ((0, *request) for request in requests), n_jobs=n_jobs)
 
     def run(
         self, function: Callable[..., Value], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
     ) -> list[Value]:
         """Call ``function(*task)`` for each task where the rows are, in parallel, results in order."""
-        if is_dask(self.X):
-            from .dask_blocks import call_each
-
-            return call_each(function, tasks)
-        return run_tasks(function, tasks, n_jobs=n_jobs)
+        return (
+            list(_dask().call_each(function, tasks)) if is_dask(self.X) else run_tasks(function, tasks, n_jobs=n_jobs)
+        )
 
 
 def _on_units(function: Callable[..., Value], rows: Ints, part: NDArray[Any], *rest: Any) -> Value:
@@ -314,10 +292,7 @@ def _on_units(function: Callable[..., Value], rows: Ints, part: NDArray[Any], *r
 def map_members(
     function: Callable[..., Value], X: Rows, codes: Rows, n_codes: int, requests: Iterable[tuple[Any, ...]]
 ) -> list[Value]:
-    """Call ``function(units, *rest)`` for each request ``(code, positions, *rest)``; ALL_ROWS is a code, too.
-
-    `units` are the rows at these positions of the cluster, scaled to length 1.
-    """
+    """Call ``function(units, *rest)`` for each request ``(code, positions, *rest)``; ALL_ROWS is a code, too."""
     draws = row_draws(X, by=codes, index=partial(MemberIndex, n_codes=n_codes))
     return draws.map(partial(_on_units, function), requests)
 
@@ -347,18 +322,14 @@ def map_unit_rows(
 
 
 def refuse_bad_rows(X: Rows, *, n_jobs: int | None = None) -> None:
-    """Read `X` once and raise an error if a row cannot be scaled to length 1.
-
-    A Dask array is not read for this: its rows are checked whenever they are read.
-    """
-    if not is_dask(X):
+    """Read `X` once and raise an error if a row cannot be scaled to length 1."""
+    if not is_dask(X):  # its rows are checked whenever they are read
         fold_rows(lambda rows, scale: Folded(()), X, n_jobs=n_jobs)
 
 
 def nonzero_rows(X: Rows) -> Bools:
     """Return which rows have a value that is not zero."""
-    nonzero: Bools = map_rows(lambda first_row, part: part.any(axis=1), X, dtype=np.bool_)
-    return nonzero
+    return np.asarray(map_rows(lambda first_row, part: part.any(axis=1), X, dtype=np.bool_))
 
 
 def cosines_to_centers(X: Rows, codes: Rows, centers: F32, *, n_jobs: int | None = None) -> Any:
@@ -366,8 +337,7 @@ def cosines_to_centers(X: Rows, codes: Rows, centers: F32, *, n_jobs: int | None
     directions = centers / np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float32).tiny)
 
     def cosines(rows: F32, scale: F32, code: Ints) -> F32:
-        cosine: F32 = np.einsum("ij,ij->i", rows, directions[code]) * scale
-        return cosine
+        return np.asarray(np.einsum("ij,ij->i", rows, directions[code]) * scale)
 
     return map_unit_rows(cosines, X, codes, dtype=np.float32, n_jobs=n_jobs)
 
@@ -398,5 +368,4 @@ def sum_by_code(rows: F32, codes: Ints, n_codes: int, weights: F32) -> F32:
     """Return the weighted sum of the rows of each code."""
     n = len(codes)
     members = sparse.csc_array((weights, codes, np.arange(n + 1)), shape=(n_codes, n))
-    summed: F32 = members @ rows
-    return summed
+    return np.asarray(members @ rows)

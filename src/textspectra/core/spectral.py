@@ -19,7 +19,7 @@ from .validation import check_embeddings, check_whole_number
 EPSILON = 1e-6  # keeps quotients finite if eigenvalues are zero
 FLAT = 1e-5  # if all differences of a spectrum are below this, they are rounding in float32, and the spectrum is flat
 SPREAD_SHARE = 0.8  # of the rows, at most, in a sample for the interval: samples that nearly coincide cannot disagree
-SPREAD_REPLICATES = 40  # samples drawn for the interval alone, if those for the estimate are larger than that share
+SPREAD_REPLICATES = 40  # samples drawn for the interval alone, if the samples for the estimate are larger than that
 
 
 def laplacian_eigenvalues(X: ArrayLike, *, zscore: bool = False) -> F32:
@@ -94,13 +94,6 @@ class Spectrum:
     fallback_fraction : float
         The share of samples without a jump, for which the fallback was used. Near 1, the spectrum says nothing about
         this data.
-
-    Examples
-    --------
-    >>> import numpy as np, textspectra as ts
-    >>> spectrum = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), method="spectral").spectrum
-    >>> spectrum.mean, spectrum.fallback_fraction, len(spectrum.eigenvalues)
-    (8.0, 0.0, 160)
     """
 
     eigenvalues: F32 = field(compare=False)
@@ -191,10 +184,7 @@ class Rule(NamedTuple):
 def spectral_k(
     rows: CountedRows, rule: Rule, rng: Generator, *, n_jobs: int | None = None
 ) -> tuple[int, tuple[int, int], Ints, Spectrum]:
-    """Estimate k by the paper's algorithm: the mean over random samples.
-
-    Return k, the range of the estimates from single samples, these estimates, and the evidence.
-    """
+    """Return k, the mean over random samples, the range of the single estimates, these estimates, and the evidence."""
     n = len(rows)
     size = min(n, rule.max_sample)
     n_behind_mean = 1 if size == n else rule.n_replicates or round(10 * math.log2(n))
@@ -205,25 +195,19 @@ def spectral_k(
     samples = ((rows.positions(sample_size, rng), rule) for sample_size in sizes)
     results = rows.map(_estimate_sample, samples, n_jobs=n_jobs)
     behind_mean, behind_interval = results[:n_behind_mean], results[n_behind_mean:] or results
-    mean = fmean(result.k for result in behind_mean)
+    mean = fmean(k for k, _, _ in behind_mean)
     k = max(1, round(mean))
-    replicates = np.array([result.k for result in behind_interval], np.intp)
+    replicates = np.array([estimate for estimate, _, _ in behind_interval], np.intp)
     low, high = np.quantile(replicates, [0.025, 0.975])
-    _, eigenvalues, jump = min(behind_mean, key=lambda result: abs(result.k - mean))
-    without_jump = fmean(result.jump.k is None for result in behind_mean)
+    _, eigenvalues, jump = min(behind_mean, key=lambda result: abs(result[0] - mean))
+    without_jump = fmean(jump.k is None for _, _, jump in behind_mean)
     spectrum = Spectrum(eigenvalues, jump.deltas, jump.threshold, rule.window, mean, without_jump)
     return k, (min(k, math.floor(low)), max(k, math.ceil(high))), replicates, spectrum
 
 
-class _SampleEstimate(NamedTuple):
-    k: int
-    eigenvalues: F32
-    jump: Jump
-
-
-def _estimate_sample(units: F32, rule: Rule) -> _SampleEstimate:
+def _estimate_sample(units: F32, rule: Rule) -> tuple[int, F32, Jump]:
     eigenvalues = graph_spectrum(units, zscore=rule.zscore)
     jump = find_jump(eigenvalues, rule.window)
     # Equal rows may differ by rounding once they are scaled, hence the tolerance.
     k = min(rule.fallback, len(np.unique(units.round(6), axis=0))) if jump.k is None else jump.k
-    return _SampleEstimate(k, eigenvalues, jump)
+    return k, eigenvalues, jump

@@ -46,15 +46,13 @@ def check_embeddings(
             "X is a sparse matrix; textspectra works on dense embeddings. Reduce it first, for example with "
             "sklearn.decomposition.TruncatedSVD(256), or pass X.toarray() if it is small."
         )
-    is_array = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
-    if estimator is None and isinstance(X, np.ndarray) and is_array and len(X) >= minimum and X.shape[1] > 0:
-        return X
+    is_array = estimator is None and isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
+    if is_array and len(numbers := np.asarray(X)) >= minimum and numbers.shape[1] > 0:
+        return numbers
     # Late: the command line does without scikit-learn, which takes longer to import than most commands take.
     from sklearn.utils.validation import check_array, validate_data
 
-    options = {
-        "accept_sparse": False, "dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": minimum,
-    }  # fmt: skip
+    options = {"dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": minimum}
     try:
         if estimator is None:
             numbers = np.asarray(check_array(X, input_name="X", **options))
@@ -109,50 +107,45 @@ def check_labels(labels: ArrayLike | Sequence[Hashable], X: Rows) -> tuple[Any, 
     """
     if is_dask(labels) and is_dask(X):
         return _check_dask_labels(labels, len(X))
-    values = _as_array(labels) if isinstance(labels, list) and labels else np.asarray(labels)
-    if not isinstance(labels, list | tuple):
-        _check_one_per_row(values, len(X))
-    elif len(values) != len(X):
-        raise _unequal(len(values), len(X))
-    if values.ndim == 1 and values.dtype.kind in "iufb":
-        if values.dtype.kind == "f":
-            _refuse_missing(np.isnan(values))
+    numbers = (bool, int, float, np.number, np.bool_)
+    if isinstance(labels, list | tuple) and not all(isinstance(label, numbers) for label in labels):
+        values = np.fromiter(labels, object, len(labels))  # "1" and 1 are not the same, and tuples are labels too
+    else:
+        values = np.asarray(labels)
+    _check_one_per_row(values, len(X))
+    missing = _which_missing(values)
+    _refuse_missing(int(missing.sum()), int(missing.argmax()) if len(missing) else 0)
+    if values.dtype.kind in "iufb":
         codes, names = _code_numbers(values)
         return align(codes, X), names
-    codes_by_label: dict[Hashable, int] = {}
-    sequence: Sequence[Any] = labels if isinstance(labels, list | tuple) else values.tolist()
-    _refuse_missing(np.array([is_missing(value) for value in sequence], bool))
+    code_of: dict[Hashable, int] = {}
     try:
-        codes = np.array([codes_by_label.setdefault(value, len(codes_by_label)) for value in sequence], np.intp)
+        codes = np.array([code_of.setdefault(value, len(code_of)) for value in values.tolist()], np.intp)
     except TypeError as error:
         raise UserError(f"labels must be hashable values, one per row: {error}.") from None
-    return align(codes, X), list(codes_by_label)
+    return align(codes, X), list(code_of)
 
 
 def _check_dask_labels(labels: Any, n_rows: int) -> tuple[Any, list[Hashable]]:
     from .dask_blocks import with_known_chunks
 
-    if labels.ndim == 1:
-        labels = with_known_chunks(labels)
+    labels = with_known_chunks(labels) if labels.ndim == 1 else labels
     _check_one_per_row(labels, n_rows)
     numbers = labels.dtype.kind in "iufb"
 
     def distinct(first_row: int, part: NDArray[Any]) -> Folded:
-        if numbers:
-            missing = np.isnan(part) if part.dtype.kind == "f" else np.zeros(0, bool)
-        else:
-            missing = np.array([is_missing(value) for value in part], bool)
+        missing = _which_missing(part)
         names = np.unique(part).tolist() if numbers else part.tolist()
-        first_missing = first_row + int(missing.argmax()) if missing.any() else None
-        return Folded((dict.fromkeys(names), int(missing.sum()), first_missing))
+        return Folded(
+            (dict.fromkeys(names), int(missing.sum()), first_row + missing.argmax() if missing.any() else None)
+        )
 
     def either(one: Any, other: Any) -> Any:
         return one[0] | other[0], one[1] + other[1], other[2] if one[2] is None else one[2]
 
-    distinct_names, n_missing, first_missing = fold_blocks(distinct, labels, combine=either).statistics
-    if n_missing:
-        raise _missing_label(first_missing, n_missing)
-    names: list[Hashable] = sorted(distinct_names) if numbers else list(distinct_names)
+    present, n_missing, first_missing = fold_blocks(distinct, labels, combine=either).statistics
+    _refuse_missing(n_missing, first_missing)
+    names: list[Hashable] = sorted(present) if numbers else list(present)
     if numbers:
         values = np.array(names, labels.dtype)
         return map_rows(lambda first_row, part: np.searchsorted(values, part), labels), names
@@ -164,16 +157,26 @@ def _check_one_per_row(labels: Any, n_rows: int) -> None:
     if labels.ndim != 1:
         raise UserError(f"labels must be one-dimensional, one label per row, but its shape is {labels.shape}.")
     if len(labels) != n_rows:
-        raise _unequal(len(labels), n_rows)
+        raise UserError(f"labels has {len(labels):,} entries but X has {n_rows:,} rows; they must be equally many.")
 
 
-def _unequal(n_labels: int, n_rows: int) -> UserError:
-    return UserError(f"labels has {n_labels:,} entries but X has {n_rows:,} rows; they must be equally many.")
+def _which_missing(values: NDArray[Any]) -> Bools:
+    if values.dtype.kind in "iub":
+        return np.zeros(len(values), bool)
+    return np.isnan(values) if values.dtype.kind == "f" else np.array([is_missing(v) for v in values.tolist()], bool)
 
 
 def is_missing(value: Any) -> bool:
     """Return True if a value is None, NaN, or a missing value of pandas."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
+
+
+def _refuse_missing(n_missing: int, row: int) -> None:
+    if n_missing:
+        raise UserError(
+            f"labels has a missing value at row {row} (and {n_missing - 1:,} more); give such rows a label of their "
+            "own, such as -1."
+        )
 
 
 def _code_numbers(values: NDArray[Any]) -> tuple[Ints, list[Hashable]]:
@@ -182,30 +185,9 @@ def _code_numbers(values: NDArray[Any]) -> tuple[Ints, list[Hashable]]:
         if high - low < 4 * len(values):  # a table of all numbers is ten times as fast as sorting
             shifted = values.astype(np.intp) - low
             present = np.bincount(shifted) > 0
-            names = (np.flatnonzero(present) + low).tolist()
-            return (np.cumsum(present) - 1)[shifted], list(names)
+            return (np.cumsum(present) - 1)[shifted], list((np.flatnonzero(present) + low).tolist())
     unique, codes = np.unique(values, return_inverse=True)
     return codes.astype(np.intp, copy=False), unique.tolist()
-
-
-def _as_array(labels: list[Any]) -> NDArray[Any]:
-    if all(isinstance(label, (bool, int, float, np.number, np.bool_)) for label in labels):
-        return np.asarray(labels)
-    values = np.empty(len(labels), object)
-    values[:] = labels
-    return values
-
-
-def _refuse_missing(missing: Bools) -> None:
-    if missing.any():
-        raise _missing_label(int(missing.argmax()), int(missing.sum()))
-
-
-def _missing_label(row: int, n_missing: int) -> UserError:
-    return UserError(
-        f"labels has a missing value at row {row} (and {n_missing - 1:,} more); give such rows a label of their own, "
-        "such as -1."
-    )
 
 
 def check_weights(sample_weight: Any, X: Rows) -> tuple[Any, float]:
@@ -257,9 +239,8 @@ def check_n_clusters(value: object, most: int, hint: str = "X has {:,} rows.") -
     """Return the requested number or level of clusters; the hint says where `most` comes from."""
     if not isinstance(value, str):
         return check_whole_number("n_clusters", value, low=1, high=most, hint=hint.format(most))
-    for level in LEVELS:
-        if value == level:
-            return level
+    if value in LEVELS:
+        return value
     raise UserError(f'n_clusters must be "auto", "coarse", "suggested", "fine" or a whole number, but it is {value!r}.')
 
 

@@ -48,10 +48,7 @@ class MergeTree:
 
 
 def ward_tree(points: F32, weights: F64) -> MergeTree:
-    """Build Ward's tree by the nearest-neighbor chain; a point of weight w counts as w equal points.
-
-    Time and memory grow with n²: 8 bytes per pair.
-    """
+    """Build Ward's tree, in time and memory of n²; a point of weight w counts as w equal points."""
     if not 1 < len(points) <= SCIPY_POINTS or (weights != weights[0]).any():
         return _tree_of(_ward_merges(points, weights), weights)
     distances = squareform(_squared_distances(points), checks=False)
@@ -60,10 +57,7 @@ def ward_tree(points: F32, weights: F64) -> MergeTree:
 
 
 def nested_tree(points: F32, weights: F64, clusters: Ints) -> MergeTree:
-    """Build a tree by Ward's rule that completes each cluster (numbered from 0) before it merges any two.
-
-    So the clusters are one of its cuts, whichever algorithm found them.
-    """
+    """Build a tree by Ward's rule that completes each cluster (numbered from 0) first: the clusters are one cut."""
     members = [np.flatnonzero(clusters == cluster) for cluster in range(int(clusters.max()) + 1)]
     merges = [
         (int(rows[low]), int(rows[high]), cost)
@@ -82,8 +76,7 @@ def nested_tree(points: F32, weights: F64, clusters: Ints) -> MergeTree:
 def weighted_means(points: F32, weights: F64, codes: Ints, n_codes: int) -> F32:
     """Return the weighted mean of the points of each code."""
     sums = sum_by_code(points, codes, n_codes, weights.astype(np.float32))
-    means: F32 = (sums / np.bincount(codes, weights)[:, None]).astype(np.float32)
-    return means
+    return np.asarray(sums / np.bincount(codes, weights)[:, None], np.float32)
 
 
 def _ward_merges(points: F32, weights: F64) -> list[tuple[int, int, float]]:

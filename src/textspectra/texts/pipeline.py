@@ -74,7 +74,7 @@ def cluster_texts(
     embeddings : array-like of shape (n, d), optional
         Used instead of a model: one row per text.
     algorithm : {"kmeans", "hac"}, default="kmeans"
-        Both find the same groups and build the same tree around them.
+        K-Means with a tree around its groups, or hierarchical clustering: Ward's tree of the texts, cut at k.
     n_clusters : {"auto", "coarse", "suggested", "fine"} or int, default="auto"
         "auto" is the suggested number. "coarse" merges these groups, and "fine" splits them. An int overrules the
         estimate, which is kept; from the coarse to the fine level, it merges or splits the suggested groups, too.
