@@ -120,7 +120,7 @@ def bench_quality(model: str | None, *, everything: bool) -> list[Row]:
     cosine, nearest = np.mean(list(found.values()), axis=0)
     details = [", ".join(f"{name} {values[place]:.2f}" for name, values in found.items()) for place in (0, 1)]
     how = f"{'all' if everything else '3,000'} texts, " + (f"phrases by {model}" if model else "three keywords")
-    bars = (COSINE_BAR, NEAREST_BAR) if model else ("shown", "shown")
+    bars = (COSINE_BAR, NEAREST_BAR) if model else ("–", "–")
     return [
         (f"{how}: mean cosine with the name of the class", bars[0], f"{cosine:.3f}", details[0]),
         (f"{how}: nearest class name is its own", bars[1], f"{nearest:.3f}", details[1]),
@@ -143,7 +143,7 @@ def bench_cost() -> list[Row]:
     embed_texts(texts.texts, JUDGE, cache=False)
     embedded = time.process_time() - start
     return [
-        ("77 groups: CPU time of keywords, phrases and names against embedding the 3,000 texts (MiniLM)", "shown",
+        ("77 groups: CPU time of keywords, phrases and names against embedding the 3,000 texts (MiniLM)", "–",
          f"{named / embedded:.2f}×", f"{counts[-1]:,} phrases, {named:.1f} s against {embedded:.1f} s"),
     ]  # fmt: skip
 
@@ -155,7 +155,7 @@ PARTS = {
 } | {"cost": bench_cost}
 
 if __name__ == "__main__":
-    main(__file__, "names.md", "Names of groups, with the true classes as groups", PARTS)
+    main(__file__, "names.md", "Names of groups", PARTS)
     if len(sys.argv) == 1:
         with (ROOT / "benchmarks" / "names.md").open("a") as file:
             file.write(NOTES)
