@@ -1,7 +1,7 @@
 """The embedding cache: SQLite against the files of an own format that it replaced.
 
 Both run the same code below, in turn, each with the sources of its revision. The back end returns
-its vectors at once, so that the times are those of the cache. Temporary files must be on a disk.
+its vectors at once, so that only the cache is timed. Temporary files must be on a disk.
 """
 
 from __future__ import annotations

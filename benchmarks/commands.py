@@ -2,7 +2,7 @@
 
 ``make bench`` runs it and rewrites ``commands.md``. The data are titles of ``stackexchange121`` and their wordllama
 vectors, which ``core.py`` keeps in ``.cache``. Each command may take 10 minutes and 8 GB.
-Noise counts as a group in ARI. The CPU time is that of all cores; unlike the time, it hardly depends on other work of
+Noise counts as a group in ARI. The CPU time counts all cores; unlike the time, it hardly depends on other work of
 the machine.
 """
 

@@ -129,7 +129,7 @@ def bench_speed() -> list[Row]:
     return [
         (f"int8 against sentence-transformers on PyTorch, {len(texts):,} titles: faster by", "≥ 3×",
          f"{took[torch] / took[LIGHT]:.1f}×", f"{each[LIGHT]} per text against {each[torch]}; float32 {each[FLOAT32]}"),
-        ("the same: mean cosine of the int8 vectors to those of PyTorch", "≥ 0.995", f"{cosines[LIGHT].mean():.4f}",
+        ("the same: mean cosine of int8 and PyTorch vectors", "≥ 0.995", f"{cosines[LIGHT].mean():.4f}",
          f"lowest {cosines[LIGHT].min():.4f}; float32 vectors differ by at most {difference:.0e}"),
         ("the same model on ONNX Runtime, int8, against PyTorch: faster by", "–",
          f"{took[torch] / took[ONNX_INT8]:.1f}×",

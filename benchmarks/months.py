@@ -103,7 +103,7 @@ def draw_by_date(name: str, seed: int) -> Draw:
 
 
 def draw_growing(name: str, seed: int) -> Draw:
-    """Divide the rows of a random class so that its share of the second file is five times that of the first."""
+    """Divide the rows of a random class so that its share of the second file is five times its share of the first."""
     classes, rng = load(name).classes, np.random.default_rng(seed)
     names, counts = np.unique(classes, return_counts=True)
     grows = rng.choice(names[counts >= 100])

@@ -44,7 +44,7 @@ class Task(NamedTuple):
     @property
     def modules(self) -> list[str]:
         """The modules that define its functions."""
-        functions = [getattr(self.compute, "func", self.compute), self.score]  # `func` is that of a partial
+        functions = [getattr(self.compute, "func", self.compute), self.score]  # a partial holds its function in `func`
         return sorted({function.__module__ for function in functions if function is not None})
 
 
