@@ -1,6 +1,6 @@
-# make demo   set up, run the main job on the shipped example, and say what to look at
-# make test   set up, then lint and all tests but the few that `make test-slow` runs
-# A second run of either finds everything installed and starts at once.
+# make demo   install textspectra, and group the shipped example
+# make test   install both packages, lint, and run all tests except the slow ones (make test-slow)
+# A second run starts at once, because everything is installed.
 
 PYTHON ?= python3
 VENV := .venv
@@ -22,7 +22,7 @@ pytest: $(VENV)/.browser
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow
 
-# How much of the code the tests run, by module; also what subprocesses run.
+# How much of the code the tests run, by module, subprocesses included.
 coverage: $(VENV)/.browser
 	$(BIN)/python -m pytest -n auto --dist loadgroup --max-worker-restart 0 -m "not slow" --cov --cov-report=term
 
@@ -48,27 +48,26 @@ docs: $(VENV)/.dev
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
-# Builds what is released into dist/, twice with the same bytes, and runs the demo in empty environments; 10 minutes.
-# TAG=v0.1.0 checks that the version is that of a tag.
+# Builds both distributions into dist/, twice with the same bytes, and runs them in empty environments; 10 minutes.
+# TAG=v0.1.0 checks that the version matches a tag.
 release-check: $(VENV)/.release
 	$(BIN)/python tools/release_check.py $(TAG)
 
-# Builds the container and runs it as it is meant to be run; the tests do what is possible of it without a daemon.
+# Builds the container and runs it as users do; the tests cover what is possible without a daemon.
 container-check:
 	docker build --tag textspectra .
 	mkdir -p .cache/container && chmod 777 .cache/container && cp examples/customer_messages.csv .cache/container
 	docker run --rm --network none --read-only --volume "$(CURDIR)/.cache/container:/data" textspectra \
 		cluster customer_messages.csv --overwrite
 
-# The pictures of the README and the site: what the command prints for the example, the report that it writes, how it works,
-# and the outputs of the notebooks.
+# The pictures of the README and the site (output of the command, report, how it works), and the outputs of the notebooks.
 picture: $(VENV)/.browser
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/run_notebooks.py
 	$(BIN)/python docs/make_picture.py
 	$(BIN)/python docs/make_screenshots.py
 
-# Speed and memory against rivals, on the labelled sets in TEXTSPECTRA_DATA; rewrites the tables in benchmarks/.
+# Speed and memory against other tools, on the labeled sets in TEXTSPECTRA_DATA; rewrites the tables in benchmarks/.
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/text.py
@@ -76,47 +75,47 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/commands.py
 
-# How well k is found, against rivals; half an hour on two cores, and goes on where it stopped. Rivals are kept in
-# .cache/k_rivals.jsonl; after a change to the estimate or to the groups, delete .cache/k_ours.jsonl.
+# The number of groups against other methods; half an hour on two cores, and continues where it stopped. Their results are
+# kept in .cache/k_rivals.jsonl; after a change to the estimate or to the groups, delete .cache/k_ours.jsonl.
 bench-k: $(VENV)/.bench
 	$(BIN)/python benchmarks/k_recovery.py
 
-# How well groups and names agree with people's labels.
+# Agreement of groups and names with human labels.
 bench-groups: $(VENV)/.bench
 	$(BIN)/python benchmarks/groups.py
 	$(BIN)/python benchmarks/levels.py
 	$(BIN)/python benchmarks/repeats.py
 	$(BIN)/python benchmarks/names.py
 
-# What is new in next month's file, against held-out classes; BERTopic takes most of the time. It goes on where it stopped.
+# Novelty in next month's file, on held-out classes; BERTopic takes most of the time. It continues where it stopped.
 bench-months: $(VENV)/.bench
 	$(BIN)/python benchmarks/months.py
 
-# Damaged inputs of every kind: 1,000 of each in some minutes, or for example CASES=100000 for hours. What is found is kept as a test.
+# Damaged inputs: 1,000 of each kind in a few minutes, or CASES=100000 for hours. Findings are kept as tests.
 CASES ?= 1000
 fuzz: $(VENV)/.dev
 	$(BIN)/python reliability/fuzz.py --cases $(CASES)
 	$(BIN)/python reliability/table.py
 
-# Commands that are killed at every change of a file and at random moments; faults of the disk and of the memory.
+# Commands killed at every file change and at random moments; faults of disk and memory.
 KILLS ?= 200
 kill: $(VENV)/.dev
 	$(BIN)/python reliability/kill.py --kills $(KILLS)
 	$(BIN)/python reliability/faults.py
 	$(BIN)/python reliability/table.py
 
-# Known faults of the locked packages, from the database of PyPI: needs the network. A package that was not found counts as a fault,
-# because a mirror without such a database would otherwise say that all is well.
+# Known vulnerabilities of the locked packages, from PyPI: needs the network. A package that is not found counts as one,
+# because a mirror without this database would otherwise report none.
 audit: $(VENV)/.release
 	$(BIN)/pip-audit --requirement requirements.lock --no-deps --disable-pip --strict --progress-spinner off
 
-# The paper's experiments on the sets in TEXTSPECTRA_DATA; an hour or two on two cores, and goes on where it stopped.
+# The paper's experiments on the sets in TEXTSPECTRA_DATA; an hour or two on two cores, and continues where it stopped.
 study: $(VENV)/.dev
 	$(BIN)/textspectra-study run .cache/study --data "$${TEXTSPECTRA_DATA:-../shared/data}" \
 		--models wordllama,minilm --max-size 10000 --max-size minilm=5000
 	$(BIN)/textspectra-study report .cache/study --out docs/study --overwrite
 
-# The same calls on Dask against those on one array: two worker processes, 3 GB on the disk for 4,000,000 rows.
+# The same calls on Dask and on one array: two worker processes, 3 GB on disk for 4,000,000 rows.
 bench-scale: $(VENV)/.bench
 	$(BIN)/python benchmarks/scale.py
 	$(BIN)/python benchmarks/scale_model.py
@@ -160,12 +159,12 @@ $(VENV)/.browser: $(VENV)/.dev
 	fi
 	@touch $@
 
-# Debian keeps venv in a package of its own.
+# Debian ships venv as a separate package.
 venv-package:
 	@test "$$(id -u)" = 0 || { echo "Python's venv module is missing. On Debian or Ubuntu: sudo apt-get install python3-venv"; exit 1; }
 	apt-get update -qq && apt-get install -y -qq python3-venv
 
-# Writes down the versions that a fresh install of everything resolves to today, and the licence of each package.
+# Records the versions that a fresh install of everything resolves to, and the license of each package.
 lock:
 	rm -rf $(VENV)/lock && $(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python -m pip install --quiet --upgrade pip

@@ -1,7 +1,7 @@
 """The embedding cache: SQLite against the files of an own format that it replaced.
 
 Both run the same code below, in turn, each with the sources of its revision. The back end returns
-its vectors at once, so that the times are those of the cache. Temporary files must be on a disk.
+its vectors at once, so that only the cache is timed. Temporary files must be on a disk.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def compare() -> list[Row]:
     model = wordllama_seconds()
     cold = (model + after["write"]) / (model + before["write"])
 
-    def row(step: str, what: str, bar: str = "shown") -> Row:
+    def row(step: str, what: str, bar: str = "–") -> Row:
         return what, bar, f"{after[step] / before[step]:.2f}×", f"{after[step]:.1f} s against {before[step]:.1f} s"
 
     return [
@@ -122,7 +122,7 @@ def compare() -> list[Row]:
         row("few", "`embed_texts` of every thousandth text"),
         row("two writers", "two processes that write half of the vectors each, at the same time"),
         row("after kill -9", "a run after one that was killed half-way"),
-        ("vectors lost by kill -9", "shown", f"{after['lost by kill -9']:.0f}",
+        ("vectors lost by kill -9", "–", f"{after['lost by kill -9']:.0f}",
          f"against {before['lost by kill -9']:.0f}; a group that is written together has 4,096"),
     ]  # fmt: skip
 
@@ -131,5 +131,5 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["embed"]:
         print(json.dumps(embed(**json.loads(sys.argv[2]))))
     else:
-        title = f"The embedding cache in SQLite against its former files, {N:,} × {DIMENSION} float32"
+        title = f"The embedding cache in SQLite compared with its former files, {N:,} × {DIMENSION} float32"
         main(__file__, "cache.md", title, {"cache": compare})

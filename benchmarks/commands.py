@@ -2,7 +2,7 @@
 
 ``make bench`` runs it and rewrites ``commands.md``. The data are titles of ``stackexchange121`` and their wordllama
 vectors, which ``core.py`` keeps in ``.cache``. Each command may take 10 minutes and 8 GB.
-Noise counts as a group in ARI. The CPU time is that of all cores; unlike the time, it hardly depends on other work of
+Noise counts as a group in ARI. The CPU time counts all cores; unlike the time, it hardly depends on other work of
 the machine.
 """
 
@@ -98,9 +98,9 @@ def bench(n: int) -> list[Row]:
             Path(folder, "labels.npy").unlink(missing_ok=True)
             taken, cpu, failure = run(command)
             details = f"{cpu:.0f} s of CPU time; {failure or outcome(labels_in(folder), truth)}"
-            rows.append((f"{n:,} texts: {name}", "shown", f"{taken:.1f} s", details))
+            rows.append((f"{n:,} texts: {name}", "–", f"{taken:.1f} s", details))
             print(rows[-1], file=sys.stderr, flush=True)
-    return rows + ([("Turftopic", "shown", "not run", TURFTOPIC)] if n == SIZES[-1] else [])
+    return rows + ([("Turftopic", "–", "not run", TURFTOPIC)] if n == SIZES[-1] else [])
 
 
 def outcome(labels: Any, truth: Any) -> str:
@@ -111,4 +111,4 @@ def outcome(labels: Any, truth: Any) -> str:
 if __name__ == "__main__":
     if len(sys.argv) == 1 and TITLES.exists():
         embed_once()
-    main(__file__, "commands.md", "Whole commands, measured", {str(n): partial(bench, n) for n in SIZES})
+    main(__file__, "commands.md", "Whole commands", {str(n): partial(bench, n) for n in SIZES})

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("TEXTSPECTRA_DATA", ROOT.parent / "shared" / "data"))
 TITLES = DATA / "stackexchange121.parquet"
 Row = tuple[str, str, str, str]
-"""What was measured, the bar, what was reached, details."""
+"""The measurement, its target, the result, and details."""
 
 
 def seconds(call: Callable[[], Any], repeat: int = 1) -> tuple[float, Any]:
@@ -66,8 +66,8 @@ def process_seconds(*command: str, repeat: int = 9) -> float:
 
 
 def met(bar: str, value: str) -> str:
-    """Say whether a figure such as "2.1×" meets a bar such as "≤ 4×"."""
-    if bar == "shown":
+    """Say whether a result such as "2.1×" meets a target such as "≤ 4×"; a dash stands for no target."""
+    if bar == "–":
         return ""
     limit, reached = (float(text.strip("≤≥ ×%MGB").replace(",", "")) for text in (bar, value))
     return "yes" if (reached <= limit if bar.startswith("≤") else reached >= limit) else "**no**"
@@ -80,7 +80,7 @@ def main(script: str, target: str, title: str, parts: Mapping[str, Callable[[], 
         return
     if not TITLES.exists():
         sys.exit(f"This benchmark needs {TITLES.name}; point TEXTSPECTRA_DATA to its folder.")
-    lines = ["| what | bar | reached | met | details |", "|---|---|---|---|---|"]
+    lines = ["| measurement | target | result | met | details |", "|---|---|---|---|---|"]
     for name in parts:
         print(name, flush=True)
         process = subprocess.run([sys.executable, script, name], check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603
@@ -88,6 +88,6 @@ def main(script: str, target: str, title: str, parts: Mapping[str, Callable[[], 
             lines.append(f"| {what} | {bar} | {value} | {met(bar, value)} | {details} |")
             print(lines[-1], flush=True)
     machine = f"{os.cpu_count()} cores, Python {platform.python_version()}"
-    note = "Every ratio comes from one run on one machine; rivals that compile are warmed up first."
+    note = "Every ratio comes from one run on one machine; tools that compile code are warmed up first."
     text = f"# {title}\n\nWritten by `benchmarks/{Path(script).name}` ({machine}). {note}\n\n" + "\n".join(lines) + "\n"
     (ROOT / "benchmarks" / target).write_text(text)

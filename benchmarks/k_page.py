@@ -41,7 +41,7 @@ class Answer(NamedTuple):
 
 
 def read(cell: dict[str, Any], power: float, position: tuple[float, ...]) -> curve.BestK:
-    """Read a measured curve with other constants than those of the library."""
+    """Read a measured curve with other constants than the library."""
     if "ks" not in cell or cell["k"] == 1:
         return curve.BestK(cell["k"], cell["confidence"])
     curve.WEIGHT_POWER, curve.POSITION = power, position  # type: ignore[assignment]
@@ -322,7 +322,7 @@ def write(cells: Cells) -> None:
         power_span=span(powers), low_span=span([low for low, _ in positions]), width_span=span(widths),
         high_span=span([high for _, high in positions]), factor_span=span(factors), power=power, position=position,
         width=width, factor=factor, library=LEFT_IN, library_power=LIBRARY[0], library_position=LIBRARY[1],
-        methods=methods_table(study), beside="; ".join(beside), measures=measures_table(study),
+        methods=methods_table(study), beside="\n".join(f"- {line}" for line in beside), measures=measures_table(study),
         confidence=confidence_table(study), noise=noise_table(cells), small=small_table(cells),
         refined=refined_table(cells), sets=sets_table(study),
     )  # fmt: skip

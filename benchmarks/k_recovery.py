@@ -190,7 +190,7 @@ def small(task: Task) -> dict[str, Any]:
 
 
 def noise(task: Task) -> dict[str, Any]:
-    """Return the estimate for texts of which a random half has something in common that is no topic."""
+    """Return the estimate for texts of which a random half shares something other than a theme."""
     stored = texts_of(task.name)[0]
     texts = [stored[row] for row in rows_of_set(task.name)[0][:NOISY_ROWS]]
     rng = np.random.default_rng(19)

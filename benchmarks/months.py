@@ -103,7 +103,7 @@ def draw_by_date(name: str, seed: int) -> Draw:
 
 
 def draw_growing(name: str, seed: int) -> Draw:
-    """Divide the rows of a random class so that its share of the second file is five times that of the first."""
+    """Divide the rows of a random class so that its share of the second file is five times its share of the first."""
     classes, rng = load(name).classes, np.random.default_rng(seed)
     names, counts = np.unique(classes, return_counts=True)
     grows = rng.choice(names[counts >= 100])
@@ -290,12 +290,12 @@ def bench_held_out() -> list[Row]:
     return [
         (f"{what}: banking77", "≥ 0.94", f"{novelty['banking77']:.3f}", f"mean of {DRAWS} draws"),
         (f"{what}: mean of the sets", "≥ 0.85", f"{np.mean(list(novelty.values())):.3f}", by_set(novelty, "{:.3f}")),
-        *((f"the same by similarity to the {rival}", "shown", f"{np.mean(list(some.values())):.3f}",
+        *((f"the same by similarity to the {rival}", "–", f"{np.mean(list(some.values())):.3f}",
            by_set(some, "{:.3f}")) for rival, some in rivals.items()),
         (f"{own}: banking77", "≥ 80%", f"{shares['banking77']:.0%}", f"of {DRAWS} draws together"),
         (f"{own}: mean of the sets", "≥ 60%", f"{np.mean(list(shares.values())):.0%}", counts_of(found)),
         *purity_rows(found),
-        ("new groups in which most texts are of new classes", "shown", f"{true / new:.0%}",
+        ("new groups in which most texts are of new classes", "–", f"{true / new:.0%}",
          ", ".join(f"{name} {total_of(found, 'true')[name]}/{total_of(found, 'new')[name]}" for name in found)),
         ("texts of old groups whose label changed by `update`", "≤ 0", str(changed), f"{DRAWS * len(SETS)} updates"),
     ]  # fmt: skip
@@ -304,7 +304,7 @@ def bench_held_out() -> list[Row]:
 def purity_rows(found: dict[str, list[Cell]], bar: str = "≥ 80%") -> list[Row]:
     """Say how many of the texts in new groups are of new classes, in all new groups and in those not called mixed."""
     rows = []
-    for which, prefix, limit in (("new groups", "", bar), ("new groups that are not called mixed", "clear ", "shown")):
+    for which, prefix, limit in (("new groups", "", bar), ("new groups that are not called mixed", "clear ", "–")):
         texts, pure = total_of(found, f"{prefix}inside"), total_of(found, f"{prefix}pure")
         share = sum(pure.values()) / max(sum(texts.values()), 1)
         details = ", ".join(f"{name} {pure[name]}/{texts[name]}" for name in found)
@@ -319,10 +319,10 @@ def bench_by_date() -> list[Row]:
     novelty = mean_of(found, "novelty")
     return [
         *((f"{what}: {row[0]}", *row[1:]) for row in purity_rows(found)),
-        (f"{what}: new classes with {FEWEST} texts or more that get a new group of their own", "shown",
+        (f"{what}: new classes with {FEWEST} texts or more that get a new group of their own", "–",
          f"{sum(total_of(found, 'own').values()) / max(sum(total_of(found, 'classes').values()), 1):.0%}",
          counts_of(found)),
-        (f"{what}: AUROC of `novelty` for texts of new classes", "shown", f"{np.mean(list(novelty.values())):.3f}",
+        (f"{what}: AUROC of `novelty` for texts of new classes", "–", f"{np.mean(list(novelty.values())):.3f}",
          by_set(novelty, "{:.3f}")),
     ]  # fmt: skip
 
@@ -335,7 +335,7 @@ def bench_same() -> list[Row]:
     return [
         ("second file from the same classes: draws without a new group", "≥ 90%", f"{np.mean(np.equal(new, 0)):.0%}",
          f"{len(new)} draws; new groups of each: {by_set(numbers, '{}')}"),
-        ("the same: groups that are said to grow, shrink or be gone", "shown", f"{moved / clusters:.1%}",
+        ("the same: groups that are said to grow, shrink or be gone", "–", f"{moved / clusters:.1%}",
          f"{moved} of {clusters:,}"),
     ]  # fmt: skip
 
@@ -347,8 +347,8 @@ def bench_growing() -> list[Row]:
                for cell in some]  # fmt: skip
     what = f"a class that is {GROWTH} times as frequent in the second file"
     return [
-        (f"{what}: draws without a new group", "shown", f"{quiet / len(some):.0%}", "; ".join(details)),
-        (f"{what}: draws in which the group with most of its texts is growing", "shown",
+        (f"{what}: draws without a new group", "–", f"{quiet / len(some):.0%}", "; ".join(details)),
+        (f"{what}: draws in which the group with most of its texts is growing", "–",
          f"{growing / len(some):.0%}", f"{growing} of {len(some)}"),
     ]  # fmt: skip
 
@@ -378,21 +378,21 @@ def bench_bertopic() -> list[Row]:
          f"{versus[0]}; theirs is the best of three scores, chosen with the classes in view"),
         (f"{what}: new classes with a group of their own", bar, str(sum(shares[n] > rival[n] for n in theirs)),
          versus[1]),
-        *((f"BERTopic: AUROC by {score}", "shown", f"{np.mean(list(values.values())):.3f}", by_set(values, "{:.3f}"))
+        *((f"BERTopic: AUROC by {score}", "–", f"{np.mean(list(values.values())):.3f}", by_set(values, "{:.3f}"))
           for score, values in aucs.items()),
-        *((f"BERTopic, `min_similarity={least}`: new classes with a topic of their own", "shown",
+        *((f"BERTopic, `min_similarity={least}`: new classes with a topic of their own", "–",
            f"{np.mean(list(shares_of(some).values())):.0%}",
            f"{counts_of(some)}; {sum(total_of(some, 'true').values())} of {sum(total_of(some, 'new').values())} "
            "new topics are mostly of new classes") for least, some in zip(MERGING, merged, strict=True)),
     ]  # fmt: skip
-    return [*rows, *(("BERTopic failed", "shown", "", text) for text in failed)]
+    return [*rows, *(("BERTopic failed", "–", "", text) for text in failed)]
 
 
 def bench_time() -> list[Row]:
     (cell,) = cells("time")[TITLES.stem]
     what = f"`update` of a model of {OLD_TEXTS:,} texts with {NEW_TEXTS:,} against clustering all anew"
     rows = []
-    for clock, how, bar in (("wall", "time", "≤ 0.3×"), ("cpu", "CPU time", "shown")):
+    for clock, how, bar in (("wall", "time", "≤ 0.3×"), ("cpu", "CPU time", "–")):
         update, anew = (cell[f"{job} {clock}"] for job in ("update", "anew"))
         ratio = float(np.median(np.divide(update, anew)))
         details = f"{np.median(update):.1f} s against {np.median(anew):.1f} s, median of {ROUNDS} rounds in turns"
@@ -410,7 +410,7 @@ PARTS = {
 }
 
 if __name__ == "__main__":
-    main(__file__, "months.md", "Next month's texts: what is new, against files with classes held out", PARTS)
+    main(__file__, "months.md", "Next month's texts", PARTS)
     if len(sys.argv) == 1:
         with (ROOT / "benchmarks" / "months.md").open("a") as file:
             file.write((ROOT / "benchmarks" / "months.in.md").read_text())

@@ -2,7 +2,7 @@
 
 ``python benchmarks/names.py`` rewrites ``names.md``. The groups are the true classes, so only the names are measured.
 Class names are the labels with blanks for underscores. "3,000 texts" are those with ready MiniLM vectors. "All texts"
-counts phrases in the whole set; with MiniLM, the center of a class is still that of its ready vectors.
+counts phrases in the whole set; with MiniLM, the center of a class still comes from its ready vectors.
 """
 
 from __future__ import annotations
@@ -28,27 +28,26 @@ JUDGE = "minilm"
 COSINE_BAR, NEAREST_BAR = "≥ 0.62", "≥ 0.70"
 
 NOTES = """
-"Three keywords" is the way without a model. Their nearest class name is their own about as often: they say more, and
-the model that judges them reads them all.
+The true classes serve as groups. "Three keywords" are the names without a model. Their nearest class name is correct
+about as often, because they have more words, and the model that judges them reads them all.
 
-## How the constants were chosen
+## Choice of the constants
 
-A candidate's score is a cosine + 0.14 × ln(s). The cosine is that of the phrase and the group's center, each less its
-mean over all phrases or all groups. s is the geometric mean of the phrase's own class-based TF-IDF (weight 1/3) and the
-mean of that of its words (weight 2/3). The 30 phrases with the highest s are embedded. In groups with fewer than 100
-texts, the 100 phrases of a single text that have the commonest words count too (30 or 300 give the same).
+The score of a candidate is a cosine + 0.14 × ln(s). The cosine compares the phrase with the center of the group, each
+minus its mean over all phrases or all groups. s is the geometric mean of the class-based TF-IDF of the phrase (weight
+1/3) and the mean TF-IDF of its words (weight 2/3). The 30 phrases with the highest s are embedded. In groups with fewer
+than 100 texts, the 100 phrases of a single text with the commonest words count too (30 or 300 give the same).
 
 The two constants were chosen from 6 × 5 values by the mean cosine over both models, on 3,000 and on all texts, of four
 sets at a time. Whichever set is left out, the other four choose 0.14 and 2/3 (on the prototype, with all phrases of a
-single text), so the figures above are those with the set left out. The parts (single texts, words, means) were chosen
-with all five sets in view. A choice by one model and size alone is less stable: with the set left out it gives
+single text), so the results above are cross-validated. The parts of the score (single texts, words, means) were chosen
+on all five sets. A choice by one model and size alone is less stable: with the set left out it gives
 .612 / .70 for MiniLM and .624 / .70 for wordllama on 3,000 texts, and .632 / .72 and .660 / .72 on all texts.
 
-## What was tried
+## Alternatives
 
-Here a / b is the mean cosine / the share of nearest class names on the 3,000 texts, MiniLM unless it says wordllama;
-one-word is the share of names that are one word. Measured on a prototype, which differs from the product by up to
-0.005.
+a / b is the mean cosine / the share of correct nearest class names on the 3,000 texts, with MiniLM unless stated;
+one-word is the share of names of one word. The prototype measured here differs from the product by up to 0.005.
 
 | rule | result |
 |---|---|
@@ -75,9 +74,8 @@ one-word is the share of names that are one word. Measured on a prototype, which
 | no name may be contained in another (rule before) | .608 / .67 against .620 / .68 |
 | the better fitting group gets a phrase that two want (against: the first) | wordllama .627 / .65 against .624 / .64 |
 
-So a phrase that one text has is a good name if many texts have its words. Names of more words cost cosine on the three
-sets whose classes have names of one word (sites, subreddits, kinds of things). On banking77, 8 % of the names are one
-word.
+A phrase of a single text is a good name if many texts share its words. Longer names lower the cosine on the three sets
+whose class names have one word (sites, subreddits, kinds of things). On banking77, 8 % of the names have one word.
 """
 
 
@@ -123,7 +121,7 @@ def bench_quality(model: str | None, *, everything: bool) -> list[Row]:
     cosine, nearest = np.mean(list(found.values()), axis=0)
     details = [", ".join(f"{name} {values[place]:.2f}" for name, values in found.items()) for place in (0, 1)]
     how = f"{'all' if everything else '3,000'} texts, " + (f"phrases by {model}" if model else "three keywords")
-    bars = (COSINE_BAR, NEAREST_BAR) if model else ("shown", "shown")
+    bars = (COSINE_BAR, NEAREST_BAR) if model else ("–", "–")
     return [
         (f"{how}: mean cosine with the name of the class", bars[0], f"{cosine:.3f}", details[0]),
         (f"{how}: nearest class name is its own", bars[1], f"{nearest:.3f}", details[1]),
@@ -146,7 +144,7 @@ def bench_cost() -> list[Row]:
     embed_texts(texts.texts, JUDGE, cache=False)
     embedded = time.process_time() - start
     return [
-        ("77 groups: CPU time of keywords, phrases and names against embedding the 3,000 texts (MiniLM)", "shown",
+        ("77 groups: CPU time of keywords, phrases and names against embedding the 3,000 texts (MiniLM)", "–",
          f"{named / embedded:.2f}×", f"{counts[-1]:,} phrases, {named:.1f} s against {embedded:.1f} s"),
     ]  # fmt: skip
 
@@ -158,7 +156,7 @@ PARTS = {
 } | {"cost": bench_cost}
 
 if __name__ == "__main__":
-    main(__file__, "names.md", "Names of groups, with the true classes as groups", PARTS)
+    main(__file__, "names.md", "Names of groups", PARTS)
     if len(sys.argv) == 1:
         with (ROOT / "benchmarks" / "names.md").open("a") as file:
             file.write(NOTES)

@@ -20,10 +20,10 @@ SIZES = (300, 1000, 3000)
 TIMES = 6
 """How often a text occurs on average."""
 
-START = f"""# Texts that are repeated
+START = f"""# Repeated texts
 
 Written by `benchmarks/repeats.py`, with MiniLM. Distinct texts are repeated {TIMES} times on average. The frequency of
-the text with rank r falls as 1 / r^s, and s = 0 stands for no repetition. ARI is that of all rows, at the true k.
+the text with rank r falls as 1 / r^s, and s = 0 means no repetition. ARI is computed over all rows, at the true k.
 The plain algorithm (`refine=False`) gives every repetition its weight, as scikit-learn's `KMeans` does.
 
 | set | distinct texts | true k | k, s = 0 | k, s = 0.7 | k, s = 1 | ARI, s = 0.7 | plain | ARI, s = 1 | plain |

@@ -188,4 +188,4 @@ if __name__ == "__main__":
     if len(sys.argv) == 3:
         print(json.dumps(fit_tiled(int(sys.argv[2]))))
     else:
-        main(__file__, "scale.md", "On Dask, measured", PARTS)
+        main(__file__, "scale.md", "Dask", PARTS)

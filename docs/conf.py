@@ -93,7 +93,7 @@ def copy_notebooks() -> None:
 
 
 def as_rst(app: Any, context: Any, lines: list[str]) -> None:
-    """Turn the plain text of a command's help into reStructuredText: `code`, and stars that are no emphasis."""
+    """Turn the plain text of a command's help into reStructuredText: `code`, and escape stars."""
     lines[:] = [re.sub(r"`([^`]+)`", r"``\1``", line.replace("*", r"\*")) for line in lines]
 
 

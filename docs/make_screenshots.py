@@ -27,7 +27,7 @@ def open_a_group(page: Page) -> None:
 
 
 def print_it(page: Page) -> None:
-    """Lay the page out as on paper; the margin is that of the sheet."""
+    """Lay the page out as on paper; with the margin of the sheet."""
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     page.evaluate("document.body.style.margin = '12mm'")

@@ -21,6 +21,8 @@ from targets import changed_paths
 import textspectra.cli
 import textspectra_study.command
 
+MODULES = "cli.main cli.cluster cli.months cli.report cli.measure texts.pipeline texts.many_files report.write"
+
 LONGEST = 180
 """Seconds after which a command hangs."""
 
@@ -30,12 +32,9 @@ ORPHAN_SECONDS = 15
 BECOME_REAPER = 36
 """The option of Linux's prctl by which orphans of a process become its own children."""
 
-command_line = textspectra.cli.main  # the function, which the next import replaces by the module of that name
-commands = importlib.import_module("textspectra.cli.main")
-for name in commands.COMMANDS:  # all are imported here, so that a child can begin at once
-    commands.root.get_command(None, name)
-for module in ("textspectra.texts.pipeline", "textspectra.report.write"):
-    importlib.import_module(module)
+command_line = textspectra.cli.main
+for module in MODULES.split():
+    importlib.import_module(f"textspectra.{module}")  # here, so that a child can begin at once
 
 
 class Kill(NamedTuple):

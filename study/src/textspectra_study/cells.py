@@ -179,10 +179,10 @@ def _compute(work: Work) -> dict[str, Any]:
     task = TASKS[work.task]
     with threadpool_limits(1):
         start = time.process_time()  # does not depend on how busy the machine is
-        found = task.compute(X, truth, work.seed)
+        outcome = task.compute(X, truth, work.seed)
         seconds = time.process_time() - start
         peak = _peak_memory()
-        values = found if task.score is None else task.score(found, X, truth, work.seed)
+        values = outcome if task.score is None else task.score(outcome, X, truth, work.seed)
     return {"status": OK, "values": values, "seconds": round(seconds, 3), "peak_mb": round(peak, 1)}
 
 

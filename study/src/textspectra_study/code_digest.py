@@ -1,4 +1,4 @@
-"""Which code decides a cell: the source files that a task's modules import, and a digest of them."""
+"""A digest of the code behind a cell: the source files that a task's modules import."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _executable(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def _lazy_names(package: str, packages: tuple[Path, ...]) -> dict[str, str]:
-    """Return the modules that define the names which a package loads on first use, as its ``__init__.pyi`` says."""
+    """Return the modules of the names that a package loads on first use, according to its ``__init__.pyi``."""
     place = _place(package, packages)
     if place is None or not (stub := place / "__init__.pyi").is_file():
         return {}

@@ -64,7 +64,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what killed processes left in a folder; not what others are writing.
+    """Remove the unfinished files of killed processes, but not files that others are writing.
 
     Examples
     --------
@@ -76,22 +76,22 @@ def remove_unfinished(folder: Path) -> None:
     ['a']
     """
     for path in folder.glob(UNFINISHED):
-        with suppress(OSError), path.open("rb") as stream:  # it may just have got its name
+        with suppress(OSError), path.open("rb") as stream:  # it may have been renamed meanwhile
             if _lock(stream):
                 path.unlink()
 
 
 def _new_file(path: Path) -> IO[bytes]:
-    """Open a new file beside `path`, and lock it, so that nobody takes it for one that a killed process left."""
+    """Open a new file beside `path`, and lock it, so that it is not mistaken for a leftover of a killed process."""
     while True:
         stream = path.with_name(f".{secrets.token_hex(8)}.tmp").open("xb")
         if _lock(stream) is not False and Path(stream.name).exists():
             return stream
-        stream.close()  # it was taken for one before it was locked
+        stream.close()  # somebody removed it before it was locked
 
 
 def _lock(stream: IO[bytes]) -> bool | None:
-    """Lock a file until it is closed, and tell whether that was possible; None: the system has no such locks."""
+    """Lock a file until it is closed; return False if another process holds it, None if the system has no locks."""
     if sys.platform == "win32":
         return None
     import fcntl

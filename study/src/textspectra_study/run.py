@@ -157,7 +157,7 @@ class _Study:
             Planned(variant, model, task, cell_key(variant, self._sources[variant.dataset, model].key, task))
             for variant in variants
             for model in backends
-            for task in tasks_of(variant, [one for one in variants if not self._too_large(one, model)])
+            for task in tasks_of(variant, [other for other in variants if not self._too_large(other, model)])
         ]
 
     def why_not(self, planned: Planned) -> str | None:
@@ -173,11 +173,11 @@ class _Study:
 
     def works(self, waiting: Sequence[Planned], folder: Path, progress: Progress) -> dict[Planned, Work]:
         """Embed the rows of all waiting cells, one dataset and model at a time, and return the input of each cell."""
-        clusters: dict[tuple[str, str], list[Planned]] = defaultdict(list)
+        cells_of: dict[tuple[str, str], list[Planned]] = defaultdict(list)
         for planned in waiting:
-            clusters[planned.variant.dataset, planned.model].append(planned)
+            cells_of[planned.variant.dataset, planned.model].append(planned)
         works = {}
-        for (name, model), cells in clusters.items():
+        for (name, model), cells in cells_of.items():
             dataset = self._datasets[name]
             # Finished variants count too, so that a continued study finds the file of its first run.
             rows_of = {
@@ -258,7 +258,7 @@ class _Pool:
             guess = _time_at(planned.variant.size, self._taken.get(planned.task, finished))
             return min(self._limits.seconds, guess)
 
-        total = sum(map(seconds, queue)) + sum(seconds(one.planned) / 2 for one in self._running)
+        total = sum(map(seconds, queue)) + sum(seconds(running.planned) / 2 for running in self._running)
         return total / self._jobs
 
 

@@ -44,7 +44,7 @@ class Task(NamedTuple):
     @property
     def modules(self) -> list[str]:
         """The modules that define its functions."""
-        functions = [getattr(self.compute, "func", self.compute), self.score]  # `func` is that of a partial
+        functions = [getattr(self.compute, "func", self.compute), self.score]  # a partial holds its function in `func`
         return sorted({function.__module__ for function in functions if function is not None})
 
 
@@ -60,7 +60,7 @@ def representative(variants: Sequence[Variant]) -> list[Variant]:
     chosen: dict[str, Variant] = {}
     for variant in variants:
         if variant.kind == "whole" or (variant.kind == "stratified" and variant.size <= REPRESENTATIVE_SIZE):
-            chosen[variant.dataset] = max(variant, chosen.get(variant.dataset, variant), key=lambda one: one.size)
+            chosen[variant.dataset] = max(variant, chosen.get(variant.dataset, variant), key=lambda sample: sample.size)
     return list(chosen.values())
 
 
@@ -74,10 +74,10 @@ def tasks_of(variant: Variant, variants: Sequence[Variant]) -> list[str]:
     (27, 15)
     """
     names = list(ALGORITHMS)
-    shown = representative(variants)
-    if variant in shown:
+    representatives = representative(variants)
+    if variant in representatives:
         names += [name for name in TASKS if name not in ALGORITHMS and name != "spectrum"]
-    if shown and variant == min(shown, key=lambda one: one.size):
+    if representatives and variant == min(representatives, key=lambda sample: sample.size):
         names.append("spectrum")
     return names
 

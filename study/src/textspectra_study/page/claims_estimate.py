@@ -141,7 +141,7 @@ def tau_range(findings: Findings) -> Outcome:
 
 
 def tau_default(findings: Findings) -> Outcome:
-    """Compare the error at 1,000 with the lowest, and its time with that of the largest cap."""
+    """Compare the error at 1,000 with the lowest error, and its time with the time at the largest cap."""
     clusters = grouped(findings.tau_sweep, lambda point: point.tau)
     errors = {cluster[0].tau: mean_error(cluster) for cluster in clusters.values()}
     seconds = {cluster[0].tau: fmean(point.seconds for point in cluster) for cluster in clusters.values()}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 INK, MUTED, LINE, PAPER = "#1d2129", "#5c6370", "#c9cdd2", "#ffffff"
-"""The page replaces these colors by those of its light or dark theme."""
+"""The page replaces these colors by its light or dark theme."""
 
 BLUE, ORANGE, GREEN, RED, SKY, PINK = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7"
 MARK = "figure of a textspectra study"
@@ -83,7 +83,7 @@ def draw(name: str, alt: str, size: tuple[float, float], paint: Callable[[Any], 
     import matplotlib
     from matplotlib.figure import Figure
 
-    # The salt makes the ids in the file reproducible, and different from those of other figures on the page.
+    # The salt makes the ids in the file reproducible, and different from the ids of other figures on the page.
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": name}):
         figure = Figure(figsize=size)
         paint(figure)

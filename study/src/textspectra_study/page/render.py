@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
 
@@ -36,14 +37,14 @@ def _markdown_block(block: Block) -> str:
         case Heading(level, text):
             return f"{'#' * level} {_escape(text)}"
         case Paragraph(text):
-            return _markdown(text)
+            return _wrapped(_markdown(text))
         case Bullets(items):
-            return "\n".join(f"- {_markdown(item)}" for item in items)
+            return "\n".join(_wrapped(f"- {_markdown(item)}", indent="  ") for item in items)
         case Code(text):
             return f"```sh\n{text}\n```"
         case Figures(pictures, caption):
             images = "\n".join(f"![{_escape(p.alt)}]({FIGURES}/{p.name}.svg)" for p in pictures)
-            return f"{images}\n\n*{_escape(caption)}*"
+            return f"{images}\n\n{_wrapped(f'*{_escape(caption)}*')}"
         case Table():
             return _markdown_table(block)
 
@@ -55,8 +56,13 @@ def _markdown_table(table: Table) -> str:
         _line("--:" if on_right else "---" for on_right in right),
         *(_line(map(_markdown, row.cells)) for row in table.rows),
     ]
-    caption = [f"*{_escape(table.caption)}*", ""] if table.caption else []
+    caption = [_wrapped(f"*{_escape(table.caption)}*"), ""] if table.caption else []
     return "\n".join([*caption, *lines])
+
+
+def _wrapped(text: str, *, indent: str = "") -> str:
+    """Break long lines, so that a diff of two pages can be read."""
+    return textwrap.fill(text, 100, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _line(cells: Iterable[str]) -> str:
