@@ -9,7 +9,7 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from textspectra.cli.cluster import run
-from textspectra.cli.options import Stages
+from textspectra.cli.output import Stages
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from browser import launch

@@ -20,7 +20,7 @@ from targets import changed_paths
 
 import textspectra.cli
 
-MODULES = "cli.main cli.cluster cli.update cli.apply cli.embed texts.pipeline texts.files.run report"
+MODULES = "cli.main cli.cluster cli.months cli.report cli.measure texts.pipeline texts.many_files report.write"
 
 LONGEST = 180
 """Seconds after which a command hangs."""

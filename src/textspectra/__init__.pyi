@@ -11,6 +11,7 @@ from .embedding.cache import CacheSize, EmbeddingCache
 from .embedding.embed import embed_texts
 from .embedding.registry import Model, ModelInfo, as_backend, known_models, load_backend
 from .errors import ExternalError, UsageError, UserError
+from .report.state import apply_state
 from .report.write import write_report
 from .tables.columns import TextTable
 from .tables.read import read_table
@@ -19,6 +20,7 @@ from .texts.clustered import Hierarchy
 from .texts.comparison import Comparison
 from .texts.corpus import Corpus, EmbeddedTexts, EmbeddingSource, Totals
 from .texts.history import ClusterChange, Update
+from .texts.many_files import cluster_files
 from .texts.pipeline import cluster_texts
 from .texts.result import TextClustering
 from .words.describe import Cluster
@@ -57,7 +59,9 @@ __all__ = [
     "Update",
     "UsageError",
     "UserError",
+    "apply_state",
     "as_backend",
+    "cluster_files",
     "cluster_texts",
     "cohesion_ratio",
     "cohesion_report",

@@ -16,7 +16,7 @@ import pytest
 
 pytest.importorskip("wordllama")
 
-from textspectra.cli.options import stages
+from textspectra.cli.output import stages
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "customer_messages.csv"
 
@@ -236,21 +236,6 @@ def test_a_name_that_is_not_utf_8(run, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["d"]
 
 
-def test_work_that_a_failed_run_left_is_removed(run, tmp_path):
-    own = {"TEXTSPECTRA_CACHE": str(tmp_path / "cache")}
-    work = tmp_path / ".texts.clusters-work"
-    work.mkdir()
-    (work / "textspectra-work.txt").write_text("0123")
-    (work / "vectors.npy").write_bytes(bytes(2_000_000))
-    (tmp_path / "cache" / "work").mkdir(parents=True)
-    (tmp_path / "cache" / "work" / "0123").write_text(str(work))
-    told = run("cache", "--clear", "work", **own).out.splitlines()
-    assert told[-1] == "1 work folder of failed runs, 2 MB, removed"
-    assert not work.exists()
-    assert run("cache", "--clear", "work", **own).out.splitlines()[-1] == "0 work folders of failed runs, 0 MB, removed"
-    assert json.loads(run("cache", "--clear", "work", "--json", **own).out)["cleared"]
-
-
 def test_a_cache_that_cannot_be_cleared_is_not_said_to_be(run, tmp_path):
     cache = tmp_path / "cache"
     (cache / "embeddings" / "stuck.sqlite").mkdir(parents=True)  # a folder cannot be deleted as a file can
@@ -265,7 +250,7 @@ def test_too_little_memory_is_a_message(tmp_path):
     code = (
         "import numpy, resource, textspectra.texts.pipeline as pipeline\n"
         "def greedy(*args, **options): return numpy.ones(10**15)\n"
-        "pipeline.fit_groups = greedy\n"
+        "pipeline.fit_clusters = greedy\n"
         "from textspectra.cli import main; main()"
     )
     command = [sys.executable, "-c", code, "cluster", "a.txt", "--model", "wordllama"]

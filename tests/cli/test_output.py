@@ -19,9 +19,9 @@ from click.testing import CliRunner
 from targets import downloaded_state
 
 from textspectra import TextClustering, __version__
-from textspectra.cli.main import COMMANDS, describe, root
-from textspectra.cli.options import terminal
-from textspectra.cli.output import SCHEMA_VERSION
+from textspectra.cli.main import describe, root
+from textspectra.cli.options import COMMANDS
+from textspectra.cli.output import SCHEMA_VERSION, terminal
 from textspectra.cli.system import read_schema, schema_of
 from textspectra.errors import ExternalError, UsageError, UserError
 
@@ -207,7 +207,7 @@ def test_a_bug_has_its_traceback_and_exit_code_1(call, monkeypatch, options):
     def broken():
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("textspectra.embedding.known_models", broken)
+    monkeypatch.setattr("textspectra.embedding.registry.known_models", broken)
     err = call("models", *options, code=1).err
     assert "Traceback" in err
     assert "Please report it with what `textspectra doctor` prints." in err
@@ -276,7 +276,7 @@ def test_runs_are_appended_and_errors_and_warnings_are_in_it(call, tmp_path, mon
         warnings.warn("two\nlines", stacklevel=1)
         return []
 
-    monkeypatch.setattr("textspectra.embedding.known_models", warn)
+    monkeypatch.setattr("textspectra.embedding.registry.known_models", warn)
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         assert call("models", "--log-file", "job.log").err == "warning: two\\nlines\n"

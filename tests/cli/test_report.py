@@ -15,7 +15,7 @@ from report_data import quick_map, read_page
 
 import textspectra as ts
 from textspectra.cli.cluster import run
-from textspectra.cli.options import Stages
+from textspectra.cli.output import Stages
 from textspectra.cli.report import apply_command
 from textspectra.core.kmeans import same_clusters
 from textspectra.errors import ExternalError, UserError
@@ -265,8 +265,8 @@ def test_a_full_disk_changes_neither_the_model_nor_the_table(folder):
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}));"
         "from textspectra.cli import main; main()"
     )
-    apply_command = [sys.executable, "-c", code, "apply", "state.json", "x.model", "--embeddings", "x.npy"]
-    done = subprocess.run(apply_command, cwd=folder, capture_output=True, check=False)  # noqa: S603
+    command = [sys.executable, "-c", code, "apply", "state.json", "x.model", "--embeddings", "x.npy"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, check=False)  # noqa: S603
     assert done.returncode == 4
     assert b"'x.model' cannot be written" in done.stderr
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
