@@ -4,7 +4,6 @@ import csv
 import gzip
 import itertools
 import json
-import logging
 import os
 import re
 import signal
@@ -16,7 +15,6 @@ import pytest
 
 pytest.importorskip("wordllama")
 
-from textspectra.cli.output import stages
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "customer_messages.csv"
 
@@ -295,14 +293,6 @@ def test_the_model_that_was_chosen_is_reported_saved_and_used_again(run, tmp_pat
     assert listed[1] == "  minilm"
     assert re.fullmatch(r"1 converted model, 2\d MB", listed[2])
     assert run("cache", **own).out.splitlines()[1:] == ["0 converted models, 0.0 MB"]
-
-
-@pytest.mark.parametrize("quiet", [False, True])
-def test_what_takes_long_is_said_on_standard_error_unless_quiet(capsys, quiet):
-    with stages(quiet=quiet):
-        logging.getLogger("textspectra.embedding.embed").info("Embedding takes %s.", "hours")
-    logging.getLogger("textspectra.embedding.embed").info("nobody listens")
-    assert capsys.readouterr() == ("", "" if quiet else "Embedding takes hours.\n")
 
 
 def test_names_can_come_from_a_chat_server(run, tickets, tmp_path):

@@ -4,6 +4,7 @@ import contextlib
 import copy
 import io
 import json
+import logging
 import os
 import re
 import shlex
@@ -12,6 +13,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import click
 import jsonschema
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ from targets import downloaded_state
 from textspectra import TextClustering, __version__
 from textspectra.cli.main import describe, root
 from textspectra.cli.options import COMMANDS
-from textspectra.cli.output import SCHEMA_VERSION, terminal
+from textspectra.cli.output import SCHEMA_VERSION, Manner, stages, terminal
 from textspectra.cli.system import read_schema, schema_of
 from textspectra.errors import ExternalError, UsageError, UserError
 
@@ -308,3 +310,11 @@ def test_a_job_may_close_standard_error(tmp_path):
 def test_verbose_is_heard_with_json_and_quiet(call, tmp_path, arguments):
     (tmp_path / "a.csv").write_text("text\n\n")
     assert "reading the texts" in call("estimate", "a.csv", *arguments, code=3).err
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_what_takes_long_is_said_on_standard_error_unless_quiet(capsys, quiet):
+    with click.Context(click.Command("cluster"), obj=Manner(quiet=quiet)), stages():
+        logging.getLogger("textspectra.embedding.embed").info("Embedding takes %s.", "hours")
+    logging.getLogger("textspectra.embedding.embed").info("nobody listens")
+    assert capsys.readouterr() == ("", "" if quiet else "Embedding takes hours.\n")

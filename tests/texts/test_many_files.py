@@ -338,7 +338,7 @@ def test_a_large_need_is_announced(texts, tmp_path, monkeypatch, caplog):
 
 
 def test_distinct_texts_are_counted_until_there_are_enough(tmp_path):
-    for name, lines in {"a": "x\ny\nx\n \n", "b": "", "c": "y\nz\n", "d": "w\n"}.items():
+    for name, lines in {"a": "car\nbus\ncar\n \n", "b": "", "c": "bus\nvan\n", "d": "ship\n"}.items():
         (tmp_path / f"{name}.txt").write_text(lines)
     files = [str(tmp_path / f"{name}.txt") for name in "abcd"]
     counts = [len(many.enough_texts(files, ts.read_table, enough)) for enough in (1, 2, 3, 9)]

@@ -11,7 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
@@ -25,35 +25,41 @@ if TYPE_CHECKING:
 
 PREFIX = "TEXTSPECTRA_"
 
+Role = Literal["result", "shared", "protection", "recipe", ""]
+"""What an option changes: the result, its form, or only where a result comes from; or it protects the user."""
+
 
 class Setting(click.Option):
-    """An option, and what a settings file may do with it.
+    """An option such as "--seed N" or "--every day|week", and its role.
 
     Attributes
     ----------
     shared : bool
         Whether a file in the working folder, which may come from a stranger with the data, can set it: it changes the
-        result, and not where anything is read, written or sent. An option is not shared until somebody decides so.
+        result or its form, and not where anything is read, written or sent. No option is shared until somebody decides.
     protects : bool
         Whether such a file may switch it on, but not off.
     recipe : bool
         Whether it belongs to the command that makes the same result again.
     """
 
-    def __init__(
-        self, *flags: str, shared: bool = False, protects: bool = False, recipe: bool = False, **attributes: Any
-    ) -> None:
-        super().__init__(flags, **attributes)
-        self.shared, self.protects, self.recipe = shared or protects, protects, recipe
+    def __init__(self, usage: str, text: str, role: Role = "", *, name: str | None = None, **attributes: Any) -> None:
+        flags = [word for word in usage.split() if word.startswith("-")]
+        value = usage.split()[-1].removeprefix(flags[-1])
+        if not value:
+            attributes.setdefault("is_flag", True)
+        elif value.islower() and "|" in value and ":" not in value:
+            attributes.setdefault("type", click.Choice(value.split("|")))
+        else:
+            attributes["metavar"] = value
+        super().__init__([*flags, *filter(None, [name])], help=text, show_default="default" in attributes, **attributes)
+        self.shared, self.protects = role in ("result", "shared", "protection"), role == "protection"
+        self.recipe = role in ("result", "recipe")
 
     @property
     def key(self) -> str:
         """The name in a settings file: the long flag, without the dashes."""
         return max(self.opts, key=len).lstrip("-")
-
-
-def _choice(*names: str) -> click.Choice[str]:
-    return click.Choice(names)
 
 
 def _switch_on(*variables: str) -> Callable[[click.Context, click.Parameter, bool], None]:
@@ -78,169 +84,107 @@ def _size(context: click.Context, option: click.Parameter, chosen: str | None) -
     return None if chosen is None else parse_size(chosen)
 
 
-FILE = click.Argument(["source"], metavar="FILE")
-FILES = click.Argument(["sources"], metavar="FILE...", nargs=-1, required=True)
-SAVED_MODEL = click.Argument(["model"], metavar="MODEL")
-NAME = click.Argument(["name"], metavar="[COMMAND]", required=False)
+def _argument(name: str, metavar: str, **attributes: Any) -> click.Argument:
+    return click.Argument([name], metavar=metavar, **attributes)
+
+
+AT_LEAST_0 = click.IntRange(min=0)
+FILE, FILES = _argument("source", "FILE"), _argument("sources", "FILE...", nargs=-1, required=True)
+SAVED_MODEL, NAME = _argument("model", "MODEL"), _argument("name", "[COMMAND]", required=False)
 
 READING = (
+    Setting("--text-column NAME", "The column that holds the texts, if it is not obvious.", "result"),
+    Setting("--encoding NAME", "Character encoding of a text file, if not UTF-8 or cp1252.", "result"),
+    Setting("--sheet NAME_OR_NUMBER", "The sheet of a workbook; by default the one with the most texts.", "result"),
     Setting(
-        "--text-column", metavar="NAME", shared=True, recipe=True,
-        help="The column that holds the texts, if it is not obvious.",
-    ),
-    Setting(
-        "--encoding", metavar="NAME", shared=True, recipe=True,
-        help="Character encoding of a text file, if not UTF-8 or cp1252.",
-    ),
-    Setting(
-        "--sheet", metavar="NAME_OR_NUMBER", shared=True, recipe=True,
-        help="The sheet of a workbook; by default the one with the most texts.",
-    ),
-    Setting(
-        "--header-row", type=click.IntRange(min=0), metavar="N", shared=True, recipe=True,
-        help="The row with the column names, from 1, if it is not found; 0 if there is none.",
+        "--header-row N", "The row with the column names, from 1, if it is not found; 0 if there is none.", "result",
+        type=AT_LEAST_0,
     ),
 )  # fmt: skip
 OFFLINE = Setting(
-    "--offline", is_flag=True, expose_value=False, callback=_switch_on("HF_HUB_OFFLINE", "TEXTSPECTRA_OFFLINE"),
-    protects=True, help="Never download a model, and send nothing to a server.",
+    "--offline", "Never download a model, and send nothing to a server.", "protection",
+    expose_value=False, callback=_switch_on("HF_HUB_OFFLINE", "TEXTSPECTRA_OFFLINE"),
 )  # fmt: skip
-LOADING = (
-    OFFLINE,
-    Setting(
-        "--allow-server", is_flag=True, expose_value=False, callback=_switch_on("TEXTSPECTRA_ALLOW_SERVER"),
-        help="Send texts to your server (OPENAI_BASE_URL) if the model was made with one.",
-    ),
+ALLOW_SERVER = Setting(
+    "--allow-server", "Send texts to your server (OPENAI_BASE_URL) if the model was made with one.",
+    expose_value=False, callback=_switch_on("TEXTSPECTRA_ALLOW_SERVER"),
 )  # fmt: skip
-MODEL = (
-    Setting(
-        "--model", default="auto", show_default=True, metavar="NAME", shared=True, recipe=True,
-        help="See `textspectra models`.",
-    ),
-    OFFLINE,
+LOADING = (OFFLINE, ALLOW_SERVER)
+MODEL = (Setting("--model NAME", "See `textspectra models`.", "result", default="auto"), OFFLINE)
+NO_CACHE = Setting("--no-cache", "Neither read nor write the cache of embeddings.")
+EMBEDDINGS = Setting(
+    "--embeddings FILE_OR_COLUMN",
+    "Skip the model: a .npy or .parquet file with one row per text, or a list column of the input.", "recipe",
 )  # fmt: skip
-NO_CACHE = Setting("--no-cache", is_flag=True, help="Neither read nor write the cache of embeddings.")
-EMBEDDING = (
-    *MODEL,
-    Setting(
-        "--embeddings", metavar="FILE_OR_COLUMN", recipe=True,
-        help="Skip the model: a .npy or .parquet file with one row per text, or a list column of the input.",
-    ),
-    NO_CACHE,
-)  # fmt: skip
+EMBEDDING = (*MODEL, EMBEDDINGS, NO_CACHE)
 NEW_EMBEDDINGS = Setting(
-    "--embeddings", metavar="FILE_OR_COLUMN",
-    help="Embeddings of the new texts, if the model was built from precomputed embeddings.",
-)  # fmt: skip
+    "--embeddings FILE_OR_COLUMN",
+    "Embeddings of the new texts, if the model was built from precomputed embeddings.",
+)
 KNOWN_EMBEDDINGS = Setting(
-    "--embeddings", metavar="FILE", help="The embeddings that the model was made from, if they were given as a file."
+    "--embeddings FILE", "The embeddings that the model was made from, if they were given as a file."
 )
-KEEP_ALL = Setting(
-    "--keep-all", is_flag=True, shared=True, recipe=True, help='Group texts that say nothing, too: "n/a", "-", emoji.'
-)
-SEED = Setting(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, shared=True, recipe=True,
-    help="The same seed gives the same result.",
+KEEP_ALL = Setting("--keep-all", 'Group texts that say nothing, too: "n/a", "-", emoji.', "result")
+SEED = Setting("--seed N", "The same seed gives the same result.", "result", type=AT_LEAST_0, default=0)
+FORMAT = Setting(
+    "--format xlsx|csv|excel-csv|tsv|jsonl|parquet",
+    "Format of the output table; by default that of the input.", "shared",
+    name="table_format", callback=_table_format,
 )  # fmt: skip
-_FORMATS = _choice("xlsx", "csv", "excel-csv", "tsv", "jsonl", "parquet")
-TABLE = (
-    Setting(
-        "--format", "table_format", type=_FORMATS, callback=_table_format, shared=True,
-        help="Format of the output table; by default that of the input.",
-    ),
-    Setting(
-        "--excel-csv", "table_format", type=_FORMATS, flag_value="excel-csv", callback=_table_format,
-        help="Short for --format excel-csv: CSV with a mark by which Excel recognizes UTF-8, and spreadsheet-safe.",
-    ),
-    Setting(
-        "--spreadsheet-safe", is_flag=True, protects=True,
-        help="Escape cells of CSV and TSV output that a spreadsheet would run.",
-    ),
+EXCEL_CSV = Setting(
+    "--excel-csv",
+    "Short for --format excel-csv: CSV with a mark by which Excel recognizes UTF-8, and spreadsheet-safe.",
+    name="table_format", type=FORMAT.type, flag_value="excel-csv", callback=_table_format,
 )  # fmt: skip
-NO_REPORT = Setting(
-    "--no-report", is_flag=True, shared=True, help="Leave out the report, which takes longest for many texts."
-)
-OVERWRITE = Setting("--overwrite", is_flag=True, help="Replace outputs that exist already.")
+SAFE = Setting("--spreadsheet-safe", "Escape cells of CSV and TSV output that a spreadsheet would run.", "protection")
+TABLE = (FORMAT, EXCEL_CSV, SAFE)
+NO_REPORT = Setting("--no-report", "Leave out the report, which takes longest for many texts.", "shared")
+OVERWRITE = Setting("--overwrite", "Replace outputs that exist already.")
 QUIET = Setting(
-    "--quiet",
-    "-q",
-    is_flag=True,
-    expose_value=False,
+    "--quiet -q", "Print nothing but errors and warnings, or nothing but the bare result.", expose_value=False,
     callback=remember,
-    help="Print nothing but errors and warnings; commands that only print: nothing but the bare result.",
-)
+)  # fmt: skip
 JSON = Setting(
-    "--json",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=remember,
-    help="Print the result as JSON (see `textspectra schema`), and an error as JSON on standard error.",
-)
+    "--json", "Print the result as JSON (see `textspectra schema`), and an error as JSON on standard error.",
+    is_eager=True, expose_value=False, callback=remember,
+)  # fmt: skip
 LOG = (
     Setting(
-        "--verbose", "-v", is_flag=True, expose_value=False, callback=log_to_standard_error,
-        help="Log events with their times, line by line, on standard error.",
+        "--verbose -v", "Log events with their times, line by line, on standard error.", expose_value=False,
+        callback=log_to_standard_error,
     ),
     Setting(
-        "--log-file", metavar="FILE", expose_value=False, callback=log_to_file,
-        help="Append events with their times, line by line, to a file.",
+        "--log-file FILE", "Append events with their times, line by line, to a file.", expose_value=False,
+        callback=log_to_file,
     ),
 )  # fmt: skip
 WRITING = (OVERWRITE, QUIET, JSON)
 MEASURING = (SEED, QUIET, JSON)
-
-
-def _out(what: str, metavar: str = "FILE", **attributes: Any) -> Setting:
-    return Setting("--out", metavar=metavar, help=what, **attributes)
-
-
+OUT_FOLDER = Setting("--out FOLDER", "Where outputs go; next to the input by default.")
 CLUSTERING = (
+    Setting("--algorithm kmeans|hac", "How texts are grouped.", "result", default="kmeans"),
     Setting(
-        "--algorithm", type=_choice("kmeans", "hac"), default="kmeans", show_default=True, shared=True, recipe=True
-    ),
-    Setting(
-        "--clusters", default="auto", show_default=True, metavar="auto|coarse|suggested|fine|N", shared=True,
-        recipe=True, help="The level to show (auto is suggested), or a number that overrules it.",
+        "--clusters auto|coarse|suggested|fine|N",
+        "The level to show (auto is suggested), or a number that overrules it.", "result", default="auto",
     ),
     *EMBEDDING,
     KEEP_ALL,
-    Setting(
-        "--name-with", metavar="MODEL", recipe=True,
-        help="Name groups by a chat model (OPENAI_BASE_URL, OPENAI_API_KEY).",
-    ),
+    Setting("--name-with MODEL", "Name groups by a chat model (OPENAI_BASE_URL, OPENAI_API_KEY).", "recipe"),
     SEED,
     *TABLE,
+    Setting("--time COLUMN", "A column of dates: say which groups grow, shrink, burst or vary.", "result"),
     Setting(
-        "--time", metavar="COLUMN", shared=True, recipe=True,
-        help="A column of dates: say which groups grow, shrink, burst or vary.",
+        "--every day|week|month|quarter|year",
+        "The periods for --time; by default they suit the dates and the number of texts.", "result",
     ),
-    Setting(
-        "--every", type=_choice("day", "week", "month", "quarter", "year"), shared=True, recipe=True,
-        help="The periods for --time; by default they suit the dates and the number of texts.",
-    ),
-    Setting(
-        "--by", metavar="COLUMN", multiple=True, shared=True, recipe=True,
-        help="A column of categories to compare groups by; repeatable.",
-    ),
-    Setting(
-        "--show", metavar="COLUMN", multiple=True, shared=True, recipe=True,
-        help="A column to show with each text; repeatable.",
-    ),
-    Setting(
-        "--truth", metavar="COLUMN", shared=True, recipe=True,
-        help="A column of true classes, to compare with in the report.",
-    ),
+    Setting("--by COLUMN", "A column of categories to compare groups by; repeatable.", "result", multiple=True),
+    Setting("--show COLUMN", "A column to show with each text; repeatable.", "result", multiple=True),
+    Setting("--truth COLUMN", "A column of true classes, to compare with in the report.", "result"),
     NO_REPORT,
-    Setting("--open", "open_it", is_flag=True, help="Open the report in the browser."),
-    Setting(
-        "--scheduler", metavar="tcp://HOST:PORT|local", help="For many files: let the workers of Dask do the work."
-    ),
+    Setting("--open", "Open the report in the browser.", name="open_it"),
+    Setting("--scheduler tcp://HOST:PORT|local", "For many files: let the workers of Dask do the work."),
 )  # fmt: skip
-COMPARING = (
-    SAVED_MODEL, FILES, _out("Where outputs go; next to the input by default.", "FOLDER"), *READING, NEW_EMBEDDINGS,
-    *LOADING, NO_CACHE, *TABLE, NO_REPORT, *WRITING,
-)  # fmt: skip
+COMPARING = (SAVED_MODEL, FILES, OUT_FOLDER, *READING, NEW_EMBEDDINGS, *LOADING, NO_CACHE, *TABLE, NO_REPORT, *WRITING)
 
 
 class Command(NamedTuple):
@@ -254,91 +198,79 @@ class Command(NamedTuple):
 COMMANDS = {
     "cluster": Command(
         "cluster", "Group the texts of a file: how many groups, what they are, which text is in which.",
-        (FILES, _out("Where outputs go; next to the input by default.", "FOLDER"), *READING, *CLUSTERING, *WRITING),
+        (FILES, OUT_FOLDER, *READING, *CLUSTERING, *WRITING),
     ),
     "estimate": Command(
         "measure", "Estimate how many groups there are, and nothing else.",
         (
             FILE, *READING, *EMBEDDING, KEEP_ALL,
             Setting(
-                "--method", type=_choice("auto", "reproducible", "spectral"), default="auto", show_default=True,
-                shared=True,
-                help="How to find k: by the agreement of two halves of the data, or by the paper's spectrum.",
+                "--method auto|reproducible|spectral",
+                "How to find k: by the agreement of two halves of the data, or by the paper's spectrum.", "shared",
+                default="auto",
             ),
             *MEASURING,
         ),
     ),
     "embed": Command(
         "measure", "Turn texts into embeddings (.npy or .parquet).",
-        (FILE, click.Argument(["target"], metavar="OUT"), *READING, *MODEL, NO_CACHE, *WRITING),
+        (FILE, _argument("target", "OUT"), *READING, *MODEL, NO_CACHE, *WRITING),
     ),
     "score": Command(
         "measure", "Score a clustering that you have, by its labels.",
         (
             FILE,
-            Setting(
-                "--labels", required=True, metavar="COLUMN", shared=True,
-                help="The column that holds the cluster of each text.",
-            ),
-            Setting(
-                "--truth", metavar="COLUMN", shared=True, help="A column of true classes; adds ARI, NMI and others."
-            ),
+            Setting("--labels COLUMN", "The column that holds the cluster of each text.", "shared", required=True),
+            Setting("--truth COLUMN", "A column of true classes; adds ARI, NMI and others.", "shared"),
             *READING, *EMBEDDING, *MEASURING,
         ),
     ),
     "predict": Command(
         "months", "Put new texts into the groups of a saved model.",
         (
-            SAVED_MODEL, FILE, _out("The output table; FILE.predicted.* next to the input by default."), *READING,
-            NEW_EMBEDDINGS, *LOADING, NO_CACHE, *TABLE, *WRITING,
+            SAVED_MODEL, FILE,
+            Setting("--out FILE", "The output table; FILE.predicted.* next to the input by default."),
+            *READING, NEW_EMBEDDINGS, *LOADING, NO_CACHE, *TABLE, *WRITING,
         ),
     ),
     "compare": Command("months", "Say what is new in a file, compared with a saved model.", COMPARING),
     "update": Command(
         "months", "Take a new file into a saved model, and say what is new.",
-        (
-            *COMPARING,
-            Setting(
-                "--again", is_flag=True,
-                help="Take in a file again that the model has already, so that it counts twice.",
-            ),
-        ),
+        (*COMPARING, Setting("--again", "Take in a file that the model has already, so that it counts twice.")),
     ),
     "report": Command(
         "report", "Make the page to explore a saved model in a browser.",
         (
-            SAVED_MODEL, _out("The page; NAME.report.html next to the folder NAME.model by default."),
+            SAVED_MODEL, Setting("--out FILE", "The page; NAME.report.html next to the folder NAME.model by default."),
             KNOWN_EMBEDDINGS, *LOADING, *WRITING,
         ),
     ),
-    "open": Command("cluster", "Open a report in the browser.", (click.Argument(["name"], metavar="NAME"),)),
+    "open": Command("cluster", "Open a report in the browser.", (_argument("name", "NAME"),)),
     "apply": Command(
         "report", "Give a model the number of groups and the names that you set in its report.",
-        (click.Argument(["state"], metavar="STATE.json"), SAVED_MODEL, KNOWN_EMBEDDINGS, *LOADING, *WRITING),
+        (_argument("state", "STATE.json"), SAVED_MODEL, KNOWN_EMBEDDINGS, *LOADING, *WRITING),
     ),
     "study": Command("study", "Compare clusterings on labeled sets, as the paper does."),
     "models": Command("system", "List the embedding models that can be used, and what each needs.", (JSON,)),
     "cache": Command(
         "system", "Show or clear the cache of embeddings and converted models.",
         (
-            Setting("--clear", is_flag=True, help="Delete all of it."),
+            Setting("--clear", "Delete all of it."),
             Setting(
-                "--limit", metavar="SIZE", callback=_size,
+                "--limit SIZE",
+                "Room for embeddings, such as 500MB or 20GB; 5GB by default. The least recently used go first.",
+                callback=_size,
                 allow_from_autoenv=False,  # TEXTSPECTRA_CACHE_LIMIT is a limit for now, this one is kept
-                help="Maximum size of the embeddings, such as 500MB or 20GB; 5GB by default. The least recently used "
-                "go first.",
             ),
             JSON,
         ),
     ),
-    "config": Command(
-        "system", "Show the settings that hold here, and where each comes from.", (NAME, JSON)
-    ),
+    "config": Command("system", "Show the settings that hold here, and where each comes from.", (NAME, JSON)),
     "schema": Command("system", "Print the JSON Schema of what --json prints.", (NAME,)),
     "doctor": Command("system", "Say what is installed, what is missing, and the line that installs it.", (JSON,)),
     "demo": Command(
         "cluster", "Run `cluster` on the example that comes with the package.",
-        (_out("Where outputs go.", "FOLDER", default="textspectra-demo", show_default=True), JSON),
+        (Setting("--out FOLDER", "Where outputs go.", default="textspectra-demo"), JSON),
     ),
 }  # fmt: skip
 
