@@ -56,8 +56,7 @@ END = """
 - A workbook of more than 8,000,000 cells is refused before the work begins.
 - A run over many files says how much room it needs on the disk, and ends before it begins (exit code 4) if that is not
   free. Its vectors lie on the disk once: 400,000 titles in 40 files took 246 MB beside the cache, 614 bytes for each.
-  What a failed run leaves is named. The same command goes on with it, `--restart` begins anew, and
-  `textspectra cache --clear work` removes all that was abandoned.
+  A failed run leaves nothing half done, and the vectors of slow models in the cache.
 - Models of format 3 and 4 are loaded; those of format 1 and 2 are refused with a sentence.
 - A settings file in the working folder can set only what changes the result. It never decides where anything is read,
   written or sent; `SECURITY.md` says what else is not trusted.

@@ -113,6 +113,8 @@ def test_names_reach_the_model_and_the_table(folder):
     for name in ("id", "message", "cluster", "similarity"):
         assert [row[name] for row in rows] == [row[name] for row in table]
     assert apply().startswith("x.model: 6 groups unchanged\n")
+    in_python = before.apply(folder / "state.json")
+    assert [cluster.name for cluster in in_python.clusters] == [cluster.name for cluster in after.clusters]
 
 
 @pytest.mark.parametrize(("k", "told"), [(4, "merged into"), (9, "split into")])

@@ -121,12 +121,6 @@ def test_a_damaged_file_is_named_and_nothing_is_written(client, texts, tmp_path)
         assert not (tmp_path / "out").exists()
 
 
-def test_a_wrong_address_is_explained(texts, tmp_path, monkeypatch):
-    monkeypatch.setattr("textspectra.texts.workers.CONNECT_SECONDS", 1)
-    with pytest.raises(ts.UserError, match=r"There is no Dask scheduler at tcp://127\.0\.0\.1:9"):
-        group_files(texts, tmp_path / "out", scheduler="tcp://127.0.0.1:9")
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_killed_command_leaves_nothing_that_stays(client, run, start, texts, tmp_path):
     pytest.importorskip("wordllama")

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from on_cluster import group_files, read_all
+from on_cluster import read_all
 
 import textspectra as ts
 from textspectra.errors import ExternalError
@@ -18,17 +18,6 @@ from textspectra.texts import partition
 cluster_files = partial(many.cluster_files, model="wordllama")
 
 
-def test_a_file_that_changes_during_the_run_is_named(texts, tmp_path, monkeypatch):
-    def change(*arguments, **options):
-        pq.write_table(pq.read_table(texts / "1.parquet")[::-1], texts / "1.parquet")
-        return partition.save_clusters(*arguments, **options)
-
-    monkeypatch.setattr("textspectra.texts.many_files.save_clusters", change)
-    with pytest.raises(ts.UserError, match=r"1\.parquet' has changed since the run began\. Run it again\."):
-        group_files(texts, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
 def test_the_output_of_an_earlier_run_is_no_input(texts, tmp_path):
     pytest.importorskip("wordllama")
     for overwrite in (False, True):
@@ -37,19 +26,6 @@ def test_the_output_of_an_earlier_run_is_no_input(texts, tmp_path):
         assert found.result.totals.rows == 1019
     with pytest.raises(ts.UserError, match=r"All of the files are in .*, where the output goes"):
         cluster_files(matching_files(f"{texts}/out/*.parquet"), texts / "out", overwrite=True)
-
-
-def test_a_vector_that_cannot_be_used_is_reported_with_its_file(tmp_path):
-    for number in range(2):
-        vectors = np.random.default_rng(number).standard_normal((5, 4))
-        vectors[3, 2] = np.nan if number else 0
-        table = pa.table({"text": [f"text {n}" for n in range(5)], "v": vectors.tolist()})
-        pq.write_table(table, tmp_path / f"{number}.parquet")
-    files = matching_files(f"{tmp_path}/*.parquet")
-    with pytest.raises(ts.UserError, match=r"1\.parquet': X has a NaN or an infinite value in row 3 \(counting"):
-        cluster_files(files, tmp_path / "out", embeddings="v", n_clusters=2)
-    with pytest.raises(ts.UserError, match=r"0\.parquet': there is no column 'w'"):
-        cluster_files(files, tmp_path / "out", embeddings="w", n_clusters=2)
 
 
 @pytest.mark.parametrize("algorithm", ["kmeans", "hac"])
