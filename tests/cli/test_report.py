@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from report_data import quick_map, read_page
 
 import textspectra as ts
-from textspectra.cli.cluster import run
+from textspectra.cli.cluster import run_cluster
 from textspectra.cli.output import Stages
 from textspectra.cli.report import apply_command
 from textspectra.core.kmeans import same_clusters
@@ -49,7 +49,9 @@ def folder(clustered, tmp_path, monkeypatch):
 
 def cluster(folder, name, **options):
     vectors = str(folder / "x.npy")
-    run([str(folder / name)], Stages(None), embeddings=vectors, clusters="6", no_report=True, overwrite=True, **options)
+    run_cluster(
+        [str(folder / name)], Stages(None), embeddings=vectors, clusters="6", no_report=True, overwrite=True, **options
+    )
 
 
 def apply(*options, model="x.model"):

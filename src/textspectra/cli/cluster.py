@@ -53,7 +53,7 @@ def cluster_command(sources: tuple[str, ...], open_it: bool, **chosen: Any) -> N
     if open_it and chosen["no_report"]:
         raise click.UsageError("--open needs the report, which --no-report leaves out.")
     with stages() as tell:
-        done = run(sources, tell, **chosen)
+        done = run_cluster(sources, tell, **chosen)
     summary = summarize(done, " ".join(sources), tell.seconds)
     present(summary, partial(print_summary, summary))
     if open_it:
@@ -65,7 +65,7 @@ def demo_command(out: str) -> None:
     """Group 1,019 customer messages that come with the package, and say what to open."""
     with as_file(files("textspectra") / "data" / "customer_messages.csv") as example:
         with stages() as tell:
-            done = run([str(example)], tell, out=out, overwrite=True)
+            done = run_cluster([str(example)], tell, out=out, overwrite=True)
         summary = summarize(done, str(example), tell.seconds)
     present(summary, partial(print_summary, summary))
 
@@ -80,7 +80,7 @@ class Done(NamedTuple):
     header_row: int | None = None
 
 
-def run(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
+def run_cluster(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
     """Do what the command does with the chosen options, but print nothing."""
     from ..tables.read import is_pattern
 

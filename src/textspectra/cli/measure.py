@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..tables.columns import TextTable
     from ..texts.corpus import EmbeddedTexts
 
-Described = dict[str, str | None]
+_Described = dict[str, str | None]
 """The model and why it was chosen, as --json prints them."""
 
 
@@ -110,7 +110,7 @@ def score_command(source: str, labels: str, truth: str | None, seed: int, **chos
 
 def _embed(
     source: str, chosen: Mapping[str, Any], tell: Stages, *columns: str | None
-) -> tuple[TextTable, EmbeddedTexts, Described]:
+) -> tuple[TextTable, EmbeddedTexts, _Described]:
     """Read a table, which must have the columns, and embed its texts."""
     from ..tables.columns import find_column
     from ..texts.corpus import Corpus
@@ -131,7 +131,7 @@ def _embed(
     return table, embedded.texts, {"model": name, "model_reason": embedded.reason or None}
 
 
-def _model_lines(described: Described) -> list[str]:
+def _model_lines(described: _Described) -> list[str]:
     return [model_line(described)] if described["model_reason"] else []
 
 

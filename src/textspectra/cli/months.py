@@ -16,7 +16,7 @@ from .cluster import describe_reading, find_files
 from .options import check_outputs, command, given_embeddings, make_folder, read_input
 from .output import Stages, present, stages, terminal
 from .report import report_path, table_paths
-from .summary import count_of, describe_clusters, describe_run, one_line, print_clusters, print_outputs
+from .summary import clusters_as_json, count_of, describe_run, one_line, print_clusters, print_outputs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from ..texts.comparison import Comparison, Drift
     from ..texts.result import TextClustering
 
-OUTPUTS = {
+_OUTPUTS = {
     "report": "what changed, and all groups: open this in a browser",
     "table": "every text with its group and its novelty",
     "model": "the model, which has the new texts now (`textspectra report` makes its page)",
 }
 
-NAMED = 5
+_NAMED = 5
 """Groups of a kind that the terminal names."""
 
-NOTABLE = 0.1
+_NOTABLE = 0.1
 """Share of the texts in new groups that is said, because it lowers all other shares."""
 
-KINDS = {
+_KINDS = {
     ("growing", False): "Growing",
     ("growing", True): "Larger share, about the same number of texts",
     ("shrinking", False): "Shrinking",
@@ -343,7 +343,7 @@ def summarize_changes(
         "compared": comparison.in_words,
         "new_clusters": [
             {**cluster, "mixed": cluster["cluster"] in mixed}
-            for cluster in describe_clusters(result, comparison.new_clusters)
+            for cluster in clusters_as_json(result, comparison.new_clusters)
         ],
         "changes": [{"cluster": change.pop("label"), **change} for change in changes],
         "misfits": [result.corpus.distinct[position] for position in comparison.misfits],
@@ -364,7 +364,7 @@ def print_changes(summary: Mapping[str, Any], console: Console | None = None) ->
     texts = f"{count_of(summary['texts'], 'text')} against {count_of(summary['clusters_of_the_model'], 'group')}"
     headline = f"{count_of(len(new), 'new group')}" if new else "Nothing new"
     console.print(f"[bold]{headline}[/bold] in {texts} of {summary['model']}", soft_wrap=True)
-    print_outputs(summary["outputs"], OUTPUTS, console)
+    print_outputs(summary["outputs"], _OUTPUTS, console)
     for note in summary["notes"]:
         console.print(note, style="yellow", markup=False)
     if new:
@@ -383,13 +383,13 @@ def _lines(summary: Mapping[str, Any]) -> list[str]:
         lines.append(f"{', '.join(mixed)} {verb} mixed: the name does not speak for all texts of the group.")
     lines.append(f"{summary['compared']}, by share of the texts:")
     share_of_new = sum(cluster["share"] for cluster in summary["new_clusters"])
-    if share_of_new >= NOTABLE:
+    if share_of_new >= _NOTABLE:
         lines.append(f"New groups have {100 * share_of_new:.0f} % of the texts, which lowers the shares of the others.")
-    for kind, words in KINDS.items():
+    for kind, words in _KINDS.items():
         changes = [change for change in summary["changes"] if (change["status"], change["same_count"]) == kind]
         changes.sort(key=lambda change: -abs(change["share_after"] - change["share_before"]))
-        named = [f"{change['name']} ({change['figures']})" for change in changes[:NAMED]]
-        named += [f"and {len(changes) - NAMED} more"] if len(changes) > NAMED else []
+        named = [f"{change['name']} ({change['figures']})" for change in changes[:_NAMED]]
+        named += [f"and {len(changes) - _NAMED} more"] if len(changes) > _NAMED else []
         lines += [f"{words}: {', '.join(named)}"] if named else []
     steady = sum(change["status"] == "steady" for change in summary["changes"])
     if steady:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..tables.columns import TextTable
     from ..tables.source import TableFormat
 
-PREFIX = "TEXTSPECTRA_"
+VARIABLE_PREFIX = "TEXTSPECTRA_"
 
 Role = Literal["result", "shared", "protection", "recipe", ""]
 """What an option changes: the result, its form, or only where a result comes from; or it protects the user."""
@@ -88,9 +88,9 @@ def _argument(name: str, metavar: str, **attributes: Any) -> click.Argument:
     return click.Argument([name], metavar=metavar, **attributes)
 
 
-AT_LEAST_0 = click.IntRange(min=0)
-FILE, FILES = _argument("source", "FILE"), _argument("sources", "FILE...", nargs=-1, required=True)
-SAVED_MODEL, NAME = _argument("model", "MODEL"), _argument("name", "[COMMAND]", required=False)
+_AT_LEAST_0 = click.IntRange(min=0)
+_FILE, _FILES = _argument("source", "FILE"), _argument("sources", "FILE...", nargs=-1, required=True)
+_SAVED_MODEL, _NAME = _argument("model", "MODEL"), _argument("name", "[COMMAND]", required=False)
 
 READING = (
     Setting("--text-column NAME", "The column that holds the texts, if it is not obvious.", "result"),
@@ -98,53 +98,53 @@ READING = (
     Setting("--sheet NAME_OR_NUMBER", "The sheet of a workbook; by default the one with the most texts.", "result"),
     Setting(
         "--header-row N", "The row with the column names, from 1, if it is not found; 0 if there is none.", "result",
-        type=AT_LEAST_0,
+        type=_AT_LEAST_0,
     ),
 )  # fmt: skip
-OFFLINE = Setting(
+_OFFLINE = Setting(
     "--offline", "Never download a model, and send nothing to a server.", "protection",
     expose_value=False, callback=_switch_on("HF_HUB_OFFLINE", "TEXTSPECTRA_OFFLINE"),
 )  # fmt: skip
-ALLOW_SERVER = Setting(
+_ALLOW_SERVER = Setting(
     "--allow-server", "Send texts to your server (OPENAI_BASE_URL) if the model was made with one.",
     expose_value=False, callback=_switch_on("TEXTSPECTRA_ALLOW_SERVER"),
 )  # fmt: skip
-LOADING = (OFFLINE, ALLOW_SERVER)
-MODEL = (Setting("--model NAME", "See `textspectra models`.", "result", default="auto"), OFFLINE)
-NO_CACHE = Setting("--no-cache", "Neither read nor write the cache of embeddings.")
-EMBEDDINGS = Setting(
+_LOADING = (_OFFLINE, _ALLOW_SERVER)
+_MODEL = (Setting("--model NAME", "See `textspectra models`.", "result", default="auto"), _OFFLINE)
+_NO_CACHE = Setting("--no-cache", "Neither read nor write the cache of embeddings.")
+_EMBEDDINGS = Setting(
     "--embeddings FILE_OR_COLUMN",
     "Skip the model: a .npy or .parquet file with one row per text, or a list column of the input.", "recipe",
 )  # fmt: skip
-EMBEDDING = (*MODEL, EMBEDDINGS, NO_CACHE)
-NEW_EMBEDDINGS = Setting(
+_EMBEDDING = (*_MODEL, _EMBEDDINGS, _NO_CACHE)
+_NEW_EMBEDDINGS = Setting(
     "--embeddings FILE_OR_COLUMN",
     "Embeddings of the new texts, if the model was built from precomputed embeddings.",
 )
-KNOWN_EMBEDDINGS = Setting(
+_KNOWN_EMBEDDINGS = Setting(
     "--embeddings FILE", "The embeddings that the model was made from, if they were given as a file."
 )
-KEEP_ALL = Setting("--keep-all", 'Group texts that say nothing, too: "n/a", "-", emoji.', "result")
-SEED = Setting("--seed N", "The same seed gives the same result.", "result", type=AT_LEAST_0, default=0)
-FORMAT = Setting(
+_KEEP_ALL = Setting("--keep-all", 'Group texts that say nothing, too: "n/a", "-", emoji.', "result")
+_SEED = Setting("--seed N", "The same seed gives the same result.", "result", type=_AT_LEAST_0, default=0)
+_FORMAT = Setting(
     "--format xlsx|csv|excel-csv|tsv|jsonl|parquet",
     "Format of the output table; by default that of the input.", "shared",
     name="table_format", callback=_table_format,
 )  # fmt: skip
-EXCEL_CSV = Setting(
+_EXCEL_CSV = Setting(
     "--excel-csv",
     "Short for --format excel-csv: CSV with a mark by which Excel recognizes UTF-8, and spreadsheet-safe.",
-    name="table_format", type=FORMAT.type, flag_value="excel-csv", callback=_table_format,
+    name="table_format", type=_FORMAT.type, flag_value="excel-csv", callback=_table_format,
 )  # fmt: skip
-SAFE = Setting("--spreadsheet-safe", "Escape cells of CSV and TSV output that a spreadsheet would run.", "protection")
-TABLE = (FORMAT, EXCEL_CSV, SAFE)
-NO_REPORT = Setting("--no-report", "Leave out the report, which takes longest for many texts.", "shared")
-OVERWRITE = Setting("--overwrite", "Replace outputs that exist already.")
-QUIET = Setting(
+_SAFE = Setting("--spreadsheet-safe", "Escape cells of CSV and TSV output that a spreadsheet would run.", "protection")
+_TABLE = (_FORMAT, _EXCEL_CSV, _SAFE)
+_NO_REPORT = Setting("--no-report", "Leave out the report, which takes longest for many texts.", "shared")
+_OVERWRITE = Setting("--overwrite", "Replace outputs that exist already.")
+_QUIET = Setting(
     "--quiet -q", "Print nothing but errors and warnings, or nothing but the bare result.", expose_value=False,
     callback=remember,
 )  # fmt: skip
-JSON = Setting(
+_JSON = Setting(
     "--json", "Print the result as JSON (see `textspectra schema`), and an error as JSON on standard error.",
     is_eager=True, expose_value=False, callback=remember,
 )  # fmt: skip
@@ -158,20 +158,20 @@ LOG = (
         callback=log_to_file,
     ),
 )  # fmt: skip
-WRITING = (OVERWRITE, QUIET, JSON)
-MEASURING = (SEED, QUIET, JSON)
-OUT_FOLDER = Setting("--out FOLDER", "Where outputs go; next to the input by default.")
-CLUSTERING = (
+_WRITING = (_OVERWRITE, _QUIET, _JSON)
+_MEASURING = (_SEED, _QUIET, _JSON)
+_OUT_FOLDER = Setting("--out FOLDER", "Where outputs go; next to the input by default.")
+_CLUSTERING = (
     Setting("--algorithm kmeans|hac", "How texts are grouped.", "result", default="kmeans"),
     Setting(
         "--clusters auto|coarse|suggested|fine|N",
         "The level to show (auto is suggested), or a number that overrules it.", "result", default="auto",
     ),
-    *EMBEDDING,
-    KEEP_ALL,
+    *_EMBEDDING,
+    _KEEP_ALL,
     Setting("--name-with MODEL", "Name groups by a chat model (OPENAI_BASE_URL, OPENAI_API_KEY).", "recipe"),
-    SEED,
-    *TABLE,
+    _SEED,
+    *_TABLE,
     Setting("--time COLUMN", "A column of dates: say which groups grow, shrink, burst or vary.", "result"),
     Setting(
         "--every day|week|month|quarter|year",
@@ -180,11 +180,13 @@ CLUSTERING = (
     Setting("--by COLUMN", "A column of categories to compare groups by; repeatable.", "result", multiple=True),
     Setting("--show COLUMN", "A column to show with each text; repeatable.", "result", multiple=True),
     Setting("--truth COLUMN", "A column of true classes, to compare with in the report.", "result"),
-    NO_REPORT,
+    _NO_REPORT,
     Setting("--open", "Open the report in the browser.", name="open_it"),
     Setting("--scheduler tcp://HOST:PORT|local", "For many files: let the workers of Dask do the work."),
 )  # fmt: skip
-COMPARING = (SAVED_MODEL, FILES, OUT_FOLDER, *READING, NEW_EMBEDDINGS, *LOADING, NO_CACHE, *TABLE, NO_REPORT, *WRITING)
+_COMPARING = (
+    _SAVED_MODEL, _FILES, _OUT_FOLDER, *READING, _NEW_EMBEDDINGS, *_LOADING, _NO_CACHE, *_TABLE, _NO_REPORT, *_WRITING
+)  # fmt: skip
 
 
 class Command(NamedTuple):
@@ -198,60 +200,60 @@ class Command(NamedTuple):
 COMMANDS = {
     "cluster": Command(
         "cluster", "Group the texts of a file: how many groups, what they are, which text is in which.",
-        (FILES, OUT_FOLDER, *READING, *CLUSTERING, *WRITING),
+        (_FILES, _OUT_FOLDER, *READING, *_CLUSTERING, *_WRITING),
     ),
     "estimate": Command(
         "measure", "Estimate how many groups there are, and nothing else.",
         (
-            FILE, *READING, *EMBEDDING, KEEP_ALL,
+            _FILE, *READING, *_EMBEDDING, _KEEP_ALL,
             Setting(
                 "--method auto|reproducible|spectral",
                 "How to find k: by the agreement of two halves of the data, or by the paper's spectrum.", "shared",
                 default="auto",
             ),
-            *MEASURING,
+            *_MEASURING,
         ),
     ),
     "embed": Command(
         "measure", "Turn texts into embeddings (.npy or .parquet).",
-        (FILE, _argument("target", "OUT"), *READING, *MODEL, NO_CACHE, *WRITING),
+        (_FILE, _argument("target", "OUT"), *READING, *_MODEL, _NO_CACHE, *_WRITING),
     ),
     "score": Command(
         "measure", "Score a clustering that you have, by its labels.",
         (
-            FILE,
+            _FILE,
             Setting("--labels COLUMN", "The column that holds the cluster of each text.", "shared", required=True),
             Setting("--truth COLUMN", "A column of true classes; adds ARI, NMI and others.", "shared"),
-            *READING, *EMBEDDING, *MEASURING,
+            *READING, *_EMBEDDING, *_MEASURING,
         ),
     ),
     "predict": Command(
         "months", "Put new texts into the groups of a saved model.",
         (
-            SAVED_MODEL, FILE,
+            _SAVED_MODEL, _FILE,
             Setting("--out FILE", "The output table; FILE.predicted.* next to the input by default."),
-            *READING, NEW_EMBEDDINGS, *LOADING, NO_CACHE, *TABLE, *WRITING,
+            *READING, _NEW_EMBEDDINGS, *_LOADING, _NO_CACHE, *_TABLE, *_WRITING,
         ),
     ),
-    "compare": Command("months", "Say what is new in a file, compared with a saved model.", COMPARING),
+    "compare": Command("months", "Say what is new in a file, compared with a saved model.", _COMPARING),
     "update": Command(
         "months", "Take a new file into a saved model, and say what is new.",
-        (*COMPARING, Setting("--again", "Take in a file that the model has already, so that it counts twice.")),
+        (*_COMPARING, Setting("--again", "Take in a file that the model has already, so that it counts twice.")),
     ),
     "report": Command(
         "report", "Make the page to explore a saved model in a browser.",
         (
-            SAVED_MODEL, Setting("--out FILE", "The page; NAME.report.html next to the folder NAME.model by default."),
-            KNOWN_EMBEDDINGS, *LOADING, *WRITING,
+            _SAVED_MODEL, Setting("--out FILE", "The page; NAME.report.html next to the folder NAME.model by default."),
+            _KNOWN_EMBEDDINGS, *_LOADING, *_WRITING,
         ),
     ),
     "open": Command("cluster", "Open a report in the browser.", (_argument("name", "NAME"),)),
     "apply": Command(
         "report", "Give a model the number of groups and the names that you set in its report.",
-        (_argument("state", "STATE.json"), SAVED_MODEL, KNOWN_EMBEDDINGS, *LOADING, *WRITING),
+        (_argument("state", "STATE.json"), _SAVED_MODEL, _KNOWN_EMBEDDINGS, *_LOADING, *_WRITING),
     ),
     "study": Command("study", "Compare clusterings on labeled sets, as the paper does."),
-    "models": Command("system", "List the embedding models that can be used, and what each needs.", (JSON,)),
+    "models": Command("system", "List the embedding models that can be used, and what each needs.", (_JSON,)),
     "cache": Command(
         "system", "Show or clear the cache of embeddings and converted models.",
         (
@@ -262,15 +264,15 @@ COMMANDS = {
                 callback=_size,
                 allow_from_autoenv=False,  # TEXTSPECTRA_CACHE_LIMIT is a limit for now, this one is kept
             ),
-            JSON,
+            _JSON,
         ),
     ),
-    "config": Command("system", "Show the settings that hold here, and where each comes from.", (NAME, JSON)),
-    "schema": Command("system", "Print the JSON Schema of what --json prints.", (NAME,)),
-    "doctor": Command("system", "Say what is installed, what is missing, and the line that installs it.", (JSON,)),
+    "config": Command("system", "Show the settings that hold here, and where each comes from.", (_NAME, _JSON)),
+    "schema": Command("system", "Print the JSON Schema of what --json prints.", (_NAME,)),
+    "doctor": Command("system", "Say what is installed, what is missing, and the line that installs it.", (_JSON,)),
     "demo": Command(
         "cluster", "Run `cluster` on the example that comes with the package.",
-        (Setting("--out FOLDER", "Where outputs go.", default="textspectra-demo"), JSON),
+        (Setting("--out FOLDER", "Where outputs go.", default="textspectra-demo"), _JSON),
     ),
 }  # fmt: skip
 
@@ -283,7 +285,7 @@ def options_of(name: str) -> dict[str, Setting]:
 
 def variables_of(name: str, key: str) -> list[str]:
     """Return the variables of an option, the one for this command first."""
-    return [PREFIX + variable.upper().replace("-", "_") for variable in (f"{name}_{key}", key)]
+    return [VARIABLE_PREFIX + variable.upper().replace("-", "_") for variable in (f"{name}_{key}", key)]
 
 
 def defaults_of(name: str) -> dict[str, Any]:

@@ -57,10 +57,10 @@ def apply_command(state: str, model: str, embeddings: str | None, overwrite: boo
     """Give the saved MODEL folder the groups and the names of STATE.json.
 
     STATE.json is the file that "Download JSON" of a report writes. Groups whose texts stay the same keep their
-    number. A merged group keeps that of the first, and parts of a split group get new ones. The new groups also go
-    into the table NAME.clusters.* next to the folder NAME.model, if it has the texts of the model in the same order,
-    and into the page NAME.report.html. If the groups of the table are not those of the model, or if the page compares
-    with a ground truth, they need --overwrite.
+    number. A merged group keeps the number of the first, and parts of a split group get new ones. The new groups
+    also go into the table NAME.clusters.* next to the folder NAME.model, if it has the texts of the model in the
+    same order, and into the page NAME.report.html. If the table has other groups than the model, or if the page
+    compares with a ground truth, they need --overwrite.
     """
     from ..files import replacing_together
     from ..report.state import count_changes, read_state
@@ -87,7 +87,7 @@ def apply_command(state: str, model: str, embeddings: str | None, overwrite: boo
         **{kind: {"before": was, "after": now} for kind, (was, now) in changes.regrouped().items()},
         "notes": notes,
     }
-    present(summary, lambda: click.echo("\n".join([f"{model}: {changes_in_words(changes)}", *notes])))
+    present(summary, lambda: click.echo("\n".join([f"{model}: {edits_in_words(changes)}", *notes])))
 
 
 def _update_table(
@@ -136,7 +136,7 @@ class LabeledTable(NamedTuple):
 
     path: Path
     bare: TextTable
-    is_current: bool  # its groups are those of the model
+    is_current: bool  # it has the groups of the model
     form: TableFormat | None  # a format that does not follow from the name
     spreadsheet_safe: bool  # its texts are escaped
 
@@ -196,7 +196,7 @@ def _cells(column: pa.ChunkedArray) -> list[str]:
     return ["" if value is None else str(value) for value in column.to_pylist()]
 
 
-def changes_in_words(changes: Changes) -> str:
+def edits_in_words(changes: Changes) -> str:
     """Say how many groups were renamed, merged, split, or exchanged texts."""
     regrouped = changes.regrouped()
     parts = {

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from ..words.describe import Cluster
     from .cluster import Done
 
-OUTPUTS = {
+_OUTPUTS = {
     "report": "to explore the groups, open this in a browser",
     "table": "every text with its group",
     "model": "the model, for `textspectra predict`",
 }
 
-LISTED_CLUSTERS = 10
+_LISTED = 10
 """Groups in the table of the terminal: the largest ones."""
 
 
@@ -61,14 +61,14 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str
             score=score_at(result.k_estimate, result.n_clusters),
             silhouette=silhouette(result.embedded().X, result.distinct_codes),
         ),
-        "clusters": describe_clusters(result, sorted(result.clusters, key=lambda cluster: -cluster.size)),
+        "clusters": clusters_as_json(result, sorted(result.clusters, key=lambda cluster: -cluster.size)),
         **_further_columns(result),
         "notes": list(result.notes),
         **describe_run(done.outputs, seconds),
     }
 
 
-def describe_clusters(result: TextClustering, clusters: Iterable[Cluster]) -> list[dict[str, Any]]:
+def clusters_as_json(result: TextClustering, clusters: Iterable[Cluster]) -> list[dict[str, Any]]:
     """Return clusters of a result as --json prints them."""
     cohesion = dict(zip((cluster.label for cluster in result.clusters), result.ratios, strict=True))
     return [
@@ -150,7 +150,7 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
     console.print()
     console.print(summary["read"], markup=False)
     console.print(f"[bold]{_headline(summary)}[/bold]")
-    print_outputs(summary["outputs"], OUTPUTS, console)
+    print_outputs(summary["outputs"], _OUTPUTS, console)
     console.print()
     console.print(summary["verdict"], markup=False, style="yellow" if _is_doubt(summary) else "")
     if set(levels) - {summary["k"]} and not _is_doubt(summary):
@@ -235,8 +235,8 @@ def print_clusters(
 ) -> None:
     """Print a table of the first clusters, and which output has the `rest`."""
     console.print()
-    console.print(_table(clusters[:LISTED_CLUSTERS]))
-    hidden = len(clusters) - LISTED_CLUSTERS
+    console.print(_table(clusters[:_LISTED]))
+    hidden = len(clusters) - _LISTED
     if hidden > 0:
         place = outputs.get("report", outputs["table"])
         console.print(f"and {count_of(hidden, rest)}: all are in {place}", markup=False, soft_wrap=True)

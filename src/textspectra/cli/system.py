@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import __version__
-from .options import COMMANDS, PREFIX, command, options_of, variables_of
+from .options import COMMANDS, VARIABLE_PREFIX, command, options_of, variables_of
 from .output import present
 from .settings import SettingsFile, default_map, nearest, own_file, settings_files
 from .summary import count_of
@@ -26,7 +26,7 @@ from .summary import count_of
 if TYPE_CHECKING:
     from ..embedding.cache import EmbeddingCache
 
-CACHE_VARIABLE = f"{PREFIX}CACHE"
+CACHE_VARIABLE = f"{VARIABLE_PREFIX}CACHE"
 """Names the folder of the cache; the one variable that is not an option."""
 
 REQUIREMENT = re.compile(r"""(?P<package>[\w.-]+)[^;]*(;.*extra == ['"](?P<extra>[\w-]+)['"])?""")
@@ -111,11 +111,9 @@ def config_command(name: str | None) -> None:
     files = settings_files()
     project = next((file.name for file in files if not file.is_own), None)
     settings = [s for s in _settings(files) if (s["from"] != "default" if name is None else s["command"] == name)]
-    known = {
-        CACHE_VARIABLE,
-        *(v for command in COMMANDS for key in options_of(command) for v in variables_of(command, key)),
-    }
-    others = sorted(variable for variable in os.environ if variable.startswith(PREFIX) and variable not in known)
+    known = {CACHE_VARIABLE}
+    known.update(*(variables_of(command, key) for command in COMMANDS for key in options_of(command)))
+    others = sorted(name for name in set(os.environ) - known if name.startswith(VARIABLE_PREFIX))
     unknown = [{"name": variable, "hint": nearest(variable, known)} for variable in others]
     labels = [f"{s['command']}: {s['key']} = {json.dumps(s['value'], ensure_ascii=False)}" for s in settings]
 

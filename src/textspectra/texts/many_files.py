@@ -76,7 +76,7 @@ QUICK = ("wordllama", "model2vec:")
 MANIFEST = ".textspectra.json"
 """The file in an output folder that lists the tables, so that nothing else is ever overwritten."""
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 class ClusteredFiles(NamedTuple):
@@ -117,7 +117,7 @@ def cluster_files(
 ) -> ClusteredFiles:
     """Group the texts of many files together, which need not fit into memory.
 
-    The answer is that of :func:`cluster_texts` for the texts of all files, sorted by path. Each file that has rows
+    The answer is the one of :func:`cluster_texts` for the texts of all files, sorted by path. Each file that has rows
     becomes a table with the further columns cluster, cluster_name and similarity. All tables appear together, or none
     does. Above 268 MB, the vectors of a model wait on the disk in half precision: the groups are as good, but not
     exactly the same. A run that was stopped takes the vectors that it has computed from the cache.
@@ -137,7 +137,7 @@ def cluster_files(
     truth : str, optional
         A column of true classes for `refine`.
     table_format : TableFormat, optional
-        The format of the tables; by default that of each file.
+        The format of the tables; by default each file keeps its own.
     spreadsheet_safe : bool, default=False
         Escape cells of CSV and TSV that a spreadsheet would run.
     overwrite : bool, default=False
@@ -331,7 +331,7 @@ def check_space(job: Job, need: Need, place: Path) -> None:
     needed, free = _in_bytes(n_bytes), _in_bytes(n_free)
     if n_bytes > ANNOUNCED:
         more = f", and up to {_in_bytes(need.full_precision)} in the cache" if job.cache and not job.embeddings else ""
-        logger.info("This needs about %s of the disk in '%s'%s; %s are free.", needed, place, more, free)
+        _logger.info("This needs about %s of the disk in '%s'%s; %s are free.", needed, place, more, free)
     if n_bytes > n_free:
         raise ExternalError(
             f"This needs about {needed} of the disk in '{place}', but only {free} are free. Delete something, or "
@@ -382,7 +382,7 @@ def _embed(
 
 
 def _notes_on_files(parts: Mapping[File, Embedded]) -> list[str]:
-    """Return notes on how the files were read: those of a few files, and how many more have some."""
+    """Return the notes on how a few files were read, and how many more files have notes."""
     noted = [part.notes for part in parts.values() if part.notes]
     more = len(noted) - NOTED_FILES
     counted = [f"{more:,} more {'file was' if more == 1 else 'files were'} read with such notes."] if more > 0 else []
@@ -469,7 +469,7 @@ def counts_of_sample(counts: NDArray[np.intp], clusters: NDArray[np.intp], rows:
 
 
 def _output_names(parts: Mapping[File, Embedded]) -> dict[File, str]:
-    """Return the name of each output, in folders as those of the input; two of the same name get numbers."""
+    """Return the name of each output, in the folders of the input; two of the same name get numbers."""
     parents = {file: Path(file.path).parent for file in parts}
     common = os.path.commonpath(parents.values())
     names: dict[File, str] = {}

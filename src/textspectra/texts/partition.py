@@ -57,7 +57,7 @@ def _state(path: str) -> tuple[int, int]:
 class Job:
     """What a run does to every file, and the folder for vectors and labels, which is removed at the end.
 
-    `settings` are those of the model: a worker that has another model under the same name must not go on. `offline`
+    `settings` identify the model: a worker that has another model under the same name must not go on. `offline`
     forbids workers to download the model. With `half`, vectors wait in half precision.
     """
 
