@@ -130,7 +130,7 @@ def test_a_killed_command_leaves_nothing_that_stays(client, run, start, texts, t
         process = start(
             *arguments,
             until=lambda moment=moment: any(
-                any(work.glob(moment)) for work in tmp_path.glob(".textspectra-*-texts.clusters/work")
+                any(work.glob(moment)) for work in tmp_path.glob(".textspectra-*-texts.clusters/.textspectra-work")
             ),
         )
         process.kill()

@@ -135,7 +135,7 @@ def _model_lines(described: _Described) -> list[str]:
     return [model_line(described)] if described["model_reason"] else []
 
 
-def _print(summary: Mapping[str, object], text: str) -> None:
+def _print(summary: dict[str, Any], text: str) -> None:
     """Print a summary as JSON, or a text, which --quiet has made short."""
     if manner().json:
         present(summary, lambda: None)

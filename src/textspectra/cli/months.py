@@ -15,7 +15,7 @@ import click
 from .cluster import describe_reading, find_files
 from .options import check_outputs, command, given_embeddings, make_folder, read_input
 from .output import Stages, present, stages, terminal
-from .report import report_path, table_paths
+from .report import made_with
 from .summary import clusters_as_json, count_of, describe_run, one_line, print_clusters, print_outputs
 
 if TYPE_CHECKING:
@@ -328,7 +328,7 @@ def summarize_changes(
         {**asdict(change), "same_count": change.keeps_count, "figures": change.figures}
         for change in comparison.cluster_changes
     ]
-    beside = (report_path(Path(model)), *table_paths(Path(model))) if "model" in outputs else ()
+    beside = made_with(Path(model)) if "model" in outputs else []
     return {
         "read": result.reading,
         "model": model,

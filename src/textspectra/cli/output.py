@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 """The version of `data/schema.json`. A new key keeps it; a key that goes, or gets another name or type, raises it."""
 
+VERSIONS = {"schema_version": SCHEMA_VERSION, "textspectra_version": __version__}
+
 STAGES = {
     "reading": "reading the texts",
     "embedding": "embedding",
@@ -85,14 +87,14 @@ def terminal() -> Console:
     return Terminal(highlight=False)
 
 
-def present(summary: Mapping[str, Any], show: Callable[[], None]) -> None:
+def present(summary: dict[str, Any], show: Callable[[], None]) -> None:
     """Print the result of a command: its summary as JSON, or what `show` prints; nothing with --quiet.
 
     The outputs that the summary names are written by now. If printing fails, the error says so.
     """
     try:
         if manner().json:
-            click.echo(json.dumps(_plain(_versioned(summary)), indent=1))
+            click.echo(json.dumps(_plain(VERSIONS | summary), indent=1))
         elif not manner().quiet:
             show()
     except OSError as error:
@@ -109,11 +111,7 @@ def present(summary: Mapping[str, Any], show: Callable[[], None]) -> None:
 def print_error(code: int, kind: str, message: str) -> None:
     """Print an error as one line of JSON on standard error."""
     error = {"code": code, "kind": kind, "message": message}
-    click.echo(json.dumps(_versioned({"error": error})), err=True)
-
-
-def _versioned(summary: Mapping[str, object]) -> dict[str, object]:
-    return {"schema_version": SCHEMA_VERSION, "textspectra_version": __version__, **summary}
+    click.echo(json.dumps(VERSIONS | {"error": error}), err=True)
 
 
 def _plain(value: object) -> object:

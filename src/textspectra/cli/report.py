@@ -34,7 +34,7 @@ def report_command(model: str, out: str | None, embeddings: str | None, overwrit
     with stages() as tell:
         tell("reading")
         check_outputs({"report": path}, overwrite=overwrite)
-        write_report(load_model(model, embeddings), path, overwrite=True, progress=tell)
+        write_report(_load(model, embeddings), path, overwrite=True, progress=tell)
     summary = {"model": model, "outputs": {"report": str(path)}}
     present(summary, lambda: click.echo(f"open this in a browser: {path}"))
 
@@ -44,7 +44,13 @@ def report_path(model: Path) -> Path:
     return model.with_name(f"{model.name.removesuffix('.model')}.report.html")
 
 
-def load_model(model: str, embeddings: str | None) -> TextClustering:
+def made_with(model: Path) -> list[Path]:
+    """Return the page of a model folder NAME.model, and the tables NAME.clusters.* next to it."""
+    stem = glob.escape(model.name.removesuffix(".model"))
+    return [report_path(model), *sorted(model.parent.glob(f"{stem}.clusters.*"))]
+
+
+def _load(model: str, embeddings: str | None) -> TextClustering:
     """Load a model folder, with its embeddings if a file of them is given."""
     from ..tables.vectors import read_embeddings
     from ..texts.result import TextClustering
@@ -63,16 +69,14 @@ def apply_command(state: str, model: str, embeddings: str | None, overwrite: boo
     compares with a ground truth, they need --overwrite.
     """
     from ..files import replacing_together
-    from ..report.state import count_changes, read_state
+    from ..report.state import apply_state, count_changes, read_state
     from ..texts.storage import write_clustering
 
-    folder = Path(model)
-    read_state(Path(state))  # what is wrong with it is said before the model is loaded
-    others = (report_path(folder), *table_paths(folder))
-    with replacing_together(folder, *others) as together, stages() as tell:
+    folder, edits = Path(model), read_state(Path(state))
+    with replacing_together(folder, *made_with(folder)) as together, stages() as tell:
         tell("reading")
-        before = load_model(model, embeddings)
-        after = before.apply(state)
+        before = _load(model, embeddings)
+        after = apply_state(before, edits)
         notes = [
             _update_table(folder, before, after, together, overwrite=overwrite),
             _update_report(folder, after, together, tell, overwrite=overwrite),
@@ -145,18 +149,11 @@ def find_table(folder: Path, model: TextClustering) -> LabeledTable | None:
     """Return the table NAME.clusters.* next to NAME.model that has the texts of the model, in the same order."""
     from ..errors import UserError
 
-    for path in table_paths(folder):
+    for path in made_with(folder)[1:]:
         with suppress(UserError):  # it cannot be read as a table of groups
-            table = _read_clusters(path, model)
-            if table is not None:
+            if (table := _read_clusters(path, model)) is not None:
                 return table
     return None
-
-
-def table_paths(folder: Path) -> list[Path]:
-    """Return the files NAME.clusters.* next to NAME.model."""
-    stem = glob.escape(folder.name.removesuffix(".model"))
-    return sorted(folder.parent.glob(f"{stem}.clusters.*"))
 
 
 def _read_clusters(path: Path, model: TextClustering) -> LabeledTable | None:

@@ -198,7 +198,7 @@ def cluster_files(
     folder.absolute().parent.mkdir(parents=True, exist_ok=True)
     with nullcontext(outputs) if outputs else Outputs(folder) as together, together.folder(folder) as waiting:
         job = Job(
-            waiting / "work", read, model, settings_of(encoder) if encoder else "", is_offline(), embeddings,
+            waiting / ".textspectra-work", read, model, settings_of(encoder) if encoder else "", is_offline(), embeddings,
             cache and not model.startswith(QUICK), encoder is not None and need.full_precision > HALF_ABOVE, keep_all,
             wanted, truth, table_format, spreadsheet_safe,
         )  # fmt: skip
@@ -214,23 +214,17 @@ def cluster_files(
             finest, n_groups = _finest(fitted, leaves), len(fitted.centers)
             sample = _sample(job, list(parts), texts, finest, workers, reading, n_groups, random_state)
             options = {"algorithm": algorithm, "n_clusters": n_clusters, **wanted._asdict()}
+            recipe = {
+                "read": f"{len(paths):,} {'file' if len(paths) == 1 else 'files'}, column {first.text_column!r}",
+                DIGESTS: " ".join(part.digest for part in parts.values()),
+                **recipe_of("cluster_files(files, folder", encoder, reason, random_state, keep_all, options),
+            }
             result = describe_clustering(
-                sample.texts,
-                labels[sample.rows].astype(np.intp),
-                fitted,
-                leaves=leaves[sample.rows],
-                algorithm=algorithm,
-                totals=texts.totals,
-                encoder=encoder,
-                cache=cache,
-                languages=language_shares(sample.texts.corpus.distinct),
+                sample.texts, labels[sample.rows].astype(np.intp), fitted, leaves=leaves[sample.rows],
+                algorithm=algorithm, totals=texts.totals, encoder=encoder, cache=cache,
                 without_content=sum((Counter(part.without_content) for part in parts.values()), Counter()),
-                recipe={
-                    "read": f"{len(paths):,} {'file' if len(paths) == 1 else 'files'}, column {first.text_column!r}",
-                    DIGESTS: " ".join(part.digest for part in parts.values()),
-                    **recipe_of("cluster_files(files, folder", encoder, reason, random_state, keep_all, options),
-                },
-            )
+                languages=language_shares(sample.texts.corpus.distinct), recipe=recipe,
+            )  # fmt: skip
             notes = (*notes, *_notes_on_files(parts), *result.notes, *sample.notes)
             result = replace(result, details=sample.details, tally=sample.tally, notes=notes)
             result = refine(result, sample.classes) if refine else result

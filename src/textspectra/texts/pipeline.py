@@ -122,20 +122,12 @@ def cluster_texts(
     fitted = fit_clusters(embedded.vectors, embedded.weights, algorithm, n_clusters, random_state)
     tell("describing", 0, 1)
     options = {"algorithm": algorithm, "n_clusters": n_clusters, **wanted._asdict()}
+    recipe = recipe_of("cluster_texts(texts", source.encoder, source.reason, random_state, keep_all, options)
     result = describe_clustering(
-        embedded,
-        embedded.scatter(fitted.labels, -1),
-        fitted,
-        leaves=np.asarray(fitted.leaves),
-        algorithm=algorithm,
-        totals=embedded.totals,
-        encoder=source.encoder,
-        cache=cache,
-        without_content=corpus.without_content(),
-        languages=source.languages,
-        recipe=recipe_of("cluster_texts(texts", source.encoder, source.reason, random_state, keep_all, options),
-        frame=texts if library_of(texts) else None,
-    )
+        embedded, embedded.scatter(fitted.labels, -1), fitted, leaves=np.asarray(fitted.leaves), algorithm=algorithm,
+        totals=embedded.totals, encoder=source.encoder, cache=cache, without_content=corpus.without_content(),
+        languages=source.languages, recipe=recipe, frame=texts if library_of(texts) else None,
+    )  # fmt: skip
     if details is not None:
         tally = tally_rows(details, result.labels, result.n_clusters, wanted.every)
         notes += tally.notes() if tally else ()
@@ -187,20 +179,10 @@ def fit_clusters(
 
 
 def describe_clustering(
-    texts: EmbeddedTexts,
-    labels: NDArray[np.intp],
-    fitted: Found,
-    *,
-    leaves: NDArray[np.intp],
-    algorithm: Algorithm,
-    totals: Totals,
-    encoder: Backend | None,
-    cache: EmbeddingCache | bool,
-    without_content: Counter[str],
-    languages: dict[str, float],
-    recipe: dict[str, str],
-    frame: Any = None,
-) -> TextClustering:
+    texts: EmbeddedTexts, labels: NDArray[np.intp], fitted: Found, *, leaves: NDArray[np.intp], algorithm: Algorithm,
+    totals: Totals, encoder: Backend | None, cache: EmbeddingCache | bool, without_content: Counter[str],
+    languages: dict[str, float], recipe: dict[str, str], frame: Any = None,
+) -> TextClustering:  # fmt: skip
     """Turn fitted clusters into a result, given the cluster of each distinct text and the leaf of each that counts."""
     assert fitted.tree is not None  # noqa: S101 - for the type checker
     embed = None if encoder is None else partial(embed_texts, model=encoder, cache=cache)
