@@ -91,14 +91,14 @@ def test_a_large_input_leaves_a_sample_that_stands_for_all_rows(tmp_path, plante
 def test_tables_come_back_in_the_format_and_under_the_name_that_they_had(tmp_path):
     pytest.importorskip("wordllama")
     lines = [f"message {word} number {row}" for row, word in enumerate(["parcel", "login"] * 10)]
-    (tmp_path / "in" / "old").mkdir(parents=True)
+    (tmp_path / "in" / "work").mkdir(parents=True)
     (tmp_path / "in" / "a.csv").write_text("id;text\n" + "".join(f"{i};{line}\n" for i, line in enumerate(lines)))
     (tmp_path / "in" / "a.txt").write_text("\n".join(lines))
-    (tmp_path / "in" / "old" / "b.jsonl").write_text("".join(f'{{"text": "{line}"}}\n' for line in lines))
-    files = [str(tmp_path / "in" / name) for name in ("a.csv", "a.txt", "old/b.jsonl")]
+    (tmp_path / "in" / "work" / "b.jsonl").write_text("".join(f'{{"text": "{line}"}}\n' for line in lines))
+    files = [str(tmp_path / "in" / name) for name in ("a.csv", "a.txt", "work/b.jsonl")]
     found = cluster_files(files, tmp_path / "out", n_clusters=2, cache=False)
     assert sorted(str(path.relative_to(found.folder)) for path in found.folder.rglob("*.*")) == [
-        ".textspectra.json", "2-a.csv", "a.csv", "old/b.jsonl",
+        ".textspectra.json", "2-a.csv", "a.csv", "work/b.jsonl",
     ]  # fmt: skip
     assert (found.folder / "a.csv").read_text().startswith("id;text;cluster;cluster_name;similarity\n0;message parcel")
     assert found.result.totals == (60, 20, 0, 0, 0)

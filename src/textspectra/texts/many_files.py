@@ -198,9 +198,11 @@ def cluster_files(
     folder.absolute().parent.mkdir(parents=True, exist_ok=True)
     with nullcontext(outputs) if outputs else Outputs(folder) as together, together.folder(folder) as waiting:
         job = Job(
-            waiting / ".textspectra-work", read, model, settings_of(encoder) if encoder else "", is_offline(), embeddings,
-            cache and not model.startswith(QUICK), encoder is not None and need.full_precision > HALF_ABOVE, keep_all,
-            wanted, truth, table_format, spreadsheet_safe,
+            work=waiting / ".textspectra-work", read=read, model=model, offline=is_offline(),
+            settings=settings_of(encoder) if encoder else "", embeddings=embeddings,
+            cache=cache and not model.startswith(QUICK),
+            half=encoder is not None and need.full_precision > HALF_ABOVE, keep_all=keep_all, wanted=wanted,
+            truth=truth, table_format=table_format, spreadsheet_safe=spreadsheet_safe,
         )  # fmt: skip
         check_space(job, need, folder.absolute().parent)
         job.work.mkdir()
