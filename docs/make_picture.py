@@ -7,16 +7,16 @@ from pathlib import Path
 
 from rich.console import Console
 
-from textspectra.cli.cluster import run
-from textspectra.cli.options import Stages
+from textspectra.cli.cluster import run_cluster
+from textspectra.cli.output import Stages
 from textspectra.cli.summary import print_summary, summarize
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "customer_messages.csv"
 
 with tempfile.TemporaryDirectory() as folder:
-    done = run([str(EXAMPLE)], Stages(None), out=folder)
-    shown = {name: Path(path.name) for name, path in done.outputs.items()}
-    summary = summarize(done.result, EXAMPLE.name, done.text_column, shown, {})
+    done = run_cluster([str(EXAMPLE)], Stages(None), out=folder)
+    done = done._replace(outputs={name: Path(path.name) for name, path in done.outputs.items()})
+    summary = summarize(done, EXAMPLE.name, {})
 
 console = Console(record=True, width=118, file=io.StringIO(), highlight=False, force_terminal=True)
 console.print("$ textspectra cluster customer_messages.csv", style="bold green")

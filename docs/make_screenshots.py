@@ -8,8 +8,8 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from textspectra.cli.cluster import run
-from textspectra.cli.options import Stages
+from textspectra.cli.cluster import run_cluster
+from textspectra.cli.output import Stages
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from browser import launch
@@ -50,7 +50,7 @@ PICTURES = {
 }
 
 with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-    outputs = run([str(EXAMPLE)], Stages(None), out=folder).outputs
+    outputs = run_cluster([str(EXAMPLE)], Stages(None), out=folder).outputs
     browser = launch(playwright)
     for name, (screen, prepare) in PICTURES.items():
         page = browser.new_page(**screen)

@@ -463,10 +463,9 @@ PROJECT_SECTIONS = [
 
 @cache
 def _all_keys() -> list[str]:
-    from textspectra.cli.main import root
-    from textspectra.cli.settings import leaves, options_of
+    from textspectra.cli.options import COMMANDS, options_of
 
-    return sorted({key for _, command in leaves(root) for key in options_of(command)})
+    return sorted({key for name in COMMANDS for key in options_of(name)})
 
 
 def _toml(value: Any) -> str:

@@ -68,8 +68,7 @@ END = """
 - A workbook of more than 8,000,000 cells is refused before the work begins.
 - A run over many files says how much disk space it needs, and stops at the start (exit code 4) if there is not enough.
   Its vectors are stored once: 400,000 titles in 40 files took 246 MB beside the cache, 614 bytes each.
-  The leftovers of a failed run are named.
-  The same command continues it, `--restart` starts over, and `textspectra cache --clear work` removes abandoned runs.
+  A failed run leaves nothing half done, and the vectors of slow models in the cache.
 - Models of formats 3 and 4 can be loaded; formats 1 and 2 are refused with a message.
 - A settings file in the working folder can set only what changes the result.
   It never decides where anything is read, written or sent; `SECURITY.md` lists what else is not trusted.

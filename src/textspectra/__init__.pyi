@@ -8,9 +8,11 @@ from .embedding.cache import EmbeddingCache
 from .embedding.embed import embed_texts
 from .embedding.registry import list_models, load_model
 from .errors import ExternalError, UsageError, UserError
+from .report.state import apply_state
 from .report.write import write_report
 from .tables.read import read_table
 from .texts.comparison import Comparison
+from .texts.many_files import cluster_files
 from .texts.pipeline import cluster_texts
 from .texts.result import TextClustering
 from .words.describe import Cluster
@@ -28,6 +30,8 @@ __all__ = [
     "TextClustering",
     "UsageError",
     "UserError",
+    "apply_state",
+    "cluster_files",
     "cluster_texts",
     "cohesion_ratio",
     "cohesion_report",

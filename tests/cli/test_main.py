@@ -4,7 +4,6 @@ import csv
 import gzip
 import itertools
 import json
-import logging
 import os
 import re
 import signal
@@ -16,7 +15,6 @@ import pytest
 
 pytest.importorskip("wordllama")
 
-from textspectra.cli.options import stages
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "customer_messages.csv"
 
@@ -236,21 +234,6 @@ def test_a_name_that_is_not_utf_8(run, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["d"]
 
 
-def test_work_that_a_failed_run_left_is_removed(run, tmp_path):
-    own = {"TEXTSPECTRA_CACHE": str(tmp_path / "cache")}
-    work = tmp_path / ".texts.clusters-work"
-    work.mkdir()
-    (work / "textspectra-work.txt").write_text("0123")
-    (work / "vectors.npy").write_bytes(bytes(2_000_000))
-    (tmp_path / "cache" / "work").mkdir(parents=True)
-    (tmp_path / "cache" / "work" / "0123").write_text(str(work))
-    told = run("cache", "--clear", "work", **own).out.splitlines()
-    assert told[-1] == "1 work folder of failed runs, 2 MB, removed"
-    assert not work.exists()
-    assert run("cache", "--clear", "work", **own).out.splitlines()[-1] == "0 work folders of failed runs, 0 MB, removed"
-    assert json.loads(run("cache", "--clear", "work", "--json", **own).out)["cleared"]
-
-
 def test_a_cache_that_cannot_be_cleared_is_not_said_to_be(run, tmp_path):
     cache = tmp_path / "cache"
     (cache / "embeddings" / "stuck.sqlite").mkdir(parents=True)  # a folder cannot be deleted as a file can
@@ -265,7 +248,7 @@ def test_too_little_memory_is_a_message(tmp_path):
     code = (
         "import numpy, resource, textspectra.texts.pipeline as pipeline\n"
         "def greedy(*args, **options): return numpy.ones(10**15)\n"
-        "pipeline.fit_groups = greedy\n"
+        "pipeline.fit_clusters = greedy\n"
         "from textspectra.cli import main; main()"
     )
     command = [sys.executable, "-c", code, "cluster", "a.txt", "--model", "wordllama"]
@@ -310,14 +293,6 @@ def test_the_model_that_was_chosen_is_reported_saved_and_used_again(run, tmp_pat
     assert listed[1] == "  minilm"
     assert re.fullmatch(r"1 converted model, 2\d MB", listed[2])
     assert run("cache", **own).out.splitlines()[1:] == ["0 converted models, 0.0 MB"]
-
-
-@pytest.mark.parametrize("quiet", [False, True])
-def test_what_takes_long_is_said_on_standard_error_unless_quiet(capsys, quiet):
-    with stages(quiet=quiet):
-        logging.getLogger("textspectra.embedding.embed").info("Embedding takes %s.", "hours")
-    logging.getLogger("textspectra.embedding.embed").info("nobody listens")
-    assert capsys.readouterr() == ("", "" if quiet else "Embedding takes hours.\n")
 
 
 def test_names_can_come_from_a_chat_server(run, tickets, tmp_path):

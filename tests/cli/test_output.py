@@ -4,6 +4,7 @@ import contextlib
 import copy
 import io
 import json
+import logging
 import os
 import re
 import shlex
@@ -12,6 +13,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import click
 import jsonschema
 import numpy as np
 import pytest
@@ -19,9 +21,9 @@ from click.testing import CliRunner
 from targets import downloaded_state
 
 from textspectra import TextClustering, __version__
-from textspectra.cli.main import COMMANDS, describe, root
-from textspectra.cli.options import terminal
-from textspectra.cli.output import SCHEMA_VERSION
+from textspectra.cli.main import describe, root
+from textspectra.cli.options import COMMANDS
+from textspectra.cli.output import SCHEMA_VERSION, Manner, stages, terminal
 from textspectra.cli.system import read_schema, schema_of
 from textspectra.errors import ExternalError, UsageError, UserError
 
@@ -106,8 +108,8 @@ def test_the_output_of_commands_that_need_a_model(run, tmp_path, name):
 
 
 def test_every_command_has_a_schema_or_prints_no_result():
-    assert set(COMMANDS) - set(read_schema()["properties"]) == {"schema", "open"}
-    for name in COMMANDS.keys() - {"schema", "open"}:
+    assert set(COMMANDS) - set(read_schema()["properties"]) == {"study", "schema", "open"}
+    for name in COMMANDS.keys() - {"study", "schema", "open"}:
         options = {one for parameter in root.get_command(None, name).params for one in parameter.opts}
         assert {"--json", "--verbose", "--log-file"} <= options
 
@@ -207,7 +209,7 @@ def test_a_bug_has_its_traceback_and_exit_code_1(call, monkeypatch, options):
     def broken():
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("textspectra.embedding.registry.list_models", broken)
+    monkeypatch.setattr("textspectra.embedding.registry.known_models", broken)
     err = call("models", *options, code=1).err
     assert "Traceback" in err
     assert "Please report it with what `textspectra doctor` prints." in err
@@ -276,7 +278,7 @@ def test_runs_are_appended_and_errors_and_warnings_are_in_it(call, tmp_path, mon
         warnings.warn("two\nlines", stacklevel=1)
         return []
 
-    monkeypatch.setattr("textspectra.embedding.registry.list_models", warn)
+    monkeypatch.setattr("textspectra.embedding.registry.known_models", warn)
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         assert call("models", "--log-file", "job.log").err == "warning: two\\nlines\n"
@@ -308,3 +310,11 @@ def test_a_job_may_close_standard_error(tmp_path):
 def test_verbose_is_heard_with_json_and_quiet(call, tmp_path, arguments):
     (tmp_path / "a.csv").write_text("text\n\n")
     assert "reading the texts" in call("estimate", "a.csv", *arguments, code=3).err
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_what_takes_long_is_said_on_standard_error_unless_quiet(capsys, quiet):
+    with click.Context(click.Command("cluster"), obj=Manner(quiet=quiet)), stages():
+        logging.getLogger("textspectra.embedding.embed").info("Embedding takes %s.", "hours")
+    logging.getLogger("textspectra.embedding.embed").info("nobody listens")
+    assert capsys.readouterr() == ("", "" if quiet else "Embedding takes hours.\n")

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from report_data import quick_map, read_page
 
 import textspectra as ts
-from textspectra.cli.cluster import run
-from textspectra.cli.options import Stages
+from textspectra.cli.cluster import run_cluster
+from textspectra.cli.output import Stages
 from textspectra.cli.report import apply_command
 from textspectra.core.kmeans import same_clusters
 from textspectra.errors import ExternalError, UserError
@@ -49,7 +49,9 @@ def folder(clustered, tmp_path, monkeypatch):
 
 def cluster(folder, name, **options):
     vectors = str(folder / "x.npy")
-    run([str(folder / name)], Stages(None), embeddings=vectors, clusters="6", no_report=True, overwrite=True, **options)
+    run_cluster(
+        [str(folder / name)], Stages(None), embeddings=vectors, clusters="6", no_report=True, overwrite=True, **options
+    )
 
 
 def apply(*options, model="x.model"):
@@ -113,6 +115,8 @@ def test_names_reach_the_model_and_the_table(folder):
     for name in ("id", "message", "cluster", "similarity"):
         assert [row[name] for row in rows] == [row[name] for row in table]
     assert apply().startswith("x.model: 6 groups unchanged\n")
+    in_python = before.apply(folder / "state.json")
+    assert [cluster.name for cluster in in_python.clusters] == [cluster.name for cluster in after.clusters]
 
 
 @pytest.mark.parametrize(("k", "told"), [(4, "merged into"), (9, "split into")])
@@ -265,8 +269,8 @@ def test_a_full_disk_changes_neither_the_model_nor_the_table(folder):
         f"resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}));"
         "from textspectra.cli import main; main()"
     )
-    apply_command = [sys.executable, "-c", code, "apply", "state.json", "x.model", "--embeddings", "x.npy"]
-    done = subprocess.run(apply_command, cwd=folder, capture_output=True, check=False)  # noqa: S603
+    command = [sys.executable, "-c", code, "apply", "state.json", "x.model", "--embeddings", "x.npy"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, check=False)  # noqa: S603
     assert done.returncode == 4
     assert b"'x.model' cannot be written" in done.stderr
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before

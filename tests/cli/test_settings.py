@@ -2,12 +2,15 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 
 from textspectra.cli.main import root
-from textspectra.cli.settings import PROJECT_KEYS, default_map, leaves, options_of, own_file, read_settings
-from textspectra.embedding.registry import load_model
+from textspectra.cli.options import COMMANDS, options_of
+from textspectra.cli.settings import default_map, own_file, read_settings
+from textspectra.embedding.registry import load_backend
 from textspectra.errors import UsageError
 
 
@@ -34,9 +37,9 @@ def own(call):
 
 
 def test_flags_over_variables_over_the_files_over_defaults(call, own, tmp_path, monkeypatch):
-    mine = own('seed = 5\noverwrite = true\nmodel = "openai:mine"\n[predict]\nsheet = "a"\n[cluster]\nevery = "day"\n')
+    mine = own('seed = 5\noverwrite = true\nmodel = "openai:mine"\n[cluster]\nevery = "day"\n')
     (tmp_path / "textspectra.toml").write_text(
-        'model = "wordllama"\nseed = 1\n[cluster]\nseed = 2\nby = ["channel", "product"]\n[score]\nseed = 4\n'
+        'model = "wordllama"\nseed = 1\n[cluster]\nseed = 2\nby = ["channel", "product"]\n'
     )
     monkeypatch.setenv("TEXTSPECTRA_MODEL", "minilm")
     monkeypatch.setenv("TEXTSPECTRA_CLUSTER_ALGORITHM", "hac")
@@ -51,8 +54,6 @@ def test_flags_over_variables_over_the_files_over_defaults(call, own, tmp_path, 
     assert cluster["clusters"] == ("auto", "default")
     assert found("estimate")["seed"] == (1, "textspectra.toml")
     assert found("score")["model"] == ("minilm", "TEXTSPECTRA_MODEL")
-    assert found("predict")["sheet"] == ("a", mine)
-    assert found("score")["seed"] == (4, "textspectra.toml")
     shown = call("config").out
     assert 'cluster: model = "minilm"' in shown
     assert "default" not in shown
@@ -88,7 +89,6 @@ def test_the_table_format_can_be_set(call, tmp_path, monkeypatch):
         ('text_column = "a"', "there is no setting 'text_column'; did you mean 'text-column'?"),
         ('[cluster]\nalgoritm = "hac"', "there is no setting 'algoritm' in [cluster]; did you mean 'algorithm'?"),
         ("[clutser]\nseed = 1", "there is no command 'clutser'; did you mean 'cluster'?"),
-        ("[cluster.rnu]\nseed = 1", "there is no command 'cluster rnu'; `textspectra config COMMAND` lists all."),
         ("zzz = 1", "there is no setting 'zzz'; `textspectra config COMMAND` lists all."),
         ('seed = "x"', 'seed must be a whole number, but it is "x".'),
         ("seed = 1.5", "seed must be a whole number, but it is 1.5."),
@@ -103,14 +103,16 @@ def test_the_table_format_can_be_set(call, tmp_path, monkeypatch):
 def test_a_mistake_in_the_file_is_named_with_the_nearest_key(tmp_path, content, message):
     (tmp_path / "textspectra.toml").write_text(content)
     with pytest.raises(UsageError) as error:
-        default_map(read_settings(tmp_path), root)
+        default_map(read_settings(tmp_path))
     assert str(error.value) == f"textspectra.toml: {message}"
 
 
-EVERYTHING = sorted({key for _, command in leaves(root) for key in options_of(command)})
+SETTINGS = [setting for name in COMMANDS for setting in options_of(name).items()]
+SHARED = {key for key, option in SETTINGS if option.shared}
+PRIVATE = sorted({key for key, _ in SETTINGS} - SHARED)
 
 
-@pytest.mark.parametrize("key", sorted(set(EVERYTHING) - PROJECT_KEYS))
+@pytest.mark.parametrize("key", PRIVATE)
 def test_a_file_that_comes_with_the_data_sets_only_what_changes_the_result(call, tmp_path, key):
     (tmp_path / "textspectra.toml").write_text(f"{key} = 'x'\n")
     said = call("estimate", "no.csv", code=2).err
@@ -132,9 +134,26 @@ def test_every_option_that_only_changes_the_result_may_come_with_the_data(call, 
     assert found["keep-all"] == (True, "textspectra.toml")
 
 
-def test_new_options_are_refused_until_somebody_decides():
-    assert set(EVERYTHING) >= PROJECT_KEYS
-    assert not {"scheduler", "out", "overwrite", "log-file", "open", "name-with", "clear", "embeddings"} & PROJECT_KEYS
+def test_only_options_that_change_the_result_are_shared():
+    assert {
+        "algorithm", "by", "clusters", "encoding", "every", "format", "header-row", "keep-all", "labels", "method",
+        "model", "no-report", "offline", "seed", "sheet", "show", "spreadsheet-safe", "text-column", "time", "truth",
+    } == SHARED  # fmt: skip
+    assert {key for key, option in SETTINGS if option.protects} == {"offline", "spreadsheet-safe"}
+
+
+def test_a_settings_file_imports_no_command(tmp_path):
+    (tmp_path / "textspectra.toml").write_text('seed = 1\n[cluster]\nalgorithm = "hac"\n')
+    code = (
+        "import sys; sys.argv = ['textspectra', 'models']\n"
+        "from textspectra.cli.main import run\n"
+        "try:\n    run()\n"
+        "finally:\n    print([name for name in sys.modules if name.startswith('textspectra.cli.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)  # noqa: S603
+    assert "textspectra.cli.system" in done.stdout
+    assert "textspectra.cli.cluster" not in done.stdout
+    assert "textspectra.cli.months" not in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -159,7 +178,7 @@ def test_a_folder_cannot_pose_as_a_known_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "wordllama").mkdir()
     (tmp_path / "wordllama" / "config.json").write_text('{"model_type": "model2vec"}')
-    assert load_model("wordllama").name == "wordllama"
+    assert load_backend("wordllama").name == "wordllama"
 
 
 def test_a_file_in_this_folder_is_announced_where_it_is_used(call, own, tmp_path):
@@ -222,7 +241,7 @@ def test_a_file_that_is_no_toml_and_a_wrong_variable(call, tmp_path, monkeypatch
     monkeypatch.setenv("TEXTSPECTRA_SEED", "many")
     assert "It comes from TEXTSPECTRA_SEED." in call("estimate", "a.csv", code=2).err
     monkeypatch.setenv("TEXTSPECTRA_MODLE", "minilm")
-    assert "TEXTSPECTRA_MODLE is no setting; did you mean 'TEXTSPECTRA_MODEL'?" in call("config").err
+    assert "TEXTSPECTRA_MODLE is not a setting; did you mean 'TEXTSPECTRA_MODEL'?" in call("config").err
     (tmp_path / "textspectra.toml").write_text("seed = \n")
     said = call("config", code=2).err
     assert said.startswith("error: textspectra.toml is not valid TOML: Invalid value (at line 1")

@@ -4,7 +4,7 @@ import json
 import platform
 from importlib.metadata import PackageNotFoundError, version
 
-import textspectra.cli.doctor as doctor
+from textspectra.cli import system
 
 
 def test_what_is_here_is_told(call, tmp_path):
@@ -33,9 +33,9 @@ def test_what_is_missing_has_its_install_line(call, monkeypatch):
         "xlsxwriter>=3.2; extra == 'excel'",
         'textspectra[excel,openai]; extra == "all"',
     ]
-    monkeypatch.setattr(doctor, "requires", lambda _: lines)
-    monkeypatch.setattr(doctor, "version", installed)
-    monkeypatch.setattr("textspectra.embedding.registry.list_models", list)
+    monkeypatch.setattr(system, "requires", lambda _: lines)
+    monkeypatch.setattr(system, "version", installed)
+    monkeypatch.setattr("textspectra.embedding.registry.known_models", list)
     found = json.loads(call("doctor", "--json").out)
     assert found["packages"] == {"click": "1.0", "python-calamine": "1.0"}
     assert found["missing"] == [

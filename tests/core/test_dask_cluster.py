@@ -121,23 +121,23 @@ def test_a_damaged_file_is_named_and_nothing_is_written(client, texts, tmp_path)
         assert not (tmp_path / "out").exists()
 
 
-def test_a_wrong_address_is_explained(texts, tmp_path, monkeypatch):
-    monkeypatch.setattr("textspectra.texts.workers.CONNECT_SECONDS", 1)
-    with pytest.raises(ts.ExternalError, match=r"There is no Dask scheduler at tcp://127\.0\.0\.1:9"):
-        group_files(texts, tmp_path / "out", scheduler="tcp://127.0.0.1:9")
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_a_killed_command_goes_on_where_it_was(client, run, start, texts, tmp_path):
+def test_a_killed_command_leaves_nothing_that_stays(client, run, start, texts, tmp_path):
     pytest.importorskip("wordllama")
     arguments = ["cluster", f"{texts}/*.parquet", "--clusters", "9", "--json", "--no-cache", "--no-report"]
     arguments += ["--scheduler", client.scheduler.address]
-    for moment in ("*-done.json", "tables/*.parquet"):
-        process = start(*arguments, until=lambda moment=moment: any(tmp_path.glob(f".texts.clusters-work/{moment}")))
+    for moment in ("vectors-*.npy", "../*.parquet"):
+        process = start(
+            *arguments,
+            until=lambda moment=moment: any(
+                any(work.glob(moment)) for work in tmp_path.glob(".textspectra-*-texts.clusters/.textspectra-work")
+            ),
+        )
         process.kill()
         process.wait()
         assert not (tmp_path / "texts.clusters").exists()
-    assert json.loads(run(*arguments).out)["files_embedded_before"] == 3
+    assert json.loads(run(*arguments).out)["texts"] == 1019
+    assert not list(tmp_path.glob(".textspectra-*"))
     found, given = read_all(tmp_path / "texts.clusters"), read_all(texts)
     assert found.select(given.column_names).equals(given)
     assert "texts.model' exists already; overwrite it (--overwrite)" in run(*arguments, code=2).err

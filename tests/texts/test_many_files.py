@@ -1,6 +1,5 @@
-"""Many files: the same answer as for one, what a stopped run keeps, and messages about files that are not right."""
+"""Many files: the same answer as for one, nothing half done, and messages about files that are not right."""
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import SimpleNamespace
 
@@ -8,93 +7,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from on_cluster import group_files, read_all
+from on_cluster import read_all
 
 import textspectra as ts
 from textspectra.errors import ExternalError
-from textspectra.files import lock
 from textspectra.tables.read import matching_files
 from textspectra.texts import many_files as many
 from textspectra.texts import partition
-from textspectra.texts import work_folder as working
-from textspectra.texts.many_files import some_distinct
 
 cluster_files = partial(many.cluster_files, model="wordllama")
-
-
-def stop_at_file(monkeypatch, number):
-    def stop(job, file, *arguments, **options):
-        if file.number == number:
-            raise KeyboardInterrupt
-        partition.write_partition(job, file, *arguments, **options)
-
-    monkeypatch.setattr("textspectra.texts.many_files.write_partition", stop)
-
-
-def test_a_run_with_other_options_takes_over_vectors_alone(texts, tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:
-        stop_at_file(patch, 2)
-        with pytest.raises(KeyboardInterrupt):
-            group_files(texts, tmp_path / "out")
-    work = tmp_path / ".out-work"
-    assert len(list((work / "tables").glob("*.parquet"))) == 2
-
-    def write_and_leave_something(job, *arguments, **options):
-        (job.tables / ".textspectra-0.parquet").write_bytes(b"what a process leaves that is killed while it writes")
-        partition.write_partition(job, *arguments, **options)
-
-    monkeypatch.setattr("textspectra.texts.many_files.write_partition", write_and_leave_something)
-    found = cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out", n_clusters=4, cache=False)
-    assert found.reused == 3
-    assert len(set(read_all(found.folder)["cluster"].to_pylist()) - {None}) == 4
-    expected = [".textspectra.json", "0.parquet", "1.parquet", "2.parquet"]
-    assert sorted(path.name for path in found.folder.iterdir()) == expected
-    assert not work.exists()
-
-
-def test_a_file_is_written_again_where_another_one_changes_the_names(tmp_path, monkeypatch):
-    def write(number, *words):
-        texts = [f"{words[row % 2]} {row}" for row in range(10)]
-        pq.write_table(
-            pa.table({"text": texts, "v": np.eye(2)[np.arange(10) % 2].tolist()}), tmp_path / f"{number}.parquet"
-        )
-
-    def cluster():
-        files = matching_files(f"{tmp_path}/*.parquet")
-        return cluster_files(files, tmp_path / "out", embeddings="v", text_column="text", n_clusters=2)
-
-    write(0, "apple", "pear")
-    write(1, "apple", "pear")
-    with monkeypatch.context() as patch:
-        stop_at_file(patch, 1)
-        with pytest.raises(KeyboardInterrupt):
-            cluster()
-    write(1, "mango", "grape")
-    found = read_all(cluster().folder)
-    names = set(zip(found["cluster"].to_pylist(), found["cluster_name"].to_pylist(), strict=True))
-    assert len(names) == 2, names
-
-
-def test_after_a_file_was_repaired_the_others_are_not_embedded_again(texts, tmp_path):
-    whole = (texts / "1.parquet").read_bytes()
-    (texts / "1.parquet").write_bytes(whole[:900])
-    with pytest.raises(ts.UserError, match="damaged or cut short"):
-        group_files(texts, tmp_path / "out")
-    (texts / "1.parquet").write_bytes(whole)
-    found = group_files(texts, tmp_path / "out")
-    assert found.reused == 1
-    assert read_all(found.folder)["message"].equals(read_all(texts)["message"])
-
-
-def test_a_file_that_changes_during_the_run_is_named(texts, tmp_path, monkeypatch):
-    def change(*arguments, **options):
-        pq.write_table(pq.read_table(texts / "1.parquet")[::-1], texts / "1.parquet")
-        return partition.save_clusters(*arguments, **options)
-
-    monkeypatch.setattr("textspectra.texts.many_files.save_clusters", change)
-    with pytest.raises(ts.ExternalError, match=r"1\.parquet' has changed since the run began\. Run it again\."):
-        group_files(texts, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
 
 
 def test_the_output_of_an_earlier_run_is_no_input(texts, tmp_path):
@@ -105,19 +26,6 @@ def test_the_output_of_an_earlier_run_is_no_input(texts, tmp_path):
         assert found.result.totals.rows == 1019
     with pytest.raises(ts.UserError, match=r"All of the files are in .*, where the output goes"):
         cluster_files(matching_files(f"{texts}/out/*.parquet"), texts / "out", overwrite=True)
-
-
-def test_a_vector_that_cannot_be_used_is_reported_with_its_file(tmp_path):
-    for number in range(2):
-        vectors = np.random.default_rng(number).standard_normal((5, 4))
-        vectors[3, 2] = np.nan if number else 0
-        table = pa.table({"text": [f"text {n}" for n in range(5)], "v": vectors.tolist()})
-        pq.write_table(table, tmp_path / f"{number}.parquet")
-    files = matching_files(f"{tmp_path}/*.parquet")
-    with pytest.raises(ts.UserError, match=r"1\.parquet': X has a NaN or an infinite value in row 3 \(counting"):
-        cluster_files(files, tmp_path / "out", embeddings="v", n_clusters=2)
-    with pytest.raises(ts.UserError, match=r"0\.parquet': there is no column 'w'"):
-        cluster_files(files, tmp_path / "out", embeddings="w", n_clusters=2)
 
 
 @pytest.mark.parametrize("algorithm", ["kmeans", "hac"])
@@ -176,21 +84,21 @@ def test_a_large_input_leaves_a_sample_that_stands_for_all_rows(tmp_path, plante
     loaded = ts.TextClustering.load(tmp_path / "model")
     assert loaded.totals == result.totals
     assert loaded.corpus.counts.tolist() == result.corpus.counts.tolist()
-    assert loaded.predict(["x"], embeddings=X[:1])[0] == rows["cluster"].to_numpy()[0]
+    assert loaded.predict(["a text"], embeddings=X[:1])[0] == rows["cluster"].to_numpy()[0]
     assert result.merge(0, 1).clusters[0].size == sizes[0] + sizes[1]
 
 
 def test_tables_come_back_in_the_format_and_under_the_name_that_they_had(tmp_path):
     pytest.importorskip("wordllama")
     lines = [f"message {word} number {row}" for row, word in enumerate(["parcel", "login"] * 10)]
-    (tmp_path / "in" / "old").mkdir(parents=True)
+    (tmp_path / "in" / "work").mkdir(parents=True)
     (tmp_path / "in" / "a.csv").write_text("id;text\n" + "".join(f"{i};{line}\n" for i, line in enumerate(lines)))
     (tmp_path / "in" / "a.txt").write_text("\n".join(lines))
-    (tmp_path / "in" / "old" / "b.jsonl").write_text("".join(f'{{"text": "{line}"}}\n' for line in lines))
-    files = [str(tmp_path / "in" / name) for name in ("a.csv", "a.txt", "old/b.jsonl")]
+    (tmp_path / "in" / "work" / "b.jsonl").write_text("".join(f'{{"text": "{line}"}}\n' for line in lines))
+    files = [str(tmp_path / "in" / name) for name in ("a.csv", "a.txt", "work/b.jsonl")]
     found = cluster_files(files, tmp_path / "out", n_clusters=2, cache=False)
     assert sorted(str(path.relative_to(found.folder)) for path in found.folder.rglob("*.*")) == [
-        ".textspectra.json", "2-a.csv", "a.csv", "old/b.jsonl",
+        ".textspectra.json", "2-a.csv", "a.csv", "work/b.jsonl",
     ]  # fmt: skip
     assert (found.folder / "a.csv").read_text().startswith("id;text;cluster;cluster_name;similarity\n0;message parcel")
     assert found.result.totals == (60, 20, 0, 0, 0)
@@ -228,7 +136,9 @@ def test_one_model_is_chosen_for_all_files_by_their_distinct_texts(texts, tmp_pa
     assert found.source == one.source
     assert found.source.model == "minilm"
     assert len(found.recipe["digests"].split()) == 3
-    assert found.recipe == {**one.recipe, "read": "3 files, column 'message'", "digests": found.recipe["digests"]}
+    command = one.recipe["command"].replace("cluster_texts(texts", "cluster_files(files, folder")
+    expected = {**one.recipe, "command": command, "read": "3 files, column 'message'"}
+    assert found.recipe == {**expected, "digests": found.recipe["digests"]}
     assert found.recipe["model_reason"] == "chosen because there are no more than 50,000 distinct texts"
     assert "model='minilm'" in found.recipe["command"]
     assert np.array_equal(found.embedded().X, one.embedded().X)
@@ -238,14 +148,6 @@ def test_one_model_is_chosen_for_all_files_by_their_distinct_texts(texts, tmp_pa
     monkeypatch.setattr("textspectra.embedding.registry.FEW_TEXTS", 900)  # less than all files have, more than each
     large = many.cluster_files(files, tmp_path / "many", n_clusters=9, cache=False).result
     assert large.source.model == "wordllama"
-
-
-def test_distinct_texts_are_counted_until_there_are_enough(tmp_path):
-    for name, lines in {"a": "x\ny\nx\n \n", "b": "", "c": "y\nz\n", "d": "w\n"}.items():
-        (tmp_path / f"{name}.txt").write_text(lines)
-    files = [str(tmp_path / f"{name}.txt") for name in "abcd"]
-    counts = [len(some_distinct(files, "text", None, enough=enough)) for enough in (1, 2, 3, 9)]
-    assert counts == [2, 3, 4, 4]
 
 
 DATED = {"embeddings": "v", "text_column": "text", "n_clusters": 2, "time": "sent", "by": ["channel"], "show": ["id"]}
@@ -309,40 +211,15 @@ def cache_place(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
-def stopped(texts, place, monkeypatch):
-    """Stop a run while it writes its tables; return its work folder."""
-    with monkeypatch.context() as patch:
-        stop_at_file(patch, 1)
-        with pytest.raises(KeyboardInterrupt):
-            cluster_files(matching_files(f"{texts}/*.parquet"), place)
-    return working.work_of(place)
-
-
-@pytest.mark.usefixtures("cache_place")
-def test_vectors_lie_on_the_disk_once_and_many_of_them_in_half_precision(texts, tmp_path, monkeypatch, cache_place):
-    monkeypatch.setattr("textspectra.texts.many_files.HALF_ABOVE", 1000)
-    work = stopped(texts, tmp_path / "out", monkeypatch)
-    n_texts = len(set(read_all(texts)["message"].to_pylist()))
-    large = [path for path in work.glob("*.npy") if np.load(path).ndim == 2 and np.load(path).shape[1] == 256]
-    assert {np.load(path).dtype for path in large} == {np.dtype(np.float16)}
-    assert n_texts <= sum(len(np.load(path)) for path in large) < 1.1 * n_texts + 20
-    others = sum(path.stat().st_size for path in work.glob("*.npy") if path not in large)
-    assert others < 60 * n_texts + 300 * len(list(work.glob("*.npy")))
-    # A phrase for a name is cached; a text, whose vector is computed as quickly as it would be read, is not.
-    from textspectra.embedding.cache import EmbeddingCache
-
-    assert EmbeddingCache(cache_place).size().entries < n_texts
-
-
 @pytest.mark.usefixtures("cache_place")
 def test_a_disk_with_too_little_room_is_reported_before_any_work(texts, tmp_path, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=200_000))
-    monkeypatch.setattr(partition, "_embed", lambda job, file: pytest.fail("work was done"))
+    monkeypatch.setattr(many, "embed_partition", lambda job, file: pytest.fail("work was done"))
     with pytest.raises(ExternalError) as error:
         cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out")
     assert str(error.value) == (
-        f"This needs about 1 MB of the disk in '{tmp_path}', but only 0 MB are free. Delete something, such as "
-        "abandoned work (`textspectra cache --clear work`), or choose another --out."
+        f"This needs about 1 MB of the disk in '{tmp_path}', but only 0 MB are free. Delete something, or "
+        "choose another --out."
     )
     assert error.value.exit_code == 4
     assert not list(tmp_path.glob(".*"))
@@ -353,7 +230,7 @@ def test_a_file_that_has_only_a_header_does_not_raise_the_need(tmp_path, monkeyp
     rows = [f"{word} number {n}" for n in range(40) for word in ("parcel", "invoice")]
     (tmp_path / "b.csv").write_text("\n".join(["text", *rows]))
     needs = []
-    monkeypatch.setattr("textspectra.texts.many_files.check_space", lambda job, need: needs.append(need))
+    monkeypatch.setattr("textspectra.texts.many_files.check_space", lambda job, need, place: needs.append(need))
     cluster_files([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")], tmp_path / "out", model="wordllama")
     assert needs[0].rows == pytest.approx(80, rel=0.05)
 
@@ -365,65 +242,6 @@ def test_a_folder_cannot_pose_as_the_known_model_of_many_files(tmp_path, monkeyp
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("\n".join(["text", *(f"{name} parcel {n}" for n in range(20))]))
     assert cluster_files(["a.csv", "b.csv"], tmp_path / "out", model="wordllama").result.source.model == "wordllama"
-
-
-@pytest.mark.usefixtures("cache_place")
-def test_the_need_is_announced_and_failed_work_is_named_and_used(texts, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(working, "ANNOUNCED", 1000)
-    caplog.set_level("INFO", logger="textspectra")
-    work = stopped(texts, tmp_path / "out", monkeypatch)
-    announced, named = [line for line in caplog.messages if "disk" in line or "kept" in line]
-    assert announced.startswith(f"This needs about 1 MB of the disk in '{tmp_path}'; ")
-    assert named.startswith(f"What is finished is kept in '{work}' (")
-    assert named.endswith("The same command goes on with it; --restart begins anew.")
-    (work / "0123456789abcdef01234567-vectors.npy").write_bytes(b"of another model")
-    (work / ".textspectra-0123456789abcdef-vectors.npy").write_bytes(b"half of a file, when the disk was full")
-    again = cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out")
-    assert again.reused == 3
-    assert not work.exists()
-
-
-@pytest.mark.usefixtures("cache_place")
-def test_restart_does_not_use_what_a_stopped_run_left(texts, tmp_path, monkeypatch):
-    stopped(texts, tmp_path / "out", monkeypatch)
-    assert cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out", restart=True).reused == 0
-
-
-@pytest.mark.usefixtures("cache_place")
-def test_after_a_full_disk_the_next_run_goes_on(texts, tmp_path, monkeypatch):
-    def write(path, array):
-        if path.name.endswith("vectors.npy") and len(list(path.parent.glob("*-done.json"))) == 2:
-            path.with_name(".textspectra-0123456789abcdef-" + path.name).write_bytes(bytes(1000))
-            raise ExternalError(f"'{path}' cannot be written: No space left on device")
-        partition_save(path, array)
-
-    partition_save = partition.save_array
-    with monkeypatch.context() as patch:
-        patch.setattr(partition, "save_array", write)
-        with pytest.raises(ExternalError, match="No space left on device"):
-            cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out")
-    assert cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out").reused == 2
-    assert sorted(path.name for path in tmp_path.glob(".*")) == []
-
-
-def test_abandoned_work_is_removed_and_nothing_else(texts, tmp_path, monkeypatch, cache_place):
-    abandoned = stopped(texts, tmp_path / "out", monkeypatch)
-    running = stopped(texts, tmp_path / "other", monkeypatch)
-    victims = [tmp_path / "documents", tmp_path / ".documents-work", tmp_path / ".marked-work"]
-    for number, victim in enumerate(victims):
-        victim.mkdir()
-        (victim / "letter.txt").write_text("dear")
-        (cache_place / "work" / f"{number}").write_text(str(victim))
-    (victims[2] / working.MARK).write_text("../work/none")
-    (cache_place / "work" / "7").write_bytes(b"\xff\x00")
-    with lock(running), ThreadPoolExecutor() as elsewhere:
-        n_folders, n_bytes = elsewhere.submit(working.clear_work).result()
-    assert (n_folders, n_bytes > 10_000) == (1, True)
-    assert not abandoned.exists()
-    assert running.exists()
-    assert all((victim / "letter.txt").exists() for victim in victims)
-    assert working.clear_work()[0] == 1
-    assert list((cache_place / "work").iterdir()) == []
 
 
 @pytest.mark.usefixtures("cache_place")
@@ -451,3 +269,53 @@ def test_texts_that_say_nothing_are_counted_over_all_files(tmp_path):
     assert kept.totals == (7, 4, 1, 0, 0)
     assert kept.corpus.keep_all
     assert kept.recipe["command"].endswith("keep_all=True)")
+
+
+@pytest.mark.usefixtures("cache_place")
+def test_a_stopped_run_leaves_nothing_but_its_vectors_in_the_cache(texts, tmp_path, monkeypatch):
+    """Above a limit, vectors wait in half precision; a model that is slow to compute them caches them."""
+    monkeypatch.setattr(many, "HALF_ABOVE", 1000)
+    monkeypatch.setattr(many, "QUICK", ())
+    seen, embedded = [], []
+
+    def stop(job, file, *arguments, **options):
+        if file.number == 1:
+            seen.extend((path.name, np.load(path).dtype) for path in job.work.glob("vectors-*.npy"))
+            raise KeyboardInterrupt
+        partition.write_partition(job, file, *arguments, **options)
+
+    def embed(backend, batch):
+        embedded.extend(batch)
+        return compute(backend, batch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(many, "write_partition", stop)
+        with pytest.raises(KeyboardInterrupt):
+            cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out")
+    assert sorted(seen) == [(f"vectors-0000{number}.npy", np.dtype(np.float16)) for number in range(3)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "texts"]
+    backend = type(ts.load_backend("wordllama"))
+    compute = backend.embed
+    monkeypatch.setattr(backend, "embed", embed)
+    done = cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out")
+    assert not set(embedded) & set(done.result.corpus.distinct[1:])  # the first one told the length of a vector
+    assert sorted(path.name for path in done.folder.iterdir()) == [
+        ".textspectra.json", "0.parquet", "1.parquet", "2.parquet",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("cache_place")
+def test_a_large_need_is_announced(texts, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(many, "ANNOUNCED", 1000)
+    caplog.set_level("INFO", logger="textspectra")
+    cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out")
+    [announced] = [line for line in caplog.messages if "disk" in line]
+    assert announced.startswith(f"This needs about 1 MB of the disk in '{tmp_path}'; ")
+
+
+def test_distinct_texts_are_counted_until_there_are_enough(tmp_path):
+    for name, lines in {"a": "car\nbus\ncar\n \n", "b": "", "c": "bus\nvan\n", "d": "ship\n"}.items():
+        (tmp_path / f"{name}.txt").write_text(lines)
+    files = [str(tmp_path / f"{name}.txt") for name in "abcd"]
+    counts = [len(many.enough_texts(files, ts.read_table, enough)) for enough in (1, 2, 3, 9)]
+    assert counts == [2, 3, 4, 4]

@@ -8,7 +8,7 @@ import os
 import sys
 import traceback
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -16,44 +16,9 @@ from click.core import ParameterSource
 from .. import __version__
 from ..errors import ExternalError, TextspectraError, cannot_write, check_path
 from ..files import shown_path
-from .output import Asked, asked, at_terminal, events, log_options, print_error
-from .settings import default_map, listen_to_variables, merged, settings_files
-
-COMMANDS = {
-    "cluster": "Group the texts of a file: how many groups, what they are, which text is in which.",
-    "estimate": "Estimate how many groups there are, and nothing else.",
-    "embed": "Turn texts into embeddings (.npy or .parquet).",
-    "score": "Score a clustering that you have, by its labels.",
-    "predict": "Put new texts into the groups of a saved model.",
-    "compare": "Tell what is new in a file, against a saved model.",
-    "update": "Take a new file into a saved model, and tell what is new.",
-    "report": "Make the page to explore a saved model in a browser.",
-    "open": "Open a report in the browser.",
-    "apply": "Give a model the number of groups and the names that you set in its report.",
-    "models": "List the embedding models that can be used, and what each needs.",
-    "cache": "Show or clear the cache of embeddings and converted models.",
-    "config": "Show the settings that hold here, and where each comes from.",
-    "schema": "Print the JSON Schema of what --json prints.",
-    "doctor": "Tell what is installed, what is missing, and the line that installs it.",
-    "demo": "Run `cluster` on the example that comes with the package.",
-}
-
-MODULES = {
-    "estimate": "measure",
-    "embed": "measure",
-    "score": "measure",
-    "compare": "months",
-    "update": "months",
-    "open": "cluster",
-    "apply": "report",
-    "models": "system",
-    "cache": "system",
-    "config": "system",
-    "schema": "system",
-    "doctor": "system",
-    "demo": "cluster",
-}
-"""The modules of the commands that have none of their own name."""
+from .options import COMMANDS
+from .output import Manner, at_terminal, events, manner, print_error
+from .settings import default_map, settings_files
 
 SYSTEM = {
     errno.ENOSPC: "the disk is full",
@@ -62,7 +27,7 @@ SYSTEM = {
     errno.EACCES: "no permission",
     errno.EROFS: "read-only",
 }
-"""What a system says that is no bug, in words."""
+"""Errors of the system that are not bugs, in words."""
 
 NO_MEMORY = (
     "there is not enough memory for this. Split the input into several files and give a pattern in quotes, such as "
@@ -84,21 +49,18 @@ class LazyCommands(click.Group):
     """Imports a command's module when it is used, so that --help is instant."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of their story, not of the alphabet."""
+        """Return the names in the order in which people need them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import the command, and give it what all commands have: a log, and variables for its options."""
+        """Import a command."""
         if name not in COMMANDS:
             return None
-        module = importlib.import_module(f"{__package__}.{MODULES.get(name, name)}")
+        module = importlib.import_module(f"{__package__}.{COMMANDS[name].module}")
         command: click.Command = getattr(module, f"{name}_command")
-        if not any("--log-file" in parameter.opts for parameter in command.params):
-            command.params += log_options()
-        listen_to_variables(command, (name,))
         return command
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         """Carry out the command."""
         try:
             return super().invoke(ctx)
@@ -108,7 +70,7 @@ class LazyCommands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+            formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
 
 
 EXIT_CODES = (
@@ -122,12 +84,13 @@ EXIT_CODES = (
 @click.pass_context
 def root(context: click.Context) -> None:
     """How many groups are in a pile of short texts, what are they, and can you trust it?"""  # noqa: D400
-    if not {"-h", "--help"} & set(sys.argv[1:]):  # who looks for help may have a wrong setting
-        for file in settings_files():
-            values = default_map(file, root)
-            context.default_map = merged(context.default_map or {}, values)
-            if not file.is_own and context.invoked_subcommand in values and not context.ensure_object(Asked).json:
-                click.echo(f"settings from {file.name} in this folder (`textspectra config` shows them)", err=True)
+    if {"-h", "--help"} & set(sys.argv[1:]):  # a wrong setting must not hide the help
+        return
+    for file in settings_files():
+        values, before = default_map(file), dict(context.default_map or {})
+        context.default_map = before | {name: before.get(name, {}) | chosen for name, chosen in values.items()}
+        if not file.is_own and context.invoked_subcommand in values and not context.ensure_object(Manner).json:
+            click.echo(f"settings from {file.name} in this folder (`textspectra config` shows them)", err=True)
 
 
 class Failure(NamedTuple):
@@ -143,11 +106,11 @@ def run() -> None:
     warnings.showwarning = _show_warning
     if not at_terminal():
         os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
-    mode = Asked(json="--json" in sys.argv[1:])  # also if the command line cannot be parsed
+    mode = Manner(json="--json" in sys.argv[1:])  # also if the command line cannot be parsed
     try:
         for argument in sys.argv[1:]:
             check_path(argument)
-        outcome: Any = root.main(prog_name="textspectra", standalone_mode=False, obj=mode)
+        outcome = root.main(prog_name="textspectra", standalone_mode=False, obj=mode)
     except (click.exceptions.Abort, KeyboardInterrupt):
         events.error("stopped")
         raise KeyboardInterrupt from None
@@ -197,7 +160,7 @@ def _with_origin(error: click.BadParameter) -> click.BadParameter:
     return click.BadParameter(f"{error.message} It comes from {variable}.", context, option, error.param_hint)
 
 
-def _show(error: Exception, failure: Failure, mode: Asked) -> None:
+def _show(error: Exception, failure: Failure, mode: Manner) -> None:
     if failure.kind == "bug":
         traceback.print_exception(error)
         click.echo("This is a bug in textspectra. Please report it with what `textspectra doctor` prints.", err=True)
@@ -209,13 +172,13 @@ def _show(error: Exception, failure: Failure, mode: Asked) -> None:
         click.echo(_one_line(f"error: {failure.message}"), err=True)
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     events.warning("%s", message)
-    if not asked().verbose:
+    if not manner().verbose:
         click.echo(_one_line(f"warning: {message}"), err=True)
 
 
 def _one_line(message: str) -> str:
     """Return a message on one line and of bounded length, whatever the names of files and columns in it are."""
-    shown = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in shown)
+    cut = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in cut)

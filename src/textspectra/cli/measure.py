@@ -1,96 +1,61 @@
-"""`textspectra score`: score a clustering that comes from anywhere."""
+"""`textspectra embed`, `estimate` and `score`: embeddings, the number of groups, and the scores of any clustering."""
 
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import (
-    cache_option,
-    embed_source,
-    input_options,
-    keep_option,
-    measuring_options,
-    model_line,
-    model_option,
-    model_options,
-    output_options,
-    read_input,
-    stages,
-)
-from .output import json_option, print_json, printing
-from .summary import count_of, levels
+from .options import check_outputs, command, given_embeddings, read_input
+from .output import Stages, manner, present, stages
+from .summary import count_of, model_line
+
+if TYPE_CHECKING:
+    from ..tables.columns import TextTable
+    from ..texts.corpus import EmbeddedTexts
+
+_Described = dict[str, str | None]
+"""The model and why it was chosen, as --json prints them."""
 
 
-@click.command("embed")
-@input_options
-@click.argument("target", metavar="OUT")
-@model_option
-@cache_option
-@output_options
-@json_option
-def embed_command(
-    source: str, target: str, text_column: str | None, encoding: str | None, sheet: str | None, header_row: int | None,
-    model: str, no_cache: bool, overwrite: bool, quiet: bool, as_json: bool,
-) -> None:  # fmt: skip
+@command("embed")
+def embed_command(source: str, target: str, overwrite: bool, **chosen: Any) -> None:
     """Write the embeddings of the texts of FILE to OUT: .npy, or .parquet with the texts beside them.
 
     There is one row per text. Blank texts get a row of zeros, which no other command counts.
     """
-    from ..tables.write import output_paths_free, write_embeddings
+    from ..tables.write import write_embeddings
 
     path = Path(target)
-    output_paths_free([path], overwrite=overwrite)
-    with stages(quiet=quiet or as_json) as tell:
-        tell("reading")
-        table = read_input(source, text_column, encoding, sheet, header_row)
-        texts, described = embed_source(table, model, None, cache=not no_cache, tell=tell)
+    check_outputs({"embeddings": path}, overwrite=overwrite)
+    with stages() as tell:
+        table, texts, described = _embed(source, chosen, tell)
         X = texts.vectors_of_rows()
         tell("writing")
-        write_embeddings(X, path, texts=table.texts(), overwrite=overwrite)
+        write_embeddings(X, path, texts=table.texts(), overwrite=True)
     summary = {"input": source, "texts": X.shape[0], "dimensions": X.shape[1], "outputs": {"embeddings": str(path)}}
-    with printing([path]):
-        if as_json:
-            print_json({**summary, **described})
-        elif not quiet:
-            click.echo(f"{count_of(X.shape[0], 'embedding')} of {X.shape[1]} dimensions in {path}")
-            if described["model_reason"]:
-                click.echo(model_line(described))
+    lines = [f"{count_of(X.shape[0], 'embedding')} of {X.shape[1]} dimensions in {path}", *_model_lines(described)]
+    present(summary | described, lambda: click.echo("\n".join(lines)))
 
 
-@click.command("estimate")
-@input_options
-@model_options
-@keep_option
-@click.option(
-    "--method",
-    type=click.Choice(["auto", "reproducible", "spectral"]),
-    default="auto",
-    show_default=True,
-    help="How to find k: by the agreement of two halves of the data, or by the paper's spectrum.",
-)
-@measuring_options
-def estimate_command(
-    source: str, text_column: str | None, encoding: str | None, sheet: str | None, header_row: int | None, model: str,
-    embeddings: str | None, no_cache: bool, method: Literal["auto", "reproducible", "spectral"], seed: int,
-    quiet: bool, as_json: bool, keep_all: bool,
-) -> None:  # fmt: skip
+@command("estimate")
+def estimate_command(source: str, method: Any, seed: int, **chosen: Any) -> None:
     """Estimate how many groups the texts of FILE have, with the interval of the estimate."""
     from ..core.estimate import estimate_k
     from ..errors import UserError
+    from ..texts.sentences import levels_in_words
 
-    with stages(quiet=quiet or as_json) as tell:
-        tell("reading")
-        table = read_input(source, text_column, encoding, sheet, header_row)
-        texts, described = embed_source(table, model, embeddings, cache=not no_cache, tell=tell, keep_all=keep_all)
+    with stages() as tell:
+        _, texts, described = _embed(source, chosen, tell)
         tell("estimating")
         if len(texts.vectors) < 2:
             raise UserError(f"There are {len(texts.vectors)} different texts that the model knows; 2 are needed.")
         estimate = estimate_k(texts.vectors, method=method, sample_weight=texts.weights, random_state=seed)
-    summary: dict[str, Any] = {
+    summary = {
         "k": estimate.k,
         "interval": list(estimate.interval),
         "confidence": estimate.confidence,
@@ -100,29 +65,14 @@ def estimate_command(
         "texts_used": int(texts.weights.sum()),
         **described,
     }
-    if as_json:
-        print_json(summary)
-        return
-    if quiet:
-        click.echo(str(estimate.k))
-        return
-    click.echo(repr(estimate))
-    if described["model_reason"]:
-        click.echo(model_line(described))
+    lines = [repr(estimate), *_model_lines(described)]
     if len(estimate.suggestions) > 1:
-        click.echo(levels(summary["suggestions"]))
+        lines.append(levels_in_words(estimate.suggestions))
+    _print(summary, str(estimate.k) if manner().quiet else "\n".join(lines))
 
 
-@click.command("score")
-@click.option("--labels", required=True, metavar="COLUMN", help="The column that holds the cluster of each text.")
-@click.option("--truth", metavar="COLUMN", help="A column of true classes; adds ARI, NMI and others.")
-@input_options
-@model_options
-@measuring_options
-def score_command(
-    source: str, labels: str, truth: str | None, text_column: str | None, encoding: str | None, sheet: str | None,
-    header_row: int | None, model: str, embeddings: str | None, no_cache: bool, seed: int, quiet: bool, as_json: bool,
-) -> None:  # fmt: skip
+@command("score")
+def score_command(source: str, labels: str, truth: str | None, seed: int, **chosen: Any) -> None:
     """Score the clustering in a column of FILE: the Cohesion Ratio and every other metric."""
     import numpy as np
 
@@ -131,34 +81,63 @@ def score_command(
     from ..tables.columns import column_values
     from ..texts.sentences import worth_in_words
 
-    with stages(quiet=quiet or as_json) as tell:
-        tell("reading")
-        table = read_input(source, text_column, encoding, sheet, header_row)
-        found = column_values(table.table, labels)
-        true = column_values(table.table, truth) if truth else None
-        texts, described = embed_source(table, model, embeddings, cache=not no_cache, tell=tell)
+    with stages() as tell:
+        table, texts, described = _embed(source, chosen, tell, labels, truth)
         tell("scoring")
-        keep = [row for row in np.flatnonzero(texts.rows_that_count) if found[row] not in (None, "")]
+        clusters = column_values(table.table, labels)
+        classes = column_values(table.table, truth) if truth else None
+        keep = [row for row in np.flatnonzero(texts.rows_that_count) if clusters[row] not in (None, "")]
         if len(keep) < 2:
             raise UserError(f"Only {len(keep)} rows have both a text that can be embedded and a value in {labels!r}.")
         scores = evaluate(
             texts.X[texts.corpus.codes[keep]],
-            [found[row] for row in keep],
-            None if true is None else [true[row] if true[row] is not None else "" for row in keep],
+            [clusters[row] for row in keep],
+            None if classes is None else [classes[row] if classes[row] is not None else "" for row in keep],
             random_state=seed,
         )
-    left_out = len(found) - len(keep)
-    if as_json:
-        print_json({**scores, "rows_left_out": left_out, **described})
-        return
-    if described["model_reason"] and not quiet:
-        click.echo(model_line(described))
+    left_out, ratio = len(clusters) - len(keep), scores["cohesion_ratio"]
+    lines = [] if manner().quiet else _model_lines(described)
     if left_out:
-        click.echo(f"left out, without a label or a text that can be embedded: {left_out:,}")
+        lines.append(f"left out, without a label or a text that can be embedded: {left_out:,}")
     for name, value in scores.items():
         digits = 0 if float(value).is_integer() else 4
         figure = "not defined" if math.isnan(value) else f"{value:,.{digits}f}"
-        click.echo(f"{name.replace('_', ' '):>20}  {figure}")
-    if not math.isnan(scores["cohesion_ratio"]) and not quiet:
-        n_clusters = len({found[row] for row in keep})
-        click.echo(f"\n{worth_in_words(scores['cohesion_ratio'], n_clusters)}")
+        lines.append(f"{name.replace('_', ' '):>20}  {figure}")
+    if not math.isnan(ratio) and not manner().quiet:
+        lines.append(f"\n{worth_in_words(ratio, len({clusters[row] for row in keep}))}")
+    _print({**scores, "rows_left_out": left_out, **described}, "\n".join(lines))
+
+
+def _embed(
+    source: str, chosen: Mapping[str, Any], tell: Stages, *columns: str | None
+) -> tuple[TextTable, EmbeddedTexts, _Described]:
+    """Read a table, which must have the columns, and embed its texts."""
+    from ..tables.columns import find_column
+    from ..texts.corpus import Corpus
+    from ..texts.notes import doubt_about_languages
+    from ..texts.pipeline import embed_source
+
+    tell("reading")
+    table = read_input(source, chosen)
+    for column in filter(None, columns):
+        find_column(table.table, column)
+    corpus = Corpus.from_texts(table.texts(), keep_all=chosen.get("keep_all", True))
+    corpus.check_content()
+    embeddings = given_embeddings(chosen.get("embeddings"), table)
+    embedded = embed_source(corpus, chosen["model"], embeddings, cache=not chosen["no_cache"], progress=tell)
+    name = embedded.encoder.name if embedded.encoder else None
+    if doubt := doubt_about_languages(embedded.languages, name):
+        warnings.warn(doubt, stacklevel=2)
+    return table, embedded.texts, {"model": name, "model_reason": embedded.reason or None}
+
+
+def _model_lines(described: _Described) -> list[str]:
+    return [model_line(described)] if described["model_reason"] else []
+
+
+def _print(summary: dict[str, Any], text: str) -> None:
+    """Print a summary as JSON, or a text, which --quiet has made short."""
+    if manner().json:
+        present(summary, lambda: None)
+    else:
+        click.echo(text)

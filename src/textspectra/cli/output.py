@@ -1,4 +1,4 @@
-"""What happened when: one line per event, on standard error with -v, and in the file of --log-file."""
+"""What a command says: results and errors for people and as JSON, progress, and a log with one line per event."""
 
 from __future__ import annotations
 
@@ -7,69 +7,103 @@ import logging
 import math
 import shlex
 import sys
+import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .. import __version__
+from ..errors import ExternalError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
 
 SCHEMA_VERSION = 1
 """The version of `data/schema.json`. A new key keeps it; a key that goes, or gets another name or type, raises it."""
 
+VERSIONS = {"schema_version": SCHEMA_VERSION, "textspectra_version": __version__}
+
+STAGES = {
+    "reading": "reading the texts",
+    "embedding": "embedding",
+    "estimating": "estimating the number of groups",
+    "grouping": "finding the groups",
+    "describing": "finding keywords and names",
+    "scoring": "scoring",
+    "mapping": "drawing the map",
+    "reporting": "making the report",
+    "writing": "writing",
+}
+
+package_log = logging.getLogger("textspectra")
+package_log.addHandler(logging.NullHandler())  # without it, Python would print warnings twice
+
+events = logging.getLogger("textspectra.cli")
+"""The events of a command itself: its stages, its warnings, its end."""
+
 
 @dataclass
-class Asked:
-    """How the command was asked to speak; click hands it to every command as the object of its context."""
+class Manner:
+    """How the user asked a command to speak; click hands it to every command as the object of its context."""
 
     json: bool = False
+    quiet: bool = False
     verbose: bool = False
 
 
-def asked() -> Asked:
-    """Return how the command that is running was asked to speak."""
+def manner() -> Manner:
+    """Return how the command that is running should speak."""
     context = click.get_current_context(silent=True)
-    return Asked() if context is None else context.ensure_object(Asked)
+    return Manner() if context is None else context.ensure_object(Manner)
+
+
+def remember(context: click.Context, option: click.Parameter, chosen: bool) -> None:
+    """Note that --json or --quiet was given."""
+    if chosen:
+        setattr(context.ensure_object(Manner), str(option.name), True)
 
 
 def at_terminal() -> bool:
-    """Return whether somebody watches standard error, which a job may have closed."""
+    """Return True if somebody watches standard error, which a job may have closed."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def _remember(context: click.Context, option: click.Parameter, chosen: bool) -> bool:
-    context.ensure_object(Asked).json |= chosen
-    return chosen
+def terminal() -> Console:
+    """Return the console for results; a reader that has gone is an error like any other, not the end of the process."""
+    from rich.console import Console
+
+    class Terminal(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Terminal(highlight=False)
 
 
-json_option = click.option(
-    "--json", "as_json", is_flag=True, is_eager=True, callback=_remember,
-    help="Print the result as JSON (see `textspectra schema`), and an error as JSON on standard error.",
-)  # fmt: skip
+def present(summary: dict[str, Any], show: Callable[[], None]) -> None:
+    """Print the result of a command: its summary as JSON, or what `show` prints; nothing with --quiet.
 
-
-def print_json(summary: Mapping[str, Any]) -> None:
-    """Print a summary with the versions that it is read by; what is not a finite number is null."""
-    click.echo(json.dumps(_plain(_versioned(summary)), indent=1))
-
-
-@contextmanager
-def printing(outputs: Iterable[object]) -> Iterator[None]:
-    """Print the result of a command that has written its outputs; if that fails, say that they are written."""
-    from ..errors import ExternalError
-
+    The outputs that the summary names are written by now. If printing fails, the error says so.
+    """
     try:
-        yield
+        if manner().json:
+            click.echo(json.dumps(_plain(VERSIONS | summary), indent=1))
+        elif not manner().quiet:
+            show()
     except OSError as error:
-        names = ", ".join(f"'{path}'" for path in outputs)
+        names = ", ".join(f"'{path}'" for path in summary.get("outputs", {}).values())
+        if not names:
+            raise
         done = f"but all is done, and these are written: {names}."
         if isinstance(error, BrokenPipeError):
-            warnings.warn(f"Nobody reads the result any more, {done}", stacklevel=3)
+            warnings.warn(f"Nobody reads the result any more, {done}", stacklevel=2)
             raise
         raise ExternalError(f"The result cannot be printed ({error.strerror}), {done}") from error
 
@@ -77,57 +111,114 @@ def printing(outputs: Iterable[object]) -> Iterator[None]:
 def print_error(code: int, kind: str, message: str) -> None:
     """Print an error as one line of JSON on standard error."""
     error = {"code": code, "kind": kind, "message": message}
-    click.echo(json.dumps(_versioned({"error": error})), err=True)
+    click.echo(json.dumps(VERSIONS | {"error": error}), err=True)
 
 
-def _versioned(summary: Mapping[str, Any]) -> dict[str, Any]:
-    return {"schema_version": SCHEMA_VERSION, "textspectra_version": __version__, **summary}
-
-
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """Return what JSON can hold: NaN and infinity, which it cannot, become null."""
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-events = logging.getLogger("textspectra.cli")
-"""The events of a command itself: its stages, its warnings, its end."""
+class Stages:
+    """Show the current stage and its progress, and remember how long each stage took."""
 
-logging.getLogger("textspectra").addHandler(logging.NullHandler())  # without it, Python would print warnings twice
+    def __init__(self, bars: Progress | None = None) -> None:
+        self.seconds: dict[str, float] = {}
+        self._bars = bars
+        self._task: TaskID | None = None
+        self._stage = ""
+        self._start = 0.0
+
+    def __call__(self, stage: str, done: int = 0, total: int | None = None) -> None:
+        """Enter a stage, or report how far it is."""
+        if stage != self._stage:
+            self.finish()
+            self._stage, self._start = stage, time.perf_counter()
+            events.info("%s", STAGES[stage])
+            if self._bars is not None:
+                self._task = self._bars.add_task(STAGES[stage], total=None)
+        if self._bars is not None and self._task is not None and total is not None and total > 1:
+            self._bars.update(self._task, completed=done, total=total)
+
+    def finish(self) -> None:
+        """Close the current stage."""
+        if not self._stage:
+            return
+        seconds = time.perf_counter() - self._start
+        self.seconds[self._stage] = self.seconds.get(self._stage, 0) + seconds
+        events.info("%s: done in %.3f s", STAGES[self._stage], seconds)
+        if self._bars is not None and self._task is not None:
+            self._bars.update(self._task, completed=1, total=1)
+        self._stage = ""
+
+
+@contextmanager
+def stages() -> Iterator[Stages]:
+    """Show progress on standard error, if that is a terminal and the command is to speak to a person there."""
+    silent = manner().quiet or manner().json or manner().verbose
+    bars: AbstractContextManager[Progress | None] = nullcontext()
+    if not silent and at_terminal():
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        bars = Progress(*columns, console=Console(stderr=True), transient=True)
+    with bars as progress, nullcontext() if silent else _showing_log(progress):
+        tell = Stages(progress)
+        yield tell
+        tell.finish()
+
+
+@contextmanager
+def _showing_log(bars: Progress | None) -> Iterator[None]:
+    """Show on standard error what the library logs: a download, or work that takes long."""
+    show = partial(click.echo, err=True) if bars is None else partial(bars.console.print, markup=False, highlight=False)
+    handler = logging.Handler()
+    handler.emit = lambda record: show(record.getMessage())  # type: ignore[method-assign]
+    handler.addFilter(lambda record: record.levelno >= logging.INFO and record.name != events.name)
+    package_log.setLevel(min(package_log.level or logging.INFO, logging.INFO))  # a log file may have asked for more
+    package_log.addHandler(handler)
+    try:
+        yield
+    finally:
+        package_log.removeHandler(handler)
 
 
 class OneLine(logging.Formatter):
-    r"""Write an event as one line, with the time in ISO 8601."""
+    """Write an event as one line, with the time in ISO 8601."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
-        time = datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="milliseconds")
+        moment = datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="milliseconds")
         message = record.getMessage().replace("\r", "\\r").replace("\n", "\\n")
-        return f"{time} {record.levelname} {message}"
+        return f"{moment} {record.levelname} {message}"
 
 
 class LogFile(logging.FileHandler):
     """A log that is given up, with a warning, if it cannot be written any more: the job itself goes on."""
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  the name is that of logging
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is logging's
         """Warn, and write no more."""
-        logging.getLogger("textspectra").removeHandler(self)
+        package_log.removeHandler(self)
         click.echo(f"warning: '{self.baseFilename}' cannot be written any more: {sys.exc_info()[1]}", err=True)
-        with suppress(OSError):  # what is left in its buffer cannot be written either
+        with suppress(OSError):  # the rest of its buffer cannot be written either
             self.close()
 
 
-def _to_standard_error(context: click.Context, option: click.Parameter, chosen: bool) -> None:
+def log_to_standard_error(context: click.Context, option: click.Parameter, chosen: bool) -> None:
+    """Log events for --verbose."""
     if chosen:
-        context.ensure_object(Asked).verbose = True
+        context.ensure_object(Manner).verbose = True
         if sys.stderr is not None:
             _listen(logging.StreamHandler(sys.stderr))
 
 
-def _to_file(context: click.Context, option: click.Parameter, name: str | None) -> None:
+def log_to_file(context: click.Context, option: click.Parameter, name: str | None) -> None:
+    """Log events for --log-file."""
     if not name:
         return
     try:
@@ -138,22 +229,7 @@ def _to_file(context: click.Context, option: click.Parameter, name: str | None) 
 
 def _listen(handler: logging.Handler) -> None:
     handler.setFormatter(OneLine())
-    logger = logging.getLogger("textspectra")
-    logger.setLevel(logging.DEBUG)
-    logger.addHandler(handler)
+    package_log.setLevel(logging.DEBUG)
+    package_log.addHandler(handler)
     start = f"textspectra {__version__}: {shlex.join(sys.argv[1:])}"
     handler.emit(logging.makeLogRecord({"msg": start, "levelname": "INFO"}))
-
-
-def log_options() -> list[click.Parameter]:
-    """Return the options by which every command tells what happens."""
-    return [
-        click.Option(
-            ["--verbose", "-v"], is_flag=True, expose_value=False, callback=_to_standard_error,
-            help="Tell what happens and when, line by line, on standard error.",
-        ),
-        click.Option(
-            ["--log-file"], metavar="FILE", expose_value=False, callback=_to_file,
-            help="Append what happens and when to a file, line by line.",
-        ),
-    ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""`textspectra apply`: bring what was set in the report back into the model and its table."""
+"""`textspectra report` and `apply`: the page of a model, and what was set in it back into the model and its table."""
 
 from __future__ import annotations
 
@@ -11,47 +11,32 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .options import Stages, output_options, saved_model_options, stages
-from .output import json_option, print_json, printing
+from .options import check_outputs, command
+from .output import Stages, present, stages
 from .summary import count_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from ..files import Outputs
-    from ..report.state import EditCounts, State
+    from ..report.state import EditCounts
     from ..tables.columns import TextTable
     from ..tables.source import TableFormat
     from ..texts.result import TextClustering
 
-model_argument = click.argument("model", metavar="MODEL")
-embeddings_option = click.option(
-    "--embeddings", metavar="FILE", help="The embeddings that the model was made from, if they were given as a file."
-)
 
-
-@click.command("report")
-@model_argument
-@click.option("--out", metavar="FILE", help="The page; NAME.report.html next to the folder NAME.model by default.")
-@embeddings_option
-@saved_model_options
-@output_options
-@json_option
-def report_command(
-    model: str, out: str | None, embeddings: str | None, overwrite: bool, quiet: bool, as_json: bool
-) -> None:
+@command("report")
+def report_command(model: str, out: str | None, embeddings: str | None, overwrite: bool) -> None:
     """Write a page to explore the saved MODEL folder in a browser: one HTML file that needs no network."""
     from ..report.write import write_report
-    from ..tables.write import output_paths_free
 
     path = Path(out) if out else report_path(Path(model))
-    with stages(quiet=quiet or as_json) as tell:
+    with stages() as tell:
         tell("reading")
-        output_paths_free([path], overwrite=overwrite)
-        write_report(load_model(model, embeddings), path, overwrite=overwrite, progress=tell)
-    with printing([path]):
-        if as_json:
-            print_json({"model": model, "outputs": {"report": str(path)}})
-        elif not quiet:
-            click.echo(f"open this in a browser: {path}")
+        check_outputs({"report": path}, overwrite=overwrite)
+        write_report(_load(model, embeddings), path, overwrite=True, progress=tell)
+    summary = {"model": model, "outputs": {"report": str(path)}}
+    present(summary, lambda: click.echo(f"open this in a browser: {path}"))
 
 
 def report_path(model: Path) -> Path:
@@ -59,7 +44,13 @@ def report_path(model: Path) -> Path:
     return model.with_name(f"{model.name.removesuffix('.model')}.report.html")
 
 
-def load_model(model: str, embeddings: str | None) -> TextClustering:
+def made_with(model: Path) -> list[Path]:
+    """Return the page of a model folder NAME.model, and the tables NAME.clusters.* next to it."""
+    stem = glob.escape(model.name.removesuffix(".model"))
+    return [report_path(model), *sorted(model.parent.glob(f"{stem}.clusters.*"))]
+
+
+def _load(model: str, embeddings: str | None) -> TextClustering:
     """Load a model folder, with its embeddings if a file of them is given."""
     from ..tables.parquet import read_embeddings
     from ..texts.result import TextClustering
@@ -67,58 +58,40 @@ def load_model(model: str, embeddings: str | None) -> TextClustering:
     return TextClustering.load(model, embeddings=None if embeddings is None else read_embeddings(Path(embeddings)))
 
 
-@click.command("apply")
-@click.argument("state", metavar="STATE.json")
-@model_argument
-@embeddings_option
-@saved_model_options
-@output_options
-@json_option
-def apply_command(state: str, model: str, embeddings: str | None, overwrite: bool, quiet: bool, as_json: bool) -> None:
+@command("apply")
+def apply_command(state: str, model: str, embeddings: str | None, overwrite: bool) -> None:
     """Give the saved MODEL folder the groups and the names of STATE.json.
 
     STATE.json is the file that "Download JSON" of a report writes. Groups whose texts stay the same keep their
-    number. A merged group keeps that of the first, and parts of a split group get new ones. The new groups also go
-    into the table NAME.clusters.* next to the folder NAME.model, if it has the texts of the model in the same order,
-    and into the page NAME.report.html. If the groups of the table are not those of the model, or if the page compares
-    with a ground truth, they need --overwrite.
+    number. A merged group keeps the number of the first, and parts of a split group get new ones. The new groups
+    also go into the table NAME.clusters.* next to the folder NAME.model, if it has the texts of the model in the
+    same order, and into the page NAME.report.html. If the table has other groups than the model, or if the page
+    compares with a ground truth, they need --overwrite.
     """
     from ..files import replacing_together
-    from ..report.state import count_changes, read_state
-
-    settled = read_state(Path(state))
-    others = (report_path(Path(model)), *table_paths(Path(model)))
-    with replacing_together(Path(model), *others) as together, stages(quiet=quiet or as_json) as tell:
-        tell("reading")
-        before, after, told = _applied(settled, Path(model), embeddings, together, tell, overwrite=overwrite)
-    changes = count_changes(before, after)
-    with printing([model]):
-        if as_json:
-            pairs = {name: {"before": was, "after": now} for name, (was, now) in changes.regrouped().items()}
-            counts = {"unchanged": changes.unchanged, "renamed": changes.renamed}
-            print_json({"model": model, **counts, **pairs, "notes": told})
-        elif not quiet:
-            click.echo(f"{model}: {changes_in_words(changes)}")
-            for line in told:
-                click.echo(line)
-
-
-def _applied(
-    settled: State, model: Path, embeddings: str | None, together: Outputs, tell: Stages, *, overwrite: bool
-) -> tuple[TextClustering, TextClustering, list[str]]:
-    """Change the model, its table and its report; return the model before and after, and what became of the others."""
-    from ..report.state import apply_state
+    from ..report.state import apply_state, count_changes, read_state
     from ..texts.storage import write_clustering
 
-    before = load_model(str(model), embeddings)
-    after = apply_state(before, settled)
-    told = [
-        _update_table(model, before, after, together, overwrite=overwrite),
-        _update_report(model, after, together, tell, overwrite=overwrite),
-    ]
-    with together.folder(model) as waiting:
-        write_clustering(after, waiting)
-    return before, after, [line for line in told if line]
+    folder, edits = Path(model), read_state(Path(state))
+    with replacing_together(folder, *made_with(folder)) as together, stages() as tell:
+        tell("reading")
+        before = _load(model, embeddings)
+        after = apply_state(before, edits)
+        notes = [
+            _update_table(folder, before, after, together, overwrite=overwrite),
+            _update_report(folder, after, together, tell, overwrite=overwrite),
+        ]
+        with together.folder(folder) as waiting:
+            write_clustering(after, waiting)
+    changes, notes = count_changes(before, after), [note for note in notes if note]
+    summary = {
+        "model": model,
+        "unchanged": changes.unchanged,
+        "renamed": changes.renamed,
+        **{kind: {"before": was, "after": now} for kind, (was, now) in changes.regrouped().items()},
+        "notes": notes,
+    }
+    present(summary, lambda: click.echo("\n".join([f"{model}: {edits_in_words(changes)}", *notes])))
 
 
 def _update_table(
@@ -127,23 +100,23 @@ def _update_table(
     from ..tables.write import write_labeled
     from ..texts.clustered import clusters_of
 
-    found = find_table(model, before)
-    if found is None:
+    table = find_table(model, before)
+    if table is None:
         return f"no table of its texts is beside it; get one with: textspectra predict {model} FILE"
-    if not (found.is_current or overwrite):
-        return f"{found.path} has other groups than the model had, so it was left alone; --overwrite replaces it"
-    with together.file(found.path) as waiting:
+    if not (table.is_current or overwrite):
+        return f"{table.path} has other groups than the model had, so it was left alone; --overwrite replaces it"
+    with together.file(table.path) as waiting:
         clusters = clusters_of(after).count(after.labels)
         write_labeled(
-            found.bare, _columns(after), waiting, chosen=found.form, clusters=clusters,
-            spreadsheet_safe=found.spreadsheet_safe, overwrite=True,
+            table.bare, _columns(after), waiting, chosen=table.form, clusters=clusters,
+            spreadsheet_safe=table.spreadsheet_safe, overwrite=True,
         )  # fmt: skip
-    return f"every text with its group: {found.path}"
+    return f"every text with its group: {table.path}"
 
 
 def _update_report(model: Path, after: TextClustering, together: Outputs, tell: Stages, *, overwrite: bool) -> str:
     """Make the page beside the model again, if there is one; return what became of it."""
-    from ..errors import UserError
+    from ..errors import TextspectraError
     from ..report.state import what_only_it_has
     from ..report.write import report_page
 
@@ -155,42 +128,35 @@ def _update_report(model: Path, after: TextClustering, together: Outputs, tell: 
         return f"{path} {only}, so it was left alone; --overwrite replaces it"
     try:
         page = report_page(after, progress=tell)
-    except UserError as error:
+    except TextspectraError as error:
         return f"{path} still has the groups from before: {error}"
     with together.file(path) as waiting:
         waiting.write_bytes(page.encode())
     return f"open this in a browser: {path}"
 
 
-class FoundTable(NamedTuple):
-    """The clusters table beside a model: without its columns of groups, and whether these are those of the model."""
+class LabeledTable(NamedTuple):
+    """The table beside a model, without its columns of groups."""
 
     path: Path
     bare: TextTable
-    is_current: bool
-    form: TableFormat | None  # a format that the name does not tell
+    is_current: bool  # it has the groups of the model
+    form: TableFormat | None  # a format that does not follow from the name
     spreadsheet_safe: bool  # its texts are escaped
 
 
-def find_table(folder: Path, model: TextClustering) -> FoundTable | None:
+def find_table(folder: Path, model: TextClustering) -> LabeledTable | None:
     """Return the table NAME.clusters.* next to NAME.model that has the texts of the model, in the same order."""
     from ..errors import TextspectraError
 
-    for path in table_paths(folder):
-        with suppress(TextspectraError):  # it cannot be read as a clusters table, so it is none
-            found = _read_clusters(path, model)
-            if found is not None:
-                return found
+    for path in made_with(folder)[1:]:
+        with suppress(TextspectraError):  # it cannot be read as a table of groups
+            if (table := _read_clusters(path, model)) is not None:
+                return table
     return None
 
 
-def table_paths(folder: Path) -> list[Path]:
-    """Return the files NAME.clusters.* next to NAME.model."""
-    stem = glob.escape(folder.name.removesuffix(".model"))
-    return sorted(folder.parent.glob(f"{stem}.clusters.*"))
-
-
-def _read_clusters(path: Path, model: TextClustering) -> FoundTable | None:
+def _read_clusters(path: Path, model: TextClustering) -> LabeledTable | None:
     from ..tables.columns import holds_text
     from ..tables.delimited import made_safe
     from ..tables.frames import with_columns
@@ -203,8 +169,8 @@ def _read_clusters(path: Path, model: TextClustering) -> FoundTable | None:
     bare = table.table.select(table.table.column_names[: -len(columns)])
     texts = [field.name for field in bare.schema if holds_text(field)]
     known = model.corpus.rows, made_safe(model.corpus.rows)
-    found = [known.index(cells) for name in texts if (cells := replace(table, text_column=name).texts()) in known]
-    if not found:
+    forms = [known.index(cells) for name in texts if (cells := replace(table, text_column=name).texts()) in known]
+    if not forms:
         return None
     expected, names = with_columns(bare, columns)
     if expected.column_names != table.table.column_names:
@@ -214,7 +180,7 @@ def _read_clusters(path: Path, model: TextClustering) -> FoundTable | None:
     with path.open("rb") as file:
         marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
     form = TableFormat.EXCEL_CSV if marked else None
-    return FoundTable(path, replace(table, table=bare), is_current, form, spreadsheet_safe=found[0] == 1)
+    return LabeledTable(path, replace(table, table=bare), is_current, form, spreadsheet_safe=forms[0] == 1)
 
 
 def _columns(result: TextClustering) -> dict[str, Any]:
@@ -223,11 +189,11 @@ def _columns(result: TextClustering) -> dict[str, Any]:
     return clusters_of(result).columns(result.labels, result.similarity)
 
 
-def _cells(column: Any) -> list[str]:
+def _cells(column: pa.ChunkedArray) -> list[str]:
     return ["" if value is None else str(value) for value in column.to_pylist()]
 
 
-def changes_in_words(changes: EditCounts) -> str:
+def edits_in_words(changes: EditCounts) -> str:
     """Say how many groups were renamed, merged, split, or exchanged texts."""
     regrouped = changes.regrouped()
     parts = {

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .options import model_line, terminal
+from .output import terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from ..texts.result import TextClustering
+    from ..words.describe import Cluster
     from .cluster import Done
 
-OUTPUTS = {
+_OUTPUTS = {
     "report": "to explore the groups, open this in a browser",
     "table": "every text with its group",
     "model": "the model, for `textspectra predict`",
 }
 
-LISTED_CLUSTERS = 10
+_LISTED = 10
 """Groups in the table of the terminal: the largest ones."""
 
 
@@ -50,52 +53,63 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
         "verdict": verdict(result, silhouette(result.embedded().X, result.distinct_codes)),
-        "clusters": [
-            {
-                "cluster": cluster.label,
-                "name": cluster.name,
-                "size": cluster.size,
-                "share": cluster.size / totals.grouped,
-                "keywords": list(cluster.keywords),
-                "cohesion": ratio,
-                "representatives": result.typical_texts(cluster),
-                "representative_counts": result.typical_counts(cluster),
-            }
-            for cluster, ratio in sorted(
-                zip(result.clusters, result.ratios, strict=True), key=lambda pair: -pair[0].size
-            )
-        ],
+        "clusters": clusters_as_json(result, sorted(result.clusters, key=lambda cluster: -cluster.size)),
         **_further_columns(result),
         "notes": list(result.notes),
-        "outputs": {name: str(path) for name, path in done.outputs.items()},
+        **describe_run(done.outputs, seconds),
+    }
+
+
+def clusters_as_json(result: TextClustering, clusters: Iterable[Cluster]) -> list[dict[str, Any]]:
+    """Return clusters of a result as --json prints them."""
+    cohesion = dict(zip((cluster.label for cluster in result.clusters), result.ratios, strict=True))
+    return [
+        {
+            "cluster": cluster.label,
+            "name": cluster.name,
+            "size": cluster.size,
+            "share": cluster.size / result.totals.grouped,
+            "keywords": list(cluster.keywords),
+            "cohesion": cohesion[cluster.label],
+            "representatives": result.typical_texts(cluster),
+            "representative_counts": result.typical_counts(cluster),
+        }
+        for cluster in clusters
+    ]
+
+
+def describe_run(outputs: Mapping[str, Path], seconds: Mapping[str, float]) -> dict[str, dict[str, Any]]:
+    """Return the keys of --json that say what a command wrote, and how long its stages took."""
+    return {
+        "outputs": {name: str(path) for name, path in outputs.items()},
         "seconds": {stage: round(value, 3) for stage, value in seconds.items()},
     }
 
 
 def _further_columns(result: TextClustering) -> dict[str, Any]:
-    """Return the groups over time and by segments, and the strongest of it in words."""
+    """Return the groups over time and by segments, and the strongest changes and differences in words."""
     from ..texts.sentences import segments_in_words, trends_in_words
 
     tally = result.tally
     if tally is None:
         return {}
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     if tally.every:
-        found |= {
+        columns |= {
             "every": tally.every,
-            "over_time": records(result.over_time()),
-            "trends": records(result.trends()),
+            "over_time": _records(result.over_time()),
+            "trends": _records(result.trends()),
             "changes": trends_in_words(result),
         }
     if tally.segments:
-        found |= {
-            "by": {name: records(result.by(name)) for name in tally.segments},
+        columns |= {
+            "by": {name: _records(result.by(name)) for name in tally.segments},
             "differences": segments_in_words(result),
         }
-    return found
+    return columns
 
 
-def records(frame: Any) -> list[dict[str, Any]]:
+def _records(frame: Any) -> list[dict[str, Any]]:
     """Return the rows of a data frame as JSON takes them: days as ISO dates, and what is not defined as null."""
     import narwhals
 
@@ -109,7 +123,7 @@ def records(frame: Any) -> list[dict[str, Any]]:
 
 def _estimate(result: TextClustering) -> dict[str, Any]:
     estimate = result.k_estimate
-    levels = {one.k: one.name for one in estimate.suggestions} if estimate else {}
+    levels = {suggestion.k: suggestion.name for suggestion in estimate.suggestions} if estimate else {}
     return {
         "level": levels.get(result.n_clusters),
         "k_interval": list(estimate.interval) if estimate else None,
@@ -124,29 +138,30 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
     from ..texts.sentences import shown_in_words
 
     console = console or terminal()
+    levels = [suggestion["k"] for suggestion in summary["k_suggestions"]]
     console.print()
     console.print(summary["read"], markup=False)
     console.print(f"[bold]{_headline(summary)}[/bold]")
-    print_outputs(summary["outputs"], OUTPUTS, console)
+    print_outputs(summary["outputs"], _OUTPUTS, console)
     console.print()
     console.print(summary["verdict"], markup=False, style="yellow" if _is_doubt(summary) else "")
-    if any(one["k"] != summary["k"] for one in summary["k_suggestions"]) and not _is_doubt(summary):
-        console.print(shown_in_words(summary["k"], [one["k"] for one in summary["k_suggestions"]]))
+    if set(levels) - {summary["k"]} and not _is_doubt(summary):
+        console.print(shown_in_words(summary["k"], levels))
     if summary["model_reason"]:
         console.print(model_line(summary), markup=False)
     for note in _notes(summary):
         console.print(note, style="yellow", markup=False)
-    console.print()
-    console.print(cluster_rows(summary["clusters"][:LISTED_CLUSTERS]))
-    hidden = len(summary["clusters"]) - LISTED_CLUSTERS
-    if hidden > 0:
-        rest = f"and {count_of(hidden, 'smaller group')}"
-        console.print(f"{rest}: all are in {where_all_are(summary)}", markup=False, soft_wrap=True)
+    print_clusters(summary["clusters"], "smaller group", summary["outputs"], console)
     for title, part in {"Over time": "changes", "By segment": "differences"}.items():
         if summary.get(part):
             console.print(f"\n[bold]{title}[/bold]")
             for line in summary[part]:
                 console.print(f"· {line}", markup=False)
+
+
+def model_line(described: Mapping[str, Any]) -> str:
+    """Return a line that names the model and why it was chosen."""
+    return f"Model {described['model']}, {described['model_reason'].rstrip('.')}."
 
 
 def print_outputs(outputs: Mapping[str, str], meanings: Mapping[str, str], console: Console) -> None:
@@ -157,27 +172,10 @@ def print_outputs(outputs: Mapping[str, str], meanings: Mapping[str, str], conso
             console.print(outputs[name], style="bold", markup=False, soft_wrap=True)
 
 
-def where_all_are(summary: Mapping[str, Any]) -> str:
-    """Return the output that shows all groups best."""
-    outputs: Mapping[str, str] = summary["outputs"]
-    return outputs.get("report", outputs["table"])
-
-
-def levels(suggestions: Sequence[Mapping[str, Any]]) -> str:
-    """Return a line with the suggested numbers of groups, from the suggestions as --json prints them."""
-    from ..core.estimate import Suggestion
-    from ..texts.sentences import levels_in_words
-
-    return levels_in_words([Suggestion(**one) for one in suggestions])
-
-
 def _headline(summary: Mapping[str, Any]) -> str:
     grouped, total = _grouped(summary), summary["texts"]
     texts = count_of(total, "text") if grouped == total else f"{grouped:,} of {count_of(total, 'text')}"
-    clusters = count_of(summary["k"], "group")
-    if summary["level"] is None:
-        return f"{texts} in {clusters}, as you asked"
-    return f"{texts} in {clusters}"
+    return f"{texts} in {count_of(summary['k'], 'group')}{', as you asked' if summary['level'] is None else ''}"
 
 
 def _grouped(summary: Mapping[str, Any]) -> int:
@@ -185,9 +183,9 @@ def _grouped(summary: Mapping[str, Any]) -> int:
     return int(summary["texts"] - sum(summary[name] for name in without))
 
 
-def count_of(number: int, what: str) -> str:
+def count_of(number: int, noun: str) -> str:
     """Return a number and its noun: '1 group', '1,200 texts'."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _is_doubt(summary: Mapping[str, Any]) -> bool:
@@ -196,7 +194,7 @@ def _is_doubt(summary: Mapping[str, Any]) -> bool:
 
 
 def _notes(summary: Mapping[str, Any]) -> list[str]:
-    from ..texts.sentences import LOOSE, doubt_about_k, leftovers_in_words, without_clusters
+    from ..texts.sentences import doubt_about_k, leftovers_in_words, without_clusters
 
     notes = [note for note in summary["notes"] if note != summary["verdict"]]
     if summary["blank_texts"]:
@@ -212,18 +210,32 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     if doubt and not _is_doubt(summary):
         notes.append(doubt)
     if summary["k"] > 1 and not _is_doubt(summary):
-        loose = [one for one in summary["clusters"] if (one["cohesion"] or LOOSE) < LOOSE and not _is_one_text(one)]
-        notes += filter(None, [leftovers_in_words([cluster["name"] for cluster in loose])])
+        loose = [cluster["name"] for cluster in summary["clusters"] if _is_leftover(cluster)]
+        notes += filter(None, [leftovers_in_words(loose)])
     return notes
 
 
-def _is_one_text(cluster: Mapping[str, Any]) -> bool:
-    """Return True if most texts of a group are the same, whatever the few others are."""
-    return bool(2 * max((count or 0 for count in cluster["representative_counts"]), default=0) > cluster["size"])
+def _is_leftover(cluster: Mapping[str, Any]) -> bool:
+    """Return True if a group has no common theme. One repeated text is not mixed."""
+    from ..texts.sentences import LOOSE
+
+    most = max((count or 0 for count in cluster["representative_counts"]), default=0)
+    return bool((cluster["cohesion"] or LOOSE) < LOOSE and 2 * most <= cluster["size"])
 
 
-def cluster_rows(clusters: Sequence[Mapping[str, Any]]) -> Any:
-    """Return a table of groups for the terminal."""
+def print_clusters(
+    clusters: Sequence[Mapping[str, Any]], rest: str, outputs: Mapping[str, str], console: Console
+) -> None:
+    """Print a table of the first clusters, and which output has the `rest`."""
+    console.print()
+    console.print(_table(clusters[:_LISTED]))
+    hidden = len(clusters) - _LISTED
+    if hidden > 0:
+        place = outputs.get("report", outputs["table"])
+        console.print(f"and {count_of(hidden, rest)}: all are in {place}", markup=False, soft_wrap=True)
+
+
+def _table(clusters: Sequence[Mapping[str, Any]]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -231,10 +243,8 @@ def cluster_rows(clusters: Sequence[Mapping[str, Any]]) -> Any:
     from ..texts.sentences import LOOSE
 
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("size", justify="right", no_wrap=True)
-    table.add_column("share", justify="right", no_wrap=True)
-    table.add_column("cohesion", justify="right", no_wrap=True)
+    for name in ("", "size", "share", "cohesion"):
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("group", ratio=2, overflow="fold")
     table.add_column("typical texts", ratio=3, overflow="fold")
     for cluster in clusters:
@@ -251,6 +261,5 @@ def cluster_rows(clusters: Sequence[Mapping[str, Any]]) -> Any:
 
 def one_line(text: str, width: int = 90) -> str:
     """Return a text on one line, without control characters, and cut if it is long."""
-    flat = "".join(character if character.isprintable() else " " for character in text)
-    flat = " ".join(flat.split())
+    flat = " ".join("".join(character if character.isprintable() else " " for character in text).split())
     return flat if len(flat) <= width else flat[: width - 1] + "…"

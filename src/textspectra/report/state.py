@@ -125,13 +125,14 @@ def _typed(value: object, kind: type[Value]) -> Value:
     return value
 
 
-def apply_state(result: TextClustering, state: State) -> TextClustering:
-    """Return `result`, which a report shows, with the groups and the names of a state.
+def apply_state(result: TextClustering, state: State | str | Path) -> TextClustering:
+    """Return `result`, which a report shows, with the groups and the names of a state, or of the file that has it.
 
     A cluster whose texts stay the same keeps its label. So does one that others were merged into, or that single texts
     left or joined. The others get new labels. A result of the same state stays as it is, so that the same command can
     be run again.
     """
+    state = state if isinstance(state, State) else read_state(Path(state))
     if state.fingerprint != corpus_fingerprint(result.corpus):
         raise UserError(
             "The state comes from a report of other texts than those of the model: of another model, of a comparison, "

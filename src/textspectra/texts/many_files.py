@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+import logging
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import __version__
 from ..core.clusters import Algorithm, Clusters
 from ..core.validation import Level
 from ..embedding.base import Backend
 from ..embedding.embed import Forecast
 from ..embedding.hub import is_offline
 from ..embedding.registry import DEFAULT_MODEL, FEW_TEXTS, PRESETS, chosen_backend, is_auto
-from ..errors import NoRowsError, UsageError, UserError
+from ..errors import ExternalError, NoRowsError, UsageError, UserError
 from ..files import Outputs
-from ..tables.columns import ClusterColumns, TextTable, notes_on_columns
+from ..tables.columns import TextTable, notes_on_columns
+from ..tables.dates import Reading, Survey, joined_problems, notes_on_dates
 from ..tables.read import read_table
 from ..tables.source import TableFormat
 from ..words.languages import language_shares
@@ -45,46 +45,52 @@ from .partition import (
     find_distinct,
     named_in_errors,
     sample_partition,
-    save_array,
     save_clusters,
     settings_of,
+    survey_partition,
     write_partition,
 )
-from .pipeline import check_algorithm, describe_clustering, fit_clusters, recipe_of
+from .pipeline import StageProgress, check_algorithm, describe_clustering, fit_clusters, recipe_of
 from .result import TextClustering
-from .work_folder import HALF_ABOVE, Need, check_space, is_quick, remove_work, work_of, working
-from .workers import Workers, count_files, survey_files
+from .tally import Tally, notes_on_segments
+from .workers import Workers
 
-RESULT_TEXTS = 100_000
-"""Distinct texts in the result. If there are more, they are a random sample of about this size."""
-
-RESULT_LEAST = 100
-"""Texts of each cluster in such a sample, or all that it has."""
+RESULT_TEXTS, RESULT_LEAST = 100_000, 100
+"""Distinct texts in the result, about, if it has a random sample of them, and texts of each cluster in the sample."""
 
 NOTED_FILES = 3
 """Number of files whose notes on how they were read are given."""
 
+HALF_ABOVE = 2**28
+"""Bytes of vectors in float32 above which they wait in half precision, which changes cosines by 0.000015."""
+
+BYTES_PER_TEXT, BYTES_PER_ROW = 48, 40
+"""Bytes on the disk for a distinct text beside its vector, and for what a row of an output has more than its input."""
+
+ANNOUNCED = 10**8
+"""A need of fewer bytes than this is not announced."""
+
+QUICK = ("wordllama", "model2vec:")
+"""Models that compute vectors as quickly as a cache could be read."""
+
 MANIFEST = ".textspectra.json"
 """The file in an output folder that lists the tables, so that nothing else is ever overwritten."""
 
-Progress = Callable[[str, int, int], None]
-Refine = Callable[[TextClustering, "list[Any] | None"], TextClustering]
+_logger = logging.getLogger(__name__)
 
 
 class ClusteredFiles(NamedTuple):
-    """What a run over many files produced."""
+    """What :func:`cluster_files` returns."""
 
     result: TextClustering  # over the distinct texts of all files, or a sample of them
-    folder: Path  # the output tables
+    folder: Path  # of the output tables
     text_column: str
-    reused: int  # files that an earlier, interrupted run had embedded already
 
 
 def cluster_files(
     files: Sequence[str],
-    folder: Path,
+    folder: str | Path,
     *,
-    scheduler: str | None = None,
     text_column: str | None = None,
     encoding: str | None = None,
     sheet: str | None = None,
@@ -93,7 +99,7 @@ def cluster_files(
     embeddings: str | None = None,
     algorithm: Algorithm = "kmeans",
     n_clusters: int | Level = "auto",
-    seed: int = 0,
+    random_state: int = 0,
     cache: bool = True,
     keep_all: bool = False,
     time: str | None = None,
@@ -104,93 +110,135 @@ def cluster_files(
     table_format: TableFormat | None = None,
     spreadsheet_safe: bool = False,
     overwrite: bool = False,
-    restart: bool = False,
-    refine: Refine | None = None,
-    together: Outputs | None = None,
-    progress: Progress | None = None,
+    scheduler: str | None = None,
+    refine: Callable[[TextClustering, list[object] | None], TextClustering] | None = None,
+    outputs: Outputs | None = None,
+    progress: StageProgress | None = None,
 ) -> ClusteredFiles:
     """Group the texts of many files together, which need not fit into memory.
 
-    It is the same job as :func:`cluster_texts` over the texts of all files, sorted by path, with the same answer. Above
-    268 MB, vectors of a model wait on the disk in half precision; the groups are as good, but not the very same.
-    Each file that has rows becomes a table with the columns cluster, cluster_name and similarity, in its own format or
-    in the given one.
-    Finished steps are kept beside `folder` until all is done, so a run that was stopped goes on where it was, or begins
-    anew with `restart`. An ExternalError is raised before the work begins if the disk has too little room for it.
+    The answer is the one of :func:`cluster_texts` for the texts of all files, sorted by path. Each file that has rows
+    becomes a table with the further columns cluster, cluster_name and similarity. All tables appear together, or none
+    does. Above 268 MB, the vectors of a model wait on the disk in half precision: the groups are as good, but not
+    exactly the same. A run that was stopped takes the vectors that it has computed from the cache.
 
-    The options are those of ``textspectra cluster``; `embeddings` names a column of lists of numbers. The workers of
-    `scheduler` must see the same files ("local": workers on this machine). Without it, this process goes through the
-    files and keeps vectors in memory maps. ``refine(result, truth)`` is called before the tables are written, with the
-    true class of each distinct text or None, and returns the result to write, for example with other names. The folder
-    takes its place with the outputs of `together`, or at the end of this function.
+    Parameters
+    ----------
+    files : sequence of str
+        The files, in any order; those in `folder` are left out.
+    folder : path
+        Where the tables go.
+    text_column, encoding, sheet, header_row
+        How each file is read, as in :func:`read_table`. The first file decides on the column of the texts.
+    embeddings : str, optional
+        A column of lists of numbers that is used instead of a model.
+    model, algorithm, n_clusters, random_state, cache, keep_all, time, by, show, every, progress
+        As in :func:`cluster_texts`; columns are given by their names.
+    truth : str, optional
+        A column of true classes for `refine`.
+    table_format : TableFormat, optional
+        The format of the tables; by default each file keeps its own.
+    spreadsheet_safe : bool, default=False
+        Escape cells of CSV and TSV that a spreadsheet would run.
+    overwrite : bool, default=False
+        Replace the tables of an earlier run.
+    scheduler : str, optional
+        The address of a Dask scheduler whose workers see the same files, or "local" for workers on this machine.
+        Without it, this process goes through the files and keeps vectors in memory maps.
+    refine : callable, optional
+        Called as ``refine(result, truth)`` before the tables are written, with the true class of each distinct text or
+        None. It returns the result to write, for example with other names.
+    outputs : Outputs, optional
+        Other outputs with which the folder takes its place.
+
+    Returns
+    -------
+    ClusteredFiles
+        With `result`, a :class:`TextClustering` of the distinct texts or of a sample of them, `folder` and
+        `text_column`.
+
+    Raises
+    ------
+    ExternalError
+        If the disk has too little room, before the work begins.
+
+    Examples
+    --------
+    >>> import json, tempfile, textspectra as ts
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     for name, (text, vector) in {"a": ("my parcel", [1, 0]), "b": ("my password", [0, 1])}.items():
+    ...         line = json.dumps({"text": text, "vector": vector})
+    ...         _ = Path(place, f"{name}.jsonl").write_text(line)
+    ...     files = [f"{place}/{name}.jsonl" for name in "ab"]
+    ...     done = cluster_files(files, f"{place}/out", embeddings="vector", text_column="text", n_clusters=2)
+    ...     print(done.result, sorted(path.name for path in done.folder.glob("*.jsonl")))
+    2 texts in 2 groups ['a.jsonl', 'b.jsonl']
     """
     check_algorithm(algorithm)
     wanted = Wanted(time, tuple(by), tuple(show), every)
     wanted.check()
-    tell: Progress = progress or (lambda stage, done, total: None)
+    tell: StageProgress = progress or (lambda stage, done, total: None)
+    folder = Path(folder)
     folder_free(folder, overwrite=overwrite)
-    given = _without_own(files, folder)
-    place, first = _first_table(given, text_column, encoding, sheet, header_row)
-    read_notes = notes_on_columns(first.table, first.text_column) if text_column is None else ()
-    text_column = first.text_column
-    if model.lower() not in PRESETS and Path(model).is_dir():  # relative to this process, not to a worker
-        model = str(Path(model).absolute())
-    distinct: set[str] = set()
-    if is_auto(model) and not embeddings:
-        distinct = some_distinct(given, text_column, encoding, sheet, header_row=header_row, keep_all=keep_all)
-    foreign = is_foreign(language_shares(sorted(distinct)))
-    encoder, reason = (None, "") if embeddings else chosen_backend(model, len(distinct), is_foreign=foreign)
-    model = encoder.name if encoder and reason else model
-    settings = settings_of(encoder) if encoder else ""
-    every_file = [File.at(number, name) for number, name in enumerate(given)]
+    paths = _inputs(files, folder)
+    find = partial(read_table, text_column=text_column, encoding=encoding, sheet=sheet, header_row=header_row)
+    place, first = _first_table(paths, find)
+    notes = notes_on_columns(first.table, first.text_column) if text_column is None else ()
+    read = partial(find, text_column=first.text_column)
+    encoder, reason = None, ""
+    if not embeddings:
+        if model.lower() not in PRESETS and Path(model).is_dir():  # relative to this process, not to a worker
+            model = str(Path(model).absolute())
+        distinct = enough_texts(paths, read, keep_all=keep_all) if is_auto(model) else set()
+        foreign = is_foreign(language_shares(sorted(distinct)))
+        encoder, reason = chosen_backend(model, len(distinct), is_foreign=foreign)
+        model = encoder.name if reason else model
+    every_file = [File.at(number, path) for number, path in enumerate(paths)]
     need = Need.of(first, place, every_file, encoder, embeddings)
-    job = Job(
-        work_of(folder), text_column, encoding, model, settings, is_offline(), embeddings,
-        cache and not is_quick(model), truth, spreadsheet_safe, sheet, table_format, wanted,
-        half=encoder is not None and need.full_precision > HALF_ABOVE, keep_all=keep_all, header_row=header_row,
-    )  # fmt: skip
-    with working(job, every_file, restart=restart), Workers.at(scheduler) as workers:
-        reused = sum(job.embedded("done.json", file).exists() for file in every_file)
-        check_space(job, need)
-        reading = survey_files(job, every_file, workers)
-        tasks = [(job, file) for file in every_file]
-        embedded = workers.each(embed_partition, tasks, _telling(tell, encoder))
-        found = {file: one for file, one in zip(every_file, embedded, strict=True) if one.rows}
-        _check_same_length(found)
-        tell("grouping", 0, 1)
-        texts = find_distinct(job, list(found), list(found.values()))
-        fitted, labels, leaves = _cluster(job, found, texts, workers, algorithm, n_clusters, seed)
-        tell("describing", 0, 1)
-        sample, rows, classes, details = _sample(job, list(found), texts, _finest(fitted, leaves), workers, seed)
-        result = describe_clustering(
-            sample,
-            labels[rows].astype(np.intp),
-            fitted,
-            leaves=leaves[rows],
-            algorithm=algorithm,
-            totals=texts.totals,
-            encoder=encoder,
-            cache=cache,
-            languages=language_shares(sample.corpus.distinct),
-            without_content=sum((Counter(one.without_content) for one in found.values()), Counter()),
-            recipe={
-                "read": f"{len(given):,} {'file' if len(given) == 1 else 'files'}, column {text_column!r}",
-                DIGESTS: " ".join(one.digest for one in found.values() if one.digest),
-                **recipe_of(encoder, reason, algorithm, n_clusters, seed, keep_all),
-            },
-        )
-        tally, notes = count_files(job, list(found), workers, reading, result.n_clusters)
-        result = replace(
-            result, details=details, tally=tally, notes=(*read_notes, *_notes_on_files(found), *result.notes, *notes)
-        )
-        result = refine(result, classes) if refine else result
-        _write(job, found, result, workers, tell)
-    with nullcontext(together) if together else Outputs(folder) as outputs:
-        with outputs.folder(folder) as waiting:
-            waiting.rmdir()
-            job.tables.rename(waiting)
-        outputs.then(partial(remove_work, job.work))
-    return ClusteredFiles(result, folder, text_column, reused)
+    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+    with nullcontext(outputs) if outputs else Outputs(folder) as together, together.folder(folder) as waiting:
+        job = Job(
+            work=waiting / ".textspectra-work", read=read, model=model, offline=is_offline(),
+            settings=settings_of(encoder) if encoder else "", embeddings=embeddings,
+            cache=cache and not model.startswith(QUICK),
+            half=encoder is not None and need.full_precision > HALF_ABOVE, keep_all=keep_all, wanted=wanted,
+            truth=truth, table_format=table_format, spreadsheet_safe=spreadsheet_safe,
+        )  # fmt: skip
+        check_space(job, need, folder.absolute().parent)
+        job.work.mkdir()
+        with Workers.at(scheduler) as workers:
+            reading = _survey(job, every_file, workers)
+            parts = _embed(job, every_file, workers, encoder, tell)
+            tell("grouping", 0, 1)
+            texts = find_distinct(job, list(parts), list(parts.values()))
+            fitted, labels, leaves = _cluster(job, parts, texts, workers, algorithm, n_clusters, random_state)
+            tell("describing", 0, 1)
+            finest, n_groups = _finest(fitted, leaves), len(fitted.centers)
+            sample = _sample(job, list(parts), texts, finest, workers, reading, n_groups, random_state)
+            options = {"algorithm": algorithm, "n_clusters": n_clusters, **wanted._asdict()}
+            recipe = {
+                "read": f"{len(paths):,} {'file' if len(paths) == 1 else 'files'}, column {first.text_column!r}",
+                DIGESTS: " ".join(part.digest for part in parts.values()),
+                **recipe_of("cluster_files(files, folder", encoder, reason, random_state, keep_all, options),
+            }
+            result = describe_clustering(
+                sample.texts, labels[sample.rows].astype(np.intp), fitted, leaves=leaves[sample.rows],
+                algorithm=algorithm, totals=texts.totals, encoder=encoder, cache=cache,
+                without_content=sum((Counter(part.without_content) for part in parts.values()), Counter()),
+                languages=language_shares(sample.texts.corpus.distinct), recipe=recipe,
+            )  # fmt: skip
+            notes = (*notes, *_notes_on_files(parts), *result.notes, *sample.notes)
+            result = replace(result, details=sample.details, tally=sample.tally, notes=notes)
+            result = refine(result, sample.classes) if refine else result
+            names = _output_names(parts)
+            tasks = [(job, file, waiting / name) for file, name in names.items()]
+            write = partial(write_partition, clusters=clusters_of(result))
+            workers.each(write, tasks, partial(tell, "writing"))
+        shutil.rmtree(job.work)
+        for path in waiting.rglob(".textspectra-*"):  # half-written by a worker that was killed
+            path.unlink()
+        write_manifest(waiting, names.values())
+    return ClusteredFiles(result, folder, first.text_column)
 
 
 def folder_free(folder: Path, *, overwrite: bool) -> None:
@@ -206,11 +254,13 @@ def folder_free(folder: Path, *, overwrite: bool) -> None:
         raise UsageError(f"'{folder}' holds files that no earlier run wrote; it is not overwritten.")
 
 
-def _without_own(files: Sequence[str], folder: Path) -> list[str]:
-    """Leave out what an earlier run wrote to the same place, which a wide pattern matches too, and sort by path.
+def write_manifest(folder: Path, names: Iterable[str]) -> None:
+    """List the tables of an output folder in it, for :func:`folder_free`."""
+    (folder / MANIFEST).write_text(json.dumps(list(names)))
 
-    So the order in which files are given changes nothing.
-    """
+
+def _inputs(files: Sequence[str], folder: Path) -> list[str]:
+    """Return the files sorted by path, without what an earlier run wrote, which a wide pattern matches too."""
     others = sorted(files, key=lambda name: str(Path(name).absolute()))
     others = [name for name in others if folder.absolute() not in Path(name).absolute().parents]
     if not others:
@@ -218,48 +268,91 @@ def _without_own(files: Sequence[str], folder: Path) -> list[str]:
     return others
 
 
-def _first_table(
-    files: Sequence[str], text_column: str | None, encoding: str | None, sheet: str | None, header_row: int | None
-) -> tuple[int, TextTable]:
-    """Return the first file that has rows, by its position and its table, which decides the column of the texts."""
-    for place, name in enumerate(files):
+def _first_table(paths: Sequence[str], read: Callable[[str], TextTable]) -> tuple[int, TextTable]:
+    """Return the position and the table of the first file that has rows."""
+    for place, path in enumerate(paths):
         with suppress(NoRowsError):
-            table = read_table(name, text_column=text_column, encoding=encoding, sheet=sheet, header_row=header_row)
-            return place, table
+            return place, read(path)
     raise NoRowsError("None of the files has any rows.")
 
 
-def _notes_on_files(found: Mapping[File, Embedded]) -> list[str]:
-    """Return notes on how the files were read: those of a few files, and how many more have some."""
-    noted = [one.notes for one in found.values() if one.notes]
-    more = len(noted) - NOTED_FILES
-    counted = [f"{more:,} more {'file was' if more == 1 else 'files were'} read with such notes."] if more > 0 else []
-    return [*chain.from_iterable(noted[:NOTED_FILES]), *counted]
-
-
-def some_distinct(
-    files: Sequence[str],
-    text_column: str,
-    encoding: str | None,
-    sheet: str | None = None,
-    enough: int = FEW_TEXTS,
-    *,
-    header_row: int | None = None,
-    keep_all: bool = False,
+def enough_texts(
+    paths: Sequence[str], read: Callable[[str], TextTable], enough: int = FEW_TEXTS, *, keep_all: bool = False
 ) -> set[str]:
-    """Return the distinct texts of the files; files are read only until there are more than `enough`."""
+    """Return the distinct texts of the files, which are read only until there are more than `enough`."""
     distinct: set[str] = set()
-    for name in files:
-        with suppress(NoRowsError), named_in_errors(name):
-            table = read_table(name, text_column=text_column, encoding=encoding, sheet=sheet, header_row=header_row)
-            distinct.update(Corpus.from_texts(table.texts(), keep_all=keep_all).distinct)
+    for path in paths:
+        with suppress(NoRowsError), named_in_errors(path):
+            distinct.update(Corpus.from_texts(read(path).texts(), keep_all=keep_all).distinct)
         if len(distinct) > enough:
             break
     return distinct
 
 
-def _telling(tell: Progress, encoder: Backend | None) -> Callable[[int, int], None]:
-    """Return the function that is called with the number of embedded files and of all files."""
+class Need(NamedTuple):
+    """What is expected of all files, judged by the first that has rows: they have as many texts for each byte."""
+
+    rows: float
+    texts: float  # different ones
+    dimension: int  # of their vectors
+    n_bytes: int  # of the input
+
+    @staticmethod
+    def of(
+        first: TextTable, place: int, files: Sequence[File], encoder: Backend | None, embeddings: str | None
+    ) -> Need:
+        """Estimate from the first table with rows, which is the file at `place`."""
+        corpus = Corpus.from_texts(first.texts())
+        sizes = [file.state[0] for file in files]
+        share = sum(sizes) / max(sizes[place], 1)
+        if encoder is not None:  # a vector tells how long all of them are
+            dimension = np.shape(encoder.embed(corpus.distinct[:1] or ["a"]))[-1]
+        else:  # whatever is wrong with given vectors is reported where they are read
+            names = first.table.column_names
+            vector = first.table.column(embeddings)[0].as_py() if embeddings in names else None
+            dimension = len(vector) if isinstance(vector, list) else 0
+        return Need(share * len(corpus.rows), share * len(corpus.distinct), dimension, sum(sizes))
+
+    @property
+    def full_precision(self) -> int:
+        """The bytes of all vectors in float32."""
+        return int(4 * self.texts * self.dimension)
+
+
+def check_space(job: Job, need: Need, place: Path) -> None:
+    """Say how much of the disk the run needs, and raise an ExternalError if that is not free."""
+    vectors = need.full_precision // (2 if job.half else 1)
+    n_bytes = int(vectors + need.texts * BYTES_PER_TEXT + need.rows * BYTES_PER_ROW + need.n_bytes)
+    n_free = shutil.disk_usage(place).free
+    needed, free = _in_bytes(n_bytes), _in_bytes(n_free)
+    if n_bytes > ANNOUNCED:
+        more = f", and up to {_in_bytes(need.full_precision)} in the cache" if job.cache and not job.embeddings else ""
+        _logger.info("This needs about %s of the disk in '%s'%s; %s are free.", needed, place, more, free)
+    if n_bytes > n_free:
+        raise ExternalError(
+            f"This needs about {needed} of the disk in '{place}', but only {free} are free. Delete something, or "
+            "choose another --out."
+        )
+
+
+def _in_bytes(n_bytes: float) -> str:
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.0f} MB"
+
+
+def _survey(job: Job, files: Sequence[File], workers: Workers) -> Reading:
+    """Check that the files have the wanted columns, and decide how the dates of all of them are read."""
+    if not (job.wanted.time or job.wanted.by or job.wanted.show):
+        return Survey().reading()
+    dates = sum(workers.each(survey_partition, [(job, file) for file in files]), Survey())
+    if job.wanted.time is not None and not dates.readable:
+        raise UserError(f"the column {job.wanted.time!r} holds no dates; all of its values are missing.")
+    return dates.reading()
+
+
+def _embed(
+    job: Job, files: Sequence[File], workers: Workers, encoder: Backend | None, tell: StageProgress
+) -> dict[File, Embedded]:
+    """Embed all files; return those with rows."""
     forecast = None if encoder is None else Forecast(encoder.name)
 
     def report(done: int, total: int) -> None:
@@ -267,121 +360,119 @@ def _telling(tell: Progress, encoder: Backend | None) -> Callable[[int, int], No
         if forecast is not None:
             forecast(done, total)
 
-    return report
-
-
-def _check_same_length(found: Mapping[File, Embedded]) -> None:
-    with_vectors = [(file, one) for file, one in found.items() if one.usable]
+    embedded = workers.each(embed_partition, [(job, file) for file in files], report)
+    parts = {file: part for file, part in zip(files, embedded, strict=True) if part is not None}
+    with_vectors = [(file, part) for file, part in parts.items() if part.usable]
     if not with_vectors:
         raise UserError(
             "None of the texts could be represented; all are blank, say nothing or are unknown to the model."
         )
     first, expected = with_vectors[0]
-    for file, one in with_vectors:
-        if one.dimension != expected.dimension:
+    for file, part in with_vectors:
+        if part.dimension != expected.dimension:
             raise UserError(
-                f"'{file.path}' has vectors of {one.dimension} numbers, but those of '{first.path}' have "
+                f"'{file.path}' has vectors of {part.dimension} numbers, but those of '{first.path}' have "
                 f"{expected.dimension}; they must be equally long."
             )
+    return parts
+
+
+def _notes_on_files(parts: Mapping[File, Embedded]) -> list[str]:
+    """Return the notes on how a few files were read, and how many more files have notes."""
+    noted = [part.notes for part in parts.values() if part.notes]
+    more = len(noted) - NOTED_FILES
+    counted = [f"{more:,} more {'file was' if more == 1 else 'files were'} read with such notes."] if more > 0 else []
+    return [*chain.from_iterable(noted[:NOTED_FILES]), *counted]
 
 
 def _cluster(
-    job: Job, files: Mapping[File, Embedded], texts: DistinctTexts, workers: Workers, algorithm: Algorithm,
+    job: Job, parts: Mapping[File, Embedded], texts: DistinctTexts, workers: Workers, algorithm: Algorithm,
     n_clusters: int | Level, seed: int,
 ) -> tuple[Clusters, NDArray[np.int32], NDArray[np.intp]]:  # fmt: skip
-    """Group all texts that count, and keep the label and the similarity of each where every worker finds it.
+    """Group all texts that count; return the groups, and the label and the leaf in the tree of each text.
 
-    Return the groups, and the label and the leaf in the tree of each text.
+    The label and the similarity of each are kept where every worker finds them.
     """
-    sizes = {file: int(size) for file, size in zip(files, np.diff(texts.starts), strict=True) if size}
-    X = workers.rows(job, sizes, next(files[file].dimension for file in sizes))
+    sizes = {file: int(size) for file, size in zip(parts, np.diff(texts.starts), strict=True) if size}
+    X = workers.rows(job, sizes, next(parts[file].dimension for file in sizes))
     fitted = fit_clusters(X, texts.counts.astype(float), algorithm, n_clusters, seed)
     workers.save_parts(partial(save_clusters, centers=fitted.centers), job, fitted.labels[: len(X)], sizes)
     for what in ("labels", "similarity"):
-        save_array(job.grouped(what), np.concatenate([np.load(job.grouped(what, file)) for file in sizes]))
-        for file in sizes:
-            job.grouped(what, file).unlink()
-    return fitted, np.load(job.grouped("labels")), np.asarray(fitted.leaves)[: len(X)]
+        job.save(what, None, np.concatenate([job.load(what, file) for file in sizes]))
+    return fitted, np.load(job.path("labels")), np.asarray(fitted.leaves)[: len(X)]
 
 
 def _finest(fitted: Clusters, leaves: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the finest cluster of each text that a report can show: in a sample, all of them keep their sizes."""
     assert fitted.tree is not None  # noqa: S101 - for the type checker
-    levels = [one.k for one in fitted.estimate.suggestions] if fitted.estimate else []
+    levels = [level.k for level in fitted.estimate.suggestions] if fitted.estimate else []
     finest: NDArray[np.intp] = fitted.tree.cut(min(max(FINEST, len(fitted.centers), *levels), fitted.tree.n_leaves))
     return finest[leaves]
 
 
-def _sample(
-    job: Job, files: Sequence[File], texts: DistinctTexts, labels: NDArray[np.intp], workers: Workers, seed: int
-) -> tuple[EmbeddedTexts, NDArray[np.intp], list[Any] | None, Details | None]:
-    """Bring the texts here, or a sample of them: with their vectors, positions, true classes and shown columns.
+class Sample(NamedTuple):
+    """The texts of the result, their positions among all, and what else is known of them and of all rows."""
 
-    `labels` are clusters that all have some texts in the sample.
-    """
-    rows = np.arange(len(labels))
-    if len(labels) > RESULT_TEXTS:
-        sizes = np.bincount(labels)
-        share = np.maximum(RESULT_TEXTS / len(labels), RESULT_LEAST / sizes)
-        rows = np.flatnonzero(np.random.default_rng(seed).random(len(labels)) < share[labels])
+    texts: EmbeddedTexts
+    rows: NDArray[np.intp]
+    classes: list[object] | None
+    details: Details | None
+    tally: Tally | None
+    notes: list[str]
+
+
+def _sample(
+    job: Job, files: Sequence[File], texts: DistinctTexts, clusters: NDArray[np.intp], workers: Workers,
+    reading: Reading, n_clusters: int, seed: int,
+) -> Sample:  # fmt: skip
+    """Bring the texts here, or a sample that has texts of all `clusters`, and count all rows."""
+    rows = np.arange(len(clusters))
+    if len(clusters) > RESULT_TEXTS:
+        share = np.maximum(RESULT_TEXTS / len(clusters), RESULT_LEAST / np.bincount(clusters))
+        rows = np.flatnonzero(np.random.default_rng(seed).random(len(clusters)) < share[clusters])
     cuts = np.searchsorted(rows, texts.starts)
     tasks = [
         (job, file, rows[low:high] - start)
         for file, start, low, high in zip(files, texts.starts[:-1], cuts[:-1], cuts[1:], strict=True)
-        if high > low
     ]
-    sampled, vectors, truth, columns = zip(*workers.each(sample_partition, tasks), strict=True)
-    counts = counts_of_sample(texts.counts, labels, rows)
-    corpus = Corpus.from_counts(list(chain.from_iterable(sampled)), counts, keep_all=job.keep_all)
-    classes = list(chain.from_iterable(truth)) if job.truth else None
-    shown = {name: list(chain(*parts)) for name, parts in zip(job.wanted.show, zip(*columns, strict=True), strict=True)}
-    details = Details(shown=shown) if shown else None
-    return EmbeddedTexts(corpus, np.concatenate(vectors)), rows, classes, details
+    task = partial(sample_partition, reading=reading, n_clusters=n_clusters)
+    parts = [part for part in workers.each(task, tasks) if part is not None]
+    counts = counts_of_sample(texts.counts, clusters, rows)
+    corpus = Corpus.from_counts(list(chain.from_iterable(p.texts for p in parts)), counts, keep_all=job.keep_all)
+    embedded = EmbeddedTexts(corpus, np.concatenate([part.vectors for part in parts]))
+    classes = list(chain.from_iterable(part.classes for part in parts)) if job.truth else None
+    columns = [list(chain(*values)) for values in zip(*(part.shown for part in parts), strict=True)]
+    details = Details(shown=dict(zip(job.wanted.show, columns, strict=True))) if columns else None
+    tally, notes = None, []
+    if job.wanted.time is not None or job.wanted.by:
+        counted = [part.counts for part in parts]
+        tally = Tally.of(counted, job.wanted)
+        if job.wanted.time is not None:
+            problems = joined_problems(part.problems for part in parts)
+            notes += notes_on_dates(job.wanted.time, reading, sum(part.missing for part in parts), problems)
+        notes += [*notes_on_segments(counted, job.wanted.by), *tally.notes()]
+    return Sample(embedded, rows, classes, details, tally, notes)
 
 
-def counts_of_sample(counts: NDArray[np.intp], labels: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np.intp]:
+def counts_of_sample(counts: NDArray[np.intp], clusters: NDArray[np.intp], rows: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return how many rows each sampled text stands for, so that every cluster keeps its number of rows."""
-    cluster = labels[rows]
-    scale = np.bincount(labels, counts) / np.maximum(np.bincount(cluster, counts[rows], labels.max() + 1), 1)
-    scaled: NDArray[np.intp] = np.floor(counts[rows] * scale[cluster]).astype(np.intp)
-    first = np.unique(cluster, return_index=True)[1]
-    scaled[first] += (np.bincount(labels, counts) - np.bincount(cluster, scaled)).round().astype(np.intp)
+    sampled, total = clusters[rows], np.bincount(clusters, counts)
+    scale = total / np.maximum(np.bincount(sampled, counts[rows], len(total)), 1)
+    scaled: NDArray[np.intp] = np.floor(counts[rows] * scale[sampled]).astype(np.intp)
+    first = np.unique(sampled, return_index=True)[1]
+    scaled[first] += (total - np.bincount(sampled, scaled)).round().astype(np.intp)
     return scaled
 
 
-def _write(job: Job, files: Mapping[File, Embedded], result: TextClustering, workers: Workers, tell: Progress) -> None:
-    outputs = _output_names(files)
-    clusters = clusters_of(result)
-    _forget_other_tables(job, outputs, clusters)
-    tasks = [(job, file, name) for file, name in outputs.items()]
-    workers.each(partial(write_partition, clusters=clusters), tasks, lambda *done: tell("writing", *done))
-    for path in job.tables.rglob(".textspectra-*"):  # half-written by a process that was killed
-        path.unlink()
-    (job.tables / MANIFEST).write_text(json.dumps(list(outputs.values())))
-
-
-def _output_names(files: Mapping[File, Embedded]) -> dict[File, str]:
-    """Return the name of each output, in folders as those of the input; two of the same name get numbers."""
-    parents = {file: Path(file.path).parent for file in files}
+def _output_names(parts: Mapping[File, Embedded]) -> dict[File, str]:
+    """Return the name of each output, in the folders of the input; two of the same name get numbers."""
+    parents = {file: Path(file.path).parent for file in parts}
     common = os.path.commonpath(parents.values())
     names: dict[File, str] = {}
-    for file, one in files.items():
-        name = parents[file].relative_to(common) / one.name
+    for file, part in parts.items():
+        name = parents[file].relative_to(common) / part.name
         number = 2
         while str(name) in names.values():
-            name, number = name.with_name(f"{number}-{one.name}"), number + 1
+            name, number = name.with_name(f"{number}-{part.name}"), number + 1
         names[file] = str(name)
     return names
-
-
-def _forget_other_tables(job: Job, outputs: Mapping[File, str], clusters: ClusterColumns) -> None:
-    """Remove what an earlier run wrote, unless this one would write the same."""
-    decisive = json.dumps([__version__, list(outputs.items()), clusters, vars(job)], default=str)
-    digest = hashlib.sha256(decisive.encode())
-    for what in ("labels", "similarity"):
-        digest.update(job.grouped(what).read_bytes())
-    mark = job.work / "written.txt"
-    if not mark.exists() or mark.read_text() != digest.hexdigest():
-        shutil.rmtree(job.tables)
-        job.tables.mkdir()
-        mark.write_text(digest.hexdigest())

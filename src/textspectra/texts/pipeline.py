@@ -1,13 +1,13 @@
-"""Texts in, groups out: the one function that walks through the whole house."""
+"""Texts in, groups out: the function that walks through all layers."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,7 @@ from ..tables.frames import library_of
 from ..words.languages import language_shares
 from .clustered import Hierarchy
 from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Totals, embed_corpus
-from .details import Details, Period, Wanted, details_of, wanted_columns
+from .details import Period, Wanted, details_of, wanted_columns
 from .notes import KEEP_ALL, is_foreign, notes_on_content, notes_on_languages, notes_on_lengths
 from .placing import describe_embedded
 from .result import TextClustering
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from ..embedding.registry import Model
     from .corpus import Texts
 
-Stage = Literal["embedding", "grouping", "describing"]
-Progress = Callable[[Stage, int, int], None]
+StageProgress = Callable[[str, int, int], None]
+"""Called with a stage ("embedding", "grouping", "describing", ...), the steps that are done, and all steps."""
 
 
 def cluster_texts(
@@ -52,7 +52,7 @@ def cluster_texts(
     by: Any = (),
     show: Any = (),
     every: Period | None = None,
-    progress: Progress | None = None,
+    progress: StageProgress | None = None,
 ) -> TextClustering:
     """Find how many groups a pile of texts has, what they are, and which text is in which.
 
@@ -77,7 +77,7 @@ def cluster_texts(
         K-Means with a tree around its groups, or hierarchical clustering: Ward's tree of the texts, cut at k.
     n_clusters : {"auto", "coarse", "suggested", "fine"} or int, default="auto"
         "auto" is the suggested number. "coarse" merges these groups, and "fine" splits them. An int overrules the
-        estimate, which is kept; from the coarse to the fine level, it merges or splits the suggested groups, too.
+        estimate, which is kept; between the coarse and the fine level, it merges or splits the suggested groups, too.
     random_state : int, RandomState, Generator or None, default=0
         The seed. The same int gives the same result on the same machine. The int8 vectors of minilm differ by
         rounding between kinds of processors; ``model="float32:minilm"`` avoids that.
@@ -110,53 +110,58 @@ def cluster_texts(
     array([ 0,  0,  1,  1, -1])
     """
     check_algorithm(algorithm)
-    tell: Progress = progress or (lambda stage, done, total: None)
+    tell: StageProgress = progress or (lambda stage, done, total: None)
     corpus = Corpus.from_texts(texts, text_column, keep_all=keep_all)
     corpus.check_content()
-    asked = wanted_columns(texts, text_column, time, by, show, every)
-    details, notes = (None, []) if asked is None else details_of(*asked, n_rows=len(corpus.rows))
-    languages = language_shares(corpus.distinct)
-    encoder, reason = None, ""
-    if embeddings is None:
-        encoder, reason = chosen_backend(model, len(corpus.distinct), is_foreign=is_foreign(languages))
-    tell("embedding", 0, len(corpus.distinct))
-    embedded = embed_corpus(corpus, encoder, embeddings, cache=cache, progress=lambda *step: tell("embedding", *step))
+    columns = wanted_columns(texts, text_column, time, by, show, every)
+    details, notes = (None, []) if columns is None else details_of(*columns, n_rows=len(corpus.rows))
+    wanted = Wanted() if columns is None else columns[1]
+    source = embed_source(corpus, model, embeddings, cache=cache, progress=tell)
     tell("grouping", 0, 1)
+    embedded = source.texts
     fitted = fit_clusters(embedded.vectors, embedded.weights, algorithm, n_clusters, random_state)
     tell("describing", 0, 1)
+    options = {"algorithm": algorithm, "n_clusters": n_clusters, **wanted._asdict()}
+    recipe = recipe_of("cluster_texts(texts", source.encoder, source.reason, random_state, keep_all, options)
     result = describe_clustering(
-        embedded,
-        embedded.scatter(fitted.labels, -1),
-        fitted,
-        leaves=np.asarray(fitted.leaves),
-        algorithm=algorithm,
-        totals=embedded.totals,
-        encoder=encoder,
-        cache=cache,
-        without_content=corpus.without_content(),
-        languages=languages,
-        recipe=recipe_of(encoder, reason, algorithm, n_clusters, random_state, keep_all),
-        frame=texts if library_of(texts) else None,
-    )
-    if asked is not None and details is not None:
-        result = _with_details(result, details, notes, asked[1])
+        embedded, embedded.scatter(fitted.labels, -1), fitted, leaves=np.asarray(fitted.leaves), algorithm=algorithm,
+        totals=embedded.totals, encoder=source.encoder, cache=cache, without_content=corpus.without_content(),
+        languages=source.languages, recipe=recipe, frame=texts if library_of(texts) else None,
+    )  # fmt: skip
+    if details is not None:
+        tally = tally_rows(details, result.labels, result.n_clusters, wanted.every)
+        notes += tally.notes() if tally else ()
+        result = replace(result, details=details, tally=tally, notes=(*result.notes, *notes))
     tell("describing", 1, 1)
     return result
-
-
-def _with_details(result: TextClustering, details: Details, notes: Sequence[str], wanted: Wanted) -> TextClustering:
-    """Add what else is known of the rows, and count the groups by it."""
-    tally = tally_rows(details, result.labels, result.n_clusters, wanted.every)
-    all_notes = (*result.notes, *notes, *(tally.notes() if tally else ()))
-    asked = "".join(f", {name}={value!r}" for name, value in wanted._asdict().items() if value)
-    recipe = {**result.recipe, "command": f"{result.recipe['command'].removesuffix(')')}{asked})"}
-    return replace(result, details=details, tally=tally, notes=all_notes, recipe=recipe)
 
 
 def check_algorithm(algorithm: str) -> None:
     """Raise if there is no such algorithm."""
     if algorithm not in get_args(Algorithm):
         raise UserError(f'algorithm must be "kmeans" or "hac", but it is {algorithm!r}.')
+
+
+class EmbeddedSource(NamedTuple):
+    """Texts with vectors, the shares of their languages, the model (None: vectors were given) and why it was chosen."""
+
+    texts: EmbeddedTexts
+    languages: dict[str, float]
+    encoder: Backend | None
+    reason: str
+
+
+def embed_source(
+    corpus: Corpus, model: Model, embeddings: ArrayLike | None, *, cache: EmbeddingCache | bool, progress: StageProgress
+) -> EmbeddedSource:
+    """Give distinct texts their vectors; the model "auto" depends on their number and their languages."""
+    languages = language_shares(corpus.distinct)
+    encoder, reason = None, ""
+    if embeddings is None:
+        encoder, reason = chosen_backend(model, len(corpus.distinct), is_foreign=is_foreign(languages))
+    progress("embedding", 0, len(corpus.distinct))
+    texts = embed_corpus(corpus, encoder, embeddings, cache=cache, progress=partial(progress, "embedding"))
+    return EmbeddedSource(texts, languages, encoder, reason)
 
 
 def fit_clusters(
@@ -174,24 +179,11 @@ def fit_clusters(
 
 
 def describe_clustering(
-    texts: EmbeddedTexts,
-    labels: NDArray[np.intp],
-    fitted: Clusters,
-    *,
-    leaves: NDArray[np.intp],
-    algorithm: Algorithm,
-    totals: Totals,
-    encoder: Backend | None,
-    cache: EmbeddingCache | bool,
-    without_content: Counter[str],
-    languages: dict[str, float],
-    recipe: dict[str, str],
-    frame: Any = None,
-) -> TextClustering:
-    """Turn fitted groups into a result.
-
-    `labels` are those of the distinct texts (-1: none), and `leaves` the leaves in a merge tree of those that count.
-    """
+    texts: EmbeddedTexts, labels: NDArray[np.intp], fitted: Clusters, *, leaves: NDArray[np.intp], algorithm: Algorithm,
+    totals: Totals, encoder: Backend | None, cache: EmbeddingCache | bool, without_content: Counter[str],
+    languages: dict[str, float], recipe: dict[str, str], frame: Any = None,
+) -> TextClustering:  # fmt: skip
+    """Turn fitted clusters into a result, given the cluster of each distinct text and the leaf of each that counts."""
     assert fitted.tree is not None  # noqa: S101 - for the type checker
     embed = None if encoder is None else partial(embed_texts, model=encoder, cache=cache)
     similarity, clusters = describe_embedded(texts, labels, fitted.centers, embed)
@@ -225,17 +217,18 @@ def describe_clustering(
 
 
 def recipe_of(
-    encoder: Backend | None,
-    reason: str,
-    algorithm: str,
-    n_clusters: int | str,
-    random_state: RandomState,
-    keep_all: bool = False,
-) -> dict[str, str]:
+    call: str, encoder: Backend | None, reason: str, random_state: RandomState, keep_all: bool,
+    options: Mapping[str, object],
+) -> dict[str, str]:  # fmt: skip
     """Return how a result is made: the call, why the model was chosen (if it was "auto"), the seed, the date."""
     seed = str(random_state) if isinstance(random_state, int | np.integer) else "not fixed"
+    chosen = [f"{name}={value!r}" for name, value in options.items() if value]
+    # The options of every call come first, then those that only some calls have.
+    chosen[2:2] = [f"random_state={seed}", *["keep_all=True"] * keep_all]
     vectors = "embeddings=X" if encoder is None else f"model={encoder.name!r}"
-    options = f"algorithm={algorithm!r}, n_clusters={n_clusters!r}, random_state={seed}{', keep_all=True' * keep_all}"
-    call = f"textspectra.cluster_texts(texts, {vectors}, {options})"
-    chosen = {"model_reason": reason} if reason else {}
-    return {"command": call, **chosen, "seed": seed, "date": datetime.now(UTC).date().isoformat()}
+    return {
+        "command": f"textspectra.{', '.join([call, vectors, *chosen])})",
+        **({"model_reason": reason} if reason else {}),
+        "seed": seed,
+        "date": datetime.now(UTC).date().isoformat(),
+    }

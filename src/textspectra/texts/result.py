@@ -21,9 +21,10 @@ from ..core.rows import cluster_sums
 from ..core.validation import Level, check_n_clusters, check_whole_number
 from ..embedding.cache import EmbeddingCache
 from ..embedding.registry import as_backend
+from ..embedding.server import OpenAIServer
 from ..errors import UserError
 from ..tables.frames import as_table, is_data_frame, library_of, new_frame, with_columns
-from ..words.describe import Cluster
+from ..words.describe import Cluster, name_clusters
 from .clustered import EDITED, ClusteredTexts, Theme, build_hierarchy, check_name_length
 from .comparison import Comparison, Drift, compare_texts, drift_of, updated
 from .corpus import EmbeddedTexts, embed_corpus
@@ -182,6 +183,49 @@ class TextClustering(ClusteredTexts):
                 raise UserError("The levels of this result are not known any more; cut it into a number of clusters.")
             asked = self.k_estimate.at(asked)
         return replace(base.regroup(base.hierarchy.cut(asked)), recipe=self.recipe).with_themes()
+
+    def name(self, model: str) -> TextClustering:
+        """Name the groups by a chat model, one request for each.
+
+        A group keeps its name if the server fails or does not answer with a name; a warning says for how many.
+
+        Parameters
+        ----------
+        model : str
+            A model of the server at ``OPENAI_BASE_URL``, with the key ``OPENAI_API_KEY``.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
+        >>> result.name("llama3.2")  # doctest: +SKIP
+        2 texts in 2 groups
+        """
+        clusters = name_clusters(self.clusters, self.corpus.rows, self.centers, model=model, server=OpenAIServer())
+        return replace(self, clusters=tuple(clusters))
+
+    def apply(self, state: str | Path) -> TextClustering:
+        """Take over the groups and the names that a reader set in the report.
+
+        A group whose texts stay the same keeps its label; a merged group keeps that of the first.
+
+        Parameters
+        ----------
+        state : path
+            The file that "Download JSON" of the report wrote.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
+        >>> result.apply("no.json")
+        Traceback (most recent call last):
+            ...
+        textspectra.errors.UserError: no.json cannot be read: No such file or directory
+        """
+        from .. import apply_state  # the page is a layer above this one
+
+        return apply_state(self, state)
 
     def compare(
         self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,

@@ -1,0 +1,45 @@
+"""From texts to a result: the recipe, a single text, and what cannot be grouped."""
+
+import numpy as np
+import pytest
+
+import textspectra as ts
+
+
+def test_the_recipe_is_the_call_that_makes_the_result_again():
+    texts = [f"{word} {i}" for i in range(6) for word in ("parcel", "invoice")]
+    X, days = np.eye(2)[np.arange(12) % 2], ["2026-01-02"] * 12
+    recipe = ts.cluster_texts(texts, embeddings=X, n_clusters=2, time=days, every="day", keep_all=True).recipe
+    assert recipe["command"] == (
+        "textspectra.cluster_texts(texts, embeddings=X, algorithm='kmeans', n_clusters=2, random_state=0, "
+        "keep_all=True, time='time', every='day')"
+    )
+    assert recipe.keys() == {"command", "seed", "date"}
+    unfixed = ts.cluster_texts(texts, embeddings=X, n_clusters=2, random_state=None).recipe
+    assert unfixed["seed"] == "not fixed"
+
+
+def test_a_single_text_is_one_group():
+    result = ts.cluster_texts(["hello world", ""], embeddings=[[1, 2], [0, 0]])
+    assert result.labels.tolist() == [0, -1]
+    assert result.cohesion is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"algorithm": "magic"}, 'algorithm must be "kmeans" or "hac", but it is \'magic\'.'),
+        ({"n_clusters": 3}, "3 clusters were asked for, but there are 2 different texts."),
+        ({"embeddings": np.zeros((2, 2))}, "The model could represent none of the texts (all vectors are zero)"),
+    ],
+)
+def test_what_cannot_be_grouped_is_explained(options, message):
+    with pytest.raises(ts.UserError) as refused:
+        ts.cluster_texts(["parcel lost", "invoice wrong"], **{"embeddings": np.eye(2), **options})
+    assert str(refused.value).startswith(message)
+
+
+def test_stages_are_told_in_their_order():
+    stages = []
+    ts.cluster_texts(["a b", "x y"], embeddings=np.eye(2), progress=lambda stage, *_: stages.append(stage))
+    assert list(dict.fromkeys(stages)) == ["embedding", "grouping", "describing"]
