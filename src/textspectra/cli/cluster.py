@@ -190,16 +190,16 @@ def _command_line(sources: Sequence[str], options: Mapping[str, Any], result: Te
     """Return the command that makes the same result again, on any machine: with the model that "auto" chose."""
     model = result.source.model if "model_reason" in result.recipe else options["model"]
     chosen = {**options, "model": None if options["embeddings"] else model}
-    words = ["textspectra", "cluster", *sources]
+    words, flags = ["textspectra", "cluster", *sources], []
     for option in COMMANDS["cluster"].parameters:
         if isinstance(option, Setting) and option.recipe:
             value = chosen[str(option.name)]
             if option.is_flag:
-                words += [f"--{option.key}"] if value else []
+                flags += [f"--{option.key}"] if value else []
             elif value is not None:
                 for part in value if option.multiple else [value]:
                     words += [f"--{option.key}", str(part)]
-    return shlex.join(words)
+    return shlex.join([*words, *flags])
 
 
 def _number_of_clusters(clusters: str) -> int | Level:
