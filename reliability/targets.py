@@ -135,7 +135,7 @@ def downloaded_state(result: Any) -> str:
     """Return what "Download JSON" of a report writes after all groups were renamed and one text was moved."""
     from textspectra.report.state import FORMAT
     from textspectra.report.tree import report_levels
-    from textspectra.report.write import corpus_fingerprint, grouping_mark
+    from textspectra.report.build import corpus_fingerprint, grouping_mark
 
     levels, finest = report_levels(result)
     group_of_part = np.empty(levels.k, int)

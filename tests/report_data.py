@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+from textspectra.report import build
 from textspectra.report import map as tsne
-from textspectra.report import write
 
 
 def unpack(block):
@@ -28,7 +28,7 @@ def quick_map():
 def contents(result, **options):
     """Return the meta data, the texts and all blocks of the report of a result."""
     with quick_map():
-        return parsed(write.report_blocks(result, **options))
+        return parsed(build.report_blocks(result, **options))
 
 
 def read_page(path):

@@ -8,8 +8,8 @@ from .embedding.cache import EmbeddingCache
 from .embedding.embed import embed_texts
 from .embedding.registry import list_models, load_model
 from .errors import ExternalError, UsageError, UserError
+from .report.build import write_report
 from .report.state import apply_state
-from .report.write import write_report
 from .tables.read import read_table
 from .texts.comparison import Comparison
 from .texts.many_files import cluster_files

@@ -209,7 +209,7 @@ def test_a_bug_has_its_traceback_and_exit_code_1(call, monkeypatch, options):
     def broken():
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("textspectra.embedding.registry.known_models", broken)
+    monkeypatch.setattr("textspectra.embedding.registry.list_models", broken)
     err = call("models", *options, code=1).err
     assert "Traceback" in err
     assert "Please report it with what `textspectra doctor` prints." in err
@@ -278,7 +278,7 @@ def test_runs_are_appended_and_errors_and_warnings_are_in_it(call, tmp_path, mon
         warnings.warn("two\nlines", stacklevel=1)
         return []
 
-    monkeypatch.setattr("textspectra.embedding.registry.known_models", warn)
+    monkeypatch.setattr("textspectra.embedding.registry.list_models", warn)
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         assert call("models", "--log-file", "job.log").err == "warning: two\\nlines\n"

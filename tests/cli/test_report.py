@@ -19,8 +19,8 @@ from textspectra.cli.output import Stages
 from textspectra.cli.report import apply_command
 from textspectra.core.kmeans import same_clusters
 from textspectra.errors import ExternalError, UserError
+from textspectra.report.build import corpus_fingerprint, grouping_mark
 from textspectra.report.state import FORMAT
-from textspectra.report.write import corpus_fingerprint, grouping_mark
 from textspectra.tables.read import read_table
 from textspectra.tables.source import TableFormat
 

@@ -10,7 +10,7 @@ import pytest
 from textspectra.cli.main import root
 from textspectra.cli.options import COMMANDS, options_of
 from textspectra.cli.settings import default_map, own_file, read_settings
-from textspectra.embedding.registry import load_backend
+from textspectra.embedding.registry import load_model
 from textspectra.errors import UsageError
 
 
@@ -178,7 +178,7 @@ def test_a_folder_cannot_pose_as_a_known_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "wordllama").mkdir()
     (tmp_path / "wordllama" / "config.json").write_text('{"model_type": "model2vec"}')
-    assert load_backend("wordllama").name == "wordllama"
+    assert load_model("wordllama").name == "wordllama"
 
 
 def test_a_file_in_this_folder_is_announced_where_it_is_used(call, own, tmp_path):

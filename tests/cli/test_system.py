@@ -35,7 +35,7 @@ def test_what_is_missing_has_its_install_line(call, monkeypatch):
     ]
     monkeypatch.setattr(system, "requires", lambda _: lines)
     monkeypatch.setattr(system, "version", installed)
-    monkeypatch.setattr("textspectra.embedding.registry.known_models", list)
+    monkeypatch.setattr("textspectra.embedding.registry.list_models", list)
     found = json.loads(call("doctor", "--json").out)
     assert found["packages"] == {"click": "1.0", "python-calamine": "1.0"}
     assert found["missing"] == [

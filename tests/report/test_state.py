@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from report_data import cut_labels
 
 from textspectra.errors import UserError
+from textspectra.report.build import corpus_fingerprint, grouping_mark
 from textspectra.report.state import FORMAT, EditCounts, apply_state, count_changes, parse_state, read_state
 from textspectra.report.tree import report_levels
-from textspectra.report.write import corpus_fingerprint, grouping_mark
 
 
 def content_at(meta, k, names=None):

@@ -294,7 +294,7 @@ def test_a_stopped_run_leaves_nothing_but_its_vectors_in_the_cache(texts, tmp_pa
             cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out")
     assert sorted(seen) == [(f"vectors-0000{number}.npy", np.dtype(np.float16)) for number in range(3)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "texts"]
-    backend = type(ts.load_backend("wordllama"))
+    backend = type(ts.load_model("wordllama"))
     compute = backend.embed
     monkeypatch.setattr(backend, "embed", embed)
     done = cluster_files(matching_files(f"{texts}/*.parquet"), tmp_path / "out")

@@ -171,7 +171,7 @@ def _finish(
     outputs: Mapping[str, Path], together: Outputs, tell: Stages,
 ) -> TextClustering:  # fmt: skip
     """Name the groups, and write the model and the report, which take their places when all outputs are complete."""
-    from ..report.write import write_report
+    from ..report.build import write_report
     from ..texts.storage import write_clustering
 
     if options["name_with"]:

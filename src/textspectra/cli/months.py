@@ -266,7 +266,7 @@ def _all_rows(model: TextClustering, inputs: Inputs) -> pa.Table:
 
 def _write(comparison: Comparison, inputs: Inputs, together: Outputs, tell: Stages, **chosen: Any) -> None:
     """Write the page and the tables; they take their places when `together` ends."""
-    from ..report.write import write_report
+    from ..report.build import write_report
     from ..tables.write import output_format, write_labeled
     from ..texts.many_files import write_manifest
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @command("report")
 def report_command(model: str, out: str | None, embeddings: str | None, overwrite: bool) -> None:
     """Write a page to explore the saved MODEL folder in a browser: one HTML file that needs no network."""
-    from ..report.write import write_report
+    from ..report.build import write_report
 
     path = Path(out) if out else report_path(Path(model))
     with stages() as tell:
@@ -117,8 +117,8 @@ def _update_table(
 def _update_report(model: Path, after: TextClustering, together: Outputs, tell: Stages, *, overwrite: bool) -> str:
     """Make the page beside the model again, if there is one; return what became of it."""
     from ..errors import TextspectraError
+    from ..report.build import report_page
     from ..report.state import what_only_it_has
-    from ..report.write import report_page
 
     path = report_path(model)
     if not path.exists():

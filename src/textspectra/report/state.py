@@ -20,8 +20,8 @@ from scipy.sparse.csgraph import connected_components
 from ..core.kmeans import same_clusters
 from ..errors import UserError
 from ..texts.result import TextClustering
+from .build import APPLIED, corpus_fingerprint, grouping_mark
 from .tree import report_levels
-from .write import APPLIED, corpus_fingerprint, grouping_mark
 
 FORMAT = "textspectra-state-4"  # changes with the meaning of the content
 MAX_STATE_BYTES = 2**26  # a group takes a few hundred, and a moved text ten
