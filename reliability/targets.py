@@ -133,9 +133,9 @@ def model_parts() -> dict[str, bytes]:
 
 def downloaded_state(result: Any) -> str:
     """Return what "Download JSON" of a report writes after all groups were renamed and one text was moved."""
+    from textspectra.report.build import corpus_fingerprint, grouping_mark
     from textspectra.report.state import FORMAT
     from textspectra.report.tree import report_levels
-    from textspectra.report.build import corpus_fingerprint, grouping_mark
 
     levels, finest = report_levels(result)
     group_of_part = np.empty(levels.k, int)

@@ -45,7 +45,7 @@ def test_the_longest_text_is_as_long_as_fits(lengths):
 
 
 def test_long_texts_are_cut(monkeypatch):
-    monkeypatch.setattr(write, "MAX_TEXT_CHARACTERS", 1000)
+    monkeypatch.setattr(build, "MAX_TEXT_CHARACTERS", 1000)
     result = ts.cluster_texts(["a" * 5000, "b", "c"], embeddings=np.eye(3), n_clusters=2)
     meta, texts, _ = contents(result)
     assert meta["about"]["cut_at"] == 998
