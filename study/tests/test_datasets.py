@@ -5,7 +5,7 @@ import pyarrow.parquet as pq
 import pytest
 from labeled_sets import DATA, needs_data
 
-from textspectra import UserError
+from textspectra import ExternalError, UserError
 from textspectra_study.datasets import describe, load_datasets
 
 
@@ -82,7 +82,7 @@ def test_a_set_that_is_not_local_comes_from_the_hub(folder, tmp_path):
 
 def test_a_failed_download_says_what_to_do(folder):
     with pytest.raises(
-        UserError,
+        ExternalError,
         match=r"^mteb/reddit-clustering could not be downloaded .* Put the dataset into a folder and name it with ",
     ):
         load_datasets(["reddit"])

@@ -178,5 +178,7 @@ def test_a_group_of_one_text_that_was_sent_often_is_not_called_mixed(run, tmp_pa
     from textspectra.cli.summary import _notes
 
     loose = {**found, "clusters": [{**largest, "cohesion": 0.98}, *found["clusters"][1:]]}
-    assert "mixed" not in " ".join(_notes(loose))
-    assert "mixed" in " ".join(_notes({**loose, "clusters": [{**loose["clusters"][0], "representative_counts": [1]}]}))
+    assert "leftover" not in " ".join(_notes(loose))
+    assert "leftover" in " ".join(
+        _notes({**loose, "clusters": [{**loose["clusters"][0], "representative_counts": [1]}]})
+    )

@@ -108,8 +108,8 @@ def test_the_output_of_commands_that_need_a_model(run, tmp_path, name):
 
 
 def test_every_command_has_a_schema_or_prints_no_result():
-    assert set(COMMANDS) - set(read_schema()["properties"]) == {"study", "schema", "open"}
-    for name in COMMANDS.keys() - {"study", "schema", "open"}:
+    assert set(COMMANDS) - set(read_schema()["properties"]) == {"schema", "open"}
+    for name in COMMANDS.keys() - {"schema", "open"}:
         options = {one for parameter in root.get_command(None, name).params for one in parameter.opts}
         assert {"--json", "--verbose", "--log-file"} <= options
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from textspectra.errors import UserError
+from textspectra.errors import TextspectraError
 from textspectra.tables.columns import TextTable
 from textspectra.tables.source import TableFormat
 from textspectra.tables.write import write_labeled
@@ -23,7 +23,7 @@ SUFFIX = {"gzip": ".gz", "bz2": ".bz2", "xz": ".xz", "zstd": ".zst"}
 
 
 def message(call, *args, **options):
-    with pytest.raises(UserError) as caught:
+    with pytest.raises(TextspectraError) as caught:
         call(*args, **options)
     return str(caught.value)
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from io_helpers import files_here, message, write_table
 
-from textspectra.errors import UsageError, UserError
+from textspectra.errors import ExternalError, UsageError, UserError
 from textspectra.tables import excel as module
 from textspectra.tables.columns import ClusterColumns, TextTable
 from textspectra.tables.read import read_table
@@ -408,7 +408,7 @@ def test_failure_leaves_the_old_file(save, monkeypatch, tmp_path_factory, failur
     monkeypatch.setattr(module.tempfile, "tempdir", str(temporary))
     monkeypatch.setattr(module, "_style" if isinstance(failure, OSError) else "_rows", fail)
     path = Path(save("a.xlsx", "old"))
-    with pytest.raises((KeyboardInterrupt, UserError)):
+    with pytest.raises((KeyboardInterrupt, ExternalError)):
         write_table(pa.table({"text": ["a"]}), path, TableFormat.XLSX, overwrite=True)
     assert (path.read_text(), files_here(), list(temporary.iterdir())) == ("old", ["a.xlsx"], [])
 

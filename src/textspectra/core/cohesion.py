@@ -71,6 +71,13 @@ class CohesionReport:
         Number of clusters of one row.
     per_cluster : tuple of ClusterCohesion
         In ascending order of numeric labels, otherwise in order of first appearance.
+
+    Examples
+    --------
+    >>> import textspectra as ts
+    >>> report = ts.cohesion_report([[1, 0], [1, 0], [0, 1], [0, 1]], [0, 0, 1, 1])
+    >>> round(report.ratio, 6), [cluster.size for cluster in report.per_cluster]
+    (3.0, [2, 2])
     """
 
     mu_global: float

@@ -131,6 +131,12 @@ def apply_state(result: TextClustering, state: State | str | Path) -> TextCluste
     A cluster whose texts stay the same keeps its label. So does one that others were merged into, or that single texts
     left or joined. The others get new labels. A result of the same state stays as it is, so that the same command can
     be run again.
+
+    Examples
+    --------
+    >>> import textspectra as ts
+    >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
+    >>> ts.apply_state(result, "message.json")  # doctest: +SKIP
     """
     state = state if isinstance(state, State) else read_state(Path(state))
     if state.fingerprint != corpus_fingerprint(result.corpus):

@@ -186,7 +186,9 @@ def describe_clustering(
     """Turn fitted clusters into a result, given the cluster of each distinct text and the leaf of each that counts."""
     assert fitted.tree is not None  # noqa: S101 - for the type checker
     embed = None if encoder is None else partial(embed_texts, model=encoder, cache=cache)
-    similarity, clusters = describe_embedded(texts, labels, fitted.centers, embed)
+    # Every level of a sample is described by the sample, so that a cluster has one name at all of them.
+    read = True if len(texts.corpus.distinct) == totals.distinct else np.ones(len(labels), bool)
+    similarity, clusters = describe_embedded(texts, labels, fitted.centers, embed, read)
     result = TextClustering(
         corpus=texts.corpus,
         totals=totals,
