@@ -187,7 +187,7 @@ def describe_clustering(
     assert fitted.tree is not None  # noqa: S101 - for the type checker
     embed = None if encoder is None else partial(embed_texts, model=encoder, cache=cache)
     # Every level of a sample is described by the sample, so that a cluster has one name at all of them.
-    read = True if len(texts.corpus.distinct) == totals.distinct else np.ones(len(labels), bool)
+    read = np.ones(len(labels), bool) if len(texts.corpus.distinct) < totals.distinct else None
     similarity, clusters = describe_embedded(texts, labels, fitted.centers, embed, read)
     result = TextClustering(
         corpus=texts.corpus,

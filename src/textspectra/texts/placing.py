@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -73,16 +73,16 @@ def similarity_to_clusters(
 
 def describe_embedded(
     texts: EmbeddedTexts, codes: NDArray[np.intp], centers: NDArray[np.float32], embed: EmbedPhrases | None,
-    read: NDArray[np.bool_] | Literal[True] = True,
+    read: NDArray[np.bool_] | None = None,
 ) -> tuple[NDArray[np.float32], tuple[Cluster, ...]]:  # fmt: skip
     """Return the similarity of each distinct text to its center, and the description of each group.
 
-    `read` says which of the distinct texts are read for the description; each group needs some.
+    `read` says which of the distinct texts are read for the description, by default all; each group needs some.
     """
     corpus, counts, first_rows = texts.corpus, texts.corpus.counts, texts.corpus.first_rows
     similarity = cosines = similarity_to_clusters(texts, codes, centers)
     sizes = np.bincount(codes[texts.counting], texts.weights).astype(int)
-    if read is not True:  # what is typical of the texts that are read, and not of their groups
+    if read is not None:  # what is typical of the texts that are read, and not of their groups
         codes = np.where(read, codes, -1)
         rows = np.flatnonzero(codes >= 0)
         X = texts.X[rows]
