@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from .kmeans import directions_of, train_directions
 from .metrics import entropy
-from .rows import F32, F64, CountedRows, Ints, distinct_rows, sum_by_code
+from .rows import F32, F64, Array, CountedRows, Ints, distinct_rows, sum_by_code
 from .ward import ward_tree
 
 # How k is read off the curve of agreement over k
@@ -296,7 +295,7 @@ def projected(units: F32, basis: Basis, n_axes: int) -> F32:
     return _directions((units - basis.mean) @ basis.axes[:, :n_axes])
 
 
-def _directions(points: NDArray[Any]) -> F32:
+def _directions(points: Array) -> F32:
     length = np.sqrt(np.einsum("ij,ij->i", points, points))[:, None]
     return np.asarray(points / np.maximum(length, NO_DIRECTION), np.float32)
 

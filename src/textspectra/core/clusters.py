@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import ArrayLike
 
 from ..errors import UserError
 from .cohesion import CohesionReport, report_if_defined
@@ -30,6 +31,7 @@ from .rows import (
     F64,
     Folded,
     Ints,
+    PerRow,
     Rows,
     SumsAndSizes,
     align,
@@ -59,20 +61,20 @@ CLOSE = 0.01  # share of leaves so close to another cluster that other leaves ma
 class Clusters:
     """Clusters of rows, numbered by size; the attributes of the estimators describe the fields."""
 
-    labels: Any
+    labels: PerRow
     centers: F32
     rule: LinearRule
     known: SumsAndSizes | None = None  # saves a pass over the rows
     inertia: float = float("nan")
     tree: MergeTree | None = None
-    leaves: Any = None
+    leaves: PerRow = None
     estimate: KEstimate | None = None  # None if the number of clusters was given
     cohesion: CohesionReport | None = None  # None if it is not defined
 
 
 def find_clusters(
     X: Rows,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     *,
     algorithm: Algorithm = "kmeans",
     n_clusters: int | Level = "auto",
@@ -123,7 +125,9 @@ def find_clusters(
     return replace(clusters, labels=as_given(clusters.labels, X), estimate=estimate, cohesion=cohesion)
 
 
-def cluster_by_kmeans(X: Rows, weights: Any, k: int, rng: Generator, *, refine: bool, n_jobs: int | None) -> Clusters:
+def cluster_by_kmeans(
+    X: Rows, weights: Rows | None, k: int, rng: Generator, *, refine: bool, n_jobs: int | None
+) -> Clusters:
     """Find `k` clusters as :class:`textspectra.AutoKMeans` describes; weights of None stand for ones."""
     rule = refined_rule(X, weights, k, rng, n_jobs=n_jobs) if refine else None
     if rule is None:
@@ -145,7 +149,7 @@ def cluster_by_kmeans(X: Rows, weights: Any, k: int, rng: Generator, *, refine: 
 
 
 def with_tree(
-    X: Rows, weights: Any, clusters: Clusters, rng: Generator, *, k: int | None, n_jobs: int | None
+    X: Rows, weights: Rows | None, clusters: Clusters, rng: Generator, *, k: int | None, n_jobs: int | None
 ) -> Clusters:
     """Build the tree around clusters; with `k`, return its cut into so many, which merges or splits the clusters.
 
@@ -169,12 +173,12 @@ class Leaves(NamedTuple):
     means: F32  # of the unit rows of each leaf
     mass: F64  # weight of each leaf
     n_rows: F64  # that count, in each leaf
-    of_row: Any  # the leaf of each row
+    of_row: PerRow  # the leaf of each row
 
 
 def gather_leaves(
     X: Rows,
-    weights: Any,
+    weights: Rows | None,
     rng: Generator,
     *,
     exact_rows: int,
@@ -305,6 +309,6 @@ def _clusters_at(X: Rows, leaves: Leaves, tree: MergeTree, codes: Ints, rule: Li
     )
 
 
-def labels_of_leaves(codes: Ints, leaves: Rows) -> Any:
+def labels_of_leaves(codes: Ints, leaves: Rows) -> PerRow:
     """Return the code of each row's leaf."""
     return map_rows(lambda first_row, part: codes[part], leaves)

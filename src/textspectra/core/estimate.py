@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import UserError
 from .agreement import FEWEST_HALVED, Agreement, reproducible_k
-from .rows import CountedRows, Ints, Rows, refuse_bad_rows
+from .rows import CountedRows, Ints, PerRow, Rows, refuse_bad_rows
 from .spectral import Rule, Spectrum, spectral_k
 from .validation import Level, RandomState, check_embeddings, check_n_jobs, check_weights, check_whole_number, make_seed
 
@@ -230,7 +230,7 @@ def estimate_k(
     return estimate_from_rows(count_rows(X, weights), method, rule, random_state=random_state, n_jobs=n_jobs)
 
 
-def count_rows(X: Rows, weights: Any) -> CountedRows:
+def count_rows(X: Rows, weights: PerRow) -> CountedRows:
     """Return `X`, already checked, with each row as often as its weight says, rounded up; once if weights is None."""
     return CountedRows(X, None if weights is None else np.ceil(weights).astype(np.intp))
 

@@ -11,7 +11,7 @@ from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from safetensors import SafetensorError, safe_open
 
@@ -30,7 +30,7 @@ INSTALL_FAST = 'pip install "textspectra[wordllama]"'
 INSTALL_GOOD = f'pip install "textspectra[minilm]" and {INSTALL_MINILM}'
 STATIC_MODEL = "minishlab/potion-base-8M"
 
-Model = str | Backend | Encoder | Callable[[list[str]], Any]
+Model = str | Backend | Encoder | Callable[[list[str]], object]
 """A name, a back end, an object with ``encode(texts)``, or a function from a list of texts to an array."""
 
 BUILT_IN: dict[str, Callable[[], Backend]] = {

@@ -49,7 +49,7 @@ class TransformerBackend:
         known = hub.find_hub_model(name)
         self._prompt = (known.prompt if known else None) or self._checkpoint.prompt
         self._compute_type = compute_type
-        self.settings: Mapping[str, Any] = {"prompt": self._prompt or None, "compute_type": compute_type, **version}
+        self.settings: Mapping[str, object] = {"prompt": self._prompt or None, "compute_type": compute_type, **version}
 
     @cached_property
     def _encoder(self) -> Any:
