@@ -28,7 +28,7 @@ def run_tasks(
 
     The function should spend its time outside the GIL: it runs in threads, unless an active ``joblib.parallel_config``
     chooses another back end and `shared_memory` is False. A generator of tasks is consumed as workers become free.
-    `n_jobs` is as in joblib, but None means all cores if no such configuration is active.
+    `n_jobs` is as in joblib, but None means all cores unless the configuration says otherwise.
     """
     if shared_memory or isinstance(get_active_backend(prefer="threads")[0], ThreadingBackend):
         return list(stream_tasks(function, tasks, n_jobs=n_jobs))

@@ -34,7 +34,7 @@ USED_SHARE = 0.9  # a grouping is used only if at least this share of its center
 
 # What is compared
 AXES = (12, 24, 48)  # numbers of principal axes: coarse groups show on few axes, fine ones on many
-HALVINGS = 12  # random splits into halves, divided among AXES; with 84, k is no more accurate
+HALVINGS = 12  # random splits into halves, divided among AXES; 84 do not make k more accurate
 HALVED_ROWS = 6000  # at most; more rows would change little and cost much
 FEWEST_HALVED = 64  # halves of fewer rows are too small to compare; of fewer distinct rows, duplicates count too
 EACH, STEP = 8, 1.25  # every k up to the first is tried, then steps by the second; the answer may lie between them
@@ -169,8 +169,8 @@ class Agreement:
     score : ndarray of float
         The same, lowered at each coarse k that leaves most of the structure to finer ones. The answer is read off it.
     nearness : float
-        How much nearer the nearest rows are to each other than in a cloud without groups, as a share of what is
-        possible. Near 0 or below, the data has no groups, unless there are few, wide ones.
+        How much nearer the nearest rows are to each other than in a cloud without groups, as a share of the
+        maximum. Near 0 or below, the data has no groups, unless there are few, wide ones.
     """
 
     k: Ints

@@ -50,7 +50,10 @@ from .ward import MergeTree, nested_tree, ward_tree, weighted_means
 Algorithm = Literal["kmeans", "hac"]
 
 EXACT_ROWS = 2000  # up to this many rows, each is a leaf of the tree around the clusters of K-Means
-MICRO_CLUSTERS, LEAVES_PER_CLUSTER = 1000, 8  # number of leaves above that: so many for each cluster if that is more
+MICRO_CLUSTERS, LEAVES_PER_CLUSTER = (
+    1000,
+    8,
+)  # number of leaves above that: in all, or for each cluster if that gives more
 HAC_EXACT_ROWS, HAC_MICRO_CLUSTERS = 10_000, 4096  # the same for Ward's tree alone, which is cut anywhere
 MICRO_CLUSTER_PASSES = 2  # of Lloyd's algorithm
 SAME_HEIGHT = 1e-5  # leaves that merge below this height may be equal but for rounding
@@ -151,7 +154,7 @@ def cluster_by_kmeans(
 def with_tree(
     X: Rows, weights: Rows | None, clusters: Clusters, rng: Generator, *, k: int | None, n_jobs: int | None
 ) -> Clusters:
-    """Build the tree around clusters; with `k`, return its cut into so many, which merges or splits the clusters.
+    """Build the tree around clusters; with `k`, return its cut into `k` clusters, which merges or splits them.
 
     A row that is repeated counts once here, as it does for refined clusters: otherwise it would be split off.
     """

@@ -55,7 +55,7 @@ def active_client() -> Client | None:
         return None
     try:
         return Client.current()
-    except ValueError:  # there is no client
+    except ValueError:  # no client is open
         return None
 
 
@@ -107,7 +107,7 @@ def _finished(client: Client, wanted: list[DaskFuture], kept: list[DaskFuture]) 
 def _watch(
     client: Client, outcome: Future[list[object]], futures: Sequence[DaskFuture], progress: _Progress | None
 ) -> None:
-    """Return once there is an outcome; give up if there is no worker for PATIENCE seconds: Dask waits forever."""
+    """Return once there is an outcome; give up after PATIENCE seconds without a worker: Dask waits forever."""
     last_seen = time.monotonic()
     while not wait_for_any([outcome], timeout=POLL).done:
         if progress is not None:

@@ -98,13 +98,13 @@ class KEstimate:
         >>> estimate.at("fine")
         Traceback (most recent call last):
             ...
-        textspectra.errors.UserError: There is no finer level here: 8 groups are suggested, nothing finer.
+        textspectra.errors.UserError: This data has no finer level: 8 groups are suggested, nothing finer.
         """
         sought = "suggested" if level == "auto" else level
         ks = {suggestion.name: suggestion.k for suggestion in self.suggestions}
         if sought not in ks:
             clusters = "1 group is" if self.k == 1 else f"{self.k} groups are"
-            raise UserError(f"There is no {sought}r level here: {clusters} suggested, nothing {sought}r.")
+            raise UserError(f"This data has no {sought}r level: {clusters} suggested, nothing {sought}r.")
         return ks[sought]
 
     def __repr__(self) -> str:
@@ -180,7 +180,7 @@ def estimate_k(
     method : {"auto", "reproducible", "spectral"}
         "reproducible" splits the rows into random halves, clusters each half at every k and compares the two. Each k
         gets a power of this agreement as its weight. The estimate is the k up to which 42 % of the weight lies if the
-        halves hardly agree, and 70 % if they agree well. If there is no structure, k is 1.
+        halves hardly agree, and 70 % if they agree well. Without structure, k is 1.
         Duplicates do not count, unless fewer than 64 rows are distinct.
         "spectral" is the paper's rule: the last jump in the spectrum of the Laplacian (:func:`k_from_spectrum`),
         averaged over samples. "auto" is "reproducible" for 64 rows or more and "spectral" below.

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 TOLERANCE, MAX_PASSES = 1e-4, 100  # training stops when a pass lowers the inertia by less than this share
 SEED_ROWS = 2000  # the Ward tree of up to this many rows, cut at k, gives the first centers
 MANY_ROWS = 2**13  # with more rows, training makes up for a rougher start from fewer seeds:
-FEWER_SEEDS, SEEDS_PER_CENTER = 1000, 16  # this many, or so many for each center if that is more
-TRAINING_ROWS, ROWS_PER_CENTER = 2**14, 16  # centers are trained on the first, or on so many for each if that is more
+FEWER_SEEDS, SEEDS_PER_CENTER = 1000, 16  # in all, or for each center if that gives more
+TRAINING_ROWS, ROWS_PER_CENTER = 2**14, 16  # to train centers: in all, or for each center if that gives more
 
 NO_ROW = np.iinfo(np.intp).max  # stands for the first row of a cluster without rows
 

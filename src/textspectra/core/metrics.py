@@ -17,13 +17,13 @@ from .validation import RandomState, check_embeddings, check_labels, make_genera
 MAX_SILHOUETTE_ROWS = 10_000  # above this, the silhouette is computed on a random sample of this size
 
 
-def contingency(one: Rows, n_one: int, other: Rows, n_other: int) -> sparse.csr_array:
+def contingency(classes: Rows, n_classes: int, clusters: Rows, n_clusters: int) -> sparse.csr_array:
     """Count how many rows have each pair of labels, in one pass over both labelings."""
 
     def count(first_row: int, left: Ints, right: Ints) -> Folded:
-        return Folded((sparse.csr_array((np.ones(len(left), np.int64), (left, right)), shape=(n_one, n_other)),))
+        return Folded((sparse.csr_array((np.ones(len(left), np.int64), (left, right)), shape=(n_classes, n_clusters)),))
 
-    return fold_blocks(count, one, other).statistics[0]
+    return fold_blocks(count, classes, clusters).statistics[0]
 
 
 class Agreements(NamedTuple):

@@ -232,9 +232,9 @@ def _scaled_carefully(rows: F64, numbers: Ints) -> F64:
     peaks = np.abs(rows).max(axis=1, initial=0)
     broken, zero = ~np.isfinite(peaks), peaks == 0
     if broken.any():
-        raise UserError(f"X has a NaN or an infinite value in {name(broken)}; remove such rows or embed them again.")
+        raise UserError(f"X has a NaN or an infinite value in {name(broken)}; remove these rows or embed them again.")
     if zero.any():
-        raise UserError(f"X is all zeros in {name(zero)}, so it has no direction. Remove such rows.")
+        raise UserError(f"X is all zeros in {name(zero)}, so it has no direction. Remove these rows.")
     rows = rows / peaks[:, None]
     return np.asarray(rows / np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None])
 

@@ -175,7 +175,7 @@ def is_missing(value: object) -> bool:
 def _refuse_missing(n_missing: int, row: int) -> None:
     if n_missing:
         raise UserError(
-            f"labels has a missing value at row {row} (and {n_missing - 1:,} more); give such rows a label of their "
+            f"labels has a missing value at row {row} (and {n_missing - 1:,} more); give these rows a label of their "
             "own, such as -1."
         )
 
@@ -215,7 +215,7 @@ def check_weights(sample_weight: PerRow, X: Rows) -> tuple[PerRow, float]:
         return Folded((first_bad, float(part.sum()), part.max(initial=0.0)))
 
     first_bad, total, largest = fold_blocks(
-        look, weights, combine=lambda one, other: (one[0] + other[0], one[1] + other[1], max(one[2], other[2]))
+        look, weights, combine=lambda a, b: (a[0] + b[0], a[1] + b[1], max(a[2], b[2]))
     ).statistics
     if first_bad:
         row, value = first_bad[0]

@@ -410,8 +410,8 @@ def _places(
 ) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.intp]]]:
     """Yield each block that holds wanted keys, with the positions of these keys and their rows in the block.
 
-    Only the first word of a key is sorted; the second is compared. If two texts share the first word (one set of a
-    million texts in 37 million has such a pair), one of them is embedded again.
+    Only the first word of a key is sorted; the second is compared. If two texts share the first word (this
+    happens in one of 37 million sets of a million texts), one of them is embedded again.
     """
     blocks, keys, rows = _index(database)
     if not len(keys):

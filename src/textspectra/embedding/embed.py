@@ -91,7 +91,7 @@ def _distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.intp]]:
         row, text = next((row, text) for row, text in enumerate(texts) if type(text) in wrong)
         raise UserError(
             f"texts has {text!r} at row {row}, which is not a string ({type(text).__name__}); "
-            "remove such rows, or convert them to strings."
+            "remove these rows, or convert them to strings."
         )
     positions = {text: position for position, text in enumerate(dict.fromkeys(texts))}
     return list(positions), np.fromiter(map(positions.__getitem__, texts), np.intp, len(texts))

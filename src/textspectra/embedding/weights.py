@@ -181,7 +181,7 @@ def _write_elsewhere(spec: _Untyped) -> dict[str, bytes]:
             return _write(spec, Path(folder))
     except OSError as error:
         raise ExternalError(
-            f"There is no space for the converted weights, not even in {tempfile.gettempdir()} ({error.strerror}); "
+            f"No space is left for the converted weights, not even in {tempfile.gettempdir()} ({error.strerror}); "
             "free some, or set TEXTSPECTRA_CACHE to a folder on another disk."
         ) from error
 

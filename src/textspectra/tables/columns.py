@@ -236,7 +236,7 @@ def find_column(table: pa.Table, name: str) -> pa.Field:
     by_lower = {known.strip().lower(): known for known in table.column_names}
     near = difflib.get_close_matches(name.strip().lower(), by_lower, n=1, cutoff=0.5)
     guess = f"; did you mean {by_lower[near[0]]!r}?" if near else "."
-    raise UserError(f"there is no column {name!r}{guess} The columns are: {quoted_names(table.column_names)}")
+    raise UserError(f"unknown column {name!r}{guess} The columns are: {quoted_names(table.column_names)}")
 
 
 def refuse_duplicates(names: Sequence[str], where: str) -> None:

@@ -77,10 +77,10 @@ def read_jsonlines(lines: Iterable[str], *, name: str) -> pa.Table:
             if len(columns) > MAX_KEYS or count * len(columns) > MAX_TABLE_CELLS:
                 raise UserError(
                     f"{name}, line {number}: {len(columns):,} different keys so far, in {count:,} objects. That is too "
-                    "much for a table; are some keys values? Put such objects into one field."
+                    "much for a table; are some keys values? Put these objects into one field."
                 )
     if count and not columns:
-        raise UserError(f"{name}: the objects have no keys, so there are no columns")
+        raise UserError(f"{name}: the objects have no keys, so the table has no columns")
     for column in columns.values():
         column.extend([None] * (count - len(column)))
     return table_of(build_column(without_surrogates(key), values) for key, values in columns.items())

@@ -190,6 +190,6 @@ def _as_matrix(column: pa.ChunkedArray, where: str, name: str) -> NDArray[np.gen
         raise UserError(f"{where}the lists of {name!r} are empty")
     parts = [chunk.flatten() for chunk in column.chunks if len(chunk)]
     if any(part.null_count for part in parts):
-        raise UserError(f"{where}a number in {name!r} is missing. Embed such texts again, or remove them.")
+        raise UserError(f"{where}a number in {name!r} is missing. Embed these texts again, or remove them.")
     blocks = [part.to_numpy(zero_copy_only=True).reshape(-1, width) for part in parts]
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
