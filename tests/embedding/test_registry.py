@@ -142,7 +142,7 @@ def test_each_known_model_is_english_or_multilingual():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("wordlama", r"no model 'wordlama'. Did you mean wordllama\? `textspectra models` lists all"),
+        ("wordlama", r"Unknown model 'wordlama'. Did you mean wordllama\? `textspectra models` lists all"),
         ("MiniLN", r"Did you mean minilm\?"),
         ("multi-lingual", "Did you mean multilingual or "),
         ("qwen3-embedding-8", "Did you mean Qwen3-Embedding-8B"),

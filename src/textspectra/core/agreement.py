@@ -163,7 +163,7 @@ class Agreement:
     Attributes
     ----------
     k : ndarray of int
-        Numbers of groups: 2 if it is clear, each from 3 to 8, then steps of 25 %; all those next to a clear answer.
+        Numbers of groups: 2 if it is clear, each from 3 to 8, then steps of 25 %; all numbers next to a clear answer.
     halves : ndarray of float
         Agreement of two halves of the data: the adjusted mutual information, 1 is perfect.
     score : ndarray of float

@@ -12,20 +12,11 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from ..errors import UserError
+from . import kmeans
 from .cohesion import CohesionReport, report_if_defined
 from .discriminants import n_nearest, refined_rule, smoothed_rows
 from .estimate import KEstimate, count_rows, estimate_from_rows
-from .kmeans import (
-    LinearRule,
-    counting_draws,
-    directions_of,
-    label_pass,
-    largest_first,
-    nearest_rule,
-    sample_centers,
-    training_rows,
-    training_size,
-)
+from .kmeans import LinearRule, directions_of, nearest_rule
 from .rows import (
     F32,
     F64,
@@ -134,12 +125,12 @@ def cluster_by_kmeans(
     """Find `k` clusters as :class:`textspectra.AutoKMeans` describes; weights of None stand for ones."""
     rule = refined_rule(X, weights, k, rng, n_jobs=n_jobs) if refine else None
     if rule is None:
-        centers = sample_centers(X, weights, k, rng, n_jobs=n_jobs)
+        centers = kmeans.sample_centers(X, weights, k, rng, n_jobs=n_jobs)
         rule = nearest_rule(centers)
-        if len(X) > training_size(k):
-            rule = nearest_rule(label_pass(X, weights, rule, labeled=False, n_jobs=n_jobs).centers(centers))
-    result = label_pass(X, weights, rule, n_jobs=n_jobs)
-    labels, order = largest_first(result.labels, result.mass)
+        if len(X) > kmeans.training_size(k):
+            rule = nearest_rule(kmeans.label_pass(X, weights, rule, labeled=False, n_jobs=n_jobs).centers(centers))
+    result = kmeans.label_pass(X, weights, rule, n_jobs=n_jobs)
+    labels, order = kmeans.largest_first(result.labels, result.mass)
     lengths = np.einsum("ij,ij->i", result.sums, result.sums)[order]
     mass = result.mass[order]
     return Clusters(
@@ -195,10 +186,10 @@ def gather_leaves(
     leaf lies in one cluster: a row gets the nearest leaf of its own cluster.
     """
     rule = rule or LinearRule(np.zeros((1, X.shape[1]), np.float32), np.zeros(1, np.float32))
-    draws = counting_draws(X, weights)
+    draws = kmeans.counting_draws(X, weights)
     counting = int(draws.totals[0])
     if counting <= exact_rows:
-        rows, units, mass = training_rows(draws, np.arange(counting))
+        rows, units, mass = kmeans.training_rows(draws, np.arange(counting))
         if counting == len(X):
             return Leaves(units, mass, np.ones(counting), align(rows, X))
 
@@ -208,7 +199,7 @@ def gather_leaves(
 
         nearest = map_unit_rows(_to_nearest(units, clusters_of_means(units, rule), rule), X, n_jobs=n_jobs)
         return Leaves(units, mass, np.ones(counting), keep(map_rows(leaf, weights, nearest)))
-    centers = sample_centers(X, weights, n_leaves, rng, max_passes=MICRO_CLUSTER_PASSES, n_jobs=n_jobs)
+    centers = kmeans.sample_centers(X, weights, n_leaves, rng, max_passes=MICRO_CLUSTER_PASSES, n_jobs=n_jobs)
     clusters = clusters_of_means(centers, rule)
     # A cluster without a center gets one. It may lie anywhere, because it gets all rows of the cluster.
     without = np.setdiff1d(np.arange(len(rule.directions)), clusters)
@@ -299,7 +290,7 @@ def _cut(leaves: Leaves, tree: MergeTree, k: int) -> Ints:
 def _clusters_at(X: Rows, leaves: Leaves, tree: MergeTree, codes: Ints, rule: LinearRule | None = None) -> Clusters:
     """Return the clusters of the leaves; by default, the rule is the nearest center."""
     mass = np.bincount(codes, leaves.mass)
-    labels, order = largest_first(labels_of_leaves(codes, leaves.of_row), mass)
+    labels, order = kmeans.largest_first(labels_of_leaves(codes, leaves.of_row), mass)
     centers = weighted_means(leaves.means, leaves.mass, codes, len(mass))[order]
     spread = mass[order] * (1 - np.einsum("ij,ij->i", centers, centers, dtype=np.float64))
     return Clusters(

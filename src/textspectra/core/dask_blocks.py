@@ -472,7 +472,7 @@ class DaskDraws:
     def _picks(self, shares: Sequence[Sequence[Arguments]]) -> tuple[list[Delayed], list[list[Ints]]]:
         """Return a task per chunk that picks its rows for all shares, and where in a share each request's rows are.
 
-        A graph in which every request depends on every chunk takes longer to build than to compute.
+        If every request depended on every chunk, the graph would take longer to build than to compute.
         """
         wanted: dict[int, list[tuple[int, Ints, Ints]]] = {}
         places = []

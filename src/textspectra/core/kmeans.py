@@ -57,7 +57,7 @@ class LinearRule(NamedTuple):
         return len(self.offsets) if self.clusters is None else int(self.clusters.max()) + 1
 
     def merged(self, codes: Ints) -> LinearRule:
-        """Return the rule by which cluster i becomes cluster ``codes[i]``; -1 leaves a cluster out."""
+        """Return the rule after cluster i has become cluster ``codes[i]``; -1 leaves a cluster out."""
         clusters = codes if self.clusters is None else codes[self.clusters]
         kept = clusters >= 0
         return LinearRule(self.directions[kept], self.offsets[kept], clusters[kept])
@@ -164,7 +164,7 @@ def directions_of(sums: F32, otherwise: F32) -> F32:
 
 
 def training_size(k: int) -> int:
-    """Return the number of rows on which `k` centers are trained."""
+    """Return the number of rows for the training of `k` centers."""
     return max(TRAINING_ROWS, ROWS_PER_CENTER * k)
 
 

@@ -251,7 +251,7 @@ def take_units(X: Rows, rows: Ints) -> F32:
 
 
 def distinct_rows(units: F32) -> F32:
-    """Return the rows without their copies, in the order in which they come first."""
+    """Return the rows without their copies, in the order of their first appearance."""
     # Equal bits have equal sums of products, others practically never; a sort of whole rows takes ten times as long.
     bits = np.ascontiguousarray(units + np.float32(0)).view(np.uint32).astype(np.uint64)
     factors = np.random.default_rng(0).integers(2**64, size=bits.shape[1], dtype=np.uint64)
@@ -260,7 +260,7 @@ def distinct_rows(units: F32) -> F32:
 
 
 class CountedRows:
-    """Draw unit rows from data in which row i of `X` occurs ``counts[i]`` times."""
+    """Draw unit rows from data that has row i of `X` ``counts[i]`` times."""
 
     def __init__(self, X: Rows, counts: Ints | None = None) -> None:
         self.X = X

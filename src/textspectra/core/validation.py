@@ -1,4 +1,4 @@
-"""Checks of the arguments of public functions, with messages that say what was wrong."""
+"""Checks of the arguments of public functions, with messages that name the problem."""
 
 from __future__ import annotations
 

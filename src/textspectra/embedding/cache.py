@@ -36,7 +36,7 @@ LIMIT_BYTES = 5 * 10**9  # default limit for the vectors of all models: 3 millio
 DATABASE_BYTES = 2**28  # a database of this size is full, and the next one is started
 # Steps of SQLite's machine after which it asks whether to continue; this is also when it notices a signal.
 STATEMENT_STEPS = 10**6
-SAMPLE_BLOCKS = 100  # number of blocks from which the number of vectors is estimated
+SAMPLE_BLOCKS = 100  # blocks read to estimate the number of vectors
 # NORMAL waits for the disk only at checkpoints: a power cut can cost the last vectors, but never the database.
 SCHEMA = f"""
     PRAGMA page_size = {PAGE_BYTES};

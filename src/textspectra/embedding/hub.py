@@ -21,7 +21,7 @@ from ..errors import ExternalError, UsageError, require
 # Files that decide what a model computes: weights, configuration, vocabulary.
 MODEL_SUFFIXES = {".bin", ".json", ".model", ".safetensors", ".txt"}
 OFFLINE = "HF_HUB_OFFLINE"  # the environment variable that disables downloads from the hub
-# The environment variable of --offline. It also forbids servers, including those on this machine.
+# The environment variable of --offline. It also forbids servers, even on this machine.
 NO_SERVER = "TEXTSPECTRA_OFFLINE"
 INSTRUCTION = "Instruct: Identify the topic or theme of the given text\nQuery:"
 

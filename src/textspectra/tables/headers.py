@@ -162,7 +162,7 @@ def _is_numeric(column: Sequence[object]) -> bool:
 
 
 def _is_value(cell: object, below: Sequence[object]) -> bool:
-    """Return True if a cell in the place of a name is a value like those below it."""
+    """Return True if a cell in the place of a name is a value like the cells below it."""
     others = filled_cells(below)
     if not others or (isinstance(cell, str) and (len(cell) > 40 or not cell.strip())):
         return False

@@ -31,7 +31,7 @@ MAX_SUMMARY = 2**25  # bytes of the JSON file of a model folder; as Python objec
 MAX_CLUSTER_NAME = 200  # characters of a group's name, which outputs repeat in every row of the group
 PEEK_BYTES = 2**16  # sample that shows the format and the delimiter of a file
 
-WESTERN = "cp1252"  # the encoding in which Excel saves CSV in Western Europe and America
+WESTERN = "cp1252"  # the encoding of Excel's CSV files in Western Europe and America
 DELIMITERS = ",;\t|"  # of CSV files, the most likely first
 JSON_START = re.compile(r'\s*(\[\s*)?\{\s*["}]')  # JSON Lines, or an array, for which the reader has a message
 ZIP_START = b"PK\x03\x04"  # an archive, such as a modern workbook
@@ -62,7 +62,7 @@ class TableFormat(StrEnum):
     XLSX = "xlsx"
     TEXT = "text"
     EXCEL_CSV = "excel-csv"
-    """CSV with the byte order mark by which Excel recognizes UTF-8. It is only written: reading drops the mark."""
+    """CSV with the byte order mark that tells Excel it is UTF-8. It is only written: reading drops the mark."""
 
 
 SUFFIXES = {
