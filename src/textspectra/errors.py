@@ -16,14 +16,14 @@ WRONG_PLACE = {
 
 
 class TextspectraError(Exception):
-    """Base class of all expected errors. The message says what is wrong and what to do."""
+    """Base class of all expected errors. The message states the problem and what to do."""
 
     exit_code: ClassVar[int]
     kind: ClassVar[str]
 
 
 class UserError(TextspectraError, ValueError):
-    """The input cannot be used. The message says what is wrong and what to do; the exit code is 3."""
+    """The input cannot be used. The message states the problem and what to do; the exit code is 3."""
 
     exit_code = 3
     kind = "input"

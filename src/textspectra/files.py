@@ -254,7 +254,7 @@ def lock(path: Path) -> Iterator[None]:
         yield
         return
     if not target.parent.is_dir():
-        raise UserError(f"There is no folder {path.parent}.")
+        raise UserError(f"The folder {path.parent} does not exist.")
     file = _hidden(target, "lock")
     with ExitStack() as cleanup:
         with _expected_errors(path):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import scipy.linalg  # noqa: F401 (its BLAS must be there when `_blas` looks for the libraries)
 from joblib import Parallel, delayed
@@ -19,7 +19,7 @@ _Result = TypeVar("_Result")
 
 def run_tasks(
     function: Callable[..., _Result],
-    tasks: Iterable[tuple[Any, ...]],
+    tasks: Iterable[tuple[object, ...]],
     *,
     n_jobs: int | None,
     shared_memory: bool = False,
@@ -28,7 +28,7 @@ def run_tasks(
 
     The function should spend its time outside the GIL: it runs in threads, unless an active ``joblib.parallel_config``
     chooses another back end and `shared_memory` is False. A generator of tasks is consumed as workers become free.
-    `n_jobs` is as in joblib, but None means all cores if no such configuration is active.
+    `n_jobs` is as in joblib, but None means all cores unless the configuration says otherwise.
     """
     if shared_memory or isinstance(get_active_backend(prefer="threads")[0], ThreadingBackend):
         return list(stream_tasks(function, tasks, n_jobs=n_jobs))
@@ -37,7 +37,7 @@ def run_tasks(
 
 
 def stream_tasks(
-    function: Callable[..., _Result], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None
+    function: Callable[..., _Result], tasks: Iterable[tuple[object, ...]], *, n_jobs: int | None
 ) -> Iterator[_Result]:
     """Yield the results of :func:`run_tasks` in threads, so that few of them are in memory at a time."""
     # joblib would do the same, but it looks for results every 10 ms, which is longer than most tasks take.
@@ -58,12 +58,12 @@ def stream_tasks(
                 yield started.popleft().result()
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
+def one_blas_thread() -> AbstractContextManager[object]:
     """Limit BLAS to the thread that calls it, so that results do not depend on the machine.
 
     Threads of BLAS beside ours, or on small matrices, can also cost a factor of 50.
     """
-    limited: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
+    limited: AbstractContextManager[object] = _blas().limit(limits=1, user_api="blas")
     return limited
 
 

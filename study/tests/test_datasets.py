@@ -112,7 +112,7 @@ def test_a_file_without_label(folder):
 
 def test_a_file_without_text(folder):
     (folder / "a.csv").write_text("title,label\na,b\n")
-    with pytest.raises(UserError, match=r"a.csv: there is no column 'text'. The columns are: 'title', 'label'$"):
+    with pytest.raises(UserError, match=r"a.csv: unknown column 'text'. The columns are: 'title', 'label'$"):
         load_datasets(folder=folder)
 
 

@@ -51,7 +51,7 @@ def command(tmp_path, monkeypatch, capsys):
             ["--data", "nowhere"],
             "There is no folder nowhere. Give the folder of the labeled datasets with --data.",
         ),
-        (["--models", "wordlama"], "error: There is no model 'wordlama'. Did you mean wordllama?"),
+        (["--models", "wordlama"], "error: Unknown model 'wordlama'. Did you mean wordllama?"),
         (["--sets", "cars"], "error: There is no dataset 'cars'; there are dbpedia_title, "),
         (
             ["--max-size", "many"],

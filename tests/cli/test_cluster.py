@@ -69,7 +69,7 @@ def test_a_pattern_gives_the_answer_of_the_joined_file(run, months):
     ("arguments", "code", "message"),
     [
         (["july.csv", "-"], 2, "Standard input (-) cannot be combined with other files."),
-        (["july.csv", "june.csv"], 3, "there is no file 'june.csv'"),
+        (["july.csv", "june.csv"], 3, "file not found: 'june.csv'"),
         (
             ["july.csv", "august.csv", "--embeddings", "v.npy"],
             2,

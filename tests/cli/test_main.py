@@ -214,7 +214,7 @@ def test_messages_are_one_line_of_bounded_length_whatever_names_a_file_has(run, 
     told = run("cluster", name, code=3).err
     assert told.endswith("'column 29 of many' and 3,970 others\n")
     assert told.count("\n") == 1
-    assert run("cluster", "no\nfile.csv", code=3).err == "error: there is no file 'no\\nfile.csv'\n"
+    assert run("cluster", "no\nfile.csv", code=3).err == "error: file not found: 'no\\nfile.csv'\n"
     long = run("cluster", tmp_path / name, "--text-column", "x" * 100_000, code=3).err
     assert len(long) < 5000
 
@@ -278,7 +278,7 @@ def test_the_model_that_was_chosen_is_reported_saved_and_used_again(run, tmp_pat
     (tmp_path / "t.csv").write_text("message\n" + "".join(f"my {w} is late\n" for w in ("cat", "dog", "bus", "car")))
     own = {"TEXTSPECTRA_CACHE": str(tmp_path / "cache")}
     summary = json.loads(run("cluster", "t.csv", "--clusters", 2, "--json", **own).out)
-    reason = "chosen because there are no more than 50,000 distinct texts"
+    reason = "chosen because there are at most 50,000 distinct texts"
     assert (summary["model"], summary["model_reason"]) == ("minilm", reason)
     saved = json.loads((tmp_path / "t.model" / "clustering.json").read_text())
     assert saved["embedding"]["model"] == "minilm"

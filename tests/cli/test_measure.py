@@ -38,4 +38,4 @@ def test_quiet_prints_the_bare_result(call, tmp_path):
     scores = call("score", *given, "--labels", "class", "-q").out
     assert "cohesion ratio" in scores
     assert call("score", *given, "--labels", "class").out.startswith(scores)
-    assert "there is no column 'klass'" in call("score", *given, "--labels", "klass", code=3).err
+    assert "unknown column 'klass'" in call("score", *given, "--labels", "klass", code=3).err

@@ -170,7 +170,7 @@ def test_what_version_1_promised_holds_until_the_version_is_raised():
 @pytest.mark.parametrize(
     ("arguments", "code", "kind", "message"),
     [
-        (["cluster", "missing.csv", "--json"], 3, "input", "there is no file 'missing.csv'"),
+        (["cluster", "missing.csv", "--json"], 3, "input", "file not found: 'missing.csv'"),
         (["cluster", "--json"], 2, "usage", "Missing argument 'FILE...'."),
         (["cluster", "a.csv", "--json", "--clusters", "x"], 2, "usage", "Invalid value for --clusters: 'x' is not"),
     ],
@@ -283,10 +283,10 @@ def test_runs_are_appended_and_errors_and_warnings_are_in_it(call, tmp_path, mon
         warnings.simplefilter("default")
         assert call("models", "--log-file", "job.log").err == "warning: two\\nlines\n"
     said = call("cluster", "no.csv", "--log-file", "job.log", code=3).err
-    assert said == "error: there is no file 'no.csv'\n"
+    assert said == "error: file not found: 'no.csv'\n"
     told = [event for event in events((tmp_path / "job.log").read_text()) if event[0] != "INFO"]
     assert told[0] == ("WARNING", "two\\nlines")
-    assert told[-1] == ("ERROR", "exit code 3 (input): there is no file 'no.csv'")
+    assert told[-1] == ("ERROR", "exit code 3 (input): file not found: 'no.csv'")
 
 
 def test_a_log_that_cannot_be_written_is_explained(call):

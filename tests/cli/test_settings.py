@@ -183,11 +183,11 @@ def test_a_folder_cannot_pose_as_a_known_model(tmp_path, monkeypatch):
 
 def test_a_file_in_this_folder_is_announced_where_it_is_used(call, own, tmp_path):
     own("[estimate]\nseed = 1\n")
-    assert call("estimate", "no.csv", code=3).err == "error: there is no file 'no.csv'\n"
+    assert call("estimate", "no.csv", code=3).err == "error: file not found: 'no.csv'\n"
     (tmp_path / "textspectra.toml").write_text("[estimate]\nseed = 1\n")
     line = "settings from textspectra.toml in this folder (`textspectra config` shows them)\n"
-    assert call("estimate", "no.csv", "-q", code=3).err == line + "error: there is no file 'no.csv'\n"
-    assert call("cluster", "no.csv", code=3).err == "error: there is no file 'no.csv'\n"
+    assert call("estimate", "no.csv", "-q", code=3).err == line + "error: file not found: 'no.csv'\n"
+    assert call("cluster", "no.csv", code=3).err == "error: file not found: 'no.csv'\n"
     assert json.loads(call("estimate", "no.csv", "--json", code=3).err)["error"]["code"] == 3
 
 
@@ -229,7 +229,7 @@ def test_own_settings_in_the_working_folder_stay_own(call, own, monkeypatch):
 def test_errors_are_json_if_a_setting_asks_for_it(call, own):
     own("[cluster]\njson = true\n")
     assert json.loads(call("cluster", "no.csv", code=3).err)["error"]["code"] == 3
-    assert call("estimate", "no.csv", code=3).err == "error: there is no file 'no.csv'\n"
+    assert call("estimate", "no.csv", code=3).err == "error: file not found: 'no.csv'\n"
 
 
 def test_help_is_there_in_spite_of_a_wrong_setting(call, tmp_path):

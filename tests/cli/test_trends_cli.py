@@ -71,9 +71,9 @@ def test_mistakes_are_explained_before_any_work(run, tickets):
     )
     for options, message in {
         ("--time", "channel"): "the column 'channel' holds no dates; its first value is ",
-        ("--time", "recieved"): "there is no column 'recieved'; did you mean 'received'?",
+        ("--time", "recieved"): "unknown column 'recieved'; did you mean 'received'?",
         ("--by", "channel", "--by", "channel"): "the column 'channel' is named twice",
-        ("--show", "ids"): "there is no column 'ids'; did you mean 'id'?",
+        ("--show", "ids"): "unknown column 'ids'; did you mean 'id'?",
     }.items():
         code = 2 if "twice" in message else 3
         assert message in run("cluster", tickets, *options, code=code).err

@@ -174,7 +174,7 @@ def test_the_command_takes_patterns_without_dask(texts, tmp_path):
     [
         (["nothing/*.csv"], 3, "no file matches 'nothing/*.csv'"),
         (["texts/0.parquet", "--scheduler", "local"], 2, "--scheduler is for many files"),
-        (["texts/*.parquet", "--truth", "label"], 3, "there is no column 'label'"),
+        (["texts/*.parquet", "--truth", "label"], 3, "unknown column 'label'"),
         (["texts/*.parquet", "--embeddings", "v.npy"], 2, "--embeddings must be a column of each file, but 'v.npy'"),
     ],
 )

@@ -227,7 +227,7 @@ def test_predictions_of_merged_groups_are_their_labels(vague):
 @pytest.mark.parametrize(("level", "word"), [("coarse", "coarser"), ("fine", "finer")])
 def test_a_level_that_does_not_exist_is_refused(model, level, word):
     X = np.repeat(np.eye(2), 40, axis=0)
-    with pytest.raises(ts.UserError, match=f"There is no {word} level here: 2 groups are suggested"):
+    with pytest.raises(ts.UserError, match=f"This data has no {word} level: 2 groups are suggested"):
         model(level).fit(X)
 
 

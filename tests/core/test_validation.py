@@ -180,7 +180,7 @@ def test_bad_cut():
     [
         ([0, 1, 2], "labels has 3 entries but X has 40 rows; they must be equally many."),
         (np.zeros((40, 2)), "labels must be one-dimensional, one label per row, but its shape is (40, 2)."),
-        ([0.0, np.nan] * 20, "labels has a missing value at row 1 (and 19 more); give such rows a label of their own"),
+        ([0.0, np.nan] * 20, "labels has a missing value at row 1 (and 19 more); give these rows a label of their own"),
         (["a", None] * 20, "labels has a missing value at row 1 (and 19 more)"),
         (["a", pd.NA] * 20, "labels has a missing value at row 1 (and 19 more)"),
         ([["a"], ["b"]] * 20, "labels must be hashable values, one per row: unhashable type: 'list'."),

@@ -142,13 +142,13 @@ def test_each_known_model_is_english_or_multilingual():
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("wordlama", r"no model 'wordlama'. Did you mean wordllama\? `textspectra models` lists all"),
+        ("wordlama", r"Unknown model 'wordlama'. Did you mean wordllama\? `textspectra models` lists all"),
         ("MiniLN", r"Did you mean minilm\?"),
         ("multi-lingual", "Did you mean multilingual or "),
         ("qwen3-embedding-8", "Did you mean Qwen3-Embedding-8B"),
-        ("zzzzqqqq", "^There is no model 'zzzzqqqq'. `textspectra models` lists all.$"),
-        ("", "There is no model ''"),
-        ("./models/mine", "There is no folder ./models/mine here"),
+        ("zzzzqqqq", "^Unknown model 'zzzzqqqq'. `textspectra models` lists all.$"),
+        ("", "Unknown model ''"),
+        ("./models/mine", "The folder ./models/mine does not exist"),
         ("model2vec", "model2vec needs the name of a model after a colon, such as model2vec:minishlab"),
     ],
 )
@@ -302,8 +302,8 @@ NO_WEIGHTS = f"The weights of minilm are not on this machine and cannot be downl
 @pytest.mark.parametrize(
     ("n_texts", "name", "reason"),
     [
-        (1, "minilm", "chosen because there are no more than 50,000 distinct texts"),
-        (50_000, "minilm", "chosen because there are no more than 50,000 distinct texts"),
+        (1, "minilm", "chosen because there are at most 50,000 distinct texts"),
+        (50_000, "minilm", "chosen because there are at most 50,000 distinct texts"),
         (50_001, "wordllama", "chosen because there are more than 50,000 distinct texts"),
     ],
 )
@@ -426,5 +426,5 @@ def test_without_the_multilingual_model_the_reason_says_why(monkeypatch):
     backend, reason = chosen_backend("auto", 10, is_foreign=True)
     assert backend.name == "minilm"
     assert reason == (
-        "chosen because there are no more than 50,000 distinct texts; multilingual cannot be used here: it is not here."
+        "chosen because there are at most 50,000 distinct texts; multilingual cannot be used here: it is not here."
     )

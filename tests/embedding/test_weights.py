@@ -188,7 +188,5 @@ def test_no_space_anywhere_is_an_error_of_one_line(folder):
     process = start(folder, NO_SPACE)
     _, err = process.communicate("\n")
     last = err.splitlines()[-1]
-    assert last.startswith(
-        "textspectra.errors.ExternalError: There is no space for the converted weights, not even in "
-    )
+    assert last.startswith("textspectra.errors.ExternalError: No space is left for the converted weights, not even in ")
     assert not weights().exists() or not list(weights().iterdir())

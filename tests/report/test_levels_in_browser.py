@@ -90,5 +90,5 @@ def test_a_level_that_does_not_exist_is_refused_before_anything_is_written(call,
     (tmp_path / "two.txt").write_text(rows)
     done = call("cluster", "two.txt", "--model", "wordllama", "--clusters", "coarse", "--json", code=3)
     message = json.loads(done.err)["error"]["message"]
-    assert message.startswith("There is no coarser level here: ")
+    assert message.startswith("This data has no coarser level: ")
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "cache") == ["two.txt"]

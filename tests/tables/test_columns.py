@@ -60,11 +60,9 @@ def test_not_obvious(columns):
 def test_no_such_column(save):
     name = save("a.csv", "id,Text\n1,a\n")
     assert message(read_table, name, text_column="text") == (
-        "there is no column 'text'; did you mean 'Text'? The columns are: 'id', 'Text'"
+        "unknown column 'text'; did you mean 'Text'? The columns are: 'id', 'Text'"
     )
-    assert message(read_table, name, text_column="price") == (
-        "there is no column 'price'. The columns are: 'id', 'Text'"
-    )
+    assert message(read_table, name, text_column="price") == ("unknown column 'price'. The columns are: 'id', 'Text'")
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_the_messages_are_those_of_the_command_line_but_for_the_option(make):
         f"the column 'n' holds numbers (int64), not text. Choose another with text_column=; {listed}"
     )
     assert message(as_table, make(columns), "tilte") == (
-        "there is no column 'tilte'; did you mean 'title'? The columns are: 'title', 'body', 'n'"
+        "unknown column 'tilte'; did you mean 'title'? The columns are: 'title', 'body', 'n'"
     )
 
 

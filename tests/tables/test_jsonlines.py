@@ -58,7 +58,7 @@ def test_json_whose_keys_are_values_is_a_message(monkeypatch):
     lines = "".join(f'{{"text": "a", "key {i}": 1}}\n' for i in range(100))
     assert message(read_table, "-", stdin=io.BytesIO(lines.encode())) == (
         "standard input, line 50: 51 different keys so far, in 50 objects. That is too much for a table; are some keys "
-        "values? Put such objects into one field."
+        "values? Put these objects into one field."
     )
 
 

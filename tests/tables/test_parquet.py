@@ -185,7 +185,7 @@ def test_parquet(tmp_path, kind, row_group_size):
         ({"a": [[1.0], [2.0, 3.0]]}, "'a.parquet': row 1 of 'a' has 2 numbers, but row 0 has 1"),
         ({"a": [[], []], "n": [1, 2]}, "'a.parquet' must have exactly one column of lists of numbers; found: none"),
         ({"a": pa.array([[]], pa.list_(pa.int8()))}, "'a.parquet': the lists of 'a' are empty"),
-        ({"a": [[1.0, None]]}, "'a.parquet': a number in 'a' is missing. Embed such texts again, or remove them."),
+        ({"a": [[1.0, None]]}, "'a.parquet': a number in 'a' is missing. Embed these texts again, or remove them."),
         ({"a": pa.array([], pa.list_(pa.float32()))}, "'a.parquet' has no rows"),
     ],
 )
@@ -218,7 +218,7 @@ def test_damaged_files(save):
     assert message(read_embeddings, Path("c.npy")) == "'c.npy' holds several arrays. Write the one with numpy.save."
     expected = "'a.parquet' is not a Parquet file, or it is damaged or cut short."
     assert message(read_embeddings, Path(save("a.parquet", b"PAR1 and more"))) == expected
-    assert message(read_embeddings, Path("no.npy")) == "there is no file 'no.npy'"
+    assert message(read_embeddings, Path("no.npy")) == "file not found: 'no.npy'"
     assert message(read_embeddings, Path("a.h5")) == "'a.h5': embeddings are read from .npy and .parquet files"
 
 
@@ -244,5 +244,5 @@ def test_columns_of_a_table(save):
     assert message(list_column, table, "text") == "the column 'text' holds text (string), not lists of numbers"
     assert message(list_column, pa.table({"v": [[1], [1, 2]]}), "v") == "row 1 of 'v' has 2 numbers, but row 0 has 1"
     assert column_values(table, "text") == ["a", "b"]
-    expected = "there is no column 'txt'; did you mean 'text'? The columns are: 'text', 'v'"
+    expected = "unknown column 'txt'; did you mean 'text'? The columns are: 'text', 'v'"
     assert message(column_values, table, "txt") == expected

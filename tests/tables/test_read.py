@@ -145,7 +145,7 @@ SEPARATOR = "Put quotes around a text that holds the separator."
         ("a.csv", "\n\r\n", "'a.csv' is empty"),
         ("a.csv", "", "'a.csv' is empty"),
         ("a.jsonl", "\n \n", "'a.jsonl' has no rows"),
-        ("a.jsonl", "{}\n", "'a.jsonl': the objects have no keys, so there are no columns"),
+        ("a.jsonl", "{}\n", "'a.jsonl': the objects have no keys, so the table has no columns"),
         (
             "a.jsonl",
             '{"text": "a"}\n{"text": "b" 3}\n',
@@ -228,15 +228,14 @@ def test_utf16_without_its_mark(save):
 @pytest.mark.parametrize("encoding", ["utf9", "hex", "a\0b"])
 def test_unknown_encoding(save, encoding):
     assert message(read_table, save("a.txt", "a"), encoding=encoding) == (
-        f"there is no encoding called {encoding!r}; common ones are utf-8, utf-16, latin-1, cp1252, shift_jis and "
-        "gb18030"
+        f"unknown encoding {encoding!r}; common ones are utf-8, utf-16, latin-1, cp1252, shift_jis and gb18030"
     )
 
 
 def test_no_such_file(save):
     save("a.txt", "x")
-    assert message(read_table, "b.csv") == "there is no file 'b.csv'"
-    assert message(read_table, "a.txt/b.csv") == "there is no file 'a.txt/b.csv'"
+    assert message(read_table, "b.csv") == "file not found: 'b.csv'"
+    assert message(read_table, "a.txt/b.csv") == "file not found: 'a.txt/b.csv'"
 
 
 def test_a_folder(save):

@@ -139,7 +139,7 @@ def test_one_model_is_chosen_for_all_files_by_their_distinct_texts(texts, tmp_pa
     command = one.recipe["command"].replace("cluster_texts(texts", "cluster_files(files, folder")
     expected = {**one.recipe, "command": command, "read": "3 files, column 'message'"}
     assert found.recipe == {**expected, "digests": found.recipe["digests"]}
-    assert found.recipe["model_reason"] == "chosen because there are no more than 50,000 distinct texts"
+    assert found.recipe["model_reason"] == "chosen because there are at most 50,000 distinct texts"
     assert "model='minilm'" in found.recipe["command"]
     assert np.array_equal(found.embedded().X, one.embedded().X)
     found.save(tmp_path / "model")
@@ -198,7 +198,7 @@ def test_a_file_without_the_column_or_without_dates_is_named_before_any_work(tmp
         ts.UserError, match=r"b\.parquet': the column 'sent' holds no dates; its first value is 'never'"
     ):
         cluster_files(files, tmp_path / "out", **DATED)
-    with pytest.raises(ts.UserError, match=r"a\.parquet': there is no column 'chanel'; did you mean 'channel'\?"):
+    with pytest.raises(ts.UserError, match=r"a\.parquet': unknown column 'chanel'; did you mean 'channel'\?"):
         cluster_files(files, tmp_path / "out", **{**DATED, "by": ["chanel"]})
     write_dated(tmp_path, "a", pa.nulls(4, pa.string()), ["web"] * 4)
     with pytest.raises(ts.UserError, match=r"^the column 'sent' holds no dates; all of its values are missing\.$"):

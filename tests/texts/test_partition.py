@@ -75,5 +75,5 @@ def test_a_vector_that_cannot_be_used_is_reported_with_its_file(tmp_path):
     files = matching_files(f"{tmp_path}/*.parquet")
     with pytest.raises(ts.UserError, match=r"1\.parquet': X has a NaN or an infinite value in row 3 \(counting"):
         cluster_files(files, tmp_path / "out", embeddings="v", n_clusters=2)
-    with pytest.raises(ts.UserError, match=r"0\.parquet': there is no column 'w'"):
+    with pytest.raises(ts.UserError, match=r"0\.parquet': unknown column 'w'"):
         cluster_files(files, tmp_path / "out", embeddings="w", n_clusters=2)

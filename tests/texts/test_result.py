@@ -111,7 +111,7 @@ def test_the_text_column_of_a_data_frame_is_grouped_and_the_others_are_kept(vect
     if library == "pandas":
         assert found.index.tolist() == list(range(50, 62))
     assert ts.cluster_texts(frame, text_column="id", embeddings=vectors, n_clusters=3).corpus.rows == columns["id"]
-    with pytest.raises(UserError, match=r"there is no column 'mesage'; did you mean 'message'\?"):
+    with pytest.raises(UserError, match=r"unknown column 'mesage'; did you mean 'message'\?"):
         ts.cluster_texts(frame, text_column="mesage", embeddings=vectors)
     assert (result.predict(frame, embeddings=vectors) == result.labels).all()
 

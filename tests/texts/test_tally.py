@@ -310,7 +310,7 @@ def test_one_period_shows_no_change_and_says_so():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"time": "snt"}, "there is no column 'snt'; did you mean 'sent'? The columns are: 'text', 'sent', 'n'"),
+        ({"time": "snt"}, "unknown column 'snt'; did you mean 'sent'? The columns are: 'text', 'sent', 'n'"),
         ({"time": "text"}, "the column 'text' holds no dates; its first value is 'a b'. Dates are in: 'sent'"),
         ({"by": ["n", "n"]}, "the column 'n' is named twice; each can be used once."),
         ({"time": "sent", "by": "sent"}, "the column 'sent' is named twice; each can be used once."),

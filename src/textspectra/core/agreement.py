@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from .kmeans import directions_of, train_directions
 from .metrics import entropy
-from .rows import F32, F64, CountedRows, Ints, distinct_rows, sum_by_code
+from .rows import F32, F64, Array, CountedRows, Ints, distinct_rows, sum_by_code
 from .ward import ward_tree
 
 # How k is read off the curve of agreement over k
@@ -35,7 +34,7 @@ USED_SHARE = 0.9  # a grouping is used only if at least this share of its center
 
 # What is compared
 AXES = (12, 24, 48)  # numbers of principal axes: coarse groups show on few axes, fine ones on many
-HALVINGS = 12  # random splits into halves, divided among AXES; with 84, k is no more accurate
+HALVINGS = 12  # random splits into halves, divided among AXES; 84 do not make k more accurate
 HALVED_ROWS = 6000  # at most; more rows would change little and cost much
 FEWEST_HALVED = 64  # halves of fewer rows are too small to compare; of fewer distinct rows, duplicates count too
 EACH, STEP = 8, 1.25  # every k up to the first is tried, then steps by the second; the answer may lie between them
@@ -164,14 +163,14 @@ class Agreement:
     Attributes
     ----------
     k : ndarray of int
-        Numbers of groups: 2 if it is clear, each from 3 to 8, then steps of 25 %; all those next to a clear answer.
+        Numbers of groups: 2 if it is clear, each from 3 to 8, then steps of 25 %; all numbers next to a clear answer.
     halves : ndarray of float
         Agreement of two halves of the data: the adjusted mutual information, 1 is perfect.
     score : ndarray of float
         The same, lowered at each coarse k that leaves most of the structure to finer ones. The answer is read off it.
     nearness : float
-        How much nearer the nearest rows are to each other than in a cloud without groups, as a share of what is
-        possible. Near 0 or below, the data has no groups, unless there are few, wide ones.
+        How much nearer the nearest rows are to each other than in a cloud without groups, as a share of the
+        maximum. Near 0 or below, the data has no groups, unless there are few, wide ones.
     """
 
     k: Ints
@@ -296,7 +295,7 @@ def projected(units: F32, basis: Basis, n_axes: int) -> F32:
     return _directions((units - basis.mean) @ basis.axes[:, :n_axes])
 
 
-def _directions(points: NDArray[Any]) -> F32:
+def _directions(points: Array) -> F32:
     length = np.sqrt(np.einsum("ij,ij->i", points, points))[:, None]
     return np.asarray(points / np.maximum(length, NO_DIRECTION), np.float32)
 

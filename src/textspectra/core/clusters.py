@@ -5,31 +5,24 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
+from numpy.typing import ArrayLike
 
 from ..errors import UserError
+from . import kmeans
 from .cohesion import CohesionReport, report_if_defined
 from .discriminants import n_nearest, refined_rule, smoothed_rows
 from .estimate import KEstimate, count_rows, estimate_from_rows
-from .kmeans import (
-    LinearRule,
-    counting_draws,
-    directions_of,
-    label_pass,
-    largest_first,
-    nearest_rule,
-    sample_centers,
-    training_rows,
-    training_size,
-)
+from .kmeans import LinearRule, directions_of, nearest_rule
 from .rows import (
     F32,
     F64,
     Folded,
     Ints,
+    PerRow,
     Rows,
     SumsAndSizes,
     align,
@@ -48,7 +41,10 @@ from .ward import MergeTree, nested_tree, ward_tree, weighted_means
 Algorithm = Literal["kmeans", "hac"]
 
 EXACT_ROWS = 2000  # up to this many rows, each is a leaf of the tree around the clusters of K-Means
-MICRO_CLUSTERS, LEAVES_PER_CLUSTER = 1000, 8  # number of leaves above that: so many for each cluster if that is more
+MICRO_CLUSTERS, LEAVES_PER_CLUSTER = (
+    1000,
+    8,
+)  # number of leaves above that: in all, or for each cluster if that gives more
 HAC_EXACT_ROWS, HAC_MICRO_CLUSTERS = 10_000, 4096  # the same for Ward's tree alone, which is cut anywhere
 MICRO_CLUSTER_PASSES = 2  # of Lloyd's algorithm
 SAME_HEIGHT = 1e-5  # leaves that merge below this height may be equal but for rounding
@@ -59,20 +55,20 @@ CLOSE = 0.01  # share of leaves so close to another cluster that other leaves ma
 class Clusters:
     """Clusters of rows, numbered by size; the attributes of the estimators describe the fields."""
 
-    labels: Any
+    labels: PerRow
     centers: F32
     rule: LinearRule
     known: SumsAndSizes | None = None  # saves a pass over the rows
     inertia: float = float("nan")
     tree: MergeTree | None = None
-    leaves: Any = None
+    leaves: PerRow = None
     estimate: KEstimate | None = None  # None if the number of clusters was given
     cohesion: CohesionReport | None = None  # None if it is not defined
 
 
 def find_clusters(
     X: Rows,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     *,
     algorithm: Algorithm = "kmeans",
     n_clusters: int | Level = "auto",
@@ -123,16 +119,18 @@ def find_clusters(
     return replace(clusters, labels=as_given(clusters.labels, X), estimate=estimate, cohesion=cohesion)
 
 
-def cluster_by_kmeans(X: Rows, weights: Any, k: int, rng: Generator, *, refine: bool, n_jobs: int | None) -> Clusters:
+def cluster_by_kmeans(
+    X: Rows, weights: Rows | None, k: int, rng: Generator, *, refine: bool, n_jobs: int | None
+) -> Clusters:
     """Find `k` clusters as :class:`textspectra.AutoKMeans` describes; weights of None stand for ones."""
     rule = refined_rule(X, weights, k, rng, n_jobs=n_jobs) if refine else None
     if rule is None:
-        centers = sample_centers(X, weights, k, rng, n_jobs=n_jobs)
+        centers = kmeans.sample_centers(X, weights, k, rng, n_jobs=n_jobs)
         rule = nearest_rule(centers)
-        if len(X) > training_size(k):
-            rule = nearest_rule(label_pass(X, weights, rule, labeled=False, n_jobs=n_jobs).centers(centers))
-    result = label_pass(X, weights, rule, n_jobs=n_jobs)
-    labels, order = largest_first(result.labels, result.mass)
+        if len(X) > kmeans.training_size(k):
+            rule = nearest_rule(kmeans.label_pass(X, weights, rule, labeled=False, n_jobs=n_jobs).centers(centers))
+    result = kmeans.label_pass(X, weights, rule, n_jobs=n_jobs)
+    labels, order = kmeans.largest_first(result.labels, result.mass)
     lengths = np.einsum("ij,ij->i", result.sums, result.sums)[order]
     mass = result.mass[order]
     return Clusters(
@@ -145,9 +143,9 @@ def cluster_by_kmeans(X: Rows, weights: Any, k: int, rng: Generator, *, refine: 
 
 
 def with_tree(
-    X: Rows, weights: Any, clusters: Clusters, rng: Generator, *, k: int | None, n_jobs: int | None
+    X: Rows, weights: Rows | None, clusters: Clusters, rng: Generator, *, k: int | None, n_jobs: int | None
 ) -> Clusters:
-    """Build the tree around clusters; with `k`, return its cut into so many, which merges or splits the clusters.
+    """Build the tree around clusters; with `k`, return its cut into `k` clusters, which merges or splits them.
 
     A row that is repeated counts once here, as it does for refined clusters: otherwise it would be split off.
     """
@@ -169,12 +167,12 @@ class Leaves(NamedTuple):
     means: F32  # of the unit rows of each leaf
     mass: F64  # weight of each leaf
     n_rows: F64  # that count, in each leaf
-    of_row: Any  # the leaf of each row
+    of_row: PerRow  # the leaf of each row
 
 
 def gather_leaves(
     X: Rows,
-    weights: Any,
+    weights: Rows | None,
     rng: Generator,
     *,
     exact_rows: int,
@@ -188,10 +186,10 @@ def gather_leaves(
     leaf lies in one cluster: a row gets the nearest leaf of its own cluster.
     """
     rule = rule or LinearRule(np.zeros((1, X.shape[1]), np.float32), np.zeros(1, np.float32))
-    draws = counting_draws(X, weights)
+    draws = kmeans.counting_draws(X, weights)
     counting = int(draws.totals[0])
     if counting <= exact_rows:
-        rows, units, mass = training_rows(draws, np.arange(counting))
+        rows, units, mass = kmeans.training_rows(draws, np.arange(counting))
         if counting == len(X):
             return Leaves(units, mass, np.ones(counting), align(rows, X))
 
@@ -201,7 +199,7 @@ def gather_leaves(
 
         nearest = map_unit_rows(_to_nearest(units, clusters_of_means(units, rule), rule), X, n_jobs=n_jobs)
         return Leaves(units, mass, np.ones(counting), keep(map_rows(leaf, weights, nearest)))
-    centers = sample_centers(X, weights, n_leaves, rng, max_passes=MICRO_CLUSTER_PASSES, n_jobs=n_jobs)
+    centers = kmeans.sample_centers(X, weights, n_leaves, rng, max_passes=MICRO_CLUSTER_PASSES, n_jobs=n_jobs)
     clusters = clusters_of_means(centers, rule)
     # A cluster without a center gets one. It may lie anywhere, because it gets all rows of the cluster.
     without = np.setdiff1d(np.arange(len(rule.directions)), clusters)
@@ -292,7 +290,7 @@ def _cut(leaves: Leaves, tree: MergeTree, k: int) -> Ints:
 def _clusters_at(X: Rows, leaves: Leaves, tree: MergeTree, codes: Ints, rule: LinearRule | None = None) -> Clusters:
     """Return the clusters of the leaves; by default, the rule is the nearest center."""
     mass = np.bincount(codes, leaves.mass)
-    labels, order = largest_first(labels_of_leaves(codes, leaves.of_row), mass)
+    labels, order = kmeans.largest_first(labels_of_leaves(codes, leaves.of_row), mass)
     centers = weighted_means(leaves.means, leaves.mass, codes, len(mass))[order]
     spread = mass[order] * (1 - np.einsum("ij,ij->i", centers, centers, dtype=np.float64))
     return Clusters(
@@ -305,6 +303,6 @@ def _clusters_at(X: Rows, leaves: Leaves, tree: MergeTree, codes: Ints, rule: Li
     )
 
 
-def labels_of_leaves(codes: Ints, leaves: Rows) -> Any:
+def labels_of_leaves(codes: Ints, leaves: Rows) -> PerRow:
     """Return the code of each row's leaf."""
     return map_rows(lambda first_row, part: codes[part], leaves)

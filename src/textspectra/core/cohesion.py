@@ -16,7 +16,7 @@ from .validation import RandomState, check_embeddings, check_labels, make_genera
 
 LEAST_SIMILARITY = 1e-6  # a mean similarity below this is taken for rounding in float32
 # Up to this many rows, the negative cosines of all pairs are summed; in larger sets, pairs are sampled. Inside
-# clusters, too, all pairs are summed as long as there are no more of them; the largest clusters are sampled first.
+# clusters, too, all pairs are summed up to the same number; the largest clusters are sampled first.
 ALL_PAIRS_ROWS = 4096
 BATCHES = 256  # of pairs drawn from all rows, and from all sampled clusters together
 CLUSTER_BATCHES = 16  # each sampled cluster gets at least this many batches

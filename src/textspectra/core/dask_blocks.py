@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for_any
 from contextlib import suppress
 from functools import partial, reduce
-from typing import Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import dask
@@ -20,11 +20,16 @@ from dask import delayed
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from dask.optimization import cull
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from ..errors import ExternalError
-from .rows import CountIndex, Folded, Ints, MemberIndex, fold_blocks, map_rows
+from .rows import Arguments, Array, CountIndex, Folded, Ints, MemberIndex, PerRow, Rows, fold_blocks, map_rows
+
+if TYPE_CHECKING:
+    from dask.typing import Key
+    from distributed import Client
+    from distributed import Future as DaskFuture
+
 
 _Progress = Callable[[int, int], None]
 
@@ -37,7 +42,7 @@ DRAWN_BYTES = 2**27  # maximum size of the rows that are picked together: a work
 SHARE_BYTES = 2**24  # maximum size of a share: rows that one task joins for several requests
 
 
-def active_client() -> Any:
+def active_client() -> Client | None:
     """Return the distributed client that Dask would use now, or None if it would work in this process."""
     if "distributed" not in sys.modules:
         return None
@@ -50,13 +55,13 @@ def active_client() -> Any:
         return None
     try:
         return Client.current()
-    except ValueError:  # there is no client
+    except ValueError:  # no client is open
         return None
 
 
 def compute(
     tasks: Sequence[Delayed], kept: Sequence[Delayed] = (), *, progress: _Progress | None = None
-) -> tuple[list[Any], list[Delayed]]:
+) -> tuple[list[PerRow], list[Delayed]]:
     """Return the results of `tasks`, and `kept` as delayed values whose results stay on the workers.
 
     The work is done by whatever scheduler Dask is set to. On a cluster, `progress` is called with the number of
@@ -86,7 +91,7 @@ def compute(
             raise
 
 
-def _finished(client: Any, wanted: list[Any], kept: list[Any]) -> list[Any]:
+def _finished(client: Client, wanted: list[DaskFuture], kept: list[DaskFuture]) -> list[object]:
     """Wait until all tasks are finished, and return the results that are needed here."""
     from distributed import wait
 
@@ -99,8 +104,10 @@ def _finished(client: Any, wanted: list[Any], kept: list[Any]) -> list[Any]:
     return results
 
 
-def _watch(client: Any, outcome: Future[Any], futures: Sequence[Any], progress: _Progress | None) -> None:
-    """Return once there is an outcome; give up if there is no worker for PATIENCE seconds: Dask waits forever."""
+def _watch(
+    client: Client, outcome: Future[list[object]], futures: Sequence[DaskFuture], progress: _Progress | None
+) -> None:
+    """Return once there is an outcome; give up after PATIENCE seconds without a worker: Dask waits forever."""
     last_seen = time.monotonic()
     while not wait_for_any([outcome], timeout=POLL).done:
         if progress is not None:
@@ -171,12 +178,14 @@ class ChunkReader:
     It holds the Dask graph and the key of each chunk, its number of rows, and an array like them without rows.
     """
 
-    def __init__(self, graphs: Sequence[tuple[Mapping[Any, Any], Any]], sizes: tuple[int, ...], sample: Any) -> None:
+    def __init__(
+        self, graphs: Sequence[tuple[Mapping[Key, object], Key]], sizes: tuple[int, ...], sample: Array
+    ) -> None:
         self._graphs = graphs
         self.sizes = sizes
         self._ends = np.cumsum(sizes)
         self._sample = sample
-        self._last: tuple[int, Any] = -1, None
+        self._last: tuple[int, Array] = -1, sample
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -186,12 +195,12 @@ class ChunkReader:
     def __len__(self) -> int:
         return int(self._ends[-1])
 
-    def open(self) -> Any:
+    def open(self) -> Array | ChunkReader:
         """Return an array with the rows: the only chunk, or a copy of the reader."""
         # The chunk that a copy holds is released together with it, at the end of the task.
         return self._read(0) if len(self.sizes) == 1 else ChunkReader(self._graphs, self.sizes, self._sample)
 
-    def __getitem__(self, rows: slice | Ints) -> NDArray[Any]:
+    def __getitem__(self, rows: slice | Ints) -> Array:
         if isinstance(rows, slice):
             start, stop, _ = rows.indices(len(self))
             parts = [
@@ -211,23 +220,27 @@ class ChunkReader:
         for number, (size, end) in enumerate(zip(self.sizes, self._ends.tolist(), strict=True)):
             yield number, end - size, end
 
-    def _chunk(self, number: int) -> Any:
+    def _chunk(self, number: int) -> Array:
         # Only the last chunk is kept: rows are mostly read in order, and chunks may be large.
         if self._last[0] != number:
             self._last = number, self._read(number)
         return self._last[1]
 
-    def _read(self, number: int) -> Any:
+    def _read(self, number: int) -> Array:
         graph, key = self._graphs[number]
-        return dask.get(graph, key)
+        chunk: Array = dask.get(graph, key)
+        return chunk
 
 
-def _opened(parts: Sequence[Any]) -> list[Any]:
+Part = ChunkReader | Rows | None  # the chunk of an array, as a task gets it
+
+
+def _opened(parts: Sequence[Part]) -> list[PerRow]:
     """Return the arrays of the parts that a task was given."""
     return [part.open() if isinstance(part, ChunkReader) else part for part in parts]
 
 
-def chunks_of(arrays: Sequence[Any], like: da.Array) -> list[tuple[int, list[Any]]]:
+def chunks_of(arrays: Sequence[da.Array], like: da.Array) -> list[tuple[int, list[ChunkReader | Delayed | None]]]:
     """Return the first row of each chunk of `like`, and the chunk of each array: a reader, a delayed array or None."""
     sizes = like.chunks[0]
     columns = [[None] * len(sizes) if array is None else _parts(in_chunks(array, sizes)) for array in arrays]
@@ -235,25 +248,25 @@ def chunks_of(arrays: Sequence[Any], like: da.Array) -> list[tuple[int, list[Any
     return [(first_row, parts) for first_row, *parts in zip(first_rows, *columns, strict=True)]
 
 
-def _parts(array: da.Array) -> list[Any]:
+def _parts(array: da.Array) -> list[ChunkReader | Delayed]:
     return _kept_parts(array) or list(array.to_delayed(optimize_graph=False).ravel())
 
 
-def _kept_parts(array: da.Array) -> list[Any] | None:
+def _kept_parts(array: da.Array) -> list[ChunkReader | Delayed] | None:
     """Return the chunks from which an array was made here, or None for any other array."""
     # An assignment such as array[3] = 0 changes a Dask array in place and gives it another name.
     name, parts = getattr(array, "textspectra_parts", (None, None))
     return parts if name == array.name else None
 
 
-def in_chunks(array: Any, sizes: tuple[int, ...]) -> da.Array:
+def in_chunks(array: Array | da.Array, sizes: tuple[int, ...]) -> da.Array:
     """Return an array in memory or a Dask array as a Dask array with chunks of these sizes."""
     if not isinstance(array, da.Array):
         return da.from_array(array, chunks=(sizes, *array.shape[1:]))
     return array if array.chunks[0] == sizes else array.rechunk({0: sizes})
 
 
-def array_of(parts: Sequence[ChunkReader | Delayed], sizes: tuple[int, ...], sample: NDArray[Any]) -> da.Array:
+def array_of(parts: Sequence[ChunkReader | Delayed], sizes: tuple[int, ...], sample: Array) -> da.Array:
     """Return the Dask array with these chunks, whose rows have the shape and type of `sample`."""
     name = f"rows-{uuid4().hex}"
     read = delayed(_read_all, pure=False)
@@ -265,11 +278,11 @@ def array_of(parts: Sequence[ChunkReader | Delayed], sizes: tuple[int, ...], sam
     return array
 
 
-def _read_all(reader: ChunkReader) -> Any:
+def _read_all(reader: ChunkReader) -> Array:
     return reader.open()[: len(reader)]
 
 
-def no_rows_of(array: Any) -> NDArray[Any]:
+def no_rows_of(array: da.Array) -> Array:
     """Return an array in memory like a Dask array, but without rows."""
     return np.empty((0, *array.shape[1:]), array.dtype)
 
@@ -302,7 +315,7 @@ def with_known_chunks(array: da.Array) -> da.Array:
     return array_of(readers, tuple(len(reader) for reader in readers), sample)
 
 
-def in_given_chunks(array: da.Array, like: Any) -> da.Array:
+def in_given_chunks(array: da.Array, like: da.Array) -> da.Array:
     """Return an array with the chunk sizes that `like` had before it was prepared."""
     sizes: list[int] = []
     for part, size in zip(_parts(like), like.chunks[0], strict=True):
@@ -310,7 +323,7 @@ def in_given_chunks(array: da.Array, like: Any) -> da.Array:
     return in_chunks(array, tuple(sizes))
 
 
-def _batches(sizes: Sequence[int], sample: NDArray[Any], n_batches: int) -> list[list[int]]:
+def _batches(sizes: Sequence[int], sample: Array, n_batches: int) -> list[list[int]]:
     """Batch adjacent chunks up to GROUP_BYTES, in at least `n_batches` batches if there are enough chunks."""
     row_bytes = sample.dtype.itemsize * int(np.prod(sample.shape[1:], dtype=int))
     most = max(1, len(sizes) // max(1, n_batches))
@@ -325,13 +338,13 @@ def _batches(sizes: Sequence[int], sample: NDArray[Any], n_batches: int) -> list
     return batches
 
 
-def shared(value: Any) -> Delayed:
+def shared(value: object) -> Delayed:
     """Return a value that many tasks use and that is sent to each worker once."""
     return delayed(value, pure=False, traverse=False)
 
 
 def fold_chunks(
-    function: Callable[..., Folded], arrays: Sequence[Any], *, combine: Callable[[Any, Any], Any]
+    function: Callable[..., Folded], arrays: Sequence[da.Array], *, combine: Callable[..., object]
 ) -> Folded:
     """Fold each chunk on a worker and combine the statistics in a tree; the values per row stay on the workers."""
     sample = function(0, *(None if array is None else no_rows_of(array) for array in arrays)).per_row
@@ -349,23 +362,27 @@ def fold_chunks(
     return Folded(results[0], array_of(kept, arrays[0].chunks[0], sample))
 
 
-def _fold_chunk(function: Callable[..., Folded], combine: Callable[..., Any], first_row: int, *parts: Any) -> Folded:
+def _fold_chunk(
+    function: Callable[..., Folded], combine: Callable[..., object], first_row: int, *parts: Part
+) -> Folded:
     return fold_blocks(function, *_opened(parts), combine=combine, n_jobs=1, first_row=first_row)
 
 
-def _chunk_statistics(*arguments: Any) -> Any:
-    return _fold_chunk(*arguments).statistics
+def _chunk_statistics(
+    function: Callable[..., Folded], combine: Callable[..., object], first_row: int, *parts: Part
+) -> object:
+    return _fold_chunk(function, combine, first_row, *parts).statistics
 
 
-def map_chunks(function: Callable[..., Any], arrays: Sequence[Any], *, dtype: type) -> da.Array:
+def map_chunks(function: Callable[..., Array], arrays: Sequence[da.Array], *, dtype: type) -> da.Array:
     """Return a Dask array whose chunks are computed from the chunks of `arrays` when they are needed."""
-    sample = function(0, *(None if array is None else no_rows_of(array) for array in arrays)).astype(dtype)
+    sample: Array = function(0, *(None if array is None else no_rows_of(array) for array in arrays)).astype(dtype)
     work, on_chunk = shared(function), delayed(_map_chunk, pure=False)
     chunks = [on_chunk(work, first_row, *parts) for first_row, parts in chunks_of(arrays, arrays[0])]
     return array_of(chunks, arrays[0].chunks[0], sample)
 
 
-def _map_chunk(function: Callable[..., Any], first_row: int, *parts: Any) -> Any:
+def _map_chunk(function: Callable[..., Array], first_row: int, *parts: Part) -> PerRow:
     return map_rows(function, *_opened(parts), n_jobs=1, first_row=first_row)
 
 
@@ -376,14 +393,14 @@ def keep_chunks(array: da.Array) -> da.Array:
 
 
 def call_each(
-    function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]], progress: _Progress | None = None
-) -> list[Any]:
+    function: Callable[..., object], tasks: Iterable[Arguments], progress: _Progress | None = None
+) -> list[PerRow]:
     """Call ``function(*task)`` on a worker for each task, results in order."""
     work = shared(function)
     return compute([delayed(partial(_call, task), pure=False)(work) for task in tasks], progress=progress)[0]
 
 
-def call_on_chunks(function: Callable[..., Any], array: da.Array, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+def call_on_chunks(function: Callable[..., object], array: da.Array, arguments: Sequence[Arguments]) -> list[PerRow]:
     """Call ``function(*arguments, chunk)`` where each chunk is, results in order."""
     work, chunks = shared(function), chunks_of([array], array)
     calls = [
@@ -393,14 +410,16 @@ def call_on_chunks(function: Callable[..., Any], array: da.Array, arguments: Seq
     return compute(calls)[0]
 
 
-def _call(arguments: tuple[Any, ...], function: Callable[..., Any], *parts: Any) -> Any:
+def _call(arguments: Arguments, function: Callable[..., object], *parts: Part) -> object:
     return function(*arguments, *_opened(parts))
 
 
 class DaskDraws:
     """The counterpart of :class:`~textspectra.core.rows.Draws` for Dask arrays."""
 
-    def __init__(self, arrays: Sequence[Any], index: Callable[..., CountIndex | MemberIndex], by: Any) -> None:
+    def __init__(
+        self, arrays: Sequence[da.Array], index: Callable[..., CountIndex | MemberIndex], by: da.Array | None
+    ) -> None:
         self._index = shared(index)
         self._row_bytes = sum(
             array.dtype.itemsize * int(np.prod(array.shape[1:])) for array in arrays if array is not None
@@ -415,14 +434,14 @@ class DaskDraws:
         self._ends = self._in_chunk.cumsum(axis=0)
         self.totals = self._ends[-1]
 
-    def take(self, key: int, positions: Ints) -> list[Any]:
+    def take(self, key: int, positions: Ints) -> list[PerRow]:
         """Bring rows into this process: their numbers, and the rows of each array."""
         picks, ((places,),) = self._picks([[(key, positions)]])
         return _rows_at(places, _gather(0, compute(picks)[0]))
 
     def map(
-        self, function: Callable[..., Any], requests: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
-    ) -> list[Any]:
+        self, function: Callable[..., object], requests: Iterable[Arguments], *, n_jobs: int | None = None
+    ) -> list[PerRow]:
         """Call ``function(rows, *parts, *rest)`` on a worker for each request ``(key, positions, *rest)``."""
         work = shared(function)
         results: list[Delayed] = []
@@ -437,9 +456,9 @@ class DaskDraws:
                 ]
         return compute(results)[0]
 
-    def _up_to(self, n_bytes: int, requests: Iterable[tuple[Any, ...]]) -> Iterator[list[tuple[Any, ...]]]:
+    def _up_to(self, n_bytes: int, requests: Iterable[Arguments]) -> Iterator[list[Arguments]]:
         """Batch adjacent requests up to this size; a larger request is alone."""
-        together: list[tuple[Any, ...]] = []
+        together: list[Arguments] = []
         size = 0
         for request in requests:
             size += self._row_bytes * len(request[1])
@@ -450,12 +469,12 @@ class DaskDraws:
         if together:
             yield together
 
-    def _picks(self, shares: Sequence[Sequence[tuple[Any, ...]]]) -> tuple[list[Delayed], list[list[Ints]]]:
+    def _picks(self, shares: Sequence[Sequence[Arguments]]) -> tuple[list[Delayed], list[list[Ints]]]:
         """Return a task per chunk that picks its rows for all shares, and where in a share each request's rows are.
 
-        A graph in which every request depends on every chunk takes longer to build than to compute.
+        If every request depended on every chunk, the graph would take longer to build than to compute.
         """
-        wanted: dict[int, list[Any]] = {}
+        wanted: dict[int, list[tuple[int, Ints, Ints]]] = {}
         places = []
         for share_number, share in enumerate(shares):
             sizes = [len(positions) for _, positions, *_ in share]
@@ -475,14 +494,14 @@ class DaskDraws:
         return picks, places
 
 
-def _totals(index: Callable[..., CountIndex | MemberIndex], part: Any) -> Ints:
+def _totals(index: Callable[..., CountIndex | MemberIndex], part: Part) -> Ints:
     (by,) = _opened([part])
     return index(len(by), by[:]).totals
 
 
 def _pick(
-    wanted: list[Any], index: Callable[..., CountIndex | MemberIndex], first_row: int, *parts: Any
-) -> dict[int, list[Any]]:
+    wanted: list[tuple[int, Ints, Ints]], index: Callable[..., CountIndex | MemberIndex], first_row: int, *parts: Part
+) -> dict[int, list[PerRow]]:
     """Return the rows of a chunk that each share needs: their numbers, and the rows of each array."""
     *arrays, by = _opened(parts)
     of_chunk = index(len(arrays[0]), None if by is None else by[:])
@@ -498,15 +517,15 @@ def _pick(
     return dict(zip(shares, map(list, zip(*split, strict=True)), strict=True))
 
 
-def _gather(share: int, picks: list[dict[int, list[Any]]]) -> list[Any]:
+def _gather(share: int, picks: list[dict[int, list[PerRow]]]) -> list[PerRow]:
     """Join the rows of a share from all chunks."""
     columns = zip(*(pick[share] for pick in picks if share in pick), strict=True)
     return [None if column[0] is None else np.concatenate(column) for column in columns]
 
 
-def _rows_at(places: Ints, share: list[Any]) -> list[Any]:
+def _rows_at(places: Ints, share: list[PerRow]) -> list[PerRow]:
     return [None if column is None else column[places] for column in share]
 
 
-def _apply(places: Ints, rest: list[Any], function: Callable[..., Any], share: list[Any]) -> Any:
+def _apply(places: Ints, rest: list[object], function: Callable[..., object], share: list[PerRow]) -> object:
     return function(*_rows_at(places, share), *rest)

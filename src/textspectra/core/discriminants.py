@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.random import Generator
 from scipy.linalg import cholesky, solve_triangular, svd
@@ -11,7 +9,7 @@ from scipy.sparse import csr_array
 
 from ..parallel import one_blas_thread, run_tasks
 from .kmeans import ROWS_PER_CENTER, LinearRule, directions_of, draw_units, labels_by, nearest_rule, seeded_centers
-from .rows import F32, F64, Folded, Ints, Rows, distinct_rows, fold_rows, sum_by_code
+from .rows import F32, F64, Array, Folded, Ints, PerRow, Rows, distinct_rows, fold_rows, sum_by_code
 
 SMOOTHED_OVER = 10  # rows, the row itself among them; from 7 to 20, ARI changes by less than 0.01
 FEWEST_REFINED = 128  # among fewer distinct rows, neighbors say too little (``benchmarks/k_recovery.md``)
@@ -23,7 +21,9 @@ SEARCH_ROWS = 512  # rows whose neighbors are searched at a time
 STACK = 16  # columns of which only the maximum is compared at first, in the search for the highest values of a row
 
 
-def refined_rule(X: Rows, weights: Any, k: int, rng: Generator, *, n_jobs: int | None = None) -> LinearRule | None:
+def refined_rule(
+    X: Rows, weights: Rows | None, k: int, rng: Generator, *, n_jobs: int | None = None
+) -> LinearRule | None:
     """Find `k` clusters among the neighbors of sampled rows, and return the rule that tells them apart.
 
     Copies of a row count once, as does any positive weight: a row that is repeated would draw a center to itself.
@@ -87,7 +87,7 @@ def highest_columns(values: F32, size: int) -> Ints:
 
 
 def separate_clusters(
-    X: Rows, weights: Any, codes: Any, k: int, *, n_passes: int = 0, n_jobs: int | None = None
+    X: Rows, weights: Rows | None, codes: PerRow, k: int, *, n_passes: int = 0, n_jobs: int | None = None
 ) -> LinearRule:
     """Return the linear rule that tells `k` clusters apart, after `n_passes` of K-Means along their discriminants.
 
@@ -95,7 +95,7 @@ def separate_clusters(
     cluster has a direction, and a row belongs to the cluster whose direction is nearest to its own.
     """
 
-    def moments(rows: Any, scale: Any, weight: Any, code: Any) -> Folded:
+    def moments(rows: F32, scale: F32, weight: F64, code: Ints) -> Folded:
         # In float32, clusters that are nearly points would get negative variances.
         units = (rows * scale[:, None]).astype(np.float64)
         return Folded(
@@ -105,7 +105,7 @@ def separate_clusters(
     with one_blas_thread():
         projection, origin = _discriminants(*fold_rows(moments, X, weights, codes, n_jobs=n_jobs).statistics)
 
-    def projected_sums(rows: Any, scale: Any, weight: Any, code: Any) -> Folded:
+    def projected_sums(rows: Array, scale: Array, weight: Array, code: Ints) -> Folded:
         projected = (rows * scale[:, None] - origin) @ projection
         units = directions_of(projected, np.zeros_like(projected))
         return Folded((sum_by_code(units, code, k, weight.astype(np.float32)).astype(np.float64),))

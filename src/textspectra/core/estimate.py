@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import UserError
 from .agreement import FEWEST_HALVED, Agreement, reproducible_k
-from .rows import CountedRows, Ints, Rows, refuse_bad_rows
+from .rows import CountedRows, Ints, PerRow, Rows, refuse_bad_rows
 from .spectral import Rule, Spectrum, spectral_k
 from .validation import Level, RandomState, check_embeddings, check_n_jobs, check_weights, check_whole_number, make_seed
 
@@ -98,13 +98,13 @@ class KEstimate:
         >>> estimate.at("fine")
         Traceback (most recent call last):
             ...
-        textspectra.errors.UserError: There is no finer level here: 8 groups are suggested, nothing finer.
+        textspectra.errors.UserError: This data has no finer level: 8 groups are suggested, nothing finer.
         """
         sought = "suggested" if level == "auto" else level
         ks = {suggestion.name: suggestion.k for suggestion in self.suggestions}
         if sought not in ks:
             clusters = "1 group is" if self.k == 1 else f"{self.k} groups are"
-            raise UserError(f"There is no {sought}r level here: {clusters} suggested, nothing {sought}r.")
+            raise UserError(f"This data has no {sought}r level: {clusters} suggested, nothing {sought}r.")
         return ks[sought]
 
     def __repr__(self) -> str:
@@ -180,7 +180,7 @@ def estimate_k(
     method : {"auto", "reproducible", "spectral"}
         "reproducible" splits the rows into random halves, clusters each half at every k and compares the two. Each k
         gets a power of this agreement as its weight. The estimate is the k up to which 42 % of the weight lies if the
-        halves hardly agree, and 70 % if they agree well. If there is no structure, k is 1.
+        halves hardly agree, and 70 % if they agree well. Without structure, k is 1.
         Duplicates do not count, unless fewer than 64 rows are distinct.
         "spectral" is the paper's rule: the last jump in the spectrum of the Laplacian (:func:`k_from_spectrum`),
         averaged over samples. "auto" is "reproducible" for 64 rows or more and "spectral" below.
@@ -230,7 +230,7 @@ def estimate_k(
     return estimate_from_rows(count_rows(X, weights), method, rule, random_state=random_state, n_jobs=n_jobs)
 
 
-def count_rows(X: Rows, weights: Any) -> CountedRows:
+def count_rows(X: Rows, weights: PerRow) -> CountedRows:
     """Return `X`, already checked, with each row as often as its weight says, rounded up; once if weights is None."""
     return CountedRows(X, None if weights is None else np.ceil(weights).astype(np.intp))
 

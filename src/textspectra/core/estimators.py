@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +15,7 @@ from .clusters import Clusters, find_clusters, labels_of_leaves
 from .cohesion import CohesionReport
 from .estimate import KEstimate
 from .kmeans import LinearRule, label_pass, label_sizes, labels_by, largest_first, nearest_rule
-from .rows import F32, Rows, as_given, map_unit_rows
+from .rows import F32, Array, PerRow, Rows, as_given, map_unit_rows
 from .validation import Level, RandomState, check_embeddings, check_weights
 from .ward import MergeTree
 
@@ -23,7 +23,7 @@ from .ward import MergeTree
 class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, ABC):
     """Base class of :class:`AutoKMeans` and :class:`AutoAgglomerative`."""
 
-    labels_: Any
+    labels_: PerRow
     n_clusters_: int
     k_estimate_: KEstimate | None
     cohesion_ratio_: float
@@ -39,7 +39,7 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
         """Estimate the number of clusters, unless it is given, and find the clusters.
 
         Parameters
@@ -68,7 +68,7 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     def _find(self, X: Rows, sample_weight: ArrayLike | None) -> Clusters:
         """Find the clusters, and set the attributes that only this algorithm has."""
 
-    def predict(self, X: ArrayLike) -> Any:
+    def predict(self, X: ArrayLike) -> PerRow:
         """Return the cluster of each row.
 
         It is the one whose center is nearest or, if :class:`AutoKMeans` has refined the clusters, whose direction is
@@ -89,7 +89,7 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         X = self._check_new(X)
         return as_given(labels_by(X, self.rule_, n_jobs=self.n_jobs), X)
 
-    def transform(self, X: ArrayLike) -> Any:
+    def transform(self, X: ArrayLike) -> PerRow:
         """Return the distance of each row, scaled to length 1, to the center of each cluster.
 
         The nearest center is not always the center of the cluster from :meth:`predict` if clusters are refined.
@@ -122,7 +122,7 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
 
         return as_given(map_unit_rows(distances, X, dtype=np.float32, n_jobs=self.n_jobs), X)
 
-    def score(self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> float:
         """Return minus the inertia of `X`: the larger, the nearer its rows are to the centers.
 
         Parameters
@@ -148,7 +148,7 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         weights, _ = check_weights(sample_weight, X)
         return -label_pass(X, weights, nearest_rule(self.cluster_centers_), labeled=False, n_jobs=self.n_jobs).inertia
 
-    def _check_new(self, X: ArrayLike) -> NDArray[Any]:
+    def _check_new(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
         return check_embeddings(X, minimum=1, estimator=self, reset=False)
 
@@ -273,7 +273,7 @@ class AutoAgglomerative(AutoClusterer):
     """
 
     merge_tree_: MergeTree
-    leaves_: Any
+    leaves_: PerRow
 
     def _find(self, X: Rows, sample_weight: ArrayLike | None) -> Clusters:
         clusters = find_clusters(X, sample_weight, algorithm="hac", **self.get_params())
@@ -281,7 +281,7 @@ class AutoAgglomerative(AutoClusterer):
         self.merge_tree_, self.leaves_ = clusters.tree, clusters.leaves
         return clusters
 
-    def cut(self, n_clusters: int) -> Any:
+    def cut(self, n_clusters: int) -> PerRow:
         """Return the labels at another number of clusters, without fitting again.
 
         Parameters

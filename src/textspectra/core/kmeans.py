@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from .rows import (
     F32,
     F64,
+    Array,
+    Draws,
     Folded,
     Ints,
+    PerRow,
     Rows,
     fold_blocks,
     fold_rows,
@@ -25,11 +27,14 @@ from .rows import (
 )
 from .ward import ward_tree, weighted_means
 
+if TYPE_CHECKING:
+    from .dask_blocks import DaskDraws
+
 TOLERANCE, MAX_PASSES = 1e-4, 100  # training stops when a pass lowers the inertia by less than this share
 SEED_ROWS = 2000  # the Ward tree of up to this many rows, cut at k, gives the first centers
 MANY_ROWS = 2**13  # with more rows, training makes up for a rougher start from fewer seeds:
-FEWER_SEEDS, SEEDS_PER_CENTER = 1000, 16  # this many, or so many for each center if that is more
-TRAINING_ROWS, ROWS_PER_CENTER = 2**14, 16  # centers are trained on the first, or on so many for each if that is more
+FEWER_SEEDS, SEEDS_PER_CENTER = 1000, 16  # in all, or for each center if that gives more
+TRAINING_ROWS, ROWS_PER_CENTER = 2**14, 16  # to train centers: in all, or for each center if that gives more
 
 NO_ROW = np.iinfo(np.intp).max  # stands for the first row of a cluster without rows
 
@@ -52,7 +57,7 @@ class LinearRule(NamedTuple):
         return len(self.offsets) if self.clusters is None else int(self.clusters.max()) + 1
 
     def merged(self, codes: Ints) -> LinearRule:
-        """Return the rule by which cluster i becomes cluster ``codes[i]``; -1 leaves a cluster out."""
+        """Return the rule after cluster i has become cluster ``codes[i]``; -1 leaves a cluster out."""
         clusters = codes if self.clusters is None else codes[self.clusters]
         kept = clusters >= 0
         return LinearRule(self.directions[kept], self.offsets[kept], clusters[kept])
@@ -79,7 +84,7 @@ def nearest_rule(centers: F32) -> LinearRule:
     return LinearRule(centers, np.einsum("ij,ij->i", centers, centers) / -2)
 
 
-def labels_by(X: Rows, rule: LinearRule, *, n_jobs: int | None = None) -> Any:
+def labels_by(X: Rows, rule: LinearRule, *, n_jobs: int | None = None) -> PerRow:
     """Return the cluster of each row by a rule; on Dask it is computed when needed."""
     return map_unit_rows(lambda rows, scale: rule.apply(rows, scale)[0], X, n_jobs=n_jobs)
 
@@ -87,7 +92,7 @@ def labels_by(X: Rows, rule: LinearRule, *, n_jobs: int | None = None) -> Any:
 class Pass(NamedTuple):
     """The result of one pass over the rows: their labels, the sum and mass of each cluster, the sum of the scores."""
 
-    labels: Any
+    labels: PerRow
     sums: F64
     mass: F64
     score: float
@@ -159,30 +164,30 @@ def directions_of(sums: F32, otherwise: F32) -> F32:
 
 
 def training_size(k: int) -> int:
-    """Return the number of rows on which `k` centers are trained."""
+    """Return the number of rows for the training of `k` centers."""
     return max(TRAINING_ROWS, ROWS_PER_CENTER * k)
 
 
 def sample_centers(
-    X: Rows, weights: Any, k: int, rng: Generator, *, max_passes: int = MAX_PASSES, n_jobs: int | None = None
+    X: Rows, weights: Rows | None, k: int, rng: Generator, *, max_passes: int = MAX_PASSES, n_jobs: int | None = None
 ) -> F32:
     """Train `k` centers on a random sample of the rows that count, or on all of them if there are few."""
     units, weight = draw_units(X, weights, training_size(k), rng)
     return seeded_centers(units, weight, k, rng, max_passes=max_passes, n_jobs=n_jobs)
 
 
-def draw_units(X: Rows, weights: Any, size: int, rng: Generator) -> tuple[F32, F64]:
+def draw_units(X: Rows, weights: Rows | None, size: int, rng: Generator) -> tuple[F32, F64]:
     """Draw `size` random rows that count, or all of them if there are fewer: scaled to length 1, and their weights."""
     draws = counting_draws(X, weights)
     return training_rows(draws, _draw(int(draws.totals[0]), size, rng))[1:]
 
 
-def counting_draws(X: Rows, weights: Any) -> Any:
+def counting_draws(X: Rows, weights: PerRow) -> Draws | DaskDraws:
     """Prepare draws from the rows of positive weight, and their weights."""
     return row_draws(X, weights, by=None if weights is None else weights > 0)
 
 
-def training_rows(draws: Any, positions: Ints) -> tuple[Ints, F32, F64]:
+def training_rows(draws: Draws | DaskDraws, positions: Ints) -> tuple[Ints, F32, F64]:
     """Fetch rows by their positions: their numbers, the rows scaled to length 1, and their weights."""
     rows, part, weight = draws.take(0, positions)
     return rows, unit_rows(part, first_row=rows), np.ones(len(rows)) if weight is None else weight
@@ -212,7 +217,7 @@ def label_sizes(labels: Rows, n_labels: int) -> F64:
     return np.asarray(counted.statistics[0], np.float64)
 
 
-def largest_first(labels: Any, mass: NDArray[Any]) -> tuple[Any, Ints]:
+def largest_first(labels: Rows, mass: Array) -> tuple[PerRow, Ints]:
     """Renumber clusters from the heaviest to the lightest; ties are in the order of their first rows.
 
     Return the new labels, and the old number of each new cluster. Clusters without rows are left out.

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .cohesion import report_if_defined
-from .rows import F32, Folded, Ints, Rows, fold_blocks, fold_rows, row_draws, sums_and_sizes, unit_rows
+from .rows import F32, Array, Folded, Ints, Rows, fold_blocks, fold_rows, row_draws, sums_and_sizes, unit_rows
 from .validation import RandomState, check_embeddings, check_labels, make_generator
 
 MAX_SILHOUETTE_ROWS = 10_000  # above this, the silhouette is computed on a random sample of this size
 
 
-def contingency(one: Rows, n_one: int, other: Rows, n_other: int) -> sparse.csr_array:
+def contingency(classes: Rows, n_classes: int, clusters: Rows, n_clusters: int) -> sparse.csr_array:
     """Count how many rows have each pair of labels, in one pass over both labelings."""
 
     def count(first_row: int, left: Ints, right: Ints) -> Folded:
-        return Folded((sparse.csr_array((np.ones(len(left), np.int64), (left, right)), shape=(n_one, n_other)),))
+        return Folded((sparse.csr_array((np.ones(len(left), np.int64), (left, right)), shape=(n_classes, n_clusters)),))
 
-    return fold_blocks(count, one, other).statistics[0]
+    return fold_blocks(count, classes, clusters).statistics[0]
 
 
 class Agreements(NamedTuple):
@@ -36,7 +36,7 @@ class Agreements(NamedTuple):
     fowlkes_mallows: float
 
 
-def agreements(table: Any) -> Agreements:
+def agreements(table: Array | sparse.csr_array) -> Agreements:
     """Compare clusters with classes, from the counts of each class (row) and cluster (column)."""
     together = np.asarray(table.data if sparse.issparse(table) else table, np.float64).ravel()
     by_class, by_cluster = (np.asarray(table.sum(axis=axis), np.float64) for axis in (1, 0))
@@ -60,7 +60,7 @@ def agreements(table: Any) -> Agreements:
     )
 
 
-def entropy(counts: NDArray[Any]) -> float:
+def entropy(counts: Array) -> float:
     """Return the entropy of a labeling, in nats, from the size of each label."""
     share = counts[counts > 0] / counts.sum()
     return max(0.0, float(-(share @ np.log(share))))
@@ -131,7 +131,7 @@ def _silhouette(X: Rows, codes: Rows, rng: Generator) -> dict[str, float]:
     return {"silhouette": value, "silhouette_rows": len(rows)}
 
 
-def _silhouette_of(rows: Ints, part: NDArray[Any], codes: Ints) -> float:
+def _silhouette_of(rows: Ints, part: Array, codes: Ints) -> float:
     from sklearn.metrics import silhouette_score  # late: the command line does without scikit-learn
 
     is_defined = 2 <= len(np.unique(codes)) < len(codes)
@@ -146,7 +146,7 @@ def _dispersion(X: Rows, codes: Rows, k: int) -> dict[str, float]:
     sums, sizes = sums_and_sizes(X, codes, k)
     centers = sums / sizes[:, None]
 
-    def distances_to_own_center(rows: F32, scale: F32, code: Any) -> Folded:
+    def distances_to_own_center(rows: F32, scale: F32, code: Ints) -> Folded:
         squares = np.square(rows * scale[:, None] - centers[code]).sum(axis=1)
         return Folded((np.bincount(code, np.sqrt(squares), k), float(squares.sum())))
 

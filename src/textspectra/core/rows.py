@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -28,6 +29,10 @@ F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
+Floats = TypeVar("Floats", F32, F64)
+Array = NDArray[Any]  # in memory, of any type
+PerRow = Any  # an array with an entry per row, or a Dask array; a union of both would force callers to check
+Arguments = tuple[Any, ...]  # of a function that is called for each block, task or request
 
 BLOCK_BYTES = 2**22  # size of a block of rows in float32, which fits in the cache of a core
 ORDINARY_NORMS = (1e-12, 1e15)  # other norms are computed again in float64, to avoid overflow and underflow
@@ -40,9 +45,9 @@ class Rows(Protocol):
     @property
     def shape(self) -> tuple[int, ...]: ...  # noqa: D102
     @property
-    def dtype(self) -> np.dtype[Any]: ...  # noqa: D102
+    def dtype(self) -> np.dtype[np.generic]: ...  # noqa: D102
     def __len__(self) -> int: ...
-    def __getitem__(self, rows: Any, /) -> Any: ...
+    def __getitem__(self, rows: slice | Ints, /) -> Array: ...
 
 
 def is_dask(array: object) -> bool:
@@ -51,7 +56,7 @@ def is_dask(array: object) -> bool:
     return module is not None and isinstance(array, module.Array)
 
 
-def _dask() -> Any:
+def _dask() -> ModuleType:
     from . import dask_blocks
 
     return dask_blocks
@@ -64,15 +69,15 @@ class Folded(NamedTuple):
     per_row: Any = None
 
 
-def add(one: tuple[Any, ...], other: tuple[Any, ...]) -> tuple[Any, ...]:
+def add(former: Arguments, latter: Arguments) -> Arguments:
     """Add up two tuples of statistics."""
-    return tuple(left + right for left, right in zip(one, other, strict=True))
+    return tuple(left + right for left, right in zip(former, latter, strict=True))
 
 
 def fold_blocks(
     function: Callable[..., Folded],
     *arrays: Rows | None,
-    combine: Callable[[Any, Any], Any] = add,
+    combine: Callable[..., object] = add,
     n_jobs: int | None = None,
     first_row: int = 0,
 ) -> Folded:
@@ -95,9 +100,9 @@ def fold_blocks(
 
     # For a single block, a pool of threads would cost more than it saves.
     results = stream_tasks(on_block, ((start,) for start in starts), n_jobs=1 if len(starts) == 1 else n_jobs)
-    per_row: list[Any] = []
+    per_row: list[Array] = []
 
-    def statistics() -> Iterator[Any]:
+    def statistics() -> Iterator[object]:
         for result in results:
             per_row.append(result.per_row)
             yield result.statistics
@@ -107,30 +112,30 @@ def fold_blocks(
 
 
 def map_rows(
-    function: Callable[..., Any],
+    function: Callable[..., Array],
     *arrays: Rows | None,
     dtype: type = np.intp,
     n_jobs: int | None = None,
     first_row: int = 0,
-) -> Any:
+) -> PerRow:
     """Return ``function(first_row, *parts)`` of all blocks: one entry per row. On Dask it is computed when needed."""
     if is_dask(arrays[0]):
         return _dask().map_chunks(function, arrays, dtype=dtype)
     return fold_blocks(lambda *block: Folded((), function(*block)), *arrays, n_jobs=n_jobs, first_row=first_row).per_row
 
 
-def align(values: NDArray[Any], like: Any) -> Any:
+def align(values: Array, like: PerRow) -> PerRow:
     """Convert an array to the chunks of `like`, if that is a Dask array of the same length."""
     is_needed = is_dask(like) and len(values) == len(like)
     return _dask().in_chunks(values, like.chunks[0]) if is_needed else values
 
 
-def as_given(array: Any, like: Rows) -> Any:
+def as_given(array: PerRow, like: Rows) -> PerRow:
     """Return an array as it is; a Dask array gets the chunks that the user gave `like`."""
     return _dask().in_given_chunks(array, like) if is_dask(array) else array
 
 
-def keep(array: Any) -> Any:
+def keep(array: PerRow) -> PerRow:
     """Compute a Dask array once and keep it on the workers; return any other array as it is."""
     return _dask().keep_chunks(array) if is_dask(array) else array
 
@@ -165,19 +170,23 @@ class Draws:
     """Draw rows by their positions in an index, and call functions on them."""
 
     def __init__(
-        self, arrays: Sequence[Rows | None], index: Callable[..., CountIndex | MemberIndex], by: Any, n_rows: int
+        self,
+        arrays: Sequence[Rows | None],
+        index: Callable[..., CountIndex | MemberIndex],
+        by: Rows | None,
+        n_rows: int,
     ) -> None:
         self._arrays = arrays
         self._index = index(n_rows, by)
         self.totals = self._index.totals
 
-    def take(self, key: int, positions: Ints) -> list[Any]:
+    def take(self, key: int, positions: Ints) -> list[PerRow]:
         """Return the numbers of the rows, and the rows of each array."""
         rows = self._index.find(key, positions)
         return [rows, *(None if array is None else array[rows] for array in self._arrays)]
 
     def map(
-        self, function: Callable[..., Value], requests: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
+        self, function: Callable[..., Value], requests: Iterable[Arguments], *, n_jobs: int | None = None
     ) -> list[Value]:
         """Call ``function(rows, *parts, *rest)`` for each request ``(key, positions, *rest)``, results in order."""
         tasks = ((*self.take(key, positions), *rest) for key, positions, *rest in requests)
@@ -185,7 +194,7 @@ class Draws:
 
 
 def row_draws(
-    X: Rows, *aligned: Rows | None, by: Any = None, index: Callable[..., CountIndex | MemberIndex] = CountIndex
+    X: Rows, *aligned: Rows | None, by: Rows | None = None, index: Callable[..., CountIndex | MemberIndex] = CountIndex
 ) -> Draws | DaskDraws:
     """Prepare draws from rows: by default, row i occurs ``by[i]`` times (once if None)."""
     if is_dask(X):
@@ -194,7 +203,7 @@ def row_draws(
     return Draws([X, *aligned], index, by, len(X))
 
 
-def scaled_rows(rows: NDArray[Any], *, first_row: int | Ints = 0) -> tuple[F32, F32]:
+def scaled_rows(rows: Array, *, first_row: int | Ints = 0) -> tuple[F32, F32]:
     """Return `rows` in float32, and the factor that scales each row to length 1.
 
     A float32 array is not copied: most sums and products need only the factors. A row that is all zeros or has a NaN
@@ -223,14 +232,14 @@ def _scaled_carefully(rows: F64, numbers: Ints) -> F64:
     peaks = np.abs(rows).max(axis=1, initial=0)
     broken, zero = ~np.isfinite(peaks), peaks == 0
     if broken.any():
-        raise UserError(f"X has a NaN or an infinite value in {name(broken)}; remove such rows or embed them again.")
+        raise UserError(f"X has a NaN or an infinite value in {name(broken)}; remove these rows or embed them again.")
     if zero.any():
-        raise UserError(f"X is all zeros in {name(zero)}, so it has no direction. Remove such rows.")
+        raise UserError(f"X is all zeros in {name(zero)}, so it has no direction. Remove these rows.")
     rows = rows / peaks[:, None]
     return np.asarray(rows / np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None])
 
 
-def unit_rows(rows: NDArray[Any], *, first_row: int | Ints = 0) -> F32:
+def unit_rows(rows: Array, *, first_row: int | Ints = 0) -> F32:
     """Return a float32 copy of `rows` with each row scaled to length 1; arguments and errors as in `scaled_rows`."""
     narrow, scale = scaled_rows(rows, first_row=first_row)
     return np.multiply(narrow, scale[:, None], order="C")
@@ -242,7 +251,7 @@ def take_units(X: Rows, rows: Ints) -> F32:
 
 
 def distinct_rows(units: F32) -> F32:
-    """Return the rows without their copies, in the order in which they come first."""
+    """Return the rows without their copies, in the order of their first appearance."""
     # Equal bits have equal sums of products, others practically never; a sort of whole rows takes ten times as long.
     bits = np.ascontiguousarray(units + np.float32(0)).view(np.uint32).astype(np.uint64)
     factors = np.random.default_rng(0).integers(2**64, size=bits.shape[1], dtype=np.uint64)
@@ -251,9 +260,9 @@ def distinct_rows(units: F32) -> F32:
 
 
 class CountedRows:
-    """Draw unit rows from data in which row i of `X` occurs ``counts[i]`` times."""
+    """Draw unit rows from data that has row i of `X` ``counts[i]`` times."""
 
-    def __init__(self, X: Rows, counts: Any = None) -> None:
+    def __init__(self, X: Rows, counts: Ints | None = None) -> None:
         self.X = X
         self._counts = counts
         self._draws = row_draws(X, by=counts)
@@ -271,13 +280,13 @@ class CountedRows:
         return np.arange(n) if size == n else rng.choice(n, size, replace=False, shuffle=False)
 
     def map(
-        self, function: Callable[..., Value], requests: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
+        self, function: Callable[..., Value], requests: Iterable[Arguments], *, n_jobs: int | None = None
     ) -> list[Value]:
         """Call ``function(units, *rest)`` for each request ``(positions, *rest)``, in parallel, results in order."""
         return self._draws.map(partial(_on_units, function), ((0, *request) for request in requests), n_jobs=n_jobs)
 
     def run(
-        self, function: Callable[..., Value], tasks: Iterable[tuple[Any, ...]], *, n_jobs: int | None = None
+        self, function: Callable[..., Value], tasks: Iterable[Arguments], *, n_jobs: int | None = None
     ) -> list[Value]:
         """Call ``function(*task)`` for each task where the rows are, in parallel, results in order."""
         return (
@@ -285,12 +294,12 @@ class CountedRows:
         )
 
 
-def _on_units(function: Callable[..., Value], rows: Ints, part: NDArray[Any], *rest: Any) -> Value:
+def _on_units(function: Callable[..., Value], rows: Ints, part: Array, *rest: object) -> Value:
     return function(unit_rows(part, first_row=rows), *rest)
 
 
 def map_members(
-    function: Callable[..., Value], X: Rows, codes: Rows, n_codes: int, requests: Iterable[tuple[Any, ...]]
+    function: Callable[..., Value], X: Rows, codes: Rows, n_codes: int, requests: Iterable[Arguments]
 ) -> list[Value]:
     """Call ``function(units, *rest)`` for each request ``(code, positions, *rest)``; ALL_ROWS is a code, too."""
     draws = row_draws(X, by=codes, index=partial(MemberIndex, n_codes=n_codes))
@@ -303,7 +312,7 @@ def fold_rows(function: Callable[..., Folded], X: Rows, *aligned: Rows | None, n
     `rows` and `scale` come from :func:`scaled_rows`. The parts of an array that is None are ones.
     """
 
-    def on_block(first_row: int, part: NDArray[Any], *parts: Any) -> Folded:
+    def on_block(first_row: int, part: Array, *parts: Array | None) -> Folded:
         rows, scale = scaled_rows(part, first_row=first_row)
         return function(rows, scale, *(np.ones(len(rows)) if values is None else values for values in parts))
 
@@ -311,11 +320,11 @@ def fold_rows(function: Callable[..., Folded], X: Rows, *aligned: Rows | None, n
 
 
 def map_unit_rows(
-    function: Callable[..., NDArray[Any]], X: Rows, *aligned: Rows, dtype: type = np.intp, n_jobs: int | None = None
-) -> Any:
+    function: Callable[..., Array], X: Rows, *aligned: Rows, dtype: type = np.intp, n_jobs: int | None = None
+) -> PerRow:
     """Return ``function(rows, scale, *parts)`` of all blocks: one entry per row. On Dask it is computed when needed."""
 
-    def on_block(first_row: int, part: NDArray[Any], *parts: NDArray[Any]) -> NDArray[Any]:
+    def on_block(first_row: int, part: Array, *parts: Array) -> Array:
         return function(*scaled_rows(part, first_row=first_row), *parts)
 
     return map_rows(on_block, X, *aligned, dtype=dtype, n_jobs=n_jobs)
@@ -332,7 +341,7 @@ def nonzero_rows(X: Rows) -> Bools:
     return np.asarray(map_rows(lambda first_row, part: part.any(axis=1), X, dtype=np.bool_))
 
 
-def cosines_to_centers(X: Rows, codes: Rows, centers: F32, *, n_jobs: int | None = None) -> Any:
+def cosines_to_centers(X: Rows, codes: Rows, centers: F32, *, n_jobs: int | None = None) -> PerRow:
     """Return the cosine of each row with the center of its code."""
     directions = centers / np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float32).tiny)
 
@@ -352,7 +361,7 @@ class SumsAndSizes(NamedTuple):
 def sums_and_sizes(X: Rows, codes: Rows, n_clusters: int, *, weights: Rows | None = None) -> SumsAndSizes:
     """Return the weighted sum of the unit rows of each cluster, and its number of rows, without weights."""
 
-    def on_block(rows: F32, scale: F32, code: Any, weight: Any) -> Folded:
+    def on_block(rows: F32, scale: F32, code: Ints, weight: F64) -> Folded:
         sums = sum_by_code(rows, code, n_clusters, scale * weight.astype(np.float32))
         return Folded((sums.astype(np.float64), np.bincount(code, minlength=n_clusters)))
 
@@ -364,7 +373,7 @@ def cluster_sums(X: Rows, codes: Rows, n_clusters: int, *, weights: Rows | None 
     return sums_and_sizes(X, codes, n_clusters, weights=weights).sums
 
 
-def sum_by_code(rows: F32, codes: Ints, n_codes: int, weights: F32) -> F32:
+def sum_by_code(rows: Floats, codes: Ints, n_codes: int, weights: Floats) -> Floats:
     """Return the weighted sum of the rows of each code."""
     n = len(codes)
     members = sparse.csc_array((weights, codes, np.arange(n + 1)), shape=(n_codes, n))

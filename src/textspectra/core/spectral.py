@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import eigvalsh
 
 from ..errors import UserError
@@ -112,7 +112,7 @@ class Jump(NamedTuple):
     threshold: float
 
 
-def find_jump(eigenvalues: NDArray[np.floating[Any]], window: int) -> Jump:
+def find_jump(eigenvalues: F32 | F64, window: int) -> Jump:
     """Apply the paper's rule to ascending eigenvalues."""
     half = np.asarray(eigenvalues, np.float64)[: len(eigenvalues) // 2]
     if len(half) <= window:

@@ -1,19 +1,20 @@
-"""Checks of the arguments of public functions, with messages that say what was wrong."""
+"""Checks of the arguments of public functions, with messages that name the problem."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..errors import UserError
-from .rows import F64, Bools, Folded, Ints, Rows, align, fold_blocks, is_dask, map_rows
+from .rows import F64, Arguments, Array, Bools, Folded, Ints, PerRow, Rows, align, fold_blocks, is_dask, map_rows
 
 if TYPE_CHECKING:
+    import dask.array as da
     from sklearn.base import BaseEstimator
 
 MAX_TOTAL_WEIGHT = 1e15  # in a larger sum, rows of weight 1 would be lost by rounding
@@ -29,7 +30,7 @@ RandomState = int | np.random.RandomState | np.random.Generator | None
 
 def check_embeddings(
     X: ArrayLike, *, minimum: int = 2, estimator: BaseEstimator | None = None, reset: bool = True
-) -> NDArray[Any]:
+) -> Array:
     """Return `X` as a two-dimensional array of numbers, without copying or reading its values.
 
     Values are checked when rows are read, in :mod:`textspectra.core.rows`, so a memory map of any size costs nothing
@@ -37,7 +38,7 @@ def check_embeddings(
     if ``reset=False``, as scikit-learn demands. A Dask array stays one, with known chunk sizes.
     """
     if is_dask(X):
-        checked: NDArray[Any] = _check_dask(X, minimum, estimator, reset)
+        checked: Array = _check_dask(X, minimum, estimator, reset)
         return checked
     if type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "to_dask_array"):
         raise UserError("X is a Dask data frame, but a Dask array is needed: pass X.to_dask_array(lengths=True).")
@@ -75,7 +76,7 @@ def _holds_text(X: ArrayLike) -> bool:
     return any(isinstance(value, str | bytes) for value in values.flat)
 
 
-def _check_dask(X: Any, minimum: int, estimator: Any, reset: bool) -> Any:
+def _check_dask(X: da.Array, minimum: int, estimator: BaseEstimator | None, reset: bool) -> da.Array:
     from .dask_blocks import check_workers, with_known_chunks
 
     if X.dtype.kind not in "iufb":
@@ -99,7 +100,7 @@ def _check_dask(X: Any, minimum: int, estimator: Any, reset: bool) -> Any:
     return X
 
 
-def check_labels(labels: ArrayLike | Sequence[Hashable], X: Rows) -> tuple[Any, list[Hashable]]:
+def check_labels(labels: ArrayLike | Sequence[Hashable], X: Rows) -> tuple[PerRow, list[Hashable]]:
     """Return an integer code for each row of `X`, and the label of each code.
 
     Labels are any hashable values. Numbers get codes in ascending order, other values in the order of their first
@@ -126,47 +127,47 @@ def check_labels(labels: ArrayLike | Sequence[Hashable], X: Rows) -> tuple[Any, 
     return align(codes, X), list(code_of)
 
 
-def _check_dask_labels(labels: Any, n_rows: int) -> tuple[Any, list[Hashable]]:
+def _check_dask_labels(labels: da.Array, n_rows: int) -> tuple[PerRow, list[Hashable]]:
     from .dask_blocks import with_known_chunks
 
     labels = with_known_chunks(labels) if labels.ndim == 1 else labels
     _check_one_per_row(labels, n_rows)
     numbers = labels.dtype.kind in "iufb"
 
-    def distinct(first_row: int, part: NDArray[Any]) -> Folded:
+    def distinct(first_row: int, part: Array) -> Folded:
         missing = _which_missing(part)
         names = np.unique(part).tolist() if numbers else part.tolist()
         return Folded(
             (dict.fromkeys(names), int(missing.sum()), first_row + missing.argmax() if missing.any() else None)
         )
 
-    def either(one: Any, other: Any) -> Any:
-        return one[0] | other[0], one[1] + other[1], other[2] if one[2] is None else one[2]
+    def either(former: Arguments, latter: Arguments) -> Arguments:
+        return former[0] | latter[0], former[1] + latter[1], latter[2] if former[2] is None else former[2]
 
     present, n_missing, first_missing = fold_blocks(distinct, labels, combine=either).statistics
     _refuse_missing(n_missing, first_missing)
     names: list[Hashable] = sorted(present) if numbers else list(present)
     if numbers:
         values = np.array(names, labels.dtype)
-        return map_rows(lambda first_row, part: np.searchsorted(values, part), labels), names
+        return map_rows(lambda first_row, part: np.asarray(np.searchsorted(values, part)), labels), names
     code_of = {name: code for code, name in enumerate(names)}
     return map_rows(lambda first_row, part: np.array([code_of[v] for v in part.tolist()], np.intp), labels), names
 
 
-def _check_one_per_row(labels: Any, n_rows: int) -> None:
+def _check_one_per_row(labels: da.Array | Array, n_rows: int) -> None:
     if labels.ndim != 1:
         raise UserError(f"labels must be one-dimensional, one label per row, but its shape is {labels.shape}.")
     if len(labels) != n_rows:
         raise UserError(f"labels has {len(labels):,} entries but X has {n_rows:,} rows; they must be equally many.")
 
 
-def _which_missing(values: NDArray[Any]) -> Bools:
+def _which_missing(values: Array) -> Bools:
     if values.dtype.kind in "iub":
         return np.zeros(len(values), bool)
     return np.isnan(values) if values.dtype.kind == "f" else np.array([is_missing(v) for v in values.tolist()], bool)
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Return True if a value is None, NaN, or a missing value of pandas."""
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
@@ -174,12 +175,12 @@ def is_missing(value: Any) -> bool:
 def _refuse_missing(n_missing: int, row: int) -> None:
     if n_missing:
         raise UserError(
-            f"labels has a missing value at row {row} (and {n_missing - 1:,} more); give such rows a label of their "
+            f"labels has a missing value at row {row} (and {n_missing - 1:,} more); give these rows a label of their "
             "own, such as -1."
         )
 
 
-def _code_numbers(values: NDArray[Any]) -> tuple[Ints, list[Hashable]]:
+def _code_numbers(values: Array) -> tuple[Ints, list[Hashable]]:
     if values.dtype.kind == "i" and len(values):
         low, high = int(values.min()), int(values.max())
         if high - low < 4 * len(values):  # a table of all numbers is ten times as fast as sorting
@@ -190,7 +191,7 @@ def _code_numbers(values: NDArray[Any]) -> tuple[Ints, list[Hashable]]:
     return codes.astype(np.intp, copy=False), unique.tolist()
 
 
-def check_weights(sample_weight: Any, X: Rows) -> tuple[Any, float]:
+def check_weights(sample_weight: PerRow, X: Rows) -> tuple[PerRow, float]:
     """Return the weight of each row of `X` and the largest weight; without weights, None and 1."""
     if sample_weight is None:
         return None, 1.0
@@ -214,7 +215,7 @@ def check_weights(sample_weight: Any, X: Rows) -> tuple[Any, float]:
         return Folded((first_bad, float(part.sum()), part.max(initial=0.0)))
 
     first_bad, total, largest = fold_blocks(
-        look, weights, combine=lambda one, other: (one[0] + other[0], one[1] + other[1], max(one[2], other[2]))
+        look, weights, combine=lambda a, b: (a[0] + b[0], a[1] + b[1], max(a[2], b[2]))
     ).statistics
     if first_bad:
         row, value = first_bad[0]
@@ -226,11 +227,12 @@ def check_weights(sample_weight: Any, X: Rows) -> tuple[Any, float]:
     return weights, float(largest)
 
 
-def check_whole_number(name: str, value: Any, *, low: int, high: int | None = None, hint: str = "") -> int:
+def check_whole_number(name: str, value: object, *, low: int, high: int | None = None, hint: str = "") -> int:
     """Return `value` as an int from `low` to `high`, or raise an error that names this range."""
-    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if is_whole and value >= low and (high is None or value <= high):
-        return int(value)
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        number = int(value)
+        if number >= low and (high is None or number <= high):
+            return number
     allowed = f"at least {low:,}" if high is None else f"from {low:,} to {high:,}"
     raise UserError(f"{name} must be a whole number {allowed}, but it is {value!r}.{' ' + hint if hint else ''}")
 

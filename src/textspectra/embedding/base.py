@@ -42,7 +42,7 @@ class Backend(Protocol):
     """
 
     name: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     batch_size: int
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -61,7 +61,7 @@ class Encoder(Protocol):
     >>> encoder: Encoder = Lengths()
     """
 
-    def encode(self, texts: list[str], /) -> Any:
+    def encode(self, texts: list[str], /) -> object:
         """Return one vector per text."""
 
 
@@ -93,7 +93,7 @@ class EncoderBackend:
     """
 
     batch_size = 256
-    settings: Mapping[str, Any] = {}
+    settings: Mapping[str, object] = {}
 
     def __init__(self, encoder: object) -> None:
         if isinstance(encoder, type):

@@ -36,7 +36,7 @@ LIMIT_BYTES = 5 * 10**9  # default limit for the vectors of all models: 3 millio
 DATABASE_BYTES = 2**28  # a database of this size is full, and the next one is started
 # Steps of SQLite's machine after which it asks whether to continue; this is also when it notices a signal.
 STATEMENT_STEPS = 10**6
-SAMPLE_BLOCKS = 100  # number of blocks from which the number of vectors is estimated
+SAMPLE_BLOCKS = 100  # blocks read to estimate the number of vectors
 # NORMAL waits for the disk only at checkpoints: a power cut can cost the last vectors, but never the database.
 SCHEMA = f"""
     PRAGMA page_size = {PAGE_BYTES};
@@ -410,8 +410,8 @@ def _places(
 ) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.intp]]]:
     """Yield each block that holds wanted keys, with the positions of these keys and their rows in the block.
 
-    Only the first word of a key is sorted; the second is compared. If two texts share the first word (one set of a
-    million texts in 37 million has such a pair), one of them is embedded again.
+    Only the first word of a key is sorted; the second is compared. If two texts share the first word (this
+    happens in one of 37 million sets of a million texts), one of them is embedded again.
     """
     blocks, keys, rows = _index(database)
     if not len(keys):

@@ -19,7 +19,7 @@ from .registry import DEFAULT_MODEL, INSTALL_FAST, Model, chosen_backend
 STORE_TEXTS = 4096
 STORE_SECONDS = 5.0
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
 
 def embed_texts(
@@ -91,7 +91,7 @@ def _distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.intp]]:
         row, text = next((row, text) for row, text in enumerate(texts) if type(text) in wrong)
         raise UserError(
             f"texts has {text!r} at row {row}, which is not a string ({type(text).__name__}); "
-            "remove such rows, or convert them to strings."
+            "remove these rows, or convert them to strings."
         )
     positions = {text: position for position, text in enumerate(dict.fromkeys(texts))}
     return list(positions), np.fromiter(map(positions.__getitem__, texts), np.intp, len(texts))
@@ -132,7 +132,7 @@ class _Run:
         since = time.monotonic()
         forecast = Forecast(self._backend.name)
         if len(missing) and "base_url" in self._backend.settings:
-            logger.info("Sending %s texts to %s.", f"{len(missing):,}", self._backend.settings["base_url"])
+            _logger.info("Sending %s texts to %s.", f"{len(missing):,}", self._backend.settings["base_url"])
         # The longest texts come first, so that a run that needs too much memory fails at once. The other batches come
         # in random order, so that the first ones predict the speed of the rest.
         starts = np.arange(0, len(missing), size)
@@ -222,7 +222,7 @@ class Forecast:
         left = (total - done) * (now - start) / (done - done_before)
         if left > 30:
             self._logged = True
-            logger.info(
+            _logger.info(
                 "Embedding with %s will take about %s more.%s", self._model, _duration(left), _faster(self._model)
             )
 

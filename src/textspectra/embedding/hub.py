@@ -21,13 +21,13 @@ from ..errors import ExternalError, UsageError, require
 # Files that decide what a model computes: weights, configuration, vocabulary.
 MODEL_SUFFIXES = {".bin", ".json", ".model", ".safetensors", ".txt"}
 OFFLINE = "HF_HUB_OFFLINE"  # the environment variable that disables downloads from the hub
-# The environment variable of --offline. It also forbids servers, including those on this machine.
+# The environment variable of --offline. It also forbids servers, even on this machine.
 NO_SERVER = "TEXTSPECTRA_OFFLINE"
 INSTRUCTION = "Instruct: Identify the topic or theme of the given text\nQuery:"
 
-logger = logging.getLogger(__name__)
+_logger = logging.getLogger(__name__)
 
-Json = TypeVar("Json", dict[str, Any], list[Any])
+_Json = TypeVar("_Json", dict[str, Any], list[Any])
 
 
 class NotHereError(UsageError):
@@ -129,7 +129,7 @@ def folder_fingerprint(folder: Path) -> str:
     return files_fingerprint(path for path in folder.rglob("*") if path.suffix in MODEL_SUFFIXES and path.is_file())
 
 
-def read_json(path: Path, kind: type[Json]) -> Json:
+def read_json(path: Path, kind: type[_Json]) -> _Json:
     """Return the content of a JSON file, or an empty one if the file is damaged or holds another type."""
     try:
         content = json.loads(path.read_text("utf-8"))
@@ -228,7 +228,7 @@ def announce_download(name: str, sizes: Mapping[str, int]) -> None:
         for path, size in sizes.items()
         if Path(path).suffix in wanted and not path.startswith(("onnx/", "openvino/"))
     )
-    logger.info("Downloading %s from the Hugging Face hub (%s), which happens only once.", name, in_megabytes(total))
+    _logger.info("Downloading %s from the Hugging Face hub (%s), which happens only once.", name, in_megabytes(total))
 
 
 def in_megabytes(size: int) -> str:

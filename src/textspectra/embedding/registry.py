@@ -11,7 +11,7 @@ from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from safetensors import SafetensorError, safe_open
 
@@ -30,7 +30,7 @@ INSTALL_FAST = 'pip install "textspectra[wordllama]"'
 INSTALL_GOOD = f'pip install "textspectra[minilm]" and {INSTALL_MINILM}'
 STATIC_MODEL = "minishlab/potion-base-8M"
 
-Model = str | Backend | Encoder | Callable[[list[str]], Any]
+Model = str | Backend | Encoder | Callable[[list[str]], object]
 """A name, a back end, an object with ``encode(texts)``, or a function from a list of texts to an array."""
 
 BUILT_IN: dict[str, Callable[[], Backend]] = {
@@ -111,7 +111,7 @@ def load_model(name: str) -> Backend:
     Raises
     ------
     UserError
-        If there is no such model, or it cannot be loaded; the message says what to do.
+        If the model is unknown or cannot be loaded; the message says what to do.
     ExternalError
         If the model cannot be downloaded.
     ModuleNotFoundError
@@ -124,7 +124,7 @@ def load_model(name: str) -> Backend:
     >>> load_model("wordlama")
     Traceback (most recent call last):
         ...
-    textspectra.errors.UsageError: There is no model 'wordlama'. Did you mean wordllama? `textspectra models` lists all.
+    textspectra.errors.UsageError: Unknown model 'wordlama'. Did you mean wordllama? `textspectra models` lists all.
     """
     folder = Path(name).expanduser()
     is_folder = bool(name) and name.lower() not in PRESETS and folder.is_dir()
@@ -209,12 +209,12 @@ def _unknown(name: str) -> UsageError:
     if name and Path(name).expanduser().is_dir():
         return UsageError(f"The folder {name} holds no model: it has neither modules.json nor config.json.")
     if "/" in name or "\\" in name:
-        return UsageError(f"There is no folder {name} here, and it is not a possible name on the Hugging Face hub.")
+        return UsageError(f"The folder {name} does not exist, and this is not a possible name on the Hugging Face hub.")
     hub_names = [known.preset or known.hub_name.partition("/")[2] for known in HUB_MODELS]
     by_lower = {known.lower(): known for known in (*BUILT_IN, *PREFIXED, *_plugins(), *hub_names)}
     near = [by_lower[match] for match in difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    return UsageError(f"There is no model {name!r}.{hint} `textspectra models` lists all.")
+    return UsageError(f"Unknown model {name!r}.{hint} `textspectra models` lists all.")
 
 
 def list_models() -> list[ModelInfo]:
@@ -321,7 +321,7 @@ def chosen_backend(model: Model, n_texts: int, *, is_foreign: bool = False) -> C
             raise
         return Chosen(load_model("wordllama"), f"chosen because minilm cannot be used here: {error}")
     if n_texts <= FEW_TEXTS:
-        return Chosen(good, f"chosen because there are no more than {FEW_TEXTS:,} distinct texts")
+        return Chosen(good, f"chosen because there are at most {FEW_TEXTS:,} distinct texts")
     return Chosen(good, f"chosen although {many}, because the faster model is not installed: {INSTALL_FAST}")
 
 

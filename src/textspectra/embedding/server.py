@@ -47,7 +47,7 @@ class OpenAIServer:
     """
 
     def __init__(self, *, timeout: float = 60.0, retries: int = 5, patience: float = 300.0) -> None:
-        self._openai: Any = require("openai", extra="openai")
+        self._openai = require("openai", extra="openai")
         url, parts = _address()
         # The address is stored with the vectors and appears in messages, so it must not hold a password.
         self.public_url = public_url()
@@ -107,7 +107,7 @@ def _limited_client(base: Any, key: str) -> Any:
     """Return an HTTP client that limits the size of answers, and redacts the key in case a server repeats it."""
 
     class Limited(base):  # type: ignore[misc]
-        def send(self, request: Any, **options: Any) -> Any:
+        def send(self, request: object, **options: object) -> object:
             content = bytearray()
             with closing(super().send(request, **{**options, "stream": True})) as answer:
                 for piece in answer.iter_bytes():
@@ -184,7 +184,7 @@ class OpenAIBackend:
     def __init__(self, model: str) -> None:
         self.name = f"openai:{model}"
         self._model, self._server = model, OpenAIServer()
-        self.settings: Mapping[str, Any] = {"model": model, "base_url": self._server.public_url}
+        self.settings: Mapping[str, object] = {"model": model, "base_url": self._server.public_url}
         self._dimension: int | None = None
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

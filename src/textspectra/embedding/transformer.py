@@ -34,8 +34,8 @@ class TransformerBackend:
     The weights are converted once and kept in the user's cache. The model is loaded when the first text is embedded.
     Each batch holds texts with the same number of tokens, so that nothing is padded, and runs on one core. The vectors
     therefore do not depend on the batch, the order of the texts or the number of cores: int8 vectors are identical, and
-    normalized float32 vectors differ by less than 1e-6. float32 vectors equal those of sentence-transformers to 1e-4;
-    the mean cosine between those and int8 vectors is 0.997 for MiniLM, and lower for blank texts.
+    normalized float32 vectors differ by less than 1e-6. float32 vectors agree with
+    sentence-transformers to 1e-4; their mean cosine with int8 vectors is 0.997 for MiniLM, and lower for blank texts.
 
     The int8 kernels differ between processors, so int8 vectors are reproducible on one machine and equal up to
     rounding on another. Use float32 (``float32:minilm``) if that matters.
@@ -49,7 +49,7 @@ class TransformerBackend:
         known = hub.find_hub_model(name)
         self._prompt = (known.prompt if known else None) or self._checkpoint.prompt
         self._compute_type = compute_type
-        self.settings: Mapping[str, Any] = {"prompt": self._prompt or None, "compute_type": compute_type, **version}
+        self.settings: Mapping[str, object] = {"prompt": self._prompt or None, "compute_type": compute_type, **version}
 
     @cached_property
     def _encoder(self) -> Any:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ SIZES = ("num_hidden_layers", "num_attention_heads", "hidden_size", "vocab_size"
 OPTIONAL: dict[str, tuple[type[int | float], float]] = {"pad_token_id": (int, 0), "layer_norm_eps": (float, 1e-30)}
 WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"
 CHECKSUMS = "checksums.json"
+
+_Untyped = Any  # an object of a library without types: an open file, or a specification of CTranslate2
 
 
 class NotSupportedError(Exception):
@@ -172,13 +175,13 @@ def converted_files(checkpoint: Checkpoint, compute_type: str) -> dict[str, byte
     return files
 
 
-def _write_elsewhere(spec: Any) -> dict[str, bytes]:
+def _write_elsewhere(spec: _Untyped) -> dict[str, bytes]:
     try:
         with tempfile.TemporaryDirectory() as folder:
             return _write(spec, Path(folder))
     except OSError as error:
         raise ExternalError(
-            f"There is no space for the converted weights, not even in {tempfile.gettempdir()} ({error.strerror}); "
+            f"No space is left for the converted weights, not even in {tempfile.gettempdir()} ({error.strerror}); "
             "free some, or set TEXTSPECTRA_CACHE to a folder on another disk."
         ) from error
 
@@ -194,7 +197,7 @@ def _read(folder: Path) -> dict[str, bytes] | None:
     return files if sound else None
 
 
-def _write(spec: Any, folder: Path) -> dict[str, bytes]:
+def _write(spec: _Untyped, folder: Path) -> dict[str, bytes]:
     spec.save(str(folder))
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
     (folder / CHECKSUMS).write_text(json.dumps({name: zlib.crc32(content) for name, content in files.items()}))
@@ -222,7 +225,7 @@ def clear_weights() -> None:
     shutil.rmtree(weights_folder(), ignore_errors=True)
 
 
-def _convert(checkpoint: Checkpoint, compute_type: str) -> Any:
+def _convert(checkpoint: Checkpoint, compute_type: str) -> _Untyped:
     """Return the model as a specification of CTranslate2, whose method ``save`` writes it."""
     specs = _specs()
     path = checkpoint.weights
@@ -254,7 +257,7 @@ def _convert(checkpoint: Checkpoint, compute_type: str) -> Any:
     return spec
 
 
-def _specs() -> Any:
+def _specs() -> ModuleType:
     """Import the specifications of CTranslate2 without PyTorch, which they would import; that takes seconds."""
     unused = "torch" not in sys.modules
     if unused:
@@ -269,7 +272,7 @@ def _specs() -> Any:
 class _Tensors:
     """The arrays of a file of weights by name, checked against the configuration."""
 
-    def __init__(self, path: Path, file: Any) -> None:
+    def __init__(self, path: Path, file: _Untyped) -> None:
         self._path, self._file, self._names = path, file, set(file.keys())
         # The names start with the attribute of the class that was saved.
         prefixes = [prefix for prefix in ("", "bert.", "roberta.", "model.") if prefix + WORD_EMBEDDINGS in self._names]
@@ -303,7 +306,7 @@ class _Tensors:
             raise UserError(f"{self._path} is damaged: {name} has a value that is not a finite number.")
         return array
 
-    def fill(self, encoder: Any, sizes: Checkpoint) -> None:
+    def fill(self, encoder: _Untyped, sizes: Checkpoint) -> None:
         width = sizes.width
         encoder.embeddings[0].weight = self.get(WORD_EMBEDDINGS, sizes.vocabulary, width)
         # A single text has token type 0 everywhere, so that its vector can be added to every position.
@@ -322,10 +325,10 @@ class _Tensors:
             self._fill_linear(layer.ffn.linear_1, [f"{start}.output.dense"], (width, inner))
             self._fill_norm(layer.ffn.layer_norm, f"{start}.output.LayerNorm", width)
 
-    def _fill_linear(self, spec: Any, names: list[str], shape: tuple[int | None, int]) -> None:
+    def _fill_linear(self, spec: _Untyped, names: list[str], shape: tuple[int | None, int]) -> None:
         weights = [self.get(f"{name}.weight", *shape) for name in names]
         biases = [self.get(f"{name}.bias", len(weight)) for name, weight in zip(names, weights, strict=True)]
         spec.weight, spec.bias = np.concatenate(weights), np.concatenate(biases)
 
-    def _fill_norm(self, spec: Any, name: str, width: int) -> None:
+    def _fill_norm(self, spec: _Untyped, name: str, width: int) -> None:
         spec.gamma, spec.beta = (self.get(f"{name}.{part}", width) for part in ("weight", "bias"))

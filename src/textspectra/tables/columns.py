@@ -8,7 +8,7 @@ import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -115,9 +115,7 @@ class ClusterColumns(NamedTuple):
     typical_texts: list[str]
     coarse: Sequence[tuple[int | None, str | None]] = ()
 
-    def columns(
-        self, labels: NDArray[np.intp], similarity: NDArray[np.floating[Any]] | None = None
-    ) -> dict[str, pa.Array]:
+    def columns(self, labels: NDArray[np.intp], similarity: NDArray[np.float32] | None = None) -> dict[str, pa.Array]:
         """Return the columns that a clustering adds to a table; rows without a cluster have missing values."""
         without = labels < 0
         places = pa.array(np.searchsorted(self.labels, labels), mask=without)
@@ -238,7 +236,7 @@ def find_column(table: pa.Table, name: str) -> pa.Field:
     by_lower = {known.strip().lower(): known for known in table.column_names}
     near = difflib.get_close_matches(name.strip().lower(), by_lower, n=1, cutoff=0.5)
     guess = f"; did you mean {by_lower[near[0]]!r}?" if near else "."
-    raise UserError(f"there is no column {name!r}{guess} The columns are: {quoted_names(table.column_names)}")
+    raise UserError(f"unknown column {name!r}{guess} The columns are: {quoted_names(table.column_names)}")
 
 
 def refuse_duplicates(names: Sequence[str], where: str) -> None:
@@ -248,18 +246,18 @@ def refuse_duplicates(names: Sequence[str], where: str) -> None:
         raise UserError(f"{where} has more than one column called {name!r}. Give each column a name of its own.")
 
 
-def column_values(table: pa.Table, name: str) -> list[Any]:
+def column_values(table: pa.Table, name: str) -> list[object]:
     """Return the values of a column as Python objects; missing values are None."""
     find_column(table, name)
     return python_values(table.column(name))
 
 
-def python_values(column: pa.ChunkedArray | pa.Array) -> list[Any]:
+def python_values(column: pa.ChunkedArray | pa.Array) -> list[object]:
     """Return the values as Python objects; dates and times that Python cannot express become strings or numbers."""
     for instead in (None, pa.string(), pa.int64()):
         try:
             cast = column if instead is None else column.cast(_without_times(column.type, instead))
-            values: list[Any] = cast.to_pylist()
+            values: list[object] = cast.to_pylist()
         except (pa.ArrowException, ValueError, OverflowError, KeyError, OSError):  # also unknown time zones
             continue
         return values

@@ -142,7 +142,7 @@ def survey(column: pa.ChunkedArray | pa.Array) -> Survey:
 def read_dates(column: pa.ChunkedArray | pa.Array, reading: Reading, file: str = "") -> Dates:
     """Read the dates of a column in the way that was decided; times with an offset become days of UTC.
 
-    Dates before 1900, and those more than a day in the future, are left out.
+    Dates before 1900 or more than a day in the future are left out.
     """
     if _is_date_type(column.type):
         seconds = column.cast(pa.timestamp("s", getattr(column.type, "tz", None)), safe=False).cast(pa.int64())

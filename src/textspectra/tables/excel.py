@@ -272,7 +272,7 @@ def write_workbook(sheets: Mapping[str, pa.Table], stream: IO[bytes]) -> None:
         )
 
 
-def _write_sheet(sheet: Any, table: pa.Table, styles: Mapping[str, Any]) -> int:
+def _write_sheet(sheet: Any, table: pa.Table, styles: Mapping[str, object]) -> int:
     """Write a table, and return how many of its texts were cut."""
     column_styles = [styles.get(_style(field)) for field in table.schema]
     sheet.freeze_panes(1, 0)
@@ -304,7 +304,7 @@ def _style(field: pa.Field) -> str:
     return next((name for name, test in tests.items() if test(kind)), "share" if is_share else "")
 
 
-def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+def _rows(table: pa.Table) -> Iterator[tuple[object, ...]]:
     for start in range(0, table.num_rows, BATCH_ROWS):
         columns = table.slice(start, BATCH_ROWS).columns
         yield from zip(*(python_values(_in_utc(column)) for column in columns), strict=True)
@@ -317,7 +317,7 @@ def _in_utc(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(pa.duration("ms"), safe=False) if pa.types.is_duration(column.type) else column
 
 
-def _as_cell(value: Any) -> Any:
+def _as_cell(value: object) -> Any:
     """Return a value as a cell can hold it: a text, number, logical value, date, time or duration, or None."""
     if value is None or isinstance(value, str | bool | dt.time):
         return value

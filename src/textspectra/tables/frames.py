@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -71,7 +71,7 @@ def _arrow_column(name: str, series: Series[Any]) -> tuple[pa.Field, pa.Array]:
     return pa.field(name, array.type), array
 
 
-def new_frame(columns: Mapping[str, Any], like: object = None) -> Any:
+def new_frame(columns: Mapping[str, object], like: object = None) -> Any:
     """Return a data frame of the library of `like`, or else of the first library that is installed."""
     import narwhals
 
@@ -79,7 +79,7 @@ def new_frame(columns: Mapping[str, Any], like: object = None) -> Any:
     return narwhals.from_dict(columns, backend=backend).to_native()
 
 
-def with_columns(table: Frame, columns: Mapping[str, Any]) -> tuple[Frame, dict[str, str]]:
+def with_columns(table: Frame, columns: Mapping[str, Sized]) -> tuple[Frame, dict[str, str]]:
     """Append columns; a name that is taken gets ``_2``, ``_3`` and so on.
 
     Returns a new data frame of the same library, and the name that each column got. The other columns, and the index

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..errors import UserError
 
@@ -37,7 +37,7 @@ ALIKE = 0.8  # share of the values of a column that must look like the first one
 # A column name, as opposed to a piece of a sentence: short, begins with a letter, no outer spaces.
 HEADER_CELL = re.compile(r"[^\W\d](?:[\w .()#/%-]{0,38}[\w)#%])?")
 
-Row = Sequence[Any]
+Row = Sequence[object]
 
 
 def quoted_names(names: Sequence[str]) -> str:
@@ -118,7 +118,7 @@ def reads_like_names(cells: list[str]) -> bool:
     )
 
 
-def filled_cells(row: Row) -> list[Any]:
+def filled_cells(row: Row) -> list[object]:
     """Return the cells of a row that are not empty."""
     return [cell for cell in row if cell is not None]
 
@@ -134,8 +134,8 @@ def _names_groups(row: Row, below: Row, is_merged: bool) -> bool:
 
 def _is_header(row: Row, below: Sequence[Row], *, is_below_groups: bool = False) -> bool:
     """Return True if a row has the names of several columns that most rows below it fill; groups may repeat names."""
-    names = filled_cells(row)
-    if len(names) < 2 or not all(isinstance(cell, str) for cell in names):
+    names = [cell for cell in row if isinstance(cell, str)]
+    if len(names) < 2 or len(names) < len(filled_cells(row)):
         return False
     if not is_below_groups and len(set(names)) < len(names):
         return False
@@ -154,15 +154,15 @@ def _is_name(cell: str) -> bool:
     return reads_like_names([cell.rstrip(".")]) or cell.rstrip().endswith(("?", ":"))
 
 
-def _is_numeric(column: Sequence[Any]) -> bool:
+def _is_numeric(column: Sequence[object]) -> bool:
     """Return True if the values of a column are numbers or dates, as cells of their own kind or as text."""
     values = [str(value) for value in column if value is not None]
     numbers = sum(any(map(str.isdigit, value)) and not any(map(str.isalpha, value)) for value in values)
     return bool(values) and numbers >= ALIKE * len(values)
 
 
-def _is_value(cell: Any, below: Sequence[Any]) -> bool:
-    """Return True if a cell in the place of a name is a value like those below it."""
+def _is_value(cell: object, below: Sequence[object]) -> bool:
+    """Return True if a cell in the place of a name is a value like the cells below it."""
     others = filled_cells(below)
     if not others or (isinstance(cell, str) and (len(cell) > 40 or not cell.strip())):
         return False

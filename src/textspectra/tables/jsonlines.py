@@ -6,7 +6,7 @@ import base64
 import json
 import math
 from collections.abc import Iterable
-from typing import IO, Any
+from typing import IO
 
 import pyarrow as pa
 
@@ -38,7 +38,7 @@ def to_json(value: object) -> str:
         return ENCODER.encode(_cleaned(value))
 
 
-def _cleaned(value: Any) -> Any:
+def _cleaned(value: object) -> object:
     """Return a value that every output can hold, without half surrogate pairs, NaN and infinity."""
     if isinstance(value, str):
         return without_surrogates(value)
@@ -57,7 +57,7 @@ def read_jsonlines(lines: Iterable[str], *, name: str) -> pa.Table:
     A column whose values fit no single Arrow type (numbers and strings, or objects with different keys) becomes a
     string column of JSON, which :func:`write_jsonlines` converts back. Half surrogate pairs become U+FFFD.
     """
-    columns: dict[str, list[Any]] = {}
+    columns: dict[str, list[object]] = {}
     count = 0
     for number, line in enumerate(lines, 1):
         if line.isspace():
@@ -77,16 +77,16 @@ def read_jsonlines(lines: Iterable[str], *, name: str) -> pa.Table:
             if len(columns) > MAX_KEYS or count * len(columns) > MAX_TABLE_CELLS:
                 raise UserError(
                     f"{name}, line {number}: {len(columns):,} different keys so far, in {count:,} objects. That is too "
-                    "much for a table; are some keys values? Put such objects into one field."
+                    "much for a table; are some keys values? Put these objects into one field."
                 )
     if count and not columns:
-        raise UserError(f"{name}: the objects have no keys, so there are no columns")
+        raise UserError(f"{name}: the objects have no keys, so the table has no columns")
     for column in columns.values():
         column.extend([None] * (count - len(column)))
     return table_of(build_column(without_surrogates(key), values) for key, values in columns.items())
 
 
-def _parse(line: str) -> dict[str, Any]:
+def _parse(line: str) -> dict[str, object]:
     try:
         value = json.loads(line)
     except json.JSONDecodeError as error:
@@ -107,9 +107,9 @@ def _parse(line: str) -> dict[str, Any]:
     raise UserError(f'{kind} instead of an object such as {{"text": "..."}}.{hint}')
 
 
-def _is_deep(value: Any) -> bool:
+def _is_deep(value: object) -> bool:
     """Return True if a value is nested more deeply than recursive functions can follow."""
-    level = [value]
+    level: list[dict[str, object] | list[object]] = [value] if isinstance(value, dict | list) else []
     for _ in range(MAX_DEPTH + 1):
         inner = (item.values() if isinstance(item, dict) else item for item in level)
         level = [item for items in inner for item in items if isinstance(item, dict | list)]
@@ -122,20 +122,20 @@ def table_of(columns: Iterable[tuple[pa.Field, pa.Array]]) -> pa.Table:
     return pa.Table.from_arrays(list(arrays), schema=pa.schema(fields))
 
 
-def build_column(name: str, values: list[Any]) -> tuple[pa.Field, pa.Array]:
+def build_column(name: str, values: list[object]) -> tuple[pa.Field, pa.Array]:
     """Return a column of the Arrow type that preserves the values, or of JSON if there is none."""
     try:
         array = pa.array(values)
         if not _has_struct(array.type) or all(map(_identical, array.to_pylist(), values)):
             return pa.field(name, array.type), array
     except UnicodeEncodeError:
-        return build_column(name, _cleaned(values))
+        return build_column(name, [_cleaned(value) for value in values])
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         pass  # no single type fits
     return json_column(name, values)
 
 
-def json_column(name: str, values: list[Any]) -> tuple[pa.Field, pa.Array]:
+def json_column(name: str, values: list[object]) -> tuple[pa.Field, pa.Array]:
     """Return a column of strings that are JSON."""
     dumped = [None if value is None else to_json(_cleaned(value)) for value in values]
     return pa.field(name, pa.string(), metadata=JSON_MARK), pa.array(dumped, pa.string())

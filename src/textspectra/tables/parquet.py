@@ -6,7 +6,7 @@ A small Parquet file can hold gigabytes of equal values, so its size is checked 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -112,7 +112,7 @@ def _has_empty_struct(kind: pa.DataType) -> bool:
     return any(_has_empty_struct(kind.field(i).type) for i in range(kind.num_fields))
 
 
-def read_embeddings(path: Path) -> NDArray[Any]:
+def read_embeddings(path: Path) -> NDArray[np.generic]:
     """Read a matrix of embeddings, one row per text, from ``.npy`` or ``.parquet``.
 
     A ``.npy`` file becomes a memory map. A Parquet file has one column of lists of numbers; with one row group it is
@@ -149,9 +149,9 @@ def embedding_suffix(path: Path, verb: str) -> str:
     return suffix
 
 
-def _read_npy(path: Path) -> NDArray[Any]:
+def _read_npy(path: Path) -> NDArray[np.generic]:
     try:
-        rows: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        rows: NDArray[np.generic] = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # a damaged header, which is Python code, can raise anything
         raise UserError(
             f"'{path}' is not a .npy file of numbers, or it is cut short. Write it with numpy.save."
@@ -163,7 +163,7 @@ def _read_npy(path: Path) -> NDArray[Any]:
     return rows
 
 
-def list_column(table: pa.Table, name: str) -> NDArray[Any]:
+def list_column(table: pa.Table, name: str) -> NDArray[np.generic]:
     """Return a column of lists of numbers as a matrix; a column in one chunk is not copied."""
     field = find_column(table, name)
     if not _is_list_of_numbers(field.type):
@@ -178,7 +178,7 @@ def _is_list_of_numbers(kind: pa.DataType) -> bool:
     return bool(types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
 
 
-def _as_matrix(column: pa.ChunkedArray, where: str, name: str) -> NDArray[Any]:
+def _as_matrix(column: pa.ChunkedArray, where: str, name: str) -> NDArray[np.generic]:
     if column.null_count:
         raise UserError(f"{where}row {pc.index(column.is_null(), True).as_py():,} of {name!r} is missing")
     lengths = pc.list_value_length(column)
@@ -190,6 +190,6 @@ def _as_matrix(column: pa.ChunkedArray, where: str, name: str) -> NDArray[Any]:
         raise UserError(f"{where}the lists of {name!r} are empty")
     parts = [chunk.flatten() for chunk in column.chunks if len(chunk)]
     if any(part.null_count for part in parts):
-        raise UserError(f"{where}a number in {name!r} is missing. Embed such texts again, or remove them.")
+        raise UserError(f"{where}a number in {name!r} is missing. Embed these texts again, or remove them.")
     blocks = [part.to_numpy(zero_copy_only=True).reshape(-1, width) for part in parts]
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)

@@ -31,10 +31,10 @@ MAX_SUMMARY = 2**25  # bytes of the JSON file of a model folder; as Python objec
 MAX_CLUSTER_NAME = 200  # characters of a group's name, which outputs repeat in every row of the group
 PEEK_BYTES = 2**16  # sample that shows the format and the delimiter of a file
 
-WESTERN = "cp1252"  # the encoding in which Excel saves CSV in Western Europe and America
+WESTERN = "cp1252"  # the encoding of Excel's CSV files in Western Europe and America
 DELIMITERS = ",;\t|"  # of CSV files, the most likely first
 JSON_START = re.compile(r'\s*(\[\s*)?\{\s*["}]')  # JSON Lines, or an array, for which the reader has a message
-ZIP_START = b"PK\x03\x04"  # an archive, such as a workbook of today
+ZIP_START = b"PK\x03\x04"  # an archive, such as a modern workbook
 OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # an old workbook, or one with a password
 
 OTHER_WORKBOOKS = (".xlsm", ".xls", ".xlsb", ".ods")  # read like .xlsx but never written
@@ -62,7 +62,7 @@ class TableFormat(StrEnum):
     XLSX = "xlsx"
     TEXT = "text"
     EXCEL_CSV = "excel-csv"
-    """CSV with the byte order mark by which Excel recognizes UTF-8. It is only written: reading drops the mark."""
+    """CSV with the byte order mark that tells Excel it is UTF-8. It is only written: reading drops the mark."""
 
 
 SUFFIXES = {
@@ -151,7 +151,7 @@ def open_file(path: Path) -> BinaryIO:
     try:
         return path.open("rb")
     except (FileNotFoundError, NotADirectoryError):
-        raise UserError(f"there is no file '{path}'") from None
+        raise UserError(f"file not found: '{path}'") from None
     except IsADirectoryError:
         raise UserError(f"'{path}' is a folder; name one of the files in it") from None
     except PermissionError:
@@ -211,8 +211,7 @@ def recognize(source: Source, encoding: str | None) -> tuple[TableFormat, str, s
         sample = ""
     except (LookupError, ValueError):
         raise UserError(
-            f"there is no encoding called {encoding!r}; common ones are utf-8, utf-16, latin-1, cp1252, shift_jis and "
-            "gb18030"
+            f"unknown encoding {encoding!r}; common ones are utf-8, utf-16, latin-1, cp1252, shift_jis and gb18030"
         ) from None
     is_workbook = start.startswith((ZIP_START, OLE_START))
     if form is None:

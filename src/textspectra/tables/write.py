@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -73,7 +72,7 @@ def output_format(path: Path, table: TextTable, chosen: TableFormat | None = Non
 
 def write_labeled(
     table: TextTable,
-    columns: Mapping[str, Any],
+    columns: Mapping[str, Sized],
     path: Path,
     *,
     chosen: TableFormat | None = None,
@@ -108,7 +107,7 @@ def write_labeled(
 
 
 def write_embeddings(
-    X: NDArray[Any], path: Path, *, texts: Sequence[str] | None = None, overwrite: bool = False
+    X: NDArray[np.generic], path: Path, *, texts: Sequence[str] | None = None, overwrite: bool = False
 ) -> None:
     """Write embeddings to a file for :func:`read_embeddings`, which appears complete or not at all.
 
