@@ -6,7 +6,6 @@ import signal
 import sys
 import threading
 import time
-from typing import Any
 
 _signal: int = signal.SIGINT
 """The signal that ended the run: Ctrl-C, or SIGTERM, by which systems and containers stop a process."""
@@ -39,7 +38,7 @@ def main() -> None:
         sys.exit(128 + _signal)
 
 
-def _interrupt(number: int, *_: Any) -> None:
+def _interrupt(number: int, *_: object) -> None:
     """Raise KeyboardInterrupt, but once a second: a second signal must not disturb the end of running threads."""
     global _interrupted, _signal
     before, _interrupted = _interrupted, time.monotonic()

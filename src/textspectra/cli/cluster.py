@@ -26,7 +26,7 @@ from .options import (
     make_folder,
     read_input,
 )
-from .output import Stages, present, stages
+from .output import Options, Stages, present, stages
 from .summary import print_summary, summarize
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def run_cluster(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
     return _run_on_one(sources[0], options, clustering, tell)
 
 
-def _run_on_one(source: str, options: Mapping[str, Any], clustering: Mapping[str, Any], tell: Stages) -> Done:
+def _run_on_one(source: str, options: Options, clustering: Options, tell: Stages) -> Done:
     from ..tables.columns import column_values
     from ..tables.write import name_parts, output_format, write_labeled
     from ..texts.clustered import clusters_of
@@ -128,9 +128,7 @@ def _run_on_one(source: str, options: Mapping[str, Any], clustering: Mapping[str
     return Done(result, table.text_column, outputs, table.sheet, table.header_row)
 
 
-def _run_on_many(
-    sources: Sequence[str], options: Mapping[str, Any], clustering: Mapping[str, Any], tell: Stages
-) -> Done:
+def _run_on_many(sources: Sequence[str], options: Options, clustering: Options, tell: Stages) -> Done:
     from ..texts.many_files import cluster_files
 
     embeddings = options["embeddings"]
@@ -148,7 +146,7 @@ def _run_on_many(
     return Done(done.result, done.text_column, outputs)
 
 
-def _outputs(beside: Path, stem: str, suffix: str | None, options: Mapping[str, Any]) -> dict[str, Path]:
+def _outputs(beside: Path, stem: str, suffix: str | None, options: Options) -> dict[str, Path]:
     """Return where the outputs go, once it is clear that they can be written; many files have no suffix."""
     folder = Path(options["out"]) if options["out"] else beside
     outputs = {"table": folder / f"{stem}.clusters{suffix or ''}", "model": folder / f"{stem}.model"}
@@ -167,7 +165,7 @@ def _replacing(outputs: Mapping[str, Path]) -> AbstractContextManager[Outputs]:
 
 
 def _finish(
-    result: TextClustering, truth: Sequence[object] | None, sources: Sequence[str], options: Mapping[str, Any],
+    result: TextClustering, truth: Sequence[object] | None, sources: Sequence[str], options: Options,
     outputs: Mapping[str, Path], together: Outputs, tell: Stages,
 ) -> TextClustering:  # fmt: skip
     """Name the groups, and write the model and the report, which take their places when all outputs are complete."""
@@ -186,7 +184,7 @@ def _finish(
     return result
 
 
-def _command_line(sources: Sequence[str], options: Mapping[str, Any], result: TextClustering) -> str:
+def _command_line(sources: Sequence[str], options: Options, result: TextClustering) -> str:
     """Return the command that makes the same result again, on any machine: with the model that "auto" chose."""
     model = result.source.model if "model_reason" in result.recipe else options["model"]
     chosen = {**options, "model": None if options["embeddings"] else model}

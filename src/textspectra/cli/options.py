@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from .output import log_to_file, log_to_standard_error, remember
+from .output import Options, log_to_file, log_to_standard_error, remember
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from ..tables.columns import TextTable
@@ -287,7 +288,7 @@ def variables_of(name: str, key: str) -> list[str]:
     return [VARIABLE_PREFIX + variable.upper().replace("-", "_") for variable in (f"{name}_{key}", key)]
 
 
-def defaults_of(name: str) -> dict[str, Any]:
+def defaults_of(name: str) -> Options:
     """Return what the function of a command gets if no option is given."""
     options = [option for option in options_of(name).values() if option.expose_value]
     return {str(option.name): () if option.multiple else option.to_info_dict()["default"] for option in options}
@@ -304,7 +305,7 @@ def command(name: str) -> Callable[[Callable[..., object]], click.Command]:
     return click.command(name, params=parameters)
 
 
-def read_input(source: str, options: Mapping[str, Any], *, warn: bool = True) -> TextTable:
+def read_input(source: str, options: Options, *, warn: bool = True) -> TextTable:
     """Read a table of texts from a file or standard input; warn of what was not sure."""
     from ..tables.read import read_table
 
@@ -315,7 +316,7 @@ def read_input(source: str, options: Mapping[str, Any], *, warn: bool = True) ->
     return table
 
 
-def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[Any] | None:
+def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[np.floating] | None:
     """Return the embeddings that --embeddings names: a file, or a list column of the table."""
     if embeddings is None:
         return None

@@ -29,7 +29,7 @@ META = re.compile(rb'id="block-meta">([A-Za-z0-9+/=]+)<')
 DAMAGED = "The state is damaged: its clusters cannot be read. Download the JSON file from the report again."
 CHANGED = "The state does not fit the model, whose groups have changed since the report was made."
 
-Value = TypeVar("Value")
+Parsed = TypeVar("Parsed")
 
 
 def what_only_it_has(path: Path, result: TextClustering) -> str:
@@ -118,7 +118,7 @@ def _cluster(cluster: dict[str, object], edited: bool) -> StateCluster:
     )
 
 
-def _typed(value: object, kind: type[Value]) -> Value:
+def _typed(value: object, kind: type[Parsed]) -> Parsed:
     """Return a value of exactly this type: True is not a number."""
     if type(value) is not kind:
         raise UserError(DAMAGED)

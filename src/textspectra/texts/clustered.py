@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from ..tables.columns import ClusterColumns
 from ..tables.source import MAX_CLUSTER_NAME
 from ..words.describe import Cluster
 from ..words.names import EmbedPhrases
-from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Totals, embed_corpus
+from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Scalar, Totals, embed_corpus
 from .details import Details
 from .history import Update
 from .notes import doubt_about_languages, reading_in_words
@@ -113,7 +113,7 @@ class ClusteredTexts:
     themes: tuple[Theme, ...] = ()
     encoder: Backend | None = None
     cache: EmbeddingCache | bool = True
-    known_embeddings: NDArray[Any] | None = None
+    known_embeddings: NDArray[np.floating] | None = None
     frame: object = None
 
     def __repr__(self) -> str:
@@ -229,7 +229,7 @@ class ClusteredTexts:
         return self.source.load() if self.encoder is None else self.encoder
 
 
-def _constant(array: NDArray[Any]) -> NDArray[Any]:
+def _constant(array: NDArray[Scalar]) -> NDArray[Scalar]:
     """Make an array read-only, because the record keeps it."""
     array.flags.writeable = False
     return array

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,7 +31,7 @@ from .placing import describe_embedded, mean_vectors, place_texts, similarity_to
 from .tally import Tally, tally_rows
 
 if TYPE_CHECKING:
-    from .corpus import Texts
+    from .corpus import DataFrame, Texts
     from .result import TextClustering
 
 _READ_TEXTS = 100  # nearest to the center of each group of the model, which are read to name new groups differently
@@ -133,9 +133,10 @@ class Comparison:
         return f"{texts}, {new} new group{'' if new == 1 else 's'}"
 
     @property
-    def changes(self) -> Any:
+    def changes(self) -> DataFrame:
         """One row per group, the new ones first."""
-        return new_frame(columns_of(self.cluster_changes), like=self.result.frame)
+        frame: DataFrame = new_frame(columns_of(self.cluster_changes), like=self.result.frame)
+        return frame
 
     @property
     def novelty(self) -> NDArray[np.float32]:
@@ -167,7 +168,7 @@ class Comparison:
                     labels.append(cluster.label)
         return tuple(labels)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> DataFrame:
         """Return the frame of :meth:`TextClustering.to_frame` with two more columns: novelty and is_new."""
         frame, added = self.result.to_frame(), {"novelty": self.novelty, "is_new": self.is_new}
         is_frame = is_data_frame(self.result.frame) or library_of(frame)

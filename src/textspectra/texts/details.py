@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,8 @@ from ..tables.jsonlines import build_column
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoSeries
+
+    from .corpus import Texts
 
 Period = Literal["day", "week", "month", "quarter", "year"]
 Days = NDArray[np.datetime64]
@@ -232,7 +234,7 @@ def details_of(table: pa.Table, wanted: Wanted, n_rows: int) -> tuple[Details, l
     return replace(details, segments=ordered), notes
 
 
-def details_like(known: Details | None, texts: Any, text_column: str | None) -> tuple[Details | None, list[str]]:
+def details_like(known: Details | None, texts: Texts, text_column: str | None) -> tuple[Details | None, list[str]]:
     """Take the columns of a model's details from a data frame; notes name the columns that it does not have."""
     if known is None or not is_data_frame(texts):
         return None, []
@@ -247,7 +249,7 @@ def details_like(known: Details | None, texts: Any, text_column: str | None) -> 
 
 
 def wanted_columns(
-    texts: Any, text_column: str | None, time: str | Values | None, by: Columns, show: Columns, every: Period | None
+    texts: Texts, text_column: str | None, time: str | Values | None, by: Columns, show: Columns, every: Period | None
 ) -> tuple[pa.Table, Wanted] | None:
     """Return a table of the columns that the arguments of :func:`cluster_texts` name or hold; None if there are none.
 
@@ -287,7 +289,7 @@ def check_lengths(table: pa.Table, n_rows: int) -> None:
         )
 
 
-def _as_column(values: Any) -> pa.Array:
+def _as_column(values: Values) -> pa.Array:
     if hasattr(values, "to_arrow"):  # polars
         return values.to_arrow()
     try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +28,7 @@ from ..tables.dates import Problem, Reading, Survey, check_dates, survey
 from ..tables.parquet import list_column
 from ..tables.source import TableFormat, open_file
 from ..tables.write import name_parts, output_format, write_labeled
-from .corpus import Corpus, Totals, embed_corpus
+from .corpus import Corpus, Scalar, Totals, embed_corpus
 from .details import Wanted, read_details
 from .history import content_digest
 from .tally import Part
@@ -289,13 +289,13 @@ def sample_partition(
         np.asarray(load_new_vectors(job, file)[chosen], np.float32),
         classes,
         list(shown.values()),
-        Part.of(details, _spread(job, file, "labels", -1), n_clusters),
+        Part.of(details, _spread(job, file, "labels", np.intp(-1)), n_clusters),
         missing,
         problems,
     )
 
 
-def _spread(job: Job, file: File, what: str, otherwise: float) -> NDArray[Any]:
+def _spread(job: Job, file: File, what: str, otherwise: Scalar) -> NDArray[Scalar]:
     """Return a value for each row of a file, from the values of all texts that count."""
     positions = np.append(job.load("rows", file), -1)[job.load("codes", file)]
     values = job.load(what, mapped=True)
@@ -307,9 +307,10 @@ def _spread(job: Job, file: File, what: str, otherwise: float) -> NDArray[Any]:
 def write_partition(job: Job, file: File, target: Path, *, clusters: ClusterColumns) -> None:
     """Write the table of a file again, with the columns cluster, cluster_name and similarity."""
     table = job.table(file)
-    labels = _spread(job, file, "labels", -1)
+    labels = _spread(job, file, "labels", np.intp(-1))
+    similarity = _spread(job, file, "similarity", np.float64(0))
     target.parent.mkdir(parents=True, exist_ok=True)
     write_labeled(
-        table, clusters.columns(labels, _spread(job, file, "similarity", 0.0)), target, chosen=job.table_format,
+        table, clusters.columns(labels, similarity), target, chosen=job.table_format,
         clusters=clusters.count(labels), spreadsheet_safe=job.spreadsheet_safe, overwrite=True,
     )  # fmt: skip

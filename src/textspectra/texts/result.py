@@ -31,7 +31,7 @@ from .corpus import EmbeddedTexts, embed_corpus
 from .history import check_not_taken_in, columns_of, content_digest
 from .placing import describe_embedded, mean_vectors, place_texts, similarity_to_clusters, with_names
 from .storage import load_clustering, save_clustering, texts_table
-from .tally import Tally, by_segment, over_time, tally_rows
+from .tally import CountColumns, Tally, by_segment, over_time, tally_rows
 
 if TYPE_CHECKING:
     from ..core.estimate import SuggestionName
@@ -145,7 +145,7 @@ class TextClustering(ClusteredTexts):
 
     def rename(self, label: int | Mapping[int, str], name: str | None = None) -> TextClustering:
         """Give clusters other names: ``rename(3, "refunds")``, or several: ``rename({3: "refunds", 5: "login"})``."""
-        names: Mapping[int, Any] = label if isinstance(label, Mapping) else {label: name}
+        names: Mapping[int, str | None] = label if isinstance(label, Mapping) else {label: name}
         for number in names:
             self.position(number)
         return replace(self, clusters=_renamed(self.clusters, names))
@@ -279,8 +279,7 @@ class TextClustering(ClusteredTexts):
         (120, ['steady', 'steady', 'steady'])
         """
         comparison = self.compare(texts, text_column=text_column, embeddings=embeddings, cache=cache)
-        given: Any = texts
-        table = as_table(given, text_column).table if is_data_frame(given) else texts_table(comparison.result.corpus)
+        table = as_table(texts, text_column).table if is_data_frame(texts) else texts_table(comparison.result.corpus)
         digests = {"This input": content_digest(table)}
         if not again:
             check_not_taken_in(self, digests, "again=True")
@@ -302,7 +301,9 @@ class TextClustering(ClusteredTexts):
         >>> result.to_frame()[["id", "cluster"]].values.tolist()
         [[7, 0], [8, 0], [9, 1]]
         """
-        columns: dict[str, Any] = {"cluster": self.labels, "cluster_name": self.names, "similarity": self.similarity}
+        columns: dict[str, Sequence[object] | NDArray[np.generic]] = {
+            "cluster": self.labels, "cluster_name": self.names, "similarity": self.similarity,
+        }  # fmt: skip
         if self.themes:
             themes = [*self.coarse, (None, None)]
             columns["cluster_coarse"] = np.array([-1 if number is None else number for number, _ in themes])[self.codes]
@@ -408,7 +409,7 @@ class TextClustering(ClusteredTexts):
             raise UserError("The groups of this result were not counted over time; name a column with time= (--time).")
         return self.tally
 
-    def _frame_of_clusters(self, columns: dict[str, Any]) -> DataFrame:
+    def _frame_of_clusters(self, columns: CountColumns) -> DataFrame:
         clusters = columns.pop("group")
         names = [self.clusters[cluster].name for cluster in clusters]
         return self._frame({"cluster": self.labels_of(clusters), "cluster_name": names, **columns})
@@ -667,7 +668,7 @@ def _positions(codes: NDArray[np.intp], order: Sequence[int]) -> NDArray[np.intp
     return np.append(np.argsort(order), -1)[codes]
 
 
-def _renamed(clusters: Sequence[Cluster], names: Mapping[int, Any]) -> tuple[Cluster, ...]:
+def _renamed(clusters: Sequence[Cluster], names: Mapping[int, str | None]) -> tuple[Cluster, ...]:
     """Give some groups, by their labels, other names; a UserError says which name is not possible."""
     known = {cluster.name for cluster in clusters}
     for new in names.values():
@@ -677,7 +678,7 @@ def _renamed(clusters: Sequence[Cluster], names: Mapping[int, Any]) -> tuple[Clu
             if any("\ud800" <= letter <= "\udfff" for letter in new):
                 raise UserError(f"The name {new!r} holds half of a character, which cannot be written to a file.")
             check_name_length(new)
-    changed = tuple(replace(cluster, name=names.get(cluster.label, cluster.name)) for cluster in clusters)
+    changed = tuple(replace(cluster, name=names.get(cluster.label) or cluster.name) for cluster in clusters)
     for new in names.values():
         namesakes = [cluster.label for cluster in changed if cluster.name == new]
         if len(namesakes) > 1:
