@@ -8,7 +8,7 @@ import threading
 import time
 
 _signal: int = signal.SIGINT
-"""The signal that ended the run: Ctrl-C, or SIGTERM, by which systems and containers stop a process."""
+"""The signal that ended the run: Ctrl-C, or SIGTERM, which systems and containers stop a process with."""
 
 _interrupted = -1.0
 """When such a signal came last."""
@@ -18,7 +18,7 @@ AGAIN_SECONDS = 0.05
 
 
 def main() -> None:
-    """Run the `textspectra` command; Ctrl-C is a line and exit code 130 from the first import on, SIGTERM 143."""
+    """Run the `textspectra` command; Ctrl-C prints a line and exits with 130, also during imports, SIGTERM with 143."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)

@@ -49,7 +49,7 @@ class LazyCommands(click.Group):
     """Imports a command's module when it is used, so that --help is instant."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order in which people need them."""
+        """Return the names in the order of use."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:

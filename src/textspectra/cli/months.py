@@ -161,7 +161,7 @@ def _compare(model: str, sources: Sequence[str], kind: str, again: bool | None, 
     with stages() as tell, ExitStack() as stack:
         inputs = read_inputs(sources, kind, tell, options)
         outputs = {**inputs.outputs, "model": folder} if is_update else inputs.outputs
-        if is_update:  # from now on, nobody else may change the model
+        if is_update:  # until the end, nobody else may change the model
             together = stack.enter_context(replacing_together(folder, *outputs.values()))
         before = TextClustering.load(model)
         digests = {f"'{name}'": content_digest(table.table) for name, table in inputs.by_name() if is_update}
@@ -356,7 +356,7 @@ def summarize_changes(
 
 
 def print_changes(summary: Summary, console: Console | None = None) -> None:
-    """Print for a person what is new, what grows, what shrinks, and what fits nothing."""
+    """Print for a person the new groups, the changed ones, and the texts that fit nothing."""
     console = console or terminal()
     console.print()
     console.print(summary["read"], markup=False)

@@ -306,7 +306,7 @@ def command(name: str) -> Callable[[Callable[..., object]], click.Command]:
 
 
 def read_input(source: str, options: Options, *, warn: bool = True) -> TextTable:
-    """Read a table of texts from a file or standard input; warn of what was not sure."""
+    """Read a table of texts from a file or standard input; warn of guesses."""
     from ..tables.read import read_table
 
     reading = {str(option.name): options[str(option.name)] for option in READING}
@@ -328,7 +328,7 @@ def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[np.flo
 
 
 def check_outputs(outputs: Mapping[str, Path], *, overwrite: bool, table_is_folder: bool = False) -> None:
-    """Raise unless all outputs can be written; from now on, nobody asks again."""
+    """Raise unless all outputs can be written; no later step asks again."""
     from ..errors import UsageError
     from ..tables.write import output_paths_free
     from ..texts.many_files import folder_free

@@ -1,4 +1,4 @@
-"""`textspectra report` and `apply`: the page of a model, and what was set in it back into the model and its table."""
+"""`textspectra report` and `apply`: the page of a model, and the edits in it back into the model and its table."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def _further_columns(result: TextClustering) -> Summary:
 
 
 def _records(frame: DataFrame) -> list[Summary]:
-    """Return the rows of a data frame as JSON takes them: days as ISO dates, and what is not defined as null."""
+    """Return the rows of a data frame as JSON takes them: days as ISO dates, and undefined values as null."""
     import narwhals
 
     columns = {

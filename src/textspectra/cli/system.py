@@ -1,4 +1,4 @@
-"""`textspectra models`, `cache`, `config`, `schema` and `doctor`: what is here, and which settings hold."""
+"""`textspectra models`, `cache`, `config`, `schema` and `doctor`: the installation, and the settings that hold."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from ..parallel import one_blas_thread, run_tasks
 LANDMARKS = 4000  # rows that t-SNE arranges; the other rows are placed among them
 NEAREST, NEAREST_LANDMARKS = 13, 10  # neighbors that attract a landmark, itself among them, and another row
 COMPONENTS, SPARE_COMPONENTS, POWER_ITERATIONS = 50, 10, 4
-"""Principal components in which neighbors are searched, random directions beyond them, and iterations to find them."""
+"""Principal components for the search of neighbors, random directions beyond them, and iterations to find them."""
 SEARCH_BLOCK = 512  # rows whose neighbors are searched at a time
 
 PHASES = ((50, 12.0, 0.5), (120, 1.0, 0.8))

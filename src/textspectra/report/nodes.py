@@ -25,7 +25,7 @@ from .tree import ReportTree
 CROSS_ROWS = 512  # rows of each of two merged clusters between which negative cosines are summed
 CROSS_SAMPLE = 4096  # rows of all finest clusters together for negative cosines between any two, at most 32 of each
 
-DIRECTIONS = 32  # kept of each vector: those in which the centers of the finest clusters differ most
+DIRECTIONS = 32  # kept of each vector, along which the centers of the finest clusters differ most
 STEPS_PER_SIDE, REACH = 5, 2.7
 """Each coordinate is one of 11 steps, up to 2.7 standard deviations. Cosines to other groups are off by about 0.02."""
 

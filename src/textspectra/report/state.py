@@ -33,7 +33,7 @@ Parsed = TypeVar("Parsed")
 
 
 def what_only_it_has(path: Path, result: TextClustering) -> str:
-    """Say why a page should not be replaced by a new one of this result; an empty string if there is no reason."""
+    """Say why a page should not be replaced by a new one of this result; an empty string if it may be."""
     match = META.search(_read(path))
     try:
         meta = json.loads(zlib.decompress(base64.b64decode(match[1]))) if match else {}
@@ -75,7 +75,7 @@ class State(NamedTuple):
 
 
 def read_state(path: Path) -> State:
-    """Read the JSON file that "Download JSON" of a report wrote; a UserError says what is wrong with it."""
+    """Read the JSON file that "Download JSON" of a report wrote; a UserError names the mistake in it."""
     stored = _read(path, MAX_STATE_BYTES + 1)
     if len(stored) > MAX_STATE_BYTES:
         raise UserError(f"{path} has more than {MAX_STATE_BYTES // 2**20} MB, which no report downloads.")

@@ -1,4 +1,4 @@
-"""The record of a clustering: what is saved, and the facts that follow from it."""
+"""The record of a clustering: its saved fields, and the facts that follow from them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FINEST = 300
 """Highest number of clusters that a report shows; higher if the result, or one of its levels, has more."""
 
 EDITED = "edited by hand"
-"""The entry `groups` in the recipe of a result whose groups are no longer the ones that were found."""
+"""The entry `groups` in the recipe of a result whose groups were changed after they were found."""
 
 
 class Hierarchy(NamedTuple):

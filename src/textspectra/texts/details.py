@@ -158,7 +158,7 @@ def frequent_values(values: Sequence[str], rows: NDArray[np.integer]) -> tuple[l
 
 
 def note_on_values(name: str, number: int) -> list[str]:
-    """Return a note if a segment has so many values that most of them count as one."""
+    """Return a note if a segment has too many values, and most of them count as one."""
     if number <= MOST_VALUES + 1:
         return []
     return [

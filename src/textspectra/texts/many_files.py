@@ -290,7 +290,7 @@ def enough_texts(
 
 
 class Need(NamedTuple):
-    """What is expected of all files, judged by the first that has rows: they have as many texts for each byte."""
+    """The expected size of all files, judged by the first that has rows: the others have as many texts per byte."""
 
     rows: float
     texts: float  # different ones

@@ -77,7 +77,7 @@ class Job:
 
     @property
     def dtype(self) -> type[np.float16 | np.float32]:
-        """The type in which vectors wait."""
+        """The type of the stored vectors."""
         return np.float16 if self.half else np.float32
 
     def path(self, what: str, file: File | None = None) -> Path:
@@ -119,7 +119,7 @@ def named_in_errors(path: str) -> Iterator[None]:
 
 
 class Embedded(NamedTuple):
-    """What is known of a file once its texts have vectors."""
+    """The facts about a file once its texts have vectors."""
 
     rows: int
     blank: int  # rows without text
@@ -180,7 +180,7 @@ def _digest(text: str) -> bytes:
 
 
 class DistinctTexts(NamedTuple):
-    """The texts of all files that count, each once, in the order in which they occur first."""
+    """The texts of all files that count, each once, in the order of their first occurrence."""
 
     counts: NDArray[np.intp]  # how many rows of all files have each of them
     starts: NDArray[np.intp]  # file i is the first to have the texts from starts[i] to starts[i + 1]

@@ -138,7 +138,7 @@ def cluster_texts(
 
 
 def check_algorithm(algorithm: str) -> None:
-    """Raise if there is no such algorithm."""
+    """Raise if the algorithm is unknown."""
     if algorithm not in get_args(Algorithm):
         raise UserError(f'algorithm must be "kmeans" or "hac", but it is {algorithm!r}.')
 

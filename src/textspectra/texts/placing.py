@@ -82,7 +82,7 @@ def describe_embedded(
     corpus, counts, first_rows = texts.corpus, texts.corpus.counts, texts.corpus.first_rows
     similarity = cosines = similarity_to_clusters(texts, codes, centers)
     sizes = np.bincount(codes[texts.counting], texts.weights).astype(int)
-    if read is not True:  # what is typical of the texts that are read, and not of their groups
+    if read is not True:  # the phrases of the texts that are read, and not of their groups
         codes = np.where(read, codes, -1)
         rows = np.flatnonzero(codes >= 0)
         X = texts.X[rows]

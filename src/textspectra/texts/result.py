@@ -197,7 +197,7 @@ class TextClustering(ClusteredTexts):
     def apply(self, state: str | Path) -> TextClustering:
         """Take over the groups and the names that a reader set in the report.
 
-        A group whose texts stay the same keeps its label; a merged group keeps that of the first.
+        A group whose texts stay the same keeps its label; a merged group keeps the label of the first.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class TextClustering(ClusteredTexts):
         self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
         cache: EmbeddingCache | bool = True,
     ) -> Comparison:  # fmt: skip
-        """Find what is new in new texts: new groups, groups that grow, shrink or are gone, texts that fit nothing.
+        """Find the news in new texts: new groups, groups that grow, shrink or are gone, texts that fit nothing.
 
         The parameters are as in :meth:`predict`. A data frame may have the columns that were named by `time`, `by` and
         `show` in :func:`cluster_texts`.
@@ -417,7 +417,7 @@ class TextClustering(ClusteredTexts):
     def report(
         self, path: str | Path | None = None, *, truth: Classes | None = None, overwrite: bool = False
     ) -> str | None:
-        """Write the page to explore the groups in a browser, or return it as a string if there is no path.
+        """Write the page to explore the groups in a browser, or return it as a string without a path.
 
         The parameters are explained at :func:`write_report`.
         """

@@ -237,7 +237,7 @@ def volume_in_words(trends: Trends, tally: Tally, most: int = _STRONGEST) -> lis
 
 
 def note_on_tests(tally: Tally) -> str:
-    """Say what was tested, so that readers know what silence means."""
+    """Name the tests, so that readers know what silence means."""
     k, n_periods = tally.by_period.shape
     clusters = "1 group" if k == 1 else f"{k:,} groups"
     other = f", bursts and any other difference between {tally.every}s" if n_periods > 2 else ""

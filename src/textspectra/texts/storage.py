@@ -137,7 +137,7 @@ def _read(folder: Path, kind: type[Saved]) -> Saved:
 
 
 def _summary(result: ClusteredTexts, arrays: Arrays) -> Stored:
-    """Return what is written as JSON, and put the rest into `arrays`."""
+    """Return the part that is written as JSON, and put the rest into `arrays`."""
     from .. import __version__
 
     stored = {name: encode(getattr(result, name), name, arrays) for name in (*IN_SUMMARY, *IN_ARRAYS)}

@@ -128,7 +128,7 @@ def typical_rows(
 
 
 def _distinct(texts: Sequence[str], ordered: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the first rows with distinct texts; a row with an empty text only if there is no other."""
+    """Return the first rows with distinct texts; a row with an empty text only if all are empty."""
     rows: dict[str, int] = {}
     for row in ordered.tolist():
         key = clean_text(texts[row]).casefold()
@@ -230,7 +230,7 @@ def _ask(evidence: Sequence[dict[str, object]], model: str, server: ChatServer) 
 
 
 def _name(answer: object) -> str:
-    """Return the name in a server's answer, or raise ValueError that says what is wrong with it."""
+    """Return the name in a server's answer, or raise a ValueError that names the problem."""
     try:
         content = answer.choices[0].message.content  # type: ignore[attr-defined]
     except (AttributeError, IndexError, TypeError):
