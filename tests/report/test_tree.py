@@ -8,6 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import textspectra as ts
 from textspectra.core.ward import ward_tree
+from textspectra.report import build
 from textspectra.report import tree as shown
 from textspectra.report.tree import MAX_TEXT_CHARACTERS, longest_text, top_levels
 

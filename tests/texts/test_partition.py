@@ -61,7 +61,7 @@ def test_a_file_that_changes_during_the_run_is_named(texts, tmp_path, monkeypatc
         return partition.save_clusters(*arguments, **options)
 
     monkeypatch.setattr("textspectra.texts.many_files.save_clusters", change)
-    with pytest.raises(ts.UserError, match=r"1\.parquet' has changed since the run began\. Run it again\."):
+    with pytest.raises(ts.ExternalError, match=r"1\.parquet' has changed since the run began\. Run it again\."):
         group_files(texts, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -28,7 +28,7 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:
-        message = "stopped. What is finished is kept, and is not computed again."
+        message = "stopped. Finished parts are kept and will not be computed again."
         if "--json" in sys.argv[1:]:
             from .output import print_error
 

@@ -43,7 +43,7 @@ def cluster_command(sources: tuple[str, ...], open_it: bool, **chosen: Any) -> N
     Writes FILE.clusters.* (every column of the input, and cluster, cluster_name and similarity, and with
     cluster_coarse and cluster_coarse_name the broader theme of each group),
     FILE.report.html (a page to explore the groups in a browser) and the folder FILE.model, and
-    prints what was found.
+    prints a summary.
 
     Several files, or a pattern in quotes such as 'folder/*.csv', are grouped together and need not fit into
     memory. The folder NAME.clusters gets a table for each of them. A run that was stopped finds the vectors that it
@@ -265,7 +265,7 @@ def find_report(name: str) -> Path:
             return place
     example = f", such as {places[-1]}" if places else ""
     raise UserError(
-        f"There is no report of {name!r}{example}. "
+        f"No report found for {name!r}{example}. "
         "Make one with `textspectra cluster FILE` or `textspectra report MODEL`."
     )
 
@@ -273,4 +273,4 @@ def find_report(name: str) -> Path:
 def open_in_browser(path: Path) -> None:
     """Open a page in the user's browser; if there is none, say so and name the file."""
     if not webbrowser.open(path.absolute().as_uri()):
-        click.echo(f"There is no browser here that could be opened; open this file in one: {path}", err=True)
+        click.echo(f"No browser could be opened; open this file in one: {path}", err=True)

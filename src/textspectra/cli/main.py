@@ -138,7 +138,7 @@ def describe(error: Exception) -> Failure:
         return Failure(2, "usage", str(error))
     if isinstance(error, OSError) and error.errno in SYSTEM:
         name = shown_path(error.filename or "writing")
-        what = f"{name}: {SYSTEM[error.errno]}. What was there before is untouched."
+        what = f"{name}: {SYSTEM[error.errno]}. Existing files are untouched."
         error = cannot_write(what, error)
     if isinstance(error, ConnectionError | TimeoutError):
         error = ExternalError(f"A connection was lost: {error}. Run this again later.")

@@ -129,12 +129,12 @@ _KEEP_ALL = Setting("--keep-all", 'Group texts that say nothing, too: "n/a", "-"
 _SEED = Setting("--seed N", "The same seed gives the same result.", "result", type=_AT_LEAST_0, default=0)
 _FORMAT = Setting(
     "--format xlsx|csv|excel-csv|tsv|jsonl|parquet",
-    "Format of the output table; by default that of the input.", "shared",
+    "Format of the output table; by default the format of the input.", "shared",
     name="table_format", callback=_table_format,
 )  # fmt: skip
 _EXCEL_CSV = Setting(
     "--excel-csv",
-    "Short for --format excel-csv: CSV with a mark by which Excel recognizes UTF-8, and spreadsheet-safe.",
+    "Short for --format excel-csv: CSV with a mark that lets Excel recognize UTF-8, and spreadsheet-safe.",
     name="table_format", type=_FORMAT.type, flag_value="excel-csv", callback=_table_format,
 )  # fmt: skip
 _SAFE = Setting("--spreadsheet-safe", "Escape cells of CSV and TSV output that a spreadsheet would run.", "protection")
@@ -342,7 +342,7 @@ def check_outputs(outputs: Mapping[str, Path], *, overwrite: bool, table_is_fold
     if not there.is_dir():
         raise UsageError(f"'{folder}' cannot be a folder for the outputs, because '{there}' is a file.")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise UsageError(f"There is no permission to write to '{there}'; choose another place.")
+        raise UsageError(f"You have no permission to write to '{there}'; choose another place.")
     if "model" in outputs:
         model_folder_free(outputs["model"], overwrite=overwrite)
     if table_is_folder:

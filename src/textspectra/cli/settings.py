@@ -109,7 +109,7 @@ def default_map(file: SettingsFile) -> dict[str, dict[str, object]]:
     _check_keys(file, general, {key for name in COMMANDS for key in options_of(name)})
     for name, table in tables.items():
         if name not in COMMANDS:
-            raise file.error(f"there is no command {name!r}{nearest(name, COMMANDS)}")
+            raise file.error(f"unknown command {name!r}{nearest(name, COMMANDS)}")
         _check_keys(file, table, options_of(name), f" in [{name}]")
     values = {}
     for name in COMMANDS:
@@ -125,7 +125,7 @@ def default_map(file: SettingsFile) -> dict[str, dict[str, object]]:
 def _check_keys(file: SettingsFile, table: Mapping[str, object], known: Iterable[str], where: str = "") -> None:
     for key, value in table.items():
         if key not in known:
-            raise file.error(f"there is no setting {key!r}{where}{nearest(key, known)}")
+            raise file.error(f"unknown setting {key!r}{where}{nearest(key, known)}")
         if not file.is_own:
             _check_shared(file, key, value)
 

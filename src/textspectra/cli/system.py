@@ -107,7 +107,7 @@ def config_command(name: str | None) -> None:
     file in this folder may come from somebody else, so it can set only what changes the result.
     """
     if name is not None and name not in COMMANDS:
-        raise click.BadParameter(f"there is no command {name!r}.", param_hint="COMMAND")
+        raise click.BadParameter(f"unknown command {name!r}.", param_hint="COMMAND")
     files = settings_files()
     project = next((file.name for file in files if not file.is_own), None)
     settings = [s for s in _settings(files) if (s["from"] != "default" if name is None else s["command"] == name)]
@@ -155,7 +155,7 @@ def schema_command(name: str | None) -> None:
     schema = read_schema()
     known = list(schema["properties"])
     if name is not None and name not in known:
-        raise click.BadParameter(f"there is no schema {name!r}; there are {', '.join(known)}.", param_hint="COMMAND")
+        raise click.BadParameter(f"unknown schema {name!r}; known are {', '.join(known)}.", param_hint="COMMAND")
     click.echo(json.dumps(schema if name is None else schema_of(name), indent=1))
 
 

@@ -86,7 +86,7 @@ def write_report(
     path = Path(path)
     output_paths_free([path], overwrite=overwrite)
     if not path.absolute().parent.is_dir():
-        raise UsageError(f"There is no folder {path.absolute().parent} to write the report to.")
+        raise UsageError(f"The folder {path.absolute().parent} for the report does not exist.")
     page = report_page(result, truth=truth, changes=changes, progress=progress or _silent)
     with replacing_file(path) as temporary:
         temporary.write_bytes(page.encode())

@@ -135,7 +135,7 @@ def apply_state(result: TextClustering, state: State | str | Path) -> TextCluste
     state = state if isinstance(state, State) else read_state(Path(state))
     if state.fingerprint != corpus_fingerprint(result.corpus):
         raise UserError(
-            "The state comes from a report of other texts than those of the model: of another model, of a comparison, "
+            "The state comes from a report of other texts than the model has: of another model, of a comparison, "
             "or from before an update. Make the page of the model with `textspectra report`, and set the groups there."
         )
     if state.grouping != grouping_mark(result):

@@ -177,7 +177,7 @@ class ClusteredTexts:
         """Return the position of a cluster in `clusters`, given its label."""
         labels = [cluster.label for cluster in self.clusters]
         if label not in labels or isinstance(label, bool):
-            raise UserError(f"There is no cluster {label!r}; the clusters are {_listed(labels)}.")
+            raise UserError(f"No cluster has the label {label!r}; the labels are {_listed(labels)}.")
         return labels.index(label)
 
     @property

@@ -371,7 +371,7 @@ def _embed(
     for file, part in with_vectors:
         if part.dimension != expected.dimension:
             raise UserError(
-                f"'{file.path}' has vectors of {part.dimension} numbers, but those of '{first.path}' have "
+                f"'{file.path}' has vectors of {part.dimension} numbers, but the vectors of '{first.path}' have "
                 f"{expected.dimension}; they must be equally long."
             )
     return parts

@@ -474,7 +474,7 @@ class TextClustering(ClusteredTexts):
         >>> ts.TextClustering.load("no/such/folder")
         Traceback (most recent call last):
             ...
-        textspectra.errors.UserError: There is no model folder at no/such/folder.
+        textspectra.errors.UserError: No model folder at no/such/folder.
         """
         loaded = load_clustering(Path(folder), cls)
         if model is not None:

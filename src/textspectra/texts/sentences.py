@@ -71,7 +71,7 @@ def worth_in_words(
     halves of the texts agree on `k` groups (:func:`score_at`).
     """
     if ratio is None:
-        return "No two texts are alike, so there is no Cohesion Ratio."
+        return "No two texts are alike, so the Cohesion Ratio is not defined."
     if k == 1:
         return "There is only one group, so its Cohesion Ratio is 1."
     number = f"Cohesion Ratio {ratio:.2f}" + (f" ± {2 * error:.2f}" if error > 0.005 else "")
@@ -107,7 +107,7 @@ def score_at(estimate: KEstimate | None, k: int) -> float | None:
 def doubt_about_k(method: str | None, k: int, confidence: float) -> str:
     """Say why the number of groups is not reliable; an empty string if it is."""
     if method == "reproducible" and k == 1:
-        return "There is no structure: the texts form one cloud, without groups that could be told apart."
+        return "The texts have no structure: they form one cloud, without groups that could be told apart."
     if method == "reproducible" and confidence < WEAK:
         return (
             "The number of groups is a rough guess: others explain the texts about as well "

@@ -124,7 +124,7 @@ def load_clustering(folder: Path, kind: type[Saved]) -> Saved:
 
 def _read(folder: Path, kind: type[Saved]) -> Saved:
     if not folder.is_dir():
-        raise UserError(f"There is no model folder at {folder}.")
+        raise UserError(f"No model folder at {folder}.")
     summary = _checked_summary(folder)
     texts = read_parquet(folder / TEXTS, name=str(folder / TEXTS), advice=TOO_LARGE)
     try:

@@ -265,7 +265,7 @@ def by_segment(tally: Tally, name: str) -> CountColumns:
     """Return the columns of one row per group and value of a segment: shares, their ratio, and its significance."""
     if name not in tally.segments:
         known = ", ".join(map(repr, tally.segments)) or "none"
-        raise UserError(f"There is no segment {name!r}; the segments of this result are: {known}.")
+        raise UserError(f"The segment {name!r} is unknown; the segments of this result are: {known}.")
     values, counts = tally.segments[name]
     totals, sizes = counts.sum(axis=0), counts.sum(axis=1, keepdims=True)
     n = max(int(totals.sum()), 1)

@@ -130,7 +130,7 @@ def _client_of(distributed: ModuleType, scheduler: str) -> AbstractContextManage
         client: AbstractContextManager[object] = distributed.Client(scheduler, timeout=CONNECT_SECONDS)
     except (OSError, ValueError, TimeoutError) as error:
         raise ExternalError(
-            f"There is no Dask scheduler at {scheduler} ({error}). Give its address, such as tcp://host:8786, or "
+            f"No Dask scheduler answers at {scheduler} ({error}). Give its address, such as tcp://host:8786, or "
             "local for workers on this machine."
         ) from None
     return client
