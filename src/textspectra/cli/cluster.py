@@ -16,16 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .options import (
-    COMMANDS,
-    Setting,
-    check_outputs,
-    command,
-    defaults_of,
-    given_embeddings,
-    make_folder,
-    read_input,
-)
+from .options import COMMANDS, Setting, check_outputs, command, defaults_of, given_embeddings, make_folder, read_input
 from .output import Options, Stages, present, stages
 from .summary import print_summary, summarize
 

@@ -59,8 +59,8 @@ def own_file() -> Path:
 
 def settings_files() -> list[SettingsFile]:
     """Read the user's own settings and the working folder's; the last file counts most."""
-    own = _read_toml(own_file())
-    files = [] if own is None else [SettingsFile(str(own_file()), own, is_own=True)]
+    personal = _read_toml(own_file())
+    files = [] if personal is None else [SettingsFile(str(own_file()), personal, is_own=True)]
     project = None if Path(SETTINGS_FILE).absolute() == own_file() else read_settings(Path())
     return files if project is None else [*files, project]
 

@@ -22,7 +22,7 @@ from ..tables.frames import is_data_frame, library_of, new_frame, with_columns
 from ..words.describe import Cluster
 from ..words.languages import language_shares
 from .clustered import ClusteredTexts
-from .corpus import Corpus, EmbeddedTexts, Totals
+from .corpus import Corpus, DataFrame, EmbeddedTexts, Texts, Totals
 from .details import Details, details_like, name_period
 from .history import ClusterChange, Update, columns_of, find_changes
 from .new_clusters import find_new_clusters
@@ -31,7 +31,6 @@ from .placing import describe_embedded, mean_vectors, place_texts, similarity_to
 from .tally import Tally, tally_rows
 
 if TYPE_CHECKING:
-    from .corpus import DataFrame, Texts
     from .result import TextClustering
 
 _READ_TEXTS = 100  # nearest to the center of each group of the model, which are read to name new groups differently

@@ -194,8 +194,8 @@ class Details:
             days = np.concatenate([self.days, none if more.days is None else more.days])
         absent = Segment(np.zeros(n_other, np.int32), [MISSING])
         segments = {name: known.joined(more.segments.get(name, absent)) for name, known in self.segments.items()}
-        shown = {name: [*values, *more.shown.get(name, [""] * n_other)] for name, values in self.shown.items()}
-        return Details(self.time, days, segments, shown)
+        columns = {name: [*values, *more.shown.get(name, [""] * n_other)] for name, values in self.shown.items()}
+        return Details(self.time, days, segments, columns)
 
 
 class Extract(NamedTuple):
@@ -209,11 +209,11 @@ class Extract(NamedTuple):
 def read_details(table: pa.Table, wanted: Wanted, reading: Reading | None, file: str = "") -> Extract:
     """Take the wanted columns from a table, with dates read in the given way."""
     segments = {name: Segment.of(table.column(name)) for name in wanted.by}
-    shown = {name: pc.fill_null(as_strings(table.column(name)), "").to_pylist() for name in wanted.show}
+    columns = {name: pc.fill_null(as_strings(table.column(name)), "").to_pylist() for name in wanted.show}
     if wanted.time is None or reading is None:
-        return Extract(Details(segments=segments, shown=shown), 0, {})
+        return Extract(Details(segments=segments, shown=columns), 0, {})
     dates = read_dates(table.column(wanted.time), reading, file)
-    return Extract(Details(wanted.time, dates.days, segments, shown), dates.missing, dates.problems)
+    return Extract(Details(wanted.time, dates.days, segments, columns), dates.missing, dates.problems)
 
 
 def details_of(table: pa.Table, wanted: Wanted, n_rows: int) -> tuple[Details, list[str]]:
@@ -242,8 +242,8 @@ def details_like(known: Details | None, texts: Texts, text_column: str | None) -
     names = set(table.column_names)
     wanted = Wanted(known.time, tuple(known.segments), tuple(known.shown))
     missing = [name for name in dict.fromkeys(wanted.names) if name not in names]
-    segments, shown = (tuple(name for name in columns if name in names) for columns in (known.segments, known.shown))
-    present = Wanted(known.time if known.time in names else None, segments, shown)
+    by, show = (tuple(name for name in columns if name in names) for columns in (known.segments, known.shown))
+    present = Wanted(known.time if known.time in names else None, by, show)
     details, notes = details_of(table, present, table.num_rows)
     return details, [*(f"The column {name!r} of the model is missing in these texts." for name in missing), *notes]
 

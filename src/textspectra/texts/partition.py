@@ -282,13 +282,13 @@ def sample_partition(
     if job.truth:
         truth = column_values(table.table, job.truth)
         classes = [truth[row] for row in rows]
-    shown = read_details(table.table.take(rows), Wanted(show=job.wanted.show), None).details.shown
+    columns = read_details(table.table.take(rows), Wanted(show=job.wanted.show), None).details.shown
     details, missing, problems = read_details(table.table, counted, reading, Path(file.path).name)
     return Sampled(
         [corpus.distinct[position] for position in positions],
         np.asarray(load_new_vectors(job, file)[chosen], np.float32),
         classes,
-        list(shown.values()),
+        list(columns.values()),
         Part.of(details, _spread(job, file, "labels", np.intp(-1)), n_clusters),
         missing,
         problems,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,21 +18,17 @@ from ..core.validation import Level, RandomState
 from ..embedding.base import Backend
 from ..embedding.cache import EmbeddingCache
 from ..embedding.embed import embed_texts
-from ..embedding.registry import DEFAULT_MODEL, chosen_backend
+from ..embedding.registry import DEFAULT_MODEL, Model, chosen_backend
 from ..errors import UserError
 from ..tables.frames import library_of
 from ..words.languages import language_shares
 from .clustered import Hierarchy
-from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Totals, embed_corpus
+from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Texts, Totals, embed_corpus
 from .details import Columns, Period, Values, Wanted, details_of, wanted_columns
 from .notes import KEEP_ALL, is_foreign, notes_on_content, notes_on_languages, notes_on_lengths
 from .placing import describe_embedded
 from .result import TextClustering
 from .tally import tally_rows
-
-if TYPE_CHECKING:
-    from ..embedding.registry import Model
-    from .corpus import Texts
 
 StageProgress = Callable[[str, int, int], None]
 """Called with a stage ("embedding", "grouping", "describing", ...), the steps that are done, and all steps."""

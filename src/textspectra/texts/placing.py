@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,11 +17,8 @@ from ..words.describe import Cluster, describe_clusters
 from ..words.languages import language_shares
 from ..words.names import EmbedPhrases, unique_name
 from .clustered import ClusteredTexts
-from .corpus import Corpus, EmbeddedTexts, embed_corpus
+from .corpus import Corpus, EmbeddedTexts, Texts, embed_corpus
 from .notes import note_on_model, notes_on_content, notes_on_lengths
-
-if TYPE_CHECKING:
-    from .corpus import Texts
 
 
 class Placed(NamedTuple):

@@ -6,22 +6,23 @@ import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.cohesion import report_if_defined
+from ..core.estimate import SuggestionName
 from ..core.validation import Level, check_n_clusters, check_whole_number
 from ..embedding.cache import EmbeddingCache
-from ..embedding.registry import as_backend
+from ..embedding.registry import Model, as_backend
 from ..embedding.server import OpenAIServer
 from ..errors import UserError
 from ..tables.frames import as_table, is_data_frame, library_of, new_frame, with_columns
 from ..words.describe import Cluster, name_clusters
 from .clustered import EDITED, ClusteredTexts, Theme, build_hierarchy
 from .comparison import Comparison, Drift, compare_texts, drift_of, updated
-from .corpus import embed_corpus
+from .corpus import DataFrame, Texts, embed_corpus
 from .grouping import describe_grouping, label_clusters, names_when_suggested, positions_in, renamed, rule_of, tally_of
 from .history import check_not_taken_in, columns_of, content_digest
 from .notebook import framed, result_html
@@ -29,12 +30,7 @@ from .placing import place_texts, similarity_to_clusters, with_names
 from .storage import load_clustering, save_clustering, texts_table
 from .tally import CountColumns, Tally, by_segment, over_time
 
-if TYPE_CHECKING:
-    from ..core.estimate import SuggestionName
-    from ..embedding.registry import Model
-    from .corpus import DataFrame, Texts
-
-    Classes = ArrayLike | Sequence[Hashable]
+Classes: TypeAlias = "ArrayLike | Sequence[Hashable]"
 
 
 class TextClustering(ClusteredTexts):

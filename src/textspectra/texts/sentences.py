@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..core.estimate import WEAK
+from ..core.estimate import WEAK, KEstimate, Suggestion, SuggestionName
 from .clustered import EDITED, ClusteredTexts
 from .details import name_period
 from .shares import FEWEST_VOLUMES, LEVEL
 from .tally import Tally, Trends, by_segment
-
-if TYPE_CHECKING:
-    from ..core.estimate import KEstimate, Suggestion, SuggestionName
 
 LOOSE = 1.1
 """Groups with a Cohesion Ratio below this are hardly better than random groups."""

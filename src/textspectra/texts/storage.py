@@ -312,19 +312,19 @@ def _details(texts: pa.Table, stored: Stored | None) -> Details | None:
         return None
     columns = {name: texts[name].combine_chunks() for name in texts.column_names}
     segments: dict[str, Segment] = {}
-    shown: dict[str, list[str]] = {}
+    displayed: dict[str, list[str]] = {}
     for name, column in columns.items():
         if name.startswith((SEGMENT, SHOWN)) and (column.null_count or not holds_text(texts.schema.field(name))):
             raise TypeError("segments and shown columns are strings")
         if name.startswith(SEGMENT):
             segments[name.removeprefix(SEGMENT)] = Segment(column.indices.to_numpy(), column.dictionary.to_pylist())
         elif name.startswith(SHOWN):
-            shown[name.removeprefix(SHOWN)] = column.to_pylist()
+            displayed[name.removeprefix(SHOWN)] = column.to_pylist()
     days = None
     if "time" in columns:
         days = pc.fill_null(columns["time"].cast(pa.int32()), 0).to_numpy().astype("datetime64[D]")
         days[np.asarray(columns["time"].is_null())] = np.datetime64("NaT")
-    return Details(decode(stored["time"], str | None, "time", {}), days, segments, shown)
+    return Details(decode(stored["time"], str | None, "time", {}), days, segments, displayed)
 
 
 def _fits(result: ClusteredTexts, arrays: Arrays) -> Iterator[bool]:
