@@ -112,13 +112,13 @@ def test_the_report_of_a_name_is_opened(run, report, browser, name):
 
 def test_without_a_browser_the_file_is_named(run, report, tmp_path):
     done = run("open", "tickets.march", PATH=str(tmp_path / "empty"), **EMPTY)
-    message = "There is no browser here that could be opened; open this file in one: tickets.march.report.html\n"
+    message = "No browser could be opened; open this file in one: tickets.march.report.html\n"
     assert (done.out, done.err) == ("", message)
 
 
 def test_without_a_report_it_is_said_how_to_make_one(run):
     expected = (
-        "error: There is no report of 'tickets.csv', such as tickets.report.html. "
+        "error: No report found for 'tickets.csv', such as tickets.report.html. "
         "Make one with `textspectra cluster FILE` or `textspectra report MODEL`.\n"
     )
     assert run("open", "tickets.csv", code=3).err == expected

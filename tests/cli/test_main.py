@@ -148,7 +148,7 @@ def test_models_cache_demo_and_version(run, tmp_path):
         (["cluster", "tickets.csv", "--seed", "-1"], 2, "-1 is not in the range"),
         (["cluster", "tickets.csv", "--encoding", "utf-16"], 3, "is not utf-16"),
         (["score", "tickets.csv", "--labels", "nope"], 3, "nope"),
-        (["predict", "no.model", "tickets.csv"], 3, "There is no model folder at no.model."),
+        (["predict", "no.model", "tickets.csv"], 3, "No model folder at no.model."),
         (["nonsense"], 2, "No such command"),
     ],
 )
@@ -375,7 +375,7 @@ def test_ctrl_c_and_sigterm_are_one_line_and_leave_nothing_half_written(start, t
     os.killpg(process.pid, stop)  # as a nervous user, or a shell that signals the whole group, does
     told, _ = process.communicate()
     assert process.returncode == code
-    assert told.strip() == b"stopped. What is finished is kept, and is not computed again."
+    assert told.strip() == b"stopped. Finished parts are kept and will not be computed again."
     assert sorted(path.name for path in tmp_path.iterdir()) == ["big.txt", "cache"]
 
 
@@ -399,7 +399,7 @@ def test_a_signal_that_comes_where_python_ignores_exceptions_is_not_lost(stop):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)  # noqa: S603
     assert (done.returncode, done.stdout) == (128 + stop, b"")
-    assert done.stderr == b"stopped. What is finished is kept, and is not computed again.\n"
+    assert done.stderr == b"stopped. Finished parts are kept and will not be computed again.\n"
 
 
 def test_cluster_writes_a_report_and_report_makes_it_again(run, tickets, tmp_path):
@@ -412,5 +412,5 @@ def test_cluster_writes_a_report_and_report_makes_it_again(run, tickets, tmp_pat
     run("report", tmp_path / "tickets.model", "--overwrite")
     assert page.stat().st_mtime_ns > first
     done = run("report", tmp_path / "tickets.model", "--out", tmp_path / "no" / "page.html", code=2)
-    assert "There is no folder" in done.err
+    assert "for the report does not exist" in done.err
     assert "no/such" in run("report", "no/such", code=3).err

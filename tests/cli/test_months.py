@@ -288,4 +288,4 @@ def test_an_update_that_is_killed_leaves_the_model_as_it_was(months):
 
 def test_a_model_that_is_not_there(run, months):
     said = run("update", "no.model", "october.csv", code=3)
-    assert said.err == "error: There is no model folder at no.model.\n"
+    assert said.err == "error: No model folder at no.model.\n"

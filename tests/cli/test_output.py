@@ -131,7 +131,7 @@ def test_the_schema_is_valid_and_explains_every_key():
 def test_the_published_schema_is_printed(call):
     assert json.loads(call("schema").out) == read_schema()
     assert json.loads(call("schema", "predict").out) == schema_of("predict")
-    assert "there is no schema 'predcit'; there are cluster, " in call("schema", "predcit", code=2).err
+    assert "unknown schema 'predcit'; known are cluster, " in call("schema", "predcit", code=2).err
 
 
 def test_a_new_key_is_allowed_and_what_breaks_consumers_is_not(outputs):

@@ -85,11 +85,11 @@ def test_the_table_format_can_be_set(call, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('modle = "minilm"', "there is no setting 'modle'; did you mean 'model'?"),
-        ('text_column = "a"', "there is no setting 'text_column'; did you mean 'text-column'?"),
-        ('[cluster]\nalgoritm = "hac"', "there is no setting 'algoritm' in [cluster]; did you mean 'algorithm'?"),
-        ("[clutser]\nseed = 1", "there is no command 'clutser'; did you mean 'cluster'?"),
-        ("zzz = 1", "there is no setting 'zzz'; `textspectra config COMMAND` lists all."),
+        ('modle = "minilm"', "unknown setting 'modle'; did you mean 'model'?"),
+        ('text_column = "a"', "unknown setting 'text_column'; did you mean 'text-column'?"),
+        ('[cluster]\nalgoritm = "hac"', "unknown setting 'algoritm' in [cluster]; did you mean 'algorithm'?"),
+        ("[clutser]\nseed = 1", "unknown command 'clutser'; did you mean 'cluster'?"),
+        ("zzz = 1", "unknown setting 'zzz'; `textspectra config COMMAND` lists all."),
         ('seed = "x"', 'seed must be a whole number, but it is "x".'),
         ("seed = 1.5", "seed must be a whole number, but it is 1.5."),
         ("seed = true", "seed must be a whole number, but it is true."),
@@ -252,7 +252,7 @@ def test_a_file_that_is_no_toml_and_a_wrong_variable(call, tmp_path, monkeypatch
 
 def test_own_file_counts_and_the_other_is_not_read(call, tmp_path):
     (tmp_path / "pyproject.toml").write_text('[tool.textspectra]\nmodle = "x"\n')
-    assert "pyproject.toml, [tool.textspectra]: there is no setting 'modle'" in call("config", code=2).err
+    assert "pyproject.toml, [tool.textspectra]: unknown setting 'modle'" in call("config", code=2).err
     (tmp_path / "pyproject.toml").write_text("[tool]\ntextspectra = 3\n")
     assert "tool.textspectra must be a table" in call("config", code=2).err
     (tmp_path / "textspectra.toml").write_text("seed = 1\n")
@@ -262,4 +262,4 @@ def test_own_file_counts_and_the_other_is_not_read(call, tmp_path):
     assert call("config").out == (
         f"settings file: none here (textspectra.toml)\nyour own settings: {own_file()} (not there)\n"
     )
-    assert "there is no command 'clutser'." in call("config", "clutser", code=2).err
+    assert "unknown command 'clutser'." in call("config", "clutser", code=2).err

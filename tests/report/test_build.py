@@ -47,7 +47,7 @@ def test_a_report_is_written_whole_or_not_at_all(result, tmp_path):
         ts.write_report(result, path, truth=["a", "b", "c"], overwrite=True)
     assert path.read_text() == "mine"
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
-    with pytest.raises(UserError, match=re.escape(f"There is no folder {tmp_path / 'no'} to write the report to.")):
+    with pytest.raises(UserError, match=re.escape(f"The folder {tmp_path / 'no'} for the report does not exist.")):
         ts.write_report(result, tmp_path / "no" / "report.html")
     assert not (tmp_path / "no").exists()
 

@@ -155,7 +155,7 @@ def test_a_state_is_not_taken_for_applied_if_the_groups_changed_since(result, pa
 
 def test_states_that_do_not_fit(result, page_data):
     content = content_at(page_data[0], 4)
-    with pytest.raises(UserError, match="The state comes from a report of other texts than those of the model"):
+    with pytest.raises(UserError, match="The state comes from a report of other texts than the model has"):
         apply_state(result, parse_state({**content, "fingerprint": "0" * 16}))
     with pytest.raises(UserError, match="The state does not fit the model, whose groups have changed since the report"):
         apply_state(result, parse_state({**content, "grouping": "0" * 16}))

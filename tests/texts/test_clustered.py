@@ -40,9 +40,9 @@ def test_views_by_row_agree(result):
 def test_a_label_that_no_cluster_has_is_refused_with_the_ones_there_are(result):
     assert result.position(2) == 2
     for label in (3, True):
-        with pytest.raises(UserError, match=f"There is no cluster {label}; the clusters are 0 to 2"):
+        with pytest.raises(UserError, match=f"No cluster has the label {label}; the labels are 0 to 2"):
             result.position(label)
-    with pytest.raises(UserError, match="the clusters are 0 and 2"):
+    with pytest.raises(UserError, match="the labels are 0 and 2"):
         result.merge(0, 1).position(1)
 
 

@@ -139,7 +139,7 @@ def test_a_language_that_the_model_does_not_read_replaces_the_verdict(run, table
     assert printed.startswith("Read 'texts.csv', column 'text': 312 rows, in Chinese (20 %)")
     assert printed.count(doubt) == 1
     assert f"warning: {doubt}" in run("estimate", table, "--model", "wordllama").err
-    for verdict in ("There is no structure", "The groups hold together", "Two halves", "leftover"):
+    for verdict in ("The texts have no structure", "The groups hold together", "Two halves", "leftover"):
         assert verdict not in printed
     meta = read_page(table.with_name("texts.report.html"))[0]
     assert set(meta["answers"]["worth"]) == {doubt}

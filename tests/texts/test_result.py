@@ -230,7 +230,7 @@ def test_rename_and_merge_return_new_results(result):
     assert merged.cohesion.ratio < result.cohesion.ratio
     with pytest.raises(UserError, match="Cluster 1 cannot be merged with itself"):
         result.merge(1, 1)
-    with pytest.raises(UserError, match="There is no cluster 3; the clusters are 0 to 2"):
+    with pytest.raises(UserError, match="No cluster has the label 3; the labels are 0 to 2"):
         result.rename(3, "x")
     with pytest.raises(UserError, match="Clusters 0 and 1 would both be called 'passwords'; merge them"):
         renamed.rename(0, "passwords")
@@ -253,7 +253,7 @@ def test_several_clusters_are_renamed_or_merged_at_once(result, vectors):
     expected = np.array([0, 1, 2, 3, 4, 5, 6, 3, 8, 9])[ten.labels]
     assert (merged.labels == expected).all()
     assert merged.rename(9, "the last").clusters[-1].name == "the last"
-    with pytest.raises(UserError, match="There is no cluster 7; the clusters are 0, 1, 2, 3, 4, 5, 6, 8 and 9"):
+    with pytest.raises(UserError, match="No cluster has the label 7; the labels are 0, 1, 2, 3, 4, 5, 6, 8 and 9"):
         merged.rename(7, "gone")
     assert {cluster.label for cluster in merged.cut(10).clusters} - {cluster.label for cluster in merged.clusters} == {
         10,

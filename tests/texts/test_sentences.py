@@ -51,7 +51,7 @@ def test_the_weakest_evidence_decides(score, silhouette, expected):
 
 def test_the_worth_of_groups():
     assert "(Cohesion Ratio 2.00 ± 0.04)" in worth_in_words(2.0, 2, error=0.02)
-    assert worth_in_words(None, 2) == "No two texts are alike, so there is no Cohesion Ratio."
+    assert worth_in_words(None, 2) == "No two texts are alike, so the Cohesion Ratio is not defined."
     assert worth_in_words(1.0, 1) == "There is only one group, so its Cohesion Ratio is 1."
 
 
@@ -63,7 +63,7 @@ def test_the_score_of_any_number_of_groups():
     assert score_at(None, 8) is None
 
 
-NO_STRUCTURE = "There is no structure: the texts form one cloud, without groups that could be told apart."
+NO_STRUCTURE = "The texts have no structure: they form one cloud, without groups that could be told apart."
 FAINT = "The number of groups is a rough guess: others explain the texts about as well (confidence 0.20 of 1)."
 DEFAULT = "The spectrum shows no clear number of groups; the number is a default, not a finding."
 

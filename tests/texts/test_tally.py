@@ -334,7 +334,7 @@ def test_columns_need_a_frame_and_views_need_columns():
         plain.trends()
     with pytest.raises(UserError, match=r"not counted by segments; name columns with by= \(--by\)"):
         plain.by("n")
-    with pytest.raises(UserError, match=r"There is no segment 'm'; the segments of this result are: 'n'\.$"):
+    with pytest.raises(UserError, match=r"The segment 'm' is unknown; the segments of this result are: 'n'\.$"):
         ts.cluster_texts(FRAME, by="n", **SMALL).by("m")
 
 

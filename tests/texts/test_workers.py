@@ -39,5 +39,5 @@ def test_this_process_does_one_task_after_the_other():
 def test_a_wrong_address_is_explained(texts, tmp_path, monkeypatch):
     pytest.importorskip("distributed")
     monkeypatch.setattr("textspectra.texts.workers.CONNECT_SECONDS", 1)
-    with pytest.raises(ts.ExternalError, match=r"There is no Dask scheduler at tcp://127\.0\.0\.1:9"):
+    with pytest.raises(ts.ExternalError, match=r"No Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         group_files(texts, tmp_path / "out", scheduler="tcp://127.0.0.1:9")

@@ -6,10 +6,9 @@ import signal
 import sys
 import threading
 import time
-from typing import Any
 
 _signal: int = signal.SIGINT
-"""The signal that ended the run: Ctrl-C, or SIGTERM, by which systems and containers stop a process."""
+"""The signal that ended the run: Ctrl-C, or SIGTERM, which systems and containers stop a process with."""
 
 _interrupted = -1.0
 """When such a signal came last."""
@@ -19,7 +18,7 @@ AGAIN_SECONDS = 0.05
 
 
 def main() -> None:
-    """Run the `textspectra` command; Ctrl-C is a line and exit code 130 from the first import on, SIGTERM 143."""
+    """Run the `textspectra` command; Ctrl-C prints a line and exits with 130, also during imports, SIGTERM with 143."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
     signal.signal(signal.SIGTERM, _interrupt)
@@ -29,7 +28,7 @@ def main() -> None:
 
         run()
     except KeyboardInterrupt:
-        message = "stopped. What is finished is kept, and is not computed again."
+        message = "stopped. Finished parts are kept and will not be computed again."
         if "--json" in sys.argv[1:]:
             from .output import print_error
 
@@ -39,7 +38,7 @@ def main() -> None:
         sys.exit(128 + _signal)
 
 
-def _interrupt(number: int, *_: Any) -> None:
+def _interrupt(number: int, *_: object) -> None:
     """Raise KeyboardInterrupt, but once a second: a second signal must not disturb the end of running threads."""
     global _interrupted, _signal
     before, _interrupted = _interrupted, time.monotonic()

@@ -16,17 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .options import (
-    COMMANDS,
-    Setting,
-    check_outputs,
-    command,
-    defaults_of,
-    given_embeddings,
-    make_folder,
-    read_input,
-)
-from .output import Stages, present, stages
+from .options import COMMANDS, Setting, check_outputs, command, defaults_of, given_embeddings, make_folder, read_input
+from .output import Options, Stages, present, stages
 from .summary import print_summary, summarize
 
 if TYPE_CHECKING:
@@ -43,7 +34,7 @@ def cluster_command(sources: tuple[str, ...], open_it: bool, **chosen: Any) -> N
     Writes FILE.clusters.* (every column of the input, and cluster, cluster_name and similarity, and with
     cluster_coarse and cluster_coarse_name the broader theme of each group),
     FILE.report.html (a page to explore the groups in a browser) and the folder FILE.model, and
-    prints what was found.
+    prints a summary.
 
     Several files, or a pattern in quotes such as 'folder/*.csv', are grouped together and need not fit into
     memory. The folder NAME.clusters gets a table for each of them. A run that was stopped finds the vectors that it
@@ -99,7 +90,7 @@ def run_cluster(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
     return _run_on_one(sources[0], options, clustering, tell)
 
 
-def _run_on_one(source: str, options: Mapping[str, Any], clustering: Mapping[str, Any], tell: Stages) -> Done:
+def _run_on_one(source: str, options: Options, clustering: Options, tell: Stages) -> Done:
     from ..tables.columns import column_values
     from ..tables.write import name_parts, output_format, write_labeled
     from ..texts.clustered import clusters_of
@@ -128,9 +119,7 @@ def _run_on_one(source: str, options: Mapping[str, Any], clustering: Mapping[str
     return Done(result, table.text_column, outputs, table.sheet, table.header_row)
 
 
-def _run_on_many(
-    sources: Sequence[str], options: Mapping[str, Any], clustering: Mapping[str, Any], tell: Stages
-) -> Done:
+def _run_on_many(sources: Sequence[str], options: Options, clustering: Options, tell: Stages) -> Done:
     from ..texts.many_files import cluster_files
 
     embeddings = options["embeddings"]
@@ -148,7 +137,7 @@ def _run_on_many(
     return Done(done.result, done.text_column, outputs)
 
 
-def _outputs(beside: Path, stem: str, suffix: str | None, options: Mapping[str, Any]) -> dict[str, Path]:
+def _outputs(beside: Path, stem: str, suffix: str | None, options: Options) -> dict[str, Path]:
     """Return where the outputs go, once it is clear that they can be written; many files have no suffix."""
     folder = Path(options["out"]) if options["out"] else beside
     outputs = {"table": folder / f"{stem}.clusters{suffix or ''}", "model": folder / f"{stem}.model"}
@@ -167,7 +156,7 @@ def _replacing(outputs: Mapping[str, Path]) -> AbstractContextManager[Outputs]:
 
 
 def _finish(
-    result: TextClustering, truth: Sequence[object] | None, sources: Sequence[str], options: Mapping[str, Any],
+    result: TextClustering, truth: Sequence[object] | None, sources: Sequence[str], options: Options,
     outputs: Mapping[str, Path], together: Outputs, tell: Stages,
 ) -> TextClustering:  # fmt: skip
     """Name the groups, and write the model and the report, which take their places when all outputs are complete."""
@@ -186,7 +175,7 @@ def _finish(
     return result
 
 
-def _command_line(sources: Sequence[str], options: Mapping[str, Any], result: TextClustering) -> str:
+def _command_line(sources: Sequence[str], options: Options, result: TextClustering) -> str:
     """Return the command that makes the same result again, on any machine: with the model that "auto" chose."""
     model = result.source.model if "model_reason" in result.recipe else options["model"]
     chosen = {**options, "model": None if options["embeddings"] else model}
@@ -267,7 +256,7 @@ def find_report(name: str) -> Path:
             return place
     example = f", such as {places[-1]}" if places else ""
     raise UserError(
-        f"There is no report of {name!r}{example}. "
+        f"No report found for {name!r}{example}. "
         "Make one with `textspectra cluster FILE` or `textspectra report MODEL`."
     )
 
@@ -275,4 +264,4 @@ def find_report(name: str) -> Path:
 def open_in_browser(path: Path) -> None:
     """Open a page in the user's browser; if there is none, say so and name the file."""
     if not webbrowser.open(path.absolute().as_uri()):
-        click.echo(f"There is no browser here that could be opened; open this file in one: {path}", err=True)
+        click.echo(f"No browser could be opened; open this file in one: {path}", err=True)

@@ -49,7 +49,7 @@ class LazyCommands(click.Group):
     """Imports a command's module when it is used, so that --help is instant."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order in which people need them."""
+        """Return the names in the order of use."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
@@ -138,7 +138,7 @@ def describe(error: Exception) -> Failure:
         return Failure(2, "usage", str(error))
     if isinstance(error, OSError) and error.errno in SYSTEM:
         name = shown_path(error.filename or "writing")
-        what = f"{name}: {SYSTEM[error.errno]}. What was there before is untouched."
+        what = f"{name}: {SYSTEM[error.errno]}. Existing files are untouched."
         error = cannot_write(what, error)
     if isinstance(error, ConnectionError | TimeoutError):
         error = ExternalError(f"A connection was lost: {error}. Run this again later.")

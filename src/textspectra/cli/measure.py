@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from .options import check_outputs, command, given_embeddings, read_input
-from .output import Stages, manner, present, stages
+from .output import Options, Stages, Summary, manner, present, stages
 from .summary import count_of, model_line
 
 if TYPE_CHECKING:
+    from ..core.estimate import Method
     from ..tables.columns import TextTable
     from ..texts.corpus import EmbeddedTexts
 
@@ -43,7 +43,7 @@ def embed_command(source: str, target: str, overwrite: bool, **chosen: Any) -> N
 
 
 @command("estimate")
-def estimate_command(source: str, method: Any, seed: int, **chosen: Any) -> None:
+def estimate_command(source: str, method: Method, seed: int, **chosen: Any) -> None:
     """Estimate how many groups the texts of FILE have, with the interval of the estimate."""
     from ..core.estimate import estimate_k
     from ..errors import UserError
@@ -109,7 +109,7 @@ def score_command(source: str, labels: str, truth: str | None, seed: int, **chos
 
 
 def _embed(
-    source: str, chosen: Mapping[str, Any], tell: Stages, *columns: str | None
+    source: str, chosen: Options, tell: Stages, *columns: str | None
 ) -> tuple[TextTable, EmbeddedTexts, _Described]:
     """Read a table, which must have the columns, and embed its texts."""
     from ..tables.columns import find_column
@@ -132,10 +132,11 @@ def _embed(
 
 
 def _model_lines(described: _Described) -> list[str]:
-    return [model_line(described)] if described["model_reason"] else []
+    reason = described["model_reason"]
+    return [model_line(described["model"], reason)] if reason else []
 
 
-def _print(summary: dict[str, Any], text: str) -> None:
+def _print(summary: Summary, text: str) -> None:
     """Print a summary as JSON, or a text, which --quiet has made short."""
     if manner().json:
         present(summary, lambda: None)

@@ -14,7 +14,7 @@ import click
 
 from .cluster import describe_reading, find_files
 from .options import check_outputs, command, given_embeddings, make_folder, read_input
-from .output import Stages, present, stages, terminal
+from .output import Options, Stages, Summary, present, stages, terminal
 from .report import made_with
 from .summary import clusters_as_json, count_of, describe_run, one_line, print_clusters, print_outputs
 
@@ -110,7 +110,7 @@ def predict_command(model: str, source: str, **chosen: Any) -> None:
     present(summary, lambda: click.echo(f"{summary['read']}\n{line}"))
 
 
-def _describe_drift(drift: Drift) -> dict[str, Any]:
+def _describe_drift(drift: Drift) -> Summary:
     """Return the keys of --json that say how new the texts are on the whole, and whether the groups are out of date."""
     figures = drift._asdict()
     return {"drift": figures.pop("is_significant"), "novelty": figures}
@@ -134,7 +134,7 @@ def compare_command(model: str, sources: tuple[str, ...], **chosen: Any) -> None
     is_new) and FILE.compared.html, a page that begins with what changed. Several files, or a pattern in quotes, are
     compared together. A novelty of 0 is usual, and nine tenths of the texts of the model are below 1.
     """
-    _compare(model, sources, "compared", None, **chosen)
+    _compare(model, sources, "compared", None, chosen)
 
 
 @command("update")
@@ -146,10 +146,10 @@ def update_command(model: str, sources: tuple[str, ...], again: bool, **chosen: 
     model is replaced when all is complete; if the update is interrupted, it stays as it was. A file that the model
     took in before is refused, so that a job can be run again.
     """
-    _compare(model, sources, "updated", again, **chosen)
+    _compare(model, sources, "updated", again, chosen)
 
 
-def _compare(model: str, sources: Sequence[str], kind: str, again: bool | None, **chosen: Any) -> None:
+def _compare(model: str, sources: Sequence[str], kind: str, again: bool | None, options: Options) -> None:
     """Compare files with a model; `again` is None if the model does not take them in."""
     from ..files import replacing_together
     from ..texts.comparison import updated
@@ -159,15 +159,15 @@ def _compare(model: str, sources: Sequence[str], kind: str, again: bool | None, 
 
     folder, is_update = Path(model), again is not None
     with stages() as tell, ExitStack() as stack:
-        inputs = read_inputs(sources, kind, tell, **chosen)
+        inputs = read_inputs(sources, kind, tell, options)
         outputs = {**inputs.outputs, "model": folder} if is_update else inputs.outputs
-        if is_update:  # from now on, nobody else may change the model
+        if is_update:  # until the end, nobody else may change the model
             together = stack.enter_context(replacing_together(folder, *outputs.values()))
         before = TextClustering.load(model)
         digests = {f"'{name}'": content_digest(table.table) for name, table in inputs.by_name() if is_update}
         if again is False:
             check_not_taken_in(before, digests, "--again")
-        comparison = _comparison(before, inputs, tell, **chosen)
+        comparison = _comparison(before, inputs, tell, options)
         if again is False and set(comparison.result.corpus.distinct) <= set(before.corpus.distinct):
             warnings.warn(
                 "The model has every text of the file already. If the file was taken in before, its texts count twice.",
@@ -176,7 +176,7 @@ def _compare(model: str, sources: Sequence[str], kind: str, again: bool | None, 
         make_folder(inputs.outputs["table"].parent)
         if not is_update:
             together = stack.enter_context(replacing_together(*outputs.values()))
-        _write(comparison, inputs, together, tell, **chosen)
+        _write(comparison, inputs, together, tell, options)
         if is_update:
             with together.folder(folder) as waiting:
                 write_clustering(updated(before, comparison, list(digests.values())), waiting)
@@ -202,7 +202,7 @@ class Inputs(NamedTuple):
         return zip(self.files, self.tables, strict=True)
 
 
-def read_inputs(sources: Sequence[str], kind: str, tell: Stages, **chosen: Any) -> Inputs:
+def read_inputs(sources: Sequence[str], kind: str, tell: Stages, options: Options) -> Inputs:
     """Read the files, and decide where the outputs go; an output that cannot be written is reported at once."""
     from ..tables.read import is_pattern
     from ..tables.write import ADDED, name_parts, output_format
@@ -210,20 +210,20 @@ def read_inputs(sources: Sequence[str], kind: str, tell: Stages, **chosen: Any) 
     tell("reading")
     is_one = len(sources) == 1 and not is_pattern(sources[0])
     files, place = ([sources[0]], Path(sources[0])) if is_one else find_files(sources)
-    tables = [read_input(name, chosen) for name in files]
-    parts = [name_parts(name, table, chosen["table_format"]) for name, table in zip(files, tables, strict=True)]
+    tables = [read_input(name, options) for name in files]
+    parts = [name_parts(name, table, options["table_format"]) for name, table in zip(files, tables, strict=True)]
     for name, table in zip(parts, tables, strict=True):
-        output_format(Path("".join(name)), table, chosen["table_format"], ADDED + 2)
-    folder = Path(chosen["out"]) if chosen["out"] else place.parent
+        output_format(Path("".join(name)), table, options["table_format"], ADDED + 2)
+    folder = Path(options["out"]) if options["out"] else place.parent
     stem, suffix = parts[0] if len(files) == 1 else (place.name, "")
     outputs = {"table": folder / f"{stem}.{kind}{suffix}"}
-    if not chosen["no_report"]:
+    if not options["no_report"]:
         outputs["report"] = folder / f"{stem}.{kind}.html"
-    check_outputs(outputs, overwrite=chosen["overwrite"], table_is_folder=len(files) > 1)
+    check_outputs(outputs, overwrite=options["overwrite"], table_is_folder=len(files) > 1)
     return Inputs(files, tables, ["".join(name) for name in parts], outputs)
 
 
-def _comparison(model: TextClustering, inputs: Inputs, tell: Stages, **chosen: Any) -> Comparison:
+def _comparison(model: TextClustering, inputs: Inputs, tell: Stages, options: Options) -> Comparison:
     """Compare the texts of all files with the model."""
     import numpy as np
 
@@ -231,10 +231,10 @@ def _comparison(model: TextClustering, inputs: Inputs, tell: Stages, **chosen: A
 
     tell("embedding")
     column = inputs.tables[0].text_column
-    vectors = [X for table in inputs.tables if (X := given_embeddings(chosen["embeddings"], table)) is not None]
+    vectors = [X for table in inputs.tables if (X := given_embeddings(options["embeddings"], table)) is not None]
     names = [Path(name).name if name != "-" else "standard input" for name in inputs.files]
     comparison = compare_texts(
-        model, _all_rows(model, inputs), text_column=column, cache=not chosen["no_cache"],
+        model, _all_rows(model, inputs), text_column=column, cache=not options["no_cache"],
         embeddings=np.concatenate(vectors) if vectors else None,
         progress=partial(tell, "embedding"),
         source=" and ".join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} other files",
@@ -264,7 +264,7 @@ def _all_rows(model: TextClustering, inputs: Inputs) -> pa.Table:
     return pa.concat_tables(parts, promote_options="default")
 
 
-def _write(comparison: Comparison, inputs: Inputs, together: Outputs, tell: Stages, **chosen: Any) -> None:
+def _write(comparison: Comparison, inputs: Inputs, together: Outputs, tell: Stages, options: Options) -> None:
     """Write the page and the tables; they take their places when `together` ends."""
     from ..report.build import write_report
     from ..tables.write import output_format, write_labeled
@@ -279,10 +279,10 @@ def _write(comparison: Comparison, inputs: Inputs, together: Outputs, tell: Stag
     with place(inputs.outputs["table"]) as waiting:
         for name, table, columns, clusters in _parts(comparison, inputs):
             path = waiting if inputs.is_one else waiting / name
-            form = output_format(inputs.outputs["table"] if inputs.is_one else path, table, chosen["table_format"])
+            form = output_format(inputs.outputs["table"] if inputs.is_one else path, table, options["table_format"])
             write_labeled(
                 table, columns, path, chosen=form, clusters=clusters, changes=changes,
-                spreadsheet_safe=chosen["spreadsheet_safe"], overwrite=True,
+                spreadsheet_safe=options["spreadsheet_safe"], overwrite=True,
             )  # fmt: skip
             names.append(name)
         if not inputs.is_one:
@@ -303,7 +303,7 @@ def _changes_table(comparison: Comparison) -> pa.Table:
     return table.cast(pa.schema(marked))
 
 
-def _parts(comparison: Comparison, inputs: Inputs) -> Iterator[tuple[str, TextTable, dict[str, Any], pa.Table]]:
+def _parts(comparison: Comparison, inputs: Inputs) -> Iterator[tuple[str, TextTable, dict[str, pa.Array], pa.Table]]:
     """Yield the name of the output of each file, its table, the columns that are added, and the sizes of its groups."""
     from ..texts.clustered import clusters_of
 
@@ -319,7 +319,7 @@ def _parts(comparison: Comparison, inputs: Inputs) -> Iterator[tuple[str, TextTa
 def summarize_changes(
     comparison: Comparison, model: str, sources: Sequence[str], outputs: Mapping[str, Path],
     seconds: Mapping[str, float],
-) -> dict[str, Any]:  # fmt: skip
+) -> Summary:  # fmt: skip
     """Return the summary that --json prints."""
     result, totals = comparison.result, comparison.result.totals
     names = {cluster.label: cluster.name for cluster in comparison.model.clusters}
@@ -355,8 +355,8 @@ def summarize_changes(
     }
 
 
-def print_changes(summary: Mapping[str, Any], console: Console | None = None) -> None:
-    """Print for a person what is new, what grows, what shrinks, and what fits nothing."""
+def print_changes(summary: Summary, console: Console | None = None) -> None:
+    """Print for a person the new groups, the changed ones, and the texts that fit nothing."""
     console = console or terminal()
     console.print()
     console.print(summary["read"], markup=False)
@@ -374,7 +374,7 @@ def print_changes(summary: Mapping[str, Any], console: Console | None = None) ->
         console.print(line, markup=False)
 
 
-def _lines(summary: Mapping[str, Any]) -> list[str]:
+def _lines(summary: Summary) -> list[str]:
     """Return what changed in the groups of the model, and which texts fit nothing, in words."""
     lines = []
     mixed = [cluster["name"] for cluster in summary["new_clusters"] if cluster["mixed"]]

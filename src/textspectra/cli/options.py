@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from .output import log_to_file, log_to_standard_error, remember
+from .output import Options, log_to_file, log_to_standard_error, remember
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from ..tables.columns import TextTable
@@ -128,12 +129,12 @@ _KEEP_ALL = Setting("--keep-all", 'Group texts that say nothing, too: "n/a", "-"
 _SEED = Setting("--seed N", "The same seed gives the same result.", "result", type=_AT_LEAST_0, default=0)
 _FORMAT = Setting(
     "--format xlsx|csv|excel-csv|tsv|jsonl|parquet",
-    "Format of the output table; by default that of the input.", "shared",
+    "Format of the output table; by default the format of the input.", "shared",
     name="table_format", callback=_table_format,
 )  # fmt: skip
 _EXCEL_CSV = Setting(
     "--excel-csv",
-    "Short for --format excel-csv: CSV with a mark by which Excel recognizes UTF-8, and spreadsheet-safe.",
+    "Short for --format excel-csv: CSV with a mark that lets Excel recognize UTF-8, and spreadsheet-safe.",
     name="table_format", type=_FORMAT.type, flag_value="excel-csv", callback=_table_format,
 )  # fmt: skip
 _SAFE = Setting("--spreadsheet-safe", "Escape cells of CSV and TSV output that a spreadsheet would run.", "protection")
@@ -287,7 +288,7 @@ def variables_of(name: str, key: str) -> list[str]:
     return [VARIABLE_PREFIX + variable.upper().replace("-", "_") for variable in (f"{name}_{key}", key)]
 
 
-def defaults_of(name: str) -> dict[str, Any]:
+def defaults_of(name: str) -> Options:
     """Return what the function of a command gets if no option is given."""
     options = [option for option in options_of(name).values() if option.expose_value]
     return {str(option.name): () if option.multiple else option.to_info_dict()["default"] for option in options}
@@ -304,8 +305,8 @@ def command(name: str) -> Callable[[Callable[..., object]], click.Command]:
     return click.command(name, params=parameters)
 
 
-def read_input(source: str, options: Mapping[str, Any], *, warn: bool = True) -> TextTable:
-    """Read a table of texts from a file or standard input; warn of what was not sure."""
+def read_input(source: str, options: Options, *, warn: bool = True) -> TextTable:
+    """Read a table of texts from a file or standard input; warn of guesses."""
     from ..tables.read import read_table
 
     reading = {str(option.name): options[str(option.name)] for option in READING}
@@ -315,7 +316,7 @@ def read_input(source: str, options: Mapping[str, Any], *, warn: bool = True) ->
     return table
 
 
-def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[Any] | None:
+def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[np.floating] | None:
     """Return the embeddings that --embeddings names: a file, or a list column of the table."""
     if embeddings is None:
         return None
@@ -327,7 +328,7 @@ def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[Any] |
 
 
 def check_outputs(outputs: Mapping[str, Path], *, overwrite: bool, table_is_folder: bool = False) -> None:
-    """Raise unless all outputs can be written; from now on, nobody asks again."""
+    """Raise unless all outputs can be written; no later step asks again."""
     from ..errors import UsageError
     from ..tables.write import output_paths_free
     from ..texts.many_files import folder_free
@@ -341,7 +342,7 @@ def check_outputs(outputs: Mapping[str, Path], *, overwrite: bool, table_is_fold
     if not there.is_dir():
         raise UsageError(f"'{folder}' cannot be a folder for the outputs, because '{there}' is a file.")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise UsageError(f"There is no permission to write to '{there}'; choose another place.")
+        raise UsageError(f"You have no permission to write to '{there}'; choose another place.")
     if "model" in outputs:
         model_folder_free(outputs["model"], overwrite=overwrite)
     if table_is_folder:

@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 """The version of `data/schema.json`. A new key keeps it; a key that goes, or gets another name or type, raises it."""
 
+Summary = dict[str, Any]
+"""The result of a command, as --json prints it."""
+
+Options = dict[str, Any]
+"""The options of a command by name, as click read them."""
+
 VERSIONS = {"schema_version": SCHEMA_VERSION, "textspectra_version": __version__}
 
 STAGES = {
@@ -87,7 +93,7 @@ def terminal() -> Console:
     return Terminal(highlight=False)
 
 
-def present(summary: dict[str, Any], show: Callable[[], None]) -> None:
+def present(summary: Summary, show: Callable[[], None]) -> None:
     """Print the result of a command: its summary as JSON, or what `show` prints; nothing with --quiet.
 
     The outputs that the summary names are written by now. If printing fails, the error says so.

@@ -1,4 +1,4 @@
-"""`textspectra report` and `apply`: the page of a model, and what was set in it back into the model and its table."""
+"""`textspectra report` and `apply`: the page of a model, and the edits in it back into the model and its table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import glob
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -163,7 +163,7 @@ def _read_clusters(path: Path, model: TextClustering) -> LabeledTable | None:
     from ..tables.read import read_table
     from ..tables.source import TableFormat
 
-    # Any column of strings will do here; which one has the texts is found by comparing them.
+    # Every column of strings will do here: the texts are compared below.
     table = read_table(path, text_column="cluster_name")
     columns = _columns(model)
     bare = table.table.select(table.table.column_names[: -len(columns)])
@@ -183,7 +183,7 @@ def _read_clusters(path: Path, model: TextClustering) -> LabeledTable | None:
     return LabeledTable(path, replace(table, table=bare), is_current, form, spreadsheet_safe=forms[0] == 1)
 
 
-def _columns(result: TextClustering) -> dict[str, Any]:
+def _columns(result: TextClustering) -> dict[str, pa.Array]:
     from ..texts.clustered import clusters_of
 
     return clusters_of(result).columns(result.labels, result.similarity)

@@ -18,7 +18,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 import platformdirs
@@ -44,7 +44,7 @@ class SettingsFile(NamedTuple):
     """A settings file: its name for messages, its content, and whether it is the user's own."""
 
     name: str
-    content: Mapping[str, Any]
+    content: Mapping[str, object]
     is_own: bool = False
 
     def error(self, message: str) -> UsageError:
@@ -59,8 +59,8 @@ def own_file() -> Path:
 
 def settings_files() -> list[SettingsFile]:
     """Read the user's own settings and the working folder's; the last file counts most."""
-    own = _read_toml(own_file())
-    files = [] if own is None else [SettingsFile(str(own_file()), own, is_own=True)]
+    personal = _read_toml(own_file())
+    files = [] if personal is None else [SettingsFile(str(own_file()), personal, is_own=True)]
     project = None if Path(SETTINGS_FILE).absolute() == own_file() else read_settings(Path())
     return files if project is None else [*files, project]
 
@@ -79,7 +79,7 @@ def read_settings(folder: Path) -> SettingsFile | None:
     return SettingsFile("pyproject.toml, [tool.textspectra]", shared)
 
 
-def _read_toml(path: Path) -> dict[str, Any] | None:
+def _read_toml(path: Path) -> dict[str, object] | None:
     try:
         if not path.is_file():  # opening a pipe would wait for a writer, and reading a device would never end
             return None
@@ -99,7 +99,7 @@ def _read_toml(path: Path) -> dict[str, Any] | None:
         raise UsageError(f"{path.name} is not valid TOML: {error}.") from None
 
 
-def default_map(file: SettingsFile) -> dict[str, dict[str, Any]]:
+def default_map(file: SettingsFile) -> dict[str, dict[str, object]]:
     """Return the settings of a file by command and parameter, as click takes them.
 
     A wrong key or a wrong value raises a UsageError. Commands without settings are left out.
@@ -109,7 +109,7 @@ def default_map(file: SettingsFile) -> dict[str, dict[str, Any]]:
     _check_keys(file, general, {key for name in COMMANDS for key in options_of(name)})
     for name, table in tables.items():
         if name not in COMMANDS:
-            raise file.error(f"there is no command {name!r}{nearest(name, COMMANDS)}")
+            raise file.error(f"unknown command {name!r}{nearest(name, COMMANDS)}")
         _check_keys(file, table, options_of(name), f" in [{name}]")
     values = {}
     for name in COMMANDS:
@@ -122,10 +122,10 @@ def default_map(file: SettingsFile) -> dict[str, dict[str, Any]]:
     return {name: chosen for name, chosen in values.items() if chosen}
 
 
-def _check_keys(file: SettingsFile, table: Mapping[str, Any], known: Iterable[str], where: str = "") -> None:
+def _check_keys(file: SettingsFile, table: Mapping[str, object], known: Iterable[str], where: str = "") -> None:
     for key, value in table.items():
         if key not in known:
-            raise file.error(f"there is no setting {key!r}{where}{nearest(key, known)}")
+            raise file.error(f"unknown setting {key!r}{where}{nearest(key, known)}")
         if not file.is_own:
             _check_shared(file, key, value)
 
@@ -158,7 +158,7 @@ def _is_preset(model: str) -> bool:
     return model.lower().removeprefix("float32:") in PRESETS
 
 
-def _checked(file: SettingsFile, option: Setting, value: Any) -> Any:
+def _checked(file: SettingsFile, option: Setting, value: object) -> object:
     """Return a value of the type that an option takes."""
     kind = option.type
     expected, allowed = (

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from .output import terminal
+from .output import Summary, terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from ..texts.corpus import DataFrame
     from ..texts.result import TextClustering
     from ..words.describe import Cluster
     from .cluster import Done
@@ -26,7 +27,7 @@ _LISTED = 10
 """Groups in the table of the terminal: the largest ones."""
 
 
-def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str, Any]:
+def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> Summary:
     """Return the summary that --json prints."""
     from ..report.profile import silhouette
     from ..texts.sentences import verdict
@@ -60,7 +61,7 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> dict[str
     }
 
 
-def clusters_as_json(result: TextClustering, clusters: Iterable[Cluster]) -> list[dict[str, Any]]:
+def clusters_as_json(result: TextClustering, clusters: Iterable[Cluster]) -> list[Summary]:
     """Return clusters of a result as --json prints them."""
     cohesion = dict(zip((cluster.label for cluster in result.clusters), result.ratios, strict=True))
     return [
@@ -78,7 +79,7 @@ def clusters_as_json(result: TextClustering, clusters: Iterable[Cluster]) -> lis
     ]
 
 
-def describe_run(outputs: Mapping[str, Path], seconds: Mapping[str, float]) -> dict[str, dict[str, Any]]:
+def describe_run(outputs: Mapping[str, Path], seconds: Mapping[str, float]) -> Summary:
     """Return the keys of --json that say what a command wrote, and how long its stages took."""
     return {
         "outputs": {name: str(path) for name, path in outputs.items()},
@@ -86,14 +87,14 @@ def describe_run(outputs: Mapping[str, Path], seconds: Mapping[str, float]) -> d
     }
 
 
-def _further_columns(result: TextClustering) -> dict[str, Any]:
+def _further_columns(result: TextClustering) -> Summary:
     """Return the groups over time and by segments, and the strongest changes and differences in words."""
     from ..texts.sentences import segments_in_words, trends_in_words
 
     tally = result.tally
     if tally is None:
         return {}
-    columns: dict[str, Any] = {}
+    columns: Summary = {}
     if tally.every:
         columns |= {
             "every": tally.every,
@@ -109,8 +110,8 @@ def _further_columns(result: TextClustering) -> dict[str, Any]:
     return columns
 
 
-def _records(frame: Any) -> list[dict[str, Any]]:
-    """Return the rows of a data frame as JSON takes them: days as ISO dates, and what is not defined as null."""
+def _records(frame: DataFrame) -> list[Summary]:
+    """Return the rows of a data frame as JSON takes them: days as ISO dates, and undefined values as null."""
     import narwhals
 
     columns = {
@@ -121,7 +122,7 @@ def _records(frame: Any) -> list[dict[str, Any]]:
     return [{n: None if v != v else v for n, v in zip(columns, row, strict=True)} for row in rows]
 
 
-def _estimate(result: TextClustering) -> dict[str, Any]:
+def _estimate(result: TextClustering) -> Summary:
     estimate = result.k_estimate
     levels = {suggestion.k: suggestion.name for suggestion in estimate.suggestions} if estimate else {}
     return {
@@ -133,7 +134,7 @@ def _estimate(result: TextClustering) -> dict[str, Any]:
     }
 
 
-def print_summary(summary: Mapping[str, Any], console: Console | None = None) -> None:
+def print_summary(summary: Summary, console: Console | None = None) -> None:
     """Print the summary for a person: the answer, how good it is, and the largest groups."""
     from ..texts.sentences import shown_in_words
 
@@ -148,7 +149,7 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
     if set(levels) - {summary["k"]} and not _is_doubt(summary):
         console.print(shown_in_words(summary["k"], levels))
     if summary["model_reason"]:
-        console.print(model_line(summary), markup=False)
+        console.print(model_line(summary["model"], summary["model_reason"]), markup=False)
     for note in _notes(summary):
         console.print(note, style="yellow", markup=False)
     print_clusters(summary["clusters"], "smaller group", summary["outputs"], console)
@@ -159,9 +160,9 @@ def print_summary(summary: Mapping[str, Any], console: Console | None = None) ->
                 console.print(f"· {line}", markup=False)
 
 
-def model_line(described: Mapping[str, Any]) -> str:
+def model_line(model: str | None, reason: str) -> str:
     """Return a line that names the model and why it was chosen."""
-    return f"Model {described['model']}, {described['model_reason'].rstrip('.')}."
+    return f"Model {model}, {reason.rstrip('.')}."
 
 
 def print_outputs(outputs: Mapping[str, str], meanings: Mapping[str, str], console: Console) -> None:
@@ -172,13 +173,13 @@ def print_outputs(outputs: Mapping[str, str], meanings: Mapping[str, str], conso
             console.print(outputs[name], style="bold", markup=False, soft_wrap=True)
 
 
-def _headline(summary: Mapping[str, Any]) -> str:
+def _headline(summary: Summary) -> str:
     grouped, total = _grouped(summary), summary["texts"]
     texts = count_of(total, "text") if grouped == total else f"{grouped:,} of {count_of(total, 'text')}"
     return f"{texts} in {count_of(summary['k'], 'group')}{', as you asked' if summary['level'] is None else ''}"
 
 
-def _grouped(summary: Mapping[str, Any]) -> int:
+def _grouped(summary: Summary) -> int:
     without = ("blank_texts", "unknown_to_the_model", "texts_without_content")
     return int(summary["texts"] - sum(summary[name] for name in without))
 
@@ -188,12 +189,12 @@ def count_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def _is_doubt(summary: Mapping[str, Any]) -> bool:
+def _is_doubt(summary: Summary) -> bool:
     """Return True if the verdict is that the model does not read the language of the texts."""
     return summary["verdict"] in summary["notes"]
 
 
-def _notes(summary: Mapping[str, Any]) -> list[str]:
+def _notes(summary: Summary) -> list[str]:
     from ..texts.sentences import doubt_about_k, leftovers_in_words, without_clusters
 
     notes = [note for note in summary["notes"] if note != summary["verdict"]]
@@ -205,7 +206,7 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     estimated = summary["level"] == "suggested"
     if without_clusters(_grouped(summary), summary["distinct_texts"], estimated=estimated):
         return notes
-    suggested = next((one["k"] for one in summary["k_suggestions"] if one["name"] == "suggested"), 0)
+    suggested = next((level["k"] for level in summary["k_suggestions"] if level["name"] == "suggested"), 0)
     doubt = doubt_about_k(summary["k_found_by"], suggested, summary["k_confidence"])
     if doubt and not _is_doubt(summary):
         notes.append(doubt)
@@ -215,7 +216,7 @@ def _notes(summary: Mapping[str, Any]) -> list[str]:
     return notes
 
 
-def _is_leftover(cluster: Mapping[str, Any]) -> bool:
+def _is_leftover(cluster: Summary) -> bool:
     """Return True if a group has no common theme. One repeated text is not mixed."""
     from ..texts.sentences import LOOSE
 
@@ -223,9 +224,7 @@ def _is_leftover(cluster: Mapping[str, Any]) -> bool:
     return bool((cluster["cohesion"] or LOOSE) < LOOSE and 2 * most <= cluster["size"])
 
 
-def print_clusters(
-    clusters: Sequence[Mapping[str, Any]], rest: str, outputs: Mapping[str, str], console: Console
-) -> None:
+def print_clusters(clusters: Sequence[Summary], rest: str, outputs: Mapping[str, str], console: Console) -> None:
     """Print a table of the first clusters, and which output has the `rest`."""
     console.print()
     console.print(_table(clusters[:_LISTED]))
@@ -235,7 +234,7 @@ def print_clusters(
         console.print(f"and {count_of(hidden, rest)}: all are in {place}", markup=False, soft_wrap=True)
 
 
-def _table(clusters: Sequence[Mapping[str, Any]]) -> Table:
+def _table(clusters: Sequence[Summary]) -> Table:
     from rich.table import Table
     from rich.text import Text
 

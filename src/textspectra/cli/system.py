@@ -1,4 +1,4 @@
-"""`textspectra models`, `cache`, `config`, `schema` and `doctor`: what is here, and which settings hold."""
+"""`textspectra models`, `cache`, `config`, `schema` and `doctor`: the installation, and the settings that hold."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from .. import __version__
 from .options import COMMANDS, VARIABLE_PREFIX, command, options_of, variables_of
-from .output import present
+from .output import Summary, present
 from .settings import SettingsFile, default_map, nearest, own_file, settings_files
 from .summary import count_of
 
@@ -81,7 +81,7 @@ def cache_command(clear: bool, limit: int | None) -> None:
     present({**sizes, "cleared": clear}, lambda: click.echo("\n".join(lines)))
 
 
-def _cache_sizes(cache: EmbeddingCache) -> dict[str, Any]:
+def _cache_sizes(cache: EmbeddingCache) -> Summary:
     """Return where a cache is, and how much it holds, as --json prints it."""
     from ..embedding.weights import weights_size
 
@@ -107,7 +107,7 @@ def config_command(name: str | None) -> None:
     file in this folder may come from somebody else, so it can set only what changes the result.
     """
     if name is not None and name not in COMMANDS:
-        raise click.BadParameter(f"there is no command {name!r}.", param_hint="COMMAND")
+        raise click.BadParameter(f"unknown command {name!r}.", param_hint="COMMAND")
     files = settings_files()
     project = next((file.name for file in files if not file.is_own), None)
     settings = [s for s in _settings(files) if (s["from"] != "default" if name is None else s["command"] == name)]
@@ -130,7 +130,7 @@ def config_command(name: str | None) -> None:
     present({**described, "settings": settings, "unknown_variables": unknown}, show)
 
 
-def _settings(files: list[SettingsFile]) -> Iterator[dict[str, Any]]:
+def _settings(files: list[SettingsFile]) -> Iterator[Summary]:
     """Yield the settings of all commands: the command, the key, the value and its origin."""
     maps = [(file.name, default_map(file)) for file in files]
     for name in COMMANDS:
@@ -155,17 +155,17 @@ def schema_command(name: str | None) -> None:
     schema = read_schema()
     known = list(schema["properties"])
     if name is not None and name not in known:
-        raise click.BadParameter(f"there is no schema {name!r}; there are {', '.join(known)}.", param_hint="COMMAND")
+        raise click.BadParameter(f"unknown schema {name!r}; known are {', '.join(known)}.", param_hint="COMMAND")
     click.echo(json.dumps(schema if name is None else schema_of(name), indent=1))
 
 
-def read_schema() -> dict[str, Any]:
+def read_schema() -> Summary:
     """Return the whole schema, from the file that is in the package."""
-    schema: dict[str, Any] = json.loads((files("textspectra") / "data" / "schema.json").read_text(encoding="utf-8"))
+    schema: Summary = json.loads((files("textspectra") / "data" / "schema.json").read_text(encoding="utf-8"))
     return schema
 
 
-def schema_of(name: str) -> dict[str, Any]:
+def schema_of(name: str) -> Summary:
     """Return the schema of one command, complete in itself."""
     schema = read_schema()
     return {"$schema": schema["$schema"], "$ref": f"#/$defs/{name}", "$defs": schema["$defs"]}
@@ -190,7 +190,7 @@ def doctor_command() -> None:
     present(state, lambda: click.echo("\n".join(lines)))
 
 
-def examine() -> dict[str, Any]:
+def examine() -> Summary:
     """Return the state of this installation, as --json prints it."""
     import scipy.linalg  # noqa: F401  loads the BLAS libraries of NumPy and SciPy
     from joblib import cpu_count

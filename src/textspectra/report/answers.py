@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -24,7 +23,7 @@ MAX_QUOTE = 160  # characters of the typical text of a new group
 
 def answer_texts(
     result: TextClustering, ratios: list[float | None], silhouettes: list[float | None], *, compared: bool
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Say which numbers of groups are plausible, and how good the cuts into 1, 2, ... groups are.
 
     There is a ratio and a silhouette for each cut. If the texts were `compared` with a model, nothing was estimated.
@@ -55,7 +54,7 @@ def _origin(result: TextClustering) -> str:
     return " ".join(parts)
 
 
-def why_this_k(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
+def why_this_k(estimate: KEstimate, rows: CountedRows) -> dict[str, object]:
     """Return the estimate, its interval, the suggestions and the curves behind them, ready for JSON.
 
     The page always shows a spectrum; it is computed here if the estimate was made without one.
@@ -77,7 +76,7 @@ def why_this_k(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _spectrum(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
+def _spectrum(estimate: KEstimate, rows: CountedRows) -> dict[str, object]:
     spectrum = estimate.spectrum
     if spectrum is None:
         return _spectrum(estimate_from_rows(rows, "spectral", Rule(n_replicates=SPECTRA), random_state=0), rows)
@@ -97,13 +96,13 @@ def _spectrum(estimate: KEstimate, rows: CountedRows) -> dict[str, Any]:
 
 def describe_changes(
     result: TextClustering, changes: Comparison | Iterable[ClusterChange] | None, base: list[int]
-) -> list[dict[str, Any]] | None:
+) -> list[dict[str, object]] | None:
     """Return the changes with the nodes of their groups, and with a text of each new one; the largest come first."""
     if changes is None:
         return None
     changes = changes.cluster_changes if isinstance(changes, Comparison) else changes
     place_of = {cluster.label: place for place, cluster in enumerate(result.clusters)}
-    described = []
+    described: list[dict[str, object]] = []
     for change in sorted(changes, key=lambda change: -abs(change.share_after - change.share_before)):
         place = None if change.status == "gone" else place_of.get(change.label)
         texts = [] if place is None or change.status != "new" else result.typical_texts(result.clusters[place])

@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -87,7 +86,7 @@ def write_report(
     path = Path(path)
     output_paths_free([path], overwrite=overwrite)
     if not path.absolute().parent.is_dir():
-        raise UsageError(f"There is no folder {path.absolute().parent} to write the report to.")
+        raise UsageError(f"The folder {path.absolute().parent} for the report does not exist.")
     page = report_page(result, truth=truth, changes=changes, progress=progress or _silent)
     with replacing_file(path) as temporary:
         temporary.write_bytes(page.encode())
@@ -124,8 +123,7 @@ def report_blocks(
         details, detail_blocks = describe_rows(result.details, rows)
         parts, part_blocks = describe_parts(tree)
         matrix = similarity_matrix(tree.X, tree.order)
-        profile = _profile(tree, nodes.ratios.tolist(), classes)
-        curves = profile["curves"]
+        curves, profile = _profile(tree, nodes.ratios.tolist(), classes)
         middles = [np.median(points[start:end], axis=0) if end > start else (0, 0) for start, end in tree.ranges]
         keywords = {word.lower() for words in nodes.keywords for word in words}
         meta = {
@@ -182,7 +180,7 @@ def _classes(values: list[Hashable], n_texts: int) -> list[Hashable]:
     return ["" if is_missing(value) else value for value in values]
 
 
-def _about(tree: ReportTree, cut_at: int | None) -> dict[str, Any]:
+def _about(tree: ReportTree, cut_at: int | None) -> dict[str, object]:
     from .. import __version__
 
     result, totals = tree.result, tree.result.totals
@@ -222,7 +220,10 @@ def grouping_mark(result: TextClustering) -> str:
     return digest.hexdigest()[:16]
 
 
-def _profile(tree: ReportTree, ratios: list[float], classes: list[Hashable] | None) -> dict[str, Any]:
+def _profile(
+    tree: ReportTree, ratios: list[float], classes: list[Hashable] | None
+) -> tuple[dict[str, list[float | None]], dict[str, object]]:
+    """Return the scores at each number of clusters, by the name of the score, and all data of their chart."""
     levels, finest, n_classes = tree.levels, tree.finest, None
     curves = {"cohesion": ratios, "silhouette": silhouettes(tree.X, finest, levels.spans, levels.cuts)}
     if classes is not None:
@@ -231,8 +232,6 @@ def _profile(tree: ReportTree, ratios: list[float], classes: list[Hashable] | No
         codes, names = check_labels([classes[row] for row in grouped], grouped)
         curves |= agreement_curves(levels, of_row[grouped], codes)
         n_classes = len(names)
-    return {
-        "curves": {name: none_if_nan(values) for name, values in curves.items()},
-        "classes": n_classes,
-        "silhouette_rows": min(SILHOUETTE_SAMPLE, int((finest >= 0).sum())),
-    }
+    plain = {name: none_if_nan(values) for name, values in curves.items()}
+    n_rows = min(SILHOUETTE_SAMPLE, int((finest >= 0).sum()))
+    return plain, {"curves": plain, "classes": n_classes, "silhouette_rows": n_rows}

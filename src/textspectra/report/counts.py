@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,7 @@ def tally_nodes(tree: ReportTree) -> NodeTally | None:
     return NodeTally(tally, of_nodes, known, np.array(tree.base))
 
 
-def describe_counts(counted: NodeTally | None) -> tuple[dict[str, Any], dict[str, str]]:
+def describe_counts(counted: NodeTally | None) -> tuple[dict[str, object], dict[str, str]]:
     """Return the data of the page on time and segments, and the blocks with the counts of the nodes."""
     if counted is None:
         return {"time": None, "segments": [], "known": []}, {}
@@ -69,7 +69,7 @@ def describe_counts(counted: NodeTally | None) -> tuple[dict[str, Any], dict[str
     return {"time": time, "segments": segments, "known": counted.known.tolist()}, blocks
 
 
-def _describe_time(counted: NodeTally, every: Period) -> dict[str, Any]:
+def _describe_time(counted: NodeTally, every: Period) -> dict[str, object]:
     nodes, n = counted.nodes, len(counted.known)
     kind: list[str | None] = [None] * n
     p, change, words, ends = np.ones(n), np.zeros(n), [""] * n, [""] * n
@@ -134,7 +134,7 @@ NO_DAY = -(2**31)  # a row without a date
 EXPORT_COLUMNS = ("row", "text", "cluster", "cluster_name", "similarity")  # of every download
 
 
-def describe_rows(details: Details | None, rows: ExportedRows) -> tuple[dict[str, Any], dict[str, str]]:
+def describe_rows(details: Details | None, rows: ExportedRows) -> tuple[dict[str, object], dict[str, str]]:
     """Return the further columns of the downloads, and the blocks with their values.
 
     A column that is also shown is taken from there, because the values there are unchanged.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from ..parallel import one_blas_thread, run_tasks
 LANDMARKS = 4000  # rows that t-SNE arranges; the other rows are placed among them
 NEAREST, NEAREST_LANDMARKS = 13, 10  # neighbors that attract a landmark, itself among them, and another row
 COMPONENTS, SPARE_COMPONENTS, POWER_ITERATIONS = 50, 10, 4
-"""Principal components in which neighbors are searched, random directions beyond them, and iterations to find them."""
+"""Principal components for the search of neighbors, random directions beyond them, and iterations to find them."""
 SEARCH_BLOCK = 512  # rows whose neighbors are searched at a time
 
 PHASES = ((50, 12.0, 0.5), (120, 1.0, 0.8))
@@ -33,7 +32,7 @@ Matrix = NDArray[np.float32]
 
 
 def project(
-    X: NDArray[Any], rows: NDArray[np.intp], *, progress: Callable[[int, int], None] = lambda done, total: None
+    X: NDArray[np.floating], rows: NDArray[np.intp], *, progress: Callable[[int, int], None] = lambda done, total: None
 ) -> Matrix:
     """Return a point in the plane for each of the `rows` of `X`; similar rows are close to each other.
 
@@ -66,7 +65,7 @@ def project(
     return _centered(points)
 
 
-def _principal_components(X: NDArray[Any], rows: NDArray[np.intp]) -> Matrix:
+def _principal_components(X: NDArray[np.floating], rows: NDArray[np.intp]) -> Matrix:
     sample = rows if len(rows) <= LANDMARKS else np.random.default_rng(1).choice(rows, LANDMARKS, replace=False)
     units = take_units(X, sample)
     mean = units.mean(axis=0)
@@ -97,7 +96,7 @@ def _nearest(rows: Matrix, among: Matrix, size: int) -> NDArray[np.intp]:
     return np.concatenate(run_tasks(search, ((start,) for start in range(0, len(rows), SEARCH_BLOCK)), n_jobs=None))
 
 
-def _centered(points: NDArray[Any]) -> Matrix:
+def _centered(points: NDArray[np.floating]) -> Matrix:
     points = points - points.mean(axis=0)
     _, _, axes = np.linalg.svd(points.T @ points)
     points = points @ (axes.T * np.where(axes.sum(axis=1) < 0, -1, 1))

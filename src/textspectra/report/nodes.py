@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ from .tree import ReportTree
 CROSS_ROWS = 512  # rows of each of two merged clusters between which negative cosines are summed
 CROSS_SAMPLE = 4096  # rows of all finest clusters together for negative cosines between any two, at most 32 of each
 
-DIRECTIONS = 32  # kept of each vector: those in which the centers of the finest clusters differ most
+DIRECTIONS = 32  # kept of each vector, along which the centers of the finest clusters differ most
 STEPS_PER_SIDE, REACH = 5, 2.7
 """Each coordinate is one of 11 steps, up to 2.7 standard deviations. Cosines to other groups are off by about 0.02."""
 
@@ -95,7 +94,7 @@ def _cohesion(tree: ReportTree) -> tuple[NDArray[np.float64], NDArray[np.float64
     levels, report = tree.levels, tree.result.cohesion
     if report is None:
         return np.full(len(levels.spans), np.nan), np.full(levels.k, np.nan)
-    sums, sizes = map(levels.total, tree.sums[1])
+    sums, sizes = levels.total(tree.sums[1].sums), levels.total(tree.sums[1].sizes)
     pairs = n_pairs(sizes)
     known = {node: part.similarity * pairs[node] for node, part in zip(tree.base, report.per_cluster, strict=True)}
     total = _total_similarity(tree, sums, sizes, known)
@@ -193,7 +192,7 @@ def _words(
     return keywords, names
 
 
-def describe_parts(tree: ReportTree) -> tuple[dict[str, Any], dict[str, str]]:
+def describe_parts(tree: ReportTree) -> tuple[dict[str, object], dict[str, str]]:
     """Return the data of the finest clusters from which the page computes edited groups, and their blocks.
 
     These are the texts and the centers in few directions (a text is ``middle + step * coordinates``), and the mean

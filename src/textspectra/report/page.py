@@ -10,7 +10,6 @@ import zlib
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,7 +26,7 @@ def pack_json(value: object) -> str:
     return pack(text.encode("utf-8", "backslashreplace"))
 
 
-def pack_array(array: NDArray[Any], kind: str) -> str:
+def pack_array(array: NDArray[np.generic], kind: str) -> str:
     """Pack an array as little-endian numbers of a type such as ``"u2"``."""
     return pack(np.ascontiguousarray(array, f"<{kind}").tobytes())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ Z_LIMIT = 4.0  # standard deviations above the mean at the end of the color scal
 
 
 def silhouettes(
-    X: NDArray[Any], codes: NDArray[np.intp], spans: NDArray[np.intp], cuts: Sequence[Sequence[int]]
+    X: NDArray[np.floating], codes: NDArray[np.intp], spans: NDArray[np.intp], cuts: Sequence[Sequence[int]]
 ) -> list[float]:
     """Return the mean silhouette of a sample for each cut; NaN if it is not defined.
 
@@ -51,7 +51,7 @@ def silhouettes(
     return [mean(cut) for cut in cuts]
 
 
-def silhouette(X: NDArray[Any], labels: NDArray[np.intp]) -> float | None:
+def silhouette(X: NDArray[np.floating], labels: NDArray[np.intp]) -> float | None:
     """Return the mean silhouette of one clustering, as :func:`silhouettes` does; None if it is not defined."""
     clusters = np.arange(labels.max() + 1)
     (value,) = silhouettes(X, labels, clusters[:, None] + [0, 1], [clusters.tolist()])
@@ -82,7 +82,7 @@ class SimilarityMatrix(NamedTuple):
     rectified: NDArray[np.uint8]  # shade 255 is Z_LIMIT
 
 
-def similarity_matrix(X: NDArray[Any], order: NDArray[np.intp]) -> SimilarityMatrix:
+def similarity_matrix(X: NDArray[np.floating], order: NDArray[np.intp]) -> SimilarityMatrix:
     """Compare a sample of the texts in this order."""
     n = len(order)
     positions = np.arange(n)

@@ -29,11 +29,11 @@ META = re.compile(rb'id="block-meta">([A-Za-z0-9+/=]+)<')
 DAMAGED = "The state is damaged: its clusters cannot be read. Download the JSON file from the report again."
 CHANGED = "The state does not fit the model, whose groups have changed since the report was made."
 
-Value = TypeVar("Value")
+Parsed = TypeVar("Parsed")
 
 
 def what_only_it_has(path: Path, result: TextClustering) -> str:
-    """Say why a page should not be replaced by a new one of this result; an empty string if there is no reason."""
+    """Say why a page should not be replaced by a new one of this result; an empty string if it may be."""
     match = META.search(_read(path))
     try:
         meta = json.loads(zlib.decompress(base64.b64decode(match[1]))) if match else {}
@@ -75,7 +75,7 @@ class State(NamedTuple):
 
 
 def read_state(path: Path) -> State:
-    """Read the JSON file that "Download JSON" of a report wrote; a UserError says what is wrong with it."""
+    """Read the JSON file that "Download JSON" of a report wrote; a UserError names the mistake in it."""
     stored = _read(path, MAX_STATE_BYTES + 1)
     if len(stored) > MAX_STATE_BYTES:
         raise UserError(f"{path} has more than {MAX_STATE_BYTES // 2**20} MB, which no report downloads.")
@@ -118,7 +118,7 @@ def _cluster(cluster: dict[str, object], edited: bool) -> StateCluster:
     )
 
 
-def _typed(value: object, kind: type[Value]) -> Value:
+def _typed(value: object, kind: type[Parsed]) -> Parsed:
     """Return a value of exactly this type: True is not a number."""
     if type(value) is not kind:
         raise UserError(DAMAGED)
@@ -141,7 +141,7 @@ def apply_state(result: TextClustering, state: State | str | Path) -> TextCluste
     state = state if isinstance(state, State) else read_state(Path(state))
     if state.fingerprint != corpus_fingerprint(result.corpus):
         raise UserError(
-            "The state comes from a report of other texts than those of the model: of another model, of a comparison, "
+            "The state comes from a report of other texts than the model has: of another model, of a comparison, "
             "or from before an update. Make the page of the model with `textspectra report`, and set the groups there."
         )
     if state.grouping != grouping_mark(result):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from ..texts.result import TextClustering
 
 MAX_POINTS = 100_000  # distinct texts on the map and in the lists; of more, a random sample is shown
 MAX_TEXT_CHARACTERS = 16_000_000  # of all texts together; if there are more, long texts are cut
+
+Number = TypeVar("Number", np.float64, np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,7 @@ class Levels:
                 path.append(parent[path[-1]])
         return paths
 
-    def total(self, values: NDArray[Any]) -> NDArray[Any]:
+    def total(self, values: NDArray[Number]) -> NDArray[Number]:
         """Return the sum over the finest clusters of each node."""
         return np.array([values[start:end].sum(axis=0) for start, end in self.spans])
 
@@ -102,7 +104,7 @@ class ReportTree:
     """
 
     result: TextClustering
-    X: NDArray[Any]  # the embeddings of the distinct texts
+    X: NDArray[np.floating]  # the embeddings of the distinct texts
     levels: Levels
     finest: NDArray[np.intp]  # the finest cluster of each distinct text, -1 for none
     order: NDArray[np.intp]  # the distinct text at each position

@@ -1,10 +1,10 @@
-"""The record of a clustering: what is saved, and the facts that follow from it."""
+"""The record of a clustering: its saved fields, and the facts that follow from them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from ..tables.columns import ClusterColumns
 from ..tables.source import MAX_CLUSTER_NAME
 from ..words.describe import Cluster
 from ..words.names import EmbedPhrases
-from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Totals, embed_corpus
+from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Scalar, Totals, embed_corpus
 from .details import Details
 from .history import Update
 from .notes import doubt_about_languages, reading_in_words
@@ -33,7 +33,7 @@ FINEST = 300
 """Highest number of clusters that a report shows; higher if the result, or one of its levels, has more."""
 
 EDITED = "edited by hand"
-"""The entry `groups` in the recipe of a result whose groups are no longer the ones that were found."""
+"""The entry `groups` in the recipe of a result whose groups were changed after they were found."""
 
 
 class Hierarchy(NamedTuple):
@@ -113,7 +113,7 @@ class ClusteredTexts:
     themes: tuple[Theme, ...] = ()
     encoder: Backend | None = None
     cache: EmbeddingCache | bool = True
-    known_embeddings: NDArray[Any] | None = None
+    known_embeddings: NDArray[np.floating] | None = None
     frame: object = None
 
     def __repr__(self) -> str:
@@ -177,7 +177,7 @@ class ClusteredTexts:
         """Return the position of a cluster in `clusters`, given its label."""
         labels = [cluster.label for cluster in self.clusters]
         if label not in labels or isinstance(label, bool):
-            raise UserError(f"There is no cluster {label!r}; the clusters are {_listed(labels)}.")
+            raise UserError(f"No cluster has the label {label!r}; the labels are {_listed(labels)}.")
         return labels.index(label)
 
     @property
@@ -229,7 +229,7 @@ class ClusteredTexts:
         return self.source.load() if self.encoder is None else self.encoder
 
 
-def _constant(array: NDArray[Any]) -> NDArray[Any]:
+def _constant(array: NDArray[Scalar]) -> NDArray[Scalar]:
     """Make an array read-only, because the record keeps it."""
     array.flags.writeable = False
     return array

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +22,7 @@ from ..tables.frames import is_data_frame, library_of, new_frame, with_columns
 from ..words.describe import Cluster
 from ..words.languages import language_shares
 from .clustered import ClusteredTexts
-from .corpus import Corpus, EmbeddedTexts, Totals
+from .corpus import Corpus, DataFrame, EmbeddedTexts, Texts, Totals
 from .details import Details, details_like, name_period
 from .history import ClusterChange, Update, columns_of, find_changes
 from .new_clusters import find_new_clusters
@@ -31,7 +31,6 @@ from .placing import describe_embedded, mean_vectors, place_texts, similarity_to
 from .tally import Tally, tally_rows
 
 if TYPE_CHECKING:
-    from .corpus import Texts
     from .result import TextClustering
 
 _READ_TEXTS = 100  # nearest to the center of each group of the model, which are read to name new groups differently
@@ -133,9 +132,10 @@ class Comparison:
         return f"{texts}, {new} new group{'' if new == 1 else 's'}"
 
     @property
-    def changes(self) -> Any:
+    def changes(self) -> DataFrame:
         """One row per group, the new ones first."""
-        return new_frame(columns_of(self.cluster_changes), like=self.result.frame)
+        frame: DataFrame = new_frame(columns_of(self.cluster_changes), like=self.result.frame)
+        return frame
 
     @property
     def novelty(self) -> NDArray[np.float32]:
@@ -167,7 +167,7 @@ class Comparison:
                     labels.append(cluster.label)
         return tuple(labels)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> DataFrame:
         """Return the frame of :meth:`TextClustering.to_frame` with two more columns: novelty and is_new."""
         frame, added = self.result.to_frame(), {"novelty": self.novelty, "is_new": self.is_new}
         is_frame = is_data_frame(self.result.frame) or library_of(frame)

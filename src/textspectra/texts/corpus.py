@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -154,7 +154,7 @@ class Corpus:
         return np.concatenate([values, np.full((1, *values.shape[1:]), blank, values.dtype)])[self.codes]
 
 
-def _values(texts: Any, text_column: str | None) -> Iterable[object]:
+def _values(texts: Texts, text_column: str | None) -> Iterable[object]:
     if isinstance(texts, str | bytes):
         raise UserError("texts must be a sequence of texts, not a single text.")
     if is_data_frame(texts):
@@ -171,7 +171,7 @@ def _values(texts: Any, text_column: str | None) -> Iterable[object]:
         if hasattr(texts, convert):
             values: Iterable[object] = getattr(texts, convert)()
             return values
-    return list(texts)
+    return list(texts)  # type: ignore[arg-type]
 
 
 def _as_text(value: object, row: int) -> str:
@@ -186,7 +186,7 @@ class EmbeddingSource(NamedTuple):
     """The model that made the embeddings, and its settings; `model` is None if the user gave the embeddings."""
 
     model: str | None
-    settings: dict[str, Any]
+    settings: dict[str, object]
 
     @staticmethod
     def of(encoder: Backend | None) -> EmbeddingSource:
@@ -234,7 +234,7 @@ class EmbeddedTexts:
     """
 
     corpus: Corpus
-    X: NDArray[Any]
+    X: NDArray[np.floating]
 
     @cached_property
     def counting(self) -> NDArray[np.intp]:
@@ -242,7 +242,7 @@ class EmbeddedTexts:
         return np.flatnonzero(nonzero_rows(self.X))
 
     @property
-    def vectors(self) -> NDArray[Any]:
+    def vectors(self) -> NDArray[np.floating]:
         """The vectors of the texts that count; not a copy if all of them do."""
         return self.X if len(self.counting) == len(self.X) else self.X[self.counting]
 
@@ -270,7 +270,7 @@ class EmbeddedTexts:
         scattered[self.counting] = values[: len(self.counting)]
         return scattered
 
-    def vectors_of_rows(self) -> NDArray[Any]:
+    def vectors_of_rows(self) -> NDArray[np.floating]:
         """Return the vector of each row; rows that do not count have zeros."""
         return self.corpus.spread(self.X, 0)
 

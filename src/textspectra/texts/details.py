@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,8 @@ from ..tables.jsonlines import build_column
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoSeries
+
+    from .corpus import Texts
 
 Period = Literal["day", "week", "month", "quarter", "year"]
 Days = NDArray[np.datetime64]
@@ -156,7 +158,7 @@ def frequent_values(values: Sequence[str], rows: NDArray[np.integer]) -> tuple[l
 
 
 def note_on_values(name: str, number: int) -> list[str]:
-    """Return a note if a segment has so many values that most of them count as one."""
+    """Return a note if a segment has too many values, and most of them count as one."""
     if number <= MOST_VALUES + 1:
         return []
     return [
@@ -192,8 +194,8 @@ class Details:
             days = np.concatenate([self.days, none if more.days is None else more.days])
         absent = Segment(np.zeros(n_other, np.int32), [MISSING])
         segments = {name: known.joined(more.segments.get(name, absent)) for name, known in self.segments.items()}
-        shown = {name: [*values, *more.shown.get(name, [""] * n_other)] for name, values in self.shown.items()}
-        return Details(self.time, days, segments, shown)
+        columns = {name: [*values, *more.shown.get(name, [""] * n_other)] for name, values in self.shown.items()}
+        return Details(self.time, days, segments, columns)
 
 
 class Extract(NamedTuple):
@@ -207,11 +209,11 @@ class Extract(NamedTuple):
 def read_details(table: pa.Table, wanted: Wanted, reading: Reading | None, file: str = "") -> Extract:
     """Take the wanted columns from a table, with dates read in the given way."""
     segments = {name: Segment.of(table.column(name)) for name in wanted.by}
-    shown = {name: pc.fill_null(as_strings(table.column(name)), "").to_pylist() for name in wanted.show}
+    columns = {name: pc.fill_null(as_strings(table.column(name)), "").to_pylist() for name in wanted.show}
     if wanted.time is None or reading is None:
-        return Extract(Details(segments=segments, shown=shown), 0, {})
+        return Extract(Details(segments=segments, shown=columns), 0, {})
     dates = read_dates(table.column(wanted.time), reading, file)
-    return Extract(Details(wanted.time, dates.days, segments, shown), dates.missing, dates.problems)
+    return Extract(Details(wanted.time, dates.days, segments, columns), dates.missing, dates.problems)
 
 
 def details_of(table: pa.Table, wanted: Wanted, n_rows: int) -> tuple[Details, list[str]]:
@@ -232,7 +234,7 @@ def details_of(table: pa.Table, wanted: Wanted, n_rows: int) -> tuple[Details, l
     return replace(details, segments=ordered), notes
 
 
-def details_like(known: Details | None, texts: Any, text_column: str | None) -> tuple[Details | None, list[str]]:
+def details_like(known: Details | None, texts: Texts, text_column: str | None) -> tuple[Details | None, list[str]]:
     """Take the columns of a model's details from a data frame; notes name the columns that it does not have."""
     if known is None or not is_data_frame(texts):
         return None, []
@@ -240,14 +242,14 @@ def details_like(known: Details | None, texts: Any, text_column: str | None) -> 
     names = set(table.column_names)
     wanted = Wanted(known.time, tuple(known.segments), tuple(known.shown))
     missing = [name for name in dict.fromkeys(wanted.names) if name not in names]
-    segments, shown = (tuple(name for name in columns if name in names) for columns in (known.segments, known.shown))
-    present = Wanted(known.time if known.time in names else None, segments, shown)
+    by, show = (tuple(name for name in columns if name in names) for columns in (known.segments, known.shown))
+    present = Wanted(known.time if known.time in names else None, by, show)
     details, notes = details_of(table, present, table.num_rows)
     return details, [*(f"The column {name!r} of the model is missing in these texts." for name in missing), *notes]
 
 
 def wanted_columns(
-    texts: Any, text_column: str | None, time: str | Values | None, by: Columns, show: Columns, every: Period | None
+    texts: Texts, text_column: str | None, time: str | Values | None, by: Columns, show: Columns, every: Period | None
 ) -> tuple[pa.Table, Wanted] | None:
     """Return a table of the columns that the arguments of :func:`cluster_texts` name or hold; None if there are none.
 
@@ -287,7 +289,7 @@ def check_lengths(table: pa.Table, n_rows: int) -> None:
         )
 
 
-def _as_column(values: Any) -> pa.Array:
+def _as_column(values: Values) -> pa.Array:
     if hasattr(values, "to_arrow"):  # polars
         return values.to_arrow()
     try:

@@ -112,7 +112,7 @@ def find_changes(
     )
 
 
-def columns_of(changes: Sequence[ClusterChange]) -> dict[str, list[Any]]:
+def columns_of(changes: Sequence[ClusterChange]) -> dict[str, list[object]]:
     """Return the columns of a table of changes: the new groups first, the largest changes of a kind first."""
     order = {status: place for place, status in enumerate(get_args(Status))}
     ranked = sorted(changes, key=lambda change: (order[change.status], -abs(change.share_after - change.share_before)))

@@ -290,7 +290,7 @@ def enough_texts(
 
 
 class Need(NamedTuple):
-    """What is expected of all files, judged by the first that has rows: they have as many texts for each byte."""
+    """The expected size of all files, judged by the first that has rows: the others have as many texts per byte."""
 
     rows: float
     texts: float  # different ones
@@ -371,7 +371,7 @@ def _embed(
     for file, part in with_vectors:
         if part.dimension != expected.dimension:
             raise UserError(
-                f"'{file.path}' has vectors of {part.dimension} numbers, but those of '{first.path}' have "
+                f"'{file.path}' has vectors of {part.dimension} numbers, but the vectors of '{first.path}' have "
                 f"{expected.dimension}; they must be equally long."
             )
     return parts

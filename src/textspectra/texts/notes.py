@@ -67,7 +67,7 @@ def is_foreign(shares: Mapping[str, float]) -> bool:
 
 
 def reading_in_words(where: str, n_rows: int, shares: Mapping[str, float]) -> str:
-    """Say what was read."""
+    """Describe the input in a sentence."""
     known, most, languages = sum(shares.values()), next(iter(shares), ""), ""
     if known:
         # If nearly all texts are in one language, the others are not worth naming.

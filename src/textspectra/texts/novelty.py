@@ -20,7 +20,7 @@ N_NEAREST = 10  # rows that a row is compared with, and over which its novelty i
 REFERENCE_ROWS = 10_000  # that a model keeps for comparisons
 USUAL = 0.9  # share of the model's own rows whose novelty is below 1
 SMALLEST_SQUARE = 0.02  # squared distance of unit rows; nearer rows say the same, however near they are
-_FEWEST_KNOWN = 5 * N_NEAREST  # rows; a smaller model cannot tell what is usual for it
+_FEWEST_KNOWN = 5 * N_NEAREST  # rows; with fewer, usual distances cannot be estimated
 _NEW_ROWS = 2_500  # of a new file among which neighbors are searched
 _LEAST_PER_CLUSTER = 10  # rows of each cluster in the sample of a model, or all that it has
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +28,7 @@ from ..tables.dates import Problem, Reading, Survey, check_dates, survey
 from ..tables.parquet import list_column
 from ..tables.source import TableFormat, open_file
 from ..tables.write import name_parts, output_format, write_labeled
-from .corpus import Corpus, Totals, embed_corpus
+from .corpus import Corpus, Scalar, Totals, embed_corpus
 from .details import Wanted, read_details
 from .history import content_digest
 from .tally import Part
@@ -77,7 +77,7 @@ class Job:
 
     @property
     def dtype(self) -> type[np.float16 | np.float32]:
-        """The type in which vectors wait."""
+        """The type of the stored vectors."""
         return np.float16 if self.half else np.float32
 
     def path(self, what: str, file: File | None = None) -> Path:
@@ -119,7 +119,7 @@ def named_in_errors(path: str) -> Iterator[None]:
 
 
 class Embedded(NamedTuple):
-    """What is known of a file once its texts have vectors."""
+    """The facts about a file once its texts have vectors."""
 
     rows: int
     blank: int  # rows without text
@@ -180,7 +180,7 @@ def _digest(text: str) -> bytes:
 
 
 class DistinctTexts(NamedTuple):
-    """The texts of all files that count, each once, in the order in which they occur first."""
+    """The texts of all files that count, each once, in the order of their first occurrence."""
 
     counts: NDArray[np.intp]  # how many rows of all files have each of them
     starts: NDArray[np.intp]  # file i is the first to have the texts from starts[i] to starts[i + 1]
@@ -282,20 +282,20 @@ def sample_partition(
     if job.truth:
         truth = column_values(table.table, job.truth)
         classes = [truth[row] for row in rows]
-    shown = read_details(table.table.take(rows), Wanted(show=job.wanted.show), None).details.shown
+    columns = read_details(table.table.take(rows), Wanted(show=job.wanted.show), None).details.shown
     details, missing, problems = read_details(table.table, counted, reading, Path(file.path).name)
     return Sampled(
         [corpus.distinct[position] for position in positions],
         np.asarray(load_new_vectors(job, file)[chosen], np.float32),
         classes,
-        list(shown.values()),
-        Part.of(details, _spread(job, file, "labels", -1), n_clusters),
+        list(columns.values()),
+        Part.of(details, _spread(job, file, "labels", np.intp(-1)), n_clusters),
         missing,
         problems,
     )
 
 
-def _spread(job: Job, file: File, what: str, otherwise: float) -> NDArray[Any]:
+def _spread(job: Job, file: File, what: str, otherwise: Scalar) -> NDArray[Scalar]:
     """Return a value for each row of a file, from the values of all texts that count."""
     positions = np.append(job.load("rows", file), -1)[job.load("codes", file)]
     values = job.load(what, mapped=True)
@@ -307,9 +307,10 @@ def _spread(job: Job, file: File, what: str, otherwise: float) -> NDArray[Any]:
 def write_partition(job: Job, file: File, target: Path, *, clusters: ClusterColumns) -> None:
     """Write the table of a file again, with the columns cluster, cluster_name and similarity."""
     table = job.table(file)
-    labels = _spread(job, file, "labels", -1)
+    labels = _spread(job, file, "labels", np.intp(-1))
+    similarity = _spread(job, file, "similarity", np.float64(0))
     target.parent.mkdir(parents=True, exist_ok=True)
     write_labeled(
-        table, clusters.columns(labels, _spread(job, file, "similarity", 0.0)), target, chosen=job.table_format,
+        table, clusters.columns(labels, similarity), target, chosen=job.table_format,
         clusters=clusters.count(labels), spreadsheet_safe=job.spreadsheet_safe, overwrite=True,
     )  # fmt: skip

@@ -7,31 +7,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.clusters import Algorithm, Clusters, find_clusters
+from ..core.rows import Rows
 from ..core.validation import Level, RandomState
 from ..embedding.base import Backend
 from ..embedding.cache import EmbeddingCache
 from ..embedding.embed import embed_texts
-from ..embedding.registry import DEFAULT_MODEL, chosen_backend
+from ..embedding.registry import DEFAULT_MODEL, Model, chosen_backend
 from ..errors import UserError
 from ..tables.frames import library_of
 from ..words.languages import language_shares
 from .clustered import Hierarchy
-from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Totals, embed_corpus
-from .details import Period, Wanted, details_of, wanted_columns
+from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Texts, Totals, embed_corpus
+from .details import Columns, Period, Values, Wanted, details_of, wanted_columns
 from .notes import KEEP_ALL, is_foreign, notes_on_content, notes_on_languages, notes_on_lengths
 from .placing import describe_embedded
 from .result import TextClustering
 from .tally import tally_rows
-
-if TYPE_CHECKING:
-    from ..embedding.registry import Model
-    from .corpus import Texts
 
 StageProgress = Callable[[str, int, int], None]
 """Called with a stage ("embedding", "grouping", "describing", ...), the steps that are done, and all steps."""
@@ -48,9 +45,9 @@ def cluster_texts(
     random_state: RandomState = 0,
     cache: EmbeddingCache | bool = True,
     keep_all: bool = False,
-    time: Any = None,
-    by: Any = (),
-    show: Any = (),
+    time: str | Values | None = None,
+    by: Columns = (),
+    show: Columns = (),
     every: Period | None = None,
     progress: StageProgress | None = None,
 ) -> TextClustering:
@@ -137,7 +134,7 @@ def cluster_texts(
 
 
 def check_algorithm(algorithm: str) -> None:
-    """Raise if there is no such algorithm."""
+    """Raise if the algorithm is unknown."""
     if algorithm not in get_args(Algorithm):
         raise UserError(f'algorithm must be "kmeans" or "hac", but it is {algorithm!r}.')
 
@@ -165,7 +162,7 @@ def embed_source(
 
 
 def fit_clusters(
-    X: Any, weights: NDArray[np.float64], algorithm: Algorithm, n_clusters: int | Level, seed: RandomState
+    X: Rows, weights: NDArray[np.float64], algorithm: Algorithm, n_clusters: int | Level, seed: RandomState
 ) -> Clusters:
     """Group distinct texts by their vectors, in memory or on Dask; `weights` are their numbers of rows."""
     if not len(X):
@@ -174,14 +171,14 @@ def fit_clusters(
         raise UserError(f"{n_clusters:,} clusters were asked for, but there are {len(X):,} different texts.")
     if len(X) == 1:
         # A single text is one cluster; the estimators need two rows to compare.
-        X, weights = np.repeat(X, 2, axis=0), np.append(weights, 0)
+        X, weights = X[np.zeros(2, np.intp)], np.append(weights, 0)
     return find_clusters(X, weights, algorithm=algorithm, n_clusters=n_clusters, hierarchy=True, random_state=seed)
 
 
 def describe_clustering(
     texts: EmbeddedTexts, labels: NDArray[np.intp], fitted: Clusters, *, leaves: NDArray[np.intp], algorithm: Algorithm,
     totals: Totals, encoder: Backend | None, cache: EmbeddingCache | bool, without_content: Counter[str],
-    languages: dict[str, float], recipe: dict[str, str], frame: Any = None,
+    languages: dict[str, float], recipe: dict[str, str], frame: object = None,
 ) -> TextClustering:  # fmt: skip
     """Turn fitted clusters into a result, given the cluster of each distinct text and the leaf of each that counts."""
     assert fitted.tree is not None  # noqa: S101 - for the type checker

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,11 +17,8 @@ from ..words.describe import Cluster, describe_clusters
 from ..words.languages import language_shares
 from ..words.names import EmbedPhrases, unique_name
 from .clustered import ClusteredTexts
-from .corpus import Corpus, EmbeddedTexts, embed_corpus
+from .corpus import Corpus, EmbeddedTexts, Texts, embed_corpus
 from .notes import note_on_model, notes_on_content, notes_on_lengths
-
-if TYPE_CHECKING:
-    from .corpus import Texts
 
 
 class Placed(NamedTuple):
@@ -82,7 +79,7 @@ def describe_embedded(
     corpus, counts, first_rows = texts.corpus, texts.corpus.counts, texts.corpus.first_rows
     similarity = cosines = similarity_to_clusters(texts, codes, centers)
     sizes = np.bincount(codes[texts.counting], texts.weights).astype(int)
-    if read is not None:  # what is typical of the texts that are read, and not of their groups
+    if read is not None:  # the phrases of the texts that are read, and not of their groups
         codes = np.where(read, codes, -1)
         rows = np.flatnonzero(codes >= 0)
         X = texts.X[rows]

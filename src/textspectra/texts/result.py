@@ -5,46 +5,32 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.clusters import cut_rule
 from ..core.cohesion import report_if_defined
-from ..core.discriminants import separate_clusters
-from ..core.estimate_views import levels_html
-from ..core.kmeans import LinearRule, same_clusters
-from ..core.rows import cluster_sums
+from ..core.estimate import SuggestionName
 from ..core.validation import Level, check_n_clusters, check_whole_number
 from ..embedding.cache import EmbeddingCache
-from ..embedding.registry import as_backend
+from ..embedding.registry import Model, as_backend
 from ..embedding.server import OpenAIServer
 from ..errors import UserError
 from ..tables.frames import as_table, is_data_frame, library_of, new_frame, with_columns
 from ..words.describe import Cluster, name_clusters
-from .clustered import EDITED, ClusteredTexts, Theme, build_hierarchy, check_name_length
+from .clustered import EDITED, ClusteredTexts, Theme, build_hierarchy
 from .comparison import Comparison, Drift, compare_texts, drift_of, updated
-from .corpus import EmbeddedTexts, embed_corpus
+from .corpus import DataFrame, Texts, embed_corpus
+from .grouping import describe_grouping, label_clusters, names_when_suggested, positions_in, renamed, rule_of, tally_of
 from .history import check_not_taken_in, columns_of, content_digest
-from .placing import describe_embedded, mean_vectors, place_texts, similarity_to_clusters, with_names
+from .notebook import framed, result_html
+from .placing import place_texts, similarity_to_clusters, with_names
 from .storage import load_clustering, save_clustering, texts_table
-from .tally import Tally, by_segment, over_time, tally_rows
+from .tally import CountColumns, Tally, by_segment, over_time
 
-if TYPE_CHECKING:
-    from ..core.estimate import SuggestionName
-    from ..embedding.registry import Model
-    from .corpus import DataFrame, Texts
-
-    Classes = ArrayLike | Sequence[Hashable]
-
-N_LARGEST, N_WORDS = 10, 6
-"""Groups in the table that a notebook shows, and keywords of each."""
-
-SANDBOX = "allow-scripts allow-downloads"
-"""What the page may do inside a notebook: run, and save files. It cannot reach the notebook around it."""
+Classes: TypeAlias = "ArrayLike | Sequence[Hashable]"
 
 
 class TextClustering(ClusteredTexts):
@@ -145,10 +131,10 @@ class TextClustering(ClusteredTexts):
 
     def rename(self, label: int | Mapping[int, str], name: str | None = None) -> TextClustering:
         """Give clusters other names: ``rename(3, "refunds")``, or several: ``rename({3: "refunds", 5: "login"})``."""
-        names: Mapping[int, Any] = label if isinstance(label, Mapping) else {label: name}
+        names: Mapping[int, str | None] = label if isinstance(label, Mapping) else {label: name}
         for number in names:
             self.position(number)
-        return replace(self, clusters=_renamed(self.clusters, names))
+        return replace(self, clusters=renamed(self.clusters, names))
 
     def merge(self, *labels: int | Iterable[int]) -> TextClustering:
         """Make one cluster of two or more: ``merge(3, 7)`` or ``merge([3, 7, 9])``.
@@ -207,7 +193,7 @@ class TextClustering(ClusteredTexts):
     def apply(self, state: str | Path) -> TextClustering:
         """Take over the groups and the names that a reader set in the report.
 
-        A group whose texts stay the same keeps its label; a merged group keeps that of the first.
+        A group whose texts stay the same keeps its label; a merged group keeps the label of the first.
 
         Parameters
         ----------
@@ -231,7 +217,7 @@ class TextClustering(ClusteredTexts):
         self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
         cache: EmbeddingCache | bool = True,
     ) -> Comparison:  # fmt: skip
-        """Find what is new in new texts: new groups, groups that grow, shrink or are gone, texts that fit nothing.
+        """Find the news in new texts: new groups, groups that grow, shrink or are gone, texts that fit nothing.
 
         The parameters are as in :meth:`predict`. A data frame may have the columns that were named by `time`, `by` and
         `show` in :func:`cluster_texts`.
@@ -279,8 +265,7 @@ class TextClustering(ClusteredTexts):
         (120, ['steady', 'steady', 'steady'])
         """
         comparison = self.compare(texts, text_column=text_column, embeddings=embeddings, cache=cache)
-        given: Any = texts
-        table = as_table(given, text_column).table if is_data_frame(given) else texts_table(comparison.result.corpus)
+        table = as_table(texts, text_column).table if is_data_frame(texts) else texts_table(comparison.result.corpus)
         digests = {"This input": content_digest(table)}
         if not again:
             check_not_taken_in(self, digests, "again=True")
@@ -302,7 +287,9 @@ class TextClustering(ClusteredTexts):
         >>> result.to_frame()[["id", "cluster"]].values.tolist()
         [[7, 0], [8, 0], [9, 1]]
         """
-        columns: dict[str, Any] = {"cluster": self.labels, "cluster_name": self.names, "similarity": self.similarity}
+        columns: dict[str, Sequence[object] | NDArray[np.generic]] = {
+            "cluster": self.labels, "cluster_name": self.names, "similarity": self.similarity,
+        }  # fmt: skip
         if self.themes:
             themes = [*self.coarse, (None, None)]
             columns["cluster_coarse"] = np.array([-1 if number is None else number for number, _ in themes])[self.codes]
@@ -408,7 +395,7 @@ class TextClustering(ClusteredTexts):
             raise UserError("The groups of this result were not counted over time; name a column with time= (--time).")
         return self.tally
 
-    def _frame_of_clusters(self, columns: dict[str, Any]) -> DataFrame:
+    def _frame_of_clusters(self, columns: CountColumns) -> DataFrame:
         clusters = columns.pop("group")
         names = [self.clusters[cluster].name for cluster in clusters]
         return self._frame({"cluster": self.labels_of(clusters), "cluster_name": names, **columns})
@@ -426,7 +413,7 @@ class TextClustering(ClusteredTexts):
     def report(
         self, path: str | Path | None = None, *, truth: Classes | None = None, overwrite: bool = False
     ) -> str | None:
-        """Write the page to explore the groups in a browser, or return it as a string if there is no path.
+        """Write the page to explore the groups in a browser, or return it as a string without a path.
 
         The parameters are explained at :func:`write_report`.
         """
@@ -483,7 +470,7 @@ class TextClustering(ClusteredTexts):
         >>> ts.TextClustering.load("no/such/folder")
         Traceback (most recent call last):
             ...
-        textspectra.errors.UserError: There is no model folder at no/such/folder.
+        textspectra.errors.UserError: No model folder at no/such/folder.
         """
         loaded = load_clustering(Path(folder), cls)
         if model is not None:
@@ -507,7 +494,8 @@ class TextClustering(ClusteredTexts):
             return {}
         levels = {level.name: level.k for level in base.k_estimate.suggestions if level.k != self.n_clusters}
         n_leaves = base.hierarchy.tree.n_leaves
-        described = {name: base._describe(base.hierarchy.cut(k)) for name, k in levels.items() if k <= n_leaves}
+        cuts = {name: base.hierarchy.cut(k) for name, k in levels.items() if k <= n_leaves}
+        described = {name: describe_grouping(base, cut) for name, cut in cuts.items()}
         return {name: (grouping.codes, grouping.clusters) for name, grouping in described.items()}
 
     def with_themes(self) -> TextClustering:
@@ -517,8 +505,8 @@ class TextClustering(ClusteredTexts):
         if self.hierarchy is None or k >= self.n_clusters:
             return replace(self, themes=())
         cut = self.hierarchy.cut(k)
-        codes = _positions(cut, list(label_clusters(cut, self.corpus.counts, {}, 0)))
-        coarse = self._describe(codes)
+        codes = positions_in(cut, list(label_clusters(cut, self.corpus.counts, {}, 0)))
+        coarse = describe_grouping(self, codes)
         pairs = np.unique(np.column_stack([codes, coarse.codes, self.distinct_codes])[codes >= 0], axis=0).tolist()
         themes: dict[int, Theme] = {}
         for number, position, code in pairs:
@@ -528,22 +516,9 @@ class TextClustering(ClusteredTexts):
 
     def with_level_names(self) -> TextClustering:
         """Name each group that the suggested level also has as it is named there, so that it has one name."""
-        names = self._names_when_suggested(self.distinct_codes, fresh=True)
+        names = names_when_suggested(self, self.distinct_codes, fresh=True)
         clusters = with_names(self.clusters, [cluster.label for cluster in self.clusters], names)
         return replace(self, clusters=clusters).with_themes()
-
-    def _names_when_suggested(self, codes: NDArray[np.intp], *, fresh: bool = False) -> dict[int, str]:
-        """Return the names of those groups that the suggested level also has."""
-        k = self.k_estimate.k if self.k_estimate else self.n_clusters
-        if self.hierarchy is None or k in (self.n_clusters, codes.max() + 1) or k > self.hierarchy.tree.n_leaves:
-            return {}
-        suggested = self.hierarchy.cut(k)
-        same = same_clusters(suggested, codes)
-        if not same:
-            return {}
-        level = self._describe(suggested, fresh=fresh)
-        position = dict(zip(suggested.tolist(), level.codes.tolist(), strict=True))
-        return {new: level.clusters[position[old]].name for new, old in same.items()}
 
     def regroup(
         self, codes: NDArray[np.intp], continued: Mapping[int, int] | None = None,
@@ -555,7 +530,7 @@ class TextClustering(ClusteredTexts):
         `continued` keep the label and the name of an old one, given by its position; so does every group whose texts
         stay the same. The others get their labels from `new_labels`, or the next ones, the largest group first.
         """
-        grouping = self._describe(codes, continued, new_labels)
+        grouping = describe_grouping(self, codes, continued, new_labels)
         texts, k = self.embedded(), len(grouping.clusters)
         is_same = np.array_equal(grouping.codes, self.distinct_codes)
         return replace(
@@ -563,132 +538,15 @@ class TextClustering(ClusteredTexts):
             distinct_codes=grouping.codes,
             distinct_similarity=grouping.similarity,
             centers=grouping.centers,
-            rule=self._rule_of(texts, grouping.codes, k),
+            rule=rule_of(self, texts, grouping.codes, k),
             recipe=self.recipe if is_same else {**self.recipe, "groups": EDITED},
             clusters=grouping.clusters,
             next_label=max(self.next_label, grouping.clusters[-1].label + 1),
             cohesion=report_if_defined(texts.vectors, grouping.codes[texts.counting], k, random_state=0),
-            tally=self._tally_of(grouping.codes, k),
+            tally=tally_of(self, grouping.codes, k),
             themes=(),
         )
 
-    def _describe(
-        self, codes: NDArray[np.intp], continued: Mapping[int, int] | None = None,
-        new_labels: Mapping[int, int] | None = None, *, fresh: bool = False,
-    ) -> Grouping:  # fmt: skip
-        """Describe other groups of the same texts; `fresh` ones have nothing to do with the groups that are there."""
-        texts, counts = self.embedded(), self.corpus.counts
-        same = {} if fresh else same_clusters(self.distinct_codes, codes) | dict(continued or {})
-        known = {new: self.clusters[old].label for new, old in same.items()} | dict(new_labels or {})
-        names = {} if fresh else self._names_when_suggested(codes)
-        names |= {new: self.clusters[old].name for new, old in same.items()}
-        labels = label_clusters(codes, counts, known, 0 if fresh else self.next_label)
-        # They are described by size, because words are weighted a little differently in another order.
-        by_size = list(label_clusters(codes, counts, {}, 0))
-        ranks = _positions(codes, by_size)
-        centers = mean_vectors(texts, ranks, len(labels))
-        similarity, clusters = describe_embedded(texts, ranks, centers, self.embed_phrases())
-        kept = {rank: names[code] for rank, code in enumerate(by_size) if code in names}
-        ranked = [labels[code] for code in by_size]
-        named, order = with_names(clusters, ranked, kept), np.argsort(ranked)
-        return Grouping(_positions(codes, list(labels)), centers[order], similarity, tuple(named[i] for i in order))
-
-    def _rule_of(self, texts: EmbeddedTexts, codes: NDArray[np.intp], k: int) -> LinearRule:
-        """Return the rule of other groups: derived from the old rule if they are groups merged or split on the tree."""
-        before, after = self.distinct_codes[texts.counting], codes[texts.counting]
-        pairs = np.unique(np.column_stack([before, after]), axis=0)
-        if len(pairs) == self.n_clusters == self.rule.n_clusters:
-            return self.rule.merged(pairs[:, 1]) if len(pairs) > k else self.rule.numbered(np.argsort(pairs[:, 1]))
-        if self.hierarchy is not None and self.rule.n_clusters == self.n_clusters:
-            old, new = self.hierarchy.of_leaves(self.distinct_codes), self.hierarchy.of_leaves(codes)
-            if old is not None and new is not None:
-                filled, leaf = np.unique(self.hierarchy.leaves[texts.counting], return_inverse=True)
-                means = cluster_sums(texts.vectors, leaf, len(filled)) / np.bincount(leaf)[:, None]
-                return cut_rule(self.rule, means.astype(np.float32), old[filled], new[filled])
-        return separate_clusters(texts.vectors, None, after, k)
-
-    def _tally_of(self, codes: NDArray[np.intp], k: int) -> Tally | None:
-        """Count other groups of the same texts over time and by segments."""
-        if self.tally is None:
-            return None
-        if self.details is None or not self.details.is_counted:
-            return self.tally.regrouped(self.distinct_codes, codes)
-        return tally_rows(self.details, self.corpus.spread(codes, -1), k, self.tally.every)
-
     def _repr_html_(self) -> str:
         """Return the size, the number of groups with the levels, and the largest groups."""
-        totals, k = self.totals, self.n_clusters
-        texts = f"{totals.rows:,}" if totals.grouped == totals.rows else f"{totals.grouped:,} of {totals.rows:,}"
-        ratio = f", Cohesion Ratio {self.cohesion.ratio:.2f}" if self.cohesion else ""
-        parts = [f"<b>{k:,} {'group' if k == 1 else 'groups'}</b> in {texts} texts{ratio}"]
-        if self.k_estimate is not None and len(self.k_estimate.suggestions) > 1:
-            parts.append(levels_html(self.k_estimate.suggestions, k))
-        parts += [f"<i>{escape(note)}</i>" for note in self.notes]
-        rows = [
-            (cluster.label, cluster.name, f"{cluster.size:,}", f"{cluster.size / max(1, totals.grouped):.1%}",
-             " · ".join(cluster.keywords[:N_WORDS]))
-            for cluster in sorted(self.clusters, key=lambda cluster: -cluster.size)[:N_LARGEST]
-        ]  # fmt: skip
-        cells = [[f'<td dir="auto" style="text-align: left">{escape(str(cell))}</td>' for cell in row] for row in rows]
-        head = "".join(f"<th>{name}</th>" for name in ("cluster", "name", "size", "share", "keywords"))
-        body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
-        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
-        if k > N_LARGEST:
-            parts.append(f"and {k - N_LARGEST:,} smaller; <code>show()</code> has all of them")
-        return "".join(f"<div>{part}</div>" for part in parts)
-
-
-class Grouping(NamedTuple):
-    """Groups of the texts of a result: each distinct text's position and similarity, and the groups with centers."""
-
-    codes: NDArray[np.intp]
-    centers: NDArray[np.float32]
-    similarity: NDArray[np.float32]
-    clusters: tuple[Cluster, ...]
-
-
-def label_clusters(
-    codes: NDArray[np.intp], counts: NDArray[np.intp], known: Mapping[int, int], next_label: int
-) -> dict[int, int]:
-    """Return the label of each group, in ascending order; groups without one get the next labels, the largest first.
-
-    `codes` has the group of each distinct text (-1: none), and `counts` how often the text occurs.
-    """
-    usable = np.flatnonzero(codes >= 0)
-    sizes = np.bincount(codes[usable], counts[usable])
-    first = usable[np.unique(codes[usable], return_index=True)[1]]
-    fresh = [code for code in np.lexsort((first, -sizes)).tolist() if code not in known]
-    labels = dict(known) | {code: next_label + number for number, code in enumerate(fresh)}
-    return dict(sorted(labels.items(), key=lambda item: item[1]))
-
-
-def _positions(codes: NDArray[np.intp], order: Sequence[int]) -> NDArray[np.intp]:
-    """Return the place of each text's group in `order`; -1 stays -1."""
-    return np.append(np.argsort(order), -1)[codes]
-
-
-def _renamed(clusters: Sequence[Cluster], names: Mapping[int, Any]) -> tuple[Cluster, ...]:
-    """Give some groups, by their labels, other names; a UserError says which name is not possible."""
-    known = {cluster.name for cluster in clusters}
-    for new in names.values():
-        if not isinstance(new, str) or not new.strip():
-            raise UserError(f"A cluster's name must be a text that is not blank, but it is {new!r}.")
-        if new not in known:
-            if any("\ud800" <= letter <= "\udfff" for letter in new):
-                raise UserError(f"The name {new!r} holds half of a character, which cannot be written to a file.")
-            check_name_length(new)
-    changed = tuple(replace(cluster, name=names.get(cluster.label, cluster.name)) for cluster in clusters)
-    for new in names.values():
-        namesakes = [cluster.label for cluster in changed if cluster.name == new]
-        if len(namesakes) > 1:
-            raise UserError(
-                f"Clusters {namesakes[0]} and {namesakes[1]} would both be called {new!r}; merge them, or choose "
-                "another name."
-            )
-    return changed
-
-
-def framed(page: str, height: int) -> str:
-    """Put a page into a frame of its own, from which it cannot reach the page around it."""
-    style = f"width: 100%; height: {height}px; border: 0"
-    return f'<iframe title="textspectra report" sandbox="{SANDBOX}" style="{style}" srcdoc="{escape(page)}"></iframe>'
+        return result_html(self)

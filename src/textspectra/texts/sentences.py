@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..core.estimate import WEAK
+from ..core.estimate import WEAK, KEstimate, Suggestion, SuggestionName
 from .clustered import EDITED, ClusteredTexts
 from .details import name_period
 from .shares import FEWEST_VOLUMES, LEVEL
 from .tally import Tally, Trends, by_segment
-
-if TYPE_CHECKING:
-    from ..core.estimate import KEstimate, Suggestion, SuggestionName
 
 LOOSE = 1.1
 """Groups with a Cohesion Ratio below this are hardly better than random groups."""
@@ -71,7 +67,7 @@ def worth_in_words(
     halves of the texts agree on `k` groups (:func:`score_at`).
     """
     if ratio is None:
-        return "No two texts are alike, so there is no Cohesion Ratio."
+        return "No two texts are alike, so the Cohesion Ratio is not defined."
     if k == 1:
         return "There is only one group, so its Cohesion Ratio is 1."
     number = f"Cohesion Ratio {ratio:.2f}" + (f" ± {2 * error:.2f}" if error > 0.005 else "")
@@ -107,7 +103,7 @@ def score_at(estimate: KEstimate | None, k: int) -> float | None:
 def doubt_about_k(method: str | None, k: int, confidence: float) -> str:
     """Say why the number of groups is not reliable; an empty string if it is."""
     if method == "reproducible" and k == 1:
-        return "There is no structure: the texts form one cloud, without groups that could be told apart."
+        return "The texts have no structure: they form one cloud, without groups that could be told apart."
     if method == "reproducible" and confidence < WEAK:
         return (
             "The number of groups is a rough guess: others explain the texts about as well "
@@ -237,7 +233,7 @@ def volume_in_words(trends: Trends, tally: Tally, most: int = _STRONGEST) -> lis
 
 
 def note_on_tests(tally: Tally) -> str:
-    """Say what was tested, so that readers know what silence means."""
+    """Name the tests, so that readers know what silence means."""
     k, n_periods = tally.by_period.shape
     clusters = "1 group" if k == 1 else f"{k:,} groups"
     other = f", bursts and any other difference between {tally.every}s" if n_periods > 2 else ""

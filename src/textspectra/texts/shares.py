@@ -30,7 +30,7 @@ _SMALL_PERIOD = 0.1  # of the usual number of texts; a smaller period is not com
 _FEWEST_BURSTS, _FEWEST_PERIODS = 6, 6  # bursts per period, and periods, for a test of any difference
 _FEWEST_CLUSTERS = 5  # that show how much sizes scatter between two files
 _MOST_SCATTER = 9.0  # between two files; in four dated sets it is 1.2 in the median and 3.6 at most
-_FEWEST_SEASONS = 3  # that say what is usual for a day of the week
+_FEWEST_SEASONS = 3  # needed for the usual number of texts on a day of the week
 _PRIOR_ROUNDS = 30  # of expectation maximization
 _NORMAL_MAD = 0.6745  # median absolute deviation of a standard normal variable
 

@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import is_dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 import pyarrow as pa
@@ -35,8 +35,8 @@ from .corpus import Corpus
 from .details import Details, Segment
 from .novelty import draw_reference
 
-Json = dict[str, Any]
-Arrays = dict[str, NDArray[Any]]
+Stored = dict[str, Any]
+Arrays = dict[str, NDArray[np.generic]]
 Saved = TypeVar("Saved", bound=ClusteredTexts)
 
 FORMAT_VERSION, OLDEST_FORMAT = 5, 3
@@ -124,7 +124,7 @@ def load_clustering(folder: Path, kind: type[Saved]) -> Saved:
 
 def _read(folder: Path, kind: type[Saved]) -> Saved:
     if not folder.is_dir():
-        raise UserError(f"There is no model folder at {folder}.")
+        raise UserError(f"No model folder at {folder}.")
     summary = _checked_summary(folder)
     texts = read_parquet(folder / TEXTS, name=str(folder / TEXTS), advice=TOO_LARGE)
     try:
@@ -136,8 +136,8 @@ def _read(folder: Path, kind: type[Saved]) -> Saved:
     return result
 
 
-def _summary(result: ClusteredTexts, arrays: Arrays) -> Json:
-    """Return what is written as JSON, and put the rest into `arrays`."""
+def _summary(result: ClusteredTexts, arrays: Arrays) -> Stored:
+    """Return the part that is written as JSON, and put the rest into `arrays`."""
     from .. import __version__
 
     stored = {name: encode(getattr(result, name), name, arrays) for name in (*IN_SUMMARY, *IN_ARRAYS)}
@@ -160,7 +160,7 @@ def _summary(result: ClusteredTexts, arrays: Arrays) -> Json:
     }
 
 
-def _result(kind: type[Saved], summary: Json, arrays: Arrays, texts: pa.Table) -> Saved:
+def _result(kind: type[Saved], summary: Stored, arrays: Arrays, texts: pa.Table) -> Saved:
     """Put a result together; raise one of `READ_ERRORS` if the parts are not of the declared types or do not fit."""
     _upgrade(summary, arrays)
     stored = {**summary, "source": summary["embedding"], "rule": {}}
@@ -184,7 +184,7 @@ def _result(kind: type[Saved], summary: Json, arrays: Arrays, texts: pa.Table) -
     return result
 
 
-def _upgrade(summary: Json, arrays: Arrays) -> None:
+def _upgrade(summary: Stored, arrays: Arrays) -> None:
     """Give a folder of an older format what the present one has."""
     if summary["format"] < 5:
         summary["clusters"] = summary["topics"]
@@ -193,18 +193,18 @@ def _upgrade(summary: Json, arrays: Arrays) -> None:
     if summary["format"] == 3:
         arrays["codes"] = arrays["labels"]  # labels were positions
         summary["next_label"] = len(summary["clusters"])
-    absent: Json = {"details": None, "tally": None, "history": [], "notes": [], "themes": [], "languages": {}}
+    absent: Stored = {"details": None, "tally": None, "history": [], "notes": [], "themes": [], "languages": {}}
     for name, value in (absent | {"keep_all": True}).items():
         summary.setdefault(name, value)
 
 
-def encode(value: Any, path: str, arrays: Arrays) -> Any:
+def encode(value: object, path: str, arrays: Arrays) -> Any:
     """Return a value as JSON has it; arrays, also inside records, are put into `arrays` by the path to them."""
     if isinstance(value, np.ndarray):
         plain = value.astype(np.int64) if value.dtype.kind == "M" else value
         arrays[IMPLIED.sub("", path)] = np.ascontiguousarray(plain)
         return None
-    kind: Any = type(value)
+    kind: type = type(value)
     if _is_record(kind):
         parts = {name: getattr(value, name) for name in _hints(kind)}
         encoded = {name: encode(part, f"{path}.{name}", arrays) for name, part in parts.items()}
@@ -214,7 +214,7 @@ def encode(value: Any, path: str, arrays: Arrays) -> Any:
     return [encode(part, path, arrays) for part in value] if isinstance(value, list | tuple) else value
 
 
-def decode(value: Any, hint: Any, path: str, arrays: Arrays) -> Any:
+def decode(value: object, hint: Any, path: str, arrays: Arrays) -> Any:
     """Return the value of a declared type that was encoded; raise one of `READ_ERRORS` if it is not of that type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):  # of a type and None
@@ -231,18 +231,18 @@ def decode(value: Any, hint: Any, path: str, arrays: Arrays) -> Any:
     if _is_record(hint) and isinstance(value, dict):
         stored = {name for name in _hints(hint) if name in value or IMPLIED.sub("", f"{path}.{name}") in arrays}
         return hint(**{name: decode(value.get(name), _hints(hint)[name], f"{path}.{name}", arrays) for name in stored})
-    if not (_depth(value) < 8 if hint is Any else _is_plain(value, hint, arguments)):
+    if not (_depth(value) < 8 if hint is object else _is_plain(value, hint, arguments)):
         raise TypeError(f"{path} is not a {hint}")
     return value
 
 
-def _decode_array(array: NDArray[Any], declared: Any) -> NDArray[Any]:
+def _decode_array(array: NDArray[np.generic], declared: type) -> NDArray[np.generic]:
     if not any(issubclass(declared, base) and array.dtype.kind in kinds for base, kinds in ARRAY_KINDS.items()):
         raise TypeError("an array of another kind")
     return array.astype("datetime64[D]") if declared is np.datetime64 else array
 
 
-def _is_plain(value: Any, hint: Any, choices: tuple[Any, ...]) -> bool:
+def _is_plain(value: object, hint: object, choices: tuple[object, ...]) -> bool:
     if isinstance(value, str):
         value.encode()  # half of a surrogate pair cannot be written to any output
         return value in choices if get_origin(hint) is Literal else hint in (str, Hashable)
@@ -253,16 +253,16 @@ def _is_plain(value: Any, hint: Any, choices: tuple[Any, ...]) -> bool:
     return hint is float and isinstance(value, float)
 
 
-def _is_record(kind: Any) -> bool:
+def _is_record(kind: object) -> TypeGuard[type]:
     return isinstance(kind, type) and (is_dataclass(kind) or hasattr(kind, "_fields"))
 
 
 @cache  # a folder may hold many thousands of records of a type
-def _hints(record: Any) -> dict[str, Any]:
+def _hints(record: type) -> dict[str, object]:
     return get_type_hints(record)
 
 
-def _depth(value: Any) -> int:
+def _depth(value: object) -> int:
     """Return the levels of JSON values; very deep ones, and half characters, could not be written again."""
     if isinstance(value, str):
         value.encode()
@@ -307,24 +307,24 @@ def _with_details(texts: pa.Table, details: Details | None) -> pa.Table:
     return texts
 
 
-def _details(texts: pa.Table, stored: Json | None) -> Details | None:
+def _details(texts: pa.Table, stored: Stored | None) -> Details | None:
     if stored is None:
         return None
     columns = {name: texts[name].combine_chunks() for name in texts.column_names}
     segments: dict[str, Segment] = {}
-    shown: dict[str, list[str]] = {}
+    displayed: dict[str, list[str]] = {}
     for name, column in columns.items():
         if name.startswith((SEGMENT, SHOWN)) and (column.null_count or not holds_text(texts.schema.field(name))):
             raise TypeError("segments and shown columns are strings")
         if name.startswith(SEGMENT):
             segments[name.removeprefix(SEGMENT)] = Segment(column.indices.to_numpy(), column.dictionary.to_pylist())
         elif name.startswith(SHOWN):
-            shown[name.removeprefix(SHOWN)] = column.to_pylist()
+            displayed[name.removeprefix(SHOWN)] = column.to_pylist()
     days = None
     if "time" in columns:
         days = pc.fill_null(columns["time"].cast(pa.int32()), 0).to_numpy().astype("datetime64[D]")
         days[np.asarray(columns["time"].is_null())] = np.datetime64("NaT")
-    return Details(decode(stored["time"], str | None, "time", {}), days, segments, shown)
+    return Details(decode(stored["time"], str | None, "time", {}), days, segments, displayed)
 
 
 def _fits(result: ClusteredTexts, arrays: Arrays) -> Iterator[bool]:
@@ -376,13 +376,13 @@ def _damage(folder: Path) -> UserError:
     return UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.")
 
 
-def _checked_summary(folder: Path) -> Json:
+def _checked_summary(folder: Path) -> Stored:
     for name in (SUMMARY, ARRAYS, TEXTS):
         if not (folder / name).is_file():
             raise UserError(f"{folder} is not a complete model folder: {name} is missing.")
     _check_sizes(folder, TOO_LARGE)
     try:
-        summary: Json = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        summary: Stored = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
         version, digests = summary["format"], dict(summary["sha256"])
         actual = {SUMMARY: _digest_of_summary(summary)}
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -419,7 +419,7 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _digest_of_summary(summary: Json) -> str:
+def _digest_of_summary(summary: Stored) -> str:
     digests = {name: digest for name, digest in summary["sha256"].items() if name != SUMMARY}
     canonical = json.dumps({**summary, "sha256": digests}, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()

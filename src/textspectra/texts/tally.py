@@ -27,7 +27,8 @@ from .details import (
 
 _Counts = NDArray[np.int64]
 _Flags = NDArray[np.bool_]
-_Column = NDArray[Any]
+CountColumns = dict[str, NDArray[Any]]
+"""The columns of a table of counts; "group" has the position of each row's group."""
 
 _FEWEST_TEXTS = 10  # that are needed to speak of a share: one text of one is 100 %
 _END = 0.1  # part of all texts that each end of a trend has, unless a single period has nearly all texts
@@ -199,7 +200,7 @@ def find_trends(tally: Tally, totals: _Counts | None = None) -> Trends:
     of_clusters = np.minimum(specific, 3 * variation.p)
     of_volume = [volume.p.min()] if len(totals) >= shares.FEWEST_VOLUMES else []
     p = shares.adjusted(np.minimum(np.append(of_clusters, of_volume), 1))
-    # Any other p-value below the threshold would have passed as well: of another test of a group, of another period.
+    # A different p-value below the threshold would have passed as well: of another test of a group, of another period.
     threshold = shares.LEVEL * (p < shares.LEVEL).mean() if p.size else 0.0
     p = p[: len(counts)]
 
@@ -244,7 +245,7 @@ def _ends(totals: _Counts) -> tuple[_Flags, _Flags]:
     return numbers <= filled[early - 1], numbers >= filled[len(filled) - late]
 
 
-def over_time(tally: Tally) -> dict[str, _Column]:
+def over_time(tally: Tally) -> CountColumns:
     """Return the columns of one row per group and period: counts, the share with its interval, and the volume."""
     k, n_periods = tally.by_period.shape
     totals = tally.by_period.sum(axis=0)
@@ -260,11 +261,11 @@ def over_time(tally: Tally) -> dict[str, _Column]:
     }  # fmt: skip
 
 
-def by_segment(tally: Tally, name: str) -> dict[str, _Column]:
+def by_segment(tally: Tally, name: str) -> CountColumns:
     """Return the columns of one row per group and value of a segment: shares, their ratio, and its significance."""
     if name not in tally.segments:
         known = ", ".join(map(repr, tally.segments)) or "none"
-        raise UserError(f"There is no segment {name!r}; the segments of this result are: {known}.")
+        raise UserError(f"The segment {name!r} is unknown; the segments of this result are: {known}.")
     values, counts = tally.segments[name]
     totals, sizes = counts.sum(axis=0), counts.sum(axis=1, keepdims=True)
     n = max(int(totals.sum()), 1)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ..core.rows import Rows
 from ..errors import ExternalError, require
 from .partition import File, Job, load_new_vectors
 
@@ -56,7 +57,7 @@ class Workers:
             results.append(function(*task))
         return results
 
-    def rows(self, job: Job, sizes: Mapping[File, int], dimension: int) -> Any:
+    def rows(self, job: Job, sizes: Mapping[File, int], dimension: int) -> Rows:
         """Return the vectors of the texts that each file is the first to have, given with their number."""
         return JoinedRows(job, sizes, dimension)
 
@@ -78,14 +79,15 @@ class DaskWorkers(Workers):
 
         return call_each(function, tasks, progress)
 
-    def rows(self, job: Job, sizes: Mapping[File, int], dimension: int) -> Any:
+    def rows(self, job: Job, sizes: Mapping[File, int], dimension: int) -> Rows:
         """Return the vectors as a Dask array with one chunk per file."""
         import dask.array as da
         from dask.delayed import delayed
 
         load = delayed(load_new_vectors, pure=False)
         chunks = [da.from_delayed(load(job, file), (size, dimension), dtype=job.dtype) for file, size in sizes.items()]
-        return da.concatenate(chunks)
+        joined: Rows = da.concatenate(chunks)
+        return joined
 
     def save_parts(self, save: Callable[..., None], job: Job, values: Any, sizes: Mapping[File, int]) -> None:
         """Save the part of each file where it is."""
@@ -108,7 +110,7 @@ class JoinedRows:
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, chosen: slice | NDArray[np.intp]) -> NDArray[Any]:
+    def __getitem__(self, chosen: slice | NDArray[np.intp]) -> NDArray[np.floating]:
         """Return the rows of a slice, or those at the given positions."""
         rows = np.arange(*chosen.indices(len(self))) if isinstance(chosen, slice) else np.asarray(chosen)
         vectors = np.empty((len(rows), self.shape[1]), self.dtype)
@@ -119,7 +121,7 @@ class JoinedRows:
             vectors[here] = self._open(part)[self._positions[part][rows[here] - first]]
         return vectors
 
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[np.floating]:
         return self[:].astype(dtype or self.dtype, copy=False)
 
 
@@ -128,7 +130,7 @@ def _client_of(distributed: ModuleType, scheduler: str) -> AbstractContextManage
         client: AbstractContextManager[object] = distributed.Client(scheduler, timeout=CONNECT_SECONDS)
     except (OSError, ValueError, TimeoutError) as error:
         raise ExternalError(
-            f"There is no Dask scheduler at {scheduler} ({error}). Give its address, such as tcp://host:8786, or "
+            f"No Dask scheduler answers at {scheduler} ({error}). Give its address, such as tcp://host:8786, or "
             "local for workers on this machine."
         ) from None
     return client

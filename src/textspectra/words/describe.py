@@ -6,7 +6,7 @@ import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,7 +57,7 @@ class Cluster:
 
 def describe_clusters(
     texts: Sequence[str],
-    X: NDArray[Any],
+    X: NDArray[np.floating],
     codes: NDArray[np.intp],
     centers: NDArray[np.float32],
     cosines: NDArray[np.float32],
@@ -99,7 +99,7 @@ def describe_clusters(
 
 def typical_rows(
     texts: Sequence[str],
-    X: NDArray[Any],
+    X: NDArray[np.floating],
     ordered: NDArray[np.intp],
     cosines: NDArray[np.float32],
     counts: NDArray[np.intp],
@@ -128,7 +128,7 @@ def typical_rows(
 
 
 def _distinct(texts: Sequence[str], ordered: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the first rows with distinct texts; a row with an empty text only if there is no other."""
+    """Return the first rows with distinct texts; a row with an empty text only if all are empty."""
     rows: dict[str, int] = {}
     for row in ordered.tolist():
         key = clean_text(texts[row]).casefold()
@@ -156,7 +156,7 @@ INSTRUCTIONS = (
 class ChatServer(Protocol):
     """A server with chat models, such as :class:`textspectra.embedding.server.OpenAIServer`."""
 
-    def chat(self, model: str, messages: list[dict[str, str]]) -> Any:
+    def chat(self, model: str, messages: list[dict[str, str]]) -> object:
         """Return the answer to a chat, with ``choices[0].message.content``."""
 
 
@@ -185,13 +185,13 @@ def name_clusters(
     return named
 
 
-def _evidence(clusters: Sequence[Cluster], texts: Sequence[str], centers: ArrayLike) -> list[dict[str, Any]]:
+def _evidence(clusters: Sequence[Cluster], texts: Sequence[str], centers: ArrayLike) -> list[dict[str, object]]:
     """Return what the model sees of each cluster."""
     units = np.array(centers, np.float32)
     units /= np.maximum(np.linalg.norm(units, axis=1, keepdims=True), np.finfo(np.float32).tiny)
     nearest = np.argsort(-(units @ units.T), axis=1, kind="stable")
 
-    def summary(cluster: Cluster, n_texts: int | None = None, **more: list[str]) -> dict[str, Any]:
+    def summary(cluster: Cluster, n_texts: int | None = None, **more: list[str]) -> dict[str, object]:
         examples = [clean_text(texts[row], limit=MAX_EXAMPLE) for row in cluster.representatives[:n_texts]]
         return {"draft": cluster.name, "keywords": cluster.keywords, **more, "texts": examples}
 
@@ -205,11 +205,11 @@ def _evidence(clusters: Sequence[Cluster], texts: Sequence[str], centers: ArrayL
     return evidence
 
 
-def _ask(evidence: Sequence[dict[str, Any]], model: str, server: ChatServer) -> tuple[dict[int, str], list[str]]:
+def _ask(evidence: Sequence[dict[str, object]], model: str, server: ChatServer) -> tuple[dict[int, str], list[str]]:
     """Return the names by position of the cluster, and the reasons why some clusters have none."""
     system = {"role": "system", "content": INSTRUCTIONS}
 
-    def name_or_error(cluster: dict[str, Any]) -> str | Exception:
+    def name_or_error(cluster: dict[str, object]) -> str | Exception:
         # JSON quotes the texts, so that none of them can end the data.
         content = json.dumps(cluster, ensure_ascii=False, indent=1)
         try:
@@ -229,10 +229,10 @@ def _ask(evidence: Sequence[dict[str, Any]], model: str, server: ChatServer) -> 
     return answers, reasons
 
 
-def _name(answer: Any) -> str:
-    """Return the name in a server's answer, or raise ValueError that says what is wrong with it."""
+def _name(answer: object) -> str:
+    """Return the name in a server's answer, or raise a ValueError that names the problem."""
     try:
-        content = answer.choices[0].message.content
+        content = answer.choices[0].message.content  # type: ignore[attr-defined]
     except (AttributeError, IndexError, TypeError):
         raise ValueError("the answer has no choices[0].message.content.") from None
     if not isinstance(content, str):

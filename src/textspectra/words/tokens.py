@@ -36,7 +36,7 @@ CHINESE_STOP_WORDS = frozenset([
     "能夠", "时候", "時候", "请问", "請問",
 ])  # fmt: skip
 CHINESE_FUNCTION_CHARACTERS = "的了吗呢吧啊我你您他她们这那哪么什怎是很就也和没还請请"
-"""They separate words if there is no segmenter; not in Japanese, where some of them are parts of words."""
+"""They separate words without a segmenter; not in Japanese, where some of them are parts of words."""
 JAPANESE_CONTENT = frozenset(["名詞", "動詞", "形容詞", "形状詞", "感動詞"])
 """Parts of speech of content words: nouns, verbs, two kinds of adjectives, interjections."""
 JAPANESE_NOUN_SUFFIX = (

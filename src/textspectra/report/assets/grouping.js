@@ -108,7 +108,7 @@ export class Grouping {
     return tree.ofKey.get(key);
   }
 
-  // Every group has a unique name and color: those of its node in the tree, if there is one.
+  // Every group has a unique name and color, taken from its node in the tree if it has one.
   #name() {
     const { tree } = this;
     const taken = new Set(this.groups.map(({ name }) => name));

@@ -73,7 +73,7 @@ export function placeLabel(room, group) {
   return null;
 }
 
-// Over a density there are no points to hide: names are in the middle of their groups, and fewer.
+// A density has no points to hide: names are in the middle of their groups, and fewer.
 export function placeOver(room, group) {
   const half = halfWidth(group.name);
   const box = [group.x - half, group.y - HEIGHT / 2, group.x + half, group.y + HEIGHT / 2];

@@ -5,7 +5,7 @@ const ROW = { text: 46, line: 18 }; // pixels in a long list: two lines of the t
 const MOST_ROWS = 100; // of one text, in the reader
 const LETTERS_SHOWN = 220; // of a text in a list
 const LETTERS_SEARCHED = 110; // of a text that was found
-const FLAT = 20_000; // characters of a text in which matches are marked
+const FLAT = 20_000; // characters of a text that are searched for matches to mark
 
 export class TextRows {
   constructor({ tree, state, counts, measures, texts }) {

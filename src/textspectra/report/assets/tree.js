@@ -96,7 +96,7 @@ export class Tree {
     return born <= merged && gone >= merged;
   }
 
-  // The groups at k: first those of the result, then the others, the largest first (as `cut` in Python does).
+  // The groups at k: first the groups of the result, then the others, the largest first (as `cut` in Python does).
   cut(k) {
     if (this.byHand?.nodes.length === k) return this.byHand.nodes;
     if (!this.cuts.has(k)) {

@@ -29,7 +29,7 @@ export class Trends {
     return this.time.starts.findLastIndex((start) => start <= this.tallied.rows.days[row]);
   }
 
-  // The share in each period with its interval (Wilson); null if there are no texts at all.
+  // The share in each period with its interval (Wilson); null without texts.
   shares(node) {
     return Array.from(this.#row(node), (texts, period) => {
       const total = this.totals[period];

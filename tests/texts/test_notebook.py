@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import textspectra as ts
-from textspectra.texts.result import framed
+from textspectra.texts.notebook import framed
 
 PAYLOAD = "<img src=x onerror=globalThis.hacked=1>"
 
