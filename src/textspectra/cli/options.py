@@ -316,7 +316,7 @@ def read_input(source: str, options: Options, *, warn: bool = True) -> TextTable
     return table
 
 
-def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[np.floating] | None:
+def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[np.generic] | None:
     """Return the embeddings that --embeddings names: a file, or a list column of the table."""
     if embeddings is None:
         return None

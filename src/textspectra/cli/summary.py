@@ -29,7 +29,7 @@ _LISTED = 10
 
 def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> Summary:
     """Return the summary that --json prints."""
-    from ..report.profile import silhouette
+    from ..report.tree import silhouette
     from ..texts.sentences import verdict
 
     result = done.result

@@ -232,10 +232,10 @@ class ChunkReader:
         return chunk
 
 
-Part = ChunkReader | Rows | None  # the chunk of an array, as a task gets it
+_Part = ChunkReader | Rows | None  # the chunk of an array, as a task gets it
 
 
-def _opened(parts: Sequence[Part]) -> list[PerRow]:
+def _opened(parts: Sequence[_Part]) -> list[PerRow]:
     """Return the arrays of the parts that a task was given."""
     return [part.open() if isinstance(part, ChunkReader) else part for part in parts]
 
@@ -363,13 +363,13 @@ def fold_chunks(
 
 
 def _fold_chunk(
-    function: Callable[..., Folded], combine: Callable[..., object], first_row: int, *parts: Part
+    function: Callable[..., Folded], combine: Callable[..., object], first_row: int, *parts: _Part
 ) -> Folded:
     return fold_blocks(function, *_opened(parts), combine=combine, n_jobs=1, first_row=first_row)
 
 
 def _chunk_statistics(
-    function: Callable[..., Folded], combine: Callable[..., object], first_row: int, *parts: Part
+    function: Callable[..., Folded], combine: Callable[..., object], first_row: int, *parts: _Part
 ) -> object:
     return _fold_chunk(function, combine, first_row, *parts).statistics
 
@@ -382,7 +382,7 @@ def map_chunks(function: Callable[..., Array], arrays: Sequence[da.Array], *, dt
     return array_of(chunks, arrays[0].chunks[0], sample)
 
 
-def _map_chunk(function: Callable[..., Array], first_row: int, *parts: Part) -> PerRow:
+def _map_chunk(function: Callable[..., Array], first_row: int, *parts: _Part) -> PerRow:
     return map_rows(function, *_opened(parts), n_jobs=1, first_row=first_row)
 
 
@@ -410,7 +410,7 @@ def call_on_chunks(function: Callable[..., object], array: da.Array, arguments: 
     return compute(calls)[0]
 
 
-def _call(arguments: Arguments, function: Callable[..., object], *parts: Part) -> object:
+def _call(arguments: Arguments, function: Callable[..., object], *parts: _Part) -> object:
     return function(*arguments, *_opened(parts))
 
 
@@ -494,13 +494,13 @@ class DaskDraws:
         return picks, places
 
 
-def _totals(index: Callable[..., CountIndex | MemberIndex], part: Part) -> Ints:
+def _totals(index: Callable[..., CountIndex | MemberIndex], part: _Part) -> Ints:
     (by,) = _opened([part])
     return index(len(by), by[:]).totals
 
 
 def _pick(
-    wanted: list[tuple[int, Ints, Ints]], index: Callable[..., CountIndex | MemberIndex], first_row: int, *parts: Part
+    wanted: list[tuple[int, Ints, Ints]], index: Callable[..., CountIndex | MemberIndex], first_row: int, *parts: _Part
 ) -> dict[int, list[PerRow]]:
     """Return the rows of a chunk that each share needs: their numbers, and the rows of each array."""
     *arrays, by = _opened(parts)

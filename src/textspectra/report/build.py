@@ -28,8 +28,18 @@ from .counts import describe_counts, describe_rows, tally_nodes
 from .map import project
 from .nodes import describe_nodes, describe_parts
 from .page import none_if_nan, pack_array, pack_json, packed_library, palette, render_page, shares_as_u2
-from .profile import SILHOUETTE_SAMPLE, Z_LIMIT, agreement_curves, silhouettes, similarity_matrix
-from .tree import MAX_TEXT_CHARACTERS, ReportTree, cut_texts, exported_rows, report_tree
+from .tree import (
+    MAX_TEXT_CHARACTERS,
+    SILHOUETTE_SAMPLE,
+    Z_LIMIT,
+    ReportTree,
+    agreement_curves,
+    cut_texts,
+    exported_rows,
+    report_tree,
+    silhouettes,
+    similarity_matrix,
+)
 
 Truth = ArrayLike | Sequence[Hashable] | None
 ReportChanges = Comparison | Iterable[ClusterChange] | None

@@ -308,7 +308,7 @@ def write_partition(job: Job, file: File, target: Path, *, clusters: ClusterColu
     """Write the table of a file again, with the columns cluster, cluster_name and similarity."""
     table = job.table(file)
     labels = _spread(job, file, "labels", np.intp(-1))
-    similarity = _spread(job, file, "similarity", np.float64(0))
+    similarity = _spread(job, file, "similarity", np.float32(0))
     target.parent.mkdir(parents=True, exist_ok=True)
     write_labeled(
         table, clusters.columns(labels, similarity), target, chosen=job.table_format,
