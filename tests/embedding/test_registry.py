@@ -28,8 +28,8 @@ needs_transformers = pytest.mark.skipif(
 @pytest.fixture
 def _no_hub(monkeypatch):
     """Point the hub to a port where nobody listens: what a machine without internet sees."""
-    hub = pytest.importorskip("huggingface_hub", reason="needs the extra transformers or model2vec")
-    monkeypatch.setattr(hub.constants, "ENDPOINT", "http://127.0.0.1:1")
+    constants = pytest.importorskip("huggingface_hub.constants", reason="needs the extra transformers or model2vec")
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:1")
 
 
 def cosines(X, Y):
@@ -82,8 +82,8 @@ REVISION = "0123456789abcdef0123456789abcdef01234567"
 @pytest.fixture
 def put_on_this_machine(tmp_path, monkeypatch):
     """Put a folder where the hub keeps the models that it has downloaded."""
-    hub = pytest.importorskip("huggingface_hub")
-    monkeypatch.setattr(hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
 
     def put(folder, hub_name):
         stored = tmp_path / f"models--{hub_name.replace('/', '--')}"
