@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from clusters import load
+from groups import load
 from harness import DATA, ROOT
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
@@ -46,11 +46,11 @@ def pool() -> Iterator[tuple[str, Any, Any]]:
 
 def measure(X: Any, truth: Any, middle: int) -> dict[str, list[float]]:
     """Return AMI of the cut and of the fit, then ARI of both, for each level around a number."""
-    fitted = ts.AutoAgglomerative(middle).fit(X)
+    result = ts.cluster_texts([f"text {row}" for row in range(len(X))], embeddings=X, n_clusters=middle)
     scores = {}
     for level, number in {"coarse": round(middle / APART), "fine": round(middle * APART)}.items():
         if 2 <= number <= len(X) // 3:
-            both = (fitted.cut(number), ts.AutoKMeans(number).fit(X).labels_)
+            both = (result.cut(number).labels, ts.AutoKMeans(number).fit(X).labels_)
             metrics = (adjusted_mutual_info_score, adjusted_rand_score)
             scores[level] = [metric(truth, labels) for metric in metrics for labels in both]
     return scores

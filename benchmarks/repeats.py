@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from clusters import load
+from groups import load
 from harness import ROOT
 from sklearn.metrics import adjusted_rand_score
 
