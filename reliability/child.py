@@ -21,7 +21,7 @@ from targets import changed_paths
 import textspectra.cli
 import textspectra_study.command
 
-MODULES = "cli.main cli.cluster cli.months cli.report cli.measure texts.pipeline texts.many_files report.write"
+MODULES = "cli.main cli.cluster cli.months cli.report cli.measure texts.pipeline texts.many_files report.build"
 
 LONGEST = 180
 """Seconds after which a command hangs."""

@@ -130,7 +130,7 @@ def _lasting(path: Path) -> bytes:
     if path.name != "clustering.json":
         return path.read_bytes()
     kept = json.loads(path.read_text())
-    return json.dumps([kept["topics"], kept["history"], kept["totals"]]).encode()
+    return json.dumps([kept["clusters"], kept["history"], kept["totals"]]).encode()
 
 
 def study_cells(folder: Path) -> list[Any]:
