@@ -13,8 +13,7 @@ from k_recovery import MODELS, NOISE, NOISY, REFINED_SIZES, SMALL_SIZES, SUBSETS
 from k_rivals import RIVALS
 from scipy.stats import rankdata
 
-from textspectra.core import agreement as curve
-from textspectra.core import estimate
+from textspectra.core import agreement, estimate
 from textspectra.core.agreement import Agreement
 
 POWERS = (8, 10, 12, 14, 16)
@@ -27,7 +26,7 @@ STABLE, STABLE_SHARE = 1.6, 0.9
 
 CONSTANTS, NAIVE = (12, 25, 34), (7, 20, 80)
 BINS = (0, 0.15, 0.3, 0.45, 0.6, 0.85, 1)
-LIBRARY = (curve.WEIGHT_POWER, curve.POSITION)
+LIBRARY = (agreement.WEIGHT_POWER, agreement.POSITION)
 OURS, LEFT_IN = "**ours**, families left out", "ours, constants of the library"
 
 
@@ -40,12 +39,12 @@ class Answer(NamedTuple):
     levels: tuple[int, ...]
 
 
-def read(cell: dict[str, Any], power: float, position: tuple[float, ...]) -> curve.BestK:
+def read(cell: dict[str, Any], power: float, position: tuple[float, ...]) -> agreement.BestK:
     """Read a measured curve with other constants than the library."""
     if "ks" not in cell or cell["k"] == 1:
-        return curve.BestK(cell["k"], cell["confidence"])
-    curve.WEIGHT_POWER, curve.POSITION = power, position  # type: ignore[assignment]
-    return curve.read_curve(np.array(cell["ks"]), np.array(cell["halves"]))
+        return agreement.BestK(cell["k"], cell["confidence"])
+    agreement.WEIGHT_POWER, agreement.POSITION = power, position  # type: ignore[assignment]
+    return agreement.read_curve(np.array(cell["ks"]), np.array(cell["halves"]))
 
 
 def distance(k: float, truth: float) -> float:

@@ -40,7 +40,7 @@ class ExternalError(TextspectraError):
     """The network, a server, a disk or a Dask cluster failed. The same call may succeed later. The exit code is 4."""
 
     exit_code = 4
-    kind = "outside"
+    kind = "external"
 
 
 class NoRowsError(UserError):

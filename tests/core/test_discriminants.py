@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from textspectra.core import discriminants as refine
+from textspectra.core import discriminants
 from textspectra.core.discriminants import highest_columns, n_nearest, refined_rule, separate_clusters, smoothed_rows
 from textspectra.core.kmeans import labels_by
 
@@ -18,7 +18,7 @@ def test_smoothed_rows_are_the_plain_definition(seed, n, size, block):
     rng = np.random.default_rng(seed)
     units, weights, size = unit(rng.standard_normal((n, 5))), rng.uniform(0.5, 3, n), min(size, n)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(refine, "SEARCH_ROWS", block)
+        patch.setattr(discriminants, "SEARCH_ROWS", block)
         found = smoothed_rows(units, weights, size, n_jobs=1)
     nearest = np.argsort(-(units @ units.T), axis=1)[:, :size]
     sums = np.array([weights[own] @ units[own] for own in nearest])
@@ -44,7 +44,9 @@ def test_a_row_has_no_more_neighbors_than_its_group_has_rows(n, k, expected):
 def test_the_rule_is_that_of_scikit_learns_discriminants(planted):
     X, truth = planted(5, 600, noise=0.8)
     units = unit(X)
-    theirs = LinearDiscriminantAnalysis(solver="eigen", shrinkage=refine.SHRINKAGE, priors=[0.2] * 5).fit(units, truth)
+    theirs = LinearDiscriminantAnalysis(solver="eigen", shrinkage=discriminants.SHRINKAGE, priors=[0.2] * 5).fit(
+        units, truth
+    )
     means = np.array([units[truth == cluster].mean(axis=0) for cluster in range(5)])
     projected = unit((units - means.mean(axis=0)) @ theirs.scalings_[:, :4])
     directions = unit(np.array([projected[truth == cluster].sum(axis=0) for cluster in range(5)]))
@@ -70,7 +72,7 @@ def test_groups_that_cannot_be_told_apart_are_one():
 
 def test_more_groups_than_the_sample_can_show_are_not_refined(planted, monkeypatch):
     X, _ = planted(10, 900)
-    monkeypatch.setattr(refine, "REFINED_ROWS", 400)
+    monkeypatch.setattr(discriminants, "REFINED_ROWS", 400)
     rng = np.random.default_rng(0)
     assert refined_rule(X, None, 26, rng) is None
     assert len(refined_rule(X, None, 10, rng).directions) == 10

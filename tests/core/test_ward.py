@@ -6,7 +6,7 @@ from scipy.cluster.hierarchy import cut_tree, linkage
 from sklearn.metrics import adjusted_rand_score
 from threadpoolctl import threadpool_limits
 
-from textspectra.core import ward as tree_module
+from textspectra.core import ward
 from textspectra.core.ward import nested_tree, ward_tree, weighted_means
 
 
@@ -19,7 +19,7 @@ def test_the_tree_and_its_cuts_are_scipys(seed, n, scipy_points, weight):
     points = random_points(seed, n)
     expected = linkage(points.astype(float), "ward")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tree_module, "SCIPY_POINTS", scipy_points)
+        patch.setattr(ward, "SCIPY_POINTS", scipy_points)
         tree = ward_tree(points, np.full(n, weight))
     assert tree.linkage == pytest.approx(expected * [1, 1, np.sqrt(weight), weight], abs=1e-4)
     for k in {1, 2, n // 2 + 1, n}:
@@ -72,5 +72,5 @@ def test_one_thread_or_two_give_the_same_bits():
     found = []
     for n_threads in (1, 2):
         with threadpool_limits(n_threads):
-            found.append(tree_module._squared_distances(points).tobytes())
+            found.append(ward._squared_distances(points).tobytes())
     assert found[0] == found[1]

@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
-from textspectra.report import map as projection
-from textspectra.report import map as tsne
+from textspectra.report import map as report_map
 from textspectra.report.map import project
 
 
@@ -19,8 +18,8 @@ def test_repulsion_is_the_sum_over_all_sources(seed, scale, n):
     apart = points[:, None].astype(float) - sources
     q = 1 / (1 + np.square(apart).sum(axis=2))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tsne, "BOX", 0.25)  # the finer, the nearer to the sums
-        repulsion, near = tsne._repulsion(sources, points)
+        patch.setattr(report_map, "BOX", 0.25)  # the finer, the nearer to the sums
+        repulsion, near = report_map._repulsion(sources, points)
     np.testing.assert_allclose(near, q.sum(axis=1), rtol=0.01, atol=0.01 * n)
     np.testing.assert_allclose(repulsion, (apart * np.square(q)[:, :, None]).sum(axis=1), rtol=0.01, atol=0.01 * n)
 
@@ -31,21 +30,23 @@ def test_attraction_is_the_sum_over_the_edges():
     neighbors = np.array([rng.choice(20, 5, replace=False) for _ in range(9)])
     apart = points[:, None] - targets[neighbors]
     expected = (apart / (1 + np.square(apart).sum(axis=2, keepdims=True))).sum(axis=1)
-    np.testing.assert_allclose(tsne._attraction(tsne._graph(neighbors, 20), points, targets), expected, rtol=1e-4)
+    np.testing.assert_allclose(
+        report_map._attraction(report_map._graph(neighbors, 20), points, targets), expected, rtol=1e-4
+    )
 
 
 def test_placed_points_are_among_their_neighbors():
     corners = np.array([[0, 0], [50, 0], [0, 50]], np.float32)
     among = np.repeat(corners, 20, axis=0) + np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32)
     calls = []
-    placed = tsne.place(np.arange(60).reshape(3, 20), among, lambda: calls.append(1))
+    placed = report_map.place(np.arange(60).reshape(3, 20), among, lambda: calls.append(1))
     assert placed == pytest.approx(corners, abs=2)
-    assert len(calls) == tsne.PLACING
+    assert len(calls) == report_map.PLACING
 
 
 @pytest.mark.parametrize("landmarks", [4000, 150])
 def test_neighbors_on_the_map_are_of_the_same_group(planted, monkeypatch, landmarks):
-    monkeypatch.setattr(projection, "LANDMARKS", landmarks)
+    monkeypatch.setattr(report_map, "LANDMARKS", landmarks)
     X, truth = planted(4, 300, noise=0.2)
     rows = np.flatnonzero(np.arange(300) % 7)
     calls = []

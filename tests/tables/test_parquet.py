@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from io_helpers import files_here, message, write_table
 
-from textspectra.tables import source as limits
+from textspectra.tables import source
 from textspectra.tables.columns import column_values
 from textspectra.tables.parquet import list_column, read_embeddings
 from textspectra.tables.read import read_table
@@ -79,8 +79,8 @@ def test_dates_that_python_cannot_express_are_written_all_the_same(tmp_path, for
 
 @pytest.fixture
 def small_limits(monkeypatch):
-    monkeypatch.setattr(limits, "MAX_ROWS", 20_000)
-    monkeypatch.setattr(limits, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(source, "MAX_ROWS", 20_000)
+    monkeypatch.setattr(source, "MAX_BYTES", 2**20)
 
 
 INSTEAD = (

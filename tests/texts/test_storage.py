@@ -16,7 +16,7 @@ import textspectra as ts
 from textspectra.cli.cluster import Done
 from textspectra.cli.summary import print_summary, summarize
 from textspectra.errors import UserError
-from textspectra.tables import source as limits
+from textspectra.tables import source
 from textspectra.texts.history import ClusterChange, Update
 from textspectra.texts.storage import ARRAYS, SUMMARY, TEXTS, _digest_of_summary
 
@@ -137,8 +137,8 @@ def parquet(columns):
 
 @pytest.fixture
 def small_limits(monkeypatch):
-    monkeypatch.setattr(limits, "MAX_ROWS", 1000)
-    monkeypatch.setattr(limits, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(source, "MAX_ROWS", 1000)
+    monkeypatch.setattr(source, "MAX_BYTES", 2**20)
 
 
 LONG = pa.DictionaryArray.from_arrays(np.zeros(60, np.int8), ["x" * 50_000])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import textspectra as ts
 from textspectra.core.kmeans import labels_by
-from textspectra.texts import many_files as many
+from textspectra.texts import many_files
 from textspectra.texts.many_files import cluster_files
 
 WORDS = ["parcel", "password", "refund", "invoice", "battery", "delivery", "login", "screen", "charger", "voucher"]
@@ -108,9 +108,9 @@ def test_a_sample_of_many_files_keeps_the_sizes_of_every_level(data, tmp_path, m
     files = [str(tmp_path / f"{part}.parquet") for part in range(3)]
     options = {"embeddings": "v", "text_column": "text"}
     whole = cluster_files(files, tmp_path / "whole", **options).result
-    monkeypatch.setattr(many, "RESULT_TEXTS", 400)
-    monkeypatch.setattr(many, "RESULT_LEAST", 8)
-    monkeypatch.setattr(many, "FINEST", 1)
+    monkeypatch.setattr(many_files, "RESULT_TEXTS", 400)
+    monkeypatch.setattr(many_files, "RESULT_LEAST", 8)
+    monkeypatch.setattr(many_files, "FINEST", 1)
     found = {level: cluster_files(files, tmp_path / level, n_clusters=level, **options).result for level in LEVELS}
     assert len(found["suggested"].corpus.distinct) < 700
     for level in LEVELS:

@@ -38,9 +38,7 @@ class _PretrainedBackend:
             self._is_local = snapshot is not None
             self._version = {"revision": snapshot.name if snapshot else self._download()}
 
-    @cached_property
-    def _model(self) -> Any:
-        raise NotImplementedError
+    _model: Any  # loaded on first use by each library; loading downloads what is missing
 
     def _download(self) -> str | None:
         hub.announce_download(self._source, hub.check_on_hub(self._source))

@@ -136,7 +136,10 @@ def apply_state(result: TextClustering, state: State | str | Path) -> TextCluste
     --------
     >>> import textspectra as ts
     >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-    >>> ts.apply_state(result, "message.json")  # doctest: +SKIP
+    >>> ts.apply_state(result, "no.json")
+    Traceback (most recent call last):
+        ...
+    textspectra.errors.UserError: no.json cannot be read: No such file or directory
     """
     state = state if isinstance(state, State) else read_state(Path(state))
     if state.fingerprint != corpus_fingerprint(result.corpus):
