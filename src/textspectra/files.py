@@ -21,9 +21,8 @@ import secrets
 import shutil
 import stat
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -34,63 +33,70 @@ TEMPORARY = ".textspectra-"  # start of every hidden name
 _TOKEN = "[0-9a-f]" * 16
 _HIDDEN = re.compile(f"{re.escape(TEMPORARY)}{_TOKEN}-")
 
-_held: set[tuple[int, Path]] = set()  # the paths that each thread of this process has locked
 Content = TypeVar("Content")
 
 
 @contextmanager
-def replacing_file(path: Path) -> Iterator[Path]:
-    """Yield an empty temporary file beside `path`, which is renamed to `path` at the end.
+def lock(path: Path) -> Iterator[None]:
+    """Let only one process at a time change `path`; raise an ExternalError if another one holds the lock.
 
-    If the body of the ``with`` statement fails, the temporary file is removed and an older file at `path` stays. The
-    leftovers of killed processes are removed, too. The new file gets the permissions of the older one, or the default
-    ones. A symbolic link stays a link. If `path` is already a temporary file, it is yielded unchanged.
+    The lock is a file beside `path`. The system releases it when the process ends, however it ends.
     """
-    if _HIDDEN.match(path.name):
+    target = path.resolve()
+    if not target.parent.is_dir():
+        raise UserError(f"The folder {path.parent} does not exist.")
+    file = _hidden(target, "lock")
+    with ExitStack() as cleanup:
         with _expected_errors(path):
-            yield path
-    else:
-        with Outputs(path) as outputs, outputs.file(path) as temporary:
-            yield temporary
+            if file.is_symlink():
+                file.unlink()
+            flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # in case it is a link or a pipe again
+            try:
+                descriptor = os.open(file, os.O_RDWR | os.O_CREAT | flags, 0o666)
+            except PermissionError:
+                if not file.exists():
+                    raise
+                descriptor = os.open(file, os.O_RDONLY | flags)  # another user of the same folder left it
+            cleanup.callback(os.close, descriptor)
+            # The process that held the lock may have just removed the file.
+            if _acquire(descriptor) is False or os.fstat(descriptor).st_nlink == 0:
+                raise ExternalError(f"'{path}' is being changed by another process; try again when that has ended.")
+            cleanup.callback(_remove, file)
+        yield
 
 
-@contextmanager
-def replacing_folder(folder: Path) -> Iterator[Path]:
-    """Yield an empty temporary folder that replaces `folder` at the end, as in :func:`replacing_file`.
+def _acquire(descriptor: int, *, wait: bool = False) -> bool | None:
+    """Lock a file or a folder; return False if another process has, and None if the file system has no locks."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
 
-    An older folder is removed with all its files, and parents are created.
-    """
-    with _expected_errors(folder):
-        folder.resolve().parent.mkdir(parents=True, exist_ok=True)
-    with Outputs(folder) as outputs, outputs.folder(folder) as temporary:
-        yield temporary
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
 
-
-@contextmanager
-def replacing_together(path: Path, *others: Path) -> Iterator[Outputs]:
-    """Yield outputs that take their places together at the end; the lock and the journal are named after `path`.
-
-    Raise an ExternalError if another process is doing the same.
-    """
-    with lock(path), Outputs(path, *others) as outputs:
-        yield outputs
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError as error:
+        return False if sys.platform == "win32" or isinstance(error, BlockingIOError) else None
+    return True
 
 
 class Outputs:
     """Files and folders that wait beside their places until all are complete, see :func:`replacing_together`."""
 
-    def __init__(self, path: Path, *others: Path) -> None:
-        self._path, self._others = path, others
+    def __init__(
+        self, path: Path, *others: Path, locking: Callable[[Path], AbstractContextManager[object]] = lock
+    ) -> None:
+        self._path, self._others, self._locking = path, others, locking
         self._token = secrets.token_hex(8)
         self._moves: list[tuple[Path, Path, str]] = []  # hidden name, place, inode
-        self._later: list[Callable[[], object]] = []
         self._unfinished = ExitStack()
 
     def __enter__(self) -> Outputs:
-        if _journals(self._path):
-            with lock(self._path), _expected_errors(self._path):
-                for journal in _journals(self._path):
-                    _recover(journal, [path.resolve() for path in (self._path, *self._others)])
+        if _leftovers(self._path.resolve(), "commit-"):
+            with self._locking(self._path), _expected_errors(self._path):
+                for journal in filter(Path.is_file, _leftovers(self._path.resolve(), "commit-")):
+                    self._recover(journal)
         return self
 
     def __exit__(self, failure: object, *_: object) -> None:
@@ -98,44 +104,46 @@ class Outputs:
             if failure is None:
                 with _expected_errors(self._path):
                     self._switch()
-        if failure is None:
-            for call in self._later:
-                call()
 
-    @contextmanager
-    def file(self, path: Path) -> Iterator[Path]:
+    def file(self, path: Path) -> AbstractContextManager[Path]:
         """Yield an empty temporary file, which is renamed together with the other outputs."""
-        with self._waiting(path, partial(Path.touch, exist_ok=False)) as temporary:
-            target = path.resolve()
-            mode = (target if target.exists() else temporary).stat().st_mode
-            yield temporary
-            _flush(temporary)
-            temporary.chmod(mode)
+        return self._waiting(path, partial(Path.touch, exist_ok=False))
 
-    @contextmanager
-    def folder(self, folder: Path) -> Iterator[Path]:
+    def folder(self, folder: Path) -> AbstractContextManager[Path]:
         """Yield an empty temporary folder, which is renamed together with the other outputs."""
-        with self._waiting(folder, Path.mkdir) as temporary:
-            yield temporary
-            mode = temporary.stat().st_mode & 0o666
-            for path in temporary.rglob("*"):
-                if path.is_file():
-                    _flush(path)
-                    path.chmod(mode)
-
-    def then(self, call: Callable[[], object]) -> None:
-        """Call a function when all outputs are in place."""
-        self._later.append(call)
+        return self._waiting(folder, Path.mkdir)
 
     @contextmanager
     def _waiting(self, path: Path, make: Callable[[Path], None]) -> Iterator[Path]:
         with _expected_errors(path):
             target = path.resolve()
-            _remove_abandoned(target)
+            for abandoned in _leftovers(target):
+                _remove_abandoned(abandoned)
             hidden = _hidden(target, self._token)
-            _make_locked(hidden, make, self._unfinished)
+            self._make_locked(hidden, make)
+            # New files get the default permissions, also in a folder, or those of the older file.
+            replaces_file = target.exists() and hidden.is_file()
+            mode = target.stat().st_mode if replaces_file else hidden.stat().st_mode & 0o666
             yield hidden
+            for written in (hidden, *hidden.rglob("*")):
+                if written.is_file():
+                    _flush(written)
+                    written.chmod(mode)
             self._moves.append((hidden, target, _inode(hidden)))
+
+    def _make_locked(self, hidden: Path, make: Callable[[Path], None]) -> None:
+        """Make a file or a folder and lock it, so that other processes see that it is in use until the end."""
+        while True:
+            make(hidden)
+            self._unfinished.callback(_remove, hidden)
+            if sys.platform == "win32":  # an open file cannot be renamed there, and a folder cannot be opened
+                return
+            with suppress(FileNotFoundError):  # before it was locked, another process considered it abandoned
+                descriptor = os.open(hidden, os.O_RDONLY)
+                self._unfinished.callback(os.close, descriptor)
+                _acquire(descriptor, wait=True)
+                hidden.lstat()
+                return
 
     def _switch(self) -> None:
         """Put all outputs in their places; the older ones are removed, or restored after an error."""
@@ -144,7 +152,7 @@ class Outputs:
             if hidden.is_file() or not os.path.lexists(target):  # one rename is atomic without a journal
                 hidden.replace(target)
                 return
-        with lock(self._path):
+        with self._locking(self._path):
             journal = _hidden(self._path.resolve(), f"commit-{self._token}")
             try:
                 journal.write_text(" ".join(inode for _, _, inode in self._moves))
@@ -165,25 +173,79 @@ class Outputs:
             finally:
                 _remove(journal)  # last, so that a recovery also removes the older outputs
 
+    def _recover(self, journal: Path) -> None:
+        """Complete the journal of a killed process for the outputs that are written now."""
+        token = journal.name.removeprefix(f"{TEMPORARY}commit-")[:16]
+        with journal.open("rb") as file:
+            new = file.read(4096).decode(errors="replace").split()  # enough for the outputs of a run
+        for path in (self._path, *self._others):
+            target = path.resolve()
+            hidden = _hidden(target, token)
+            if _inode(hidden) in new:
+                _swap(hidden, target)
+            if _inode(hidden) and _inode(target) in new:
+                _remove(hidden)
+        journal.unlink()
 
-def _journals(path: Path) -> list[Path]:
-    target = path.resolve()
-    journals = target.parent.glob(f"{TEMPORARY}commit-{_TOKEN}-{glob.escape(_tail(target))}")
-    return [journal for journal in journals if _inode(journal) and journal.is_file()]
+
+@contextmanager
+def replacing_file(path: Path) -> Iterator[Path]:
+    """Yield an empty temporary file beside `path`, which is renamed to `path` at the end.
+
+    If the body of the ``with`` statement fails, the temporary file is removed and an older file at `path` stays. The
+    leftovers of killed processes are removed, too. The new file gets the permissions of the older one, or the default
+    ones. A symbolic link stays a link. If `path` is already a temporary file, it is yielded unchanged.
+    """
+    if _HIDDEN.match(path.name):
+        with _expected_errors(path):
+            yield path
+    else:
+        with Outputs(path) as outputs, outputs.file(path) as temporary:
+            yield temporary
 
 
-def _recover(journal: Path, targets: list[Path]) -> None:
-    """Complete the journal of a killed process for the outputs that are among `targets`."""
-    token = journal.name.removeprefix(f"{TEMPORARY}commit-")[:16]
-    with journal.open("rb") as file:
-        new = file.read(4096).decode(errors="replace").split()  # enough for the outputs of a run
-    for target in targets:
-        hidden = _hidden(target, token)
-        if _inode(hidden) in new:
-            _swap(hidden, target)
-        if _inode(hidden) and _inode(target) in new:
-            _remove(hidden)
-    journal.unlink()
+@contextmanager
+def replacing_folder(folder: Path) -> Iterator[Path]:
+    """Yield an empty temporary folder that replaces `folder` and all its files at the end; parents are created."""
+    with _expected_errors(folder):
+        folder.resolve().parent.mkdir(parents=True, exist_ok=True)
+    with Outputs(folder) as outputs, outputs.folder(folder) as temporary:
+        yield temporary
+
+
+@contextmanager
+def replacing_together(path: Path, *others: Path) -> Iterator[Outputs]:
+    """Yield outputs that take their places together at the end; the lock and the journal are named after `path`."""
+    with lock(path), Outputs(path, *others, locking=nullcontext) as outputs:
+        yield outputs
+
+
+def read_folder(folder: Path, read: Callable[[], Content]) -> Content:
+    """Return the result of `read`; if the folder is replaced meanwhile, read it again."""
+
+    def version() -> tuple[int, ...]:
+        with suppress(OSError):
+            status = folder.stat()
+            return status.st_dev, status.st_ino, status.st_ctime_ns  # inode numbers are reused, so they are not enough
+        return ()
+
+    for _ in range(100):
+        before = version()
+        try:
+            result = read()
+        except (TextspectraError, OSError):
+            if version() == before:
+                raise
+        else:
+            if version() == before:
+                return result
+    raise ExternalError(f"'{folder}' is being replaced all the time; try again later.")
+
+
+def _leftovers(target: Path, mark: str = "") -> list[Path]:
+    """Return the hidden outputs or journals of this user beside `target`."""
+    paths = target.parent.glob(f"{TEMPORARY}{mark}{_TOKEN}-{glob.escape(_tail(target))}")
+    return [path for path in paths if _inode(path)]
 
 
 def _inode(path: Path) -> str:
@@ -220,118 +282,14 @@ def _exchange(source: Path, target: Path) -> bool:
     return call is not None and call(0, os.fsencode(source), 0, os.fsencode(target), ctypes.c_uint(2)) == 0
 
 
-def read_folder(folder: Path, read: Callable[[], Content]) -> Content:
-    """Return the result of `read`; if the folder is replaced meanwhile, read it again."""
-
-    def version() -> tuple[int, ...]:
-        with suppress(OSError):
-            status = folder.stat()
-            return status.st_dev, status.st_ino, status.st_ctime_ns  # inode numbers are reused, so they are not enough
-        return ()
-
-    for _ in range(100):
-        before = version()
-        try:
-            result = read()
-        except (TextspectraError, OSError):
-            if version() == before:
-                raise
-        else:
-            if version() == before:
-                return result
-    raise ExternalError(f"'{folder}' is being replaced all the time; try again later.")
-
-
-@contextmanager
-def lock(path: Path) -> Iterator[None]:
-    """Let only one process at a time change `path`; raise an ExternalError if another one holds the lock.
-
-    The lock is a file beside `path`. The system releases it when the process ends, however it ends.
-    """
-    target = path.resolve()
-    held = (threading.get_ident(), target)
-    if held in _held:
-        yield
-        return
-    if not target.parent.is_dir():
-        raise UserError(f"The folder {path.parent} does not exist.")
-    file = _hidden(target, "lock")
-    with ExitStack() as cleanup:
-        with _expected_errors(path):
-            descriptor = _open_lock(file)
+def _remove_abandoned(path: Path) -> None:
+    """Remove a hidden output if the process that was writing it was killed."""
+    if sys.platform != "win32":
+        with suppress(OSError), ExitStack() as cleanup:  # another process may have just removed it
+            descriptor = os.open(path, os.O_RDONLY)
             cleanup.callback(os.close, descriptor)
-            # The process that held the lock may have just removed the file.
-            if _acquire(descriptor) is False or os.fstat(descriptor).st_nlink == 0:
-                raise ExternalError(f"'{path}' is being changed by another process; try again when that has ended.")
-            cleanup.callback(_remove, file)
-            _held.add(held)
-            cleanup.callback(_held.discard, held)
-        yield
-
-
-def _open_lock(file: Path) -> int:
-    if file.is_symlink():
-        file.unlink()
-    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # in case it is a link or a pipe again
-    try:
-        return os.open(file, os.O_RDWR | os.O_CREAT | flags, 0o666)
-    except PermissionError:
-        if not file.exists():
-            raise
-        return os.open(file, os.O_RDONLY | flags)  # another user of the same folder left it
-
-
-def _acquire(descriptor: int, *, wait: bool = False) -> bool | None:
-    """Lock a file or a folder; return False if another process has, and None if the file system has no locks."""
-    try:
-        if sys.platform == "win32":
-            import msvcrt
-
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        else:
-            import fcntl
-
-            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError as error:
-        return False if sys.platform == "win32" or isinstance(error, BlockingIOError) else None
-    return True
-
-
-def delete(folder: Path, output: Path) -> None:
-    """Remove a folder that was needed for an output on the same disk; after a crash, it is whole or gone.
-
-    The next process to write the output removes the leftovers.
-    """
-    backup = _hidden(output.resolve(), secrets.token_hex(8))
-    with suppress(OSError):
-        folder.rename(backup)
-    _remove(backup)
-
-
-def _make_locked(hidden: Path, make: Callable[[Path], None], unfinished: ExitStack) -> None:
-    """Make a file or a folder and lock it, so that other processes see that it is in use; it is removed at the end."""
-    while True:
-        make(hidden)
-        unfinished.callback(_remove, hidden)
-        if sys.platform == "win32":  # an open file cannot be renamed there, and a folder cannot be opened
-            return
-        with suppress(FileNotFoundError):  # before it was locked, another process considered it abandoned
-            descriptor = os.open(hidden, os.O_RDONLY)
-            unfinished.callback(os.close, descriptor)
-            _acquire(descriptor, wait=True)
-            hidden.lstat()
-            return
-
-
-def _remove_abandoned(target: Path) -> None:
-    """Remove the leftovers of killed processes that were writing `target`."""
-    for path in target.parent.glob(f"{TEMPORARY}{_TOKEN}-{glob.escape(_tail(target))}"):
-        if sys.platform != "win32" and _inode(path):
-            with suppress(OSError), ExitStack() as cleanup:  # another process may have just removed it
-                descriptor = os.open(path, os.O_RDONLY)
-                cleanup.callback(os.close, descriptor)
-                if _acquire(descriptor):
-                    _remove(path)
+            if _acquire(descriptor):
+                _remove(path)
 
 
 def _remove(path: Path) -> None:
