@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,6 @@ from ..errors import UsageError, cannot_write
 from .base import Backend, identity
 from .hub import cache_folder
 
-DATABASE_SUFFIX = ".sqlite"
 KEY_BYTES = 16
 
 BLOCK_ROWS = 128  # vectors per row of a database; more speed up large look-ups and slow down small ones
@@ -34,8 +34,7 @@ PAGE_BYTES = 16384  # with SQLite's default of 4 KB, reading a block of vectors 
 BUSY_SECONDS = 60.0  # how long a process waits for another one that writes
 LIMIT_BYTES = 5 * 10**9  # default limit for the vectors of all models: 3 million texts with 384 dimensions
 DATABASE_BYTES = 2**28  # a database of this size is full, and the next one is started
-# Steps of SQLite's machine after which it asks whether to continue; this is also when it notices a signal.
-STATEMENT_STEPS = 10**6
+STATEMENT_STEPS = 10**6  # steps of SQLite's machine after which it asks whether to continue
 SAMPLE_BLOCKS = 100  # blocks read to estimate the number of vectors
 # NORMAL waits for the disk only at checkpoints: a power cut can cost the last vectors, but never the database.
 SCHEMA = f"""
@@ -57,13 +56,7 @@ Hits = tuple[NDArray[np.intp], NDArray[np.float32]]
 
 @dataclass(frozen=True)
 class CacheSize:
-    """Size of a cache: number of vectors (estimated if they are many), bytes on disk, and names of the models.
-
-    Examples
-    --------
-    >>> CacheSize(entries=2, bytes=4096, models=("wordllama",)).entries
-    2
-    """
+    """Size of a cache: number of vectors (estimated if they are many), bytes on disk, and names of the models."""
 
     entries: int
     bytes: int
@@ -104,18 +97,21 @@ class EmbeddingCache:
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
         self.folder = cache_folder(folder)
 
-    @contextmanager
-    def open(self, backend: Backend) -> Iterator[CachedVectors]:
+    def open(self, backend: Backend) -> closing[CachedVectors]:
         """Open the vectors of one model for one run."""
-        with closing(CachedVectors(self, backend)) as vectors:
-            yield vectors
+        return closing(CachedVectors(self, backend))
 
     def size(self) -> CacheSize:
-        """Return the size of the cache."""
-        content = [_content(path) for path in self._databases()]
-        models = {name for _, names in content for name in names}
-        n_bytes = sum(map(_bytes, self._databases()))
-        return CacheSize(sum(entries for entries, _ in content), n_bytes, tuple(sorted(models)))
+        """Return the size of the cache; what is in a damaged database does not count."""
+        entries, models = 0, set[str]()
+        for path in self._databases():
+            with suppress(*DATABASE_ERRORS), closing(_connect(path)) as database:
+                sample = "SELECT total(length(keys)), count(*) FROM (SELECT keys FROM block LIMIT ?)"
+                [[key_bytes, blocks]] = database.execute(sample, (SAMPLE_BLOCKS,))
+                [[last]] = database.execute("SELECT max(id) FROM block")
+                models |= {str(name) for [name] in database.execute("SELECT name FROM model LIMIT 10")}
+                entries += int(key_bytes * (last / blocks if blocks == SAMPLE_BLOCKS else 1)) // KEY_BYTES
+        return CacheSize(entries, sum(map(_bytes, self._databases())), tuple(sorted(models)))
 
     def clear(self) -> None:
         """Delete every cached vector; other files in the folder stay."""
@@ -152,15 +148,17 @@ class EmbeddingCache:
     def databases_of(self, backend: Backend) -> list[Path]:
         """Return the databases of a model, the oldest first, and finally the path of the next one."""
         readable = re.sub(r"[^A-Za-z0-9.]+", "-", backend.name)[-40:].strip("-.")
-        first = self.folder / "embeddings" / f"{readable}-{identity(backend).hex()}{DATABASE_SUFFIX}"
-        numbered = {int(path.suffixes[-2][1:]): path for path in first.parent.glob(f"{first.stem}.*{DATABASE_SUFFIX}")
-                    if re.fullmatch(r"\.\d{1,9}", path.suffixes[-2])}  # fmt: skip
-        present = [*([first] if first.exists() else []), *(path for _, path in sorted(numbered.items()))]
-        following = first.with_name(f"{first.stem}.{max(numbered, default=0) + 1}{DATABASE_SUFFIX}")
-        return [*present, following if present else first]
+        stem = f"{readable}-{identity(backend).hex()}"
+        numbered = {}
+        for path in self._databases(stem):
+            match = re.fullmatch(r"(?:\.(\d{1,9}))?\.sqlite", path.name.removeprefix(stem))
+            if match:
+                numbered[int(match[1] or 0)] = path
+        following = f"{stem}.{max(numbered) + 1}" if numbered else stem
+        return [*(numbered[number] for number in sorted(numbered)), self.folder / "embeddings" / f"{following}.sqlite"]
 
-    def _databases(self) -> list[Path]:
-        return sorted((self.folder / "embeddings").glob("*" + DATABASE_SUFFIX))
+    def _databases(self, stem: str = "") -> list[Path]:
+        return sorted((self.folder / "embeddings").glob(f"{stem}*.sqlite"))
 
 
 def parse_size(text: str) -> int:
@@ -176,72 +174,44 @@ class CachedVectors:
 
     def __init__(self, cache: EmbeddingCache, backend: Backend) -> None:
         self._cache, self._backend = cache, backend
-        self._opened: dict[Path, _Database] = {}
+        self._connections: dict[Path, sqlite3.Connection] = {}
+        self._unusable: set[Path] = set()
 
     def find(self, keys: NDArray[np.uint64]) -> Iterator[Hits]:
         """Yield the positions of known keys and their vectors, block by block."""
         for path in self._cache.databases_of(self._backend)[:-1]:
-            is_used = False
-            for hits in self._database(path).find(keys):
-                is_used = True
-                yield hits
-            if is_used:
-                with suppress(OSError):
-                    os.utime(path)  # the least recently used database is deleted first
+            with self._recovering(path):
+                database = self._database(path)
+                places = list(_places(database, keys, _bytes(path)))
+                if places:
+                    with suppress(OSError):
+                        os.utime(path)  # the least recently used database is deleted first
+                damaged = []
+                for block, positions, rows in places:
+                    vectors = _read_block(database, block)
+                    if vectors is None or rows.max() >= len(vectors):
+                        damaged.append((block,))
+                    else:
+                        yield positions, vectors[rows]
+                if damaged:
+                    warnings.warn(
+                        f"{len(damaged):,} blocks of the embedding cache {path} are damaged, so their vectors are "
+                        "computed again.",
+                        RuntimeWarning,
+                        stacklevel=2,
+                    )
+                    with database:
+                        database.executemany("DELETE FROM block WHERE id = ?", damaged)
 
     def add(self, keys: NDArray[np.uint64], vectors: NDArray[np.float32]) -> None:
         """Store vectors under their keys; a process that is killed afterward does not lose them."""
-        *present, following = self._cache.databases_of(self._backend)
+        *present, path = self._cache.databases_of(self._backend)
         full = min(DATABASE_BYTES, self._cache.limit() // 4)
-        if not present or _bytes(present[-1]) >= full:
+        if present and _bytes(present[-1]) < full:
+            path = present[-1]
+        else:
             self._cache.make_room(full)
-            present = [following]
-        self._database(present[-1]).add(keys, vectors)
-
-    def close(self) -> None:
-        """Close the databases."""
-        for database in self._opened.values():
-            database.close()
-
-    def _database(self, path: Path) -> _Database:
-        return self._opened.setdefault(path, _Database(path, self._backend))
-
-
-class _Database:
-    """A file with vectors of one model."""
-
-    def __init__(self, path: Path, backend: Backend) -> None:
-        self._path, self._backend = path, backend
-        self._connection: _Connection | None = None
-        self._usable = True
-
-    def find(self, keys: NDArray[np.uint64]) -> Iterator[Hits]:
-        if not (self._usable and self._path.exists()):
-            return
-        try:
-            database = self._database()
-            database.allow(_bytes(self._path))
-            damaged: list[int] = []
-            for block, positions, rows in _places(database, keys):
-                vectors = _read_block(database, block)
-                if vectors is None or rows.max() >= len(vectors):
-                    damaged.append(block)
-                else:
-                    yield positions, vectors[rows]
-            if damaged:
-                warnings.warn(
-                    f"{len(damaged):,} blocks of the embedding cache {self._path} are damaged, so their vectors are "
-                    "computed again.",
-                    RuntimeWarning,
-                    stacklevel=2,
-                )
-                with database:
-                    database.executemany("DELETE FROM block WHERE id = ?", [(block,) for block in damaged])
-        except (*DATABASE_ERRORS, OSError) as error:
-            self._give_up(error)
-
-    def add(self, keys: NDArray[np.uint64], vectors: NDArray[np.float32]) -> None:
-        if not (self._usable and len(keys)):
+        if path in self._unusable:
             return
         blocks = []
         for start in range(0, len(keys), BLOCK_ROWS):
@@ -249,80 +219,44 @@ class _Database:
             content = keys[rows].astype("<u8").tobytes(), vectors[rows].astype("<f4").tobytes()
             blocks.append((_checksum(*content), *content))
         description = self._backend.name, json.dumps(dict(self._backend.settings), sort_keys=True)
-        try:
-            with self._database() as database:
-                database.execute("INSERT OR IGNORE INTO model VALUES (?, ?)", description)
-                database.executemany("INSERT INTO block (checksum, keys, vectors) VALUES (?, ?, ?)", blocks)
-        except (*DATABASE_ERRORS, OSError) as error:
-            self._give_up(error)
+        with self._recovering(path), self._database(path) as database:
+            database.execute("INSERT OR IGNORE INTO model VALUES (?, ?)", description)
+            database.executemany("INSERT INTO block (checksum, keys, vectors) VALUES (?, ?, ?)", blocks)
 
     def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        """Close the databases."""
+        for connection in self._connections.values():
+            connection.close()
 
-    def _database(self) -> _Connection:
-        if self._connection is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = _connect(self._path)
-        return self._connection
+    def _database(self, path: Path) -> sqlite3.Connection:
+        if path not in self._connections:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._connections[path] = _connect(path)
+        _limit_steps(self._connections[path], path)
+        return self._connections[path]
 
-    def _give_up(self, error: sqlite3.Error | UnicodeDecodeError | OSError) -> None:
-        """Delete a damaged database; after any other error, go on without the cache."""
-        if self._connection is not None:
-            self._connection.raise_interrupt(error)
-        self.close()
-        reason = getattr(error, "strerror", None) or error
-        if _has_code(error, *DAMAGE_CODES) or isinstance(error, UnicodeDecodeError):
-            _delete(self._path)
-            message = f"is damaged ({reason}), so it is deleted and its vectors are computed again."
-        else:
-            self._usable = False
-            message = (
-                f"cannot be used ({reason}), so this run goes on without it. Fix that, or set TEXTSPECTRA_CACHE to "
-                "another folder."
-            )
-        warnings.warn(f"The embedding cache {self._path} {message}", RuntimeWarning, stacklevel=3)
-
-
-class _Connection(sqlite3.Connection):
-    """A connection that aborts a statement with too many steps, because the tree of a damaged file can be endless."""
-
-    n_bytes = 0
-    _left = 0
-
-    def allow(self, n_bytes: int) -> None:
-        """Allow the next statements as many steps as a file of that size can need."""
-        self.n_bytes, self._left = n_bytes, 2 + n_bytes // STATEMENT_STEPS
-        self.set_progress_handler(self._go_on, STATEMENT_STEPS)
-
-    def _go_on(self) -> bool:
-        self._left -= 1
-        return self._left < 0
-
-    def raise_interrupt(self, error: Exception) -> None:
-        """Raise the KeyboardInterrupt that SQLite turned into `error`."""
-        if _has_code(error, sqlite3.SQLITE_INTERRUPT) and self._left >= 0:
-            raise KeyboardInterrupt from error
-
-
-def _content(path: Path) -> tuple[int, list[str]]:
-    """Return the number of vectors and the names of their models; nothing if the database is damaged or not ours."""
-    with suppress(*DATABASE_ERRORS), closing(_connect(path)) as database:
+    @contextmanager
+    def _recovering(self, path: Path) -> Iterator[None]:
+        """Delete a damaged database; after any other error, go on without it."""
         try:
-            counted = "SELECT total(length(keys)), count(*) FROM (SELECT keys FROM block LIMIT ?)"
-            [[key_bytes, blocks]] = database.execute(counted, (SAMPLE_BLOCKS,))
-            [[last]] = database.execute("SELECT max(id) FROM block")
-            names = [str(name) for [name] in database.execute("SELECT name FROM model LIMIT 10")]
-        except DATABASE_ERRORS as error:
-            database.raise_interrupt(error)
-            raise
-        scale = last / blocks if blocks == SAMPLE_BLOCKS else 1
-        return int(key_bytes * scale) // KEY_BYTES, names
-    return 0, []
+            yield
+        except (*DATABASE_ERRORS, OSError) as error:
+            if path in self._connections:
+                self._connections.pop(path).close()
+            reason = getattr(error, "strerror", None) or error
+            if _has_code(error, *DAMAGE_CODES) or isinstance(error, UnicodeDecodeError):
+                _delete(path)
+                message = f"is damaged ({reason}), so it is deleted and its vectors are computed again."
+            else:
+                self._unusable.add(path)
+                message = (
+                    f"cannot be used ({reason}), so this run goes on without it. Fix that, or set TEXTSPECTRA_CACHE to "
+                    "another folder."
+                )
+            warnings.warn(f"The embedding cache {path} {message}", RuntimeWarning, stacklevel=3)
 
 
-def _connect(path: Path) -> _Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -342,22 +276,32 @@ def _has_code(error: Exception, *codes: int) -> bool:
     return getattr(error, "sqlite_errorcode", -1) & 0xFF in codes
 
 
-def _prepared(path: Path, address: str, schema: str) -> _Connection:
+def _prepared(path: Path, address: str, schema: str) -> sqlite3.Connection:
     """Open a database, and check that it is ours before it is changed."""
     if _names_another_file(path):
-        raise _damage("its journal names another file")
-    connection = sqlite3.connect(address, timeout=BUSY_SECONDS, uri=not schema, factory=_Connection)
+        raise _DamageError("its journal names another file")
+    connection = sqlite3.connect(address, timeout=BUSY_SECONDS, uri=not schema)
     try:
-        connection.allow(_bytes(path))
+        _limit_steps(connection, path)
         connection.execute("PRAGMA trusted_schema = OFF")
         if not _objects(connection) <= _expected_objects():
-            raise _damage("it has tables, views or triggers that are not ours")
+            raise _DamageError("it has tables, views or triggers that are not ours")
         connection.executescript(schema)
-    except DATABASE_ERRORS as error:
-        connection.raise_interrupt(error)
+    except DATABASE_ERRORS:
         connection.close()
         raise
     return connection
+
+
+class _DamageError(sqlite3.DatabaseError):
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+
+
+def _limit_steps(connection: sqlite3.Connection, path: Path) -> None:
+    """Abort statements with more steps than a file of that size can need: the tree of a damaged one can be endless."""
+    # The end of the iterator aborts. A function in Python would also abort at Ctrl-C, which would look like damage.
+    go_on = repeat(False, 2 + _bytes(path) // STATEMENT_STEPS)
+    connection.set_progress_handler(go_on.__next__, STATEMENT_STEPS)
 
 
 def _names_another_file(path: Path) -> bool:
@@ -383,37 +327,23 @@ def _expected_objects() -> set[tuple[str, ...]]:
         return _objects(database)
 
 
-def _damage(what: str) -> sqlite3.DatabaseError:
-    error = sqlite3.DatabaseError(what)
-    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-    return error
-
-
-def _index(database: _Connection) -> tuple[NDArray[np.intp], NDArray[np.uint64], NDArray[np.intp]]:
-    """Return the block, the key and the row in its block of every stored vector, the oldest first."""
-    sound = f"typeof(keys) = 'blob' AND length(keys) % {KEY_BYTES} = 0"  # all other keys are damaged
-    ids, parts, left = [], [], database.n_bytes
-    for block, keys in database.execute(f"SELECT id, keys FROM block WHERE {sound} ORDER BY id"):  # noqa: S608
-        ids.append(block)
-        parts.append(keys)
-        left -= len(keys)
-        if left < 0:
-            raise _damage("it seems to hold more than its size")
-    counts = np.array([len(keys) // KEY_BYTES for keys in parts], np.intp)
-    keys = np.frombuffer(b"".join(parts), "<u8").reshape(-1, 2)
-    rows = np.arange(len(keys)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.repeat(np.array(ids, np.intp), counts), keys, rows
-
-
 def _places(
-    database: _Connection, wanted: NDArray[np.uint64]
+    database: sqlite3.Connection, wanted: NDArray[np.uint64], n_bytes: int
 ) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.intp]]]:
     """Yield each block that holds wanted keys, with the positions of these keys and their rows in the block.
 
     Only the first word of a key is sorted; the second is compared. If two texts share the first word (this
     happens in one of 37 million sets of a million texts), one of them is embedded again.
     """
-    blocks, keys, rows = _index(database)
+    sound = f"typeof(keys) = 'blob' AND length(keys) % {KEY_BYTES} = 0"  # all other keys are damaged
+    ids, parts = [], []
+    for block, content in database.execute(f"SELECT id, keys FROM block WHERE {sound} ORDER BY id"):  # noqa: S608
+        ids.append(block)
+        parts.append(content)
+        n_bytes -= len(content)
+        if n_bytes < 0:
+            raise _DamageError("it seems to hold more than its size")
+    keys = np.frombuffer(b"".join(parts), "<u8").reshape(-1, 2)
     if not len(keys):
         return
     order = np.argsort(keys[:, 0], kind="stable")
@@ -421,9 +351,11 @@ def _places(
     last = order[np.maximum(np.searchsorted(keys[order, 0], wanted[:, 0], side="right") - 1, 0)]
     positions = np.flatnonzero((keys[last] == wanted).all(axis=1))
     positions = positions[np.argsort(last[positions])]
-    bounds = np.flatnonzero(np.diff(blocks[last[positions]])) + 1
-    for part in np.split(positions, bounds) if len(positions) else ():
-        yield int(blocks[last[part[0]]]), part, rows[last[part]]
+    bounds = np.cumsum([0, *(len(content) // KEY_BYTES for content in parts)])
+    blocks = np.searchsorted(bounds, last[positions], side="right") - 1
+    for part in np.split(np.arange(len(positions)), np.flatnonzero(np.diff(blocks)) + 1) if len(positions) else ():
+        block = blocks[part[0]]
+        yield ids[block], positions[part], last[positions[part]] - bounds[block]
 
 
 def _read_block(database: sqlite3.Connection, block: int) -> NDArray[np.float32] | None:
