@@ -4,6 +4,7 @@ import logging
 import subprocess
 import sys
 import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -151,16 +152,22 @@ def test_importing_the_package_imports_no_model_library():
     assert done.stdout.strip() == "[]"
 
 
-def forecast(model, seconds, steps, total=50_000):
+@pytest.fixture
+def forecast(caplog, monkeypatch):
     """Report progress of the given sizes, each after so many seconds."""
-    times = iter(np.cumsum([0, *seconds]).tolist())
-    report = Forecast(model, clock=times.__next__)
-    for done in np.cumsum([1000, *steps]):
-        report(int(done), total)
 
+    def call(model, seconds, steps, total=50_000):
+        times = iter(np.cumsum([0, *seconds]).tolist())
+        monkeypatch.setattr("textspectra.embedding.embed.time", SimpleNamespace(monotonic=times.__next__))
+        report = Forecast(model)
+        for done in np.cumsum([1000, *steps]):
+            report(int(done), total)
 
-def test_long_work_is_announced_once_with_the_faster_model(caplog):
     caplog.set_level(logging.INFO, "textspectra")
+    return call
+
+
+def test_long_work_is_announced_once_with_the_faster_model(caplog, forecast):
     forecast("minilm", [1] * 10, [1000] * 10)
     assert caplog.messages == [
         "Embedding with minilm will take about 46 seconds more. "
@@ -168,22 +175,19 @@ def test_long_work_is_announced_once_with_the_faster_model(caplog):
     ]
 
 
-def test_the_speed_of_rare_reports_is_known_after_some_seconds(caplog):
-    caplog.set_level(logging.INFO, "textspectra")
+def test_the_speed_of_rare_reports_is_known_after_some_seconds(caplog, forecast):
     forecast("minilm", [60], [1], total=1003)  # files rather than texts
     assert caplog.messages[0].startswith("Embedding with minilm will take about 2 minutes more.")
 
 
-def test_short_work_is_not_announced(caplog):
-    caplog.set_level(logging.INFO, "textspectra")
+def test_short_work_is_not_announced(caplog, forecast):
     forecast("minilm", [0.5] * 40, [1000] * 40)
     forecast("minilm", [0.0] * 40, [1000] * 40)
     forecast("minilm", [1.0] * 5, [0] * 5)
     assert not caplog.messages
 
 
-def test_the_fastest_model_is_not_suggested_to_itself_and_is_installed_first(caplog, hide):
-    caplog.set_level(logging.INFO, "textspectra")
+def test_the_fastest_model_is_not_suggested_to_itself_and_is_installed_first(caplog, forecast, hide):
     forecast("wordllama", [1] * 10, [1000] * 10)
     hide("wordllama")
     forecast("minilm", [1] * 10, [1000] * 10)

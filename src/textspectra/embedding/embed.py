@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from importlib.util import find_spec
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,23 +69,24 @@ def embed_texts(
     >>> bool((vectors[0] == vectors[2]).all())
     True
     """
-    distinct, codes = _distinct(texts)
+    distinct, sources = _distinct(texts)
     backend = chosen_backend(model, len(distinct)).backend
     if not distinct:
         return np.zeros((0, 0), np.float32)
     cache = EmbeddingCache() if cache is True else cache
-    run = _Run(backend, distinct, codes, progress)
-    if cache and not isinstance(backend, EncoderBackend):
-        with cache.open(backend) as stored:
-            run.take_known(stored)
-            run.embed_missing(stored)
-    else:
-        run.embed_missing(None)
-    return run.spread()
+    run = _Run(backend, distinct, sources, progress)
+    with cache.open(backend) if cache and not isinstance(backend, EncoderBackend) else nullcontext() as stored:
+        run.embed(stored)
+    # Vectors are copied to the rows of repeated texts in place, because a second array would double the memory.
+    repeats = np.flatnonzero(sources != np.arange(len(sources)))
+    for start in range(0, len(repeats), 4096):
+        rows = repeats[start : start + 4096]
+        run.result[rows] = run.result[sources[rows]]
+    return run.result
 
 
 def _distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.intp]]:
-    """Return the distinct texts in order of appearance, and the position of each row among them."""
+    """Return the distinct texts in order of appearance, and for each row the first row with the same text."""
     if isinstance(texts, str | bytes):
         raise UserError("texts is a single string; give a list of strings, even for one text.")
     wrong = {kind for kind in set(map(type, texts)) if not issubclass(kind, str)}
@@ -93,128 +96,107 @@ def _distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.intp]]:
             f"texts has {text!r} at row {row}, which is not a string ({type(text).__name__}); "
             "remove these rows, or convert them to strings."
         )
-    positions = {text: position for position, text in enumerate(dict.fromkeys(texts))}
-    return list(positions), np.fromiter(map(positions.__getitem__, texts), np.intp, len(texts))
+    first_rows: dict[str, int] = {}
+    sources = np.fromiter(map(first_rows.setdefault, texts, count()), np.intp, len(texts))
+    return list(first_rows), sources
 
 
 class _Run:
-    """The state of one call: the vectors, and which distinct texts have one already."""
+    """The state of one call: the vectors in the first row of each text, and which texts have one already."""
 
     def __init__(
-        self,
-        backend: Backend,
-        texts: list[str],
-        codes: NDArray[np.intp],
+        self, backend: Backend, texts: list[str], sources: NDArray[np.intp],
         progress: Callable[[int, int], None] | None,
-    ) -> None:
-        self._backend, self._texts, self._codes, self._progress = backend, texts, codes, progress
-        self._first_rows = np.empty(len(texts), np.intp)
-        # Backward, so that the first of several rows with the same text is written last.
-        self._first_rows[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
-        self._result = np.zeros((0, 0), np.float32)
+    ) -> None:  # fmt: skip
+        self._backend, self._texts, self._n_rows = backend, texts, len(sources)
+        self._rows = np.flatnonzero(sources == np.arange(len(sources)))
+        self._reports = [progress] if progress else []
         self._known = np.zeros(len(texts), bool)
-        self._keys = np.zeros((0, 2), np.uint64)
+        self._finished: list[Hits] = []  # not in the cache yet
+        self.result = np.zeros((0, 0), np.float32)
 
-    def take_known(self, stored: CachedVectors) -> None:
-        """Take the vectors that are in the cache."""
-        self._keys = text_keys(self._backend, self._texts)
-        for positions, vectors in stored.find(self._keys):
-            self._fill(positions, vectors)
-        self._report()
-
-    def embed_missing(self, stored: CachedVectors | None) -> None:
-        """Embed the missing texts in batches of similar length, and store them in groups."""
+    def embed(self, stored: CachedVectors | None) -> None:
+        """Take the vectors in the cache, and embed the other texts in batches of similar length."""
+        keys = text_keys(self._backend, self._texts) if stored else np.zeros((0, 2), np.uint64)
+        if stored:
+            for positions, vectors in stored.find(keys):
+                self._fill(positions, vectors)
+            self._report()
         missing = np.flatnonzero(~self._known)
         lengths = np.fromiter(map(len, self._texts), np.intp, len(self._texts))[missing]
         missing = missing[np.argsort(-lengths, kind="stable")]
-        size = max(1, int(self._backend.batch_size))
-        finished: list[Hits] = []
-        since = time.monotonic()
-        forecast = Forecast(self._backend.name)
         if len(missing) and "base_url" in self._backend.settings:
             _logger.info("Sending %s texts to %s.", f"{len(missing):,}", self._backend.settings["base_url"])
+        if self._reports:
+            self._reports.append(Forecast(self._backend.name))
         # The longest texts come first, so that a run that needs too much memory fails at once. The other batches come
         # in random order, so that the first ones predict the speed of the rest.
+        size = max(1, int(self._backend.batch_size))
         starts = np.arange(0, len(missing), size)
         np.random.default_rng(0).shuffle(starts[1:])
+        since = time.monotonic()
         try:
             for start in starts.tolist():
                 positions = missing[start : start + size]
-                batch = [self._texts[position] for position in positions]
-                vectors = _check_vectors(self._backend.embed(batch), batch, self._backend.name)
+                vectors = self._vectors([self._texts[position] for position in positions])
                 self._fill(positions, vectors)
-                finished.append((positions, vectors))
-                self._report(forecast)
-                if len(finished) * size >= STORE_TEXTS or time.monotonic() - since > STORE_SECONDS:
-                    self._store(stored, finished)
+                self._finished.append((positions, vectors))
+                self._report()
+                if len(self._finished) * size >= STORE_TEXTS or time.monotonic() - since > STORE_SECONDS:
+                    self._store(stored, keys)
                     since = time.monotonic()
         finally:  # an error or Ctrl-C in a later batch must not lose the earlier ones
-            self._store(stored, finished)
+            self._store(stored, keys)
 
-    def _store(self, stored: CachedVectors | None, finished: list[Hits]) -> None:
-        if stored is not None and finished:
-            positions, vectors = map(np.concatenate, zip(*finished, strict=True))
-            stored.add(self._keys[positions], vectors)
-        finished.clear()
+    def _vectors(self, batch: list[str]) -> NDArray[np.float32]:
+        name = self._backend.name
+        vectors = np.asarray(self._backend.embed(batch), np.float32)
+        if vectors.ndim != 2 or len(vectors) != len(batch):
+            raise UserError(
+                f"{name} gave an array of shape {vectors.shape} for {len(batch):,} texts; it must have one row per "
+                "text."
+            )
+        finite = np.isfinite(vectors).all(axis=1)
+        if not finite.all():
+            raise UserError(
+                f"{name} gave a NaN or infinity for {batch[int(finite.argmin())][:60]!r}; remove that text, or use "
+                "another model."
+            )
+        return vectors
 
     def _fill(self, positions: NDArray[np.intp], vectors: NDArray[np.float32]) -> None:
         if not self._known.any():
-            self._result = np.zeros((len(self._codes), vectors.shape[1]), np.float32)
-        if vectors.shape[1] != self._result.shape[1]:
+            self.result = np.zeros((self._n_rows, vectors.shape[1]), np.float32)
+        if vectors.shape[1] != self.result.shape[1]:
             raise UserError(
-                f"{self._backend.name} gave vectors of length {self._result.shape[1]} and of length "
+                f"{self._backend.name} gave vectors of length {self.result.shape[1]} and of length "
                 f"{vectors.shape[1]}; the model has changed. If the old vectors are from the cache, delete them with "
                 "`textspectra cache --clear`, or run once with cache=False."
             )
-        self._result[self._first_rows[positions]] = vectors
+        self.result[self._rows[positions]] = vectors
         self._known[positions] = True
 
-    def _report(self, forecast: Forecast | None = None) -> None:
-        if self._progress is not None:
-            done, total = int(self._known.sum()), len(self._known)
-            self._progress(done, total)
-            if forecast is not None:
-                forecast(done, total)
+    def _report(self) -> None:
+        for report in self._reports:
+            report(int(self._known.sum()), len(self._known))
 
-    def spread(self) -> NDArray[np.float32]:
-        """Copy vectors to the rows of repeated texts, in place, because a second array would double the memory."""
-        sources = self._first_rows[self._codes]
-        repeats = np.flatnonzero(sources != np.arange(len(sources)))
-        for start in range(0, len(repeats), 4096):
-            rows = repeats[start : start + 4096]
-            self._result[rows] = self._result[sources[rows]]
-        return self._result
-
-
-def _check_vectors(vectors: NDArray[np.float32], batch: list[str], name: str) -> NDArray[np.float32]:
-    checked = np.asarray(vectors, np.float32)
-    if checked.ndim != 2 or len(checked) != len(batch):
-        raise UserError(
-            f"{name} gave an array of shape {checked.shape} for {len(batch):,} texts; it must have one row per text."
-        )
-    finite = np.isfinite(checked).all(axis=1)
-    if not finite.all():
-        raise UserError(
-            f"{name} gave a NaN or infinity for {batch[int(finite.argmin())][:60]!r}; remove that text, or use another "
-            "model."
-        )
-    return checked
+    def _store(self, stored: CachedVectors | None, keys: NDArray[np.uint64]) -> None:
+        if stored and self._finished:
+            positions, vectors = map(np.concatenate, zip(*self._finished, strict=True))
+            stored.add(keys[positions], vectors)
+        self._finished.clear()
 
 
 class Forecast:
-    """Log the time that is left, once, if it is more than half a minute.
+    """Log the time that is left, once, if it is more than half a minute; the first call starts the clock."""
 
-    Call it as ``forecast(done, total)``. The first call starts the clock, and the next ones measure the speed.
-    """
-
-    def __init__(self, model: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._model, self._clock = model, clock
+    def __init__(self, model: str) -> None:
+        self._model, self._logged = model, False
         self._reports: list[tuple[float, int]] = []
-        self._logged = False
 
     def __call__(self, done: int, total: int) -> None:
         """Record the progress."""
-        self._reports.append((self._clock(), done))
+        self._reports.append((time.monotonic(), done))
         (start, done_before), (now, _) = self._reports[0], self._reports[-1]
         is_measured = len(self._reports) > 3 or now - start >= 5
         if self._logged or not is_measured or done == done_before:
@@ -222,16 +204,10 @@ class Forecast:
         left = (total - done) * (now - start) / (done - done_before)
         if left > 30:
             self._logged = True
-            _logger.info(
-                "Embedding with %s will take about %s more.%s", self._model, _duration(left), _faster(self._model)
-            )
-
-
-def _faster(model: str) -> str:
-    if model == "wordllama":
-        return ""
-    install = "" if find_spec("wordllama") else f"{INSTALL_FAST} and "
-    return f" For a faster model with coarser groups: {install}--model wordllama"
+            install = "" if find_spec("wordllama") else f"{INSTALL_FAST} and "
+            faster = f" For a faster model with coarser groups: {install}--model wordllama"
+            advice = "" if self._model == "wordllama" else faster
+            _logger.info("Embedding with %s will take about %s more.%s", self._model, _duration(left), advice)
 
 
 def _duration(seconds: float) -> str:
