@@ -8,8 +8,9 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from typing import Any, TypeVar
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,19 +24,30 @@ REQUEST_TEXTS, REQUEST_CHARACTERS = 128, 400_000  # to stay below the 300,000 to
 PARALLEL_REQUESTS = 8
 
 NO_API = "Does OPENAI_BASE_URL name an OpenAI-compatible server, with /v1 at its end?"
+KEPT = "Finished work is kept."
+CONTINUE = "Run this again to continue: finished work is kept."
+WRONG_KEY = "Check the key in OPENAI_API_KEY: it is missing, wrong, or not allowed to use this model."
+REFUSALS: dict[int, tuple[type[TextspectraError], str]] = {
+    401: (UsageError, WRONG_KEY),
+    403: (UsageError, WRONG_KEY),
+    404: (UsageError, "Check the name of the model, and the end of OPENAI_BASE_URL, which is /v1 for most servers."),
+    408: (ExternalError, KEPT),
+    409: (ExternalError, KEPT),
+    429: (ExternalError, f"The quota is used up, or requests come too fast. Run this again later: {KEPT.lower()}"),
+}
+"""The error and the advice for a status; for others, the server is busy or refuses the texts."""
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
 
-def _address() -> tuple[str, SplitResult]:
-    url = (os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
-    return url, urlsplit(url)
+def _url() -> str:
+    return (os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
 
 
 def public_url() -> str:
     """Return the address of the server without its password."""
-    _, parts = _address()
+    parts = urlsplit(_url())
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 
 
@@ -48,12 +60,12 @@ class OpenAIServer:
 
     def __init__(self, *, timeout: float = 60.0, retries: int = 5, patience: float = 300.0) -> None:
         self._openai = require("openai", extra="openai")
-        url, parts = _address()
+        url = _url()
         # The address is stored with the vectors and appears in messages, so it must not hold a password.
         self.public_url = public_url()
         if is_on(NO_SERVER):
             raise UsageError(f"Nothing is sent to {self.public_url}, because --offline is set ({NO_SERVER}).")
-        if parts.scheme not in ("http", "https"):
+        if not url.lower().startswith(("http://", "https://")):
             raise UsageError(f"OPENAI_BASE_URL is {url!r}, but it must start with https:// or http://.")
         key = os.environ.get("OPENAI_API_KEY", "")
         if not key and url == DEFAULT_URL:
@@ -73,31 +85,32 @@ class OpenAIServer:
     def embed(self, model: str, texts: list[str]) -> Any:
         """Return the answer to a request for embeddings."""
         # Not every server knows the base64 format that the package requests by default.
-        return self._ask(lambda: self._client.embeddings.create(model=model, input=texts, encoding_format="float"))
+        return self._ask(self._client.embeddings.create, model=model, input=texts, encoding_format="float")
 
     def chat(self, model: str, messages: list[dict[str, str]]) -> Any:
         """Return the answer to a chat."""
-        return self._ask(lambda: self._client.chat.completions.create(model=model, messages=messages))
+        return self._ask(self._client.chat.completions.create, model=model, messages=messages)
 
-    def _ask(self, request: Callable[[], Answer]) -> Answer:
+    def _ask(self, create: Callable[..., Any], **request: object) -> Any:
         try:
-            return _within(self._patience, request)
+            return _within(self._patience, partial(create, **request))
         except self._openai.APIStatusError as error:
-            kind, advice = _refusal(error.status_code)
-            raise kind(f"{self.public_url} refused: {error.status_code} {_explanation(error)}. {advice}") from error
+            status, body = error.status_code, error.body
+            if isinstance(body, dict):  # {"error": {"message": ...}}, or less structured
+                body = body.get("message", body.get("detail", body))
+            reason = printable(body or error.response.text or error.response.reason_phrase).rstrip(".")
+            kind, advice = REFUSALS.get(status, (ExternalError if status >= 500 else UserError, KEPT))
+            raise kind(f"{self.public_url} refused: {status} {reason}. {advice}") from error
         except self._openai.APIConnectionError as error:
-            reason = printable(error.__cause__ or error)
             raise ExternalError(
-                f"{self.public_url} did not answer in {self._tries} tries ({reason}). Is the "
-                "address right (OPENAI_BASE_URL), and is the server up? Run this again to continue: finished work is "
-                "kept."
+                f"{self.public_url} did not answer in {self._tries} tries ({printable(error.__cause__ or error)}). Is "
+                f"the address right (OPENAI_BASE_URL), and is the server up? {CONTINUE}"
             ) from error
         except ExternalError as error:
-            raise ExternalError(f"{self.public_url} cannot be used: {error}. Finished work is kept.") from None
+            raise ExternalError(f"{self.public_url} cannot be used: {error}. {KEPT}") from None
         except TimeoutError:
             raise ExternalError(
-                f"{self.public_url} did not answer in {self._patience:.0f} seconds. Run this again to continue: "
-                "finished work is kept."
+                f"{self.public_url} did not answer in {self._patience:.0f} seconds. {CONTINUE}"
             ) from None
         except Exception as error:  # the package may fail in any way on an answer that it does not expect
             raise ExternalError(f"{self.public_url} did not answer with JSON ({printable(error)}). {NO_API}") from error
@@ -126,9 +139,9 @@ def _limited_client(base: Any, key: str) -> Any:
     return Limited(follow_redirects=False)
 
 
-def _within(seconds: float, call: Callable[[], Answer]) -> Answer:
+def _within(seconds: float, call: Callable[[], object]) -> Any:
     """Return the result of a function, or raise a TimeoutError; the function goes on in a daemon thread."""
-    outcome: Future[Answer] = Future()
+    outcome: Future[object] = Future()
 
     def run() -> None:
         try:
@@ -144,27 +157,6 @@ def printable(text: object, limit: int = 300) -> str:
     """Return a text from elsewhere as one line of printable characters."""
     line = "".join(letter if letter.isprintable() else " " for letter in str(text)[: 4 * limit])
     return " ".join(line.split())[:limit]
-
-
-def _explanation(error: Any) -> str:
-    """Return the message of a server: {"error": {"message": ...}}, or less structured."""
-    body = error.body
-    if isinstance(body, dict):
-        body = body.get("message", body.get("detail", body))
-    return printable(body or error.response.text or error.response.reason_phrase).rstrip(".")
-
-
-def _refusal(status: int) -> tuple[type[TextspectraError], str]:
-    """Return the kind of error and advice: for a wrong key or name, a busy server, or refused texts."""
-    if status in (401, 403):
-        return UsageError, "Check the key in OPENAI_API_KEY: it is missing, wrong, or not allowed to use this model."
-    if status == 404:
-        advice = "Check the name of the model, and the end of OPENAI_BASE_URL, which is /v1 for most servers."
-        return UsageError, advice
-    if status == 429:
-        advice = "The quota is used up, or requests come too fast. Run this again later: finished work is kept."
-        return ExternalError, advice
-    return ExternalError if status >= 500 or status in (408, 409) else UserError, "Finished work is kept."
 
 
 def in_parallel(ask: Callable[[Question], Answer], questions: Iterable[Question]) -> Iterator[Answer]:
@@ -192,9 +184,17 @@ class OpenAIBackend:
         filled = [row for row, text in enumerate(texts) if text.strip()]
         # If all texts are blank, one word is sent to learn the length of a vector.
         requests = _requests([texts[row] for row in filled] or ["text"])
-        vectors = self._stack([vector for answer in in_parallel(self._request, requests) for vector in answer])
-        result = np.zeros((len(texts), vectors.shape[1]), np.float32)
-        result[filled] = vectors[: len(filled)]
+        vectors = [vector for answer in in_parallel(self._request, requests) for vector in answer]
+        shapes = {vector.shape for vector in vectors} | ({(self._dimension,)} if self._dimension else set())
+        if len(shapes) > 1 or vectors[0].ndim != 1:
+            lengths = ", ".join(str(shape).strip("(,)") for shape in sorted(shapes))
+            raise ExternalError(
+                f"{self._server.public_url} gave vectors of different lengths ({lengths}) for {self.name}: its model "
+                "changed during this run. Run this again when the server keeps to one model."
+            )
+        self._dimension = len(vectors[0])
+        result = np.zeros((len(texts), self._dimension), np.float32)
+        result[filled] = np.stack(vectors)[: len(filled)]
         return result
 
     def _request(self, texts: list[str]) -> list[NDArray[np.float32]]:
@@ -211,17 +211,6 @@ class OpenAIBackend:
                 "which vector belongs to which text. The server or its model does not support lists of texts."
             )
         return [rows[row] for row in range(len(texts))]
-
-    def _stack(self, vectors: list[NDArray[np.float32]]) -> NDArray[np.float32]:
-        shapes = {vector.shape for vector in vectors} | ({(self._dimension,)} if self._dimension else set())
-        if len(shapes) > 1 or vectors[0].ndim != 1:
-            lengths = ", ".join(str(shape).strip("(,)") for shape in sorted(shapes))
-            raise ExternalError(
-                f"{self._server.public_url} gave vectors of different lengths ({lengths}) for {self.name}: its model "
-                "changed during this run. Run this again when the server keeps to one model."
-            )
-        self._dimension = len(vectors[0])
-        return np.stack(vectors)
 
 
 def _requests(texts: list[str]) -> list[list[str]]:
