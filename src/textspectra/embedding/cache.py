@@ -16,7 +16,6 @@ import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
 from itertools import repeat
 from pathlib import Path
 
@@ -36,14 +35,17 @@ LIMIT_BYTES = 5 * 10**9  # default limit for the vectors of all models: 3 millio
 DATABASE_BYTES = 2**28  # a database of this size is full, and the next one is started
 STATEMENT_STEPS = 10**6  # steps of SQLite's machine after which it asks whether to continue
 SAMPLE_BLOCKS = 100  # blocks read to estimate the number of vectors
+TABLES = (
+    "CREATE TABLE model (name TEXT PRIMARY KEY, settings TEXT NOT NULL)",
+    "CREATE TABLE block ( id INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, keys BLOB NOT NULL, "
+    "vectors BLOB NOT NULL)",
+)
 # NORMAL waits for the disk only at checkpoints: a power cut can cost the last vectors, but never the database.
 SCHEMA = f"""
     PRAGMA page_size = {PAGE_BYTES};
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = NORMAL;
-    CREATE TABLE IF NOT EXISTS model (name TEXT PRIMARY KEY, settings TEXT NOT NULL);
-    CREATE TABLE IF NOT EXISTS block (
-        id INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, keys BLOB NOT NULL, vectors BLOB NOT NULL);
+    {"; ".join(TABLES).replace("TABLE", "TABLE IF NOT EXISTS")};
 """
 
 # SQLite's codes for a damaged file; the last one means that a statement took too many steps.
@@ -284,7 +286,8 @@ def _prepared(path: Path, address: str, schema: str) -> sqlite3.Connection:
     try:
         _limit_steps(connection, path)
         connection.execute("PRAGMA trusted_schema = OFF")
-        if not _objects(connection) <= _expected_objects():
+        statements = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 10")
+        if not {" ".join(str(sql).split()) for [sql] in statements} <= {*TABLES}:
             raise _DamageError("it has tables, views or triggers that are not ours")
         connection.executescript(schema)
     except DATABASE_ERRORS:
@@ -313,18 +316,6 @@ def _names_another_file(path: Path) -> bool:
             return journal.read() == mark
     except OSError:  # there is almost never a journal
         return False
-
-
-def _objects(database: sqlite3.Connection) -> set[tuple[str, ...]]:
-    rows = database.execute("SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT 10")
-    return {(*names, " ".join(str(sql).split())) for *names, sql in rows}
-
-
-@cache
-def _expected_objects() -> set[tuple[str, ...]]:
-    with closing(sqlite3.connect(":memory:")) as database:
-        database.executescript(SCHEMA)
-        return _objects(database)
 
 
 def _places(
@@ -373,23 +364,21 @@ def _checksum(keys: bytes, vectors: bytes) -> int:
     return zlib.crc32(vectors, zlib.crc32(keys))
 
 
-def _files(path: Path) -> list[Path]:
+def _files(path: Path) -> dict[Path, os.stat_result]:
     """Return the files of a database, its logs first: if one of them stayed, SQLite would apply it to the next."""
-    return [path.with_name(path.name + ending) for ending in ("-journal", "-wal", "-shm", "")]
-
-
-def _stats(path: Path) -> Iterator[os.stat_result]:
-    for file in _files(path):
+    files = {}
+    for file in (path.with_name(path.name + ending) for ending in ("-journal", "-wal", "-shm", "")):
         with suppress(OSError):  # not there, or deleted by another process
-            yield file.stat()
+            files[file] = file.stat()
+    return files
 
 
 def _bytes(path: Path) -> int:
-    return sum(stat.st_size for stat in _stats(path))
+    return sum(status.st_size for status in _files(path).values())
 
 
 def _last_use(path: Path) -> float:
-    return max((stat.st_mtime for stat in _stats(path)), default=0.0)
+    return max((status.st_mtime for status in _files(path).values()), default=0.0)
 
 
 def _delete(path: Path) -> None:

@@ -27,6 +27,7 @@ class _PretrainedBackend:
 
     complete_file: ClassVar[str]  # the file without which a download is incomplete
     download_errors: ClassVar[type[Exception]]
+    _model: Any  # loaded on first use by each library; loading downloads what is missing
 
     def __init__(self, source: str, hub_name: str) -> None:
         folder = Path(source).expanduser()
@@ -38,22 +39,19 @@ class _PretrainedBackend:
             self._is_local = snapshot is not None
             self._version = {"revision": snapshot.name if snapshot else self._download()}
 
-    _model: Any  # loaded on first use by each library; loading downloads what is missing
-
     def _download(self) -> str | None:
         hub.announce_download(self._source, hub.check_on_hub(self._source))
-        failure = None
         try:
-            self._model  # noqa: B018  loading downloads it
-        except Exception as error:
-            failure = error
-        snapshot = hub.local_folder(self._source, self.complete_file, "config.json")
-        if snapshot:
-            hub.check_download(snapshot)  # damaged files explain a failure best
-        if isinstance(failure, self.download_errors):
-            raise hub.cannot_load(self._source, failure) from failure
-        if failure:
-            raise failure
+            try:
+                self._model  # noqa: B018  loading downloads it
+            finally:
+                snapshot = hub.local_folder(self._source, self.complete_file, "config.json")
+                if snapshot:
+                    hub.check_download(snapshot)  # damaged files explain a failure best
+        except hub.HubError:
+            raise
+        except self.download_errors as error:
+            raise hub.cannot_load(self._source, error) from error
         return snapshot.name if snapshot else None
 
 
@@ -67,8 +65,9 @@ class SentenceTransformerBackend(_PretrainedBackend):
     def __init__(self, source: str, *, name: str | None = None) -> None:
         hub.check_installed("sentence_transformers", extra="transformers")
         super().__init__(source, hub.full_hub_name(source) or source)
-        is_folder = "fingerprint" in self._version
-        self.name = name or (f"sentence-transformers:{self._source}" if is_folder else self._source)
+        self.name = name or (
+            f"sentence-transformers:{self._source}" if "fingerprint" in self._version else self._source
+        )
         known = hub.find_hub_model(source)
         self._prompt = known.prompt if known else None
         self.settings: Mapping[str, object] = {"prompt": self._prompt, **self._version}

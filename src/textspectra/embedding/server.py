@@ -94,26 +94,26 @@ class OpenAIServer:
     def _ask(self, create: Callable[..., Any], **request: object) -> Any:
         try:
             return _within(self._patience, partial(create, **request))
-        except self._openai.APIStatusError as error:
+        except Exception as error:  # the package may fail in any way on an answer that it does not expect
+            kind, message = self._explanation(error)
+            raise kind(f"{self.public_url} {message}") from error
+
+    def _explanation(self, error: Any) -> tuple[type[TextspectraError], str]:
+        if isinstance(error, self._openai.APIStatusError):
             status, body = error.status_code, error.body
             if isinstance(body, dict):  # {"error": {"message": ...}}, or less structured
                 body = body.get("message", body.get("detail", body))
             reason = printable(body or error.response.text or error.response.reason_phrase).rstrip(".")
             kind, advice = REFUSALS.get(status, (ExternalError if status >= 500 else UserError, KEPT))
-            raise kind(f"{self.public_url} refused: {status} {reason}. {advice}") from error
-        except self._openai.APIConnectionError as error:
-            raise ExternalError(
-                f"{self.public_url} did not answer in {self._tries} tries ({printable(error.__cause__ or error)}). Is "
-                f"the address right (OPENAI_BASE_URL), and is the server up? {CONTINUE}"
-            ) from error
-        except ExternalError as error:
-            raise ExternalError(f"{self.public_url} cannot be used: {error}. {KEPT}") from None
-        except TimeoutError:
-            raise ExternalError(
-                f"{self.public_url} did not answer in {self._patience:.0f} seconds. {CONTINUE}"
-            ) from None
-        except Exception as error:  # the package may fail in any way on an answer that it does not expect
-            raise ExternalError(f"{self.public_url} did not answer with JSON ({printable(error)}). {NO_API}") from error
+            return kind, f"refused: {status} {reason}. {advice}"
+        if isinstance(error, self._openai.APIConnectionError):
+            tried = f"did not answer in {self._tries} tries ({printable(error.__cause__ or error)})"
+            return ExternalError, f"{tried}. Is the address right (OPENAI_BASE_URL), and is the server up? {CONTINUE}"
+        if isinstance(error, ExternalError):
+            return ExternalError, f"cannot be used: {error}. {KEPT}"
+        if isinstance(error, TimeoutError):
+            return ExternalError, f"did not answer in {self._patience:.0f} seconds. {CONTINUE}"
+        return ExternalError, f"did not answer with JSON ({printable(error)}). {NO_API}"
 
 
 def _limited_client(base: Any, key: str) -> Any:
