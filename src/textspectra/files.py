@@ -192,9 +192,8 @@ class Outputs:
 def replacing_file(path: Path) -> Iterator[Path]:
     """Yield an empty temporary file beside `path`, which is renamed to `path` at the end.
 
-    If the body of the ``with`` statement fails, the temporary file is removed and an older file at `path` stays. The
-    leftovers of killed processes are removed, too. The new file gets the permissions of the older one, or the default
-    ones. A symbolic link stays a link. If `path` is already a temporary file, it is yielded unchanged.
+    If the body of the ``with`` statement fails, an older file at `path` stays. It also passes on its permissions, and a
+    symbolic link stays a link. If `path` is already a temporary file, it is yielded unchanged.
     """
     if _HIDDEN.match(path.name):
         with _expected_errors(path):

@@ -125,10 +125,9 @@ class EmbeddingCache:
         chosen = os.environ.get("TEXTSPECTRA_CACHE_LIMIT")
         if chosen:
             return parse_size(chosen)
-        try:
+        with suppress(OSError, ValueError):
             return parse_size((self.folder / "limit").read_text("utf-8")[:40])
-        except (OSError, ValueError):
-            return LIMIT_BYTES
+        return LIMIT_BYTES
 
     def set_limit(self, n_bytes: int) -> None:
         """Set the limit for all runs to come, and delete vectors beyond it."""
@@ -196,12 +195,8 @@ class CachedVectors:
                     else:
                         yield positions, vectors[rows]
                 if damaged:
-                    warnings.warn(
-                        f"{len(damaged):,} blocks of the embedding cache {path} are damaged, so their vectors are "
-                        "computed again.",
-                        RuntimeWarning,
-                        stacklevel=2,
-                    )
+                    damage = f"{len(damaged):,} blocks of the embedding cache {path} are damaged"
+                    warnings.warn(f"{damage}, so their vectors are computed again.", RuntimeWarning, stacklevel=2)
                     with database:
                         database.executemany("DELETE FROM block WHERE id = ?", damaged)
 
@@ -251,10 +246,8 @@ class CachedVectors:
                 message = f"is damaged ({reason}), so it is deleted and its vectors are computed again."
             else:
                 self._unusable.add(path)
-                message = (
-                    f"cannot be used ({reason}), so this run goes on without it. Fix that, or set TEXTSPECTRA_CACHE to "
-                    "another folder."
-                )
+                advice = "Fix that, or set TEXTSPECTRA_CACHE to another folder."
+                message = f"cannot be used ({reason}), so this run goes on without it. {advice}"
             warnings.warn(f"The embedding cache {path} {message}", RuntimeWarning, stacklevel=3)
 
 
@@ -290,7 +283,7 @@ def _prepared(path: Path, address: str, schema: str) -> sqlite3.Connection:
         if not {" ".join(str(sql).split()) for [sql] in statements} <= {*TABLES}:
             raise _DamageError("it has tables, views or triggers that are not ours")
         connection.executescript(schema)
-    except DATABASE_ERRORS:
+    except BaseException:
         connection.close()
         raise
     return connection

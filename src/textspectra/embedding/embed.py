@@ -149,19 +149,15 @@ class _Run:
             self._store(stored, keys)
 
     def _vectors(self, batch: list[str]) -> NDArray[np.float32]:
-        name = self._backend.name
         vectors = np.asarray(self._backend.embed(batch), np.float32)
+        gave = f"{self._backend.name} gave"
         if vectors.ndim != 2 or len(vectors) != len(batch):
-            raise UserError(
-                f"{name} gave an array of shape {vectors.shape} for {len(batch):,} texts; it must have one row per "
-                "text."
-            )
+            shape = f"an array of shape {vectors.shape} for {len(batch):,} texts"
+            raise UserError(f"{gave} {shape}; it must have one row per text.")
         finite = np.isfinite(vectors).all(axis=1)
         if not finite.all():
-            raise UserError(
-                f"{name} gave a NaN or infinity for {batch[int(finite.argmin())][:60]!r}; remove that text, or use "
-                "another model."
-            )
+            text = batch[int(finite.argmin())][:60]
+            raise UserError(f"{gave} a NaN or infinity for {text!r}; remove that text, or use another model.")
         return vectors
 
     def _fill(self, positions: NDArray[np.intp], vectors: NDArray[np.float32]) -> None:

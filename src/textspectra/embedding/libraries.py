@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,8 @@ class _PretrainedBackend:
     it. A hub model that is not on this machine is downloaded at once.
     """
 
-    complete_file: ClassVar[str]  # the file without which a download is incomplete
-    download_errors: ClassVar[type[Exception]]
+    complete_file = "config.json"  # without it, a download is incomplete
+    download_errors: type[Exception] = Exception  # each HTTP library raises its own errors
     _model: Any  # loaded on first use by each library; loading downloads what is missing
 
     def __init__(self, source: str, hub_name: str) -> None:
@@ -80,11 +80,10 @@ class SentenceTransformerBackend(_PretrainedBackend):
                 f"sentence-transformers {library.__version__} may run code that comes with a model: pip install "
                 '"textspectra[transformers]"'
             )
+        # Only safetensors: the older format is a pickle, which can run code.
+        options = {"local_files_only": self._is_local, "model_kwargs": {"use_safetensors": True}}
         try:
-            # Only safetensors: the older format is a pickle, which can run code.
-            return library.SentenceTransformer(
-                self._source, local_files_only=self._is_local, model_kwargs={"use_safetensors": True}
-            )
+            return library.SentenceTransformer(self._source, **options)
         except (OSError, ValueError, KeyError) as error:
             if not self._is_local:
                 raise
@@ -96,18 +95,14 @@ class SentenceTransformerBackend(_PretrainedBackend):
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row for each text."""
-        vectors = self._model.encode(
-            list(texts), prompt=self._prompt, convert_to_numpy=True, show_progress_bar=False, batch_size=32
-        )
-        return np.asarray(vectors, np.float32)
+        options = {"prompt": self._prompt, "convert_to_numpy": True, "show_progress_bar": False, "batch_size": 32}
+        return np.asarray(self._model.encode(list(texts), **options), np.float32)
 
 
 class Model2VecBackend(_PretrainedBackend):
     """A model of model2vec in a folder or on the Hugging Face hub, chosen as ``model2vec:NAME_OR_FOLDER``."""
 
     batch_size = 4096
-    complete_file = "config.json"
-    download_errors = Exception  # each HTTP library raises its own errors
 
     def __init__(self, source: str) -> None:
         hub.check_installed("model2vec", extra="model2vec")
