@@ -117,9 +117,9 @@ class _Run:
 
     def embed(self, stored: CachedVectors | None) -> None:
         """Take the vectors in the cache, and embed the other texts in batches of similar length."""
-        keys = text_keys(self._backend, self._texts) if stored else np.zeros((0, 2), np.uint64)
         if stored:
-            for positions, vectors in stored.find(keys):
+            self._keys = text_keys(self._backend, self._texts)
+            for positions, vectors in stored.find(self._keys):
                 self._fill(positions, vectors)
             self._report()
         missing = np.flatnonzero(~self._known)
@@ -143,10 +143,10 @@ class _Run:
                 self._finished.append((positions, vectors))
                 self._report()
                 if len(self._finished) * size >= STORE_TEXTS or time.monotonic() - since > STORE_SECONDS:
-                    self._store(stored, keys)
+                    self._store(stored)
                     since = time.monotonic()
         finally:  # an error or Ctrl-C in a later batch must not lose the earlier ones
-            self._store(stored, keys)
+            self._store(stored)
 
     def _vectors(self, batch: list[str]) -> NDArray[np.float32]:
         vectors = np.asarray(self._backend.embed(batch), np.float32)
@@ -176,10 +176,10 @@ class _Run:
         for report in self._reports:
             report(int(self._known.sum()), len(self._known))
 
-    def _store(self, stored: CachedVectors | None, keys: NDArray[np.uint64]) -> None:
+    def _store(self, stored: CachedVectors | None) -> None:
         if stored and self._finished:
             positions, vectors = map(np.concatenate, zip(*self._finished, strict=True))
-            stored.add(keys[positions], vectors)
+            stored.add(self._keys[positions], vectors)
         self._finished.clear()
 
 

@@ -65,9 +65,8 @@ class SentenceTransformerBackend(_PretrainedBackend):
     def __init__(self, source: str, *, name: str | None = None) -> None:
         hub.check_installed("sentence_transformers", extra="transformers")
         super().__init__(source, hub.full_hub_name(source) or source)
-        self.name = name or (
-            f"sentence-transformers:{self._source}" if "fingerprint" in self._version else self._source
-        )
+        prefix = "sentence-transformers:" if "fingerprint" in self._version else ""
+        self.name = name or f"{prefix}{self._source}"
         known = hub.find_hub_model(source)
         self._prompt = known.prompt if known else None
         self.settings: Mapping[str, object] = {"prompt": self._prompt, **self._version}
