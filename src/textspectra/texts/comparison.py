@@ -18,6 +18,7 @@ from ..core.kmeans import LinearRule, largest_first
 from ..core.rows import take_units
 from ..embedding.cache import EmbeddingCache
 from ..errors import UserError
+from ..hygiene import plural
 from ..tables.frames import is_data_frame, library_of, new_frame, with_columns
 from ..words.describe import Cluster
 from ..words.languages import language_shares
@@ -127,9 +128,9 @@ class Comparison:
     source: str = ""
 
     def __repr__(self) -> str:
-        new, k = len(self.new_clusters), self.model.n_clusters
-        texts = f"{len(self.result):,} texts in {self.result.n_clusters - new} of {k} groups"
-        return f"{texts}, {new} new group{'' if new == 1 else 's'}"
+        n_new, k = len(self.new_clusters), self.model.n_clusters
+        texts = f"{len(self.result):,} texts in {self.result.n_clusters - n_new} of {k} groups"
+        return f"{texts}, {plural(n_new, 'new group')}"
 
     @property
     def changes(self) -> DataFrame:
@@ -162,8 +163,8 @@ class Comparison:
         for position, cluster in enumerate(self.model.clusters):
             before, new = known.units[known.codes == position], units[codes == position]
             if len(new) and len(before) + len(new) >= _SPLIT_TEXTS:
-                both = falls_in_two(np.concatenate([before, new]), np.random.default_rng(0))
-                if both and not falls_in_two(before, np.random.default_rng(0)):
+                both = falls_in_two(np.concatenate([before, new]))
+                if both and not falls_in_two(before):
                     labels.append(cluster.label)
         return tuple(labels)
 
@@ -189,7 +190,7 @@ def compare_texts(
     codes = np.array([code_of.get(text, -1) for text in corpus.distinct], np.intp)
     codes = np.where((codes >= 0) & (placed.codes >= 0), codes, placed.codes)
     known, units = known_rows(model), take_units(new.X, new.counting)
-    novelty = score_novelty(known, units, np.random.default_rng(0))
+    novelty = score_novelty(known, units)
     codes, rule, is_mixed = _with_new_clusters(model, known, new, units, codes, novelty.scores)
     centers = np.concatenate([model.centers, mean_vectors(new, codes, rule.n_clusters)[k:]])
     distinct_novelty = new.scatter(novelty.scores, np.nan)
@@ -197,10 +198,9 @@ def compare_texts(
     details, notes = details_like(model.details, texts, text_column)
     if drift.is_significant:
         notes.append(f"{drift.in_words(source)} Cluster the old and the new texts together for groups that fit.")
-    alone = _new_texts_alone(model, new, codes, centers, rule, details)
     result = replace(
-        alone, notes=(*placed.notes, *notes), languages=placed.languages, frame=texts if library_of(texts) else None,
-        recipe={**model.recipe, "read": source},
+        _new_texts_alone(model, new, codes, centers, rule, details), notes=(*placed.notes, *notes),
+        languages=placed.languages, frame=texts if library_of(texts) else None, recipe={**model.recipe, "read": source},
     )  # fmt: skip
     new_clusters = tuple(cluster for cluster in result.clusters if cluster.label >= model.next_label)
     last, sizes = _last_file(model)
@@ -227,8 +227,7 @@ def novelty_of(model: ClusteredTexts, texts: EmbeddedTexts) -> NDArray[np.float3
     """Return the novelty of each distinct text; NaN if the model has no vectors to compare with."""
     if (model.reference is None and model.known_embeddings is None) or not len(texts.counting):
         return np.full(len(texts.X), np.nan, np.float32)
-    units = take_units(texts.X, texts.counting)
-    return texts.scatter(score_novelty(known_rows(model), units, np.random.default_rng(0)).scores, np.nan)
+    return texts.scatter(score_novelty(known_rows(model), take_units(texts.X, texts.counting)).scores, np.nan)
 
 
 def _with_new_clusters(
@@ -316,7 +315,7 @@ def _described(name: str, rows: int, details: Details | None) -> str:
     days = np.zeros(0, "datetime64[D]") if details is None or details.days is None else details.days[-rows:]
     days = days[~np.isnat(days)]
     period = f", {name_period(days.min(), days.max(), 'day')}" if len(days) else ""
-    return f"{name} ({rows:,} text{'' if rows == 1 else 's'}{period})"
+    return f"{name} ({plural(rows, 'text')}{period})"
 
 
 Updated = TypeVar("Updated", bound=ClusteredTexts)

@@ -43,14 +43,14 @@ class Novelty(NamedTuple):
     odd: float
 
 
-def score_novelty(known: Known, units: NDArray[np.float32], rng: np.random.Generator) -> Novelty:
+def score_novelty(known: Known, units: NDArray[np.float32]) -> Novelty:
     """Score how new unit rows are for a model.
 
     A row is new if its nearest rows in the model are farther than its nearest rows among the new ones, and farther than
     rows of the model are from each other there. The same is done with the model itself: some of its rows play the new
     ones. So chance, density and the spread of the model's own clusters do not look like news.
     """
-    n_known, n = len(known.units), len(units)
+    n_known, n, rng = len(known.units), len(units), np.random.default_rng(0)
     if n_known < _FEWEST_KNOWN or not n:
         return Novelty(np.full(n, np.nan, np.float32), float("nan"))
     # As many new rows as known ones at the most, so that a rehearsal has enough of both.
@@ -131,19 +131,18 @@ def places_of(chosen: NDArray[np.intp], n: int) -> NDArray[np.intp]:
     return places
 
 
-def falls_in_two(units: NDArray[np.float32], rng: np.random.Generator) -> bool:
+def falls_in_two(units: NDArray[np.float32]) -> bool:
     """Return True if random halves of unit rows, clustered separately, agree on two groups."""
+    rng = np.random.default_rng(0)
     rows = units[rng.permutation(len(units))[:1000]]
     basis = principal_axes(rows) if len(rows) >= 40 else None
     if basis is None:
         return False
     points = projected(rows, basis, min(AXES[0], basis.axes.shape[1]))
     agreements = [half_agreement(points[rng.permutation(len(points))], np.array([2]), rng)[0] for _ in range(4)]
-    if not np.mean(agreements) >= PAIR:
-        return False
     along = points[:, 0]
     share = float((along > (along.min() + along.max()) / 2).mean())
-    return min(share, 1 - share) >= 0.15  # a few outliers are not a group
+    return bool(np.mean(agreements) >= PAIR) and min(share, 1 - share) >= 0.15  # a few outliers are not a group
 
 
 class Reference(NamedTuple):
