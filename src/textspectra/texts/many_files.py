@@ -182,25 +182,29 @@ def cluster_files(
         encoder, reason = chosen_backend(model, len(distinct), is_foreign=foreign)
         model = encoder.name if reason else model
     every_file = [partition.File.at(number, path) for number, path in enumerate(paths)]
-    need = Need.of(first, place, every_file, encoder, embeddings)
-    half = encoder is not None and need.vectors > HALF_ABOVE
-    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+    sizes = [file.state[0] for file in every_file]
+    n_vectors, n_others = _expected_bytes(first, sum(sizes) / max(sizes[place], 1), encoder, embeddings)
+    half, is_cached = encoder is not None and n_vectors > HALF_ABOVE, cache and not model.startswith(QUICK)
+    parent = folder.absolute().parent
+    parent.mkdir(parents=True, exist_ok=True)
+    check_space(
+        n_vectors // (2 if half else 1) + n_others + sum(sizes), parent, n_vectors if is_cached and encoder else 0
+    )
     with nullcontext(outputs) if outputs else Outputs(folder) as together, together.folder(folder) as waiting:
         job = partition.Job(
             work=waiting / ".textspectra-work", read=read, model=model, offline=is_offline(),
             settings=partition.settings_of(encoder) if encoder else "", embeddings=embeddings,
-            cache=cache and not model.startswith(QUICK), dtype=np.float16 if half else np.float32, keep_all=keep_all,
+            cache=is_cached, dtype=np.float16 if half else np.float32, keep_all=keep_all,
             wanted=wanted, truth=truth, table_format=table_format, spreadsheet_safe=spreadsheet_safe,
         )  # fmt: skip
-        check_space(job, need, folder.absolute().parent)
         job.work.mkdir()
         with partition.Workers.at(scheduler) as workers:
             reading = _survey(job, every_file, workers)
             parts = _embed(job, every_file, workers, encoder, tell)
             tell("grouping", 0, 1)
             texts = partition.find_distinct(job, parts)
-            sizes = {file: int(size) for file, size in zip(parts, np.diff(texts.starts), strict=True) if size}
-            X = workers.rows(job, sizes, next(parts[file].dimension for file in sizes))
+            new = {file: int(size) for file, size in zip(parts, np.diff(texts.starts), strict=True) if size}
+            X = workers.rows(job, new, next(parts[file].dimension for file in new))
             fitted = fit_clusters(X, texts.counts.astype(float), algorithm, n_clusters, random_state)
             of_rows = fitted.labels[: len(X)]  # a single text was fitted as two
             labels, leaves = (np.asarray(keep(each))[: len(X)] for each in (of_rows, fitted.leaves))
@@ -279,38 +283,27 @@ def _enough_texts(paths: Sequence[str], read: Callable[[str], TextTable], *, kee
     return distinct
 
 
-class Need(NamedTuple):
-    """Bytes on the disk, judged by the first file that has rows: the others have as many texts per byte."""
+def _expected_bytes(first: TextTable, share: float, encoder: Backend | None, embeddings: str | None) -> tuple[int, int]:
+    """Return the bytes of all vectors in float32, and of texts and new columns on the disk.
 
-    vectors: int  # in single precision
-    others: int
-
-    @staticmethod
-    def of(
-        first: TextTable, place: int, files: Sequence[partition.File], encoder: Backend | None, embeddings: str | None
-    ) -> Need:
-        """Estimate from the first table with rows, which is the file at `place`."""
-        corpus = Corpus.from_texts(first.texts())
-        sizes = [file.state[0] for file in files]
-        share = sum(sizes) / max(sizes[place], 1)
-        if encoder is not None:  # a vector tells how long all of them are
-            dimension = np.shape(encoder.embed(corpus.distinct[:1] or ["a"]))[-1]
-        else:  # whatever is wrong with given vectors is reported where they are read
-            names = first.table.column_names
-            vector = first.table.column(embeddings)[0].as_py() if embeddings in names else None
-            dimension = len(vector) if isinstance(vector, list) else 0
-        n_texts, n_rows = share * len(corpus.distinct), share * len(corpus.rows)
-        others = n_texts * BYTES_PER_TEXT + n_rows * BYTES_PER_ROW + sum(sizes)
-        return Need(int(4 * n_texts * dimension), int(others))
+    All files have `share` times as many texts as the first one with rows.
+    """
+    corpus = Corpus.from_texts(first.texts())
+    if encoder is not None:  # a vector tells how long all of them are
+        dimension = np.shape(encoder.embed(corpus.distinct[:1] or ["a"]))[-1]
+    else:  # whatever is wrong with given vectors is reported where they are read
+        vector = first.table.column(embeddings)[0].as_py() if embeddings in first.table.column_names else None
+        dimension = len(vector) if isinstance(vector, list) else 0
+    others = len(corpus.distinct) * BYTES_PER_TEXT + len(corpus.rows) * BYTES_PER_ROW
+    return int(4 * share * len(corpus.distinct) * dimension), int(share * others)
 
 
-def check_space(job: partition.Job, need: Need, place: Path) -> None:
-    """Say how much of the disk the run needs, and raise an ExternalError if that is not free."""
-    n_bytes = need.vectors * np.dtype(job.dtype).itemsize // 4 + need.others
+def check_space(n_bytes: int, place: Path, n_cached: int) -> None:
+    """Say how much of the disk and of the cache the run needs; raise an ExternalError if the disk has too little."""
     n_free = shutil.disk_usage(place).free
     needed, free = _in_bytes(n_bytes), _in_bytes(n_free)
     if n_bytes > ANNOUNCED:
-        more = f", and up to {_in_bytes(need.vectors)} in the cache" if job.cache and not job.embeddings else ""
+        more = f", and up to {_in_bytes(n_cached)} in the cache" if n_cached else ""
         _logger.info("This needs about %s of the disk in '%s'%s; %s are free.", needed, place, more, free)
     if n_bytes > n_free:
         raise ExternalError(

@@ -11,19 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from . import shares
-from .details import (
-    Days,
-    Details,
-    Period,
-    Wanted,
-    choose_period,
-    frequent_values,
-    name_period,
-    note_on_values,
-    period_starts,
-    periods_between,
-)
+from . import details, shares
 
 _Counts = NDArray[np.int64]
 _Flags = NDArray[np.bool_]
@@ -44,25 +32,25 @@ class Crosstab(NamedTuple):
 class Part(NamedTuple):
     """The counts of a part of the rows, by day and by the values of segments; the parts of a data set add up."""
 
-    days: Days
+    days: details.Days
     by_day: _Counts
     segments: dict[str, Crosstab]
 
     @staticmethod
-    def of(details: Details, codes: NDArray[np.intp], n_clusters: int) -> Part:
+    def of(columns: details.Details, codes: NDArray[np.intp], n_clusters: int) -> Part:
         """Count rows by their group (-1: none)."""
 
-        def count(rows: NDArray[np.intp], columns: NDArray[np.integer], n_columns: int) -> _Counts:
+        def count(rows: NDArray[np.intp], places: NDArray[np.integer], n_columns: int) -> _Counts:
             usable = rows >= 0
-            flat = np.bincount(rows[usable] * n_columns + columns[usable], minlength=n_clusters * n_columns)
+            flat = np.bincount(rows[usable] * n_columns + places[usable], minlength=n_clusters * n_columns)
             return flat.reshape(n_clusters, n_columns).astype(np.int64)
 
-        all_days = np.full(len(codes), "NaT", "datetime64[D]") if details.days is None else details.days
+        all_days = np.full(len(codes), "NaT", "datetime64[D]") if columns.days is None else columns.days
         is_dated = (codes >= 0) & ~np.isnat(all_days)
         days, of_day = np.unique(all_days[is_dated], return_inverse=True)
         segments = {
             name: Crosstab(segment.values, count(codes, segment.codes, len(segment.values)))
-            for name, segment in details.segments.items()
+            for name, segment in columns.segments.items()
         }
         return Part(days, count(codes[is_dated], of_day, len(days)), segments)
 
@@ -75,24 +63,24 @@ class Tally:
     """
 
     time: str | None  # name of the column of dates
-    every: Period | None  # None without dates
-    periods: Days  # the first day of each period, without gaps
+    every: details.Period | None  # None without dates
+    periods: details.Days  # the first day of each period, without gaps
     by_period: _Counts
     segments: dict[str, Crosstab] = field(default_factory=dict)
 
     @staticmethod
-    def of(parts: Sequence[Part], wanted: Wanted) -> Tally:
+    def of(parts: Sequence[Part], wanted: details.Wanted) -> Tally:
         """Add up parts, in periods of the wanted length or one that suits."""
         segments = {name: _joined([part.segments[name] for part in parts]) for name in wanted.by}
         days, n_clusters = np.concatenate([part.days for part in parts]), len(parts[0].by_day)
         if wanted.time is None or not len(days):
             return Tally(wanted.time, None, days[:0], np.zeros((n_clusters, 0), np.int64), segments)
         n_texts = sum(int(part.by_day.sum()) for part in parts)
-        every = wanted.every or choose_period(days.min(), days.max(), n_texts, n_clusters)
-        periods = periods_between(days.min(), days.max(), every)
+        every = wanted.every or details.choose_period(days.min(), days.max(), n_texts, n_clusters)
+        periods = details.periods_between(days.min(), days.max(), every)
         table = np.zeros((len(periods), n_clusters), np.int64)
         for part in parts:
-            np.add.at(table, np.searchsorted(periods, period_starts(part.days, every)), part.by_day.T)
+            np.add.at(table, np.searchsorted(periods, details.period_starts(part.days, every)), part.by_day.T)
         return Tally(wanted.time, every, periods, np.ascontiguousarray(table.T), segments)
 
     @cached_property
@@ -115,23 +103,25 @@ class Tally:
         """Say what the counts cannot show."""
         if len(self.periods) != 1 or self.every is None:
             return []
-        name = name_period(self.periods[0], self.periods[0], self.every)
+        name = details.name_period(self.periods[0], self.periods[0], self.every)
         shorter = "" if self.every == "day" else ', unless periods are shorter: --every day (in Python, every="day")'
         return [f"All dates are in one {self.every} ({name}), which shows no change over time{shorter}."]
 
 
-def tally_rows(details: Details, codes: NDArray[np.intp], n_clusters: int, every: Period | None) -> Tally | None:
-    """Count the rows of one file; None if there is neither a column of dates nor a segment."""
-    if not details.is_counted:
+def tally_rows(
+    columns: details.Details, codes: NDArray[np.intp], n_clusters: int, every: details.Period | None
+) -> Tally | None:
+    """Count the rows of one file; None if there is neither a column of dates nor a segment beside the texts."""
+    if not columns.is_counted:
         return None
-    wanted = Wanted(details.time, tuple(details.segments), every=every)
-    return Tally.of([Part.of(details, codes, n_clusters)], wanted)
+    wanted = details.Wanted(columns.time, tuple(columns.segments), every=every)
+    return Tally.of([Part.of(columns, codes, n_clusters)], wanted)
 
 
 def notes_on_segments(parts: Sequence[Part], names: Iterable[str]) -> list[str]:
     """Say which segments of several parts have too many values."""
     numbers = {name: len({value for part in parts for value in part.segments[name].values}) for name in names}
-    return [note for name, number in numbers.items() for note in note_on_values(name, number)]
+    return [note for name, number in numbers.items() for note in details.note_on_values(name, number)]
 
 
 def _joined(tables: Sequence[Crosstab]) -> Crosstab:
@@ -141,7 +131,7 @@ def _joined(tables: Sequence[Crosstab]) -> Crosstab:
     joined = np.zeros((len(code_of), len(tables[0].counts)), np.int64)
     for table, of_values in zip(tables, codes, strict=True):
         joined[of_values] += table.counts.T
-    values, place = frequent_values(list(code_of), joined.sum(axis=1))
+    values, place = details.frequent_values(list(code_of), joined.sum(axis=1))
     counts = np.zeros((len(values), joined.shape[1]), np.int64)
     np.add.at(counts, place, joined)
     return Crosstab(values, np.ascontiguousarray(counts.T))
@@ -161,8 +151,8 @@ class Trends(NamedTuple):
     total_before: _Counts
     texts_after: _Counts
     total_after: _Counts
-    start: Days
-    end: Days
+    start: details.Days
+    end: details.Days
     p: NDArray[np.float64]
     usual: NDArray[np.float64]  # texts of each period
     volume: NDArray[np.str_]  # of each period: "more", "fewer" or "usual"
