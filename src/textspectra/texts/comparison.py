@@ -190,10 +190,10 @@ def compare_texts(
     codes = np.array([code_of.get(text, -1) for text in corpus.distinct], np.intp)
     codes = np.where((codes >= 0) & (placed.codes >= 0), codes, placed.codes)
     known, units = known_rows(model), take_units(new.X, new.counting)
-    novelty = score_novelty(known, units)
-    codes, rule, is_mixed = _with_new_clusters(model, known, new, units, codes, novelty.scores)
+    scores, odd = score_novelty(known, units)
+    codes, rule, is_mixed = _with_new_clusters(model, known, new, units, codes, scores)
     centers = np.concatenate([model.centers, mean_vectors(new, codes, rule.n_clusters)[k:]])
-    distinct_novelty = new.scatter(novelty.scores, np.nan)
+    distinct_novelty = new.scatter(scores, np.nan)
     drift = Drift.of(corpus.spread(distinct_novelty, np.nan))
     details, notes = details_like(model.details, texts, text_column)
     if drift.is_significant:
@@ -209,7 +209,7 @@ def compare_texts(
     return Comparison(
         model=model, result=result, cluster_changes=changes, new_clusters=new_clusters,
         codes=codes, centers=centers, rule=rule,
-        distinct_novelty=distinct_novelty, odd=novelty.odd, drift=drift,
+        distinct_novelty=distinct_novelty, odd=odd, drift=drift,
         in_words=f"{this} compared with {last}", source=source,
     )  # fmt: skip
 
@@ -227,7 +227,7 @@ def novelty_of(model: ClusteredTexts, texts: EmbeddedTexts) -> NDArray[np.float3
     """Return the novelty of each distinct text; NaN if the model has no vectors to compare with."""
     if (model.reference is None and model.known_embeddings is None) or not len(texts.counting):
         return np.full(len(texts.X), np.nan, np.float32)
-    return texts.scatter(score_novelty(known_rows(model), take_units(texts.X, texts.counting)).scores, np.nan)
+    return texts.scatter(score_novelty(known_rows(model), take_units(texts.X, texts.counting))[0], np.nan)
 
 
 def _with_new_clusters(
@@ -239,16 +239,16 @@ def _with_new_clusters(
     New groups come last, the largest first.
     """
     of_units = codes[texts.counting]
-    new = find_new_clusters(known, units, of_units, scores)
-    is_new = np.flatnonzero(new.codes >= 0)
+    new, is_mixed = find_new_clusters(known, units, of_units, scores)
+    is_new = np.flatnonzero(new >= 0)
     if not len(is_new):
         return codes, model.rule, []
-    sizes = np.bincount(new.codes[is_new], texts.weights[is_new])
-    numbers, order = largest_first(new.codes[is_new], sizes)
+    sizes = np.bincount(new[is_new], texts.weights[is_new])
+    numbers, order = largest_first(new[is_new], sizes)
     of_units[is_new] = known.k + numbers
     both = np.concatenate([known.units, units])
     rule = separate_clusters(both, None, np.concatenate([known.codes, of_units]), known.k + len(sizes))
-    return texts.scatter(of_units, -1), rule, new.is_mixed[order].tolist()
+    return texts.scatter(of_units, -1), rule, is_mixed[order].tolist()
 
 
 def _new_texts_alone(

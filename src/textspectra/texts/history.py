@@ -22,9 +22,7 @@ from .shares import LEVEL, adjusted, common_scatter, compare_shares
 if TYPE_CHECKING:
     from .clustered import ClusteredTexts
 
-DIGESTS = "digests"
-"""The entry of a result's recipe with the digests of the files that it was made from; readers do not need it."""
-
+DIGESTS = "digests"  # entry of a recipe with the digests of the files that the result was made from
 Status = Literal["new", "growing", "shrinking", "gone", "steady"]
 
 

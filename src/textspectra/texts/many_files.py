@@ -43,26 +43,13 @@ from .pipeline import StageProgress, check_algorithm, describe_clustering, fit_c
 from .result import TextClustering
 from .tally import Tally, notes_on_segments
 
-RESULT_TEXTS, RESULT_LEAST = 100_000, 100
-"""Distinct texts in the result, about, if it has a random sample of them, and texts of each cluster in the sample."""
-
-NOTED_FILES = 3
-"""Number of files whose notes on how they were read are given."""
-
-HALF_ABOVE = 2**28
-"""Bytes of vectors in float32 above which they wait in half precision, which changes cosines by 0.000015."""
-
-BYTES_PER_TEXT, BYTES_PER_ROW = 48, 40
-"""Bytes on the disk for a distinct text beside its vector, and for what a row of an output has more than its input."""
-
-ANNOUNCED = 10**8
-"""A need of fewer bytes than this is not announced."""
-
-QUICK = ("wordllama", "model2vec:")
-"""Models that compute vectors as quickly as a cache could be read."""
-
-MANIFEST = ".textspectra.json"
-"""The file in an output folder that lists the tables, so that nothing else is ever overwritten."""
+RESULT_TEXTS, RESULT_LEAST = 100_000, 100  # distinct texts in a result with a sample, and texts of each cluster in it
+NOTED_FILES = 3  # files whose notes on how they were read are given
+HALF_ABOVE = 2**28  # bytes of vectors above which they wait in half precision, which changes cosines by 0.000015
+BYTES_PER_TEXT, BYTES_PER_ROW = 48, 40  # on the disk, beside the vector of a text and the columns of the input
+ANNOUNCED = 10**8  # bytes; a smaller need is not announced
+QUICK = ("wordllama", "model2vec:")  # models that compute vectors as quickly as a cache could be read
+MANIFEST = ".textspectra.json"  # lists the tables of an output folder, so that nothing else is ever overwritten
 
 _logger = logging.getLogger(__name__)
 
@@ -184,12 +171,11 @@ def cluster_files(
     every_file = [partition.File.at(number, path) for number, path in enumerate(paths)]
     sizes = [file.state[0] for file in every_file]
     n_vectors, n_others = _expected_bytes(first, sum(sizes) / max(sizes[place], 1), encoder, embeddings)
-    half, is_cached = encoder is not None and n_vectors > HALF_ABOVE, cache and not model.startswith(QUICK)
+    half, is_cached = bool(encoder) and n_vectors > HALF_ABOVE, cache and not model.startswith(QUICK)
     parent = folder.absolute().parent
     parent.mkdir(parents=True, exist_ok=True)
-    check_space(
-        n_vectors // (2 if half else 1) + n_others + sum(sizes), parent, n_vectors if is_cached and encoder else 0
-    )
+    n_bytes = n_vectors // (2 if half else 1) + n_others + sum(sizes)
+    check_space(n_bytes, parent, n_vectors if is_cached and encoder else 0)
     with nullcontext(outputs) if outputs else Outputs(folder) as together, together.folder(folder) as waiting:
         job = partition.Job(
             work=waiting / ".textspectra-work", read=read, model=model, offline=is_offline(),

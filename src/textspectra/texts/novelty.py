@@ -33,18 +33,11 @@ class Known(NamedTuple):
     k: int
 
 
-class Novelty(NamedTuple):
-    """How new rows are: 0 is the median of the model's own rows, and nine tenths of these are below 1.
+def score_novelty(known: Known, units: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:
+    """Score how new unit rows are for a model; also return the score that one in a hundred of its own rows exceeds.
 
-    One in a hundred of the model's own rows is above `odd`. All is NaN if the model has too few rows to tell.
-    """
-
-    scores: NDArray[np.float32]
-    odd: float
-
-
-def score_novelty(known: Known, units: NDArray[np.float32]) -> Novelty:
-    """Score how new unit rows are for a model.
+    A score of 0 is the median of the model's own rows, and nine tenths of these are below 1. All is NaN if the model
+    has too few rows to tell.
 
     A row is new if its nearest rows in the model are farther than its nearest rows among the new ones, and farther than
     rows of the model are from each other there. The same is done with the model itself: some of its rows play the new
@@ -52,7 +45,7 @@ def score_novelty(known: Known, units: NDArray[np.float32]) -> Novelty:
     """
     n_known, n, rng = len(known.units), len(units), np.random.default_rng(0)
     if n_known < _FEWEST_KNOWN or not n:
-        return Novelty(np.full(n, np.nan, np.float32), float("nan"))
+        return np.full(n, np.nan, np.float32), float("nan")
     # As many new rows as known ones at the most, so that a rehearsal has enough of both.
     chosen = np.sort(rng.permutation(n)[: min(n_known, _NEW_ROWS)])
     among = nearest_rows(known.units, known.units, 2 * N_NEAREST, np.arange(n_known))
@@ -66,7 +59,7 @@ def score_novelty(known: Known, units: NDArray[np.float32]) -> Novelty:
         rehearsed.append(_raw_novelty(far, spacing, known.units[played], np.arange(n_played), ~is_played))
     middle, high, odd = np.quantile(np.concatenate(rehearsed), [0.5, USUAL, 0.99])
     width = max(high - middle, np.finfo(np.float32).tiny)
-    return Novelty(((raw - middle) / width).astype(np.float32), float((odd - middle) / width))
+    return ((raw - middle) / width).astype(np.float32), float((odd - middle) / width)
 
 
 def _raw_novelty(

@@ -35,14 +35,10 @@ from .details import Wanted, read_details
 from .history import content_digest
 from .tally import Part
 
+# How long the scheduler may take to answer, and workers of this machine to be replaced if they die, and to end.
+# Dask's 15 seconds for a replacement are too few on a busy machine.
 CONNECT_SECONDS, RESTART_SECONDS, CLOSE_SECONDS = 20, 300, 20
-"""How long the scheduler may take to answer, and workers of this machine to be replaced if they die, and to end.
-
-Dask's 15 seconds for a replacement are too few on a busy machine.
-"""
-
-OPEN_FILES = 64
-"""Memory maps that are open at a time; each takes one of the files that a process may open."""
+OPEN_FILES = 64  # memory maps that are open at a time; each takes one of the files that a process may open
 
 Output = TypeVar("Output")
 

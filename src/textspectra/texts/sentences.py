@@ -13,9 +13,7 @@ from .details import name_period
 from .shares import FEWEST_VOLUMES, LEVEL
 from .tally import Tally, Trends, by_segment
 
-LOOSE = 1.1
-"""Groups with a Cohesion Ratio below this are hardly better than random groups."""
-
+LOOSE = 1.1  # groups with a Cohesion Ratio below this are hardly better than random groups
 _TOO_FEW = 20  # different texts: with fewer, nothing can be said about groups
 _HOLDING_RATIOS, _HOLDING_SCORES, _HOLDING_SILHOUETTES = (1.5, 2.5), (0.55, 0.7), (0.02, 0.1)  # and holding well
 _STRONGEST, _LEFTOVERS = 3, 5  # changes that are put into words, and loose groups that are named

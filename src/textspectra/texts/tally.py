@@ -15,8 +15,7 @@ from . import details, shares
 
 _Counts = NDArray[np.int64]
 _Flags = NDArray[np.bool_]
-CountColumns = dict[str, NDArray[Any]]
-"""The columns of a table of counts; "group" has the position of each row's group."""
+CountColumns = dict[str, NDArray[Any]]  # of a table of counts; "group" has the position of each row's group
 
 _FEWEST_TEXTS = 10  # that are needed to speak of a share: one text of one is 100 %
 _END = 0.1  # part of all texts that each end of a trend has, unless a single period has nearly all texts
@@ -176,47 +175,48 @@ def find_trends(tally: Tally, totals: _Counts | None = None) -> Trends:
     counts = tally.by_period
     totals = counts.sum(axis=0) if totals is None else totals
     numbers, filled = np.arange(len(totals)), np.flatnonzero(totals)
-    trend, burst = shares.trend_test(counts, totals), shares.burst_test(counts, totals)
-    variation = shares.variation_test(counts, totals)
-    inside = (numbers >= burst.first[:, None]) & (numbers <= burst.last[:, None])
+    z, slope_p = shares.trend_test(counts, totals)
+    first, last, run_p = shares.burst_test(counts, totals)
+    low, high, variation_p = shares.variation_test(counts, totals)
+    usual, volume_p = shares.volume_test(totals, season=7 if tally.every == "day" else 1)
+    inside = (numbers >= first[:, None]) & (numbers <= last[:, None])
     early, late = _ends(totals)
     n_early, n_late = totals[early].sum(), totals[late].sum()
-    trend_p = trend.p if min(n_early, n_late) >= _FEWEST_TEXTS else np.ones(len(counts))
-    burst_p = np.where((totals * inside).sum(axis=1) >= _FEWEST_TEXTS, burst.p, 1)
-    volume = shares.volume_test(totals, season=7 if tally.every == "day" else 1)
+    trend_p = slope_p if min(n_early, n_late) >= _FEWEST_TEXTS else np.ones(len(counts))
+    burst_p = np.where((totals * inside).sum(axis=1) >= _FEWEST_TEXTS, run_p, 1)
 
     # The smallest p-value of a group is corrected for its three tests, then all of them for their number.
     specific = 3 * np.minimum(trend_p, burst_p)
-    of_clusters = np.minimum(specific, 3 * variation.p)
-    of_volume = [volume.p.min()] if len(totals) >= shares.FEWEST_VOLUMES else []
+    of_clusters = np.minimum(specific, 3 * variation_p)
+    of_volume = [volume_p.min()] if len(totals) >= shares.FEWEST_VOLUMES else []
     p = shares.adjusted(np.minimum(np.append(of_clusters, of_volume), 1))
     # A different p-value below the threshold would have passed as well: of another test of a group, of another period.
     threshold = shares.LEVEL * (p < shares.LEVEL).mean() if p.size else 0.0
     p = p[: len(counts)]
 
     # The highest run of periods may be the end of a rise, or the beginning of a fall.
-    ends_rise = (burst.last >= filled.max(initial=0)) & (trend.z > 0)
-    begins_fall = (burst.first <= filled.min(initial=0)) & (trend.z < 0)
-    is_burst = (burst_p < trend_p) & ~((ends_rise | begins_fall) & (trend.p < shares.LEVEL))
+    ends_rise = (last >= filled.max(initial=0)) & (z > 0)
+    begins_fall = (first <= filled.min(initial=0)) & (z < 0)
+    is_burst = (burst_p < trend_p) & ~((ends_rise | begins_fall) & (slope_p < shares.LEVEL))
     # A line may rise while the ends do not: that is a difference, but not growth.
     rises = counts[:, late].sum(axis=1) / max(n_late, 1) - counts[:, early].sum(axis=1) / max(n_early, 1)
-    slope = np.where(trend.z * rises <= 0, "uneven", np.where(trend.z > 0, "growing", "shrinking"))
+    slope = np.where(z * rises <= 0, "uneven", np.where(z > 0, "growing", "shrinking"))
     kind = np.where(specific <= threshold, np.where(is_burst, "burst", slope), "uneven")
     kind = np.where(p < shares.LEVEL, kind, "steady")
 
     bursts, varies = kind == "burst", kind == "uneven"
-    lowest, highest = numbers == variation.low[:, None], numbers == variation.high[:, None]
+    lowest, highest = numbers == low[:, None], numbers == high[:, None]
     before = np.where(bursts[:, None], ~inside, np.where(varies[:, None], lowest, early))
     after = np.where(bursts[:, None], inside, np.where(varies[:, None], highest, late))
-    start = np.select([bursts, varies], [burst.first, variation.low], 0)
-    end = np.select([bursts, varies], [burst.last, variation.high], len(totals) - 1)
-    more = np.where(totals > volume.usual, "more", "fewer")
+    start = np.select([bursts, varies], [first, low], 0)
+    end = np.select([bursts, varies], [last, high], len(totals) - 1)
+    more = np.where(totals > usual, "more", "fewer")
     return Trends(
         kind.tolist(),
         (counts * before).sum(axis=1), (totals * before).sum(axis=1),
         (counts * after).sum(axis=1), (totals * after).sum(axis=1),
         tally.periods[start], tally.periods[end], p,
-        volume.usual, np.where(volume.p <= threshold, more, "usual"),
+        usual, np.where(volume_p <= threshold, more, "usual"),
     )  # fmt: skip
 
 
