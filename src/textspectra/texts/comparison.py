@@ -19,7 +19,7 @@ from ..core.rows import take_units
 from ..embedding.cache import EmbeddingCache
 from ..errors import UserError
 from ..hygiene import plural
-from ..tables.frames import is_data_frame, library_of, new_frame, with_columns
+from ..tables.frames import library_of, new_frame, with_columns
 from ..words.describe import Cluster
 from ..words.languages import language_shares
 from .clustered import ClusteredTexts
@@ -162,17 +162,14 @@ class Comparison:
         units, codes, labels = take_units(texts.X, texts.counting), self.codes[texts.counting], []
         for position, cluster in enumerate(self.model.clusters):
             before, new = known.units[known.codes == position], units[codes == position]
-            if len(new) and len(before) + len(new) >= _SPLIT_TEXTS:
-                both = falls_in_two(np.concatenate([before, new]))
-                if both and not falls_in_two(before):
-                    labels.append(cluster.label)
+            both = np.concatenate([before, new])
+            if len(new) and len(both) >= _SPLIT_TEXTS and falls_in_two(both) and not falls_in_two(before):
+                labels.append(cluster.label)
         return tuple(labels)
 
     def to_frame(self) -> DataFrame:
         """Return the frame of :meth:`TextClustering.to_frame` with two more columns: novelty and is_new."""
-        frame, added = self.result.to_frame(), {"novelty": self.novelty, "is_new": self.is_new}
-        is_frame = is_data_frame(self.result.frame) or library_of(frame)
-        return with_columns(frame, added)[0] if is_frame else frame
+        return with_columns(self.result.to_frame(), {"novelty": self.novelty, "is_new": self.is_new})[0]
 
 
 def compare_texts(
@@ -183,8 +180,9 @@ def compare_texts(
     placed = place_texts(model, texts, text_column=text_column, embeddings=embeddings, cache=cache, progress=progress)
     new, corpus, k = placed.texts, placed.texts.corpus, model.n_clusters
     if not len(new.counting):
-        n_rows = len(corpus.rows)
-        raise UserError(f"None of the {n_rows:,} texts can be compared: all are blank, say nothing or are unknown.")
+        raise UserError(
+            f"None of the {len(corpus.rows):,} texts can be compared: all are blank, say nothing or are unknown."
+        )
     # A text that the model has keeps its group.
     code_of = dict(zip(model.corpus.distinct, model.distinct_codes.tolist(), strict=True))
     codes = np.array([code_of.get(text, -1) for text in corpus.distinct], np.intp)
@@ -301,7 +299,7 @@ def _last_file(model: ClusteredTexts) -> tuple[str, NDArray[np.intp]]:
         entry = model.history[-1]
         name = entry.source or f"the file of {entry.date}"
         if model.corpus.has_all_rows:
-            codes = model.corpus.spread(model.distinct_codes, -1)[-entry.rows :]
+            codes = model.codes[-entry.rows :]
             return _described(name, entry.rows, model.details), np.bincount(codes[codes >= 0], minlength=len(labels))
         recorded = {change.label: change.after for change in entry.changes}
         if recorded.keys() == set(labels):

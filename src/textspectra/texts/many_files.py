@@ -192,8 +192,8 @@ def cluster_files(
             new = {file: int(size) for file, size in zip(parts, np.diff(texts.starts), strict=True) if size}
             X = workers.rows(job, new, next(parts[file].dimension for file in new))
             fitted = fit_clusters(X, texts.counts.astype(float), algorithm, n_clusters, random_state)
-            of_rows = fitted.labels[: len(X)]  # a single text was fitted as two
-            labels, leaves = (np.asarray(keep(each))[: len(X)] for each in (of_rows, fitted.leaves))
+            of_rows = keep(fitted.labels[: len(X)])  # a single text was fitted as two
+            labels, leaves = np.asarray(of_rows), np.asarray(fitted.leaves)[: len(X)]
             job.save("labels", None, labels.astype(np.int32))
             job.save("similarity", None, np.asarray(keep(cosines_to_centers(X, of_rows, fitted.centers))))
             tell("describing", 0, 1)
