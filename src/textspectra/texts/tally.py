@@ -237,18 +237,15 @@ def _ends(totals: _Counts) -> tuple[_Flags, _Flags]:
 
 def over_time(tally: Tally) -> CountColumns:
     """Return the columns of one row per group and period: counts, the share with its interval, and the volume."""
-    k, n_periods = tally.by_period.shape
-    totals = tally.by_period.sum(axis=0)
-    low, high = shares.wilson_interval(tally.by_period, totals)
+    counts, totals, trends = tally.by_period, tally.by_period.sum(axis=0), tally.trends
+    low, high = shares.wilson_interval(counts, totals)
     has_texts = totals > 0
-    share = np.divide(tally.by_period, totals, out=np.full((k, n_periods), np.nan), where=has_texts)
-    return {
-        "group": np.repeat(np.arange(k), n_periods), "period": np.tile(tally.periods, k),
-        "texts": tally.by_period.ravel(), "total": np.tile(totals, k),
-        "usual_total": np.tile(tally.trends.usual, k), "volume": np.tile(tally.trends.volume, k),
-        "share": share.ravel(),
-        "low": np.where(has_texts, low, np.nan).ravel(), "high": np.where(has_texts, high, np.nan).ravel(),
-    }  # fmt: skip
+    share = np.divide(counts, totals, out=np.full(counts.shape, np.nan), where=has_texts)
+    return _in_rows(counts.shape, {
+        "group": np.arange(len(counts))[:, None], "period": tally.periods, "texts": counts, "total": totals,
+        "usual_total": trends.usual, "volume": trends.volume, "share": share,
+        "low": np.where(has_texts, low, np.nan), "high": np.where(has_texts, high, np.nan),
+    })  # fmt: skip
 
 
 def by_segment(tally: Tally, name: str) -> CountColumns:
@@ -260,16 +257,18 @@ def by_segment(tally: Tally, name: str) -> CountColumns:
     totals, sizes = counts.sum(axis=0), counts.sum(axis=1, keepdims=True)
     n = max(int(totals.sum()), 1)
     overall = sizes / n
-    p = shares.adjusted(shares.compare_shares(counts, totals, sizes - counts, n - totals).ravel())
+    p = shares.adjusted(shares.compare_shares(counts, totals, sizes - counts, n - totals).ravel()).reshape(counts.shape)
     low, high = shares.wilson_interval(counts, totals)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = counts / totals
-        lift, lift_low, lift_high = ((ratio / overall).ravel() for ratio in (share, low, high))
-    return {
-        "group": np.repeat(np.arange(len(counts)), len(values)),
-        "value": np.tile(np.array(values, object), len(counts)),
-        "texts": counts.ravel(), "total": np.tile(totals, len(counts)),
-        "share": share.ravel(), "overall": np.repeat(overall[:, 0], len(values)),
-        "lift": lift, "lift_low": lift_low, "lift_high": lift_high, "p": p,
+        lift, lift_low, lift_high = (ratio / overall for ratio in (share, low, high))
+    return _in_rows(counts.shape, {
+        "group": np.arange(len(counts))[:, None], "value": np.array(values, object), "texts": counts, "total": totals,
+        "share": share, "overall": overall, "lift": lift, "lift_low": lift_low, "lift_high": lift_high, "p": p,
         "represented": np.where(p < shares.LEVEL, np.where(lift > 1, "over", "under"), "as expected"),
-    }  # fmt: skip
+    })  # fmt: skip
+
+
+def _in_rows(shape: tuple[int, ...], tables: CountColumns) -> CountColumns:
+    """Turn tables of groups and periods or values into columns; a row or a column of a table stands for all of it."""
+    return {name: np.broadcast_to(table, shape).ravel() for name, table in tables.items()}
