@@ -304,7 +304,7 @@ def _in_bytes(n_bytes: float) -> str:
 
 def _survey(job: partition.Job, files: Sequence[partition.File], workers: partition.Workers) -> Reading:
     """Check that the files have the wanted columns, and decide how the dates of all of them are read."""
-    if not (job.wanted.time or job.wanted.by or job.wanted.show):
+    if not job.wanted.names:
         return Survey().reading()
     dates = sum(workers.each(partition.survey_file, [(job, file) for file in files]), Survey())
     if job.wanted.time is not None and not dates.readable:

@@ -253,7 +253,7 @@ def sample_file(job: Job, file: File, chosen: NDArray[np.intp], *, reading: Read
     Texts are chosen by their positions among these texts. None if there is nothing to return.
     """
     counted = job.wanted._replace(show=())
-    if not (len(chosen) or counted.time or counted.by):
+    if not (len(chosen) or counted.names):
         return None
     table = job.table(file)
     corpus = job.corpus(table)
