@@ -12,7 +12,7 @@ from on_cluster import MARKS, SIZES, crew_of, group_files, read_all
 
 import textspectra as ts
 from textspectra.core import dask_blocks as supervision
-from textspectra.texts.workers import Workers
+from textspectra.texts.partition import Workers
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -137,7 +137,7 @@ def test_every_call_survives_the_death_of_a_worker(client, blobs, executioner, c
     assert killed
 
 
-@pytest.mark.parametrize("step", ["embed_corpus", "save_clusters", "sample_partition", "write_labeled"])
+@pytest.mark.parametrize("step", ["embed_corpus", "load_new_vectors", "sample_file", "write_labeled"])
 def test_files_survive_the_death_of_a_worker_in_any_step(client, texts, executioner, tmp_path, step):
     folder, killed = executioner
     client.run(make_mortal, step, folder)

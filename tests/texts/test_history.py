@@ -10,15 +10,7 @@ from hypothesis import strategies as st
 
 import textspectra as ts
 from textspectra.errors import UserError
-from textspectra.texts.history import (
-    DIGESTS,
-    Update,
-    check_not_taken_in,
-    columns_of,
-    content_digest,
-    find_changes,
-    update_from,
-)
+from textspectra.texts.history import DIGESTS, check_not_taken_in, columns_of, content_digest, find_changes
 from textspectra.words.describe import Cluster
 
 
@@ -116,12 +108,6 @@ def test_changes_of_a_table_begin_with_the_new_groups():
     table = columns_of(find_changes(clusters, np.array([500, 300, 200]), np.array([200, 500, 200, 90])))
     assert table["status"] == ["new", "growing", "shrinking", "steady"]
     assert (table["cluster"], table["size_after"]) == ([3, 1, 0, 2], [90, 500, 200, 200])
-
-
-def test_an_entry_of_an_older_history_has_neither_source_nor_digests():
-    stored = {"date": "2026-01-31", "rows": 5, "changes": []}
-    assert update_from(stored) == Update("2026-01-31", 5, ())
-    assert update_from({**stored, "source": "a.csv", "digests": ["x"]}).digests == ("x",)
 
 
 def test_a_file_counts_once():

@@ -1,6 +1,7 @@
-"""One file of many: what it leaves for others, and messages that name it."""
+"""The files of a run: what each leaves for others, messages that name it, and who does the work."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from textspectra.tables.read import matching_files, read_table
 from textspectra.texts import partition
 from textspectra.texts.details import Wanted
 from textspectra.texts.many_files import cluster_files
+from textspectra.texts.pipeline import fit_clusters
 
 
 @pytest.fixture
@@ -21,7 +23,7 @@ def job(tmp_path):
     (tmp_path / "work").mkdir()
     return partition.Job(
         work=tmp_path / "work", read=partial(read_table, text_column="text"), model="", settings="", offline=True,
-        embeddings="v", cache=False, half=False, keep_all=True, wanted=Wanted(), truth=None, table_format=None,
+        embeddings="v", cache=False, dtype=np.float32, keep_all=True, wanted=Wanted(), truth=None, table_format=None,
         spreadsheet_safe=False,
     )  # fmt: skip
 
@@ -37,9 +39,9 @@ def test_a_text_belongs_to_the_file_that_has_it_first(job, tmp_path):
         write(tmp_path, "b.parquet", ["bus", "van", "odd"], [[0.0, 1], [1, 1], [0, 0]]),
     ]
     files = [partition.File.at(number, path) for number, path in enumerate(paths)]
-    embedded = [partition.embed_partition(job, file) for file in files]
-    assert [(part.rows, part.blank, part.usable, part.dimension) for part in embedded] == [(4, 1, 2, 2), (3, 0, 2, 2)]
-    texts = partition.find_distinct(job, files, embedded)
+    embedded = {file: partition.embed_file(job, file) for file in files}
+    assert [part.totals for part in embedded.values()] == [(4, 2, 1, 0, 0), (3, 2, 0, 1, 0)]
+    texts = partition.find_distinct(job, embedded)
     assert texts.counts.tolist() == [2, 2, 1]
     assert texts.starts.tolist() == [0, 2, 3]
     assert texts.totals == (7, 3, 1, 1, 0)
@@ -51,16 +53,16 @@ def test_a_text_belongs_to_the_file_that_has_it_first(job, tmp_path):
 
 def test_a_file_without_rows_is_left_out(job, tmp_path):
     path = write(tmp_path, "a.parquet", pa.array([], pa.string()), pa.array([], pa.list_(pa.float64())))
-    assert partition.embed_partition(job, partition.File.at(0, path)) is None
-    assert partition.survey_partition(job, partition.File.at(0, path)).filled == 0
+    assert partition.embed_file(job, partition.File.at(0, path)) is None
+    assert partition.survey_file(job, partition.File.at(0, path)).filled == 0
 
 
 def test_a_file_that_changes_during_the_run_is_named(texts, tmp_path, monkeypatch):
     def change(*arguments, **options):
         pq.write_table(pq.read_table(texts / "1.parquet")[::-1], texts / "1.parquet")
-        return partition.save_clusters(*arguments, **options)
+        return fit_clusters(*arguments, **options)
 
-    monkeypatch.setattr("textspectra.texts.many_files.save_clusters", change)
+    monkeypatch.setattr("textspectra.texts.many_files.fit_clusters", change)
     with pytest.raises(ts.ExternalError, match=r"1\.parquet' has changed since the run began\. Run it again\."):
         group_files(texts, tmp_path / "out")
     assert not (tmp_path / "out").exists()
@@ -77,3 +79,31 @@ def test_a_vector_that_cannot_be_used_is_reported_with_its_file(tmp_path):
         cluster_files(files, tmp_path / "out", embeddings="v", n_clusters=2)
     with pytest.raises(ts.UserError, match=r"0\.parquet': unknown column 'w'"):
         cluster_files(files, tmp_path / "out", embeddings="w", n_clusters=2)
+
+
+def test_rows_of_many_files_read_as_one_array(monkeypatch):
+    monkeypatch.setattr(partition, "OPEN_FILES", 1)
+    rng = np.random.default_rng(0)
+    vectors = [rng.random((5, 3), np.float32) for _ in range(3)]
+    new = [np.array([0, 2, 4]), np.arange(5), np.array([1])]
+    job = SimpleNamespace(dtype=np.float32, load=lambda what, file, **_: new[file] if what == "new" else vectors[file])
+    rows = partition.JoinedRows(job, {file: len(positions) for file, positions in enumerate(new)}, 3)
+    expected = np.concatenate([part[positions] for part, positions in zip(vectors, new, strict=True)])
+    assert (len(rows), rows.shape) == (9, (9, 3))
+    assert np.array_equal(np.asarray(rows), expected)
+    assert np.array_equal(rows[2:7], expected[2:7])
+    assert np.array_equal(rows[np.array([8, 0, 3])], expected[[8, 0, 3]])
+
+
+def test_this_process_does_one_task_after_the_other():
+    seen = []
+    with partition.Workers.at(None) as workers:
+        assert workers.each(pow, [(2, 3), (3, 2)], lambda *step: seen.append(step)) == [8, 9]
+    assert seen == [(0, 2), (1, 2)]
+
+
+def test_a_wrong_address_is_explained(texts, tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(partition, "CONNECT_SECONDS", 1)
+    with pytest.raises(ts.ExternalError, match=r"No Dask scheduler answers at tcp://127\.0\.0\.1:9"):
+        group_files(texts, tmp_path / "out", scheduler="tcp://127.0.0.1:9")

@@ -54,20 +54,20 @@ def test_trend_is_the_one_of_cochran_and_armitage_where_the_scatter_is_that_of_d
     totals = np.array([300, 0, 420, 380, 500])
     counts = np.array([rng.binomial(totals, share) for share in rng.uniform(0.02, 0.2, 40)])
     counts[0] = [10, 0, 30, 40, 80]
-    found = trend_test(counts, totals)
+    z, _ = trend_test(counts, totals)
     n, times = totals.sum(), np.arange(5)
     for cluster in (0, 7):
         p = counts[cluster].sum() / n
         statistic = sum(t * (c - m * p) for t, c, m in zip(times, counts[cluster], totals, strict=True))
         variance = p * (1 - p) * (sum(totals * times**2) - sum(totals * times) ** 2 / n)
-        assert found.z[cluster] == pytest.approx(statistic / variance**0.5, rel=0.1)
+        assert z[cluster] == pytest.approx(statistic / variance**0.5, rel=0.1)
 
 
 def test_trend_of_two_periods_is_their_comparison():
     before, after = np.array([10, 50, 30, 40]), np.array([22, 48, 31, 39])
-    found = trend_test(np.column_stack([before, after]), [130, 140])
-    assert found.p == pytest.approx(compare_shares(before, 130, after, 140))
-    assert (np.sign(found.z) == np.sign(after / 140 - before / 130)).all()
+    z, p = trend_test(np.column_stack([before, after]), [130, 140])
+    assert p == pytest.approx(compare_shares(before, 130, after, 140))
+    assert (np.sign(z) == np.sign(after / 140 - before / 130)).all()
 
 
 def test_no_trend_and_no_burst_where_there_is_nothing_to_compare():
@@ -79,9 +79,9 @@ def test_no_trend_and_no_burst_where_there_is_nothing_to_compare():
         (np.zeros((2, 3)), [0, 0, 0]),
         (np.zeros((0, 3)), [1, 2, 3]),
     ):
-        assert (trend_test(counts, totals).p == 1).all()
-        assert (burst_test(counts, totals).p == 1).all()
-        assert (variation_test(counts, totals).p == 1).all()
+        assert (trend_test(counts, totals)[-1] == 1).all()
+        assert (burst_test(counts, totals)[-1] == 1).all()
+        assert (variation_test(counts, totals)[-1] == 1).all()
 
 
 def test_a_burst_is_found_where_it_is_and_periods_without_texts_keep_their_numbers():
@@ -90,10 +90,10 @@ def test_a_burst_is_found_where_it_is_and_periods_without_texts_keep_their_numbe
     totals[4] = 0
     counts = np.array([rng.binomial(totals, 0.05) for _ in range(20)])
     counts[3, 6:8] += 40
-    found = burst_test(counts, totals)
-    assert (found.first[3], found.last[3]) == (6, 7)
-    assert found.p[3] < 1e-6
-    assert adjusted(found.p)[np.arange(20) != 3].min() > 0.05
+    first, last, p = burst_test(counts, totals)
+    assert (first[3], last[3]) == (6, 7)
+    assert p[3] < 1e-6
+    assert adjusted(p)[np.arange(20) != 3].min() > 0.05
 
 
 def test_one_lumpy_group_is_no_trend():
@@ -103,8 +103,8 @@ def test_one_lumpy_group_is_no_trend():
     # Ten lumps of 30 texts, most of them late, are the chance of ten draws rather than of 300.
     counts[0] = np.bincount([3, 5, 9, 12, 14, 15, 17, 19, 20, 22], minlength=24) * 30
     totals = totals + counts[0]
-    assert trend_test(counts, totals).p[0] > 0.01
-    assert burst_test(counts, totals).p[0] > 0.01
+    assert trend_test(counts, totals)[-1][0] > 0.01
+    assert burst_test(counts, totals)[-1][0] > 0.01
 
 
 def _lumps(rng, n_clusters, n_periods, n_lumps, copies):
@@ -124,8 +124,8 @@ def test_true_changes_are_found_among_lumps():
         counts[0] += np.arange(12).astype(int) * 6
         counts[1, 4] += 90
         totals = counts.sum(axis=0)
-        trend = adjusted(trend_test(counts, totals).p) < 0.05
-        burst = adjusted(burst_test(counts, totals).p) < 0.05
+        trend = adjusted(trend_test(counts, totals)[-1]) < 0.05
+        burst = adjusted(burst_test(counts, totals)[-1]) < 0.05
         found += int(trend[0]) + int(burst[1])
         wrong += int(trend[1:].sum()) + int(burst[2:].sum())
     assert found >= 50
@@ -141,8 +141,8 @@ def test_a_group_that_comes_and_goes_is_found_by_no_other_test(copies):
         share = np.where(np.arange(16) % 4 < 2, 0.18, 0.05)
         counts[0] = rng.poisson(counts.sum(axis=0) * share / copies) * copies
         totals = counts.sum(axis=0)
-        varies = adjusted(variation_test(counts, totals).p) < 0.05
-        others = np.minimum(trend_test(counts, totals).p, burst_test(counts, totals).p)
+        varies = adjusted(variation_test(counts, totals)[-1]) < 0.05
+        others = np.minimum(trend_test(counts, totals)[-1], burst_test(counts, totals)[-1])
         found += int(varies[0])
         missed += int(others[0] > 0.01)
         wrong += int(varies[1:].sum())
@@ -154,16 +154,16 @@ def test_a_group_that_comes_and_goes_is_found_by_no_other_test(copies):
 def test_a_period_with_hardly_any_texts_neither_decides_nor_is_named():
     counts = np.array([[1, 80, 60, 81, 59, 80, 60]] + [[0, 50, 51, 49, 50, 52, 48]] * 8)
     totals = np.array([1, 1000, 1000, 1000, 1000, 1000, 1000])
-    with_tiny, without = variation_test(counts, totals), variation_test(counts[:, 1:], totals[1:])
-    assert with_tiny.p == pytest.approx(without.p)
-    assert (with_tiny.low[0], with_tiny.high[0]) == (4, 3)
+    low, high, p = variation_test(counts, totals)
+    assert p == pytest.approx(variation_test(counts[:, 1:], totals[1:])[-1])
+    assert (low[0], high[0]) == (4, 3)
 
 
 @given(st.lists(st.integers(0, 10_000), max_size=40), st.integers(1, 7))
 def test_a_volume_has_a_p_value_and_equal_volumes_are_usual(totals, season):
-    found = volume_test(totals, season)
-    assert ((found.p >= 0) & (found.p <= 1)).all()
-    assert (volume_test(sorted(totals)[:1] * 9, season).p == 1).all()
+    _, p = volume_test(totals, season)
+    assert ((p >= 0) & (p <= 1)).all()
+    assert (volume_test(sorted(totals)[:1] * 9, season)[-1] == 1).all()
 
 
 @pytest.mark.parametrize("scatter", [0, 0.2, 0.5])
@@ -171,11 +171,11 @@ def test_a_volume_has_a_p_value_and_equal_volumes_are_usual(totals, season):
 def test_a_volume_is_rarely_unusual_by_chance(n_periods, scatter):
     rng = np.random.default_rng(7)
     totals = rng.poisson(200 * np.exp(scatter * rng.standard_normal((200, n_periods))))
-    assert sum(volume_test(one).p.min() < 0.05 for one in totals) <= 20  # of 200, where 10 are expected
+    assert sum(volume_test(one)[-1].min() < 0.05 for one in totals) <= 20  # of 200, where 10 are expected
 
 
 def test_weekends_are_usual_and_a_busy_one_is_not():
     days = np.tile([120, 118, 125, 121, 119, 14, 9], 6)
-    assert (volume_test(days, season=7).p > 0.05).all()
+    assert (volume_test(days, season=7)[-1] > 0.05).all()
     days[12] = 96
-    assert np.flatnonzero(volume_test(days, season=7).p < 0.05).tolist() == [12]
+    assert np.flatnonzero(volume_test(days, season=7)[-1] < 0.05).tolist() == [12]

@@ -18,7 +18,8 @@ from ..core.kmeans import LinearRule, largest_first
 from ..core.rows import take_units
 from ..embedding.cache import EmbeddingCache
 from ..errors import UserError
-from ..tables.frames import is_data_frame, library_of, new_frame, with_columns
+from ..hygiene import plural
+from ..tables.frames import library_of, new_frame, with_columns
 from ..words.describe import Cluster
 from ..words.languages import language_shares
 from .clustered import ClusteredTexts
@@ -127,9 +128,9 @@ class Comparison:
     source: str = ""
 
     def __repr__(self) -> str:
-        new, k = len(self.new_clusters), self.model.n_clusters
-        texts = f"{len(self.result):,} texts in {self.result.n_clusters - new} of {k} groups"
-        return f"{texts}, {new} new group{'' if new == 1 else 's'}"
+        n_new, k = len(self.new_clusters), self.model.n_clusters
+        texts = f"{len(self.result):,} texts in {self.result.n_clusters - n_new} of {k} groups"
+        return f"{texts}, {plural(n_new, 'new group')}"
 
     @property
     def changes(self) -> DataFrame:
@@ -161,17 +162,14 @@ class Comparison:
         units, codes, labels = take_units(texts.X, texts.counting), self.codes[texts.counting], []
         for position, cluster in enumerate(self.model.clusters):
             before, new = known.units[known.codes == position], units[codes == position]
-            if len(new) and len(before) + len(new) >= _SPLIT_TEXTS:
-                both = falls_in_two(np.concatenate([before, new]), np.random.default_rng(0))
-                if both and not falls_in_two(before, np.random.default_rng(0)):
-                    labels.append(cluster.label)
+            both = np.concatenate([before, new])
+            if len(new) and len(both) >= _SPLIT_TEXTS and falls_in_two(both) and not falls_in_two(before):
+                labels.append(cluster.label)
         return tuple(labels)
 
     def to_frame(self) -> DataFrame:
         """Return the frame of :meth:`TextClustering.to_frame` with two more columns: novelty and is_new."""
-        frame, added = self.result.to_frame(), {"novelty": self.novelty, "is_new": self.is_new}
-        is_frame = is_data_frame(self.result.frame) or library_of(frame)
-        return with_columns(frame, added)[0] if is_frame else frame
+        return with_columns(self.result.to_frame(), {"novelty": self.novelty, "is_new": self.is_new})[0]
 
 
 def compare_texts(
@@ -182,25 +180,25 @@ def compare_texts(
     placed = place_texts(model, texts, text_column=text_column, embeddings=embeddings, cache=cache, progress=progress)
     new, corpus, k = placed.texts, placed.texts.corpus, model.n_clusters
     if not len(new.counting):
-        n_rows = len(corpus.rows)
-        raise UserError(f"None of the {n_rows:,} texts can be compared: all are blank, say nothing or are unknown.")
+        raise UserError(
+            f"None of the {len(corpus.rows):,} texts can be compared: all are blank, say nothing or are unknown."
+        )
     # A text that the model has keeps its group.
     code_of = dict(zip(model.corpus.distinct, model.distinct_codes.tolist(), strict=True))
     codes = np.array([code_of.get(text, -1) for text in corpus.distinct], np.intp)
     codes = np.where((codes >= 0) & (placed.codes >= 0), codes, placed.codes)
     known, units = known_rows(model), take_units(new.X, new.counting)
-    novelty = score_novelty(known, units, np.random.default_rng(0))
-    codes, rule, is_mixed = _with_new_clusters(model, known, new, units, codes, novelty.scores)
+    scores, odd = score_novelty(known, units)
+    codes, rule, is_mixed = _with_new_clusters(model, known, new, units, codes, scores)
     centers = np.concatenate([model.centers, mean_vectors(new, codes, rule.n_clusters)[k:]])
-    distinct_novelty = new.scatter(novelty.scores, np.nan)
+    distinct_novelty = new.scatter(scores, np.nan)
     drift = Drift.of(corpus.spread(distinct_novelty, np.nan))
     details, notes = details_like(model.details, texts, text_column)
     if drift.is_significant:
         notes.append(f"{drift.in_words(source)} Cluster the old and the new texts together for groups that fit.")
-    alone = _new_texts_alone(model, new, codes, centers, rule, details)
     result = replace(
-        alone, notes=(*placed.notes, *notes), languages=placed.languages, frame=texts if library_of(texts) else None,
-        recipe={**model.recipe, "read": source},
+        _new_texts_alone(model, new, codes, centers, rule, details), notes=(*placed.notes, *notes),
+        languages=placed.languages, frame=texts if library_of(texts) else None, recipe={**model.recipe, "read": source},
     )  # fmt: skip
     new_clusters = tuple(cluster for cluster in result.clusters if cluster.label >= model.next_label)
     last, sizes = _last_file(model)
@@ -209,7 +207,7 @@ def compare_texts(
     return Comparison(
         model=model, result=result, cluster_changes=changes, new_clusters=new_clusters,
         codes=codes, centers=centers, rule=rule,
-        distinct_novelty=distinct_novelty, odd=novelty.odd, drift=drift,
+        distinct_novelty=distinct_novelty, odd=odd, drift=drift,
         in_words=f"{this} compared with {last}", source=source,
     )  # fmt: skip
 
@@ -227,8 +225,7 @@ def novelty_of(model: ClusteredTexts, texts: EmbeddedTexts) -> NDArray[np.float3
     """Return the novelty of each distinct text; NaN if the model has no vectors to compare with."""
     if (model.reference is None and model.known_embeddings is None) or not len(texts.counting):
         return np.full(len(texts.X), np.nan, np.float32)
-    units = take_units(texts.X, texts.counting)
-    return texts.scatter(score_novelty(known_rows(model), units, np.random.default_rng(0)).scores, np.nan)
+    return texts.scatter(score_novelty(known_rows(model), take_units(texts.X, texts.counting))[0], np.nan)
 
 
 def _with_new_clusters(
@@ -240,16 +237,16 @@ def _with_new_clusters(
     New groups come last, the largest first.
     """
     of_units = codes[texts.counting]
-    new = find_new_clusters(known, units, of_units, scores)
-    is_new = np.flatnonzero(new.codes >= 0)
+    new, is_mixed = find_new_clusters(known, units, of_units, scores)
+    is_new = np.flatnonzero(new >= 0)
     if not len(is_new):
         return codes, model.rule, []
-    sizes = np.bincount(new.codes[is_new], texts.weights[is_new])
-    numbers, order = largest_first(new.codes[is_new], sizes)
+    sizes = np.bincount(new[is_new], texts.weights[is_new])
+    numbers, order = largest_first(new[is_new], sizes)
     of_units[is_new] = known.k + numbers
     both = np.concatenate([known.units, units])
     rule = separate_clusters(both, None, np.concatenate([known.codes, of_units]), known.k + len(sizes))
-    return texts.scatter(of_units, -1), rule, new.is_mixed[order].tolist()
+    return texts.scatter(of_units, -1), rule, is_mixed[order].tolist()
 
 
 def _new_texts_alone(
@@ -302,7 +299,7 @@ def _last_file(model: ClusteredTexts) -> tuple[str, NDArray[np.intp]]:
         entry = model.history[-1]
         name = entry.source or f"the file of {entry.date}"
         if model.corpus.has_all_rows:
-            codes = model.corpus.spread(model.distinct_codes, -1)[-entry.rows :]
+            codes = model.codes[-entry.rows :]
             return _described(name, entry.rows, model.details), np.bincount(codes[codes >= 0], minlength=len(labels))
         recorded = {change.label: change.after for change in entry.changes}
         if recorded.keys() == set(labels):
@@ -316,7 +313,7 @@ def _described(name: str, rows: int, details: Details | None) -> str:
     days = np.zeros(0, "datetime64[D]") if details is None or details.days is None else details.days[-rows:]
     days = days[~np.isnat(days)]
     period = f", {name_period(days.min(), days.max(), 'day')}" if len(days) else ""
-    return f"{name} ({rows:,} text{'' if rows == 1 else 's'}{period})"
+    return f"{name} ({plural(rows, 'text')}{period})"
 
 
 Updated = TypeVar("Updated", bound=ClusteredTexts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ..errors import UserError
+from ..hygiene import plural
 from ..tables.columns import as_strings
 from ..words.describe import Cluster
 from .shares import LEVEL, adjusted, common_scatter, compare_shares
@@ -21,46 +22,23 @@ from .shares import LEVEL, adjusted, common_scatter, compare_shares
 if TYPE_CHECKING:
     from .clustered import ClusteredTexts
 
-DIGESTS = "digests"
-"""The entry of a result's recipe with the digests of the files that it was made from; readers do not need it."""
-
+DIGESTS = "digests"  # entry of a recipe with the digests of the files that the result was made from
 Status = Literal["new", "growing", "shrinking", "gone", "steady"]
 
 
 @dataclass(frozen=True)
 class ClusterChange:
-    """How one group changed.
-
-    Attributes
-    ----------
-    label, name : int, str
-        The group.
-    status : {"new", "growing", "shrinking", "gone", "steady"}
-        "gone" is a group that has lost all its texts, and had too many for that to be chance.
-    before, after : int
-        Texts of the group in the last file, and in this one.
-    share_before, share_after : float
-        Their shares of all texts in a group.
-    p : float
-        The p-value of the change, adjusted for the number of groups; 0 for a new group.
-    mixed : bool
-        Whether a new group is loose, so that its name does not speak for all its texts.
-
-    Examples
-    --------
-    >>> ClusterChange(3, "refund", "growing", 10, 30, 0.01, 0.03, 0.001).status
-    'growing'
-    """
+    """How one group changed between the last file and this one; "gone" is a loss of all texts that is not chance."""
 
     label: int
     name: str
     status: Status
-    before: int
+    before: int  # texts of the group
     after: int
-    share_before: float
+    share_before: float  # of all texts in a group
     share_after: float
-    p: float
-    mixed: bool = False
+    p: float  # adjusted for the number of groups; 0 for a new group
+    mixed: bool = False  # a new group is loose, so that its name does not speak for all its texts
 
     @property
     def keeps_count(self) -> bool:
@@ -72,7 +50,7 @@ class ClusterChange:
         """Shares and numbers of texts, in words."""
         before, after = _percents(self.share_before, self.share_after)
         if self.status == "new":
-            return f"{after}, {self.after:,} text{'' if self.after == 1 else 's'}{', mixed' if self.mixed else ''}"
+            return f"{after}, {plural(self.after, 'text')}{', mixed' if self.mixed else ''}"
         return f"{before} → {after}, {self.before:,} → {self.after:,} texts"
 
 
@@ -123,28 +101,13 @@ def columns_of(changes: Sequence[ClusterChange]) -> dict[str, list[object]]:
 
 @dataclass(frozen=True)
 class Update:
-    """An entry in the history of a model: when it took in a file, how many rows the file had, and what changed.
-
-    `source` is the name of the file, if it is known. `digests` has one digest of the content of each file; models of
-    earlier versions have none.
-
-    Examples
-    --------
-    >>> Update("2026-10-31", 2000, ()).rows
-    2000
-    """
+    """An entry in the history of a model: when it took in a file, how many rows the file had, and what changed."""
 
     date: str
     rows: int
     changes: tuple[ClusterChange, ...]
-    source: str = ""
-    digests: tuple[str, ...] = ()
-
-
-def update_from(stored: Mapping[str, Any]) -> Update:
-    """Read an entry of a history that was stored as plain values."""
-    changes = tuple(ClusterChange(**change) for change in stored["changes"])
-    return Update(stored["date"], stored["rows"], changes, stored.get("source", ""), tuple(stored.get("digests", ())))
+    source: str = ""  # name of the file, if it is known
+    digests: tuple[str, ...] = ()  # of the content of each file; models of earlier versions have none
 
 
 def content_digest(table: pa.Table) -> str:

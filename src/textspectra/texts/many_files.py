@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.clusters import Algorithm, Clusters
+from ..core.rows import cosines_to_centers, keep
 from ..core.validation import Level
 from ..embedding.base import Backend
 from ..embedding.embed import Forecast
@@ -26,55 +27,29 @@ from ..embedding.hub import is_offline
 from ..embedding.registry import DEFAULT_MODEL, FEW_TEXTS, PRESETS, chosen_backend, is_auto
 from ..errors import ExternalError, NoRowsError, UsageError, UserError
 from ..files import Outputs
+from ..hygiene import plural
 from ..tables.columns import TextTable, notes_on_columns
 from ..tables.dates import Reading, Survey, joined_problems, notes_on_dates
 from ..tables.read import read_table
 from ..tables.source import TableFormat
 from ..words.languages import language_shares
+from . import partition
 from .clustered import FINEST, clusters_of
 from .corpus import Corpus, EmbeddedTexts
 from .details import Details, Period, Wanted
 from .history import DIGESTS
 from .notes import is_foreign
-from .partition import (
-    DistinctTexts,
-    Embedded,
-    File,
-    Job,
-    embed_partition,
-    find_distinct,
-    named_in_errors,
-    sample_partition,
-    save_clusters,
-    settings_of,
-    survey_partition,
-    write_partition,
-)
 from .pipeline import StageProgress, check_algorithm, describe_clustering, fit_clusters, recipe_of
 from .result import TextClustering
 from .tally import Tally, notes_on_segments
-from .workers import Workers
 
-RESULT_TEXTS, RESULT_LEAST = 100_000, 100
-"""Distinct texts in the result, about, if it has a random sample of them, and texts of each cluster in the sample."""
-
-NOTED_FILES = 3
-"""Number of files whose notes on how they were read are given."""
-
-HALF_ABOVE = 2**28
-"""Bytes of vectors in float32 above which they wait in half precision, which changes cosines by 0.000015."""
-
-BYTES_PER_TEXT, BYTES_PER_ROW = 48, 40
-"""Bytes on the disk for a distinct text beside its vector, and for what a row of an output has more than its input."""
-
-ANNOUNCED = 10**8
-"""A need of fewer bytes than this is not announced."""
-
-QUICK = ("wordllama", "model2vec:")
-"""Models that compute vectors as quickly as a cache could be read."""
-
-MANIFEST = ".textspectra.json"
-"""The file in an output folder that lists the tables, so that nothing else is ever overwritten."""
+RESULT_TEXTS, RESULT_LEAST = 100_000, 100  # distinct texts in a result with a sample, and texts of each cluster in it
+NOTED_FILES = 3  # files whose notes on how they were read are given
+HALF_ABOVE = 2**28  # bytes of vectors above which they wait in half precision, which changes cosines by 0.000015
+BYTES_PER_TEXT, BYTES_PER_ROW = 48, 40  # on the disk, beside the vector of a text and the columns of the input
+ANNOUNCED = 10**8  # bytes; a smaller need is not announced
+QUICK = ("wordllama", "model2vec:")  # models that compute vectors as quickly as a cache could be read
+MANIFEST = ".textspectra.json"  # lists the tables of an output folder, so that nothing else is ever overwritten
 
 _logger = logging.getLogger(__name__)
 
@@ -181,43 +156,51 @@ def cluster_files(
     folder = Path(folder)
     folder_free(folder, overwrite=overwrite)
     paths = _inputs(files, folder)
-    find = partial(read_table, text_column=text_column, encoding=encoding, sheet=sheet, header_row=header_row)
-    place, first = _first_table(paths, find)
+    read = partial(read_table, text_column=text_column, encoding=encoding, sheet=sheet, header_row=header_row)
+    place, first = _first_table(paths, read)
     notes = notes_on_columns(first.table, first.text_column) if text_column is None else ()
-    read = partial(find, text_column=first.text_column)
+    read = partial(read, text_column=first.text_column)
     encoder, reason = None, ""
     if not embeddings:
         if model.lower() not in PRESETS and Path(model).is_dir():  # relative to this process, not to a worker
             model = str(Path(model).absolute())
-        distinct = enough_texts(paths, read, keep_all=keep_all) if is_auto(model) else set()
+        distinct = _enough_texts(paths, read, keep_all=keep_all) if is_auto(model) else set()
         foreign = is_foreign(language_shares(sorted(distinct)))
         encoder, reason = chosen_backend(model, len(distinct), is_foreign=foreign)
         model = encoder.name if reason else model
-    every_file = [File.at(number, path) for number, path in enumerate(paths)]
-    need = Need.of(first, place, every_file, encoder, embeddings)
-    folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+    every_file = [partition.File.at(number, path) for number, path in enumerate(paths)]
+    sizes = [file.state[0] for file in every_file]
+    n_vectors, n_others = _expected_bytes(first, sum(sizes) / max(sizes[place], 1), encoder, embeddings)
+    half, is_cached = bool(encoder) and n_vectors > HALF_ABOVE, cache and not model.startswith(QUICK)
+    parent = folder.absolute().parent
+    parent.mkdir(parents=True, exist_ok=True)
+    n_bytes = n_vectors // (2 if half else 1) + n_others + sum(sizes)
+    check_space(n_bytes, parent, n_vectors if is_cached and encoder else 0)
     with nullcontext(outputs) if outputs else Outputs(folder) as together, together.folder(folder) as waiting:
-        job = Job(
+        job = partition.Job(
             work=waiting / ".textspectra-work", read=read, model=model, offline=is_offline(),
-            settings=settings_of(encoder) if encoder else "", embeddings=embeddings,
-            cache=cache and not model.startswith(QUICK),
-            half=encoder is not None and need.full_precision > HALF_ABOVE, keep_all=keep_all, wanted=wanted,
-            truth=truth, table_format=table_format, spreadsheet_safe=spreadsheet_safe,
+            settings=partition.settings_of(encoder) if encoder else "", embeddings=embeddings,
+            cache=is_cached, dtype=np.float16 if half else np.float32, keep_all=keep_all,
+            wanted=wanted, truth=truth, table_format=table_format, spreadsheet_safe=spreadsheet_safe,
         )  # fmt: skip
-        check_space(job, need, folder.absolute().parent)
         job.work.mkdir()
-        with Workers.at(scheduler) as workers:
+        with partition.Workers.at(scheduler) as workers:
             reading = _survey(job, every_file, workers)
             parts = _embed(job, every_file, workers, encoder, tell)
             tell("grouping", 0, 1)
-            texts = find_distinct(job, list(parts), list(parts.values()))
-            fitted, labels, leaves = _cluster(job, parts, texts, workers, algorithm, n_clusters, random_state)
+            texts = partition.find_distinct(job, parts)
+            new = {file: int(size) for file, size in zip(parts, np.diff(texts.starts), strict=True) if size}
+            X = workers.rows(job, new, next(parts[file].dimension for file in new))
+            fitted = fit_clusters(X, texts.counts.astype(float), algorithm, n_clusters, random_state)
+            of_rows = keep(fitted.labels[: len(X)])  # a single text was fitted as two
+            labels, leaves = np.asarray(of_rows), np.asarray(fitted.leaves)[: len(X)]
+            job.save("labels", None, labels.astype(np.int32))
+            job.save("similarity", None, np.asarray(keep(cosines_to_centers(X, of_rows, fitted.centers))))
             tell("describing", 0, 1)
-            finest, n_groups = _finest(fitted, leaves), len(fitted.centers)
-            sample = _sample(job, list(parts), texts, finest, workers, reading, n_groups, random_state)
+            sample = _sample(job, parts, texts, fitted, leaves, workers, reading, random_state)
             options = {"algorithm": algorithm, "n_clusters": n_clusters, **wanted._asdict()}
             recipe = {
-                "read": f"{len(paths):,} {'file' if len(paths) == 1 else 'files'}, column {first.text_column!r}",
+                "read": f"{plural(len(paths), 'file')}, column {first.text_column!r}",
                 DIGESTS: " ".join(part.digest for part in parts.values()),
                 **recipe_of("cluster_files(files, folder", encoder, reason, random_state, keep_all, options),
             }
@@ -232,8 +215,7 @@ def cluster_files(
             result = refine(result, sample.classes) if refine else result
             names = _output_names(parts)
             tasks = [(job, file, waiting / name) for file, name in names.items()]
-            write = partial(write_partition, clusters=clusters_of(result))
-            workers.each(write, tasks, partial(tell, "writing"))
+            workers.each(partial(partition.write_file, clusters=clusters_of(result)), tasks, partial(tell, "writing"))
         shutil.rmtree(job.work)
         for path in waiting.rglob(".textspectra-*"):  # half-written by a worker that was killed
             path.unlink()
@@ -276,57 +258,38 @@ def _first_table(paths: Sequence[str], read: Callable[[str], TextTable]) -> tupl
     raise NoRowsError("None of the files has any rows.")
 
 
-def enough_texts(
-    paths: Sequence[str], read: Callable[[str], TextTable], enough: int = FEW_TEXTS, *, keep_all: bool = False
-) -> set[str]:
-    """Return the distinct texts of the files, which are read only until there are more than `enough`."""
+def _enough_texts(paths: Sequence[str], read: Callable[[str], TextTable], *, keep_all: bool) -> set[str]:
+    """Return the distinct texts of the files, which are read only until there are too many for a slow model."""
     distinct: set[str] = set()
     for path in paths:
-        with suppress(NoRowsError), named_in_errors(path):
+        with suppress(NoRowsError), partition.named_in_errors(path):
             distinct.update(Corpus.from_texts(read(path).texts(), keep_all=keep_all).distinct)
-        if len(distinct) > enough:
+        if len(distinct) > FEW_TEXTS:
             break
     return distinct
 
 
-class Need(NamedTuple):
-    """The expected size of all files, judged by the first that has rows: the others have as many texts per byte."""
+def _expected_bytes(first: TextTable, share: float, encoder: Backend | None, embeddings: str | None) -> tuple[int, int]:
+    """Return the bytes of all vectors in float32, and of texts and new columns on the disk.
 
-    rows: float
-    texts: float  # different ones
-    dimension: int  # of their vectors
-    n_bytes: int  # of the input
-
-    @staticmethod
-    def of(
-        first: TextTable, place: int, files: Sequence[File], encoder: Backend | None, embeddings: str | None
-    ) -> Need:
-        """Estimate from the first table with rows, which is the file at `place`."""
-        corpus = Corpus.from_texts(first.texts())
-        sizes = [file.state[0] for file in files]
-        share = sum(sizes) / max(sizes[place], 1)
-        if encoder is not None:  # a vector tells how long all of them are
-            dimension = np.shape(encoder.embed(corpus.distinct[:1] or ["a"]))[-1]
-        else:  # whatever is wrong with given vectors is reported where they are read
-            names = first.table.column_names
-            vector = first.table.column(embeddings)[0].as_py() if embeddings in names else None
-            dimension = len(vector) if isinstance(vector, list) else 0
-        return Need(share * len(corpus.rows), share * len(corpus.distinct), dimension, sum(sizes))
-
-    @property
-    def full_precision(self) -> int:
-        """The bytes of all vectors in float32."""
-        return int(4 * self.texts * self.dimension)
+    All files have `share` times as many texts as the first one with rows.
+    """
+    corpus = Corpus.from_texts(first.texts())
+    if encoder is not None:  # a vector tells how long all of them are
+        dimension = np.shape(encoder.embed(corpus.distinct[:1] or ["a"]))[-1]
+    else:  # whatever is wrong with given vectors is reported where they are read
+        vector = first.table.column(embeddings)[0].as_py() if embeddings in first.table.column_names else None
+        dimension = len(vector) if isinstance(vector, list) else 0
+    others = len(corpus.distinct) * BYTES_PER_TEXT + len(corpus.rows) * BYTES_PER_ROW
+    return int(4 * share * len(corpus.distinct) * dimension), int(share * others)
 
 
-def check_space(job: Job, need: Need, place: Path) -> None:
-    """Say how much of the disk the run needs, and raise an ExternalError if that is not free."""
-    vectors = need.full_precision // (2 if job.half else 1)
-    n_bytes = int(vectors + need.texts * BYTES_PER_TEXT + need.rows * BYTES_PER_ROW + need.n_bytes)
+def check_space(n_bytes: int, place: Path, n_cached: int) -> None:
+    """Say how much of the disk and of the cache the run needs; raise an ExternalError if the disk has too little."""
     n_free = shutil.disk_usage(place).free
     needed, free = _in_bytes(n_bytes), _in_bytes(n_free)
     if n_bytes > ANNOUNCED:
-        more = f", and up to {_in_bytes(need.full_precision)} in the cache" if job.cache and not job.embeddings else ""
+        more = f", and up to {_in_bytes(n_cached)} in the cache" if n_cached else ""
         _logger.info("This needs about %s of the disk in '%s'%s; %s are free.", needed, place, more, free)
     if n_bytes > n_free:
         raise ExternalError(
@@ -339,19 +302,20 @@ def _in_bytes(n_bytes: float) -> str:
     return f"{n_bytes / 1e9:,.1f} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:,.0f} MB"
 
 
-def _survey(job: Job, files: Sequence[File], workers: Workers) -> Reading:
+def _survey(job: partition.Job, files: Sequence[partition.File], workers: partition.Workers) -> Reading:
     """Check that the files have the wanted columns, and decide how the dates of all of them are read."""
-    if not (job.wanted.time or job.wanted.by or job.wanted.show):
+    if not job.wanted.names:
         return Survey().reading()
-    dates = sum(workers.each(survey_partition, [(job, file) for file in files]), Survey())
+    dates = sum(workers.each(partition.survey_file, [(job, file) for file in files]), Survey())
     if job.wanted.time is not None and not dates.readable:
         raise UserError(f"the column {job.wanted.time!r} holds no dates; all of its values are missing.")
     return dates.reading()
 
 
 def _embed(
-    job: Job, files: Sequence[File], workers: Workers, encoder: Backend | None, tell: StageProgress
-) -> dict[File, Embedded]:
+    job: partition.Job, files: Sequence[partition.File], workers: partition.Workers, encoder: Backend | None,
+    tell: StageProgress,
+) -> dict[partition.File, partition.Embedded]:  # fmt: skip
     """Embed all files; return those with rows."""
     forecast = None if encoder is None else Forecast(encoder.name)
 
@@ -360,54 +324,29 @@ def _embed(
         if forecast is not None:
             forecast(done, total)
 
-    embedded = workers.each(embed_partition, [(job, file) for file in files], report)
+    embedded = workers.each(partition.embed_file, [(job, file) for file in files], report)
     parts = {file: part for file, part in zip(files, embedded, strict=True) if part is not None}
-    with_vectors = [(file, part) for file, part in parts.items() if part.usable]
-    if not with_vectors:
+    dimensions = {file: part.dimension for file, part in parts.items() if part.totals.distinct}
+    if not dimensions:
         raise UserError(
             "None of the texts could be represented; all are blank, say nothing or are unknown to the model."
         )
-    first, expected = with_vectors[0]
-    for file, part in with_vectors:
-        if part.dimension != expected.dimension:
+    first, expected = next(iter(dimensions.items()))
+    for file, dimension in dimensions.items():
+        if dimension != expected:
             raise UserError(
-                f"'{file.path}' has vectors of {part.dimension} numbers, but the vectors of '{first.path}' have "
-                f"{expected.dimension}; they must be equally long."
+                f"'{file.path}' has vectors of {dimension} numbers, but the vectors of '{first.path}' have "
+                f"{expected}; they must be equally long."
             )
     return parts
 
 
-def _notes_on_files(parts: Mapping[File, Embedded]) -> list[str]:
+def _notes_on_files(parts: Mapping[partition.File, partition.Embedded]) -> list[str]:
     """Return the notes on how a few files were read, and how many more files have notes."""
     noted = [part.notes for part in parts.values() if part.notes]
     more = len(noted) - NOTED_FILES
-    counted = [f"{more:,} more {'file was' if more == 1 else 'files were'} read with such notes."] if more > 0 else []
+    counted = [f"{plural(more, 'more file was', 'more files were')} read with such notes."] if more > 0 else []
     return [*chain.from_iterable(noted[:NOTED_FILES]), *counted]
-
-
-def _cluster(
-    job: Job, parts: Mapping[File, Embedded], texts: DistinctTexts, workers: Workers, algorithm: Algorithm,
-    n_clusters: int | Level, seed: int,
-) -> tuple[Clusters, NDArray[np.int32], NDArray[np.intp]]:  # fmt: skip
-    """Group all texts that count; return the groups, and the label and the leaf in the tree of each text.
-
-    The label and the similarity of each are kept where every worker finds them.
-    """
-    sizes = {file: int(size) for file, size in zip(parts, np.diff(texts.starts), strict=True) if size}
-    X = workers.rows(job, sizes, next(parts[file].dimension for file in sizes))
-    fitted = fit_clusters(X, texts.counts.astype(float), algorithm, n_clusters, seed)
-    workers.save_parts(partial(save_clusters, centers=fitted.centers), job, fitted.labels[: len(X)], sizes)
-    for what in ("labels", "similarity"):
-        job.save(what, None, np.concatenate([job.load(what, file) for file in sizes]))
-    return fitted, np.load(job.path("labels")), np.asarray(fitted.leaves)[: len(X)]
-
-
-def _finest(fitted: Clusters, leaves: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the finest cluster of each text that a report can show: in a sample, all of them keep their sizes."""
-    assert fitted.tree is not None  # noqa: S101 - for the type checker
-    levels = [level.k for level in fitted.estimate.suggestions] if fitted.estimate else []
-    finest: NDArray[np.intp] = fitted.tree.cut(min(max(FINEST, len(fitted.centers), *levels), fitted.tree.n_leaves))
-    return finest[leaves]
 
 
 class Sample(NamedTuple):
@@ -422,10 +361,14 @@ class Sample(NamedTuple):
 
 
 def _sample(
-    job: Job, files: Sequence[File], texts: DistinctTexts, clusters: NDArray[np.intp], workers: Workers,
-    reading: Reading, n_clusters: int, seed: int,
+    job: partition.Job, files: Iterable[partition.File], texts: partition.DistinctTexts, fitted: Clusters,
+    leaves: NDArray[np.intp], workers: partition.Workers, reading: Reading, seed: int,
 ) -> Sample:  # fmt: skip
-    """Bring the texts here, or a sample that has texts of all `clusters`, and count all rows."""
+    """Bring the texts here, or a sample that keeps the sizes of the finest clusters of a report, and count all rows."""
+    assert fitted.tree is not None  # noqa: S101 - for the type checker
+    levels = [level.k for level in fitted.estimate.suggestions] if fitted.estimate else []
+    n_finest = min(max(FINEST, len(fitted.centers), *levels), fitted.tree.n_leaves)
+    clusters = fitted.tree.cut(n_finest)[leaves]
     rows = np.arange(len(clusters))
     if len(clusters) > RESULT_TEXTS:
         share = np.maximum(RESULT_TEXTS / len(clusters), RESULT_LEAST / np.bincount(clusters))
@@ -435,7 +378,7 @@ def _sample(
         (job, file, rows[low:high] - start)
         for file, start, low, high in zip(files, texts.starts[:-1], cuts[:-1], cuts[1:], strict=True)
     ]
-    task = partial(sample_partition, reading=reading, n_clusters=n_clusters)
+    task = partial(partition.sample_file, reading=reading, n_clusters=len(fitted.centers))
     parts = [part for part in workers.each(task, tasks) if part is not None]
     counts = counts_of_sample(texts.counts, clusters, rows)
     corpus = Corpus.from_counts(list(chain.from_iterable(p.texts for p in parts)), counts, keep_all=job.keep_all)
@@ -464,11 +407,11 @@ def counts_of_sample(counts: NDArray[np.intp], clusters: NDArray[np.intp], rows:
     return scaled
 
 
-def _output_names(parts: Mapping[File, Embedded]) -> dict[File, str]:
+def _output_names(parts: Mapping[partition.File, partition.Embedded]) -> dict[partition.File, str]:
     """Return the name of each output, in the folders of the input; two of the same name get numbers."""
     parents = {file: Path(file.path).parent for file in parts}
     common = os.path.commonpath(parents.values())
-    names: dict[File, str] = {}
+    names: dict[partition.File, str] = {}
     for file, part in parts.items():
         name = parents[file].relative_to(common) / part.name
         number = 2

@@ -29,13 +29,6 @@ _BORDER = 0.3  # least share of the core among a row's nearest new rows for it t
 _CLEAR, _COMPACT = 0.8, 0.4  # least share of core rows, and of mean cosine over nearest cosine, if a group is not mixed
 
 
-class NewClusters(NamedTuple):
-    """The new group of each row, numbered from 0, or -1; and whether each new group is loose: mixed."""
-
-    codes: _Codes
-    is_mixed: NDArray[np.bool_]
-
-
 class _Neighbors(NamedTuple):
     """The nearest other new rows of each new row, and the squared distance of the farthest of them."""
 
@@ -44,8 +37,10 @@ class _Neighbors(NamedTuple):
     n: int  # rows that were searched
 
 
-def find_new_clusters(known: Known, units: _Units, codes: _Codes, scores: NDArray[np.float32]) -> NewClusters:
-    """Find the new group of each row; -1 for the rows that stay in a cluster of the model.
+def find_new_clusters(
+    known: Known, units: _Units, codes: _Codes, scores: NDArray[np.float32]
+) -> tuple[_Codes, NDArray[np.bool_]]:
+    """Find the new group of each row, -1 if it stays in a cluster of the model, and which new groups are mixed: loose.
 
     Rows that are newer than usual form candidates. Candidates with few known rows among their own compete with the
     clusters of the model for all rows, mixing candidates are joined, and rows join the candidate of most of their
@@ -53,7 +48,7 @@ def find_new_clusters(known: Known, units: _Units, codes: _Codes, scores: NDArra
     Its other rows stay if they are newer than usual and beside the core. `codes` are the clusters of the rows in the
     model, and `scores` their novelty.
     """
-    nothing = NewClusters(np.full(len(units), -1), np.zeros(0, bool))
+    nothing = np.full(len(units), -1), np.zeros(0, bool)
     if len(units) <= N_NEAREST or np.isnan(scores).any():
         return nothing
     clusters = _candidates(known, units, scores)
@@ -74,7 +69,7 @@ def find_new_clusters(known: Known, units: _Units, codes: _Codes, scores: NDArra
     is_beside = (scores > 1) & ((cores[near.rows] == clusters[:, None]).mean(axis=1) >= _BORDER)
     clusters = _kept(np.where((cores < 0) & is_beside, clusters, cores), np.bincount(cores + 1, minlength=2)[1:] > 0)
     members = [clusters == cluster for cluster in range(int(clusters.max()) + 1)]
-    return NewClusters(clusters, np.array([_is_mixed(units[rows], cores[rows] >= 0) for rows in members], bool))
+    return clusters, np.array([_is_mixed(units[rows], cores[rows] >= 0) for rows in members], bool)
 
 
 def _neighbors(units: _Units, rows: _Codes) -> _Neighbors:

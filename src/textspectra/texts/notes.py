@@ -11,6 +11,7 @@ from ..embedding.base import Backend
 from ..embedding.hub import MULTILINGUAL
 from ..embedding.registry import knows_only_english
 from ..embedding.transformer import TransformerBackend
+from ..hygiene import plural
 from ..tables.source import MAX_TEXT
 from ..words.languages import ANOTHER, plain_text
 from ..words.tokens import INSTALL, segmenter
@@ -72,7 +73,7 @@ def reading_in_words(where: str, n_rows: int, shares: Mapping[str, float]) -> st
     if known:
         # If nearly all texts are in one language, the others are not worth naming.
         languages = f", {_in(most if shares[most] >= 0.9 * known else _in_words(shares))}"
-    rows = f"{n_rows:,} {'row' if n_rows == 1 else 'rows'}{languages}."
+    rows = f"{plural(n_rows, 'row')}{languages}."
     return f"Read {where}: {rows}" if where else rows
 
 
@@ -82,7 +83,7 @@ def notes_on_lengths(corpus: Corpus, encoder: Backend | None = None) -> tuple[st
     notes = []
     n_long = int(corpus.counts[lengths >= MAX_TEXT].sum())
     if n_long:
-        which = "1 text has" if n_long == 1 else f"{n_long:,} texts have"
+        which = plural(n_long, "text has", "texts have")
         notes.append(f"{which} {MAX_TEXT:,} characters or more; what comes after that was not read.")
     if isinstance(encoder, TransformerBackend):
         # Shorter texts cannot be cut: a token has at least one character.
@@ -90,7 +91,7 @@ def notes_on_lengths(corpus: Corpus, encoder: Backend | None = None) -> tuple[st
         are_cut = encoder.are_cut([plain_text(corpus.distinct[place]) for place in places])
         n_cut = int(corpus.counts[places[np.array(are_cut, bool)]].sum())
         if n_cut:
-            which = "1 text is" if n_cut == 1 else f"{n_cut:,} texts are"
+            which = plural(n_cut, "text is", "texts are")
             words = round(0.75 * encoder.max_tokens, -1)  # a token is about three quarters of an English word
             notes.append(f"{which} longer than {encoder.name} reads: it reads about {words:.0f} words of each text.")
     return tuple(notes)
@@ -100,7 +101,7 @@ def notes_on_content(texts: Counter[str], *, hint: str = "") -> tuple[str, ...]:
     """Return a note on texts that say nothing: their number, and the most common ones."""
     if not texts:
         return ()
-    say = "1 text says nothing and has" if texts.total() == 1 else f"{texts.total():,} texts say nothing and have"
+    say = plural(texts.total(), "text says nothing and has", "texts say nothing and have")
     ranked = sorted(texts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_NAMED]
     cut = [(text if len(text) <= 20 else f"{text[:20]}…", n) for text, n in ranked]
     named = ", ".join(f"'{text}'" + (f" ({n:,} times)" if n > 1 else "") for text, n in cut)

@@ -33,26 +33,19 @@ class Known(NamedTuple):
     k: int
 
 
-class Novelty(NamedTuple):
-    """How new rows are: 0 is the median of the model's own rows, and nine tenths of these are below 1.
+def score_novelty(known: Known, units: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:
+    """Score how new unit rows are for a model; also return the score that one in a hundred of its own rows exceeds.
 
-    One in a hundred of the model's own rows is above `odd`. All is NaN if the model has too few rows to tell.
-    """
-
-    scores: NDArray[np.float32]
-    odd: float
-
-
-def score_novelty(known: Known, units: NDArray[np.float32], rng: np.random.Generator) -> Novelty:
-    """Score how new unit rows are for a model.
+    A score of 0 is the median of the model's own rows, and nine tenths of these are below 1. All is NaN if the model
+    has too few rows to tell.
 
     A row is new if its nearest rows in the model are farther than its nearest rows among the new ones, and farther than
     rows of the model are from each other there. The same is done with the model itself: some of its rows play the new
     ones. So chance, density and the spread of the model's own clusters do not look like news.
     """
-    n_known, n = len(known.units), len(units)
+    n_known, n, rng = len(known.units), len(units), np.random.default_rng(0)
     if n_known < _FEWEST_KNOWN or not n:
-        return Novelty(np.full(n, np.nan, np.float32), float("nan"))
+        return np.full(n, np.nan, np.float32), float("nan")
     # As many new rows as known ones at the most, so that a rehearsal has enough of both.
     chosen = np.sort(rng.permutation(n)[: min(n_known, _NEW_ROWS)])
     among = nearest_rows(known.units, known.units, 2 * N_NEAREST, np.arange(n_known))
@@ -66,7 +59,7 @@ def score_novelty(known: Known, units: NDArray[np.float32], rng: np.random.Gener
         rehearsed.append(_raw_novelty(far, spacing, known.units[played], np.arange(n_played), ~is_played))
     middle, high, odd = np.quantile(np.concatenate(rehearsed), [0.5, USUAL, 0.99])
     width = max(high - middle, np.finfo(np.float32).tiny)
-    return Novelty(((raw - middle) / width).astype(np.float32), float((odd - middle) / width))
+    return ((raw - middle) / width).astype(np.float32), float((odd - middle) / width)
 
 
 def _raw_novelty(
@@ -131,19 +124,18 @@ def places_of(chosen: NDArray[np.intp], n: int) -> NDArray[np.intp]:
     return places
 
 
-def falls_in_two(units: NDArray[np.float32], rng: np.random.Generator) -> bool:
+def falls_in_two(units: NDArray[np.float32]) -> bool:
     """Return True if random halves of unit rows, clustered separately, agree on two groups."""
+    rng = np.random.default_rng(0)
     rows = units[rng.permutation(len(units))[:1000]]
     basis = principal_axes(rows) if len(rows) >= 40 else None
     if basis is None:
         return False
     points = projected(rows, basis, min(AXES[0], basis.axes.shape[1]))
     agreements = [half_agreement(points[rng.permutation(len(points))], np.array([2]), rng)[0] for _ in range(4)]
-    if not np.mean(agreements) >= PAIR:
-        return False
     along = points[:, 0]
     share = float((along > (along.min() + along.max()) / 2).mean())
-    return min(share, 1 - share) >= 0.15  # a few outliers are not a group
+    return bool(np.mean(agreements) >= PAIR) and min(share, 1 - share) >= 0.15  # a few outliers are not a group
 
 
 class Reference(NamedTuple):

@@ -7,27 +7,22 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..core.estimate import WEAK, KEstimate, Suggestion, SuggestionName
+from ..hygiene import plural
 from .clustered import EDITED, ClusteredTexts
 from .details import name_period
 from .shares import FEWEST_VOLUMES, LEVEL
 from .tally import Tally, Trends, by_segment
 
-LOOSE = 1.1
-"""Groups with a Cohesion Ratio below this are hardly better than random groups."""
-
+LOOSE = 1.1  # groups with a Cohesion Ratio below this are hardly better than random groups
 _TOO_FEW = 20  # different texts: with fewer, nothing can be said about groups
 _HOLDING_RATIOS, _HOLDING_SCORES, _HOLDING_SILHOUETTES = (1.5, 2.5), (0.55, 0.7), (0.02, 0.1)  # and holding well
-_STRONGEST = 3  # changes that are put into words
+_STRONGEST, _LEFTOVERS = 3, 5  # changes that are put into words, and loose groups that are named
 
 
 def verdict(
-    result: ClusteredTexts,
-    silhouette: float | None,
-    *,
-    k: int | None = None,
-    ratio: float | None = None,
+    result: ClusteredTexts, silhouette: float | None, *, k: int | None = None, ratio: float | None = None,
     compared: bool = False,
-) -> str:
+) -> str:  # fmt: skip
     """Say how far the groups of a result can be trusted, in one sentence.
 
     With `k`, it is about the cut of the tree into `k` groups, and `silhouette` and `ratio` are of these groups. If the
@@ -114,13 +109,13 @@ def doubt_about_k(method: str | None, k: int, confidence: float) -> str:
     return ""
 
 
-def leftovers_in_words(names: Sequence[str], most: int = 5) -> str:
+def leftovers_in_words(names: Sequence[str]) -> str:
     """Say which groups are loose; an empty string if there are none."""
     if not names:
         return ""
-    which = "1 group is a leftover" if len(names) == 1 else f"{len(names):,} groups are leftovers"
-    more = ", …" if len(names) > most else ""
-    return f"{which} without a common theme: {', '.join(names[:most])}{more}"
+    which = plural(len(names), "group is a leftover", "groups are leftovers")
+    more = ", …" if len(names) > _LEFTOVERS else ""
+    return f"{which} without a common theme: {', '.join(names[:_LEFTOVERS])}{more}"
 
 
 def level_in_words(name: SuggestionName, score: float) -> str:
@@ -173,7 +168,7 @@ def estimate_in_words(estimate: KEstimate | None, given: int) -> str:
     return f"Plausible range {low} to {high}: 95 % of the estimates from the spectra of {source}."
 
 
-def trends_in_words(result: ClusteredTexts, most: int = _STRONGEST) -> list[str]:
+def trends_in_words(result: ClusteredTexts) -> list[str]:
     """Return sentences on volume, on the groups that change (the most certain first), and on the tests."""
     tally = result.tally
     if tally is None or tally.every is None or len(tally.periods) < 2:
@@ -185,8 +180,8 @@ def trends_in_words(result: ClusteredTexts, most: int = _STRONGEST) -> list[str]
     if not changed:
         span = name_period(tally.periods[0], tally.periods[-1], tally.every)
         lines = [f"No significant change in the share of any group, {span}."]
-    rest = _rest(len(changed) - most, "group changes", "groups change")
-    return [*volume_in_words(trends, tally, most), *lines[:most], *rest, note_on_tests(tally)]
+    rest = _rest(len(changed) - _STRONGEST, "group changes", "groups change")
+    return [*volume_in_words(trends, tally), *lines[:_STRONGEST], *rest, note_on_tests(tally)]
 
 
 def change_in_words(trends: Trends, cluster: int, tally: Tally) -> str:
@@ -210,7 +205,7 @@ def ends_in_words(trends: Trends, cluster: int) -> str:
     return f"{before} → {_percent(trends.after[cluster])} ({trends.texts_after[cluster]:,})"
 
 
-def volume_in_words(trends: Trends, tally: Tally, most: int = _STRONGEST) -> list[str]:
+def volume_in_words(trends: Trends, tally: Tally) -> list[str]:
     """Say how many texts the periods have, and which of them have far more or fewer than usual."""
     every = tally.every
     assert every is not None  # noqa: S101 - for the type checker
@@ -219,7 +214,7 @@ def volume_in_words(trends: Trends, tally: Tally, most: int = _STRONGEST) -> lis
     lines = [f"Texts per {every}: " + (f"{low:,}." if low == high else f"{low:,} to {high:,} (median {middle:,.0f}).")]
     unusual = np.flatnonzero(trends.volume != "usual")
     away = np.abs(np.log((totals + 1) / (trends.usual + 1)))
-    for period in unusual[np.lexsort((-away[unusual], trends.volume[unusual] == "fewer"))][:most]:
+    for period in unusual[np.lexsort((-away[unusual], trends.volume[unusual] == "fewer"))][:_STRONGEST]:
         name = name_period(tally.periods[period], tally.periods[period], every)
         n, usual = int(totals[period]), trends.usual[period]
         times = n / max(usual, 1)
@@ -227,22 +222,21 @@ def volume_in_words(trends: Trends, tally: Tally, most: int = _STRONGEST) -> lis
         than = f"{times:.{digits}f} times the usual {usual:,.0f}" if n > usual else f"usually about {usual:,.0f}"
         # Files seldom begin and end at the border of a period.
         edge = " (it may be incomplete)" if n < usual and period in (0, len(totals) - 1) else ""
-        lines.append(f"{name}: {n:,} {'text' if n == 1 else 'texts'}, {than}{edge}")
+        lines.append(f"{name}: {plural(n, 'text')}, {than}{edge}")
     of = "with an unusual number of texts"
-    return [*lines, *_rest(len(unusual) - most, f"{every} {of}", f"{every}s {of}")]
+    return [*lines, *_rest(len(unusual) - _STRONGEST, f"{every} {of}", f"{every}s {of}")]
 
 
 def note_on_tests(tally: Tally) -> str:
     """Name the tests, so that readers know what silence means."""
     k, n_periods = tally.by_period.shape
-    clusters = "1 group" if k == 1 else f"{k:,} groups"
     other = f", bursts and any other difference between {tally.every}s" if n_periods > 2 else ""
     volume = f", and the number of texts per {tally.every}" if n_periods >= FEWEST_VOLUMES else ""
-    return f"Tested: trends{other}, for {clusters}{volume}; corrected for the number of tests."
+    return f"Tested: trends{other}, for {plural(k, 'group')}{volume}; corrected for the number of tests."
 
 
-def segments_in_words(result: ClusteredTexts, most: int = 1) -> list[str]:
-    """Return sentences for the strongest effects of each segment, over-represented groups first."""
+def segments_in_words(result: ClusteredTexts) -> list[str]:
+    """Return a sentence for the strongest effect of each segment, preferably an over-represented group."""
     tally, lines = result.tally, []
     if tally is None:
         return []
@@ -253,13 +247,13 @@ def segments_in_words(result: ClusteredTexts, most: int = 1) -> list[str]:
         # A high share is more useful to know than a low one.
         order = np.lexsort((-sure, table["lift"] <= 1))
         different = [int(row) for row in order if table["p"][row] < LEVEL]
-        for row in different[:most]:
+        for row in different[:1]:
             cluster = table["group"][row]
             here = f"{_percent(table['share'][row])} ({table['texts'][row]:,} of {table['total'][row]:,})"
             overall = f"{_percent(table['overall'][row])} ({counts[cluster].sum():,} of {counts.sum():,}) overall"
             of = f"of texts with {name} {table['value'][row]}"
             lines.append(f"{result.clusters[cluster].name}: {here} {of}, {overall}")
-        lines += _rest(len(different) - most, f"difference by {name}", f"differences by {name}")
+        lines += _rest(len(different) - 1, f"difference by {name}", f"differences by {name}")
         if not different:
             lines.append(f"No significant difference by {name} in any group.")
     return lines
@@ -275,8 +269,8 @@ def _listed(words: Sequence[str], last: str) -> str:
     return f"{last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-def _rest(number: int, singular: str, plural: str) -> list[str]:
-    return [f"and {number:,} more {singular if number == 1 else plural}"] if number > 0 else []
+def _rest(number: int, singular: str, several: str) -> list[str]:
+    return [f"and {plural(number, f'more {singular}', f'more {several}')}"] if number > 0 else []
 
 
 def _percent(share: float) -> str:

@@ -14,11 +14,8 @@ import scipy  # for `scipy.stats`, which loads on first use: it takes longer tha
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-LEVEL = 0.05
-"""False discovery rate: of the changes that are reported, this share is expected to be chance."""
-
-FEWEST_VOLUMES = 7
-"""Periods that are needed to say how many texts are usual."""
+LEVEL = 0.05  # false discovery rate: of the changes that are reported, this share is expected to be chance
+FEWEST_VOLUMES = 7  # periods that are needed to say how many texts are usual
 
 _Floats = NDArray[np.float64]
 _Positions = NDArray[np.intp]
@@ -72,18 +69,12 @@ def common_scatter(z: _Floats) -> float:
     return float(np.clip(np.median(np.square(z)) / scipy.stats.chi2.median(1), 1, _MOST_SCATTER))
 
 
-class Slopes(NamedTuple):
-    """The trend of each group: its slope in standard errors, and the p-value."""
-
-    z: _Floats
-    p: _Floats
-
-
-def trend_test(counts: ArrayLike, totals: ArrayLike) -> Slopes:
+def trend_test(counts: ArrayLike, totals: ArrayLike) -> tuple[_Floats, _Floats]:
     """Test whether the share of each group (row) rises or falls over ordered periods (Cochran and Armitage).
 
-    `totals` are all texts of each period. The scatter of a group around its line says how likely each dispersion is.
-    Two periods leave no scatter around the line, so the typical difference of a group replaces it.
+    Return the slope of each group in standard errors, and the p-value. `totals` are all texts of each period. The
+    scatter of a group around its line says how likely each dispersion is. Two periods leave no scatter around the line,
+    so the typical difference of a group replaces it.
     """
     table = _Table.of(counts, totals)
     z, squares = table.lines()
@@ -92,25 +83,18 @@ def trend_test(counts: ArrayLike, totals: ArrayLike) -> Slopes:
         (before, after), (n_before, n_after) = table.counts.T, table.totals
         z = np.copysign(scipy.stats.norm.isf(compare_shares(before, n_before, after, n_after) / 2), z)
         z /= np.sqrt(common_scatter(z))
-        return Slopes(z, 2 * scipy.stats.norm.sf(np.abs(z)))
+        return z, 2 * scipy.stats.norm.sf(np.abs(z))
     dispersion = squares, max(freedom, 1), table.texts_per_period()
     weights = _posterior(_prior(*dispersion), *dispersion)
     p = (weights * 2 * special.ndtr(-np.abs(z)[:, None] / np.sqrt(_DISPERSIONS))).sum(axis=1)
-    return Slopes(z / np.sqrt(weights @ _DISPERSIONS), np.minimum(p, 1))
+    return z / np.sqrt(weights @ _DISPERSIONS), np.minimum(p, 1)
 
 
-class Bursts(NamedTuple):
-    """The strongest burst of each group: its first and last period, and the p-value."""
-
-    first: _Positions
-    last: _Positions
-    p: _Floats
-
-
-def burst_test(counts: ArrayLike, totals: ArrayLike) -> Bursts:
+def burst_test(counts: ArrayLike, totals: ArrayLike) -> tuple[_Positions, _Positions, _Floats]:
     """Test whether the share of each group is far higher in one period, or a run of periods, than in the others.
 
-    All runs of up to a third of the periods are tried, and the p-value is corrected for their number.
+    Return the first and the last period, and the p-value. All runs of up to a third of the periods are tried, and the
+    p-value is corrected for their number.
     """
     table = _Table.of(counts, totals)
     n_periods, n = len(table.totals), table.totals.sum()
@@ -118,7 +102,7 @@ def burst_test(counts: ArrayLike, totals: ArrayLike) -> Bursts:
     runs = [(start, start + length - 1) for length in lengths for start in range(n_periods - length + 1)]
     if not runs:
         none = np.zeros(len(table.counts), np.intp)
-        return Bursts(none, none, np.ones(len(none)))
+        return none, none, np.ones(len(none))
     first, last = np.array(runs, np.intp).T
     inside, n_inside = _sums(table.counts, first, last), _sums(table.totals, first, last)
     outside, n_outside = table.counts.sum(axis=1, keepdims=True) - inside, n - n_inside
@@ -133,24 +117,17 @@ def burst_test(counts: ArrayLike, totals: ArrayLike) -> Bursts:
     n_bursts, n_outside_bursts = inside[best][:, None] / _DISPERSIONS, outside[best][:, None] / _DISPERSIONS
     p = (weights * _chance_of_run(n_bursts, n_outside_bursts, (n_inside / n)[best[1], None])).sum(axis=1)
     p = np.where(is_higher[best], np.minimum(p * len(runs), 1), 1)
-    return Bursts(table.periods[first[best[1]]], table.periods[last[best[1]]], p)
+    return table.periods[first[best[1]]], table.periods[last[best[1]]], p
 
 
-class Variations(NamedTuple):
-    """How unevenly each group is spread: the periods with its lowest and highest share, and the p-value."""
-
-    low: _Positions
-    high: _Positions
-    p: _Floats
-
-
-def variation_test(counts: ArrayLike, totals: ArrayLike) -> Variations:
+def variation_test(counts: ArrayLike, totals: ArrayLike) -> tuple[_Positions, _Positions, _Floats]:
     """Test whether the share of each group differs between periods in any way.
 
     Periods are taken in pairs, and a difference has to hold in both: Pearson's chi-square of the pairs is compared with
-    the scatter inside them. So a group that always arrives in bursts is not reported. `low` and `high` deviate most in
-    standard errors, so that a period with few texts is not named for its extreme share. Few periods, groups with few
-    texts, and periods with hardly any texts, such as the first day of a file, are not tested.
+    the scatter inside them. So a group that always arrives in bursts is not reported. Few periods, groups with few
+    texts, and periods with hardly any texts, such as the first day of a file, are not tested. Return the periods with
+    the lowest and the highest share, and the p-value; they deviate most in standard errors, so that a period with few
+    texts is not named for its extreme share.
     """
     table = _Table.of(counts, totals)
     kept = table.totals >= _SMALL_PERIOD * np.median(table.totals) if len(table.totals) else slice(None)
@@ -158,7 +135,7 @@ def variation_test(counts: ArrayLike, totals: ArrayLike) -> Variations:
     n_clusters, n_periods = table.counts.shape
     p = np.ones(n_clusters)
     if n_periods < _FEWEST_PERIODS:
-        return Variations(np.zeros(n_clusters, np.intp), np.zeros(n_clusters, np.intp), p)
+        return np.zeros(n_clusters, np.intp), np.zeros(n_clusters, np.intp), p
     residuals, texts = table.residuals(), table.texts_per_period()
     for offset in (0, 1):
         first = np.unique((np.arange(n_periods) + offset) // 2, return_index=True)[1]
@@ -169,33 +146,27 @@ def variation_test(counts: ArrayLike, totals: ArrayLike) -> Variations:
         weights = _posterior(_prior(*dispersion), *dispersion)
         chance = (weights * special.chdtrc(len(first) - 1, between[:, None] / _DISPERSIONS)).sum(axis=1)
         p = np.where(texts >= _FEWEST_BURSTS * (weights @ _DISPERSIONS), np.minimum(p, 2 * chance), p)
-    return Variations(table.periods[residuals.argmin(axis=1)], table.periods[residuals.argmax(axis=1)], p)
+    return table.periods[residuals.argmin(axis=1)], table.periods[residuals.argmax(axis=1)], p
 
 
-class Volumes(NamedTuple):
-    """The usual number of texts of each period, and the p-value of having more or fewer."""
-
-    usual: _Floats
-    p: _Floats
-
-
-def volume_test(totals: ArrayLike, season: int = 1) -> Volumes:
+def volume_test(totals: ArrayLike, season: int = 1) -> tuple[_Floats, _Floats]:
     """Test whether each period has far more or far fewer texts than the others.
 
-    The usual number is the median of all periods, or of every `season`-th if there are enough of them. Logarithms of
-    deviations are compared with their median and with chance (Poisson); the p-values are corrected for their number.
+    Return the usual number of texts of each period, and the p-value. The usual number is the median of all periods, or
+    of every `season`-th if there are enough of them. Logarithms of deviations are compared with their median and with
+    chance (Poisson); the p-values are corrected for their number.
     """
     n = np.asarray(totals, float)
     season = season if len(n) >= _FEWEST_SEASONS * season else 1
     usual = np.array([np.median(n[number % season :: season]) for number in range(len(n))])
     if len(n) < FEWEST_VOLUMES:
-        return Volumes(usual, np.ones(len(n)))
+        return usual, np.ones(len(n))
     away = np.log((n + 1) / (usual + 1))
     # The median deviation of a small sample is too small by 0.8 observations (Croux and Rousseeuw).
     deviation = np.median(np.abs(away)) / _NORMAL_MAD * len(n) / (len(n) - 0.8)
     scale = np.sqrt(np.square(deviation) + 1 / (usual + 1))
     p = 2 * special.stdtr(len(n) - 1, -np.abs(away / scale))
-    return Volumes(usual, np.minimum(p * len(n), 1))
+    return usual, np.minimum(p * len(n), 1)
 
 
 def _posterior(prior: _Floats, squares: _Floats, freedom: int | _Positions, texts: _Floats) -> _Floats:
