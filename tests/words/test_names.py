@@ -60,7 +60,7 @@ PASSWORDS = ["reset it", "password lost", "reset now", "password wrong", "passwo
 
 def phrases_of_passwords():
     texts = [*PASSWORDS, *REFUNDS]
-    return rank_terms(texts, [np.arange(6), np.arange(6, 10)], 10)[0]
+    return rank_terms(texts, [np.arange(6), np.arange(6, 10)], np.ones(10))[0]
 
 
 def test_a_small_group_can_take_a_phrase_of_a_single_text():
@@ -81,7 +81,7 @@ def test_a_large_group_takes_only_what_several_texts_say(monkeypatch):
 def test_a_joined_group_is_large_too(monkeypatch):
     monkeypatch.setattr(keywords_module, "SMALL", 7)
     texts = [*PASSWORDS, *REFUNDS]
-    ranked = rank_terms(texts, [np.arange(6), np.arange(6, 10)], 10, merges=[(0, 1)])
+    ranked = rank_terms(texts, [np.arange(6), np.arange(6, 10)], np.ones(10), merges=[(0, 1)])
     assert "password reset" in [phrase.text for phrase in ranked[0].phrases]
     assert {phrase.text for phrase in ranked[2].phrases} == {"password", "reset", "refund"}
 
@@ -98,19 +98,23 @@ def test_the_score_of_a_phrase_is_its_own_and_that_of_its_words():
 def test_what_all_groups_share_does_not_count():
     rng = np.random.default_rng(0)
     centers, vectors = rng.random((3, 4)), rng.random((4, 4))
-    own = [[Phrase("one", 0.3), Phrase("two", 0.2)], [Phrase("three", 0.1)], [Phrase("four", 0.4), Phrase("one", 0.1)]]
+    ranked = [
+        [Phrase("one", 0.3), Phrase("two", 0.2)],
+        [Phrase("three", 0.1)],
+        [Phrase("four", 0.4), Phrase("one", 0.1)],
+    ]
     rows = {"one": 0, "two": 1, "three": 2, "four": 3}
-    found = score_phrases(own, centers, lambda texts: np.array([vectors[rows[text]] for text in texts]))
+    scored = score_phrases(ranked, centers, lambda texts: np.array([vectors[rows[text]] for text in texts]))
 
     def seen_from_mean(X):
         units = np.array([x / np.linalg.norm(x) for x in X])
         return units - 2 / 3 * units.mean(axis=0)
 
-    for some, candidates, center in zip(own, found, seen_from_mean(centers), strict=True):
-        for phrase in some:
+    for phrases, names, center in zip(ranked, scored, seen_from_mean(centers), strict=True):
+        for phrase in phrases:
             vector = seen_from_mean(vectors)[rows[phrase.text]]
             cosine = vector @ center / np.linalg.norm(vector) / np.linalg.norm(center)
-            score = dict(candidates)[phrase.text]
+            score = dict(names)[phrase.text]
             assert score == pytest.approx(cosine + KEYWORD_WEIGHT * np.log(phrase.score), abs=1e-5)
 
 
@@ -218,7 +222,7 @@ def test_rules_of_phrases(clusters):
     texts = [text for cluster in clusters for text in cluster]
     ends = np.cumsum([len(cluster) for cluster in clusters])
     members = [np.arange(end - len(cluster), end) for cluster, end in zip(clusters, ends, strict=True)]
-    for cluster, ranked in zip(clusters, rank_terms(texts, members, 10), strict=True):
+    for cluster, ranked in zip(clusters, rank_terms(texts, members, np.ones(len(texts))), strict=True):
         for text, score in ranked.phrases:
             words = text.split()
             assert score > 0

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..core.cohesion import BATCHES, linear_means, n_pairs, negative_mean
 from ..core.rows import take_units
 from ..parallel import run_tasks
-from ..words.describe import KEYWORDS, typical_rows
+from ..words.describe import typical_rows
 from ..words.keywords import MAX_NAME, rank_terms
 from ..words.names import choose_name, score_phrases
 from ..words.tokens import clean_text
@@ -153,8 +153,7 @@ def _typical(tree: ReportTree, similarity: list[NDArray[np.float32]]) -> list[li
             chosen = corpus.codes[list(known[node].representatives)]
         elif len(rows):
             cosines[rows] = values
-            ordered = rows[np.argsort(-values, kind="stable")]
-            chosen = np.array(typical_rows(corpus.distinct, tree.X, ordered, cosines, corpus.counts))
+            chosen = np.array(typical_rows(corpus.distinct, tree.X, rows, cosines, corpus.counts))
         else:
             chosen = rows
         typical.append(tree.positions[chosen].tolist())
@@ -170,7 +169,7 @@ def _words(
     described = [*tree.result.level_clusters().values(), (tree.result.distinct_codes, tree.result.clusters)]
     known = dict(pair for codes, clusters in described for pair in zip(tree.nodes_of(codes), clusters, strict=True))
     members = [np.flatnonzero(tree.finest == code) for code in range(levels.k)]
-    ranked = rank_terms(texts, members, KEYWORDS, levels.merges.tolist(), tree.result.corpus.counts)
+    ranked = rank_terms(texts, members, tree.result.corpus.counts, levels.merges.tolist())
     unnamed = [[] if node in known else terms.phrases for node, terms in enumerate(ranked)]
     candidates = score_phrases(unnamed, centers, tree.result.embed_phrases())
     keywords: list[list[str]] = []

@@ -6,18 +6,17 @@ import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..core.rows import take_units
-from ..embedding.server import PARALLEL_REQUESTS, in_parallel
+from ..embedding.server import PARALLEL_REQUESTS, OpenAIServer, in_parallel
 from .keywords import MAX_NAME, rank_terms
-from .names import EmbedPhrases, choose_names, score_phrases, unique_name
+from .names import EmbedPhrases, choose_names, directions_of, score_phrases, unique_name
 from .tokens import clean_text
 
-KEYWORDS, TYPICAL_TEXTS = 10, 5  # per cluster
+TYPICAL_TEXTS = 5  # per cluster
 CENTRAL = 50  # most central distinct texts, from which the typical ones are chosen
 RELEVANCE = 0.7  # weight of similarity to the center in that choice, beside being different from each other
 OUTSTANDING, REPEATED = 0.05, 3
@@ -62,8 +61,8 @@ def describe_clusters(
     centers: NDArray[np.float32],
     cosines: NDArray[np.float32],
     *,
-    counts: NDArray[np.intp] | None = None,
-    embed: EmbedPhrases | None = None,
+    counts: NDArray[np.intp],
+    embed: EmbedPhrases | None,
 ) -> list[Cluster]:
     """Describe each cluster that occurs in `codes` by keywords, typical texts and a name.
 
@@ -81,10 +80,8 @@ def describe_clusters(
     members = {label: rows for label, rows in parts if label >= 0}
     if not members:
         return []
-    counts = np.ones(len(texts), np.intp) if counts is None else counts
-    ranked = rank_terms(texts, list(members.values()), KEYWORDS, counts=counts)
-    by_cosine = (rows[np.argsort(-cosines[rows], kind="stable")] for rows in members.values())
-    typical = [typical_rows(texts, X, rows, cosines, counts) for rows in by_cosine]
+    ranked = rank_terms(texts, list(members.values()), counts)
+    typical = [typical_rows(texts, X, rows, cosines, counts) for rows in members.values()]
     candidates = score_phrases([terms.phrases for terms in ranked], centers[list(members)], embed)
     examples = [
         clean_text(texts[rows[0]], limit=MAX_NAME) or f"group {label}"
@@ -100,15 +97,15 @@ def describe_clusters(
 def typical_rows(
     texts: Sequence[str],
     X: NDArray[np.floating],
-    ordered: NDArray[np.intp],
+    rows: NDArray[np.intp],
     cosines: NDArray[np.float32],
     counts: NDArray[np.intp],
 ) -> list[int]:
-    """Choose typical rows by maximal marginal relevance: near the center, and different from those chosen before.
+    """Choose typical rows of a cluster by maximal marginal relevance: near the center, and different from each other.
 
-    `ordered` are the rows of a cluster, the nearest to its center first; `cosines` has the cosine of each row with it.
-    A row that is far more frequent than the others comes first.
+    `cosines` has the cosine of each row with its center. A row that is far more frequent than the others comes first.
     """
+    ordered = rows[np.argsort(-cosines[rows], kind="stable")]
     times = counts[ordered]
     frequent = ordered[times.argmax()]
     stands_out = times.max() >= max(OUTSTANDING * times.sum(), REPEATED * np.median(times))
@@ -153,15 +150,8 @@ INSTRUCTIONS = (
 )
 
 
-class ChatServer(Protocol):
-    """A server with chat models, such as :class:`textspectra.embedding.server.OpenAIServer`."""
-
-    def chat(self, model: str, messages: list[dict[str, str]]) -> object:
-        """Return the answer to a chat, with ``choices[0].message.content``."""
-
-
 def name_clusters(
-    clusters: Sequence[Cluster], texts: Sequence[str], centers: ArrayLike, *, model: str, server: ChatServer
+    clusters: Sequence[Cluster], texts: Sequence[str], centers: ArrayLike, *, model: str, server: OpenAIServer
 ) -> list[Cluster]:
     """Give clusters names that a chat model writes.
 
@@ -187,8 +177,7 @@ def name_clusters(
 
 def _evidence(clusters: Sequence[Cluster], texts: Sequence[str], centers: ArrayLike) -> list[dict[str, object]]:
     """Return what the model sees of each cluster."""
-    units = np.array(centers, np.float32)
-    units /= np.maximum(np.linalg.norm(units, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    units = directions_of(np.array(centers, np.float32))
     nearest = np.argsort(-(units @ units.T), axis=1, kind="stable")
 
     def summary(cluster: Cluster, n_texts: int | None = None, **more: list[str]) -> dict[str, object]:
@@ -205,7 +194,7 @@ def _evidence(clusters: Sequence[Cluster], texts: Sequence[str], centers: ArrayL
     return evidence
 
 
-def _ask(evidence: Sequence[dict[str, object]], model: str, server: ChatServer) -> tuple[dict[int, str], list[str]]:
+def _ask(evidence: Sequence[dict[str, object]], model: str, server: OpenAIServer) -> tuple[dict[int, str], list[str]]:
     """Return the names by position of the cluster, and the reasons why some clusters have none."""
     system = {"role": "system", "content": INSTRUCTIONS}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,19 +20,12 @@ EmbedPhrases = Callable[[list[str]], NDArray[np.float32]]
 """A function from phrases to their vectors, by the model of the texts."""
 
 
-class Candidate(NamedTuple):
-    """A phrase and how well it names its cluster."""
-
-    text: str
-    score: float
-
-
 def score_phrases(
     phrases: Sequence[Sequence[Phrase]], centers: NDArray[np.floating], embed: EmbedPhrases | None
-) -> list[list[Candidate]]:
-    """Return the phrases of each cluster as candidates for its name, the best first; without a model there are none.
+) -> list[list[Phrase]]:
+    """Return the phrases of each cluster that could name it, the best first; without a model there are none.
 
-    The score of a candidate is a cosine plus the weighted logarithm of the phrase's score. The cosine favors what the
+    The score of a name is a cosine plus the weighted logarithm of the phrase's score. The cosine favors what the
     texts mean. It compares the phrase, less the mean of all phrases, with the center of the cluster, less the mean of
     all centers: what all clusters share sets none apart. The logarithm favors what many texts say and other clusters
     do not. All phrases are embedded in one call. If that fails, a warning says so.
@@ -44,15 +36,16 @@ def score_phrases(
         return [[] for _ in phrases]
     row_of = {text: row for row, text in enumerate(distinct)}
     contrast = 1 - 1 / len(centers)  # a single cluster has nothing to be set apart from
-    meanings, directions = _contrasted(vectors, contrast), _contrasted(centers, contrast)
+    units = (directions_of(vectors), directions_of(centers))
+    meanings, directions = (directions_of(rows - contrast * rows.mean(axis=0)) for rows in units)
     scored = []
     for of_cluster, direction in zip(phrases, directions, strict=True):
         cosines = meanings[[row_of[phrase.text] for phrase in of_cluster]] @ direction
-        candidates = [
-            Candidate(text, cosine + KEYWORD_WEIGHT * math.log(score))
+        names = [
+            Phrase(text, cosine + KEYWORD_WEIGHT * math.log(score))
             for (text, score), cosine in zip(of_cluster, cosines.tolist(), strict=True)
         ]
-        scored.append(sorted(candidates, key=lambda candidate: -candidate.score))
+        scored.append(sorted(names, key=lambda name: -name.score))
     return scored
 
 
@@ -69,19 +62,13 @@ def _embed(phrases: list[str], embed: EmbedPhrases, dimension: int) -> NDArray[n
     return vectors
 
 
-def _contrasted(X: NDArray[np.floating], contrast: float) -> NDArray[np.floating]:
-    """Return the rows as unit vectors, less a share of their mean, as unit vectors again."""
-    units = _units(X)
-    return _units(units - contrast * units.mean(axis=0))
-
-
-def _units(X: NDArray[np.floating]) -> NDArray[np.floating]:
-    units: NDArray[np.floating] = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    return units
+def directions_of(X: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return the rows scaled to length 1; a row of zeros, such as the vector of an unknown phrase, stays."""
+    return np.asarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny))
 
 
 def choose_names(
-    candidates: Sequence[Sequence[Candidate]], keywords: Sequence[Sequence[Keyword]], examples: Sequence[str]
+    candidates: Sequence[Sequence[Phrase]], keywords: Sequence[Sequence[Keyword]], examples: Sequence[str]
 ) -> list[str]:
     """Return a name for each cluster; if two clusters have the same best phrase, the better match gets it."""
     names: dict[int, str] = {}
@@ -91,9 +78,7 @@ def choose_names(
     return [names[cluster] for cluster in range(len(best))]
 
 
-def choose_name(
-    candidates: Sequence[Candidate], keywords: Sequence[Keyword], example: str, taken: Iterable[str]
-) -> str:
+def choose_name(candidates: Sequence[Phrase], keywords: Sequence[Keyword], example: str, taken: Iterable[str]) -> str:
     """Return a name that is not taken: the best phrase, else the best keywords, or the example if there are none."""
     used = {name.casefold() for name in taken}
     short = _readable(keywords)
