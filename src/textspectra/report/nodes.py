@@ -169,13 +169,13 @@ def _words(
     described = [*tree.result.level_clusters().values(), (tree.result.distinct_codes, tree.result.clusters)]
     known = dict(pair for codes, clusters in described for pair in zip(tree.nodes_of(codes), clusters, strict=True))
     members = [np.flatnonzero(tree.finest == code) for code in range(levels.k)]
-    ranked = rank_terms(texts, members, tree.result.corpus.counts, levels.merges.tolist())
-    unnamed = [[] if node in known else terms.phrases for node, terms in enumerate(ranked)]
+    terms, phrases = rank_terms(texts, members, tree.result.corpus.counts, levels.merges.tolist())
+    unnamed = [[] if node in known else phrases[node] for node in range(len(phrases))]
     candidates = score_phrases(unnamed, centers, tree.result.embed_phrases())
     keywords: list[list[str]] = []
     names: list[str] = []
     alive: set[int] = set()
-    for node, terms in enumerate(ranked):
+    for node in range(len(levels.spans)):
         if node >= levels.k:
             alive -= set(levels.merges[node - levels.k].tolist())
         if node in known:
@@ -185,8 +185,8 @@ def _words(
             # A name must differ from those it is seen beside; the names of the levels can be seen beside any.
             taken = [*(names[other] for other in alive), *(cluster.name for cluster in known.values())]
             example = clean_text(texts[tree.order[typical[node][0]]], limit=MAX_NAME) if typical[node] else ""
-            keywords.append([keyword.text for keyword in terms.keywords])
-            names.append(choose_name(candidates[node], terms.keywords, example or f"group {node}", taken))
+            keywords.append([keyword.text for keyword in terms[node]])
+            names.append(choose_name(candidates[node], terms[node], example or f"group {node}", taken))
         alive.add(node)
     return keywords, names
 

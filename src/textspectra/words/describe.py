@@ -6,6 +6,7 @@ import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -80,17 +81,17 @@ def describe_clusters(
     members = {label: rows for label, rows in parts if label >= 0}
     if not members:
         return []
-    ranked = rank_terms(texts, list(members.values()), counts)
+    keywords, phrases = rank_terms(texts, list(members.values()), counts)
     typical = [typical_rows(texts, X, rows, cosines, counts) for rows in members.values()]
-    candidates = score_phrases([terms.phrases for terms in ranked], centers[list(members)], embed)
+    candidates = score_phrases(phrases, centers[list(members)], embed)
     examples = [
         clean_text(texts[rows[0]], limit=MAX_NAME) or f"group {label}"
         for label, rows in zip(members, typical, strict=True)
     ]
-    names = choose_names(candidates, [terms.keywords for terms in ranked], examples)
+    names = choose_names(candidates, keywords, examples)
     return [
-        Cluster(label, len(rows), tuple(keyword.text for keyword in terms.keywords), tuple(chosen), name)
-        for (label, rows), terms, chosen, name in zip(members.items(), ranked, typical, names, strict=True)
+        Cluster(label, len(rows), tuple(keyword.text for keyword in words), tuple(chosen), name)
+        for (label, rows), words, chosen, name in zip(members.items(), keywords, typical, names, strict=True)
     ]
 
 
@@ -159,11 +160,28 @@ def name_clusters(
     for the clusters with the nearest `centers`, which the name should set it apart from. If the server fails or its
     answer is not a name, the cluster keeps its name, and one warning says for how many and why.
     """
-    answers, reasons = _ask(_evidence(clusters, texts, centers), model, server)
-    if reasons:
+    system = {"role": "system", "content": INSTRUCTIONS}
+
+    def name_or_error(cluster: dict[str, object]) -> str | Exception:
+        # JSON quotes the texts, so that none of them can end the data.
+        content = json.dumps(cluster, ensure_ascii=False, indent=1)
+        try:
+            return _name(server.chat(model, [system, {"role": "user", "content": content}]))
+        except Exception as error:  # names are optional: no problem with them may cost the user the result
+            return error
+
+    evidence = _evidence(clusters, texts, centers)
+    replies: list[str | Exception] = []
+    for start in range(0, len(evidence), PARALLEL_REQUESTS):
+        replies += in_parallel(name_or_error, evidence[start : start + PARALLEL_REQUESTS])
+        if not any(isinstance(reply, str) for reply in replies[start:]):
+            break  # the server is down, and each further request would take a minute
+    answers = {place: reply for place, reply in enumerate(replies) if isinstance(reply, str)}
+    if len(answers) < len(clusters):
+        error = next(reply for reply in replies if isinstance(reply, Exception))
         warnings.warn(
             f"{len(clusters) - len(answers):,} of {len(clusters):,} groups keep their names, because the model "
-            f"{model!r} gave them none: {reasons[0]}",
+            f"{model!r} gave them none: {str(error) or type(error).__name__}",
             stacklevel=2,
         )
     # Clusters without an answer keep their names, so no answer may take one of these.
@@ -194,40 +212,14 @@ def _evidence(clusters: Sequence[Cluster], texts: Sequence[str], centers: ArrayL
     return evidence
 
 
-def _ask(evidence: Sequence[dict[str, object]], model: str, server: OpenAIServer) -> tuple[dict[int, str], list[str]]:
-    """Return the names by position of the cluster, and the reasons why some clusters have none."""
-    system = {"role": "system", "content": INSTRUCTIONS}
-
-    def name_or_error(cluster: dict[str, object]) -> str | Exception:
-        # JSON quotes the texts, so that none of them can end the data.
-        content = json.dumps(cluster, ensure_ascii=False, indent=1)
-        try:
-            return _name(server.chat(model, [system, {"role": "user", "content": content}]))
-        except Exception as error:  # names are optional: no problem with them may cost the user the result
-            return error
-
-    answers: dict[int, str] = {}
-    reasons: list[str] = []
-    for start in range(0, len(evidence), PARALLEL_REQUESTS):
-        replies = list(in_parallel(name_or_error, evidence[start : start + PARALLEL_REQUESTS]))
-        answers |= {start + place: reply for place, reply in enumerate(replies) if isinstance(reply, str)}
-        failures = [reply for reply in replies if not isinstance(reply, str)]
-        reasons += [str(error) or type(error).__name__ for error in failures]
-        if len(failures) == len(replies):  # the server is down, and each further request would take a minute
-            break
-    return answers, reasons
-
-
-def _name(answer: object) -> str:
+def _name(answer: Any) -> str:
     """Return the name in a server's answer, or raise a ValueError that names the problem."""
     try:
-        content = answer.choices[0].message.content  # type: ignore[attr-defined]
+        content = answer.choices[0].message.content
     except (AttributeError, IndexError, TypeError):
         raise ValueError("the answer has no choices[0].message.content.") from None
-    if not isinstance(content, str):
-        raise ValueError("the answer is empty.")
-    lines = content.rpartition(THOUGHT_END)[2].strip().splitlines() or [""]
-    name = clean_text(lines[0]).strip(QUOTES).rstrip(".").strip(QUOTES)
+    lines = content.rpartition(THOUGHT_END)[2].strip().splitlines() if isinstance(content, str) else []
+    name = clean_text(lines[0]).strip(QUOTES).rstrip(".").strip(QUOTES) if lines else ""
     if not name:
         raise ValueError("the answer is empty.")
     if len(name) > MAX_ANSWER:

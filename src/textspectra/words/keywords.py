@@ -41,13 +41,6 @@ class Phrase(NamedTuple):
     score: float
 
 
-class RankedTerms(NamedTuple):
-    """The terms that set a cluster apart, the best first: keywords, and phrases that could be its name."""
-
-    keywords: list[Keyword]
-    phrases: list[Phrase]
-
-
 class _Terms(NamedTuple):
     """The terms of a cluster by their stems: the number of texts with each, and its most frequent form."""
 
@@ -61,8 +54,8 @@ def rank_terms(
     members: Sequence[NDArray[np.intp]],
     counts: NDArray[np.intp],
     merges: Sequence[tuple[int, int]] = (),
-) -> list[RankedTerms]:
-    """Return the keywords of each cluster and the phrases that could name it, the most telling first.
+) -> tuple[list[list[Keyword]], list[list[Phrase]]]:
+    """Return the keywords of each cluster, and the phrases that could name it, the most telling first.
 
     `members` has the rows of each of the k clusters. Merge number j joins two clusters into cluster k + j. These get
     terms too, in comparison with the clusters that exist at the same time. `counts` says how often each text counts.
@@ -84,13 +77,9 @@ def rank_terms(
         scored.append(_scores(clusters[-1], total_share, k - step - 1, boring))
     spelling, stop_words = _usual_writing(counted)
     n_phrases = min(MAX_PHRASES, max(MIN_PHRASES, TOTAL_PHRASES // max(1, len(clusters))))
-    return [
-        RankedTerms(
-            _pick_keywords(scores, cluster, spelling),
-            list(islice(_rank_phrases(scores, cluster, spelling, stop_words), n_phrases)),
-        )
-        for scores, cluster in zip(scored, clusters, strict=True)
-    ]
+    pairs = list(zip(scored, clusters, strict=True))
+    phrases = (_rank_phrases(scores, cluster, spelling, stop_words) for scores, cluster in pairs)
+    return [_pick_keywords(*pair, spelling) for pair in pairs], [list(islice(best, n_phrases)) for best in phrases]
 
 
 def _sample(rows: NDArray[np.intp], times: NDArray[np.intp], limit: int) -> NDArray[np.intp]:

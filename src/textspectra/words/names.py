@@ -71,11 +71,11 @@ def choose_names(
     candidates: Sequence[Sequence[Phrase]], keywords: Sequence[Sequence[Keyword]], examples: Sequence[str]
 ) -> list[str]:
     """Return a name for each cluster; if two clusters have the same best phrase, the better match gets it."""
+    best = [options[0].score if options else -math.inf for options in candidates]
     names: dict[int, str] = {}
-    best = [max((candidate.score for candidate in options), default=-math.inf) for options in candidates]
     for cluster in sorted(range(len(best)), key=lambda cluster: -best[cluster]):
         names[cluster] = choose_name(candidates[cluster], keywords[cluster], examples[cluster], names.values())
-    return [names[cluster] for cluster in range(len(best))]
+    return [name for _, name in sorted(names.items())]
 
 
 def choose_name(candidates: Sequence[Phrase], keywords: Sequence[Keyword], example: str, taken: Iterable[str]) -> str:
