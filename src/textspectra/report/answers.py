@@ -9,6 +9,7 @@ import numpy as np
 from ..core.estimate import KEstimate, estimate_from_rows
 from ..core.rows import CountedRows
 from ..core.spectral import Rule
+from ..hygiene import plural
 from ..texts.clustered import EDITED
 from ..texts.comparison import Comparison
 from ..texts.history import ClusterChange
@@ -21,24 +22,15 @@ SPECTRA = 8  # random samples behind a spectrum that is only shown; the paper's 
 MAX_QUOTE = 160  # characters of the typical text of a new group
 
 
-def answer_texts(
-    result: TextClustering, ratios: list[float | None], silhouettes: list[float | None], *, compared: bool
-) -> dict[str, object]:
-    """Say which numbers of groups are plausible, and how good the cuts into 1, 2, ... groups are.
+def answer_texts(result: TextClustering, curves: dict[str, list[float | None]], *, compared: bool) -> dict[str, object]:
+    """Say which numbers of groups are plausible, and how good the cuts into 1, 2, ... groups are by their curves.
 
-    There is a ratio and a silhouette for each cut. If the texts were `compared` with a model, nothing was estimated.
+    If the texts were `compared` with a model, nothing was estimated.
     """
-    cuts = enumerate(zip(ratios, silhouettes, strict=True), start=1)
+    cuts = enumerate(zip(curves["cohesion"], curves["silhouette"], strict=True), start=1)
     worth = [verdict(result, silhouette, k=k, ratio=ratio, compared=compared) for k, (ratio, silhouette) in cuts]
-    if overriding_doubt(result, compared=compared):
-        return {"range": "", "worth": worth}
-    if compared:
-        return {"range": OF_A_MODEL, "worth": worth}
-    return {"range": _origin(result) or estimate_in_words(result.k_estimate, result.n_clusters), "worth": worth}
-
-
-def _is_edited(result: TextClustering) -> bool:
-    return result.recipe.get("groups") == EDITED
+    origin = OF_A_MODEL if compared else _origin(result) or estimate_in_words(result.k_estimate, result.n_clusters)
+    return {"range": "" if overriding_doubt(result, compared=compared) else origin, "worth": worth}
 
 
 def _origin(result: TextClustering) -> str:
@@ -46,10 +38,9 @@ def _origin(result: TextClustering) -> str:
     parts = []
     if result.history:
         added = sum(change.status == "new" for entry in result.history for change in entry.changes)
-        updates = "1 update" if len(result.history) == 1 else f"{len(result.history)} updates"
-        new = "no group" if not added else "1 new group" if added == 1 else f"{added} new groups"
+        updates, new = plural(len(result.history), "update"), plural(added, "new group") if added else "no group"
         parts.append(f"The groups were found in the first texts of the model; {updates} since then added {new}.")
-    if _is_edited(result):
+    if result.recipe.get("groups") == EDITED:
         parts.append(f"The groups were {'also ' if parts else ''}edited by hand.")
     return " ".join(parts)
 

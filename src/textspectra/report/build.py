@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core.rows import CountedRows
-from ..core.validation import check_labels, is_missing
+from ..core.validation import is_missing
 from ..errors import UsageError, UserError
 from ..files import replacing_file
 from ..parallel import one_blas_thread
@@ -24,32 +24,17 @@ from ..texts.result import TextClustering
 from ..texts.sentences import LOOSE
 from ..words.languages import STOP_WORDS
 from .answers import answer_texts, describe_changes, why_this_k
-from .counts import describe_counts, describe_rows, tally_nodes
+from .counts import describe_counts, describe_rows
 from .map import project
-from .nodes import describe_nodes, describe_parts
-from .page import none_if_nan, pack_array, pack_json, packed_library, palette, render_page, shares_as_u2
-from .tree import (
-    MAX_TEXT_CHARACTERS,
-    SILHOUETTE_SAMPLE,
-    Z_LIMIT,
-    ReportTree,
-    agreement_curves,
-    cut_texts,
-    exported_rows,
-    report_tree,
-    silhouettes,
-    similarity_matrix,
-)
+from .nodes import describe_nodes, describe_parts, node_cohesion
+from .page import pack_array, pack_json, packed_library, palette, render_page, shares_as_u2
+from .tree import ReportTree, describe_matrix, describe_profile, describe_texts, report_tree
 
 Truth = ArrayLike | Sequence[Hashable] | None
 ReportChanges = Comparison | Iterable[ClusterChange] | None
 ReportProgress = Callable[[str, int, int], None]
 
 APPLIED = "applied"  # the entry of a recipe with the mark of the last edits that were applied; not for readers
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """Report no progress."""
 
 
 def write_report(
@@ -91,29 +76,28 @@ def write_report(
     ...     path.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
+    if path is not None:
+        path = Path(path)
+        output_paths_free([path], overwrite=overwrite)
+        if not path.absolute().parent.is_dir():
+            raise UsageError(f"The folder {path.absolute().parent} for the report does not exist.")
+    page = render_page(report_blocks(result, truth=truth, changes=changes, progress=progress))
     if path is None:
-        return report_page(result, truth=truth, changes=changes, progress=progress or _silent)
-    path = Path(path)
-    output_paths_free([path], overwrite=overwrite)
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"The folder {path.absolute().parent} for the report does not exist.")
-    page = report_page(result, truth=truth, changes=changes, progress=progress or _silent)
+        return page
     with replacing_file(path) as temporary:
         temporary.write_bytes(page.encode())
     return None
 
 
-def report_page(
-    result: TextClustering, *, truth: Truth = None, changes: ReportChanges = None, progress: ReportProgress = _silent
-) -> str:
-    """Return the page that :func:`write_report` writes."""
-    return render_page(report_blocks(result, truth=truth, changes=changes, progress=progress))
-
-
 def report_blocks(
-    result: TextClustering, *, truth: Truth = None, changes: ReportChanges = None, progress: ReportProgress = _silent
+    result: TextClustering,
+    *,
+    truth: Truth = None,
+    changes: ReportChanges = None,
+    progress: ReportProgress | None = None,
 ) -> dict[str, str]:
     """Return the packed data blocks of the page, by name."""
+    progress = progress or (lambda stage, done, total: None)
     classes = None if truth is None else _classes(list(truth), len(result.corpus.rows))  # type: ignore[arg-type]
     # Eigenvalues and compression release the interpreter, so they run beside the map.
     with one_blas_thread(), ThreadPoolExecutor(1) as background:
@@ -125,20 +109,20 @@ def report_blocks(
         progress("mapping", 0, 1)
         points = project(tree.X, tree.order, progress=partial(progress, "mapping"))
         progress("reporting", 0, 1)
-        nodes = describe_nodes(tree)
-        rows = exported_rows(tree)
-        texts = [*(result.corpus.distinct[i] for i in tree.order), *rows.others]
-        texts, cut_at = cut_texts(texts, MAX_TEXT_CHARACTERS)
-        tally, tally_blocks = describe_counts(tally_nodes(tree))
-        details, detail_blocks = describe_rows(result.details, rows)
-        parts, part_blocks = describe_parts(tree)
-        matrix = similarity_matrix(tree.X, tree.order)
-        curves, profile = _profile(tree, nodes.ratios.tolist(), classes)
-        middles = [np.median(points[start:end], axis=0) if end > start else (0, 0) for start, end in tree.ranges]
-        keywords = {word.lower() for words in nodes.keywords for word in words}
+        cohesion, ratios = node_cohesion(tree)
+        rows, cut_at, text_blocks = describe_texts(tree)
+        sections = {
+            "nodes": describe_nodes(tree, points, cohesion),
+            "tally": describe_counts(tree),
+            "details": describe_rows(result.details, rows),
+            "parts": describe_parts(tree),
+            "matrix": describe_matrix(tree),
+        }
+        profile = describe_profile(tree, ratios.tolist(), classes)
+        keywords = {word.lower() for words in sections["nodes"][0]["keywords"] for word in words}
         meta = {
             "about": _about(tree, cut_at),
-            "answers": answer_texts(result, curves["cohesion"], curves["silhouette"], compared=changes is not None),
+            "answers": answer_texts(result, profile["curves"], compared=changes is not None),
             "levels": {"k": levels.k, "merges": levels.merges.tolist(), "ranges": tree.ranges.tolist()},
             "base": {
                 "k": result.n_clusters,
@@ -146,41 +130,19 @@ def report_blocks(
                 "labels": [cluster.label for cluster in result.clusters],
                 "next": result.next_label,
             },
-            "nodes": {
-                "size": nodes.sizes.tolist(),
-                "first": nodes.first.tolist(),
-                "cohesion": none_if_nan(nodes.cohesion),
-                "keywords": nodes.keywords,
-                "name": nodes.names,
-                "typical": nodes.typical,
-                "middle": [[round(float(value), 4) for value in middle] for middle in middles],
-            },
             "profile": profile,
             "evidence": evidence and evidence.result(),
             "palette": palette(levels.k),
             "changes": describe_changes(result, changes, tree.base),
             "compared": changes.in_words if isinstance(changes, Comparison) else "",
-            "tally": tally,
-            "details": details,
-            "parts": parts,
             # A stop word of any language may be a keyword here, such as the verb "die".
             "stop_words": sorted(frozenset().union(*STOP_WORDS.values()) - keywords),
-            "matrix": {"positions": matrix.positions.tolist(), "low": matrix.low, "high": matrix.high, "z": Z_LIMIT},
+            **{name: data for name, (data, _) in sections.items()},
         }
-    return {
-        "meta": pack_json(meta),
-        "points": pack_array(shares_as_u2(points.T), "u2"),
-        "similarity": pack_array(shares_as_u2(np.concatenate(nodes.similarity)), "u2"),
-        "likeness": pack_array(shares_as_u2(nodes.likeness) >> 8, "u1"),
-        "counts": pack_array(result.corpus.counts[tree.order], "u4"),
-        "rows": pack_array(np.concatenate([rows.numbers, rows.positions]), "u4"),
-        "texts": pack_json(texts),
-        "raw": pack_array(matrix.raw, "u1"),
-        "rectified": pack_array(matrix.rectified, "u1"),
-        **tally_blocks,
-        **detail_blocks,
-        **part_blocks,
-    }
+    blocks = {"meta": pack_json(meta), "points": pack_array(shares_as_u2(points.T), "u2"), **text_blocks}
+    for _, further in sections.values():
+        blocks |= further
+    return blocks
 
 
 def _classes(values: list[Hashable], n_texts: int) -> list[Hashable]:
@@ -228,20 +190,3 @@ def grouping_mark(result: TextClustering) -> str:
     digest = hashlib.sha256(np.ascontiguousarray(result.distinct_codes, "<i8").tobytes())
     digest.update(repr([cluster.label for cluster in result.clusters] + [result.next_label]).encode())
     return digest.hexdigest()[:16]
-
-
-def _profile(
-    tree: ReportTree, ratios: list[float], classes: list[Hashable] | None
-) -> tuple[dict[str, list[float | None]], dict[str, object]]:
-    """Return the scores at each number of clusters, by the name of the score, and all data of their chart."""
-    levels, finest, n_classes = tree.levels, tree.finest, None
-    curves = {"cohesion": ratios, "silhouette": silhouettes(tree.X, finest, levels.spans, levels.cuts)}
-    if classes is not None:
-        of_row = tree.result.corpus.spread(finest, -1)
-        grouped = np.flatnonzero(of_row >= 0)
-        codes, names = check_labels([classes[row] for row in grouped], grouped)
-        curves |= agreement_curves(levels, of_row[grouped], codes)
-        n_classes = len(names)
-    plain = {name: none_if_nan(values) for name, values in curves.items()}
-    n_rows = min(SILHOUETTE_SAMPLE, int((finest >= 0).sum()))
-    return plain, {"curves": plain, "classes": n_classes, "silhouette_rows": n_rows}

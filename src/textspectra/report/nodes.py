@@ -6,7 +6,6 @@ cluster from their texts, merged clusters from the nodes that they are made of.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -17,9 +16,9 @@ from ..core.rows import take_units
 from ..parallel import run_tasks
 from ..words.describe import typical_rows
 from ..words.keywords import MAX_NAME, rank_terms
-from ..words.names import choose_name, score_phrases
+from ..words.names import choose_name, directions_of, score_phrases
 from ..words.tokens import clean_text
-from .page import pack_array
+from .page import Section, none_if_nan, pack_array, shares_as_u2
 from .tree import ReportTree
 
 CROSS_ROWS = 512  # rows of each of two merged clusters between which negative cosines are summed
@@ -30,67 +29,60 @@ STEPS_PER_SIDE, REACH = 5, 2.7
 """Each coordinate is one of 11 steps, up to 2.7 standard deviations. Cosines to other groups are off by about 0.02."""
 
 
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """All nodes; each attribute but the last has one entry per node."""
+def describe_nodes(tree: ReportTree, points: NDArray[np.float32], cohesion: NDArray[np.float64]) -> Section:
+    """Return the data of the page on every node, and the blocks with its similarities.
 
-    sizes: NDArray[np.intp]  # rows of the data
-    first: NDArray[np.intp]  # the first distinct text; it breaks ties when clusters are numbered by size
-    cohesion: NDArray[np.float64]  # mean similarity inside, relative to all pairs; NaN if it is not defined
-    similarity: list[NDArray[np.float32]]  # cosine of each shown text of the node with the node's center
-    likeness: NDArray[np.float32]  # cosines of the centers of all nodes
-    keywords: list[list[str]]
-    names: list[str]
-    typical: list[list[int]]  # typical texts as positions
-    ratios: NDArray[np.float64]  # the Cohesion Ratio of the cut into 1, 2, ... clusters
-
-
-def describe_nodes(tree: ReportTree) -> Nodes:
-    """Describe all nodes of the tree."""
+    `points` are the places of the shown texts on the map, and `cohesion` is the cohesion of each node.
+    """
     levels, (sums, rows) = tree.levels, tree.sums[0]
-    centers = levels.total(sums)
-    centers[tree.base] = tree.result.centers
-    centers /= np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(float).tiny)
-    first = np.full(levels.k, len(tree.finest))
-    np.minimum.at(first, tree.finest[tree.finest >= 0], np.flatnonzero(tree.finest >= 0))
+    totals = levels.total(sums)
+    totals[tree.base] = tree.result.centers
+    centers = directions_of(totals)
+    kept = np.flatnonzero(tree.finest >= 0)
+    first = kept[np.unique(tree.finest[kept], return_index=True)[1]]
     similarity = _similarities(tree, centers.astype(np.float32))
-    cohesion, ratios = _cohesion(tree)
     typical = _typical(tree, similarity)
     keywords, names = _words(tree, typical, centers)
-    return Nodes(
-        sizes=levels.total(rows),
-        first=np.array([first[start:end].min() for start, end in levels.spans]),
-        cohesion=cohesion,
-        similarity=similarity,
-        likeness=(centers @ centers.T).astype(np.float32),
-        keywords=keywords,
-        names=names,
-        typical=typical,
-        ratios=ratios,
-    )
+    middles = [np.median(points[start:end], axis=0) if end > start else (0, 0) for start, end in tree.ranges]
+    meta = {
+        "size": levels.total(rows).tolist(),
+        # The first distinct text breaks ties when groups are numbered by size.
+        "first": [int(first[start:end].min()) for start, end in levels.spans],
+        "cohesion": none_if_nan(cohesion),
+        "keywords": keywords,
+        "name": names,
+        "typical": typical,
+        "middle": [[round(float(value), 4) for value in middle] for middle in middles],
+    }
+    return meta, {
+        "similarity": pack_array(shares_as_u2(np.concatenate(similarity)), "u2"),
+        "likeness": pack_array(shares_as_u2((centers @ centers.T).astype(np.float32)) >> 8, "u1"),
+    }
 
 
 def _similarities(tree: ReportTree, centers: NDArray[np.float32]) -> list[NDArray[np.float32]]:
-    known = set(tree.base)
+    """Return the cosine of each shown text of each node with the node's center."""
+    known, spans = set(tree.base), tree.levels.spans
     similarity = [
         tree.result.distinct_similarity[tree.texts_of(node)] if node in known else np.empty(end - start, np.float32)
         for node, (start, end) in enumerate(tree.ranges)
     ]
 
-    def on_finest(path: list[int]) -> None:
-        start, end = tree.ranges[path[0]]
-        others = [node for node in path if node not in known]
+    def on_finest(code: int) -> None:
+        start, end = tree.ranges[code]
+        around = np.flatnonzero((spans[:, 0] <= code) & (code < spans[:, 1])).tolist()
+        others = [node for node in around if node not in known]
         cosines = take_units(tree.X, tree.order[start:end]) @ centers[others].T
         for node, column in zip(others, cosines.T, strict=True):
             before = tree.ranges[node][0]
             similarity[node][start - before : end - before] = column
 
-    run_tasks(on_finest, ((path,) for path in tree.levels.ancestors()), n_jobs=None, shared_memory=True)
+    run_tasks(on_finest, ((code,) for code in range(tree.levels.k)), n_jobs=None, shared_memory=True)
     return similarity
 
 
-def _cohesion(tree: ReportTree) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the cohesion of each node, and the Cohesion Ratio at 1, 2, ... clusters."""
+def node_cohesion(tree: ReportTree) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the cohesion of each node, and the Cohesion Ratio at 1, 2, ... clusters; NaN if it is not defined."""
     levels, report = tree.levels, tree.result.cohesion
     if report is None:
         return np.full(len(levels.spans), np.nan), np.full(levels.k, np.nan)
@@ -161,7 +153,7 @@ def _typical(tree: ReportTree, similarity: list[NDArray[np.float32]]) -> list[li
 
 
 def _words(
-    tree: ReportTree, typical: list[list[int]], centers: NDArray[np.float64]
+    tree: ReportTree, typical: list[list[int]], centers: NDArray[np.floating]
 ) -> tuple[list[list[str]], list[str]]:
     """Return the keywords and the name of each node."""
     levels, texts = tree.levels, tree.result.corpus.distinct
@@ -191,7 +183,7 @@ def _words(
     return keywords, names
 
 
-def describe_parts(tree: ReportTree) -> tuple[dict[str, object], dict[str, str]]:
+def describe_parts(tree: ReportTree) -> Section:
     """Return the data of the finest clusters from which the page computes edited groups, and their blocks.
 
     These are the texts and the centers in few directions (a text is ``middle + step * coordinates``), and the mean

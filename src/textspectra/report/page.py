@@ -10,9 +10,13 @@ import zlib
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+Section = tuple[dict[str, Any], dict[str, str]]
+"""A part of the page: its entry in the block ``meta``, and its packed blocks by name."""
 
 
 def pack(data: bytes) -> str:

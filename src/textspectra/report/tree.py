@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 from ..core.metrics import agreements
 from ..core.rows import SumsAndSizes, cluster_sums, sums_and_sizes, take_units
 from ..core.spectral import cosine_graph
+from ..core.validation import check_labels
 from ..core.ward import MergeTree
 from ..texts.clustered import FINEST
 from ..texts.result import TextClustering
+from .page import Section, none_if_nan, pack_array, pack_json
 
 MAX_POINTS = 100_000  # distinct texts on the map and in the lists; of more, a random sample is shown
 MAX_TEXT_CHARACTERS = 16_000_000  # of all texts together; if there are more, long texts are cut
@@ -53,15 +55,6 @@ class Levels:
     def cuts(self) -> list[list[int]]:
         """The nodes of the cuts into 1, 2, ..., k clusters."""
         return [self.nodes_at(n_clusters) for n_clusters in range(1, self.k + 1)]
-
-    def ancestors(self) -> list[list[int]]:
-        """Return the nodes that contain each finest cluster, from itself to the root."""
-        parent = {int(child): self.k + step for step, pair in enumerate(self.merges) for child in pair}
-        paths = [[node] for node in range(self.k)]
-        for path in paths:
-            while path[-1] in parent:
-                path.append(parent[path[-1]])
-        return paths
 
     def total(self, values: NDArray[Number]) -> NDArray[Number]:
         """Return the sum over the finest clusters of each node."""
@@ -164,23 +157,24 @@ def report_tree(result: TextClustering) -> ReportTree:
     return ReportTree(result, result.embedded().X, levels, finest, order, np.searchsorted(finest[order], levels.spans))
 
 
-class ExportedRows(NamedTuple):
-    """The rows of the data that the page exports."""
+def describe_texts(tree: ReportTree) -> tuple[NDArray[np.intp], int | None, dict[str, str]]:
+    """Return the rows that the page exports, the number of characters to which long texts are cut, and the blocks.
 
-    numbers: NDArray[np.intp]  # their row numbers in the data
-    positions: NDArray[np.intp]  # the position of the text of each row, first in the shown texts, then in `others`
-    others: list[str]  # each distinct text without a group: blank, or one that the model could not represent
-
-
-def exported_rows(tree: ReportTree) -> ExportedRows:
-    """Find the rows whose text is shown, and those without a group."""
+    A row is exported if its text is shown or has no group. These texts follow those that are shown: they are blank, or
+    the model could not represent them.
+    """
     corpus = tree.result.corpus
     positions = corpus.spread(tree.positions, -1)
     others: dict[str, int] = {}
     for row in np.flatnonzero(~corpus.spread(tree.finest >= 0, False)).tolist():
         positions[row] = len(tree.order) + others.setdefault(corpus.rows[row], len(others))
-    numbers = np.flatnonzero(positions >= 0)
-    return ExportedRows(numbers, positions[numbers], list(others))
+    rows = np.flatnonzero(positions >= 0)
+    texts, cut_at = cut_texts([*(corpus.distinct[i] for i in tree.order), *others], MAX_TEXT_CHARACTERS)
+    return rows, cut_at, {
+        "counts": pack_array(corpus.counts[tree.order], "u4"),
+        "rows": pack_array(np.concatenate([rows, positions[rows]]), "u4"),
+        "texts": pack_json(texts),
+    }  # fmt: skip
 
 
 def cut_texts(texts: Sequence[str], most: int) -> tuple[list[str], int | None]:
@@ -244,41 +238,54 @@ def silhouette(X: NDArray[np.floating], labels: NDArray[np.intp]) -> float | Non
     return None if np.isnan(value) else value
 
 
+def describe_profile(tree: ReportTree, ratios: list[float], classes: list[Hashable] | None) -> dict[str, Any]:
+    """Return the curves of the scores at 1, 2, ... clusters, by the name of the score, and what they are made from."""
+    levels, finest, n_classes = tree.levels, tree.finest, None
+    curves = {"cohesion": ratios, "silhouette": silhouettes(tree.X, finest, levels.spans, levels.cuts)}
+    if classes is not None:
+        of_row = tree.result.corpus.spread(finest, -1)
+        grouped = np.flatnonzero(of_row >= 0)
+        codes, names = check_labels([classes[row] for row in grouped], grouped)
+        curves |= agreement_curves(levels, of_row[grouped], codes)
+        n_classes = len(names)
+    return {
+        "curves": {name: none_if_nan(values) for name, values in curves.items()},
+        "classes": n_classes,
+        "silhouette_rows": min(SILHOUETTE_SAMPLE, int((finest >= 0).sum())),
+    }
+
+
 def agreement_curves(levels: Levels, finest: NDArray[np.intp], truth: NDArray[np.intp]) -> dict[str, list[float]]:
     """Return ARI, homogeneity, completeness and Fowlkes-Mallows index of the cuts into 1, 2, ... clusters.
 
-    `finest` and `truth` are the finest cluster and the class of each row of the data.
+    `finest` and `truth` are the finest cluster of each row of the data, and the code of its class.
     """
-    classes, codes = np.unique(truth, return_inverse=True)
-    table = np.zeros((levels.k, len(classes)))
-    np.add.at(table, (finest, codes), 1)
+    table = np.zeros((levels.k, truth.max() + 1))
+    np.add.at(table, (finest, truth), 1)
     totals = levels.total(table)
     cuts = [agreements(totals[cut].T) for cut in levels.cuts]
     names = ("ari", "homogeneity", "completeness", "fowlkes_mallows")
     return {name: [getattr(cut, name) for cut in cuts] for name in names}
 
 
-class SimilarityMatrix(NamedTuple):
-    """Cosines of sampled texts, and the same z-scored and rectified, as shades from 0 to 255."""
+def describe_matrix(tree: ReportTree) -> Section:
+    """Return the positions of sampled texts and the scale of their cosines, and the blocks with shades from 0 to 255.
 
-    positions: NDArray[np.intp]  # of the texts, ascending, so that the groups of every cut lie along the diagonal
-    low: float  # the cosine at shade 0 of `raw`
-    high: float  # the cosine at shade 255
-    raw: NDArray[np.uint8]
-    rectified: NDArray[np.uint8]  # shade 255 is Z_LIMIT
-
-
-def similarity_matrix(X: NDArray[np.floating], order: NDArray[np.intp]) -> SimilarityMatrix:
-    """Compare a sample of the texts in this order."""
-    n = len(order)
+    The shades stand for the cosines, and for the same z-scored and rectified. The positions are ascending, so that the
+    groups of every cut lie along the diagonal.
+    """
+    n = len(tree.order)
     positions = np.arange(n)
     if n > MATRIX_SIDE:
         positions = np.sort(np.random.default_rng(0).choice(n, MATRIX_SIDE, replace=False))
-    units = take_units(X, order[positions])
+    units = take_units(tree.X, tree.order[positions])
     cosines = units @ units.T
     # The diagonal is 1. The scale leaves it out, to show more of the differences between texts.
     different = cosines[~np.eye(len(cosines), dtype=bool)]
     low, high = np.quantile(different, [0.01, 0.999]).tolist() if len(different) else (0.0, 1.0)
-    shades = ((cosines - low) / max(high - low, 1e-6), cosine_graph(units, zscore=True) / Z_LIMIT)
-    raw, rectified = (np.clip(shares * 255, 0, 255).round().astype(np.uint8) for shares in shades)
-    return SimilarityMatrix(positions, low, high, raw, rectified)
+    shades = {
+        "raw": (cosines - low) / max(high - low, 1e-6),
+        "rectified": cosine_graph(units, zscore=True) / Z_LIMIT,
+    }
+    blocks = {name: pack_array(np.clip(shares * 255, 0, 255).round(), "u1") for name, shares in shades.items()}
+    return {"positions": positions.tolist(), "low": low, "high": high, "z": Z_LIMIT}, blocks
