@@ -98,8 +98,12 @@ def report_blocks(
 ) -> dict[str, str]:
     """Return the packed data blocks of the page, by name."""
     progress = progress or (lambda stage, done, total: None)
-    classes = None if truth is None else _classes(list(truth), len(result.corpus.rows))  # type: ignore[arg-type]
-    # Eigenvalues and compression release the interpreter, so they run beside the map.
+    values: list[Hashable] | None = None if truth is None else list(truth)  # type: ignore[arg-type]
+    classes = values and ["" if is_missing(value) else value for value in values]
+    if classes is not None and len(classes) != len(result.corpus.rows):
+        raise UserError(f"truth has {len(classes):,} entries, but there are {len(result.corpus.rows):,} texts.")
+    # Eigenvalues and compression release the interpreter, so they run beside the map. More threads of BLAS gain little
+    # on a few thousand points, and slow down on a busy machine.
     with one_blas_thread(), ThreadPoolExecutor(1) as background:
         background.submit(packed_library)
         tree = report_tree(result)
@@ -143,13 +147,6 @@ def report_blocks(
     for _, further in sections.values():
         blocks |= further
     return blocks
-
-
-def _classes(values: list[Hashable], n_texts: int) -> list[Hashable]:
-    """Return the class of each text; texts without one form a class of their own."""
-    if len(values) != n_texts:
-        raise UserError(f"truth has {len(values):,} entries, but there are {n_texts:,} texts.")
-    return ["" if is_missing(value) else value for value in values]
 
 
 def _about(tree: ReportTree, cut_at: int | None) -> dict[str, object]:

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from ..core.discriminants import highest_columns
 from ..core.rows import map_unit_rows, take_units
-from ..parallel import one_blas_thread, run_tasks
+from ..parallel import run_tasks
 
 LANDMARKS = 4000  # rows that t-SNE arranges; the other rows are placed among them
 NEAREST, NEAREST_LANDMARKS = 13, 10  # neighbors that attract a landmark, itself among them, and another row
@@ -39,29 +39,26 @@ def project(
     No row may be all zeros. The map is deterministic and centered, its longer side is horizontal, as on a screen, and
     its coordinates are between -1 and 1.
     """
-    # More threads gain little on a few thousand points, and slow down on a busy machine.
-    with one_blas_thread():
-        reduced = _principal_components(X, rows)
-        if len(rows) <= 8:  # too few to have neighborhoods
-            return _centered(reduced[:, :2])
-        rng = np.random.default_rng(0)
-        landmarks = np.sort(rng.choice(len(rows), min(LANDMARKS, len(rows)), replace=False))
-        others = np.setdiff1d(np.arange(len(rows)), landmarks)
-        total = sum(iterations for iterations, _, _ in PHASES) + (PLACING if len(others) else 0)
-        steps = iter(range(1, total + 1))
+    reduced = _principal_components(X, rows)
+    if len(rows) <= 8:  # too few to have neighborhoods
+        return _centered(reduced[:, :2])
+    landmarks = np.sort(np.random.default_rng(0).choice(len(rows), min(LANDMARKS, len(rows)), replace=False))
+    others = np.setdiff1d(np.arange(len(rows)), landmarks)
+    total = sum(iterations for iterations, _, _ in PHASES) + (PLACING if len(others) else 0)
+    steps = iter(range(1, total + 1))
 
-        def step() -> None:
-            progress(next(steps), total)
+    def step() -> None:
+        progress(next(steps), total)
 
-        among = reduced[landmarks]
-        # Without noise, points that start at the same place, or on a line, would stay there.
-        start = among[:, :2] * (1e-4 / (float(among[:, 0].std()) or 1))
-        start += np.random.default_rng(2).normal(scale=1e-6, size=start.shape)
-        points = np.empty((len(rows), 2), np.float32)
-        points[landmarks] = arrange(_nearest(among, among, min(NEAREST, len(among) // 4)), start, step)
-        if len(others):
-            nearest = _nearest(reduced[others], among, min(NEAREST_LANDMARKS, len(among)))
-            points[others] = place(nearest, points[landmarks], step)
+    among = reduced[landmarks]
+    # Without noise, points that start at the same place, or on a line, would stay there.
+    start = among[:, :2] * (1e-4 / (float(among[:, 0].std()) or 1))
+    start += np.random.default_rng(2).normal(scale=1e-6, size=start.shape)
+    points = np.empty((len(rows), 2), np.float32)
+    points[landmarks] = arrange(_nearest(among, among, min(NEAREST, len(among) // 4)), start, step)
+    if len(others):
+        nearest = _nearest(reduced[others], among, min(NEAREST_LANDMARKS, len(among)))
+        points[others] = place(nearest, points[landmarks], step)
     return _centered(points)
 
 

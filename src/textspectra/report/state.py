@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, NoReturn, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,17 +80,12 @@ def read_state(path: Path) -> State:
     if len(stored) > MAX_STATE_BYTES:
         raise UserError(f"{path} has more than {MAX_STATE_BYTES // 2**20} MB, which no report downloads.")
     try:
-        content = json.loads(stored.decode(), parse_constant=_refuse)
+        content = json.loads(stored.decode(), parse_constant=int)  # raises for NaN and Infinity, which are not JSON
     except (ValueError, RecursionError):
         raise UserError(f"{path} is not JSON; use the file that “Download JSON” of a report writes.") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise UserError(f"{path} was not written by “Download JSON” of a report of this version.")
     return parse_state(content)
-
-
-def _refuse(constant: str) -> NoReturn:
-    """Refuse NaN and Infinity, which are not JSON."""
-    raise ValueError(constant)
 
 
 def parse_state(content: dict[str, object]) -> State:
@@ -229,21 +224,14 @@ def count_changes(before: TextClustering, after: TextClustering) -> EditCounts:
     """Count the groups that were renamed, merged, split or mixed between two results for the same texts."""
     same = same_clusters(before.distinct_codes, after.distinct_codes)
     renamed = sum(before.clusters[old].name != after.clusters[new].name for new, old in same.items())
-    counts = {"merged": np.zeros(2, int), "split": np.zeros(2, int), "mixed": np.zeros(2, int)}
-    for n_before, n_after in _families(before.distinct_codes, after.distinct_codes):
-        kind = "merged" if n_after == 1 else "split" if n_before == 1 else "mixed"
-        if (n_before, n_after) != (1, 1):
-            counts[kind] += n_before, n_after
-    merged, split, mixed = ((int(was), int(now)) for was, now in counts.values())
+    # A family is a set of old and new groups that share texts with no others.
+    grouped = before.distinct_codes >= 0
+    old, new = before.distinct_codes[grouped], before.n_clusters + after.distinct_codes[grouped]
+    n = before.n_clusters + after.n_clusters
+    _, family = connected_components(coo_array((np.ones(len(old), np.int8), (old, new)), shape=(n, n)), directed=False)
+    sides = family[: before.n_clusters], family[before.n_clusters :]
+    families = np.column_stack([np.bincount(side, minlength=family.max() + 1) for side in sides])
+    n_old, n_new = families.T
+    kinds = ((n_old > 1) & (n_new == 1), (n_old == 1) & (n_new > 1), (n_old > 1) & (n_new > 1))
+    merged, split, mixed = ((int(was), int(now)) for was, now in (families[kind].sum(axis=0) for kind in kinds))
     return EditCounts(len(same) - renamed, renamed, merged, split, mixed)
-
-
-def _families(before: NDArray[np.intp], after: NDArray[np.intp]) -> list[tuple[int, int]]:
-    """Return the numbers of old and new groups in each family: groups that share texts with no others."""
-    grouped = before >= 0
-    old, new = before[grouped], after[grouped]
-    n_old, n_new = int(old.max()) + 1, int(new.max()) + 1
-    links = coo_array((np.ones(len(old), np.int8), (old, n_old + new)), shape=(n_old + n_new, n_old + n_new))
-    n, family = connected_components(links, directed=False)
-    sides = (np.bincount(side, minlength=n).tolist() for side in (family[:n_old], family[n_old:]))
-    return list(zip(*sides, strict=True))

@@ -239,7 +239,10 @@ def silhouette(X: NDArray[np.floating], labels: NDArray[np.intp]) -> float | Non
 
 
 def describe_profile(tree: ReportTree, ratios: list[float], classes: list[Hashable] | None) -> dict[str, Any]:
-    """Return the curves of the scores at 1, 2, ... clusters, by the name of the score, and what they are made from."""
+    """Return the curves of the scores at 1, 2, ... clusters, by the name of the score, and what they are made from.
+
+    `classes` has the ground truth of each row; rows without one have an empty string, which is a class of its own.
+    """
     levels, finest, n_classes = tree.levels, tree.finest, None
     curves = {"cohesion": ratios, "silhouette": silhouettes(tree.X, finest, levels.spans, levels.cuts)}
     if classes is not None:
