@@ -20,7 +20,7 @@ def test_levels_are_the_cuts_of_the_tree():
     levels = top_levels(merge_tree, 25)
     for k in range(1, 26):
         labels = np.empty(60, int)
-        for label, node in enumerate(levels.nodes_at(k)):
+        for label, node in enumerate(levels.cuts[k - 1]):
             start, end = levels.spans[node]
             labels[(levels.codes >= start) & (levels.codes < end)] = label
         assert adjusted_rand_score(labels, merge_tree.cut(k)) == 1

@@ -101,8 +101,7 @@ def binomial_p(counts: NDArray[np.int64], totals: NDArray[np.int64]) -> NDArray[
     below = np.where(counts > 0, special.bdtr(np.maximum(counts - 1, 0), sizes, share), 0)
     lower = (below + special.bdtr(counts, sizes, share)) / 2
     upper = (special.bdtrc(counts - 1, sizes, share) + special.bdtrc(counts, sizes, share)) / 2
-    p: NDArray[np.float64] = np.minimum(2 * np.minimum(lower, upper), 1)
-    return p
+    return np.asarray(np.minimum(2 * np.minimum(lower, upper), 1))
 
 
 MAX_CELL_CHARACTERS = 4_000_000  # of all values of the shown columns together; if there are more, long values are cut

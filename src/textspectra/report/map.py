@@ -68,8 +68,7 @@ def _principal_components(X: NDArray[np.floating], rows: NDArray[np.intp]) -> Ma
     mean = units.mean(axis=0)
     axes = _leading_axes(units - mean, min(COMPONENTS, *units.shape))
     along = map_unit_rows(lambda block, scale: (block * scale[:, None] - mean) @ axes, X[rows], dtype=np.float32)
-    reduced: Matrix = np.pad(along, ((0, 0), (0, max(0, 2 - axes.shape[1]))))
-    return reduced
+    return np.asarray(np.pad(along, ((0, 0), (0, max(0, 2 - axes.shape[1])))))
 
 
 def _leading_axes(centered: Matrix, n_axes: int) -> Matrix:
@@ -79,8 +78,7 @@ def _leading_axes(centered: Matrix, n_axes: int) -> Matrix:
     for _ in range(POWER_ITERATIONS):
         axes, _ = np.linalg.qr(centered.T @ (centered @ axes))
     _, _, turned = np.linalg.svd(centered @ axes, full_matrices=False)
-    leading: Matrix = axes @ turned[:n_axes].T
-    return leading
+    return np.asarray(axes @ turned[:n_axes].T)
 
 
 def _nearest(rows: Matrix, among: Matrix, size: int) -> NDArray[np.intp]:
@@ -99,8 +97,7 @@ def _centered(points: NDArray[np.floating]) -> Matrix:
     points = points @ (axes.T * np.where(axes.sum(axis=1) < 0, -1, 1))
     middle = (points.max(axis=0) + points.min(axis=0)) / 2
     reach = np.abs(points - middle).max()
-    centered: Matrix = ((points - middle) / (reach or 1)).astype(np.float32)
-    return centered
+    return np.asarray((points - middle) / (reach or 1), np.float32)
 
 
 def arrange(neighbors: NDArray[np.intp], start: Matrix, progress: Callable[[], None]) -> Matrix:
@@ -146,8 +143,7 @@ def _graph(neighbors: NDArray[np.intp], n: int) -> csr_array:
 
 def _shortened(steps: Matrix, longest: float) -> Matrix:
     length = np.sqrt(np.einsum("ij,ij->i", steps, steps))[:, None]
-    shortened: Matrix = steps * np.minimum(1, longest / np.maximum(length, longest))
-    return shortened
+    return np.asarray(steps * np.minimum(1, longest / np.maximum(length, longest)))
 
 
 def _attraction(graph: csr_array, points: Matrix, targets: Matrix) -> Matrix:
@@ -155,8 +151,7 @@ def _attraction(graph: csr_array, points: Matrix, targets: Matrix) -> Matrix:
     apart = np.repeat(points, np.diff(graph.indptr), axis=0) - targets[graph.indices]
     pull = graph.data / (1 + np.einsum("ij,ij->i", apart, apart))
     pulls = csr_array((pull, graph.indices, graph.indptr), shape=graph.shape)
-    attraction: Matrix = points * pulls.sum(axis=1)[:, None] - pulls @ targets
-    return attraction
+    return np.asarray(points * pulls.sum(axis=1)[:, None] - pulls @ targets)
 
 
 def _repulsion(sources: Matrix, points: Matrix) -> tuple[Matrix, Matrix]:

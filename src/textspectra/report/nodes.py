@@ -16,7 +16,7 @@ from ..core.rows import take_units
 from ..parallel import run_tasks
 from ..words.describe import typical_rows
 from ..words.keywords import MAX_NAME, rank_terms
-from ..words.names import choose_name, directions_of, score_phrases
+from ..words.names import choose_name, score_phrases, unit_vectors
 from ..words.tokens import clean_text
 from .page import Section, none_if_nan, pack_array, shares_as_u2
 from .tree import ReportTree
@@ -37,7 +37,7 @@ def describe_nodes(tree: ReportTree, points: NDArray[np.float32], cohesion: NDAr
     levels, (sums, rows) = tree.levels, tree.sums[0]
     totals = levels.total(sums)
     totals[tree.base] = tree.result.centers
-    centers = directions_of(totals)
+    centers = unit_vectors(totals)
     kept = np.flatnonzero(tree.finest >= 0)
     first = kept[np.unique(tree.finest[kept], return_index=True)[1]]
     similarity = _similarities(tree, centers.astype(np.float32))
@@ -135,21 +135,19 @@ def _total_similarity(
 
 
 def _typical(tree: ReportTree, similarity: list[NDArray[np.float32]]) -> list[list[int]]:
+    """Return the positions of the typical texts of each node."""
     corpus = tree.result.corpus
     known = dict(zip(tree.base, tree.result.clusters, strict=True))
     cosines = np.empty(len(corpus.distinct), np.float32)
-    typical: list[list[int]] = []
-    for node, values in enumerate(similarity):
-        rows = tree.texts_of(node)
+
+    def chosen(node: int) -> NDArray[np.intp]:
         if node in known:
-            chosen = corpus.codes[list(known[node].representatives)]
-        elif len(rows):
-            cosines[rows] = values
-            chosen = np.array(typical_rows(corpus.distinct, tree.X, rows, cosines, corpus.counts))
-        else:
-            chosen = rows
-        typical.append(tree.positions[chosen].tolist())
-    return typical
+            return corpus.codes[list(known[node].representatives)]
+        rows = tree.texts_of(node)
+        cosines[rows] = similarity[node]
+        return np.array(typical_rows(corpus.distinct, tree.X, rows, cosines, corpus.counts)) if len(rows) else rows
+
+    return [tree.positions[chosen(node)].tolist() for node in range(len(similarity))]
 
 
 def _words(
@@ -166,20 +164,17 @@ def _words(
     candidates = score_phrases(unnamed, centers, tree.result.embed_phrases())
     keywords: list[list[str]] = []
     names: list[str] = []
-    alive: set[int] = set()
     for node in range(len(levels.spans)):
-        if node >= levels.k:
-            alive -= set(levels.merges[node - levels.k].tolist())
         if node in known:
             keywords.append(list(known[node].keywords))
             names.append(known[node].name)
-        else:
-            # A name must differ from those it is seen beside; the names of the levels can be seen beside any.
-            taken = [*(names[other] for other in alive), *(cluster.name for cluster in known.values())]
-            example = clean_text(texts[tree.order[typical[node][0]]], limit=MAX_NAME) if typical[node] else ""
-            keywords.append([keyword.text for keyword in terms[node]])
-            names.append(choose_name(candidates[node], terms[node], example or f"group {node}", taken))
-        alive.add(node)
+            continue
+        # A name must differ from those it is seen beside; the names of the levels can be seen beside any.
+        beside = levels.cuts[min(levels.k, 2 * levels.k - 1 - node) - 1]
+        taken = [*(names[other] for other in beside if other < node), *(cluster.name for cluster in known.values())]
+        example = clean_text(texts[tree.order[typical[node][0]]], limit=MAX_NAME) if typical[node] else ""
+        keywords.append([keyword.text for keyword in terms[node]])
+        names.append(choose_name(candidates[node], terms[node], example or f"group {node}", taken))
     return keywords, names
 
 
@@ -236,5 +231,4 @@ def similarity_between(tree: ReportTree) -> NDArray[np.float64]:
         negative[cluster] = np.bincount(cluster_of[end:], below, k)
     negative += negative.T
     linear = sums @ sums.T / np.outer(sizes, sizes)
-    between: NDArray[np.float64] = np.maximum(linear - negative / np.maximum(np.outer(counts, counts), 1), 0)
-    return between
+    return np.asarray(np.maximum(linear - negative / np.maximum(np.outer(counts, counts), 1), 0))

@@ -44,17 +44,14 @@ class Levels:
         """Number of finest clusters."""
         return len(self.merges) + 1
 
-    def nodes_at(self, n_clusters: int) -> list[int]:
-        """Return the nodes that are the clusters of the cut into `n_clusters`, in the order of their ranges."""
-        merged = self.k - n_clusters
-        gone = set(self.merges[:merged].ravel().tolist())
-        alive = [node for node in range(self.k + merged) if node not in gone]
-        return sorted(alive, key=self.spans[:, 0].tolist().__getitem__)
-
     @cached_property
     def cuts(self) -> list[list[int]]:
-        """The nodes of the cuts into 1, 2, ..., k clusters."""
-        return [self.nodes_at(n_clusters) for n_clusters in range(1, self.k + 1)]
+        """The nodes of the cuts into 1, 2, ..., k clusters, each in the order of their ranges."""
+        cuts = [list(range(self.k))]
+        for node, left in enumerate(self.merges[:, 0].tolist(), start=self.k):
+            place = cuts[-1].index(left)  # the node that it is joined with comes next
+            cuts.append([*cuts[-1][:place], node, *cuts[-1][place + 2 :]])
+        return cuts[::-1]
 
     def total(self, values: NDArray[Number]) -> NDArray[Number]:
         """Return the sum over the finest clusters of each node."""
@@ -121,12 +118,11 @@ class ReportTree:
 
     def nodes_of(self, codes: NDArray[np.intp]) -> list[int]:
         """Return the nodes that are the clusters of a cut, given for the distinct texts."""
-        k = int(codes.max()) + 1
-        node_from = {int(self.levels.spans[node, 0]): node for node in self.levels.nodes_at(k)}
-        first = np.full(k, self.levels.k)
-        grouped = self.finest >= 0
-        np.minimum.at(first, codes[grouped], self.finest[grouped])
-        return [node_from[start] for start in first.tolist()]
+        clusters, texts = np.unique(codes, return_index=True)
+        texts = texts[clusters >= 0]  # one of each cluster
+        nodes = np.array(self.levels.cuts[len(texts) - 1])
+        at = np.searchsorted(self.levels.spans[nodes, 0], self.finest[texts], side="right") - 1
+        return [int(node) for node in nodes[at]]
 
     @cached_property
     def base(self) -> list[int]:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.rows import take_units
 from ..embedding.server import PARALLEL_REQUESTS, OpenAIServer, in_parallel
 from .keywords import MAX_NAME, rank_terms
-from .names import EmbedPhrases, choose_names, directions_of, score_phrases, unique_name
+from .names import EmbedPhrases, choose_names, score_phrases, unique_name, unit_vectors
 from .tokens import clean_text
 
 TYPICAL_TEXTS = 5  # per cluster
@@ -195,7 +195,7 @@ def name_clusters(
 
 def _evidence(clusters: Sequence[Cluster], texts: Sequence[str], centers: ArrayLike) -> list[dict[str, object]]:
     """Return what the model sees of each cluster."""
-    units = directions_of(np.array(centers, np.float32))
+    units = unit_vectors(np.array(centers, np.float32))
     nearest = np.argsort(-(units @ units.T), axis=1, kind="stable")
 
     def summary(cluster: Cluster, n_texts: int | None = None, **more: list[str]) -> dict[str, object]:

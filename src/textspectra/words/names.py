@@ -36,8 +36,8 @@ def score_phrases(
         return [[] for _ in phrases]
     row_of = {text: row for row, text in enumerate(distinct)}
     contrast = 1 - 1 / len(centers)  # a single cluster has nothing to be set apart from
-    units = (directions_of(vectors), directions_of(centers))
-    meanings, directions = (directions_of(rows - contrast * rows.mean(axis=0)) for rows in units)
+    units = (unit_vectors(vectors), unit_vectors(centers))
+    meanings, directions = (unit_vectors(rows - contrast * rows.mean(axis=0)) for rows in units)
     scored = []
     for of_cluster, direction in zip(phrases, directions, strict=True):
         cosines = meanings[[row_of[phrase.text] for phrase in of_cluster]] @ direction
@@ -62,7 +62,7 @@ def _embed(phrases: list[str], embed: EmbedPhrases, dimension: int) -> NDArray[n
     return vectors
 
 
-def directions_of(X: NDArray[np.floating]) -> NDArray[np.floating]:
+def unit_vectors(X: NDArray[np.floating]) -> NDArray[np.floating]:
     """Return the rows scaled to length 1; a row of zeros, such as the vector of an unknown phrase, stays."""
     return np.asarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny))
 
