@@ -117,9 +117,9 @@ def _total_similarity(
         if levels.k + step in known:
             return 0.0
         rng = streams[levels.k + step]
-        left, right = map(tree.texts_of, pair.tolist())
         left, right = (
-            rows if len(rows) <= CROSS_ROWS else rng.choice(rows, CROSS_ROWS, replace=False) for rows in (left, right)
+            rows if len(rows) <= CROSS_ROWS else rng.choice(rows, CROSS_ROWS, replace=False)
+            for rows in map(tree.texts_of, pair.tolist())
         )
         total = float(sums[pair[0]] @ sums[pair[1]])
         if not len(left) or not len(right):

@@ -93,17 +93,15 @@ def parse_state(content: dict[str, object]) -> State:
     edited = _typed(content.get("edited"), bool)
     clusters = [_cluster(_typed(cluster, dict), edited) for cluster in _typed(content.get("clusters"), list)]
     labels, names = ([getattr(cluster, key) for cluster in clusters] for key in ("label", "name"))
-    if not clusters or len(set(labels)) < len(labels):
-        raise UserError(DAMAGED)
-    if not all(name.strip() for name in names) or len(set(names)) < len(names):
-        raise UserError("The names in the state are blank or not all different.")
+    _check(0 < len(set(labels)) == len(labels))
+    is_named = all(name.strip() for name in names) and len(set(names)) == len(names)
+    _check(is_named, "The names in the state are blank or not all different.")
     return State(_typed(content.get("fingerprint"), str), _typed(content.get("grouping"), str), edited, clusters)
 
 
 def _cluster(cluster: dict[str, object], edited: bool) -> StateCluster:
     parts, moved = (_typed(cluster.get(key), list) if edited else [] for key in ("parts", "moved"))
-    if any(type(part) is not list or len(part) != 2 for part in parts):
-        raise UserError(DAMAGED)
+    _check(all(type(part) is list and len(part) == 2 for part in parts))
     return StateCluster(
         _typed(cluster.get("cluster"), int),
         _typed(cluster.get("name"), str),
@@ -111,6 +109,11 @@ def _cluster(cluster: dict[str, object], edited: bool) -> StateCluster:
         [(_typed(first, int), _typed(end, int)) for first, end in parts],
         [_typed(row, int) for row in moved],
     )
+
+
+def _check(is_sound: bool, problem: str = DAMAGED) -> None:
+    if not is_sound:
+        raise UserError(problem)
 
 
 def _typed(value: object, kind: type[Parsed]) -> Parsed:
@@ -160,8 +163,7 @@ def _mark(result: TextClustering, state: State) -> str:
 def _cut(result: TextClustering, clusters: Sequence[StateCluster]) -> TextClustering:
     changed = result if len(clusters) == result.n_clusters else result.cut(len(clusters))
     expected = [(cluster.label, cluster.size) for cluster in clusters]
-    if [(cluster.label, cluster.size) for cluster in changed.clusters] != expected:
-        raise UserError(CHANGED)
+    _check([(cluster.label, cluster.size) for cluster in changed.clusters] == expected, CHANGED)
     return changed
 
 
@@ -170,17 +172,15 @@ def _regrouped(result: TextClustering, clusters: Sequence[StateCluster]) -> Text
     codes = _codes(base, clusters)
     grouped = codes >= 0
     sizes = np.bincount(codes[grouped], result.corpus.counts[grouped], len(clusters))
-    if sizes.tolist() != [cluster.size for cluster in clusters] or not sizes.all():
-        raise UserError(CHANGED)
+    _check(sizes.tolist() == [cluster.size for cluster in clusters] and bool(sizes.all()), CHANGED)
     position = {cluster.label: number for number, cluster in enumerate(result.clusters)}
     labels = dict(enumerate(cluster.label for cluster in clusters))
     continued = {number: position[label] for number, label in labels.items() if label in position}
     new = {number: label for number, label in labels.items() if label not in position}
     same = same_clusters(result.distinct_codes, codes)
     # A group with all texts of another one has its label, and new labels are the next ones.
-    keeps_labels = all(continued.get(number) == old for number, old in same.items())
-    if not keeps_labels or sorted(new.values()) != list(range(result.next_label, result.next_label + len(new))):
-        raise UserError(DAMAGED)
+    _check(all(continued.get(number) == old for number, old in same.items()))
+    _check(sorted(new.values()) == list(range(result.next_label, result.next_label + len(new))))
     return base.regroup(codes, continued, new)
 
 
@@ -190,18 +190,14 @@ def _codes(result: TextClustering, clusters: Sequence[StateCluster]) -> NDArray[
     owner = np.full(levels.k, -1)
     for number, cluster in enumerate(clusters):
         for first, end in cluster.parts:
-            if not 0 <= first < end <= levels.k or (owner[first:end] >= 0).any():
-                raise UserError(DAMAGED)
+            _check(0 <= first < end <= levels.k and not (owner[first:end] >= 0).any())
             owner[first:end] = number
-    if (owner < 0).any():
-        raise UserError(DAMAGED)
+    _check(not (owner < 0).any())
     codes = np.append(owner, -1)[finest]
     rows = [row for cluster in clusters for row in cluster.moved]
-    if any(not 0 <= row < len(result.corpus.rows) for row in rows):
-        raise UserError(DAMAGED)
+    _check(all(0 <= row < len(result.corpus.rows) for row in rows))
     texts = result.corpus.codes[np.array(rows, np.intp)]
-    if (texts < 0).any() or (finest[texts] < 0).any() or len(np.unique(texts)) < len(texts):
-        raise UserError(DAMAGED)
+    _check(not (texts < 0).any() and not (finest[texts] < 0).any() and len(np.unique(texts)) == len(texts))
     codes[texts] = np.repeat(np.arange(len(clusters)), [len(cluster.moved) for cluster in clusters])
     return codes
 

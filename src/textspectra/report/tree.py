@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -184,14 +185,11 @@ def cut_texts(texts: Sequence[str], most: int) -> tuple[list[str], int | None]:
 
 def longest_text(lengths: NDArray[np.intp], most: int) -> int:
     """Return the number of characters to which long texts must be cut, so that all have at most `most` together."""
-    lengths = np.sort(lengths)
-    shorter = np.cumsum(np.append(0, lengths[:-1]))
-    # total[i] is the sum of the lengths if all texts are cut to the length of the i-th shortest.
-    total = shorter + lengths * np.arange(len(lengths), 0, -1)
-    fits = int(np.searchsorted(total, most, side="right"))
-    if fits == len(lengths):
-        return int(lengths[-1]) if len(lengths) else 0
-    return int((most - shorter[fits]) // (len(lengths) - fits))
+
+    def total(limit: int) -> int:
+        return int(np.minimum(lengths, limit).sum())
+
+    return bisect_right(range(int(lengths.max(initial=0)) + 1), most, key=total) - 1
 
 
 def silhouettes(
