@@ -73,23 +73,19 @@ def top_levels(tree: MergeTree, k: int) -> Levels:
     n = tree.n_leaves
     k = min(k, n)
     cut = tree.cut(k)
-    children = tree.linkage[:, :2].astype(int).tolist()
+    children = tree.linkage[:, :2].astype(np.intp)
     any_leaf = list(range(n))
-    for left, _ in children:
+    for left in children[: n - k, 0].tolist():
         any_leaf.append(any_leaf[left])
-    first_top = 2 * n - k
-    merges = [
-        [k + child - first_top if child >= first_top else int(cut[any_leaf[child]]) for child in pair]
-        for pair in children[n - k :]
-    ]
+    joined = np.arange(k, 2 * k - 1)
+    merges = np.append(cut[any_leaf], joined)[children[n - k :]]
     members = [[cluster] for cluster in range(k)]
-    for left, right in merges:
+    for left, right in merges.tolist():
         members.append(members[left] + members[right])
     number = np.argsort(members[-1])  # the finest clusters are numbered in the order of the tree's leaves
     starts = np.array([*range(k), *(number[clusters[0]] for clusters in members[k:])], np.intp)
     spans = np.column_stack([starts, starts + [len(clusters) for clusters in members]])
-    shifted = np.append(number, np.arange(k, 2 * k - 1))
-    return Levels(number[cut], shifted[np.array(merges, np.intp).reshape(-1, 2)], spans)
+    return Levels(number[cut], np.append(number, joined)[merges], spans)
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,11 +69,7 @@ def describe_clusters(
 
     `centers` are the centers of all clusters, and `cosines` has the cosine of each text with its own. Texts with the
     code -1 are ignored. `counts` says how often each text was sent: keywords, names and typical texts follow that.
-
-    Keywords are ranked by class-based TF-IDF: the share of the cluster's texts that contain the word or two-word
-    phrase, times the logarithm of the ratio of this share to the mean share over all clusters. A name is the phrase of
-    one to four words, among the 30 with the highest class-based TF-IDF, that is nearest to the center by the vectors of
-    `embed`. Without `embed`, a name is a list of up to three keywords.
+    Without `embed`, a name is a list of up to three keywords.
     """
     order = np.argsort(codes, kind="stable")
     labels, starts = np.unique(codes[order], return_index=True)

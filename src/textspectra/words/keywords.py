@@ -182,7 +182,10 @@ def _usual_writing(counts: list[dict[str, TermCounts]]) -> tuple[dict[str, str],
 
 
 def _scores(cluster: _Terms, total_share: dict[str, float], k: int, boring: frozenset[str]) -> list[tuple[str, float]]:
-    """Return the stems of a cluster with their class-based TF-IDF, the highest first."""
+    """Return the stems of a cluster with their class-based TF-IDF, the highest first.
+
+    It is the share of the texts that have the stem, times the log ratio of this share to the mean over all clusters.
+    """
     stems = [stem for stem in cluster.texts if boring.isdisjoint(_ends(stem))]
     share = np.array([cluster.texts[stem] for stem in stems]) / cluster.n_texts
     total = np.array([total_share[stem] for stem in stems])

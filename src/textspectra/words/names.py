@@ -31,8 +31,15 @@ def score_phrases(
     do not. All phrases are embedded in one call. If that fails, a warning says so.
     """
     distinct = list(dict.fromkeys(phrase.text for candidates in phrases for phrase in candidates))
-    vectors = _embed(distinct, embed, centers.shape[1]) if embed and distinct else None
-    if vectors is None:
+    if embed is None or not distinct:
+        return [[] for _ in phrases]
+    try:
+        vectors = np.array(embed(distinct), np.float32)
+        if vectors.shape != (len(distinct), centers.shape[1]):
+            raise ValueError(f"the vectors of {len(distinct):,} phrases have the shape {vectors.shape}.")
+    except Exception as error:  # names are optional: no problem with them may cost the user the result
+        problem = f"The groups are named by keywords, because the model could not embed phrases: {error}"
+        warnings.warn(problem, stacklevel=2)
         return [[] for _ in phrases]
     row_of = {text: row for row, text in enumerate(distinct)}
     contrast = 1 - 1 / len(centers)  # a single cluster has nothing to be set apart from
@@ -47,19 +54,6 @@ def score_phrases(
         ]
         scored.append(sorted(names, key=lambda name: -name.score))
     return scored
-
-
-def _embed(phrases: list[str], embed: EmbedPhrases, dimension: int) -> NDArray[np.float32] | None:
-    try:
-        vectors: NDArray[np.float32] = np.array(embed(phrases), np.float32)
-        if vectors.shape != (len(phrases), dimension):
-            raise ValueError(f"the vectors of {len(phrases):,} phrases have the shape {vectors.shape}.")
-    except Exception as error:  # names are optional: no problem with them may cost the user the result
-        warnings.warn(
-            f"The groups are named by keywords, because the model could not embed phrases: {error}", stacklevel=3
-        )
-        return None
-    return vectors
 
 
 def unit_vectors(X: NDArray[np.floating]) -> NDArray[np.floating]:

@@ -203,9 +203,8 @@ def _without_apostrophe(word: str) -> str:
 
 
 def _is_weak(word: str) -> bool:
-    if len(word) == 1 or (word[0].isnumeric() and not any(map(str.isalpha, word))):
-        return True
-    return not word.isascii() and bool(_HIRAGANA_ONLY.fullmatch(word))
+    is_number = word[0].isnumeric() and not any(map(str.isalpha, word))
+    return len(word) == 1 or is_number or bool(_HIRAGANA_ONLY.fullmatch(word))
 
 
 def _one_word_per_line(text: str) -> str:
