@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
+from ..core.rows import F64, Bools, Ints
 from ..tables.frames import free_name
 from ..texts.details import MOST_PERIODS, Details, name_period
 from ..texts.sentences import change_in_words, ends_in_words, note_on_tests, volume_in_words
@@ -45,7 +45,7 @@ def describe_counts(tree: ReportTree) -> Section:
     return {"time": time, "segments": segments, "known": known.tolist()}, blocks
 
 
-def tally_nodes(tree: ReportTree, tally: Tally) -> tuple[Tally, NDArray[np.bool_]]:
+def tally_nodes(tree: ReportTree, tally: Tally) -> tuple[Tally, Bools]:
     """Return the counts of all nodes, and which nodes are known; the others have 0.
 
     If the result knows its rows, the finest clusters are counted. Otherwise only the clusters of the result and those
@@ -63,7 +63,7 @@ def tally_nodes(tree: ReportTree, tally: Tally) -> tuple[Tally, NDArray[np.bool_
     return replace(parts, by_period=join @ parts.by_period, segments=segments), known
 
 
-def _describe_time(tally: Tally, nodes: Tally, tests: list[tuple[NDArray[np.intp], Trends]]) -> dict[str, object]:
+def _describe_time(tally: Tally, nodes: Tally, tests: list[tuple[Ints, Trends]]) -> dict[str, object]:
     """Return the data of the page on time, given which nodes were tested, and how they change."""
     assert nodes.every is not None  # noqa: S101 - for the type checker
     n = len(nodes.by_period)
@@ -91,7 +91,7 @@ def _describe_time(tally: Tally, nodes: Tally, tests: list[tuple[NDArray[np.intp
     }
 
 
-def binomial_p(counts: NDArray[np.int64], totals: NDArray[np.int64]) -> NDArray[np.float64]:
+def binomial_p(counts: Ints, totals: Ints) -> F64:
     """Return two-sided p-values of the counts of groups, given the totals of all texts with each value.
 
     The texts of a group count as independent draws. They vary less, because none is drawn twice, so the test is more
@@ -109,7 +109,7 @@ NO_DAY = -(2**31)  # a row without a date
 EXPORT_COLUMNS = ("row", "text", "cluster", "cluster_name", "similarity")  # of every download
 
 
-def describe_rows(details: Details | None, numbers: NDArray[np.intp]) -> Section:
+def describe_rows(details: Details | None, numbers: Ints) -> Section:
     """Return the further columns of the downloads, and the blocks with their values in the rows of these numbers.
 
     A column that is also shown is taken from there, because the values there are unchanged.

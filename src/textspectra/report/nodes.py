@@ -9,10 +9,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..core.cohesion import BATCHES, linear_means, n_pairs, negative_mean
-from ..core.rows import take_units
+from ..core.rows import F32, F64, Array, Ints, take_units
 from ..parallel import run_tasks
 from ..words.describe import typical_rows
 from ..words.keywords import MAX_NAME, rank_terms
@@ -29,7 +28,7 @@ STEPS_PER_SIDE, REACH = 5, 2.7
 """Each coordinate is one of 11 steps, up to 2.7 standard deviations. Cosines to other groups are off by about 0.02."""
 
 
-def describe_nodes(tree: ReportTree, points: NDArray[np.float32], cohesion: NDArray[np.float64]) -> Section:
+def describe_nodes(tree: ReportTree, points: F32, cohesion: F64) -> Section:
     """Return the data of the page on every node, and the blocks with its similarities.
 
     `points` are the places of the shown texts on the map, and `cohesion` is the cohesion of each node.
@@ -60,7 +59,7 @@ def describe_nodes(tree: ReportTree, points: NDArray[np.float32], cohesion: NDAr
     }
 
 
-def _similarities(tree: ReportTree, centers: NDArray[np.float32]) -> list[NDArray[np.float32]]:
+def _similarities(tree: ReportTree, centers: F32) -> list[F32]:
     """Return the cosine of each shown text of each node with the node's center."""
     known, spans = set(tree.base), tree.levels.spans
     similarity = [
@@ -81,7 +80,7 @@ def _similarities(tree: ReportTree, centers: NDArray[np.float32]) -> list[NDArra
     return similarity
 
 
-def node_cohesion(tree: ReportTree) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def node_cohesion(tree: ReportTree) -> tuple[F64, F64]:
     """Return the cohesion of each node, and the Cohesion Ratio at 1, 2, ... clusters; NaN if it is not defined."""
     levels, report = tree.levels, tree.result.cohesion
     if report is None:
@@ -96,9 +95,7 @@ def node_cohesion(tree: ReportTree) -> tuple[NDArray[np.float64], NDArray[np.flo
     return means / report.mu_global, ratios / report.mu_global
 
 
-def _total_similarity(
-    tree: ReportTree, sums: NDArray[np.float64], sizes: NDArray[np.intp], known: dict[int, float]
-) -> NDArray[np.float64]:
+def _total_similarity(tree: ReportTree, sums: F64, sizes: Ints, known: dict[int, float]) -> F64:
     """Return the sum of ``max(cosine, 0)`` over the pairs of each node.
 
     It is the sum of the cosines, which is exact, less the sum of those below zero, which is sampled.
@@ -113,7 +110,7 @@ def _total_similarity(
         negative, _ = negative_mean(X, tree.texts_of(node), mean, BATCHES // 4, streams[node])
         return (mean - negative) * float(n_pairs(sizes[node]))
 
-    def between(step: int, pair: NDArray[np.intp]) -> float:
+    def between(step: int, pair: Ints) -> float:
         if levels.k + step in known:
             return 0.0
         rng = streams[levels.k + step]
@@ -134,13 +131,13 @@ def _total_similarity(
     return np.array(total)
 
 
-def _typical(tree: ReportTree, similarity: list[NDArray[np.float32]]) -> list[list[int]]:
+def _typical(tree: ReportTree, similarity: list[F32]) -> list[list[int]]:
     """Return the positions of the typical texts of each node."""
     corpus = tree.result.corpus
     known = dict(zip(tree.base, tree.result.clusters, strict=True))
     cosines = np.empty(len(corpus.distinct), np.float32)
 
-    def chosen(node: int) -> NDArray[np.intp]:
+    def chosen(node: int) -> Ints:
         if node in known:
             return corpus.codes[list(known[node].representatives)]
         rows = tree.texts_of(node)
@@ -150,9 +147,7 @@ def _typical(tree: ReportTree, similarity: list[NDArray[np.float32]]) -> list[li
     return [tree.positions[chosen(node)].tolist() for node in range(len(similarity))]
 
 
-def _words(
-    tree: ReportTree, typical: list[list[int]], centers: NDArray[np.floating]
-) -> tuple[list[list[str]], list[str]]:
+def _words(tree: ReportTree, typical: list[list[int]], centers: Array) -> tuple[list[list[str]], list[str]]:
     """Return the keywords and the name of each node."""
     levels, texts = tree.levels, tree.result.corpus.distinct
     # The clusters of the result, and of its levels, are described already.
@@ -212,7 +207,7 @@ def describe_parts(tree: ReportTree) -> Section:
     return meta, blocks
 
 
-def similarity_between(tree: ReportTree) -> NDArray[np.float64]:
+def similarity_between(tree: ReportTree) -> F64:
     """Return the mean of ``max(cosine, 0)`` between each two finest clusters; the diagonal has no meaning.
 
     The mean cosine is exact; the part below zero is sampled.

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ..core.kmeans import same_clusters
+from ..core.rows import Ints
 from ..errors import UserError
 from ..texts.result import TextClustering
 from .build import APPLIED, corpus_fingerprint, grouping_mark
@@ -184,7 +184,7 @@ def _regrouped(result: TextClustering, clusters: Sequence[StateCluster]) -> Text
     return base.regroup(codes, continued, new)
 
 
-def _codes(result: TextClustering, clusters: Sequence[StateCluster]) -> NDArray[np.intp]:
+def _codes(result: TextClustering, clusters: Sequence[StateCluster]) -> Ints:
     """Return the cluster of each distinct text: the one of its part, unless it was moved."""
     levels, finest = report_levels(result)
     owner = np.full(levels.k, -1)

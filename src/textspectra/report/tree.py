@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.metrics import agreements
-from ..core.rows import SumsAndSizes, cluster_sums, sums_and_sizes, take_units
+from ..core.rows import Array, Ints, SumsAndSizes, cluster_sums, sums_and_sizes, take_units
 from ..core.spectral import cosine_graph
 from ..core.validation import check_labels
 from ..core.ward import MergeTree
@@ -36,9 +36,9 @@ class Levels:
     Nodes 0 to k - 1 are the finest clusters, and merge number j joins two nodes into node k + j.
     """
 
-    codes: NDArray[np.intp]  # the finest cluster of each leaf of the tree
-    merges: NDArray[np.intp]  # the two nodes that each merge joins
-    spans: NDArray[np.intp]  # the first finest cluster of each node, and one past its last
+    codes: Ints  # the finest cluster of each leaf of the tree
+    merges: Ints  # the two nodes that each merge joins
+    spans: Ints  # the first finest cluster of each node, and one past its last
 
     @property
     def k(self) -> int:
@@ -59,7 +59,7 @@ class Levels:
         return np.array([values[start:end].sum(axis=0) for start, end in self.spans])
 
 
-def report_levels(result: TextClustering) -> tuple[Levels, NDArray[np.intp]]:
+def report_levels(result: TextClustering) -> tuple[Levels, Ints]:
     """Return the levels in the report of a result, and the finest cluster of each distinct text, -1 for none."""
     hierarchy = result.with_hierarchy().hierarchy
     assert hierarchy is not None  # noqa: S101 - for the type checker
@@ -96,24 +96,24 @@ class ReportTree:
     """
 
     result: TextClustering
-    X: NDArray[np.floating]  # the embeddings of the distinct texts
+    X: Array  # the embeddings of the distinct texts
     levels: Levels
-    finest: NDArray[np.intp]  # the finest cluster of each distinct text, -1 for none
-    order: NDArray[np.intp]  # the distinct text at each position
-    ranges: NDArray[np.intp]  # the first position of each node, and one past its last
+    finest: Ints  # the finest cluster of each distinct text, -1 for none
+    order: Ints  # the distinct text at each position
+    ranges: Ints  # the first position of each node, and one past its last
 
-    def texts_of(self, node: int) -> NDArray[np.intp]:
+    def texts_of(self, node: int) -> Ints:
         """Return the distinct texts of a node that are shown."""
         return self.order[slice(*self.ranges[node])]
 
     @cached_property
-    def positions(self) -> NDArray[np.intp]:
+    def positions(self) -> Ints:
         """The position of each distinct text, -1 if it is not shown."""
         positions = np.full(len(self.finest), -1)
         positions[self.order] = np.arange(len(self.order))
         return positions
 
-    def nodes_of(self, codes: NDArray[np.intp]) -> list[int]:
+    def nodes_of(self, codes: Ints) -> list[int]:
         """Return the nodes that are the clusters of a cut, given for the distinct texts."""
         clusters, texts = np.unique(codes, return_index=True)
         texts = texts[clusters >= 0]  # one of each cluster
@@ -150,7 +150,7 @@ def report_tree(result: TextClustering) -> ReportTree:
     return ReportTree(result, result.embedded().X, levels, finest, order, np.searchsorted(finest[order], levels.spans))
 
 
-def describe_texts(tree: ReportTree) -> tuple[NDArray[np.intp], int | None, dict[str, str]]:
+def describe_texts(tree: ReportTree) -> tuple[Ints, int | None, dict[str, str]]:
     """Return the rows that the page exports, the number of characters to which long texts are cut, and the blocks.
 
     A row is exported if its text is shown or has no group. These texts follow those that are shown: they are blank, or
@@ -179,7 +179,7 @@ def cut_texts(texts: Sequence[str], most: int) -> tuple[list[str], int | None]:
     return [text if len(text) <= limit else text[:limit] + "…" for text in texts], limit
 
 
-def longest_text(lengths: NDArray[np.intp], most: int) -> int:
+def longest_text(lengths: Ints, most: int) -> int:
     """Return the number of characters to which long texts must be cut, so that all have at most `most` together."""
 
     def total(limit: int) -> int:
@@ -188,9 +188,7 @@ def longest_text(lengths: NDArray[np.intp], most: int) -> int:
     return bisect_right(range(int(lengths.max(initial=0)) + 1), most, key=total) - 1
 
 
-def silhouettes(
-    X: NDArray[np.floating], codes: NDArray[np.intp], spans: NDArray[np.intp], cuts: Sequence[Sequence[int]]
-) -> list[float]:
+def silhouettes(X: Array, codes: Ints, spans: Ints, cuts: Sequence[Sequence[int]]) -> list[float]:
     """Return the mean silhouette of a sample for each cut; NaN if it is not defined.
 
     A cut is a list of nodes, and `spans` has the first code of each node, and one past its last. Rows with the code -1
@@ -221,7 +219,7 @@ def silhouettes(
     return [mean(cut) for cut in cuts]
 
 
-def silhouette(X: NDArray[np.floating], labels: NDArray[np.intp]) -> float | None:
+def silhouette(X: Array, labels: Ints) -> float | None:
     """Return the mean silhouette of one clustering, as :func:`silhouettes` does; None if it is not defined."""
     clusters = np.arange(labels.max() + 1)
     (value,) = silhouettes(X, labels, clusters[:, None] + [0, 1], [clusters.tolist()])
@@ -248,7 +246,7 @@ def describe_profile(tree: ReportTree, ratios: list[float], classes: list[Hashab
     }
 
 
-def agreement_curves(levels: Levels, finest: NDArray[np.intp], truth: NDArray[np.intp]) -> dict[str, list[float]]:
+def agreement_curves(levels: Levels, finest: Ints, truth: Ints) -> dict[str, list[float]]:
     """Return ARI, homogeneity, completeness and Fowlkes-Mallows index of the cuts into 1, 2, ... clusters.
 
     `finest` and `truth` are the finest cluster of each row of the data, and the code of its class.

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..core.rows import take_units
+from ..core.rows import F32, Array, Ints, take_units
 from ..embedding.server import PARALLEL_REQUESTS, OpenAIServer, in_parallel
 from .keywords import MAX_NAME, rank_terms
 from .names import EmbedPhrases, choose_names, score_phrases, unique_name, unit_vectors
@@ -56,14 +56,7 @@ class Cluster:
 
 
 def describe_clusters(
-    texts: Sequence[str],
-    X: NDArray[np.floating],
-    codes: NDArray[np.intp],
-    centers: NDArray[np.float32],
-    cosines: NDArray[np.float32],
-    *,
-    counts: NDArray[np.intp],
-    embed: EmbedPhrases | None,
+    texts: Sequence[str], X: Array, codes: Ints, centers: F32, cosines: F32, *, counts: Ints, embed: EmbedPhrases | None
 ) -> list[Cluster]:
     """Describe each cluster that occurs in `codes` by keywords, typical texts and a name.
 
@@ -91,13 +84,7 @@ def describe_clusters(
     ]
 
 
-def typical_rows(
-    texts: Sequence[str],
-    X: NDArray[np.floating],
-    rows: NDArray[np.intp],
-    cosines: NDArray[np.float32],
-    counts: NDArray[np.intp],
-) -> list[int]:
+def typical_rows(texts: Sequence[str], X: Array, rows: Ints, cosines: F32, counts: Ints) -> list[int]:
     """Choose typical rows of a cluster by maximal marginal relevance: near the center, and different from each other.
 
     `cosines` has the cosine of each row with its center. A row that is far more frequent than the others comes first.
@@ -121,7 +108,7 @@ def typical_rows(
     return [int(row) for row in central[chosen]]
 
 
-def _distinct(texts: Sequence[str], ordered: NDArray[np.intp]) -> NDArray[np.intp]:
+def _distinct(texts: Sequence[str], ordered: Ints) -> Ints:
     """Return the first rows with distinct texts; a row with an empty text only if all are empty."""
     rows: dict[str, int] = {}
     for row in ordered.tolist():

@@ -9,8 +9,8 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..core.rows import Ints
 from .languages import STOP_WORDS
 from .tokens import TermCounts, count_terms, stemmer, term_parts
 
@@ -50,10 +50,7 @@ class _Terms(NamedTuple):
 
 
 def rank_terms(
-    texts: Sequence[str],
-    members: Sequence[NDArray[np.intp]],
-    counts: NDArray[np.intp],
-    merges: Sequence[tuple[int, int]] = (),
+    texts: Sequence[str], members: Sequence[Ints], counts: Ints, merges: Sequence[tuple[int, int]] = ()
 ) -> tuple[list[list[Keyword]], list[list[Phrase]]]:
     """Return the keywords of each cluster, and the phrases that could name it, the most telling first.
 
@@ -82,7 +79,7 @@ def rank_terms(
     return [_pick_keywords(*pair, spelling) for pair in pairs], [list(islice(best, n_phrases)) for best in phrases]
 
 
-def _sample(rows: NDArray[np.intp], times: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
+def _sample(rows: Ints, times: Ints, limit: int) -> Ints:
     """Return each row as often as it counts; if there are too many, in proportion or a random sample."""
     # In a sample, every text stands for several, so the typical text counts once.
     ends = np.maximum(np.rint(times / max(np.median(times), 1)), 1).cumsum() if len(rows) else np.zeros(1)

@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..core.rows import F32, Array
 from ..tables.source import MAX_CLUSTER_NAME
 from .keywords import MAX_NAME, Keyword, Phrase
 
@@ -16,12 +16,12 @@ KEYWORD_WEIGHT = 0.14  # weight of the logarithm of a phrase's score, beside its
 KEYWORDS_IN_NAME = 3
 SEPARATOR = " / "  # between the keywords in a name
 
-EmbedPhrases = Callable[[list[str]], NDArray[np.float32]]
+EmbedPhrases = Callable[[list[str]], F32]
 """A function from phrases to their vectors, by the model of the texts."""
 
 
 def score_phrases(
-    phrases: Sequence[Sequence[Phrase]], centers: NDArray[np.floating], embed: EmbedPhrases | None
+    phrases: Sequence[Sequence[Phrase]], centers: Array, embed: EmbedPhrases | None
 ) -> list[list[Phrase]]:
     """Return the phrases of each cluster that could name it, the best first; without a model there are none.
 
@@ -56,7 +56,7 @@ def score_phrases(
     return scored
 
 
-def unit_vectors(X: NDArray[np.floating]) -> NDArray[np.floating]:
+def unit_vectors(X: Array) -> Array:
     """Return the rows scaled to length 1; a row of zeros, such as the vector of an unknown phrase, stays."""
     return np.asarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny))
 
