@@ -98,7 +98,8 @@ class LabeledTexts:
     def describe(self, embed: Any) -> list[Cluster]:
         centers = cluster_sums(self.vectors, self.codes, len(self.classes)).astype(np.float32)
         cosines = cosines_to_centers(self.vectors, self.codes, centers)
-        return describe_clusters(self.texts, self.vectors, self.codes, centers, cosines, embed=embed)
+        counts = np.ones(len(self.texts), np.intp)
+        return describe_clusters(self.texts, self.vectors, self.codes, centers, cosines, counts=counts, embed=embed)
 
 
 def judged(names: list[str], classes: list[str]) -> tuple[float, float]:

@@ -9,7 +9,7 @@ import pytest
 from report_data import contents, cut_labels, unpack
 
 import textspectra as ts
-from textspectra.report import counts as row_details
+from textspectra.report import counts as report_counts
 from textspectra.report.counts import NO_DAY, binomial_p
 from textspectra.texts.shares import LEVEL, compare_shares
 from textspectra.texts.tally import tally_rows
@@ -60,9 +60,9 @@ def test_counts_of_every_cut_are_those_of_its_rows(counted, page, k):
 
 def test_the_groups_of_the_result_have_its_tests(counted, page):
     meta, _, blocks = page
-    found, nodes, time = counted.tally.trends, meta["base"]["nodes"], meta["tally"]["time"]
-    assert [time["kind"][node] for node in nodes] == found.kind
-    assert "growing" in found.kind
+    trends, nodes, time = counted.tally.trends, meta["base"]["nodes"], meta["tally"]["time"]
+    assert [time["kind"][node] for node in nodes] == trends.kind
+    assert "growing" in trends.kind
     assert time["kind"][-1] == "steady"  # all texts together
     assert time["names"] == [f"{month} 2026" for month in ("Jan", "Feb", "Mar", "Apr", "May", "Jun")]
     frame = counted.by("channel")
@@ -143,7 +143,7 @@ def test_each_row_has_its_day_segments_and_cells():
     assert [values[code] for code in unpack(blocks["codes"])] == ["web", "phone", "(missing)", "web", "web"]
     assert json.loads(unpack(blocks["cells"])) == ["1", "", "3", "4", "5"]
     assert meta["details"]["filters"]
-    assert [(one["name"], one["kind"]) for one in meta["details"]["columns"]] == [
+    assert [(column["name"], column["kind"]) for column in meta["details"]["columns"]] == [
         ("time", "time"), ("channel", "segment"), ("id", "shown"),
     ]  # fmt: skip
 
@@ -154,13 +154,13 @@ def test_columns_have_names_of_their_own():
         show={"text": TEXTS, "same": list("xyxyx")},
     )  # fmt: skip
     columns = contents(result)[0]["details"]["columns"]
-    assert [(one["name"], one["title"], one["kind"], one["at"]) for one in columns] == [
+    assert [(column["name"], column["title"], column["kind"], column["at"]) for column in columns] == [
         ("cluster_2", "cluster", "segment", 0), ("text_2", "text", "shown", 0), ("same", "same", "shown", 1),
     ]  # fmt: skip
 
 
 def test_long_cells_are_cut(monkeypatch):
-    monkeypatch.setattr(row_details, "MAX_CELL_CHARACTERS", 100)
+    monkeypatch.setattr(report_counts, "MAX_CELL_CHARACTERS", 100)
     result = ts.cluster_texts(TEXTS, embeddings=VECTORS, n_clusters=2, show={"id": ["x" * 500, *"abcd"]})
     meta, _, blocks = contents(result)
     assert meta["details"]["cut_at"] == 96

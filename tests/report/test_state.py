@@ -147,7 +147,7 @@ def test_a_state_is_not_taken_for_applied_if_the_groups_changed_since(result, pa
     names = {cluster.label: cluster.name for cluster in once.clusters}
     swapped = once.regroup(codes, {number: number for number in range(4)}, {}).rename(names)
     assert [(cluster.label, cluster.size) for cluster in swapped.clusters] == [
-        (one.label, one.size) for one in once.clusters
+        (cluster.label, cluster.size) for cluster in once.clusters
     ]
     with pytest.raises(UserError, match="does not fit the model"):
         apply_state(swapped, state)

@@ -13,7 +13,8 @@ import pytest
 from words_helpers import describe, describe_vectors
 
 from textspectra.embedding.server import OpenAIServer
-from textspectra.words.describe import INSTRUCTIONS, KEYWORDS, TYPICAL_TEXTS, Cluster, name_clusters
+from textspectra.words.describe import INSTRUCTIONS, TYPICAL_TEXTS, Cluster, name_clusters
+from textspectra.words.keywords import KEYWORDS
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "customer_messages.csv"
 

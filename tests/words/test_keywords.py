@@ -142,7 +142,7 @@ def test_a_word_of_two_languages_is_one_keyword():
     dutch = ["Ik wil mijn abonnement opzeggen en het geld terug"] * 3
     french = ["Je veux suspendre mon abonnement et je ne le paie pas"] * 3
     others = [f"the lamp is broken {i}" for i in range(6)]
-    [ranked, _] = rank_terms(dutch + french + others, [np.arange(6), np.arange(6, 12)], 10)
-    words = [keyword.text for keyword in ranked.keywords]
+    keywords, _ = rank_terms(dutch + french + others, [np.arange(6), np.arange(6, 12)], np.ones(12))
+    words = [keyword.text for keyword in keywords[0]]
     assert "abonnement" in words
     assert len(set(words)) == len(words)

@@ -58,39 +58,41 @@ def test_the_phrase_nearest_to_the_center_wins():
 PASSWORDS = ["reset it", "password lost", "reset now", "password wrong", "password reset", "new password"]
 
 
-def phrases_of_passwords():
+def terms_of_passwords():
     texts = [*PASSWORDS, *REFUNDS]
-    return rank_terms(texts, [np.arange(6), np.arange(6, 10)], 10)[0]
+    keywords, phrases = rank_terms(texts, [np.arange(6), np.arange(6, 10)], np.ones(10))
+    return keywords[0], phrases[0]
 
 
 def test_a_small_group_can_take_a_phrase_of_a_single_text():
-    assert "password reset" in [phrase.text for phrase in phrases_of_passwords().phrases]
-    assert [keyword.text for keyword in phrases_of_passwords().keywords] == ["password", "reset"]
+    keywords, phrases = terms_of_passwords()
+    assert "password reset" in [phrase.text for phrase in phrases]
+    assert [keyword.text for keyword in keywords] == ["password", "reset"]
 
 
 def test_of_the_phrases_of_single_texts_those_with_the_commonest_words_are_kept(monkeypatch):
     monkeypatch.setattr(keywords_module, "RARE_PHRASES", 1)
-    assert [phrase.text for phrase in phrases_of_passwords().phrases if " " in phrase.text] == ["password reset"]
+    assert [phrase.text for phrase in terms_of_passwords()[1] if " " in phrase.text] == ["password reset"]
 
 
 def test_a_large_group_takes_only_what_several_texts_say(monkeypatch):
     monkeypatch.setattr(keywords_module, "SMALL", 6)
-    assert {phrase.text for phrase in phrases_of_passwords().phrases} == {"password", "reset"}
+    assert {phrase.text for phrase in terms_of_passwords()[1]} == {"password", "reset"}
 
 
 def test_a_joined_group_is_large_too(monkeypatch):
     monkeypatch.setattr(keywords_module, "SMALL", 7)
     texts = [*PASSWORDS, *REFUNDS]
-    ranked = rank_terms(texts, [np.arange(6), np.arange(6, 10)], 10, merges=[(0, 1)])
-    assert "password reset" in [phrase.text for phrase in ranked[0].phrases]
-    assert {phrase.text for phrase in ranked[2].phrases} == {"password", "reset", "refund"}
+    _, phrases = rank_terms(texts, [np.arange(6), np.arange(6, 10)], np.ones(10), merges=[(0, 1)])
+    assert "password reset" in [phrase.text for phrase in phrases[0]]
+    assert {phrase.text for phrase in phrases[2]} == {"password", "reset", "refund"}
 
 
 def test_the_score_of_a_phrase_is_its_own_and_that_of_its_words():
     def tf_idf(n):  # each term is in one of the two groups, and in n of its 6 texts
         return n / 6 * np.log(3)
 
-    scores = {phrase.text: phrase.score for phrase in phrases_of_passwords().phrases}
+    scores = {phrase.text: phrase.score for phrase in terms_of_passwords()[1]}
     assert scores["password"] == pytest.approx(tf_idf(4))
     assert scores["password reset"] == pytest.approx(tf_idf(1) ** (1 / 3) * tf_idf((4 + 3) / 2) ** (2 / 3))
 
@@ -98,19 +100,23 @@ def test_the_score_of_a_phrase_is_its_own_and_that_of_its_words():
 def test_what_all_groups_share_does_not_count():
     rng = np.random.default_rng(0)
     centers, vectors = rng.random((3, 4)), rng.random((4, 4))
-    own = [[Phrase("one", 0.3), Phrase("two", 0.2)], [Phrase("three", 0.1)], [Phrase("four", 0.4), Phrase("one", 0.1)]]
+    ranked = [
+        [Phrase("one", 0.3), Phrase("two", 0.2)],
+        [Phrase("three", 0.1)],
+        [Phrase("four", 0.4), Phrase("one", 0.1)],
+    ]
     rows = {"one": 0, "two": 1, "three": 2, "four": 3}
-    found = score_phrases(own, centers, lambda texts: np.array([vectors[rows[text]] for text in texts]))
+    scored = score_phrases(ranked, centers, lambda texts: np.array([vectors[rows[text]] for text in texts]))
 
     def seen_from_mean(X):
         units = np.array([x / np.linalg.norm(x) for x in X])
         return units - 2 / 3 * units.mean(axis=0)
 
-    for some, candidates, center in zip(own, found, seen_from_mean(centers), strict=True):
-        for phrase in some:
+    for phrases, names, center in zip(ranked, scored, seen_from_mean(centers), strict=True):
+        for phrase in phrases:
             vector = seen_from_mean(vectors)[rows[phrase.text]]
             cosine = vector @ center / np.linalg.norm(vector) / np.linalg.norm(center)
-            score = dict(candidates)[phrase.text]
+            score = dict(names)[phrase.text]
             assert score == pytest.approx(cosine + KEYWORD_WEIGHT * np.log(phrase.score), abs=1e-5)
 
 
@@ -218,8 +224,9 @@ def test_rules_of_phrases(clusters):
     texts = [text for cluster in clusters for text in cluster]
     ends = np.cumsum([len(cluster) for cluster in clusters])
     members = [np.arange(end - len(cluster), end) for cluster, end in zip(clusters, ends, strict=True)]
-    for cluster, ranked in zip(clusters, rank_terms(texts, members, 10), strict=True):
-        for text, score in ranked.phrases:
+    _, ranked = rank_terms(texts, members, np.ones(len(texts)))
+    for cluster, phrases in zip(clusters, ranked, strict=True):
+        for text, score in phrases:
             words = text.split()
             assert score > 0
             assert any(text.casefold() in other.casefold() for other in cluster)

@@ -117,7 +117,8 @@ def _update_table(
 def _update_report(model: Path, after: TextClustering, together: Outputs, tell: Stages, *, overwrite: bool) -> str:
     """Make the page beside the model again, if there is one; return what became of it."""
     from ..errors import TextspectraError
-    from ..report.build import report_page
+    from ..report.build import report_blocks
+    from ..report.page import render_page
     from ..report.state import what_only_it_has
 
     path = report_path(model)
@@ -127,7 +128,7 @@ def _update_report(model: Path, after: TextClustering, together: Outputs, tell: 
     if only and not overwrite:
         return f"{path} {only}, so it was left alone; --overwrite replaces it"
     try:
-        page = report_page(after, progress=tell)
+        page = render_page(report_blocks(after, progress=tell))
     except TextspectraError as error:
         return f"{path} still has the groups from before: {error}"
     with together.file(path) as waiting:

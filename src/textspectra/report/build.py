@@ -11,45 +11,37 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.estimate import KEstimate, estimate_from_rows
 from ..core.rows import CountedRows
-from ..core.validation import check_labels, is_missing
+from ..core.spectral import Rule
+from ..core.validation import is_missing
 from ..errors import UsageError, UserError
 from ..files import replacing_file
+from ..hygiene import plural
 from ..parallel import one_blas_thread
 from ..tables.write import output_paths_free
+from ..texts.clustered import EDITED
 from ..texts.comparison import Comparison
 from ..texts.corpus import Corpus
 from ..texts.history import DIGESTS, ClusterChange
 from ..texts.result import TextClustering
-from ..texts.sentences import LOOSE
+from ..texts.sentences import LOOSE, estimate_in_words, level_in_words, overriding_doubt, verdict
 from ..words.languages import STOP_WORDS
-from .answers import answer_texts, describe_changes, why_this_k
-from .counts import describe_counts, describe_rows, tally_nodes
+from ..words.tokens import clean_text
+from .counts import describe_counts, describe_rows
 from .map import project
-from .nodes import describe_nodes, describe_parts
-from .page import none_if_nan, pack_array, pack_json, packed_library, palette, render_page, shares_as_u2
-from .tree import (
-    MAX_TEXT_CHARACTERS,
-    SILHOUETTE_SAMPLE,
-    Z_LIMIT,
-    ReportTree,
-    agreement_curves,
-    cut_texts,
-    exported_rows,
-    report_tree,
-    silhouettes,
-    similarity_matrix,
-)
+from .nodes import describe_nodes, describe_parts, node_cohesion
+from .page import pack_array, pack_json, packed_library, palette, render_page, shares_as_u2
+from .tree import ReportTree, describe_matrix, describe_profile, describe_texts, report_tree
 
 Truth = ArrayLike | Sequence[Hashable] | None
 ReportChanges = Comparison | Iterable[ClusterChange] | None
 ReportProgress = Callable[[str, int, int], None]
 
+OF_A_MODEL = "These are the groups of the model that the texts were compared with, and the new ones."
+SPECTRA = 8  # random samples behind a spectrum that is only shown; the paper's estimate takes several hundred
+MAX_QUOTE = 160  # characters of the typical text of a new group
 APPLIED = "applied"  # the entry of a recipe with the mark of the last edits that were applied; not for readers
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """Report no progress."""
 
 
 def write_report(
@@ -91,31 +83,34 @@ def write_report(
     ...     path.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
+    if path is not None:
+        path = Path(path)
+        output_paths_free([path], overwrite=overwrite)
+        if not path.absolute().parent.is_dir():
+            raise UsageError(f"The folder {path.absolute().parent} for the report does not exist.")
+    page = render_page(report_blocks(result, truth=truth, changes=changes, progress=progress))
     if path is None:
-        return report_page(result, truth=truth, changes=changes, progress=progress or _silent)
-    path = Path(path)
-    output_paths_free([path], overwrite=overwrite)
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"The folder {path.absolute().parent} for the report does not exist.")
-    page = report_page(result, truth=truth, changes=changes, progress=progress or _silent)
+        return page
     with replacing_file(path) as temporary:
         temporary.write_bytes(page.encode())
     return None
 
 
-def report_page(
-    result: TextClustering, *, truth: Truth = None, changes: ReportChanges = None, progress: ReportProgress = _silent
-) -> str:
-    """Return the page that :func:`write_report` writes."""
-    return render_page(report_blocks(result, truth=truth, changes=changes, progress=progress))
-
-
 def report_blocks(
-    result: TextClustering, *, truth: Truth = None, changes: ReportChanges = None, progress: ReportProgress = _silent
+    result: TextClustering,
+    *,
+    truth: Truth = None,
+    changes: ReportChanges = None,
+    progress: ReportProgress | None = None,
 ) -> dict[str, str]:
     """Return the packed data blocks of the page, by name."""
-    classes = None if truth is None else _classes(list(truth), len(result.corpus.rows))  # type: ignore[arg-type]
-    # Eigenvalues and compression release the interpreter, so they run beside the map.
+    progress = progress or (lambda stage, done, total: None)
+    values: list[Hashable] | None = None if truth is None else list(truth)  # type: ignore[arg-type]
+    classes = values and ["" if is_missing(value) else value for value in values]
+    if classes is not None and len(classes) != len(result.corpus.rows):
+        raise UserError(f"truth has {len(classes):,} entries, but there are {len(result.corpus.rows):,} texts.")
+    # Eigenvalues and compression release the interpreter, so they run beside the map. More threads of BLAS gain little
+    # on a few thousand points, and slow down on a busy machine.
     with one_blas_thread(), ThreadPoolExecutor(1) as background:
         background.submit(packed_library)
         tree = report_tree(result)
@@ -125,20 +120,20 @@ def report_blocks(
         progress("mapping", 0, 1)
         points = project(tree.X, tree.order, progress=partial(progress, "mapping"))
         progress("reporting", 0, 1)
-        nodes = describe_nodes(tree)
-        rows = exported_rows(tree)
-        texts = [*(result.corpus.distinct[i] for i in tree.order), *rows.others]
-        texts, cut_at = cut_texts(texts, MAX_TEXT_CHARACTERS)
-        tally, tally_blocks = describe_counts(tally_nodes(tree))
-        details, detail_blocks = describe_rows(result.details, rows)
-        parts, part_blocks = describe_parts(tree)
-        matrix = similarity_matrix(tree.X, tree.order)
-        curves, profile = _profile(tree, nodes.ratios.tolist(), classes)
-        middles = [np.median(points[start:end], axis=0) if end > start else (0, 0) for start, end in tree.ranges]
-        keywords = {word.lower() for words in nodes.keywords for word in words}
+        cohesion, ratios = node_cohesion(tree)
+        rows, cut_at, text_blocks = describe_texts(tree)
+        sections = {
+            "nodes": describe_nodes(tree, points, cohesion),
+            "tally": describe_counts(tree),
+            "details": describe_rows(result.details, rows),
+            "parts": describe_parts(tree),
+            "matrix": describe_matrix(tree),
+        }
+        profile = describe_profile(tree, ratios.tolist(), classes)
+        keywords = {word.lower() for words in sections["nodes"][0]["keywords"] for word in words}
         meta = {
             "about": _about(tree, cut_at),
-            "answers": answer_texts(result, curves["cohesion"], curves["silhouette"], compared=changes is not None),
+            "answers": answer_texts(result, profile["curves"], compared=changes is not None),
             "levels": {"k": levels.k, "merges": levels.merges.tolist(), "ranges": tree.ranges.tolist()},
             "base": {
                 "k": result.n_clusters,
@@ -146,48 +141,19 @@ def report_blocks(
                 "labels": [cluster.label for cluster in result.clusters],
                 "next": result.next_label,
             },
-            "nodes": {
-                "size": nodes.sizes.tolist(),
-                "first": nodes.first.tolist(),
-                "cohesion": none_if_nan(nodes.cohesion),
-                "keywords": nodes.keywords,
-                "name": nodes.names,
-                "typical": nodes.typical,
-                "middle": [[round(float(value), 4) for value in middle] for middle in middles],
-            },
             "profile": profile,
             "evidence": evidence and evidence.result(),
             "palette": palette(levels.k),
             "changes": describe_changes(result, changes, tree.base),
             "compared": changes.in_words if isinstance(changes, Comparison) else "",
-            "tally": tally,
-            "details": details,
-            "parts": parts,
             # A stop word of any language may be a keyword here, such as the verb "die".
             "stop_words": sorted(frozenset().union(*STOP_WORDS.values()) - keywords),
-            "matrix": {"positions": matrix.positions.tolist(), "low": matrix.low, "high": matrix.high, "z": Z_LIMIT},
+            **{name: data for name, (data, _) in sections.items()},
         }
-    return {
-        "meta": pack_json(meta),
-        "points": pack_array(shares_as_u2(points.T), "u2"),
-        "similarity": pack_array(shares_as_u2(np.concatenate(nodes.similarity)), "u2"),
-        "likeness": pack_array(shares_as_u2(nodes.likeness) >> 8, "u1"),
-        "counts": pack_array(result.corpus.counts[tree.order], "u4"),
-        "rows": pack_array(np.concatenate([rows.numbers, rows.positions]), "u4"),
-        "texts": pack_json(texts),
-        "raw": pack_array(matrix.raw, "u1"),
-        "rectified": pack_array(matrix.rectified, "u1"),
-        **tally_blocks,
-        **detail_blocks,
-        **part_blocks,
-    }
-
-
-def _classes(values: list[Hashable], n_texts: int) -> list[Hashable]:
-    """Return the class of each text; texts without one form a class of their own."""
-    if len(values) != n_texts:
-        raise UserError(f"truth has {len(values):,} entries, but there are {n_texts:,} texts.")
-    return ["" if is_missing(value) else value for value in values]
+    blocks = {"meta": pack_json(meta), "points": pack_array(shares_as_u2(points.T), "u2"), **text_blocks}
+    for _, further in sections.values():
+        blocks |= further
+    return blocks
 
 
 def _about(tree: ReportTree, cut_at: int | None) -> dict[str, object]:
@@ -230,18 +196,87 @@ def grouping_mark(result: TextClustering) -> str:
     return digest.hexdigest()[:16]
 
 
-def _profile(
-    tree: ReportTree, ratios: list[float], classes: list[Hashable] | None
-) -> tuple[dict[str, list[float | None]], dict[str, object]]:
-    """Return the scores at each number of clusters, by the name of the score, and all data of their chart."""
-    levels, finest, n_classes = tree.levels, tree.finest, None
-    curves = {"cohesion": ratios, "silhouette": silhouettes(tree.X, finest, levels.spans, levels.cuts)}
-    if classes is not None:
-        of_row = tree.result.corpus.spread(finest, -1)
-        grouped = np.flatnonzero(of_row >= 0)
-        codes, names = check_labels([classes[row] for row in grouped], grouped)
-        curves |= agreement_curves(levels, of_row[grouped], codes)
-        n_classes = len(names)
-    plain = {name: none_if_nan(values) for name, values in curves.items()}
-    n_rows = min(SILHOUETTE_SAMPLE, int((finest >= 0).sum()))
-    return plain, {"curves": plain, "classes": n_classes, "silhouette_rows": n_rows}
+def answer_texts(result: TextClustering, curves: dict[str, list[float | None]], *, compared: bool) -> dict[str, object]:
+    """Say which numbers of groups are plausible, and how good the cuts into 1, 2, ... groups are by their curves.
+
+    If the texts were `compared` with a model, nothing was estimated.
+    """
+    cuts = enumerate(zip(curves["cohesion"], curves["silhouette"], strict=True), start=1)
+    worth = [verdict(result, silhouette, k=k, ratio=ratio, compared=compared) for k, (ratio, silhouette) in cuts]
+    origin = OF_A_MODEL if compared else _origin(result) or estimate_in_words(result.k_estimate, result.n_clusters)
+    return {"range": "" if overriding_doubt(result, compared=compared) else origin, "worth": worth}
+
+
+def _origin(result: TextClustering) -> str:
+    """Say where the groups come from if their number was neither estimated nor given."""
+    parts = []
+    if result.history:
+        added = sum(change.status == "new" for entry in result.history for change in entry.changes)
+        updates, new = plural(len(result.history), "update"), plural(added, "new group") if added else "no group"
+        parts.append(f"The groups were found in the first texts of the model; {updates} since then added {new}.")
+    if result.recipe.get("groups") == EDITED:
+        parts.append(f"The groups were {'also ' if parts else ''}edited by hand.")
+    return " ".join(parts)
+
+
+def why_this_k(estimate: KEstimate, rows: CountedRows) -> dict[str, object]:
+    """Return the estimate, its interval, the suggestions and the curves behind them, ready for JSON.
+
+    The page always shows a spectrum; it is computed here if the estimate was made without one.
+    """
+    agreement = estimate.agreement
+    return {
+        "k": estimate.k,
+        "interval": list(estimate.interval),
+        "suggestions": [
+            {"name": name, "k": k, "score": round(score, 4), "words": level_in_words(name, score)}
+            for name, k, score in estimate.suggestions
+        ],
+        "agreement": agreement and {
+            "k": agreement.k.tolist(),
+            "halves": agreement.halves.round(4).tolist(),
+            "score": agreement.score.round(4).tolist(),
+        },
+        "spectrum": _spectrum(estimate, rows),
+    }  # fmt: skip
+
+
+def _spectrum(estimate: KEstimate, rows: CountedRows) -> dict[str, object]:
+    spectrum = estimate.spectrum
+    if spectrum is None:
+        return _spectrum(estimate_from_rows(rows, "spectral", Rule(n_replicates=SPECTRA), random_state=0), rows)
+    values, counts = np.unique(estimate.replicates, return_counts=True)
+    return {
+        "k": estimate.k,
+        "interval": list(estimate.interval),
+        "fallback": spectrum.fallback_fraction,
+        "sample": len(spectrum.eigenvalues),
+        "eigenvalues": spectrum.eigenvalues[: len(spectrum.eigenvalues) // 2].astype(float).round(6).tolist(),
+        "deltas": spectrum.deltas.astype(float).round(6).tolist(),
+        "threshold": spectrum.threshold,
+        "window": spectrum.window,
+        "replicates": {"k": values.tolist(), "count": counts.tolist()},
+    }
+
+
+def describe_changes(result: TextClustering, changes: ReportChanges, base: list[int]) -> list[dict[str, object]] | None:
+    """Return the changes with the nodes of their groups, and with a text of each new one; the largest come first."""
+    if changes is None:
+        return None
+    changes = changes.cluster_changes if isinstance(changes, Comparison) else changes
+    place_of = {cluster.label: place for place, cluster in enumerate(result.clusters)}
+    described: list[dict[str, object]] = []
+    for change in sorted(changes, key=lambda change: -abs(change.share_after - change.share_before)):
+        place = None if change.status == "gone" else place_of.get(change.label)
+        texts = [] if place is None or change.status != "new" else result.typical_texts(result.clusters[place])
+        # A share may change while the number of texts stays.
+        same_count = change.keeps_count and change.status in ("growing", "shrinking")
+        described.append({
+            "node": None if place is None else base[place],
+            "name": change.name,
+            "status": change.status,
+            "figures": f"{change.figures} (about the same number)" if same_count else change.figures,
+            "shares": [round(change.share_before, 5), round(change.share_after, 5)],
+            "text": clean_text(texts[0], limit=MAX_QUOTE) if texts else "",
+        })  # fmt: skip
+    return described

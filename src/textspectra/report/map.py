@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import fft
 from scipy.sparse import csr_array
 
 from ..core.discriminants import highest_columns
-from ..core.rows import map_unit_rows, take_units
-from ..parallel import one_blas_thread, run_tasks
+from ..core.rows import F32, Array, Ints, map_unit_rows, take_units
+from ..parallel import run_tasks
 
 LANDMARKS = 4000  # rows that t-SNE arranges; the other rows are placed among them
 NEAREST, NEAREST_LANDMARKS = 13, 10  # neighbors that attract a landmark, itself among them, and another row
@@ -28,85 +27,75 @@ BOX, FEWEST_BOXES = 1.5, 10
 """Largest width of a box within which the repulsion is interpolated, and the fewest boxes on a side. A width of 1 takes
 twice as long and keeps no more neighbors, a width of 2 loses some."""
 
-Matrix = NDArray[np.float32]
 
-
-def project(
-    X: NDArray[np.floating], rows: NDArray[np.intp], *, progress: Callable[[int, int], None] = lambda done, total: None
-) -> Matrix:
+def project(X: Array, rows: Ints, *, progress: Callable[[int, int], None] = lambda done, total: None) -> F32:
     """Return a point in the plane for each of the `rows` of `X`; similar rows are close to each other.
 
     No row may be all zeros. The map is deterministic and centered, its longer side is horizontal, as on a screen, and
     its coordinates are between -1 and 1.
     """
-    # More threads gain little on a few thousand points, and slow down on a busy machine.
-    with one_blas_thread():
-        reduced = _principal_components(X, rows)
-        if len(rows) <= 8:  # too few to have neighborhoods
-            return _centered(reduced[:, :2])
-        rng = np.random.default_rng(0)
-        landmarks = np.sort(rng.choice(len(rows), min(LANDMARKS, len(rows)), replace=False))
-        others = np.setdiff1d(np.arange(len(rows)), landmarks)
-        total = sum(iterations for iterations, _, _ in PHASES) + (PLACING if len(others) else 0)
-        steps = iter(range(1, total + 1))
+    reduced = _principal_components(X, rows)
+    if len(rows) <= 8:  # too few to have neighborhoods
+        return _centered(reduced[:, :2])
+    landmarks = np.sort(np.random.default_rng(0).choice(len(rows), min(LANDMARKS, len(rows)), replace=False))
+    others = np.setdiff1d(np.arange(len(rows)), landmarks)
+    total = sum(iterations for iterations, _, _ in PHASES) + (PLACING if len(others) else 0)
+    steps = iter(range(1, total + 1))
 
-        def step() -> None:
-            progress(next(steps), total)
+    def step() -> None:
+        progress(next(steps), total)
 
-        among = reduced[landmarks]
-        # Without noise, points that start at the same place, or on a line, would stay there.
-        start = among[:, :2] * (1e-4 / (float(among[:, 0].std()) or 1))
-        start += np.random.default_rng(2).normal(scale=1e-6, size=start.shape)
-        points = np.empty((len(rows), 2), np.float32)
-        points[landmarks] = arrange(_nearest(among, among, min(NEAREST, len(among) // 4)), start, step)
-        if len(others):
-            nearest = _nearest(reduced[others], among, min(NEAREST_LANDMARKS, len(among)))
-            points[others] = place(nearest, points[landmarks], step)
+    among = reduced[landmarks]
+    # Without noise, points that start at the same place, or on a line, would stay there.
+    start = among[:, :2] * (1e-4 / (float(among[:, 0].std()) or 1))
+    start += np.random.default_rng(2).normal(scale=1e-6, size=start.shape)
+    points = np.empty((len(rows), 2), np.float32)
+    points[landmarks] = arrange(_nearest(among, among, min(NEAREST, len(among) // 4)), start, step)
+    if len(others):
+        nearest = _nearest(reduced[others], among, min(NEAREST_LANDMARKS, len(among)))
+        points[others] = place(nearest, points[landmarks], step)
     return _centered(points)
 
 
-def _principal_components(X: NDArray[np.floating], rows: NDArray[np.intp]) -> Matrix:
+def _principal_components(X: Array, rows: Ints) -> F32:
     sample = rows if len(rows) <= LANDMARKS else np.random.default_rng(1).choice(rows, LANDMARKS, replace=False)
     units = take_units(X, sample)
     mean = units.mean(axis=0)
     axes = _leading_axes(units - mean, min(COMPONENTS, *units.shape))
     along = map_unit_rows(lambda block, scale: (block * scale[:, None] - mean) @ axes, X[rows], dtype=np.float32)
-    reduced: Matrix = np.pad(along, ((0, 0), (0, max(0, 2 - axes.shape[1]))))
-    return reduced
+    return np.asarray(np.pad(along, ((0, 0), (0, max(0, 2 - axes.shape[1])))))
 
 
-def _leading_axes(centered: Matrix, n_axes: int) -> Matrix:
+def _leading_axes(centered: F32, n_axes: int) -> F32:
     """Return the leading principal axes as columns, by power iterations of random directions."""
     n_directions = min(n_axes + SPARE_COMPONENTS, *centered.shape)
     axes = np.random.default_rng(0).standard_normal((centered.shape[1], n_directions), np.float32)
     for _ in range(POWER_ITERATIONS):
         axes, _ = np.linalg.qr(centered.T @ (centered @ axes))
     _, _, turned = np.linalg.svd(centered @ axes, full_matrices=False)
-    leading: Matrix = axes @ turned[:n_axes].T
-    return leading
+    return np.asarray(axes @ turned[:n_axes].T)
 
 
-def _nearest(rows: Matrix, among: Matrix, size: int) -> NDArray[np.intp]:
+def _nearest(rows: F32, among: F32, size: int) -> Ints:
     """Return the `size` nearest of the rows `among` for each row, itself included."""
     squares = np.einsum("ij,ij->i", among, among)
 
-    def search(start: int) -> NDArray[np.intp]:
+    def search(start: int) -> Ints:
         return highest_columns(2 * rows[start : start + SEARCH_BLOCK] @ among.T - squares, size)
 
     return np.concatenate(run_tasks(search, ((start,) for start in range(0, len(rows), SEARCH_BLOCK)), n_jobs=None))
 
 
-def _centered(points: NDArray[np.floating]) -> Matrix:
+def _centered(points: Array) -> F32:
     points = points - points.mean(axis=0)
     _, _, axes = np.linalg.svd(points.T @ points)
     points = points @ (axes.T * np.where(axes.sum(axis=1) < 0, -1, 1))
     middle = (points.max(axis=0) + points.min(axis=0)) / 2
     reach = np.abs(points - middle).max()
-    centered: Matrix = ((points - middle) / (reach or 1)).astype(np.float32)
-    return centered
+    return np.asarray((points - middle) / (reach or 1), np.float32)
 
 
-def arrange(neighbors: NDArray[np.intp], start: Matrix, progress: Callable[[], None]) -> Matrix:
+def arrange(neighbors: Ints, start: F32, progress: Callable[[], None]) -> F32:
     """Move points from `start` until neighbors are close; row i of `neighbors` has the neighbors of point i.
 
     All neighbors count alike, which gives nearly the same map as weights of a fixed perplexity.
@@ -129,7 +118,7 @@ def arrange(neighbors: NDArray[np.intp], start: Matrix, progress: Callable[[], N
     return points
 
 
-def place(neighbors: NDArray[np.intp], among: Matrix, progress: Callable[[], None]) -> Matrix:
+def place(neighbors: Ints, among: F32, progress: Callable[[], None]) -> F32:
     """Return points near their neighbors `among` points that stay where they are."""
     graph = _graph(neighbors, len(among))
     graph.data /= neighbors.shape[1]
@@ -142,27 +131,25 @@ def place(neighbors: NDArray[np.intp], among: Matrix, progress: Callable[[], Non
     return points
 
 
-def _graph(neighbors: NDArray[np.intp], n: int) -> csr_array:
+def _graph(neighbors: Ints, n: int) -> csr_array:
     starts = np.arange(0, neighbors.size + 1, neighbors.shape[1])
     return csr_array((np.ones(neighbors.size, np.float32), neighbors.ravel(), starts), shape=(len(neighbors), n))
 
 
-def _shortened(steps: Matrix, longest: float) -> Matrix:
+def _shortened(steps: F32, longest: float) -> F32:
     length = np.sqrt(np.einsum("ij,ij->i", steps, steps))[:, None]
-    shortened: Matrix = steps * np.minimum(1, longest / np.maximum(length, longest))
-    return shortened
+    return np.asarray(steps * np.minimum(1, longest / np.maximum(length, longest)))
 
 
-def _attraction(graph: csr_array, points: Matrix, targets: Matrix) -> Matrix:
+def _attraction(graph: csr_array, points: F32, targets: F32) -> F32:
     """Return for each point the sum of ``weight * (point - target) / (1 + squared distance)`` over its edges."""
     apart = np.repeat(points, np.diff(graph.indptr), axis=0) - targets[graph.indices]
     pull = graph.data / (1 + np.einsum("ij,ij->i", apart, apart))
     pulls = csr_array((pull, graph.indices, graph.indptr), shape=graph.shape)
-    attraction: Matrix = points * pulls.sum(axis=1)[:, None] - pulls @ targets
-    return attraction
+    return np.asarray(points * pulls.sum(axis=1)[:, None] - pulls @ targets)
 
 
-def _repulsion(sources: Matrix, points: Matrix) -> tuple[Matrix, Matrix]:
+def _repulsion(sources: F32, points: F32) -> tuple[F32, F32]:
     """Return for each point the sums over all sources of ``(point - source) * q**2`` and of q.
 
     q is ``1 / (1 + squared distance)``. The sums are convolutions of a few charges with ``q**2``. As in FIt-SNE, the
@@ -181,7 +168,7 @@ def _repulsion(sources: Matrix, points: Matrix) -> tuple[Matrix, Matrix]:
     return repulsion, np.maximum(near, np.finfo(np.float32).tiny)
 
 
-def _interpolation(places: Matrix, size: int) -> csr_array:
+def _interpolation(places: F32, size: int) -> csr_array:
     """Return the weights of 3 x 3 knots of the grid for each place: quadratic polynomials within boxes of 3 knots."""
     box = np.minimum(places // 3, size // 3 - 1).astype(np.intp)
     t = places - 3 * box
@@ -193,7 +180,7 @@ def _interpolation(places: Matrix, size: int) -> csr_array:
     return csr_array((both.ravel(), flat.ravel(), starts), shape=(len(places), size * size))
 
 
-def _convolved(charges: Matrix, size: int, spacing: float) -> Matrix:
+def _convolved(charges: F32, size: int, spacing: float) -> F32:
     """Convolve charges on the knots of the grid with ``1 / (1 + squared distance)**2``."""
     padded = fft.next_fast_len(2 * size, real=True)
     offset = np.arange(padded)

@@ -6,20 +6,18 @@ cluster from their texts, merged clusters from the nodes that they are made of.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..core.cohesion import BATCHES, linear_means, n_pairs, negative_mean
-from ..core.rows import take_units
+from ..core.rows import F32, F64, Array, Ints, take_units
 from ..parallel import run_tasks
-from ..words.describe import KEYWORDS, typical_rows
+from ..words.describe import typical_rows
 from ..words.keywords import MAX_NAME, rank_terms
-from ..words.names import choose_name, score_phrases
+from ..words.names import choose_name, score_phrases, unit_vectors
 from ..words.tokens import clean_text
-from .page import pack_array
+from .page import Section, none_if_nan, pack_array, shares_as_u2
 from .tree import ReportTree
 
 CROSS_ROWS = 512  # rows of each of two merged clusters between which negative cosines are summed
@@ -30,67 +28,60 @@ STEPS_PER_SIDE, REACH = 5, 2.7
 """Each coordinate is one of 11 steps, up to 2.7 standard deviations. Cosines to other groups are off by about 0.02."""
 
 
-@dataclass(frozen=True, eq=False)
-class Nodes:
-    """All nodes; each attribute but the last has one entry per node."""
+def describe_nodes(tree: ReportTree, points: F32, cohesion: F64) -> Section:
+    """Return the data of the page on every node, and the blocks with its similarities.
 
-    sizes: NDArray[np.intp]  # rows of the data
-    first: NDArray[np.intp]  # the first distinct text; it breaks ties when clusters are numbered by size
-    cohesion: NDArray[np.float64]  # mean similarity inside, relative to all pairs; NaN if it is not defined
-    similarity: list[NDArray[np.float32]]  # cosine of each shown text of the node with the node's center
-    likeness: NDArray[np.float32]  # cosines of the centers of all nodes
-    keywords: list[list[str]]
-    names: list[str]
-    typical: list[list[int]]  # typical texts as positions
-    ratios: NDArray[np.float64]  # the Cohesion Ratio of the cut into 1, 2, ... clusters
-
-
-def describe_nodes(tree: ReportTree) -> Nodes:
-    """Describe all nodes of the tree."""
+    `points` are the places of the shown texts on the map, and `cohesion` is the cohesion of each node.
+    """
     levels, (sums, rows) = tree.levels, tree.sums[0]
-    centers = levels.total(sums)
-    centers[tree.base] = tree.result.centers
-    centers /= np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(float).tiny)
-    first = np.full(levels.k, len(tree.finest))
-    np.minimum.at(first, tree.finest[tree.finest >= 0], np.flatnonzero(tree.finest >= 0))
+    totals = levels.total(sums)
+    totals[tree.base] = tree.result.centers
+    centers = unit_vectors(totals)
+    kept = np.flatnonzero(tree.finest >= 0)
+    first = kept[np.unique(tree.finest[kept], return_index=True)[1]]
     similarity = _similarities(tree, centers.astype(np.float32))
-    cohesion, ratios = _cohesion(tree)
     typical = _typical(tree, similarity)
     keywords, names = _words(tree, typical, centers)
-    return Nodes(
-        sizes=levels.total(rows),
-        first=np.array([first[start:end].min() for start, end in levels.spans]),
-        cohesion=cohesion,
-        similarity=similarity,
-        likeness=(centers @ centers.T).astype(np.float32),
-        keywords=keywords,
-        names=names,
-        typical=typical,
-        ratios=ratios,
-    )
+    middles = [np.median(points[start:end], axis=0) if end > start else (0, 0) for start, end in tree.ranges]
+    meta = {
+        "size": levels.total(rows).tolist(),
+        # The first distinct text breaks ties when groups are numbered by size.
+        "first": [int(first[start:end].min()) for start, end in levels.spans],
+        "cohesion": none_if_nan(cohesion),
+        "keywords": keywords,
+        "name": names,
+        "typical": typical,
+        "middle": [[round(float(value), 4) for value in middle] for middle in middles],
+    }
+    return meta, {
+        "similarity": pack_array(shares_as_u2(np.concatenate(similarity)), "u2"),
+        "likeness": pack_array(shares_as_u2((centers @ centers.T).astype(np.float32)) >> 8, "u1"),
+    }
 
 
-def _similarities(tree: ReportTree, centers: NDArray[np.float32]) -> list[NDArray[np.float32]]:
-    known = set(tree.base)
+def _similarities(tree: ReportTree, centers: F32) -> list[F32]:
+    """Return the cosine of each shown text of each node with the node's center."""
+    known, spans = set(tree.base), tree.levels.spans
     similarity = [
         tree.result.distinct_similarity[tree.texts_of(node)] if node in known else np.empty(end - start, np.float32)
         for node, (start, end) in enumerate(tree.ranges)
     ]
 
-    def on_finest(path: list[int]) -> None:
-        start, end = tree.ranges[path[0]]
-        others = [node for node in path if node not in known]
+    def on_finest(code: int) -> None:
+        start, end = tree.ranges[code]
+        around = np.flatnonzero((spans[:, 0] <= code) & (code < spans[:, 1])).tolist()
+        others = [node for node in around if node not in known]
         cosines = take_units(tree.X, tree.order[start:end]) @ centers[others].T
         for node, column in zip(others, cosines.T, strict=True):
             before = tree.ranges[node][0]
             similarity[node][start - before : end - before] = column
 
-    run_tasks(on_finest, ((path,) for path in tree.levels.ancestors()), n_jobs=None, shared_memory=True)
+    run_tasks(on_finest, ((code,) for code in range(tree.levels.k)), n_jobs=None, shared_memory=True)
     return similarity
 
 
-def _cohesion(tree: ReportTree) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the cohesion of each node, and the Cohesion Ratio at 1, 2, ... clusters."""
+def node_cohesion(tree: ReportTree) -> tuple[F64, F64]:
+    """Return the cohesion of each node, and the Cohesion Ratio at 1, 2, ... clusters; NaN if it is not defined."""
     levels, report = tree.levels, tree.result.cohesion
     if report is None:
         return np.full(len(levels.spans), np.nan), np.full(levels.k, np.nan)
@@ -104,9 +95,7 @@ def _cohesion(tree: ReportTree) -> tuple[NDArray[np.float64], NDArray[np.float64
     return means / report.mu_global, ratios / report.mu_global
 
 
-def _total_similarity(
-    tree: ReportTree, sums: NDArray[np.float64], sizes: NDArray[np.intp], known: dict[int, float]
-) -> NDArray[np.float64]:
+def _total_similarity(tree: ReportTree, sums: F64, sizes: Ints, known: dict[int, float]) -> F64:
     """Return the sum of ``max(cosine, 0)`` over the pairs of each node.
 
     It is the sum of the cosines, which is exact, less the sum of those below zero, which is sampled.
@@ -121,13 +110,13 @@ def _total_similarity(
         negative, _ = negative_mean(X, tree.texts_of(node), mean, BATCHES // 4, streams[node])
         return (mean - negative) * float(n_pairs(sizes[node]))
 
-    def between(step: int, pair: NDArray[np.intp]) -> float:
+    def between(step: int, pair: Ints) -> float:
         if levels.k + step in known:
             return 0.0
         rng = streams[levels.k + step]
-        left, right = map(tree.texts_of, pair.tolist())
         left, right = (
-            rows if len(rows) <= CROSS_ROWS else rng.choice(rows, CROSS_ROWS, replace=False) for rows in (left, right)
+            rows if len(rows) <= CROSS_ROWS else rng.choice(rows, CROSS_ROWS, replace=False)
+            for rows in map(tree.texts_of, pair.tolist())
         )
         total = float(sums[pair[0]] @ sums[pair[1]])
         if not len(left) or not len(right):
@@ -142,57 +131,49 @@ def _total_similarity(
     return np.array(total)
 
 
-def _typical(tree: ReportTree, similarity: list[NDArray[np.float32]]) -> list[list[int]]:
+def _typical(tree: ReportTree, similarity: list[F32]) -> list[list[int]]:
+    """Return the positions of the typical texts of each node."""
     corpus = tree.result.corpus
     known = dict(zip(tree.base, tree.result.clusters, strict=True))
     cosines = np.empty(len(corpus.distinct), np.float32)
-    typical: list[list[int]] = []
-    for node, values in enumerate(similarity):
-        rows = tree.texts_of(node)
+
+    def chosen(node: int) -> Ints:
         if node in known:
-            chosen = corpus.codes[list(known[node].representatives)]
-        elif len(rows):
-            cosines[rows] = values
-            ordered = rows[np.argsort(-values, kind="stable")]
-            chosen = np.array(typical_rows(corpus.distinct, tree.X, ordered, cosines, corpus.counts))
-        else:
-            chosen = rows
-        typical.append(tree.positions[chosen].tolist())
-    return typical
+            return corpus.codes[list(known[node].representatives)]
+        rows = tree.texts_of(node)
+        cosines[rows] = similarity[node]
+        return np.array(typical_rows(corpus.distinct, tree.X, rows, cosines, corpus.counts)) if len(rows) else rows
+
+    return [tree.positions[chosen(node)].tolist() for node in range(len(similarity))]
 
 
-def _words(
-    tree: ReportTree, typical: list[list[int]], centers: NDArray[np.float64]
-) -> tuple[list[list[str]], list[str]]:
+def _words(tree: ReportTree, typical: list[list[int]], centers: Array) -> tuple[list[list[str]], list[str]]:
     """Return the keywords and the name of each node."""
     levels, texts = tree.levels, tree.result.corpus.distinct
     # The clusters of the result, and of its levels, are described already.
     described = [*tree.result.level_clusters().values(), (tree.result.distinct_codes, tree.result.clusters)]
     known = dict(pair for codes, clusters in described for pair in zip(tree.nodes_of(codes), clusters, strict=True))
     members = [np.flatnonzero(tree.finest == code) for code in range(levels.k)]
-    ranked = rank_terms(texts, members, KEYWORDS, levels.merges.tolist(), tree.result.corpus.counts)
-    unnamed = [[] if node in known else terms.phrases for node, terms in enumerate(ranked)]
+    terms, phrases = rank_terms(texts, members, tree.result.corpus.counts, levels.merges.tolist())
+    unnamed = [[] if node in known else phrases[node] for node in range(len(phrases))]
     candidates = score_phrases(unnamed, centers, tree.result.embed_phrases())
     keywords: list[list[str]] = []
     names: list[str] = []
-    alive: set[int] = set()
-    for node, terms in enumerate(ranked):
-        if node >= levels.k:
-            alive -= set(levels.merges[node - levels.k].tolist())
+    for node in range(len(levels.spans)):
         if node in known:
             keywords.append(list(known[node].keywords))
             names.append(known[node].name)
-        else:
-            # A name must differ from those it is seen beside; the names of the levels can be seen beside any.
-            taken = [*(names[other] for other in alive), *(cluster.name for cluster in known.values())]
-            example = clean_text(texts[tree.order[typical[node][0]]], limit=MAX_NAME) if typical[node] else ""
-            keywords.append([keyword.text for keyword in terms.keywords])
-            names.append(choose_name(candidates[node], terms.keywords, example or f"group {node}", taken))
-        alive.add(node)
+            continue
+        # A name must differ from those it is seen beside; the names of the levels can be seen beside any.
+        beside = levels.cuts[min(levels.k, 2 * levels.k - 1 - node) - 1]
+        taken = [*(names[other] for other in beside if other < node), *(cluster.name for cluster in known.values())]
+        example = clean_text(texts[tree.order[typical[node][0]]], limit=MAX_NAME) if typical[node] else ""
+        keywords.append([keyword.text for keyword in terms[node]])
+        names.append(choose_name(candidates[node], terms[node], example or f"group {node}", taken))
     return keywords, names
 
 
-def describe_parts(tree: ReportTree) -> tuple[dict[str, object], dict[str, str]]:
+def describe_parts(tree: ReportTree) -> Section:
     """Return the data of the finest clusters from which the page computes edited groups, and their blocks.
 
     These are the texts and the centers in few directions (a text is ``middle + step * coordinates``), and the mean
@@ -226,7 +207,7 @@ def describe_parts(tree: ReportTree) -> tuple[dict[str, object], dict[str, str]]
     return meta, blocks
 
 
-def similarity_between(tree: ReportTree) -> NDArray[np.float64]:
+def similarity_between(tree: ReportTree) -> F64:
     """Return the mean of ``max(cosine, 0)`` between each two finest clusters; the diagonal has no meaning.
 
     The mean cosine is exact; the part below zero is sampled.
@@ -245,5 +226,4 @@ def similarity_between(tree: ReportTree) -> NDArray[np.float64]:
         negative[cluster] = np.bincount(cluster_of[end:], below, k)
     negative += negative.T
     linear = sums @ sums.T / np.outer(sizes, sizes)
-    between: NDArray[np.float64] = np.maximum(linear - negative / np.maximum(np.outer(counts, counts), 1), 0)
-    return between
+    return np.asarray(np.maximum(linear - negative / np.maximum(np.outer(counts, counts), 1), 0))

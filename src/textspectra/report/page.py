@@ -10,9 +10,13 @@ import zlib
 from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+Section = tuple[dict[str, Any], dict[str, str]]
+"""A part of the page: its entry in the block ``meta``, and its packed blocks by name."""
 
 
 def pack(data: bytes) -> str:
@@ -92,16 +96,14 @@ def appearances(colors: NDArray[np.float64]) -> NDArray[np.float64]:
     share = colors / 255
     linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
     views = np.stack([linear, *(linear @ view.T for view in DICHROMACY.values())])
-    lab: NDArray[np.float64] = np.cbrt(np.maximum(views, 0) @ TO_LMS.T) @ TO_LAB.T
-    return lab
+    return np.asarray(np.cbrt(np.maximum(views, 0) @ TO_LMS.T) @ TO_LAB.T)
 
 
 def color_distances(seen: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the distance of colors to another one, for the kind of color vision that separates them worst."""
     gaps = np.linalg.norm(seen - other[:, None], axis=2)
     # Color blindness leaves less room for hundreds of colors, so half the distance has to be enough.
-    distances: NDArray[np.float64] = np.minimum(gaps[0], 2 * gaps[1:].min(axis=0))
-    return distances
+    return np.asarray(np.minimum(gaps[0], 2 * gaps[1:].min(axis=0)))
 
 
 SCRIPT_MODULES = (

@@ -10,14 +10,14 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple, NoReturn, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ..core.kmeans import same_clusters
+from ..core.rows import Ints
 from ..errors import UserError
 from ..texts.result import TextClustering
 from .build import APPLIED, corpus_fingerprint, grouping_mark
@@ -80,7 +80,7 @@ def read_state(path: Path) -> State:
     if len(stored) > MAX_STATE_BYTES:
         raise UserError(f"{path} has more than {MAX_STATE_BYTES // 2**20} MB, which no report downloads.")
     try:
-        content = json.loads(stored.decode(), parse_constant=_refuse)
+        content = json.loads(stored.decode(), parse_constant=int)  # raises for NaN and Infinity, which are not JSON
     except (ValueError, RecursionError):
         raise UserError(f"{path} is not JSON; use the file that “Download JSON” of a report writes.") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -88,27 +88,20 @@ def read_state(path: Path) -> State:
     return parse_state(content)
 
 
-def _refuse(constant: str) -> NoReturn:
-    """Refuse NaN and Infinity, which are not JSON."""
-    raise ValueError(constant)
-
-
 def parse_state(content: dict[str, object]) -> State:
     """Check the type of every value that a state needs."""
     edited = _typed(content.get("edited"), bool)
     clusters = [_cluster(_typed(cluster, dict), edited) for cluster in _typed(content.get("clusters"), list)]
     labels, names = ([getattr(cluster, key) for cluster in clusters] for key in ("label", "name"))
-    if not clusters or len(set(labels)) < len(labels):
-        raise UserError(DAMAGED)
-    if not all(name.strip() for name in names) or len(set(names)) < len(names):
-        raise UserError("The names in the state are blank or not all different.")
+    _check(0 < len(set(labels)) == len(labels))
+    is_named = all(name.strip() for name in names) and len(set(names)) == len(names)
+    _check(is_named, "The names in the state are blank or not all different.")
     return State(_typed(content.get("fingerprint"), str), _typed(content.get("grouping"), str), edited, clusters)
 
 
 def _cluster(cluster: dict[str, object], edited: bool) -> StateCluster:
     parts, moved = (_typed(cluster.get(key), list) if edited else [] for key in ("parts", "moved"))
-    if any(type(part) is not list or len(part) != 2 for part in parts):
-        raise UserError(DAMAGED)
+    _check(all(type(part) is list and len(part) == 2 for part in parts))
     return StateCluster(
         _typed(cluster.get("cluster"), int),
         _typed(cluster.get("name"), str),
@@ -116,6 +109,11 @@ def _cluster(cluster: dict[str, object], edited: bool) -> StateCluster:
         [(_typed(first, int), _typed(end, int)) for first, end in parts],
         [_typed(row, int) for row in moved],
     )
+
+
+def _check(is_sound: bool, problem: str = DAMAGED) -> None:
+    if not is_sound:
+        raise UserError(problem)
 
 
 def _typed(value: object, kind: type[Parsed]) -> Parsed:
@@ -165,8 +163,7 @@ def _mark(result: TextClustering, state: State) -> str:
 def _cut(result: TextClustering, clusters: Sequence[StateCluster]) -> TextClustering:
     changed = result if len(clusters) == result.n_clusters else result.cut(len(clusters))
     expected = [(cluster.label, cluster.size) for cluster in clusters]
-    if [(cluster.label, cluster.size) for cluster in changed.clusters] != expected:
-        raise UserError(CHANGED)
+    _check([(cluster.label, cluster.size) for cluster in changed.clusters] == expected, CHANGED)
     return changed
 
 
@@ -175,38 +172,32 @@ def _regrouped(result: TextClustering, clusters: Sequence[StateCluster]) -> Text
     codes = _codes(base, clusters)
     grouped = codes >= 0
     sizes = np.bincount(codes[grouped], result.corpus.counts[grouped], len(clusters))
-    if sizes.tolist() != [cluster.size for cluster in clusters] or not sizes.all():
-        raise UserError(CHANGED)
+    _check(sizes.tolist() == [cluster.size for cluster in clusters] and bool(sizes.all()), CHANGED)
     position = {cluster.label: number for number, cluster in enumerate(result.clusters)}
     labels = dict(enumerate(cluster.label for cluster in clusters))
     continued = {number: position[label] for number, label in labels.items() if label in position}
     new = {number: label for number, label in labels.items() if label not in position}
     same = same_clusters(result.distinct_codes, codes)
     # A group with all texts of another one has its label, and new labels are the next ones.
-    keeps_labels = all(continued.get(number) == old for number, old in same.items())
-    if not keeps_labels or sorted(new.values()) != list(range(result.next_label, result.next_label + len(new))):
-        raise UserError(DAMAGED)
+    _check(all(continued.get(number) == old for number, old in same.items()))
+    _check(sorted(new.values()) == list(range(result.next_label, result.next_label + len(new))))
     return base.regroup(codes, continued, new)
 
 
-def _codes(result: TextClustering, clusters: Sequence[StateCluster]) -> NDArray[np.intp]:
+def _codes(result: TextClustering, clusters: Sequence[StateCluster]) -> Ints:
     """Return the cluster of each distinct text: the one of its part, unless it was moved."""
     levels, finest = report_levels(result)
     owner = np.full(levels.k, -1)
     for number, cluster in enumerate(clusters):
         for first, end in cluster.parts:
-            if not 0 <= first < end <= levels.k or (owner[first:end] >= 0).any():
-                raise UserError(DAMAGED)
+            _check(0 <= first < end <= levels.k and not (owner[first:end] >= 0).any())
             owner[first:end] = number
-    if (owner < 0).any():
-        raise UserError(DAMAGED)
+    _check(not (owner < 0).any())
     codes = np.append(owner, -1)[finest]
     rows = [row for cluster in clusters for row in cluster.moved]
-    if any(not 0 <= row < len(result.corpus.rows) for row in rows):
-        raise UserError(DAMAGED)
+    _check(all(0 <= row < len(result.corpus.rows) for row in rows))
     texts = result.corpus.codes[np.array(rows, np.intp)]
-    if (texts < 0).any() or (finest[texts] < 0).any() or len(np.unique(texts)) < len(texts):
-        raise UserError(DAMAGED)
+    _check(not (texts < 0).any() and not (finest[texts] < 0).any() and len(np.unique(texts)) == len(texts))
     codes[texts] = np.repeat(np.arange(len(clusters)), [len(cluster.moved) for cluster in clusters])
     return codes
 
@@ -229,21 +220,14 @@ def count_changes(before: TextClustering, after: TextClustering) -> EditCounts:
     """Count the groups that were renamed, merged, split or mixed between two results for the same texts."""
     same = same_clusters(before.distinct_codes, after.distinct_codes)
     renamed = sum(before.clusters[old].name != after.clusters[new].name for new, old in same.items())
-    counts = {"merged": np.zeros(2, int), "split": np.zeros(2, int), "mixed": np.zeros(2, int)}
-    for n_before, n_after in _families(before.distinct_codes, after.distinct_codes):
-        kind = "merged" if n_after == 1 else "split" if n_before == 1 else "mixed"
-        if (n_before, n_after) != (1, 1):
-            counts[kind] += n_before, n_after
-    merged, split, mixed = ((int(was), int(now)) for was, now in counts.values())
+    # A family is a set of old and new groups that share texts with no others.
+    grouped = before.distinct_codes >= 0
+    old, new = before.distinct_codes[grouped], before.n_clusters + after.distinct_codes[grouped]
+    n = before.n_clusters + after.n_clusters
+    _, family = connected_components(coo_array((np.ones(len(old), np.int8), (old, new)), shape=(n, n)), directed=False)
+    sides = family[: before.n_clusters], family[before.n_clusters :]
+    families = np.column_stack([np.bincount(side, minlength=family.max() + 1) for side in sides])
+    n_old, n_new = families.T
+    kinds = ((n_old > 1) & (n_new == 1), (n_old == 1) & (n_new > 1), (n_old > 1) & (n_new > 1))
+    merged, split, mixed = ((int(was), int(now)) for was, now in (families[kind].sum(axis=0) for kind in kinds))
     return EditCounts(len(same) - renamed, renamed, merged, split, mixed)
-
-
-def _families(before: NDArray[np.intp], after: NDArray[np.intp]) -> list[tuple[int, int]]:
-    """Return the numbers of old and new groups in each family: groups that share texts with no others."""
-    grouped = before >= 0
-    old, new = before[grouped], after[grouped]
-    n_old, n_new = int(old.max()) + 1, int(new.max()) + 1
-    links = coo_array((np.ones(len(old), np.int8), (old, n_old + new)), shape=(n_old + n_new, n_old + n_new))
-    n, family = connected_components(links, directed=False)
-    sides = (np.bincount(side, minlength=n).tolist() for side in (family[:n_old], family[n_old:]))
-    return list(zip(*sides, strict=True))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.metrics import agreements
-from ..core.rows import SumsAndSizes, cluster_sums, sums_and_sizes, take_units
+from ..core.rows import Array, Ints, SumsAndSizes, cluster_sums, sums_and_sizes, take_units
 from ..core.spectral import cosine_graph
+from ..core.validation import check_labels
 from ..core.ward import MergeTree
 from ..texts.clustered import FINEST
 from ..texts.result import TextClustering
+from .page import Section, none_if_nan, pack_array, pack_json
 
 MAX_POINTS = 100_000  # distinct texts on the map and in the lists; of more, a random sample is shown
 MAX_TEXT_CHARACTERS = 16_000_000  # of all texts together; if there are more, long texts are cut
@@ -33,42 +36,30 @@ class Levels:
     Nodes 0 to k - 1 are the finest clusters, and merge number j joins two nodes into node k + j.
     """
 
-    codes: NDArray[np.intp]  # the finest cluster of each leaf of the tree
-    merges: NDArray[np.intp]  # the two nodes that each merge joins
-    spans: NDArray[np.intp]  # the first finest cluster of each node, and one past its last
+    codes: Ints  # the finest cluster of each leaf of the tree
+    merges: Ints  # the two nodes that each merge joins
+    spans: Ints  # the first finest cluster of each node, and one past its last
 
     @property
     def k(self) -> int:
         """Number of finest clusters."""
         return len(self.merges) + 1
 
-    def nodes_at(self, n_clusters: int) -> list[int]:
-        """Return the nodes that are the clusters of the cut into `n_clusters`, in the order of their ranges."""
-        merged = self.k - n_clusters
-        gone = set(self.merges[:merged].ravel().tolist())
-        alive = [node for node in range(self.k + merged) if node not in gone]
-        return sorted(alive, key=self.spans[:, 0].tolist().__getitem__)
-
     @cached_property
     def cuts(self) -> list[list[int]]:
-        """The nodes of the cuts into 1, 2, ..., k clusters."""
-        return [self.nodes_at(n_clusters) for n_clusters in range(1, self.k + 1)]
-
-    def ancestors(self) -> list[list[int]]:
-        """Return the nodes that contain each finest cluster, from itself to the root."""
-        parent = {int(child): self.k + step for step, pair in enumerate(self.merges) for child in pair}
-        paths = [[node] for node in range(self.k)]
-        for path in paths:
-            while path[-1] in parent:
-                path.append(parent[path[-1]])
-        return paths
+        """The nodes of the cuts into 1, 2, ..., k clusters, each in the order of their ranges."""
+        cuts = [list(range(self.k))]
+        for node, left in enumerate(self.merges[:, 0].tolist(), start=self.k):
+            place = cuts[-1].index(left)  # the node that it is joined with comes next
+            cuts.append([*cuts[-1][:place], node, *cuts[-1][place + 2 :]])
+        return cuts[::-1]
 
     def total(self, values: NDArray[Number]) -> NDArray[Number]:
         """Return the sum over the finest clusters of each node."""
         return np.array([values[start:end].sum(axis=0) for start, end in self.spans])
 
 
-def report_levels(result: TextClustering) -> tuple[Levels, NDArray[np.intp]]:
+def report_levels(result: TextClustering) -> tuple[Levels, Ints]:
     """Return the levels in the report of a result, and the finest cluster of each distinct text, -1 for none."""
     hierarchy = result.with_hierarchy().hierarchy
     assert hierarchy is not None  # noqa: S101 - for the type checker
@@ -82,23 +73,19 @@ def top_levels(tree: MergeTree, k: int) -> Levels:
     n = tree.n_leaves
     k = min(k, n)
     cut = tree.cut(k)
-    children = tree.linkage[:, :2].astype(int).tolist()
+    children = tree.linkage[:, :2].astype(np.intp)
     any_leaf = list(range(n))
-    for left, _ in children:
+    for left in children[: n - k, 0].tolist():
         any_leaf.append(any_leaf[left])
-    first_top = 2 * n - k
-    merges = [
-        [k + child - first_top if child >= first_top else int(cut[any_leaf[child]]) for child in pair]
-        for pair in children[n - k :]
-    ]
+    joined = np.arange(k, 2 * k - 1)
+    merges = np.append(cut[any_leaf], joined)[children[n - k :]]
     members = [[cluster] for cluster in range(k)]
-    for left, right in merges:
+    for left, right in merges.tolist():
         members.append(members[left] + members[right])
     number = np.argsort(members[-1])  # the finest clusters are numbered in the order of the tree's leaves
     starts = np.array([*range(k), *(number[clusters[0]] for clusters in members[k:])], np.intp)
     spans = np.column_stack([starts, starts + [len(clusters) for clusters in members]])
-    shifted = np.append(number, np.arange(k, 2 * k - 1))
-    return Levels(number[cut], shifted[np.array(merges, np.intp).reshape(-1, 2)], spans)
+    return Levels(number[cut], np.append(number, joined)[merges], spans)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,31 +96,30 @@ class ReportTree:
     """
 
     result: TextClustering
-    X: NDArray[np.floating]  # the embeddings of the distinct texts
+    X: Array  # the embeddings of the distinct texts
     levels: Levels
-    finest: NDArray[np.intp]  # the finest cluster of each distinct text, -1 for none
-    order: NDArray[np.intp]  # the distinct text at each position
-    ranges: NDArray[np.intp]  # the first position of each node, and one past its last
+    finest: Ints  # the finest cluster of each distinct text, -1 for none
+    order: Ints  # the distinct text at each position
+    ranges: Ints  # the first position of each node, and one past its last
 
-    def texts_of(self, node: int) -> NDArray[np.intp]:
+    def texts_of(self, node: int) -> Ints:
         """Return the distinct texts of a node that are shown."""
         return self.order[slice(*self.ranges[node])]
 
     @cached_property
-    def positions(self) -> NDArray[np.intp]:
+    def positions(self) -> Ints:
         """The position of each distinct text, -1 if it is not shown."""
         positions = np.full(len(self.finest), -1)
         positions[self.order] = np.arange(len(self.order))
         return positions
 
-    def nodes_of(self, codes: NDArray[np.intp]) -> list[int]:
+    def nodes_of(self, codes: Ints) -> list[int]:
         """Return the nodes that are the clusters of a cut, given for the distinct texts."""
-        k = int(codes.max()) + 1
-        node_from = {int(self.levels.spans[node, 0]): node for node in self.levels.nodes_at(k)}
-        first = np.full(k, self.levels.k)
-        grouped = self.finest >= 0
-        np.minimum.at(first, codes[grouped], self.finest[grouped])
-        return [node_from[start] for start in first.tolist()]
+        clusters, texts = np.unique(codes, return_index=True)
+        texts = texts[clusters >= 0]  # one of each cluster
+        nodes = np.array(self.levels.cuts[len(texts) - 1])
+        at = np.searchsorted(self.levels.spans[nodes, 0], self.finest[texts], side="right") - 1
+        return [int(node) for node in nodes[at]]
 
     @cached_property
     def base(self) -> list[int]:
@@ -164,23 +150,24 @@ def report_tree(result: TextClustering) -> ReportTree:
     return ReportTree(result, result.embedded().X, levels, finest, order, np.searchsorted(finest[order], levels.spans))
 
 
-class ExportedRows(NamedTuple):
-    """The rows of the data that the page exports."""
+def describe_texts(tree: ReportTree) -> tuple[Ints, int | None, dict[str, str]]:
+    """Return the rows that the page exports, the number of characters to which long texts are cut, and the blocks.
 
-    numbers: NDArray[np.intp]  # their row numbers in the data
-    positions: NDArray[np.intp]  # the position of the text of each row, first in the shown texts, then in `others`
-    others: list[str]  # each distinct text without a group: blank, or one that the model could not represent
-
-
-def exported_rows(tree: ReportTree) -> ExportedRows:
-    """Find the rows whose text is shown, and those without a group."""
+    A row is exported if its text is shown or has no group. These texts follow those that are shown: they are blank, or
+    the model could not represent them.
+    """
     corpus = tree.result.corpus
     positions = corpus.spread(tree.positions, -1)
     others: dict[str, int] = {}
     for row in np.flatnonzero(~corpus.spread(tree.finest >= 0, False)).tolist():
         positions[row] = len(tree.order) + others.setdefault(corpus.rows[row], len(others))
-    numbers = np.flatnonzero(positions >= 0)
-    return ExportedRows(numbers, positions[numbers], list(others))
+    rows = np.flatnonzero(positions >= 0)
+    texts, cut_at = cut_texts([*(corpus.distinct[i] for i in tree.order), *others], MAX_TEXT_CHARACTERS)
+    return rows, cut_at, {
+        "counts": pack_array(corpus.counts[tree.order], "u4"),
+        "rows": pack_array(np.concatenate([rows, positions[rows]]), "u4"),
+        "texts": pack_json(texts),
+    }  # fmt: skip
 
 
 def cut_texts(texts: Sequence[str], most: int) -> tuple[list[str], int | None]:
@@ -192,21 +179,16 @@ def cut_texts(texts: Sequence[str], most: int) -> tuple[list[str], int | None]:
     return [text if len(text) <= limit else text[:limit] + "…" for text in texts], limit
 
 
-def longest_text(lengths: NDArray[np.intp], most: int) -> int:
+def longest_text(lengths: Ints, most: int) -> int:
     """Return the number of characters to which long texts must be cut, so that all have at most `most` together."""
-    lengths = np.sort(lengths)
-    shorter = np.cumsum(np.append(0, lengths[:-1]))
-    # total[i] is the sum of the lengths if all texts are cut to the length of the i-th shortest.
-    total = shorter + lengths * np.arange(len(lengths), 0, -1)
-    fits = int(np.searchsorted(total, most, side="right"))
-    if fits == len(lengths):
-        return int(lengths[-1]) if len(lengths) else 0
-    return int((most - shorter[fits]) // (len(lengths) - fits))
+
+    def total(limit: int) -> int:
+        return int(np.minimum(lengths, limit).sum())
+
+    return bisect_right(range(int(lengths.max(initial=0)) + 1), most, key=total) - 1
 
 
-def silhouettes(
-    X: NDArray[np.floating], codes: NDArray[np.intp], spans: NDArray[np.intp], cuts: Sequence[Sequence[int]]
-) -> list[float]:
+def silhouettes(X: Array, codes: Ints, spans: Ints, cuts: Sequence[Sequence[int]]) -> list[float]:
     """Return the mean silhouette of a sample for each cut; NaN if it is not defined.
 
     A cut is a list of nodes, and `spans` has the first code of each node, and one past its last. Rows with the code -1
@@ -237,48 +219,64 @@ def silhouettes(
     return [mean(cut) for cut in cuts]
 
 
-def silhouette(X: NDArray[np.floating], labels: NDArray[np.intp]) -> float | None:
+def silhouette(X: Array, labels: Ints) -> float | None:
     """Return the mean silhouette of one clustering, as :func:`silhouettes` does; None if it is not defined."""
     clusters = np.arange(labels.max() + 1)
     (value,) = silhouettes(X, labels, clusters[:, None] + [0, 1], [clusters.tolist()])
     return None if np.isnan(value) else value
 
 
-def agreement_curves(levels: Levels, finest: NDArray[np.intp], truth: NDArray[np.intp]) -> dict[str, list[float]]:
+def describe_profile(tree: ReportTree, ratios: list[float], classes: list[Hashable] | None) -> dict[str, Any]:
+    """Return the curves of the scores at 1, 2, ... clusters, by the name of the score, and what they are made from.
+
+    `classes` has the ground truth of each row; rows without one have an empty string, which is a class of its own.
+    """
+    levels, finest, n_classes = tree.levels, tree.finest, None
+    curves = {"cohesion": ratios, "silhouette": silhouettes(tree.X, finest, levels.spans, levels.cuts)}
+    if classes is not None:
+        of_row = tree.result.corpus.spread(finest, -1)
+        grouped = np.flatnonzero(of_row >= 0)
+        codes, names = check_labels([classes[row] for row in grouped], grouped)
+        curves |= agreement_curves(levels, of_row[grouped], codes)
+        n_classes = len(names)
+    return {
+        "curves": {name: none_if_nan(values) for name, values in curves.items()},
+        "classes": n_classes,
+        "silhouette_rows": min(SILHOUETTE_SAMPLE, int((finest >= 0).sum())),
+    }
+
+
+def agreement_curves(levels: Levels, finest: Ints, truth: Ints) -> dict[str, list[float]]:
     """Return ARI, homogeneity, completeness and Fowlkes-Mallows index of the cuts into 1, 2, ... clusters.
 
-    `finest` and `truth` are the finest cluster and the class of each row of the data.
+    `finest` and `truth` are the finest cluster of each row of the data, and the code of its class.
     """
-    classes, codes = np.unique(truth, return_inverse=True)
-    table = np.zeros((levels.k, len(classes)))
-    np.add.at(table, (finest, codes), 1)
+    table = np.zeros((levels.k, truth.max() + 1))
+    np.add.at(table, (finest, truth), 1)
     totals = levels.total(table)
     cuts = [agreements(totals[cut].T) for cut in levels.cuts]
     names = ("ari", "homogeneity", "completeness", "fowlkes_mallows")
     return {name: [getattr(cut, name) for cut in cuts] for name in names}
 
 
-class SimilarityMatrix(NamedTuple):
-    """Cosines of sampled texts, and the same z-scored and rectified, as shades from 0 to 255."""
+def describe_matrix(tree: ReportTree) -> Section:
+    """Return the positions of sampled texts and the scale of their cosines, and the blocks with shades from 0 to 255.
 
-    positions: NDArray[np.intp]  # of the texts, ascending, so that the groups of every cut lie along the diagonal
-    low: float  # the cosine at shade 0 of `raw`
-    high: float  # the cosine at shade 255
-    raw: NDArray[np.uint8]
-    rectified: NDArray[np.uint8]  # shade 255 is Z_LIMIT
-
-
-def similarity_matrix(X: NDArray[np.floating], order: NDArray[np.intp]) -> SimilarityMatrix:
-    """Compare a sample of the texts in this order."""
-    n = len(order)
+    The shades stand for the cosines, and for the same z-scored and rectified. The positions are ascending, so that the
+    groups of every cut lie along the diagonal.
+    """
+    n = len(tree.order)
     positions = np.arange(n)
     if n > MATRIX_SIDE:
         positions = np.sort(np.random.default_rng(0).choice(n, MATRIX_SIDE, replace=False))
-    units = take_units(X, order[positions])
+    units = take_units(tree.X, tree.order[positions])
     cosines = units @ units.T
     # The diagonal is 1. The scale leaves it out, to show more of the differences between texts.
     different = cosines[~np.eye(len(cosines), dtype=bool)]
     low, high = np.quantile(different, [0.01, 0.999]).tolist() if len(different) else (0.0, 1.0)
-    shades = ((cosines - low) / max(high - low, 1e-6), cosine_graph(units, zscore=True) / Z_LIMIT)
-    raw, rectified = (np.clip(shares * 255, 0, 255).round().astype(np.uint8) for shares in shades)
-    return SimilarityMatrix(positions, low, high, raw, rectified)
+    shades = {
+        "raw": (cosines - low) / max(high - low, 1e-6),
+        "rectified": cosine_graph(units, zscore=True) / Z_LIMIT,
+    }
+    blocks = {name: pack_array(np.clip(shares * 255, 0, 255).round(), "u1") for name, shares in shades.items()}
+    return {"positions": positions.tolist(), "low": low, "high": high, "z": Z_LIMIT}, blocks

@@ -6,18 +6,18 @@ import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from ..core.rows import take_units
-from ..embedding.server import PARALLEL_REQUESTS, in_parallel
+from ..core.rows import F32, Array, Ints, take_units
+from ..embedding.server import PARALLEL_REQUESTS, OpenAIServer, in_parallel
 from .keywords import MAX_NAME, rank_terms
-from .names import EmbedPhrases, choose_names, score_phrases, unique_name
+from .names import EmbedPhrases, choose_names, score_phrases, unique_name, unit_vectors
 from .tokens import clean_text
 
-KEYWORDS, TYPICAL_TEXTS = 10, 5  # per cluster
+TYPICAL_TEXTS = 5  # per cluster
 CENTRAL = 50  # most central distinct texts, from which the typical ones are chosen
 RELEVANCE = 0.7  # weight of similarity to the center in that choice, beside being different from each other
 OUTSTANDING, REPEATED = 0.05, 3
@@ -56,24 +56,13 @@ class Cluster:
 
 
 def describe_clusters(
-    texts: Sequence[str],
-    X: NDArray[np.floating],
-    codes: NDArray[np.intp],
-    centers: NDArray[np.float32],
-    cosines: NDArray[np.float32],
-    *,
-    counts: NDArray[np.intp] | None = None,
-    embed: EmbedPhrases | None = None,
+    texts: Sequence[str], X: Array, codes: Ints, centers: F32, cosines: F32, *, counts: Ints, embed: EmbedPhrases | None
 ) -> list[Cluster]:
     """Describe each cluster that occurs in `codes` by keywords, typical texts and a name.
 
     `centers` are the centers of all clusters, and `cosines` has the cosine of each text with its own. Texts with the
     code -1 are ignored. `counts` says how often each text was sent: keywords, names and typical texts follow that.
-
-    Keywords are ranked by class-based TF-IDF: the share of the cluster's texts that contain the word or two-word
-    phrase, times the logarithm of the ratio of this share to the mean share over all clusters. A name is the phrase of
-    one to four words, among the 30 with the highest class-based TF-IDF, that is nearest to the center by the vectors of
-    `embed`. Without `embed`, a name is a list of up to three keywords.
+    Without `embed`, a name is a list of up to three keywords.
     """
     order = np.argsort(codes, kind="stable")
     labels, starts = np.unique(codes[order], return_index=True)
@@ -81,34 +70,26 @@ def describe_clusters(
     members = {label: rows for label, rows in parts if label >= 0}
     if not members:
         return []
-    counts = np.ones(len(texts), np.intp) if counts is None else counts
-    ranked = rank_terms(texts, list(members.values()), KEYWORDS, counts=counts)
-    by_cosine = (rows[np.argsort(-cosines[rows], kind="stable")] for rows in members.values())
-    typical = [typical_rows(texts, X, rows, cosines, counts) for rows in by_cosine]
-    candidates = score_phrases([terms.phrases for terms in ranked], centers[list(members)], embed)
+    keywords, phrases = rank_terms(texts, list(members.values()), counts)
+    typical = [typical_rows(texts, X, rows, cosines, counts) for rows in members.values()]
+    candidates = score_phrases(phrases, centers[list(members)], embed)
     examples = [
         clean_text(texts[rows[0]], limit=MAX_NAME) or f"group {label}"
         for label, rows in zip(members, typical, strict=True)
     ]
-    names = choose_names(candidates, [terms.keywords for terms in ranked], examples)
+    names = choose_names(candidates, keywords, examples)
     return [
-        Cluster(label, len(rows), tuple(keyword.text for keyword in terms.keywords), tuple(chosen), name)
-        for (label, rows), terms, chosen, name in zip(members.items(), ranked, typical, names, strict=True)
+        Cluster(label, len(rows), tuple(keyword.text for keyword in words), tuple(chosen), name)
+        for (label, rows), words, chosen, name in zip(members.items(), keywords, typical, names, strict=True)
     ]
 
 
-def typical_rows(
-    texts: Sequence[str],
-    X: NDArray[np.floating],
-    ordered: NDArray[np.intp],
-    cosines: NDArray[np.float32],
-    counts: NDArray[np.intp],
-) -> list[int]:
-    """Choose typical rows by maximal marginal relevance: near the center, and different from those chosen before.
+def typical_rows(texts: Sequence[str], X: Array, rows: Ints, cosines: F32, counts: Ints) -> list[int]:
+    """Choose typical rows of a cluster by maximal marginal relevance: near the center, and different from each other.
 
-    `ordered` are the rows of a cluster, the nearest to its center first; `cosines` has the cosine of each row with it.
-    A row that is far more frequent than the others comes first.
+    `cosines` has the cosine of each row with its center. A row that is far more frequent than the others comes first.
     """
+    ordered = rows[np.argsort(-cosines[rows], kind="stable")]
     times = counts[ordered]
     frequent = ordered[times.argmax()]
     stands_out = times.max() >= max(OUTSTANDING * times.sum(), REPEATED * np.median(times))
@@ -127,7 +108,7 @@ def typical_rows(
     return [int(row) for row in central[chosen]]
 
 
-def _distinct(texts: Sequence[str], ordered: NDArray[np.intp]) -> NDArray[np.intp]:
+def _distinct(texts: Sequence[str], ordered: Ints) -> Ints:
     """Return the first rows with distinct texts; a row with an empty text only if all are empty."""
     rows: dict[str, int] = {}
     for row in ordered.tolist():
@@ -153,15 +134,8 @@ INSTRUCTIONS = (
 )
 
 
-class ChatServer(Protocol):
-    """A server with chat models, such as :class:`textspectra.embedding.server.OpenAIServer`."""
-
-    def chat(self, model: str, messages: list[dict[str, str]]) -> object:
-        """Return the answer to a chat, with ``choices[0].message.content``."""
-
-
 def name_clusters(
-    clusters: Sequence[Cluster], texts: Sequence[str], centers: ArrayLike, *, model: str, server: ChatServer
+    clusters: Sequence[Cluster], texts: Sequence[str], centers: ArrayLike, *, model: str, server: OpenAIServer
 ) -> list[Cluster]:
     """Give clusters names that a chat model writes.
 
@@ -169,11 +143,28 @@ def name_clusters(
     for the clusters with the nearest `centers`, which the name should set it apart from. If the server fails or its
     answer is not a name, the cluster keeps its name, and one warning says for how many and why.
     """
-    answers, reasons = _ask(_evidence(clusters, texts, centers), model, server)
-    if reasons:
+    system = {"role": "system", "content": INSTRUCTIONS}
+
+    def name_or_error(cluster: dict[str, object]) -> str | Exception:
+        # JSON quotes the texts, so that none of them can end the data.
+        content = json.dumps(cluster, ensure_ascii=False, indent=1)
+        try:
+            return _name(server.chat(model, [system, {"role": "user", "content": content}]))
+        except Exception as error:  # names are optional: no problem with them may cost the user the result
+            return error
+
+    evidence = _evidence(clusters, texts, centers)
+    replies: list[str | Exception] = []
+    for start in range(0, len(evidence), PARALLEL_REQUESTS):
+        replies += in_parallel(name_or_error, evidence[start : start + PARALLEL_REQUESTS])
+        if not any(isinstance(reply, str) for reply in replies[start:]):
+            break  # the server is down, and each further request would take a minute
+    answers = {place: reply for place, reply in enumerate(replies) if isinstance(reply, str)}
+    if len(answers) < len(clusters):
+        error = next(reply for reply in replies if isinstance(reply, Exception))
         warnings.warn(
             f"{len(clusters) - len(answers):,} of {len(clusters):,} groups keep their names, because the model "
-            f"{model!r} gave them none: {reasons[0]}",
+            f"{model!r} gave them none: {str(error) or type(error).__name__}",
             stacklevel=2,
         )
     # Clusters without an answer keep their names, so no answer may take one of these.
@@ -187,8 +178,7 @@ def name_clusters(
 
 def _evidence(clusters: Sequence[Cluster], texts: Sequence[str], centers: ArrayLike) -> list[dict[str, object]]:
     """Return what the model sees of each cluster."""
-    units = np.array(centers, np.float32)
-    units /= np.maximum(np.linalg.norm(units, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    units = unit_vectors(np.array(centers, np.float32))
     nearest = np.argsort(-(units @ units.T), axis=1, kind="stable")
 
     def summary(cluster: Cluster, n_texts: int | None = None, **more: list[str]) -> dict[str, object]:
@@ -205,40 +195,14 @@ def _evidence(clusters: Sequence[Cluster], texts: Sequence[str], centers: ArrayL
     return evidence
 
 
-def _ask(evidence: Sequence[dict[str, object]], model: str, server: ChatServer) -> tuple[dict[int, str], list[str]]:
-    """Return the names by position of the cluster, and the reasons why some clusters have none."""
-    system = {"role": "system", "content": INSTRUCTIONS}
-
-    def name_or_error(cluster: dict[str, object]) -> str | Exception:
-        # JSON quotes the texts, so that none of them can end the data.
-        content = json.dumps(cluster, ensure_ascii=False, indent=1)
-        try:
-            return _name(server.chat(model, [system, {"role": "user", "content": content}]))
-        except Exception as error:  # names are optional: no problem with them may cost the user the result
-            return error
-
-    answers: dict[int, str] = {}
-    reasons: list[str] = []
-    for start in range(0, len(evidence), PARALLEL_REQUESTS):
-        replies = list(in_parallel(name_or_error, evidence[start : start + PARALLEL_REQUESTS]))
-        answers |= {start + place: reply for place, reply in enumerate(replies) if isinstance(reply, str)}
-        failures = [reply for reply in replies if not isinstance(reply, str)]
-        reasons += [str(error) or type(error).__name__ for error in failures]
-        if len(failures) == len(replies):  # the server is down, and each further request would take a minute
-            break
-    return answers, reasons
-
-
-def _name(answer: object) -> str:
+def _name(answer: Any) -> str:
     """Return the name in a server's answer, or raise a ValueError that names the problem."""
     try:
-        content = answer.choices[0].message.content  # type: ignore[attr-defined]
+        content = answer.choices[0].message.content
     except (AttributeError, IndexError, TypeError):
         raise ValueError("the answer has no choices[0].message.content.") from None
-    if not isinstance(content, str):
-        raise ValueError("the answer is empty.")
-    lines = content.rpartition(THOUGHT_END)[2].strip().splitlines() or [""]
-    name = clean_text(lines[0]).strip(QUOTES).rstrip(".").strip(QUOTES)
+    lines = content.rpartition(THOUGHT_END)[2].strip().splitlines() if isinstance(content, str) else []
+    name = clean_text(lines[0]).strip(QUOTES).rstrip(".").strip(QUOTES) if lines else ""
     if not name:
         raise ValueError("the answer is empty.")
     if len(name) > MAX_ANSWER:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from heapq import nlargest
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..core.rows import Ints
 from .languages import STOP_WORDS
 from .tokens import TermCounts, count_terms, stemmer, term_parts
 
+KEYWORDS = 10  # per cluster
 MAX_TEXTS, MIN_TEXTS, TOTAL_TEXTS = 2_000, 100, 300_000  # texts counted per cluster and in all; others are sampled
 MAX_PHRASES, MIN_PHRASES, TOTAL_PHRASES = 30, 6, 3_000  # phrases embedded per cluster and in all
 SMALL, RARE_PHRASES = 100, 100  # a cluster with fewer texts can be named by one of 100 phrases of a single text
@@ -34,21 +35,10 @@ class Keyword(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """A phrase of one to four words in its usual spelling, and a score above zero.
-
-    The score is the weighted geometric mean of the class-based TF-IDF of the phrase and of the mean of its words. So a
-    phrase that few texts have word for word can stand for what many of them say.
-    """
+    """A phrase of one to four words in its usual spelling, and how well it describes its cluster."""
 
     text: str
     score: float
-
-
-class RankedTerms(NamedTuple):
-    """The terms that set a cluster apart, the best first: keywords, and phrases that could be its name."""
-
-    keywords: list[Keyword]
-    phrases: list[Phrase]
 
 
 class _Terms(NamedTuple):
@@ -60,59 +50,43 @@ class _Terms(NamedTuple):
 
 
 def rank_terms(
-    texts: Sequence[str],
-    members: Sequence[NDArray[np.intp]],
-    n_keywords: int,
-    merges: Sequence[tuple[int, int]] = (),
-    counts: NDArray[np.intp] | None = None,
-) -> list[RankedTerms]:
-    """Return the keywords of each cluster and the phrases that could name it, the most telling first.
+    texts: Sequence[str], members: Sequence[Ints], counts: Ints, merges: Sequence[tuple[int, int]] = ()
+) -> tuple[list[list[Keyword]], list[list[Phrase]]]:
+    """Return the keywords of each cluster, and the phrases that could name it, the most telling first.
 
     `members` has the rows of each of the k clusters. Merge number j joins two clusters into cluster k + j. These get
     terms too, in comparison with the clusters that exist at the same time. `counts` says how often each text counts.
     """
     k = len(members)
     limit = min(MAX_TEXTS, max(MIN_TEXTS, TOTAL_TEXTS // max(1, k)))
-    samples = [_sample(rows if counts is None else _repeated(rows, counts[rows], limit), limit) for rows in members]
+    samples = [_sample(rows, counts[rows], limit) for rows in members]
     counted = [_frequent(count_terms(texts[row] for row in rows), len(rows)) for rows in samples]
     clusters = [_by_stem(terms, len(rows)) for terms, rows in zip(counted, samples, strict=True)]
-    total_share: dict[str, float] = {}
+    total_share: defaultdict[str, float] = defaultdict(float)
     for cluster in clusters:
         _add_shares(total_share, cluster)
     boring = _spread_evenly(clusters, total_share)
     scored = [_scores(cluster, total_share, k, boring) for cluster in clusters]
     for step, (left, right) in enumerate(merges):
-        _add_shares(total_share, clusters[left], sign=-1)
-        _add_shares(total_share, clusters[right], sign=-1)
         clusters.append(_merged(clusters[left], clusters[right]))
-        _add_shares(total_share, clusters[-1])
+        for number, sign in ((left, -1), (right, -1), (-1, 1)):
+            _add_shares(total_share, clusters[number], sign)
         scored.append(_scores(clusters[-1], total_share, k - step - 1, boring))
-    spelling, stop_words = _usual_spelling(counted), _usual_stop_words(counted)
+    spelling, stop_words = _usual_writing(counted)
     n_phrases = min(MAX_PHRASES, max(MIN_PHRASES, TOTAL_PHRASES // max(1, len(clusters))))
-    return [
-        RankedTerms(
-            _pick_keywords(scores, cluster, n_keywords, spelling),
-            _pick_phrases(scores, cluster, n_phrases, spelling, stop_words),
-        )
-        for scores, cluster in zip(scored, clusters, strict=True)
-    ]
+    pairs = list(zip(scored, clusters, strict=True))
+    phrases = (_rank_phrases(scores, cluster, spelling, stop_words) for scores, cluster in pairs)
+    return [_pick_keywords(*pair, spelling) for pair in pairs], [list(islice(best, n_phrases)) for best in phrases]
 
 
-def _sample(rows: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
-    return rows if len(rows) <= limit else np.sort(np.random.default_rng(0).choice(rows, limit, replace=False))
-
-
-def _repeated(rows: NDArray[np.intp], times: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
-    """Return each row as often as it counts, in proportion if there are too many."""
-    if not len(rows):
-        return rows
+def _sample(rows: Ints, times: Ints, limit: int) -> Ints:
+    """Return each row as often as it counts; if there are too many, in proportion or a random sample."""
     # In a sample, every text stands for several, so the typical text counts once.
-    ends = np.maximum(np.rint(times / max(np.median(times), 1)), 1).cumsum()
-    if ends[-1] == len(rows):
-        return rows
-    n = min(int(ends[-1]), limit)
-    repeated: NDArray[np.intp] = rows[np.searchsorted(ends, (np.arange(n) + 0.5) * ends[-1] / n)]
-    return repeated
+    ends = np.maximum(np.rint(times / max(np.median(times), 1)), 1).cumsum() if len(rows) else np.zeros(1)
+    if ends[-1] > len(rows):
+        n = min(int(ends[-1]), limit)
+        return np.asarray(rows[np.searchsorted(ends, (np.arange(n) + 0.5) * ends[-1] / n)])
+    return rows if len(rows) <= limit else np.sort(np.random.default_rng(0).choice(rows, limit, replace=False))
 
 
 def _frequent(counts: dict[str, TermCounts], n_texts: int) -> dict[str, TermCounts]:
@@ -169,9 +143,9 @@ def _merged(left: _Terms, right: _Terms) -> _Terms:
     return _Terms(texts, forms, n_texts)
 
 
-def _add_shares(total: dict[str, float], cluster: _Terms, *, sign: int = 1) -> None:
+def _add_shares(total: defaultdict[str, float], cluster: _Terms, sign: int = 1) -> None:
     for stem, n in cluster.texts.items():
-        total[stem] = total.get(stem, 0.0) + sign * n / cluster.n_texts
+        total[stem] += sign * n / cluster.n_texts
 
 
 def _spread_evenly(clusters: list[_Terms], total_share: dict[str, float]) -> frozenset[str]:
@@ -184,30 +158,31 @@ def _spread_evenly(clusters: list[_Terms], total_share: dict[str, float]) -> fro
     return frozenset(stem for stem, is_even in zip(frequent, even, strict=True) if is_even)
 
 
-def _usual_spelling(counts: list[dict[str, TermCounts]]) -> dict[str, str]:
-    """Return the most frequent spelling of each term that is not usually in lower case."""
+def _usual_writing(counts: list[dict[str, TermCounts]]) -> tuple[dict[str, str], frozenset[str]]:
+    """Return the most frequent spelling of each term that is not usually in lower case, and the usual stop words.
+
+    These are of the most frequent language: a text that was taken for another one may have them.
+    """
+    languages: Counter[str] = Counter()
     plain: Counter[str] = Counter()
-    spellings: dict[str, Counter[str]] = {}
-    for terms in chain.from_iterable(by_language.values() for by_language in counts):
+    spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for language, terms in chain.from_iterable(by_language.items() for by_language in counts):
+        languages[language] += terms.texts.total()
         plain.update(terms.texts)
         for (term, spelling), n in terms.forms.items():
             plain[term] -= n
             if spelling:
-                spellings.setdefault(term, Counter())[spelling] += n
+                spellings[term][spelling] += n
     best = {term: min(forms, key=lambda form: (-forms[form], form)) for term, forms in spellings.items()}
-    return {term: spelling for term, spelling in best.items() if spellings[term][spelling] > plain[term]}
-
-
-def _usual_stop_words(counts: list[dict[str, TermCounts]]) -> frozenset[str]:
-    """Return the stop words of the most frequent language: a text that was taken for another one may have them."""
-    totals: Counter[str] = Counter()
-    for language, terms in chain.from_iterable(by_language.items() for by_language in counts):
-        totals[language] += terms.texts.total()
-    return STOP_WORDS[totals.most_common(1)[0][0]] if totals else frozenset()
+    usual = {term: spelling for term, spelling in best.items() if spellings[term][spelling] > plain[term]}
+    return usual, STOP_WORDS[languages.most_common(1)[0][0]] if languages else frozenset()
 
 
 def _scores(cluster: _Terms, total_share: dict[str, float], k: int, boring: frozenset[str]) -> list[tuple[str, float]]:
-    """Return the stems of a cluster with their class-based TF-IDF, the highest first."""
+    """Return the stems of a cluster with their class-based TF-IDF, the highest first.
+
+    It is the share of the texts that have the stem, times the log ratio of this share to the mean over all clusters.
+    """
     stems = [stem for stem in cluster.texts if boring.isdisjoint(_ends(stem))]
     share = np.array([cluster.texts[stem] for stem in stems]) / cluster.n_texts
     total = np.array([total_share[stem] for stem in stems])
@@ -220,66 +195,56 @@ def _ends(term: str) -> tuple[str, str]:
     return term.partition(" ")[0], term.rpartition(" ")[2]
 
 
-def _pick_keywords(
-    scored: list[tuple[str, float]], cluster: _Terms, n_keywords: int, spelling: dict[str, str]
-) -> list[Keyword]:
+def _pick_keywords(scored: list[tuple[str, float]], cluster: _Terms, spelling: dict[str, str]) -> list[Keyword]:
     """Return the best terms of one or two words; each has a word that the terms before it do not have."""
     texts = _drop_rare(cluster.texts, cluster.n_texts)
-    scored = [(stem, score) for stem, score in scored if stem.count(" ") < 2 and stem in texts and score > 0]
+    stems = [stem for stem, score in scored if stem.count(" ") < 2 and stem in texts and score > 0]
+    parts_of = {stem: term_parts(stem) for stem in stems}
     swallowed = {
         part
-        for stem, _ in scored
-        for part in term_parts(stem)
+        for stem, parts in parts_of.items()
+        for part in parts
         if part != stem and texts[stem] > SWALLOWED * texts[part]
     }
     keywords: dict[str, Keyword] = {}
     seen: set[str] = set()
-    for stem, _ in scored:
-        if len(keywords) == n_keywords:
-            break
-        parts = term_parts(stem)
+    for stem, parts in parts_of.items():
         form = cluster.forms[stem]
         text = spelling.get(form, form)
         # The same word can have another stem in another language.
         if stem not in swallowed and not parts <= seen and text not in keywords:
             keywords[text] = Keyword(text, parts)
             seen |= parts
+        if len(keywords) == KEYWORDS:
+            break
     return list(keywords.values())
 
 
-def _pick_phrases(
-    scored: list[tuple[str, float]],
-    cluster: _Terms,
-    n_phrases: int,
-    spelling: dict[str, str],
-    stop_words: frozenset[str],
-) -> list[Phrase]:
-    """Return the best phrases that can be names.
+def _rank_phrases(
+    scored: list[tuple[str, float]], cluster: _Terms, spelling: dict[str, str], stop_words: frozenset[str]
+) -> Iterator[Phrase]:
+    """Yield the phrases that can be names, the best first.
 
     They have no repeated word, no long number, not only words such as "14th", and no stop word at their ends.
     """
     scores = dict(scored)
-    ranked = sorted((-_phrase_score(stem, scores), stem) for stem, score in scored if score > 0)
-    phrases: list[Phrase] = []
-    for negative, stem in ranked:
-        if len(phrases) == n_phrases:
-            break
+
+    def score_of(stem: str) -> float:
+        """Return the weighted geometric mean of the scores of a phrase and of its words.
+
+        So a phrase that few texts have word for word can stand for what many of them say.
+        """
+        whole = scores[stem]
+        # Stop words inside a phrase have no score and do not count.
+        words = [max(scores[word], whole) for word in stem.split(" ") if word in scores] or [whole]
+        return float(whole ** (1 - WORDS_WEIGHT) * (sum(words) / len(words)) ** WORDS_WEIGHT)
+
+    for negative, stem in sorted((-score_of(stem), stem) for stem, score in scored if score > 0):
         form = cluster.forms[stem]
         words = form.split(" ")
+        digits = [sum(map(str.isnumeric, word)) for word in words]
+        has_number = any(n > MAX_WORD_DIGITS or n == len(word) for n, word in zip(digits, words, strict=True))
+        is_number = has_number or all(word[0].isnumeric() for word in words)
         repeats = len(set(stem.split(" "))) < len(words)
-        numbers = any(map(_is_number, words)) or all(word[0].isnumeric() for word in words)
-        fits = len(form) <= MAX_NAME and stop_words.isdisjoint(_ends(form))
-        if fits and not repeats and not numbers:
-            phrases.append(Phrase(spelling.get(form, form), -negative))
-    return phrases
-
-
-def _phrase_score(stem: str, scores: dict[str, float]) -> float:
-    whole = scores[stem]
-    # Stop words inside a phrase have no score and do not count.
-    words = [max(scores[word], whole) for word in stem.split(" ") if word in scores] or [whole]
-    return float(whole ** (1 - WORDS_WEIGHT) * (sum(words) / len(words)) ** WORDS_WEIGHT)
-
-
-def _is_number(word: str) -> bool:
-    return word.isnumeric() or sum(map(str.isnumeric, word)) > MAX_WORD_DIGITS
+        if len(form) <= MAX_NAME and stop_words.isdisjoint(_ends(form)) and not repeats and not is_number:
+            yield Phrase(spelling.get(form, form), -negative)

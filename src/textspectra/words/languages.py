@@ -27,6 +27,7 @@ LANGUAGE_OF_SCRIPT = {
 }  # fmt: skip
 """Scripts of a single major language; the others are called "Arabic script" and so on."""
 
+SCRIPTS_OF_MANY = ("LATIN", "CYRILLIC")  # of many languages, told apart by their function words
 CYRILLIC = ("russian", "ukrainian")
 ANOTHER = "another language"  # of sentences in a language without a list
 
@@ -95,27 +96,25 @@ def language_shares(texts: Sequence[str]) -> dict[str, float]:
     """
     if len(texts) > SAMPLE_TEXTS:
         texts = [texts[row] for row in np.random.default_rng(0).choice(len(texts), SAMPLE_TEXTS, replace=False)]
-    names: list[str] = []
-    words: list[list[str]] = []
-    in_cyrillic: list[bool] = []
-    for text in texts:
-        text = unicodedata.normalize("NFKC", plain_text(text)[:READ_CHARACTERS])
-        script = "LATIN" if text.isascii() else _main_script(text)
-        has_list = script in ("LATIN", "CYRILLIC")
-        in_cyrillic.append(script == "CYRILLIC")
-        names.append(LANGUAGE_OF_SCRIPT.get(script, f"{script.title()} script") if script and not has_list else "")
-        words.append(_WORD.findall(text.lower()) if has_list else [])
+    read = [unicodedata.normalize("NFKC", plain_text(text)[:READ_CHARACTERS]) for text in texts]
+    scripts = ["LATIN" if text.isascii() else _main_script(text) for text in read]
+    words = [
+        _WORD.findall(text.lower()) if script in SCRIPTS_OF_MANY else []
+        for text, script in zip(read, scripts, strict=True)
+    ]
     languages = text_languages(words)
     spoken = {language for language in set(languages) - {""} if _is_spoken(language, words, languages)}
     cyrillic = min((name for name in CYRILLIC if name in spoken), key=lambda name: -languages.count(name), default="")
     languages = [
-        language * (language in spoken) or cyrillic * is_cyrillic
-        for language, is_cyrillic in zip(languages, in_cyrillic, strict=True)
+        language * (language in spoken) or cyrillic * (script == "CYRILLIC")
+        for language, script in zip(languages, scripts, strict=True)
     ]
     others = _in_another_language(words, languages)
     totals = Counter(
-        name or language.title().replace(" And ", " or ") or ANOTHER * (row in others)
-        for row, (name, language) in enumerate(zip(names, languages, strict=True))
+        LANGUAGE_OF_SCRIPT.get(script, f"{script.title()} script")
+        if script and script not in SCRIPTS_OF_MANY
+        else language.title().replace(" And ", " or ") or ANOTHER * (row in others)
+        for row, (script, language) in enumerate(zip(scripts, languages, strict=True))
     )
     del totals[""]
     return {name: n / len(texts) for name, n in sorted(totals.items(), key=lambda item: (-item[1], item[0]))}
@@ -127,36 +126,28 @@ def text_languages(texts: Sequence[Collection[str]]) -> list[str]:
     One function word is weak evidence, because "die" and "la" are English too. It counts if it is not ASCII, or if
     other texts are clearly in that language.
     """
-    known = [{word for word in words if word in _SPOKEN_BY} for words in texts]
-    votes = [Counter(language for word in words for language in _SPOKEN_BY[word]) for words in known]
-    best = [_most_votes(vote) for vote in votes]
-    strong = [
-        bool(first) and _is_strong(first[0], vote[first[0]], evidence, words)
-        for first, vote, evidence, words in zip(best, votes, known, texts, strict=True)
-    ]
-    clear = Counter(first[0] for first, sure in zip(best, strong, strict=True) if sure and len(first) == 1)
+    candidates = [_candidates(words) for words in texts]
+    clear = Counter(best[0] for best, is_strong in candidates if is_strong and len(best) == 1)
+    spoken = {language for language, n in clear.items() if n >= SPOKEN * len(texts)} - {DEFAULT_LANGUAGE}
     # Languages have words in common. The more frequent of two candidates is the more likely one.
-    likely = [min(first, key=lambda language: (-clear[language], language), default="") for first in best]
-    spoken = {language for language, n in clear.items() if n >= SPOKEN * len(texts)}
+    likely = [min(best, key=lambda language: (-clear[language], language), default="") for best, _ in candidates]
     return [
-        language * (sure or language in spoken - {DEFAULT_LANGUAGE})
-        for language, sure in zip(likely, strong, strict=True)
+        language * (is_strong or language in spoken)
+        for language, (_, is_strong) in zip(likely, candidates, strict=True)
     ]
 
 
-def _most_votes(votes: Counter[str]) -> list[str]:
+def _candidates(words: Collection[str]) -> tuple[list[str], bool]:
+    """Return the languages with the most function words in a text, and whether these are enough evidence."""
+    evidence = {word for word in words if word in _SPOKEN_BY}
+    votes = Counter(language for word in evidence for language in _SPOKEN_BY[word])
     most = max(votes.values(), default=0)
     best = [language for language, n in votes.items() if n == most]
-    return [DEFAULT_LANGUAGE] if DEFAULT_LANGUAGE in best else best
-
-
-def _is_strong(language: str, votes: int, evidence: Collection[str], words: Collection[str]) -> bool:
-    """Return True if the function words of a text are enough evidence for its language."""
-    if votes > 1:
-        return True
-    if language == DEFAULT_LANGUAGE:  # among words with accents, "a" does not mean English
-        return all(map(str.isascii, words)) or any(_SPOKEN_BY[word] == [DEFAULT_LANGUAGE] for word in evidence)
-    return not all(map(str.isascii, evidence))
+    if DEFAULT_LANGUAGE not in best:
+        return best, most > 1 or not all(map(str.isascii, evidence))
+    # Among words with accents, "a" does not mean English.
+    is_english = all(map(str.isascii, words)) or any(_SPOKEN_BY[word] == [DEFAULT_LANGUAGE] for word in evidence)
+    return [DEFAULT_LANGUAGE], most > 1 or is_english
 
 
 def _is_spoken(language: str, texts: Sequence[Collection[str]], languages: Sequence[str]) -> bool:
@@ -189,7 +180,9 @@ def _in_another_language(texts: Sequence[Sequence[str]], languages: Sequence[str
     if len(sentences) < FEWEST_SENTENCES or len(rows) < SPOKEN * len(texts):
         return set()
     common = frozenset().union(*(STOP_WORDS[language] for language in set(languages) - {""}))
-    frequent = Counter(word for word in all_words if word not in common).most_common(FREQUENT)
+    counts = Counter(word for word in all_words if word not in common)
+    # Sets have no order: without the word in the key, ties would be broken differently in each process.
+    frequent = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:FREQUENT]
     n_frequent = sum(n for _, n in frequent)
     is_prose = n_frequent >= FREQUENT_SHARE * len(all_words)
     is_short = sum(len(word) * n for word, n in frequent) <= FREQUENT_LENGTH * n_frequent

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..core.rows import F32, Array
 from ..tables.source import MAX_CLUSTER_NAME
 from .keywords import MAX_NAME, Keyword, Phrase
 
@@ -17,83 +16,63 @@ KEYWORD_WEIGHT = 0.14  # weight of the logarithm of a phrase's score, beside its
 KEYWORDS_IN_NAME = 3
 SEPARATOR = " / "  # between the keywords in a name
 
-EmbedPhrases = Callable[[list[str]], NDArray[np.float32]]
+EmbedPhrases = Callable[[list[str]], F32]
 """A function from phrases to their vectors, by the model of the texts."""
 
 
-class Candidate(NamedTuple):
-    """A phrase and how well it names its cluster."""
-
-    text: str
-    score: float
-
-
 def score_phrases(
-    phrases: Sequence[Sequence[Phrase]], centers: NDArray[np.floating], embed: EmbedPhrases | None
-) -> list[list[Candidate]]:
-    """Return the phrases of each cluster as candidates for its name, the best first; without a model there are none.
+    phrases: Sequence[Sequence[Phrase]], centers: Array, embed: EmbedPhrases | None
+) -> list[list[Phrase]]:
+    """Return the phrases of each cluster that could name it, the best first; without a model there are none.
 
-    The score of a candidate is a cosine plus the weighted logarithm of the phrase's score. The cosine favors what the
+    The score of a name is a cosine plus the weighted logarithm of the phrase's score. The cosine favors what the
     texts mean. It compares the phrase, less the mean of all phrases, with the center of the cluster, less the mean of
     all centers: what all clusters share sets none apart. The logarithm favors what many texts say and other clusters
     do not. All phrases are embedded in one call. If that fails, a warning says so.
     """
     distinct = list(dict.fromkeys(phrase.text for candidates in phrases for phrase in candidates))
-    vectors = _embed(distinct, embed, centers.shape[1]) if embed and distinct else None
-    if vectors is None:
+    if embed is None or not distinct:
+        return [[] for _ in phrases]
+    try:
+        vectors = np.array(embed(distinct), np.float32)
+        if vectors.shape != (len(distinct), centers.shape[1]):
+            raise ValueError(f"the vectors of {len(distinct):,} phrases have the shape {vectors.shape}.")
+    except Exception as error:  # names are optional: no problem with them may cost the user the result
+        problem = f"The groups are named by keywords, because the model could not embed phrases: {error}"
+        warnings.warn(problem, stacklevel=2)
         return [[] for _ in phrases]
     row_of = {text: row for row, text in enumerate(distinct)}
     contrast = 1 - 1 / len(centers)  # a single cluster has nothing to be set apart from
-    meanings, directions = _contrasted(vectors, contrast), _contrasted(centers, contrast)
+    units = (unit_vectors(vectors), unit_vectors(centers))
+    meanings, directions = (unit_vectors(rows - contrast * rows.mean(axis=0)) for rows in units)
     scored = []
     for of_cluster, direction in zip(phrases, directions, strict=True):
         cosines = meanings[[row_of[phrase.text] for phrase in of_cluster]] @ direction
-        candidates = [
-            Candidate(text, cosine + KEYWORD_WEIGHT * math.log(score))
+        names = [
+            Phrase(text, cosine + KEYWORD_WEIGHT * math.log(score))
             for (text, score), cosine in zip(of_cluster, cosines.tolist(), strict=True)
         ]
-        scored.append(sorted(candidates, key=lambda candidate: -candidate.score))
+        scored.append(sorted(names, key=lambda name: -name.score))
     return scored
 
 
-def _embed(phrases: list[str], embed: EmbedPhrases, dimension: int) -> NDArray[np.float32] | None:
-    try:
-        vectors: NDArray[np.float32] = np.array(embed(phrases), np.float32)
-        if vectors.shape != (len(phrases), dimension):
-            raise ValueError(f"the vectors of {len(phrases):,} phrases have the shape {vectors.shape}.")
-    except Exception as error:  # names are optional: no problem with them may cost the user the result
-        warnings.warn(
-            f"The groups are named by keywords, because the model could not embed phrases: {error}", stacklevel=3
-        )
-        return None
-    return vectors
-
-
-def _contrasted(X: NDArray[np.floating], contrast: float) -> NDArray[np.floating]:
-    """Return the rows as unit vectors, less a share of their mean, as unit vectors again."""
-    units = _units(X)
-    return _units(units - contrast * units.mean(axis=0))
-
-
-def _units(X: NDArray[np.floating]) -> NDArray[np.floating]:
-    units: NDArray[np.floating] = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    return units
+def unit_vectors(X: Array) -> Array:
+    """Return the rows scaled to length 1; a row of zeros, such as the vector of an unknown phrase, stays."""
+    return np.asarray(X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.finfo(np.float32).tiny))
 
 
 def choose_names(
-    candidates: Sequence[Sequence[Candidate]], keywords: Sequence[Sequence[Keyword]], examples: Sequence[str]
+    candidates: Sequence[Sequence[Phrase]], keywords: Sequence[Sequence[Keyword]], examples: Sequence[str]
 ) -> list[str]:
     """Return a name for each cluster; if two clusters have the same best phrase, the better match gets it."""
+    best = [options[0].score if options else -math.inf for options in candidates]
     names: dict[int, str] = {}
-    best = [max((candidate.score for candidate in options), default=-math.inf) for options in candidates]
     for cluster in sorted(range(len(best)), key=lambda cluster: -best[cluster]):
         names[cluster] = choose_name(candidates[cluster], keywords[cluster], examples[cluster], names.values())
-    return [names[cluster] for cluster in range(len(best))]
+    return [name for _, name in sorted(names.items())]
 
 
-def choose_name(
-    candidates: Sequence[Candidate], keywords: Sequence[Keyword], example: str, taken: Iterable[str]
-) -> str:
+def choose_name(candidates: Sequence[Phrase], keywords: Sequence[Keyword], example: str, taken: Iterable[str]) -> str:
     """Return a name that is not taken: the best phrase, else the best keywords, or the example if there are none."""
     used = {name.casefold() for name in taken}
     short = _readable(keywords)

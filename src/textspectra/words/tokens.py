@@ -13,11 +13,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain, pairwise
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from ..errors import require
 from .languages import DEFAULT_LANGUAGE, READ_CHARACTERS, STOP_WORDS, plain_text, read_lists, text_languages
 
 MAX_PHRASE = 4  # words of a phrase
@@ -39,10 +39,7 @@ CHINESE_FUNCTION_CHARACTERS = "的了吗呢吧啊我你您他她们这那哪么�
 """They separate words without a segmenter; not in Japanese, where some of them are parts of words."""
 JAPANESE_CONTENT = frozenset(["名詞", "動詞", "形容詞", "形状詞", "感動詞"])
 """Parts of speech of content words: nouns, verbs, two kinds of adjectives, interjections."""
-JAPANESE_NOUN_SUFFIX = (
-    "接尾辞",
-    "名詞的",
-)  # an ending that belongs to the noun before it: 請求 and 書 are 請求書, a bill
+JAPANESE_NOUN_SUFFIX = ("接尾辞", "名詞的")  # it belongs to the noun before it: 請求 and 書 are 請求書, a bill
 
 _HIRAGANA = "\u3041-\u309f"
 _KATAKANA = "\u30a1-\u30fa\u30fc-\u30ff\uff66-\uff9f"
@@ -98,15 +95,12 @@ def count_terms(texts: Iterable[str]) -> dict[str, TermCounts]:
     clear = text_languages([[word.lower() for phrase in parts for word in phrase] for parts in phrases])
     usual = Counter(filter(None, clear)).most_common(1)
     languages = [language or (usual[0][0] if usual else DEFAULT_LANGUAGE) for language in clear]
-    counts = {}
-    for language in sorted(set(languages), key=list(STOP_WORDS).index):
-        terms = [
-            _terms(parts, STOP_WORDS[language])
-            for parts, detected in zip(phrases, languages, strict=True)
-            if detected == language
-        ]
-        forms = [(term, form) for spellings in terms for term, form in spellings.items() if form != term]
-        counts[language] = TermCounts(Counter(chain.from_iterable(terms)), Counter(forms))
+    occurring = set(languages)
+    counts = {language: TermCounts(Counter(), Counter()) for language in STOP_WORDS if language in occurring}
+    for parts, language in zip(phrases, languages, strict=True):
+        terms = _terms(parts, STOP_WORDS[language])
+        counts[language].texts.update(terms.keys())
+        counts[language].forms.update([(term, form) for term, form in terms.items() if form != term])
     return counts
 
 
@@ -125,26 +119,26 @@ def term_parts(term: str) -> frozenset[str]:
 def _printable(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFC", text)
-    return text if text.isprintable() else "".join(c if c.isprintable() else _space_for(c) for c in text)
+    if text.isprintable():
+        return text
+    spaces = {"Zs": " ", "Cc": " ", "Zl": "\n", "Zp": "\n"}  # by the category of a character; others vanish
+    lines = text.replace("\r", "\n").replace("\x85", "\n")
+    return "".join(c if c.isprintable() or c == "\n" else spaces.get(unicodedata.category(c), "") for c in lines)
 
 
-def _space_for(character: str) -> str:
-    if character in "\n\r\x85\u2028\u2029":
-        return "\n"
-    return " " if unicodedata.category(character) in ("Cc", "Zs") else ""
-
-
-@cache
-def _marks() -> str:
-    r"""Return all combining marks, which ``\w`` lacks and words of Indian languages and Thai need."""
-    return "".join(c for c in map(chr, range(0x300, 0x1F000)) if unicodedata.category(c)[0] == "M")
-
-
-@cache
-def _word_pattern(marks: str) -> re.Pattern[str]:
+def _word_pattern(word: str) -> re.Pattern[str]:
     """Return a pattern that matches words, and without a group what ends a phrase: punctuation and line ends."""
-    word = rf"\w+(?:[{marks}]+\w*)*" if marks else r"\w+"
     return re.compile(rf"({word}(?:[-‑'’]{word})*(?:\+\+|#(?!\w))?)|[^\w\s]|\n")
+
+
+_ASCII_WORD = _word_pattern(r"\w+")  # takes half the time on plain English
+
+
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    r"""Return patterns of words and characters with combining marks, which ``\w`` lacks: in Indian languages, Thai."""
+    marks = "".join(c for c in map(chr, range(0x300, 0x1F000)) if unicodedata.category(c)[0] == "M")
+    return _word_pattern(rf"\w+(?:[{marks}]+\w*)*"), re.compile(f".[{marks}]*", re.DOTALL)
 
 
 def _phrases(text: str) -> list[list[str]]:
@@ -153,8 +147,7 @@ def _phrases(text: str) -> list[list[str]]:
     if not text.isascii() and _UNSPACED.search(text):
         text = _one_word_per_line(text)
     phrases: list[list[str]] = [[]]
-    # The pattern without marks takes half the time on plain English.
-    for word in _word_pattern("" if text.isascii() else _marks()).findall(text):
+    for word in (_ASCII_WORD if text.isascii() else _patterns()[0]).findall(text):
         if word:
             phrases[-1].append(word)
         elif phrases[-1]:
@@ -210,9 +203,8 @@ def _without_apostrophe(word: str) -> str:
 
 
 def _is_weak(word: str) -> bool:
-    if len(word) == 1 or (word[0].isnumeric() and not any(map(str.isalpha, word))):
-        return True
-    return not word.isascii() and bool(_HIRAGANA_ONLY.fullmatch(word))
+    is_number = word[0].isnumeric() and not any(map(str.isalpha, word))
+    return len(word) == 1 or is_number or bool(_HIRAGANA_ONLY.fullmatch(word))
 
 
 def _one_word_per_line(text: str) -> str:
@@ -236,49 +228,35 @@ def _one_word_per_line(text: str) -> str:
     return (_RUN if segment is None else _SENTENCE).sub(lines, text)
 
 
-@cache
-def _character_pattern() -> re.Pattern[str]:
-    return re.compile(f".[{_marks()}]*", re.DOTALL)
-
-
 def _pairs(run: str) -> list[str]:
-    return [first + second for first, second in pairwise(_character_pattern().findall(run))]
-
-
-Segmenter = Callable[[str], list[str]]
+    return [first + second for first, second in pairwise(_patterns()[1].findall(run))]
 
 
 @cache
-def segmenter(language: Literal["Chinese", "Japanese"]) -> Segmenter | None:
+def segmenter(language: Literal["Chinese", "Japanese"]) -> Callable[[str], list[str]] | None:
     """Return the function that splits a run of characters into its content words, or None if it is not installed."""
-    if language == "Chinese":
-        return _chinese_segmenter() if find_spec("rjieba") else None
-    return _japanese_segmenter() if find_spec("sudachipy") and find_spec("sudachidict_small") else None
+    if language == "Chinese" and find_spec("rjieba"):
+        tag_words = import_module("rjieba").tag
+        return lambda run: [
+            word for word, tag in tag_words(run) if tag.startswith(CHINESE_CONTENT) and word not in CHINESE_STOP_WORDS
+        ]
+    if language == "Japanese" and find_spec("sudachipy") and find_spec("sudachidict_small"):
+        tokenizer = import_module("sudachipy").Dictionary(dict="small").tokenizer()
+        return lambda run: _japanese_words(tokenizer.tokenize(run))
+    return None
 
 
-def _chinese_segmenter() -> Segmenter:
-    tag_words = require("rjieba", extra="cjk").tag
-    return lambda run: [
-        word for word, tag in tag_words(run) if tag.startswith(CHINESE_CONTENT) and word not in CHINESE_STOP_WORDS
-    ]
-
-
-def _japanese_segmenter() -> Segmenter:
-    tokenizer = require("sudachipy", extra="cjk").Dictionary(dict="small").tokenizer()
-
-    def words(run: str) -> list[str]:
-        content: list[str] = []
-        before = ""
-        for word in tokenizer.tokenize(run):
-            kind, subkind = word.part_of_speech()[:2]
-            if before == "名詞" and (kind, subkind) == JAPANESE_NOUN_SUFFIX:
-                content[-1] += word.surface()
-            elif kind in JAPANESE_CONTENT:
-                content.append(word.dictionary_form())
-            before = kind
-        return content
-
-    return words
+def _japanese_words(words: Iterable[Any]) -> list[str]:
+    content: list[str] = []
+    before = ""
+    for word in words:
+        kind, subkind, *_ = word.part_of_speech()
+        if before == "名詞" and (kind, subkind) == JAPANESE_NOUN_SUFFIX:
+            content[-1] += word.surface()
+        elif kind in JAPANESE_CONTENT:
+            content.append(word.dictionary_form())
+        before = kind
+    return content
 
 
 @cache
