@@ -1,9 +1,10 @@
-"""The record of a clustering: its saved fields, and the facts that follow from them."""
+"""The record of a clustering: its saved fields, the facts that follow from them, and how a notebook shows it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from typing import NamedTuple
 
 import numpy as np
@@ -12,12 +13,14 @@ from numpy.typing import NDArray
 from ..core.clusters import EXACT_ROWS, LEAVES_PER_CLUSTER, MICRO_CLUSTERS, gather_leaves, split_leaves, tree_around
 from ..core.cohesion import CohesionReport
 from ..core.estimate import KEstimate
+from ..core.estimate_views import levels_html
 from ..core.kmeans import LinearRule
 from ..core.ward import MergeTree
 from ..embedding.base import Backend
 from ..embedding.cache import EmbeddingCache
 from ..embedding.embed import embed_texts
 from ..errors import UserError
+from ..hygiene import plural
 from ..tables.columns import ClusterColumns
 from ..tables.source import MAX_CLUSTER_NAME
 from ..words.describe import Cluster
@@ -34,6 +37,12 @@ FINEST = 300
 
 EDITED = "edited by hand"
 """The entry `groups` in the recipe of a result whose groups were changed after they were found."""
+
+N_LARGEST, N_WORDS = 10, 6
+"""Groups in the table that a notebook shows, and keywords of each."""
+
+SANDBOX = "allow-scripts allow-downloads"
+"""What the page may do inside a notebook: run, and save files. It cannot reach the notebook around it."""
 
 
 class Hierarchy(NamedTuple):
@@ -117,10 +126,35 @@ class ClusteredTexts:
     frame: object = None
 
     def __repr__(self) -> str:
-        score = f", Cohesion Ratio {self.cohesion.ratio:.2f}" if self.cohesion else ""
-        texts = "text" if self.totals.rows == 1 else "texts"
-        groups = "group" if self.n_clusters == 1 else "groups"
-        return f"{self.totals.rows:,} {texts} in {self.n_clusters} {groups}{score}"
+        return f"{plural(self.totals.rows, 'text')} in {plural(self.n_clusters, 'group')}{self._score}"
+
+    def _repr_html_(self) -> str:
+        """Return the size, the number of groups with the levels, and the largest groups."""
+        rows, grouped = self.totals.rows, self.totals.grouped
+        texts = f"{rows:,}" if grouped == rows else f"{grouped:,} of {rows:,}"
+        parts = [f"<b>{plural(self.n_clusters, 'group')}</b> in {texts} texts{self._score}"]
+        if self.k_estimate is not None and len(self.k_estimate.suggestions) > 1:
+            parts.append(levels_html(self.k_estimate.suggestions, self.n_clusters))
+        parts += [f"<i>{escape(note)}</i>" for note in self.notes]
+        body = ""
+        for cluster in sorted(self.clusters, key=lambda cluster: -cluster.size)[:N_LARGEST]:
+            size, share, words = (
+                f"{cluster.size:,}",
+                cluster.size / max(1, grouped),
+                " · ".join(cluster.keywords[:N_WORDS]),
+            )
+            cells = (f"{cluster.label}", cluster.name, size, f"{share:.1%}", words)
+            row = "".join(f'<td dir="auto" style="text-align: left">{escape(cell)}</td>' for cell in cells)
+            body += f"<tr>{row}</tr>"
+        head = "".join(f"<th>{name}</th>" for name in ("cluster", "name", "size", "share", "keywords"))
+        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+        if self.n_clusters > N_LARGEST:
+            parts.append(f"and {self.n_clusters - N_LARGEST:,} smaller; <code>show()</code> has all of them")
+        return "".join(f"<div>{part}</div>" for part in parts)
+
+    @property
+    def _score(self) -> str:
+        return f", Cohesion Ratio {self.cohesion.ratio:.2f}" if self.cohesion else ""
 
     def __len__(self) -> int:
         return len(self.corpus.rows)
@@ -145,7 +179,7 @@ class ClusteredTexts:
         """A sentence on the input: the file, the column, the number of rows and their languages."""
         where, updates = self.recipe.get("read", ""), len(self.history)
         if where and updates:
-            where += f", and {updates} {'update' if updates == 1 else 'updates'}"
+            where += f", and {plural(updates, 'update')}"
         return reading_in_words(where, self.totals.rows, self.languages)
 
     @cached_property
@@ -267,3 +301,9 @@ def clusters_of(result: ClusteredTexts) -> ClusterColumns:
 def with_count(text: str, times: int | None) -> str:
     """Put the number of its rows before a text that repeats: '5,000 × Thank you'."""
     return f"{times:,} × {text}" if times and times > 1 else text
+
+
+def framed(page: str, height: int) -> str:
+    """Put a page into a frame of its own, from which it cannot reach the page around it."""
+    style = f"width: 100%; height: {height}px; border: 0"
+    return f'<iframe title="textspectra report" sandbox="{SANDBOX}" style="{style}" srcdoc="{escape(page)}"></iframe>'

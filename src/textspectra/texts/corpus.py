@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from ..embedding.hub import is_on
 from ..embedding.registry import load_model
 from ..embedding.server import printable, public_url
 from ..errors import UsageError, UserError
+from ..tables.columns import TextTable
 from ..tables.frames import as_table, is_data_frame
 from ..tables.source import MAX_TEXT
 from ..words.languages import plain_text
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     import polars
     from narwhals.typing import IntoDataFrame, IntoSeries
 
-Texts: TypeAlias = "Iterable[str | None] | IntoSeries | IntoDataFrame"
-"""What :func:`cluster_texts` takes: texts, or a data frame with a column of texts."""
+Texts: TypeAlias = "Iterable[str | None] | IntoSeries | IntoDataFrame | TextTable"
+"""What :func:`cluster_texts` takes: texts, or a data frame or the table of a file with a column of texts."""
 
 DataFrame: TypeAlias = "pandas.DataFrame | polars.DataFrame | ArrowTable"
 """What results are returned as: a data frame of the library that the texts came in."""
@@ -89,9 +90,10 @@ class Corpus:
     keep_all: bool = False
 
     @classmethod
-    def from_texts(cls, texts: Texts, text_column: str | None = None, *, keep_all: bool = False) -> Corpus:
-        """Take in a sequence, series or array of texts, or a data frame with a column of texts."""
-        rows = [_as_text(value, row) for row, value in enumerate(_values(texts, text_column))]
+    def from_texts(cls, texts: Texts, *, keep_all: bool = False) -> Corpus:
+        """Take in a sequence, series or array of texts, or a table whose column of texts is known."""
+        values = texts.texts() if isinstance(texts, TextTable) else _values(texts)
+        rows = [_as_text(value, row) for row, value in enumerate(values)]
         counting = {row for row in set(rows) if (row.strip() if keep_all else has_content(row))}
         return cls.from_rows(rows, [row in counting for row in rows], keep_all=keep_all)
 
@@ -154,15 +156,19 @@ class Corpus:
         return np.concatenate([values, np.full((1, *values.shape[1:]), blank, values.dtype)])[self.codes]
 
 
-def _values(texts: Texts, text_column: str | None) -> Iterable[object]:
-    if isinstance(texts, str | bytes):
-        raise UserError("texts must be a sequence of texts, not a single text.")
-    if is_data_frame(texts):
-        return as_table(texts, text_column).texts()
-    if text_column is not None:
+def open_texts(texts: Texts, text_column: str | None) -> Texts:
+    """Find the column of texts in a data frame; return anything else, a table of a file among it, as it is."""
+    if not isinstance(texts, TextTable) and is_data_frame(texts):
+        return as_table(texts, text_column)
+    if text_column is not None and not isinstance(texts, TextTable):
         raise UserError(f"text_column={text_column!r} names a column of a data frame, but texts is not a data frame.")
-    if isinstance(texts, Mapping):
-        raise UserError("texts is a mapping; give a list of texts, or a data frame with a column of texts.")
+    return texts
+
+
+def _values(texts: Any) -> Iterable[object]:
+    if isinstance(texts, str | bytes | Mapping) or not isinstance(texts, Iterable):
+        kind = type(texts).__name__
+        raise UserError(f"texts has the type {kind}; give a list of texts, or a data frame with a column of texts.")
     if isinstance(texts, set | frozenset):  # its order changes from run to run, and so would the labels
         raise UserError("texts is a set, which has no order, so labels could not be matched to texts; give a list.")
     if isinstance(texts, np.ndarray) and texts.ndim != 1:
@@ -171,7 +177,7 @@ def _values(texts: Texts, text_column: str | None) -> Iterable[object]:
         if hasattr(texts, convert):
             values: Iterable[object] = getattr(texts, convert)()
             return values
-    return list(texts)  # type: ignore[arg-type]
+    return texts
 
 
 def _as_text(value: object, row: int) -> str:

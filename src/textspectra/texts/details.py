@@ -13,15 +13,13 @@ from numpy.typing import NDArray
 
 from ..core.validation import is_missing
 from ..errors import UsageError, UserError
-from ..tables.columns import as_strings, find_column
+from ..tables.columns import TextTable, as_strings, find_column
 from ..tables.dates import Problem, Reading, check_dates, notes_on_dates, read_dates, survey
-from ..tables.frames import as_table, is_data_frame
 from ..tables.jsonlines import build_column
+from .corpus import Texts, open_texts
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoSeries
-
-    from .corpus import Texts
 
 Period = Literal["day", "week", "month", "quarter", "year"]
 Days = NDArray[np.datetime64]
@@ -43,6 +41,8 @@ MOST_VALUES = 50
 
 MISSING, OTHER = "(missing)", "(other)"
 
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
 
 def choose_period(first: np.datetime64, last: np.datetime64, n_texts: int, n_clusters: int) -> Period:
     """Return the shortest period that suits the span of the dates and the number of texts."""
@@ -56,20 +56,13 @@ def choose_period(first: np.datetime64, last: np.datetime64, n_texts: int, n_clu
 
 def period_starts(days: Days, every: Period) -> Days:
     """Return the first day of the period of each day; weeks begin on Monday."""
-    if every == "week":
-        number = days.astype("datetime64[D]").astype(np.int64)
-        return ((number + 3) // 7 * 7 - 3).astype("datetime64[D]")  # 1970 began on a Thursday
-    if every == "quarter":
-        months = days.astype("datetime64[M]").astype(np.int64)
-        return (months // 3 * 3).astype("datetime64[M]").astype("datetime64[D]")
-    unit = {"day": "D", "month": "M", "year": "Y"}[every]
-    return days.astype(f"datetime64[{unit}]").astype("datetime64[D]")
+    starts: Days = pc.floor_temporal(pa.array(days), unit=every).to_numpy(zero_copy_only=False)
+    return starts
 
 
 def periods_between(first: np.datetime64, last: np.datetime64, every: Period) -> Days:
     """Return the first day of every period that overlaps the days from `first` to `last`."""
-    days = np.arange(first.astype("datetime64[D]"), last.astype("datetime64[D]") + 1)
-    return np.unique(period_starts(days, every))
+    return np.unique(period_starts(np.arange(first, last + 1, dtype="datetime64[D]"), every))
 
 
 def name_period(first: np.datetime64, last: np.datetime64, every: Period) -> str:
@@ -84,12 +77,9 @@ def name_period(first: np.datetime64, last: np.datetime64, every: Period) -> str
 
 def _name(start: np.datetime64, every: Period) -> str:
     day = start.astype("datetime64[D]").item()
-    if every == "year":
-        return f"{day.year}"
-    if every == "quarter":
-        return f"Q{(day.month + 2) // 3} {day.year}"
-    month = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")[day.month - 1]
-    return f"{month} {day.year}" if every == "month" else f"{day.day} {month} {day.year}"
+    month = MONTHS[day.month - 1]
+    names = {"month": f"{month} {day.year}", "quarter": f"Q{(day.month + 2) // 3} {day.year}", "year": f"{day.year}"}
+    return names.get(every, f"{day.day} {month} {day.year}")
 
 
 class Wanted(NamedTuple):
@@ -216,18 +206,16 @@ def read_details(table: pa.Table, wanted: Wanted, reading: Reading | None, file:
     return Extract(Details(wanted.time, dates.days, segments, columns), dates.missing, dates.problems)
 
 
-def details_of(table: pa.Table, wanted: Wanted, n_rows: int) -> tuple[Details, list[str]]:
+def details_of(table: pa.Table, wanted: Wanted) -> tuple[Details, list[str]]:
     """Take the wanted columns from a table; return them with notes on their values."""
-    check_lengths(table, n_rows)
     wanted.check_columns(table)
-    reading, notes = None, []
+    reading = None
     if wanted.time is not None:
         surveyed = survey(table.column(wanted.time))
         check_dates(table, wanted.time, surveyed)
         reading = surveyed.reading()
     details, missing, problems = read_details(table, wanted, reading)
-    if wanted.time is not None and reading is not None:
-        notes += notes_on_dates(wanted.time, reading, missing, problems)
+    notes = notes_on_dates(wanted.time, reading, missing, problems) if wanted.time and reading else []
     for name, segment in details.segments.items():
         notes += note_on_values(name, len(segment.values))
     ordered = {name: segment.in_order() for name, segment in details.segments.items()}
@@ -236,25 +224,24 @@ def details_of(table: pa.Table, wanted: Wanted, n_rows: int) -> tuple[Details, l
 
 def details_like(known: Details | None, texts: Texts, text_column: str | None) -> tuple[Details | None, list[str]]:
     """Take the columns of a model's details from a data frame; notes name the columns that it does not have."""
-    if known is None or not is_data_frame(texts):
+    opened = None if known is None else open_texts(texts, text_column)
+    if known is None or not isinstance(opened, TextTable):
         return None, []
-    table = as_table(texts, text_column).table
-    names = set(table.column_names)
+    names = set(opened.table.column_names)
     wanted = Wanted(known.time, tuple(known.segments), tuple(known.shown))
     missing = [name for name in dict.fromkeys(wanted.names) if name not in names]
-    by, show = (tuple(name for name in columns if name in names) for columns in (known.segments, known.shown))
-    present = Wanted(known.time if known.time in names else None, by, show)
-    details, notes = details_of(table, present, table.num_rows)
+    by, show = (tuple(name for name in columns if name in names) for columns in (wanted.by, wanted.show))
+    details, notes = details_of(opened.table, Wanted(known.time if known.time in names else None, by, show))
     return details, [*(f"The column {name!r} of the model is missing in these texts." for name in missing), *notes]
 
 
 def wanted_columns(
-    texts: Texts, text_column: str | None, time: str | Values | None, by: Columns, show: Columns, every: Period | None
-) -> tuple[pa.Table, Wanted] | None:
-    """Return a table of the columns that the arguments of :func:`cluster_texts` name or hold; None if there are none.
+    texts: Texts, n_rows: int, time: str | Values | None, by: Columns, show: Columns, every: Period | None
+) -> tuple[pa.Table, Wanted]:
+    """Return a table with the columns that the arguments of :func:`cluster_texts` name or hold, and which these are.
 
-    A name stands for a column of the data frame `texts`. Values come as a series or a sequence; for segments and
-    shown columns, in a mapping from their names.
+    A name stands for a column of the table `texts`. Values come as a series or a sequence; for segments and shown
+    columns, in a mapping from their names.
     """
     given: dict[str, Values] = {}
     if time is not None and not isinstance(time, str):
@@ -265,28 +252,16 @@ def wanted_columns(
     of_segments, of_shown = ((names,) if isinstance(names, str) else tuple(names) for names in (by, show))
     wanted = Wanted(time, of_segments, of_shown, every)
     wanted.check()
-    if wanted == Wanted():
-        return None
-    table = pa.table({name: _as_column(values) for name, values in given.items()})
+    table = {name: _as_column(values) for name, values in given.items()}
+    for name, column in table.items():
+        if len(column) != n_rows:
+            raise UserError(f"There are {n_rows:,} texts but {len(column):,} values of {name!r}; give one per text.")
     named = [name for name in wanted.names if name not in given]
-    if not named:
-        return table, wanted
-    if not is_data_frame(texts):
+    if named and not isinstance(texts, TextTable):
         raise UserError(f"{named[0]!r} names a column of a data frame, but texts is not one; give its values instead.")
-    frame = as_table(texts, text_column).table
-    check_lengths(table, frame.num_rows)
-    frame = frame.select([name for name in frame.column_names if name not in given])
-    for name in table.column_names:
-        frame = frame.append_column(name, table.column(name))
-    return frame, wanted
-
-
-def check_lengths(table: pa.Table, n_rows: int) -> None:
-    """Raise a UserError unless the columns have a value for each text."""
-    if table.num_columns and table.num_rows != n_rows:
-        raise UserError(
-            f"There are {n_rows:,} texts but {table.num_rows:,} values of {table.column_names[0]!r}; give one per text."
-        )
+    if named and isinstance(texts, TextTable):
+        table = dict(zip(texts.table.column_names, texts.table.columns, strict=True)) | table
+    return pa.table(table), wanted
 
 
 def _as_column(values: Values) -> pa.Array:

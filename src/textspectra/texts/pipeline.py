@@ -20,13 +20,14 @@ from ..embedding.cache import EmbeddingCache
 from ..embedding.embed import embed_texts
 from ..embedding.registry import DEFAULT_MODEL, Model, chosen_backend
 from ..errors import UserError
+from ..tables.columns import TextTable
 from ..tables.frames import library_of
 from ..words.languages import language_shares
 from .clustered import Hierarchy
-from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Texts, Totals, embed_corpus
-from .details import Columns, Period, Values, Wanted, details_of, wanted_columns
+from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Texts, Totals, embed_corpus, open_texts
+from .details import Columns, Period, Values, details_of, wanted_columns
+from .grouping import describe_embedded
 from .notes import KEEP_ALL, is_foreign, notes_on_content, notes_on_languages, notes_on_lengths
-from .placing import describe_embedded
 from .result import TextClustering
 from .tally import tally_rows
 
@@ -108,11 +109,11 @@ def cluster_texts(
     """
     check_algorithm(algorithm)
     tell: StageProgress = progress or (lambda stage, done, total: None)
-    corpus = Corpus.from_texts(texts, text_column, keep_all=keep_all)
+    frame, opened = texts.table if isinstance(texts, TextTable) else texts, open_texts(texts, text_column)
+    corpus = Corpus.from_texts(opened, keep_all=keep_all)
     corpus.check_content()
-    columns = wanted_columns(texts, text_column, time, by, show, every)
-    details, notes = (None, []) if columns is None else details_of(*columns, n_rows=len(corpus.rows))
-    wanted = Wanted() if columns is None else columns[1]
+    table, wanted = wanted_columns(opened, len(corpus.rows), time, by, show, every)
+    details, notes = details_of(table, wanted) if wanted.names else (None, [])
     source = embed_source(corpus, model, embeddings, cache=cache, progress=tell)
     tell("grouping", 0, 1)
     embedded = source.texts
@@ -123,7 +124,7 @@ def cluster_texts(
     result = describe_clustering(
         embedded, embedded.scatter(fitted.labels, -1), fitted, leaves=np.asarray(fitted.leaves), algorithm=algorithm,
         totals=embedded.totals, encoder=source.encoder, cache=cache, without_content=corpus.without_content(),
-        languages=source.languages, recipe=recipe, frame=texts if library_of(texts) else None,
+        languages=source.languages, recipe=recipe, frame=frame if library_of(frame) else None,
     )  # fmt: skip
     if details is not None:
         tally = tally_rows(details, result.labels, result.n_clusters, wanted.every)

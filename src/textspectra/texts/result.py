@@ -11,29 +11,26 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.cohesion import report_if_defined
-from ..core.estimate import SuggestionName
 from ..core.validation import Level, check_n_clusters, check_whole_number
 from ..embedding.cache import EmbeddingCache
 from ..embedding.registry import Model, as_backend
 from ..embedding.server import OpenAIServer
 from ..errors import UserError
-from ..tables.frames import as_table, is_data_frame, library_of, new_frame, with_columns
-from ..words.describe import Cluster, name_clusters
-from .clustered import EDITED, ClusteredTexts, Theme, build_hierarchy
+from ..tables.columns import TextTable
+from ..tables.frames import is_data_frame, library_of, new_frame, with_columns
+from ..words.describe import name_clusters
+from .clustered import framed
 from .comparison import Comparison, Drift, compare_texts, drift_of, updated
-from .corpus import DataFrame, Texts, embed_corpus
-from .grouping import describe_grouping, label_clusters, names_when_suggested, positions_in, renamed, rule_of, tally_of
+from .corpus import DataFrame, Texts, embed_corpus, open_texts
+from .grouping import RegroupedTexts, place_texts, similarity_to_clusters
 from .history import check_not_taken_in, columns_of, content_digest
-from .notebook import framed, result_html
-from .placing import place_texts, similarity_to_clusters, with_names
 from .storage import load_clustering, save_clustering, texts_table
 from .tally import CountColumns, Tally, by_segment, over_time
 
 Classes: TypeAlias = "ArrayLike | Sequence[Hashable]"
 
 
-class TextClustering(ClusteredTexts):
+class TextClustering(RegroupedTexts):
     """Texts, their groups, and everything that can be done with them.
 
     It is made by :func:`cluster_texts` or :meth:`load` and never changes: :meth:`rename`, :meth:`merge`, :meth:`cut`
@@ -131,10 +128,7 @@ class TextClustering(ClusteredTexts):
 
     def rename(self, label: int | Mapping[int, str], name: str | None = None) -> TextClustering:
         """Give clusters other names: ``rename(3, "refunds")``, or several: ``rename({3: "refunds", 5: "login"})``."""
-        names: Mapping[int, str | None] = label if isinstance(label, Mapping) else {label: name}
-        for number in names:
-            self.position(number)
-        return replace(self, clusters=renamed(self.clusters, names))
+        return self.renamed(label if isinstance(label, Mapping) else {label: name})
 
     def merge(self, *labels: int | Iterable[int]) -> TextClustering:
         """Make one cluster of two or more: ``merge(3, 7)`` or ``merge([3, 7, 9])``.
@@ -265,7 +259,8 @@ class TextClustering(ClusteredTexts):
         (120, ['steady', 'steady', 'steady'])
         """
         comparison = self.compare(texts, text_column=text_column, embeddings=embeddings, cache=cache)
-        table = as_table(texts, text_column).table if is_data_frame(texts) else texts_table(comparison.result.corpus)
+        opened = open_texts(texts, text_column)
+        table = opened.table if isinstance(opened, TextTable) else texts_table(comparison.result.corpus)
         digests = {"This input": content_digest(table)}
         if not again:
             check_not_taken_in(self, digests, "again=True")
@@ -480,73 +475,3 @@ class TextClustering(ClusteredTexts):
         if embeddings is None:
             return loaded
         return replace(loaded, known_embeddings=embed_corpus(loaded.corpus, None, embeddings).X)
-
-    def with_hierarchy(self) -> TextClustering:
-        """Return the same result with a merge tree that has its grouping among its cuts."""
-        if self.hierarchy is not None and self.hierarchy.has_cut(self.distinct_codes):
-            return self
-        return replace(self, hierarchy=build_hierarchy(self.embedded(), self.distinct_codes))
-
-    def level_clusters(self) -> dict[SuggestionName, tuple[NDArray[np.intp], tuple[Cluster, ...]]]:
-        """Return the groups at the other levels: the position of each distinct text's group, and the groups."""
-        base = self.with_hierarchy()
-        if base.hierarchy is None or base.k_estimate is None:
-            return {}
-        levels = {level.name: level.k for level in base.k_estimate.suggestions if level.k != self.n_clusters}
-        n_leaves = base.hierarchy.tree.n_leaves
-        cuts = {name: base.hierarchy.cut(k) for name, k in levels.items() if k <= n_leaves}
-        described = {name: describe_grouping(base, cut) for name, cut in cuts.items()}
-        return {name: (grouping.codes, grouping.clusters) for name, grouping in described.items()}
-
-    def with_themes(self) -> TextClustering:
-        """Return the same result with the themes of its clusters, if a level is coarser than these."""
-        levels = self.k_estimate.suggestions if self.k_estimate else ()
-        k = next((level.k for level in levels if level.name == "coarse"), self.n_clusters)
-        if self.hierarchy is None or k >= self.n_clusters:
-            return replace(self, themes=())
-        cut = self.hierarchy.cut(k)
-        codes = positions_in(cut, list(label_clusters(cut, self.corpus.counts, {}, 0)))
-        coarse = describe_grouping(self, codes)
-        pairs = np.unique(np.column_stack([codes, coarse.codes, self.distinct_codes])[codes >= 0], axis=0).tolist()
-        themes: dict[int, Theme] = {}
-        for number, position, code in pairs:
-            members = themes[number].clusters if number in themes else ()
-            themes[number] = Theme(number, coarse.clusters[position].name, (*members, self.clusters[code].label))
-        return replace(self, themes=tuple(themes.values()))
-
-    def with_level_names(self) -> TextClustering:
-        """Name each group that the suggested level also has as it is named there, so that it has one name."""
-        names = names_when_suggested(self, self.distinct_codes, fresh=True)
-        clusters = with_names(self.clusters, [cluster.label for cluster in self.clusters], names)
-        return replace(self, clusters=clusters).with_themes()
-
-    def regroup(
-        self, codes: NDArray[np.intp], continued: Mapping[int, int] | None = None,
-        new_labels: Mapping[int, int] | None = None,
-    ) -> TextClustering:  # fmt: skip
-        """Describe the same texts in other groups, which the recipe then calls edited.
-
-        `codes` has the new group of each distinct text, numbered from 0 in any order (-1: none). The groups in
-        `continued` keep the label and the name of an old one, given by its position; so does every group whose texts
-        stay the same. The others get their labels from `new_labels`, or the next ones, the largest group first.
-        """
-        grouping = describe_grouping(self, codes, continued, new_labels)
-        texts, k = self.embedded(), len(grouping.clusters)
-        is_same = np.array_equal(grouping.codes, self.distinct_codes)
-        return replace(
-            self,
-            distinct_codes=grouping.codes,
-            distinct_similarity=grouping.similarity,
-            centers=grouping.centers,
-            rule=rule_of(self, texts, grouping.codes, k),
-            recipe=self.recipe if is_same else {**self.recipe, "groups": EDITED},
-            clusters=grouping.clusters,
-            next_label=max(self.next_label, grouping.clusters[-1].label + 1),
-            cohesion=report_if_defined(texts.vectors, grouping.codes[texts.counting], k, random_state=0),
-            tally=tally_of(self, grouping.codes, k),
-            themes=(),
-        )
-
-    def _repr_html_(self) -> str:
-        """Return the size, the number of groups with the levels, and the largest groups."""
-        return result_html(self)
