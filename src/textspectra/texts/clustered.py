@@ -32,17 +32,10 @@ from .notes import doubt_about_languages, reading_in_words
 from .novelty import Reference
 from .tally import Tally
 
-FINEST = 300
-"""Highest number of clusters that a report shows; higher if the result, or one of its levels, has more."""
-
-EDITED = "edited by hand"
-"""The entry `groups` in the recipe of a result whose groups were changed after they were found."""
-
-N_LARGEST, N_WORDS = 10, 6
-"""Groups in the table that a notebook shows, and keywords of each."""
-
-SANDBOX = "allow-scripts allow-downloads"
-"""What the page may do inside a notebook: run, and save files. It cannot reach the notebook around it."""
+FINEST = 300  # highest number of clusters that a report shows, unless the result, or one of its levels, has more
+EDITED = "edited by hand"  # the entry `groups` in the recipe of a result whose groups were changed
+N_LARGEST, N_WORDS = 10, 6  # groups in the table that a notebook shows, and keywords of each
+SANDBOX = "allow-scripts allow-downloads"  # of the page in a notebook, which it cannot reach
 
 
 class Hierarchy(NamedTuple):
@@ -71,10 +64,7 @@ class Hierarchy(NamedTuple):
 
 
 def build_hierarchy(texts: EmbeddedTexts, labels: NDArray[np.intp]) -> Hierarchy:
-    """Build a merge tree that has the grouping `labels` of the distinct texts (-1: none) among its cuts.
-
-    It serves groups that no algorithm found, such as ones edited by hand. The same grouping gives the same tree.
-    """
+    """Build a merge tree that has any grouping of the distinct texts (-1: none), such as an edited one, as a cut."""
     vectors, clusters = texts.vectors, labels[texts.counting]
     n_leaves = max(MICRO_CLUSTERS, LEAVES_PER_CLUSTER * (int(clusters.max()) + 1))
     leaves = gather_leaves(vectors, None, np.random.default_rng(0), exact_rows=EXACT_ROWS, n_leaves=n_leaves)

@@ -34,15 +34,10 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame, IntoSeries
 
 Texts: TypeAlias = "Iterable[str | None] | IntoSeries | IntoDataFrame | TextTable"
-"""What :func:`cluster_texts` takes: texts, or a data frame or the table of a file with a column of texts."""
-
-DataFrame: TypeAlias = "pandas.DataFrame | polars.DataFrame | ArrowTable"
-"""What results are returned as: a data frame of the library that the texts came in."""
-
+DataFrame: TypeAlias = "pandas.DataFrame | polars.DataFrame | ArrowTable"  # of the library that the texts came in
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-ALLOW_SERVER = "TEXTSPECTRA_ALLOW_SERVER"
-"""Environment variable that lets models from all folders send texts to the server at ``OPENAI_BASE_URL``."""
+ALLOW_SERVER = "TEXTSPECTRA_ALLOW_SERVER"  # environment variable: models from all folders may send texts to the server
 
 
 class ArrowTable(Protocol):
@@ -75,19 +70,13 @@ class Totals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Rows of texts, and the distinct texts behind them.
+    """Rows of texts, and the distinct texts behind them; for many files, only the distinct ones or a sample of them."""
 
-    `rows` has the texts in order; a missing text is empty, and a very long one is cut. For many files, these are only
-    the distinct texts, or a sample of them. `distinct` has each text that counts once, in order of appearance: blank
-    texts do not count, nor do texts that say nothing (:func:`has_content`) unless `keep_all`. `codes` has the position
-    in `distinct` of each row's text (-1: none), and `counts` the number of input rows with each distinct text.
-    """
-
-    rows: list[str]
-    distinct: list[str]
-    codes: NDArray[np.intp]
-    counts: NDArray[np.intp]
-    keep_all: bool = False
+    rows: list[str]  # a missing text is empty, and a very long one is cut
+    distinct: list[str]  # each text that counts once, in order of appearance
+    codes: NDArray[np.intp]  # the position in `distinct` of each row's text, or -1
+    counts: NDArray[np.intp]  # the number of input rows with each distinct text
+    keep_all: bool = False  # blank texts never count, and texts that say nothing only if this is set
 
     @classmethod
     def from_texts(cls, texts: Texts, *, keep_all: bool = False) -> Corpus:
@@ -157,10 +146,12 @@ class Corpus:
 
 
 def open_texts(texts: Texts, text_column: str | None) -> Texts:
-    """Find the column of texts in a data frame; return anything else, a table of a file among it, as it is."""
-    if not isinstance(texts, TextTable) and is_data_frame(texts):
+    """Find the column of texts in a data frame, if it is not known; return anything else as it is."""
+    if isinstance(texts, TextTable):
+        return texts if text_column is None else as_table(texts.table, text_column)
+    if is_data_frame(texts):
         return as_table(texts, text_column)
-    if text_column is not None and not isinstance(texts, TextTable):
+    if text_column is not None:
         raise UserError(f"text_column={text_column!r} names a column of a data frame, but texts is not a data frame.")
     return texts
 
@@ -205,16 +196,14 @@ class EmbeddingSource(NamedTuple):
         return any(mark in (self.model or "").lower() for mark in ("openai:", "//", "\\\\"))
 
     def load(self, *, allow_server: bool = False) -> Backend:
-        """Load the model; warn if it is not exactly the one that made the embeddings.
-
-        Its name may come from a stranger's folder. Models are read as data, but texts leave this machine only if the
-        user allows it.
-        """
+        """Load the model; warn if it is not exactly the one that made the embeddings."""
         if self.model is None:
             raise UserError(
                 "This clustering was made from given embeddings, which are not saved with it: give embeddings= to "
                 "predict, and to load before you cut or merge."
             )
+        # The name may come from a stranger's folder. Models are read as data, but texts leave this machine only if the
+        # user allows it.
         if self.is_elsewhere and not (allow_server or is_on(ALLOW_SERVER)):
             where = public_url() if "openai:" in self.model.lower() else "another machine"
             raise UsageError(
@@ -234,10 +223,7 @@ class EmbeddingSource(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedTexts:
-    """Distinct texts with a vector each, a row of `X`.
-
-    A text counts if the model could represent it: its vector has a value that is not zero.
-    """
+    """Distinct texts with a vector each, a row of `X`; a text counts if its vector has a value that is not zero."""
 
     corpus: Corpus
     X: NDArray[np.floating]
@@ -265,10 +251,10 @@ class EmbeddedTexts:
     @property
     def totals(self) -> Totals:
         """How many rows there are, and why some of them have no group."""
-        without_content = self.corpus.without_content().total()
+        rows, without_content = len(self.corpus.rows), self.corpus.without_content().total()
         blank = int((self.corpus.codes < 0).sum()) - without_content
-        unknown = len(self.corpus.rows) - blank - without_content - int(self.weights.sum())
-        return Totals(len(self.corpus.rows), len(self.counting), blank, unknown, without_content)
+        return Totals(rows, len(self.counting), blank, rows - blank - without_content - int(self.weights.sum()),
+                      without_content)  # fmt: skip
 
     def scatter(self, values: NDArray[Scalar], otherwise: float) -> NDArray[Scalar]:
         """Give each distinct text that counts its value, and the others `otherwise`."""
@@ -285,10 +271,7 @@ def embed_corpus(
     corpus: Corpus, encoder: Backend | None, given: ArrayLike | None = None, *,
     cache: EmbeddingCache | bool = True, progress: Callable[[int, int], None] | None = None,
 ) -> EmbeddedTexts:  # fmt: skip
-    """Give each distinct text a vector: from `given`, which has one per row, or else from the model.
-
-    The model gets what a text says, without markup and web addresses; the text itself stays as it came.
-    """
+    """Give each distinct text a vector: from `given`, which has one per row, or else from the model."""
     if given is not None:
         X = check_embeddings(given, minimum=1)
         if len(X) != len(corpus.rows):
@@ -296,5 +279,5 @@ def embed_corpus(
         return EmbeddedTexts(corpus, X if len(corpus.distinct) == len(X) else X[corpus.first_rows])
     if encoder is None:
         raise ValueError("either a model or embeddings are needed")
-    said = [plain_text(text) for text in corpus.distinct]
+    said = [plain_text(text) for text in corpus.distinct]  # without markup and web addresses
     return EmbeddedTexts(corpus, embed_texts(said, encoder, cache=cache, progress=progress))

@@ -24,23 +24,14 @@ if TYPE_CHECKING:
 Period = Literal["day", "week", "month", "quarter", "year"]
 Days = NDArray[np.datetime64]
 
-Values: TypeAlias = "Iterable[object] | IntoSeries"
-"""One value per text."""
+Values: TypeAlias = "Iterable[object] | IntoSeries"  # one value per text
+Columns: TypeAlias = "str | Sequence[str] | Mapping[str, Values]"  # names of columns, or values by these names
 
-Columns: TypeAlias = "str | Sequence[str] | Mapping[str, Values]"
-"""Columns of a data frame by name, or values by the names of their columns."""
-
-COURSE_PERIODS, MOST_PERIODS = 4, 60
-"""Fewer periods hardly show a course, so shorter ones are taken even if they have few texts; more are hard to read."""
-
-TEXTS_OF_A_CLUSTER = 5
-"""Texts that a group of mean size should have in a period, so that its share means something."""
-
-MOST_VALUES = 50
-"""The values of a segment with the most rows are kept apart; the others become one."""
-
+COURSE_PERIODS = 4  # fewer hardly show a course, so shorter periods are taken even if they have few texts
+MOST_PERIODS = 60  # more are hard to read
+TEXTS_OF_A_CLUSTER = 5  # that a group of mean size should have in a period, so that its share means something
+MOST_VALUES = 50  # of a segment that are kept apart, those with the most rows; the others become one
 MISSING, OTHER = "(missing)", "(other)"
-
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
@@ -149,26 +140,18 @@ def frequent_values(values: Sequence[str], rows: NDArray[np.integer]) -> tuple[l
 
 def note_on_values(name: str, number: int) -> list[str]:
     """Return a note if a segment has too many values, and most of them count as one."""
-    if number <= MOST_VALUES + 1:
-        return []
-    return [
-        f"{name!r} has {number:,} different values; the {MOST_VALUES} with the most texts are compared, and the rest "
-        f"counts as {OTHER}."
-    ]
+    kept = f"the {MOST_VALUES} with the most texts are compared, and the rest counts as {OTHER}."
+    return [f"{name!r} has {number:,} different values; {kept}"] if number > MOST_VALUES + 1 else []
 
 
 @dataclass(frozen=True, eq=False)
 class Details:
-    """The columns beside the texts, row by row.
+    """The columns beside the texts, row by row."""
 
-    `time` is the name of the column of dates, and `days` has the day of each row (NaT: none). `segments` and `shown`
-    have their columns by name; a missing value is a category of a segment, and empty in a shown column.
-    """
-
-    time: str | None = None
-    days: NDArray[np.datetime64] | None = None
-    segments: dict[str, Segment] = field(default_factory=dict)
-    shown: dict[str, list[str]] = field(default_factory=dict)
+    time: str | None = None  # the name of the column of dates
+    days: NDArray[np.datetime64] | None = None  # the day of each row; NaT if it has none
+    segments: dict[str, Segment] = field(default_factory=dict)  # a missing value is a category
+    shown: dict[str, list[str]] = field(default_factory=dict)  # a missing value is empty
 
     @property
     def is_counted(self) -> bool:
@@ -238,11 +221,7 @@ def details_like(known: Details | None, texts: Texts, text_column: str | None) -
 def wanted_columns(
     texts: Texts, n_rows: int, time: str | Values | None, by: Columns, show: Columns, every: Period | None
 ) -> tuple[pa.Table, Wanted]:
-    """Return a table with the columns that the arguments of :func:`cluster_texts` name or hold, and which these are.
-
-    A name stands for a column of the table `texts`. Values come as a series or a sequence; for segments and shown
-    columns, in a mapping from their names.
-    """
+    """Return a table with the columns that the arguments of :func:`cluster_texts` name or hold, and which these are."""
     given: dict[str, Values] = {}
     if time is not None and not isinstance(time, str):
         name = str(getattr(time, "name", None) or "time")

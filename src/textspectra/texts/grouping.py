@@ -79,10 +79,7 @@ def describe_embedded(
     texts: EmbeddedTexts, codes: NDArray[np.intp], centers: NDArray[np.float32], embed: EmbedPhrases | None,
     read: NDArray[np.bool_] | None = None,
 ) -> tuple[NDArray[np.float32], tuple[Cluster, ...]]:  # fmt: skip
-    """Return the similarity of each distinct text to its center, and the description of each group.
-
-    `read` says which of the distinct texts are read for the description, by default all; each group needs some.
-    """
+    """Return the similarity of each distinct text to its center, and each group described by the texts to `read`."""
     counts, first_rows = texts.corpus.counts, texts.corpus.first_rows
     similarity = cosines = similarity_to_clusters(texts, codes, centers)
     sizes = np.bincount(codes[texts.counting], texts.weights).astype(int).tolist()
@@ -94,23 +91,15 @@ def describe_embedded(
         cosines = similarity.copy()
         cosines[rows] = cosines_to_centers(X, codes[rows], centers)
     described = describe_clusters(texts.corpus.distinct, texts.X, codes, centers, cosines, counts=counts, embed=embed)
-    return similarity, tuple(
-        replace(
-            cluster,
-            size=sizes[cluster.label],
-            representatives=tuple(first_rows[list(cluster.representatives)].tolist()),
-        )
-        for cluster in described
-    )
+    typical = [tuple(first_rows[list(cluster.representatives)].tolist()) for cluster in described]
+    pairs = zip(described, typical, strict=True)
+    return similarity, tuple(replace(c, size=sizes[c.label], representatives=texts) for c, texts in pairs)
 
 
 def with_names(
     clusters: Sequence[Cluster], labels: Sequence[int], kept: Mapping[int, str], others: Iterable[str] = ()
 ) -> tuple[Cluster, ...]:
-    """Give groups their labels, and some, by position, the names that they had.
-
-    A new name that equals one of these, or one of the `others`, gets a number.
-    """
+    """Give groups their labels, and those in `kept` the names that they had; a name that is taken gets a number."""
     taken = {*kept.values(), *others}
     return tuple(
         replace(cluster, label=label, name=kept.get(position) or unique_name(cluster.name, taken))
@@ -121,10 +110,7 @@ def with_names(
 def label_clusters(
     codes: NDArray[np.intp], counts: NDArray[np.intp], known: Mapping[int, int], next_label: int
 ) -> dict[int, int]:
-    """Return the label of each group, in ascending order; groups without one get the next labels, the largest first.
-
-    `codes` has the group of each distinct text (-1: none), and `counts` how often the text occurs.
-    """
+    """Return the label of each group, in ascending order; groups without one get the next labels, the largest first."""
     usable = np.flatnonzero(codes >= 0)
     sizes = np.bincount(codes[usable], counts[usable])
     first = usable[np.unique(codes[usable], return_index=True)[1]]
@@ -204,18 +190,13 @@ class RegroupedTexts(ClusteredTexts):
         texts, k = self.embedded(), len(grouping.clusters)
         is_same = np.array_equal(grouping.codes, self.distinct_codes)
         return replace(
-            self,
-            distinct_codes=grouping.codes,
-            distinct_similarity=grouping.similarity,
-            centers=grouping.centers,
+            self, distinct_codes=grouping.codes, distinct_similarity=grouping.similarity, centers=grouping.centers,
             rule=self.rule_of(texts, grouping.codes, k),
-            recipe=self.recipe if is_same else {**self.recipe, "groups": EDITED},
-            clusters=grouping.clusters,
-            next_label=max(self.next_label, grouping.clusters[-1].label + 1),
+            clusters=grouping.clusters, next_label=max(self.next_label, grouping.clusters[-1].label + 1), themes=(),
             cohesion=report_if_defined(texts.vectors, grouping.codes[texts.counting], k, random_state=0),
             tally=self._tally_of(grouping.codes, k),
-            themes=(),
-        )
+            recipe=self.recipe if is_same else {**self.recipe, "groups": EDITED},
+        )  # fmt: skip
 
     def describe_grouping(
         self, codes: NDArray[np.intp], continued: Mapping[int, int] | None = None,

@@ -187,33 +187,19 @@ def describe_clustering(
     # Every level of a sample is described by the sample, so that a cluster has one name at all of them.
     read = np.ones(len(labels), bool) if len(texts.corpus.distinct) < totals.distinct else None
     similarity, clusters = describe_embedded(texts, labels, fitted.centers, embed, read)
-    result = TextClustering(
-        corpus=texts.corpus,
-        totals=totals,
-        distinct_codes=labels,
-        distinct_similarity=similarity,
-        centers=fitted.centers,
-        rule=fitted.rule,
-        clusters=clusters,
-        next_label=len(clusters),
-        cohesion=fitted.cohesion if len(texts.counting) > 1 else None,
-        k_estimate=fitted.estimate,
-        algorithm=algorithm,
-        source=EmbeddingSource.of(encoder),
-        hierarchy=Hierarchy(fitted.tree, texts.scatter(leaves, -1)),
-        recipe=recipe,
-        notes=(
-            *notes_on_languages(languages, len(texts.corpus.distinct), encoder),
-            *notes_on_content(without_content, hint=KEEP_ALL),
-            *notes_on_lengths(texts.corpus, encoder),
-        ),
-        languages=languages,
-        encoder=encoder,
-        cache=cache,
-        known_embeddings=texts.X,
-        frame=frame,
+    notes = (
+        *notes_on_languages(languages, len(texts.corpus.distinct), encoder),
+        *notes_on_content(without_content, hint=KEEP_ALL),
+        *notes_on_lengths(texts.corpus, encoder),
     )
-    return result.with_level_names()
+    return TextClustering(
+        corpus=texts.corpus, totals=totals, distinct_codes=labels, distinct_similarity=similarity,
+        centers=fitted.centers, rule=fitted.rule, clusters=clusters, next_label=len(clusters),
+        cohesion=fitted.cohesion if len(texts.counting) > 1 else None, k_estimate=fitted.estimate, algorithm=algorithm,
+        source=EmbeddingSource.of(encoder), hierarchy=Hierarchy(fitted.tree, texts.scatter(leaves, -1)),
+        recipe=recipe, notes=notes, languages=languages,
+        encoder=encoder, cache=cache, known_embeddings=texts.X, frame=frame,
+    ).with_level_names()  # fmt: skip
 
 
 def recipe_of(

@@ -142,10 +142,10 @@ class TextClustering(RegroupedTexts):
             raise UserError(f"Cluster {twice[0]} cannot be merged with itself.")
         if len(chosen) < 2:
             raise UserError("merge needs two clusters or more.")
-        merged = np.where(np.isin(self.distinct_codes, positions), positions[0], self.distinct_codes)
-        left = sorted(set(range(self.n_clusters)) - set(positions[1:]))
-        codes = np.append(np.searchsorted(left, np.arange(self.n_clusters)), -1)[merged]
-        return self.regroup(codes, {left.index(positions[0]): positions[0]})
+        joined = np.arange(self.n_clusters)
+        joined[positions] = positions[0]
+        numbers = np.unique(joined, return_inverse=True)[1]
+        return self.regroup(np.append(numbers, -1)[self.distinct_codes], {int(numbers[positions[0]]): positions[0]})
 
     def cut(self, n_clusters: int | Level) -> TextClustering:
         """Cut the merge tree at another number of clusters, or at a level: "coarse", "suggested" or "fine".
@@ -167,19 +167,8 @@ class TextClustering(RegroupedTexts):
     def name(self, model: str) -> TextClustering:
         """Name the groups by a chat model, one request for each.
 
-        A group keeps its name if the server fails or does not answer with a name; a warning says for how many.
-
-        Parameters
-        ----------
-        model : str
-            A model of the server at ``OPENAI_BASE_URL``, with the key ``OPENAI_API_KEY``.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-        >>> result.name("llama3.2")  # doctest: +SKIP
-        2 texts in 2 groups
+        `model` is a model of the server at ``OPENAI_BASE_URL``, with the key ``OPENAI_API_KEY``. A group keeps its name
+        if the server fails or does not answer with a name; a warning says for how many.
         """
         clusters = name_clusters(self.clusters, self.corpus.rows, self.centers, model=model, server=OpenAIServer())
         return replace(self, clusters=tuple(clusters))
@@ -187,21 +176,8 @@ class TextClustering(RegroupedTexts):
     def apply(self, state: str | Path) -> TextClustering:
         """Take over the groups and the names that a reader set in the report.
 
-        A group whose texts stay the same keeps its label; a merged group keeps the label of the first.
-
-        Parameters
-        ----------
-        state : path
-            The file that "Download JSON" of the report wrote.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-        >>> result.apply("no.json")
-        Traceback (most recent call last):
-            ...
-        textspectra.errors.UserError: no.json cannot be read: No such file or directory
+        `state` is the file that "Download JSON" of the report wrote. A group whose texts stay the same keeps its label;
+        a merged group keeps the label of the first.
         """
         from .. import apply_state  # the page is a layer above this one
 
@@ -225,14 +201,6 @@ class TextClustering(RegroupedTexts):
         """Return how new texts are on the whole: whether the groups still fit them.
 
         It is the drift of :meth:`compare`, without the search for new groups. The parameters are the same.
-
-        Examples
-        --------
-        >>> import numpy as np, textspectra as ts
-        >>> X = np.eye(4)[np.arange(120) % 3] + 0.1 * np.random.default_rng(0).standard_normal((120, 4))
-        >>> result = ts.cluster_texts([f"text {i}" for i in range(80)], embeddings=X[:80], n_clusters=3)
-        >>> result.drift([f"text {i}" for i in range(80, 120)], embeddings=X[80:]).is_significant
-        False
         """
         return drift_of(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
 
@@ -254,6 +222,8 @@ class TextClustering(RegroupedTexts):
         >>> new = [f"text {i}" for i in range(80, 120)]
         >>> result.compare(new, embeddings=X[80:]).new_clusters
         ()
+        >>> result.drift(new, embeddings=X[80:]).is_significant
+        False
         >>> updated = result.update(new, embeddings=X[80:])
         >>> len(updated), updated.changes["status"].tolist()
         (120, ['steady', 'steady', 'steady'])
@@ -282,13 +252,11 @@ class TextClustering(RegroupedTexts):
         >>> result.to_frame()[["id", "cluster"]].values.tolist()
         [[7, 0], [8, 0], [9, 1]]
         """
-        columns: dict[str, Sequence[object] | NDArray[np.generic]] = {
-            "cluster": self.labels, "cluster_name": self.names, "similarity": self.similarity,
-        }  # fmt: skip
+        columns: dict[str, Any] = {"cluster": self.labels, "cluster_name": self.names, "similarity": self.similarity}
         if self.themes:
-            themes = [*self.coarse, (None, None)]
-            columns["cluster_coarse"] = np.array([-1 if number is None else number for number, _ in themes])[self.codes]
-            columns["cluster_coarse_name"] = [themes[code][1] for code in self.codes]
+            numbers, names = zip(*self.coarse, (None, None), strict=True)
+            columns["cluster_coarse"] = np.array([-1 if number is None else number for number in numbers])[self.codes]
+            columns["cluster_coarse_name"] = [names[code] for code in self.codes]
         given: Any = self.frame
         if is_data_frame(given):
             widened: DataFrame = with_columns(given, columns)[0]
@@ -458,14 +426,6 @@ class TextClustering(RegroupedTexts):
         allow_server : bool, default=False
             Whether texts may be sent to the server of ``OPENAI_BASE_URL``, if the clustering was made with a server.
             The folder may come from somebody else, so it cannot decide that.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> ts.TextClustering.load("no/such/folder")
-        Traceback (most recent call last):
-            ...
-        textspectra.errors.UserError: No model folder at no/such/folder.
         """
         loaded = load_clustering(Path(folder), cls)
         if model is not None:

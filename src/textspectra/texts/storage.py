@@ -38,36 +38,32 @@ Stored = dict[str, Any]
 Arrays = dict[str, NDArray[np.generic]]
 Saved = TypeVar("Saved", bound=ClusteredTexts)
 
-FORMAT_VERSION, OLDEST_FORMAT = 5, 3
-"""The format that is written, and the oldest that is read."""
-
+FORMAT_VERSION, OLDEST_FORMAT = 5, 3  # that is written, and the oldest that is read
 SUMMARY, ARRAYS, TEXTS = "clustering.json", "arrays.safetensors", "texts.parquet"
 
+# Fields of a result that are in JSON, some of them with arrays, and fields that are only arrays.
 IN_SUMMARY = ("algorithm", "totals", "recipe", "history", "notes", "languages", "tally", "source", "next_label",
               "clusters", "themes", "cohesion", "k_estimate")  # fmt: skip
 IN_ARRAYS = ("distinct_codes", "distinct_similarity", "centers", "rule", "hierarchy", "reference")
-"""Fields of a result that are in JSON, some of them with arrays, and fields that are only arrays."""
+SEGMENT, SHOWN = "by:", "show:"  # prefixes of the columns beside the texts; the column of dates is called time
 
-SEGMENT, SHOWN = "by:", "show:"
-"""Prefixes of the columns beside the texts; the column of dates is called time."""
-
+# Stored kinds of arrays by declared type: they may be narrower or wider than declared, and days are numbers.
 ARRAY_KINDS = {np.floating: "f", np.integer: "iu", np.datetime64: "iu"}
-"""Stored kinds of arrays by declared type; they may be narrower or wider than declared, and days are numbers."""
 
+# The axes of the stored arrays: the same letter is the same length, such as n texts, k clusters and d dimensions.
 ARRAY_AXES: dict[str, Sequence[str]] = {
     "codes": "n", "similarity": "n", "centers": "kd", "rule.directions": "rd", "rule.offsets": "r",
     "rule.clusters": "r", "leaves": "n", "linkage": "m4", "reference.positions": "s", "reference.units": "sd",
     "replicates": "b", "agreement.k": "a", "agreement.halves": "a", "agreement.score": "a",
     "spectrum.eigenvalues": "e", "spectrum.deltas": "j", "tally.periods": "p", "tally.by_period": "kp",
 }  # fmt: skip
-"""The axes of the stored arrays: the same letter is the same length, such as n texts, k clusters and d dimensions."""
 
+# Bounds of days, because the periods between the first and the last are counted.
 PLAUSIBLE = np.array(["1899-01-01", "2102-01-01"], "datetime64[D]")
-"""Bounds of days, because the periods between the first and the last are counted."""
 
+# What reading raises if a part is not as it was written; Arrow raises OSError for damaged Parquet.
 READ_ERRORS = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, OSError,
                SafetensorError, pa.ArrowException)  # fmt: skip
-"""What reading raises if a part is not as it was written; Arrow raises OSError for damaged Parquet."""
 
 DAMAGED = "{} is damaged: it is not what textspectra wrote."
 TOO_LARGE = "A model is never that large: fetch it again, or cluster the texts again."
@@ -109,25 +105,20 @@ def write_clustering(result: ClusteredTexts, folder: Path) -> None:
 
 
 def load_clustering(folder: Path, kind: type[Saved]) -> Saved:
-    """Read a clustering from a folder, after checking every file in it.
+    """Read a clustering from a folder after checking every file; all are from before or after a replacement of it."""
 
-    Nothing is written. If the folder is being replaced, everything is from the old one or everything from the new one.
-    """
+    def read() -> Saved:
+        summary = _checked_summary(folder)
+        texts = read_parquet(folder / TEXTS, name=str(folder / TEXTS), advice=TOO_LARGE)
+        try:
+            return _result(kind, summary, load_file(folder / ARRAYS), texts)
+        except READ_ERRORS:
+            raise UserError(DAMAGED.format(folder / SUMMARY)) from None
+
     try:
-        return read_folder(folder, lambda: _read(folder, kind))
+        result = read_folder(folder, read)
     except PermissionError:
         raise UserError(f"{folder} cannot be read: no permission. Ask its owner, or change it with chmod.") from None
-
-
-def _read(folder: Path, kind: type[Saved]) -> Saved:
-    if not folder.is_dir():
-        raise UserError(f"No model folder at {folder}.")
-    summary = _checked_summary(folder)
-    texts = read_parquet(folder / TEXTS, name=str(folder / TEXTS), advice=TOO_LARGE)
-    try:
-        result = _result(kind, summary, load_file(folder / ARRAYS), texts)
-    except READ_ERRORS:
-        raise UserError(DAMAGED.format(folder / SUMMARY)) from None
     for cluster in result.clusters:
         check_name_length(cluster.name, f"{folder}: ")
     return result
@@ -359,6 +350,8 @@ def _within(array: NDArray[Any] | None, low: Any, limit: Any) -> bool:
 
 
 def _checked_summary(folder: Path) -> Stored:
+    if not folder.is_dir():
+        raise UserError(f"No model folder at {folder}.")
     for name in (SUMMARY, ARRAYS, TEXTS):
         if not (folder / name).is_file():
             raise UserError(f"{folder} is not a complete model folder: {name} is missing.")
