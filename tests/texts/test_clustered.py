@@ -9,7 +9,7 @@ import pytest
 
 import textspectra as ts
 from textspectra.errors import UserError
-from textspectra.texts.clustered import ClusteredTexts, Hierarchy, build_hierarchy, clusters_of, framed, with_count
+from textspectra.texts.clustered import ClusteredTexts, Hierarchy, clusters_of, framed, with_count
 
 X = np.array([[1, 0, 0], [1, 0.1, 0], [0, 1, 0], [0, 1, 0.1], [0, 0, 1], [1, 0, 0]], np.float32)
 TEXTS = ["parcel late", "parcel lost", "login fails", "login slow", "refund please", "parcel late"]
@@ -66,7 +66,9 @@ def test_typical_texts_have_counts(result):
 
 @pytest.mark.parametrize("labels", [[0, 0, 1, 1, 2], [0, 1, 0, 1, 2], [0, 0, 0, 0, 0]])
 def test_a_tree_is_built_around_any_grouping(result, labels):
-    hierarchy = build_hierarchy(result.embedded(), np.array(labels))
+    clusters = result.clusters[: max(labels) + 1]
+    regrouped = replace(result, distinct_codes=np.array(labels), clusters=clusters, hierarchy=None)
+    hierarchy = regrouped.with_hierarchy().hierarchy
     assert isinstance(hierarchy, Hierarchy)
     assert hierarchy.has_cut(np.array(labels))
     assert not hierarchy.has_cut(np.array([0, 1, 1, 0, 2]))

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.clusters import EXACT_ROWS, LEAVES_PER_CLUSTER, MICRO_CLUSTERS, gather_leaves, split_leaves, tree_around
 from ..core.cohesion import CohesionReport
 from ..core.estimate import KEstimate
 from ..core.estimate_views import levels_html
@@ -61,17 +60,6 @@ class Hierarchy(NamedTuple):
         if n_clusters > self.tree.n_leaves:
             return False
         return len(np.unique(np.column_stack([self.cut(n_clusters), labels]), axis=0)) == len(np.unique(labels))
-
-
-def build_hierarchy(texts: EmbeddedTexts, labels: NDArray[np.intp]) -> Hierarchy:
-    """Build a merge tree that has any grouping of the distinct texts (-1: none), such as an edited one, as a cut."""
-    vectors, clusters = texts.vectors, labels[texts.counting]
-    n_leaves = max(MICRO_CLUSTERS, LEAVES_PER_CLUSTER * (int(clusters.max()) + 1))
-    leaves = gather_leaves(vectors, None, np.random.default_rng(0), exact_rows=EXACT_ROWS, n_leaves=n_leaves)
-    leaves = split_leaves(leaves, vectors, clusters)
-    cluster_of_leaf = np.empty(len(leaves.mass), np.intp)
-    cluster_of_leaf[leaves.of_row] = clusters
-    return Hierarchy(tree_around(leaves, cluster_of_leaf), texts.scatter(leaves.of_row, -1))
 
 
 class Theme(NamedTuple):
@@ -128,12 +116,8 @@ class ClusteredTexts:
         parts += [f"<i>{escape(note)}</i>" for note in self.notes]
         body = ""
         for cluster in sorted(self.clusters, key=lambda cluster: -cluster.size)[:N_LARGEST]:
-            size, share, words = (
-                f"{cluster.size:,}",
-                cluster.size / max(1, grouped),
-                " · ".join(cluster.keywords[:N_WORDS]),
-            )
-            cells = (f"{cluster.label}", cluster.name, size, f"{share:.1%}", words)
+            share, words = f"{cluster.size / max(1, grouped):.1%}", " · ".join(cluster.keywords[:N_WORDS])
+            cells = (f"{cluster.label}", cluster.name, f"{cluster.size:,}", share, words)
             row = "".join(f'<td dir="auto" style="text-align: left">{escape(cell)}</td>' for cell in cells)
             body += f"<tr>{row}</tr>"
         head = "".join(f"<th>{name}</th>" for name in ("cluster", "name", "size", "share", "keywords"))
@@ -269,10 +253,8 @@ def _listed(labels: list[int]) -> str:
 def check_name_length(name: str, where: str = "") -> None:
     """Raise a UserError if a name is too long for a group."""
     if len(name) > MAX_CLUSTER_NAME:
-        raise UserError(
-            f"{where}The name {name[:40]!r}... has {len(name):,} characters; the name of a group has at most "
-            f"{MAX_CLUSTER_NAME}."
-        )
+        limit = f"the name of a group has at most {MAX_CLUSTER_NAME}."
+        raise UserError(f"{where}The name {name[:40]!r}... has {len(name):,} characters; {limit}")
 
 
 def clusters_of(result: ClusteredTexts) -> ClusterColumns:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,23 +34,10 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame, IntoSeries
 
 Texts: TypeAlias = "Iterable[str | None] | IntoSeries | IntoDataFrame | TextTable"
-DataFrame: TypeAlias = "pandas.DataFrame | polars.DataFrame | ArrowTable"  # of the library that the texts came in
+DataFrame: TypeAlias = "pandas.DataFrame | polars.DataFrame | IntoDataFrame"  # of the library that the texts came in
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 ALLOW_SERVER = "TEXTSPECTRA_ALLOW_SERVER"  # environment variable: models from all folders may send texts to the server
-
-
-class ArrowTable(Protocol):
-    """A table of pyarrow, which has no type hints of its own; narwhals recognizes it by these methods."""
-
-    column_names: list[str]
-
-    @property
-    def columns(self) -> list[object]: ...  # noqa: D102
-    def __len__(self) -> int: ...
-    def to_pydict(self) -> dict[str, list[object]]: ...  # noqa: D102
-    def join(self, *args: object, **options: object) -> ArrowTable: ...  # noqa: D102
-    def drop(self, *args: object, **options: object) -> ArrowTable: ...  # noqa: D102
 
 
 class Totals(NamedTuple):
@@ -251,10 +238,10 @@ class EmbeddedTexts:
     @property
     def totals(self) -> Totals:
         """How many rows there are, and why some of them have no group."""
-        rows, without_content = len(self.corpus.rows), self.corpus.without_content().total()
+        without_content = self.corpus.without_content().total()
         blank = int((self.corpus.codes < 0).sum()) - without_content
-        return Totals(rows, len(self.counting), blank, rows - blank - without_content - int(self.weights.sum()),
-                      without_content)  # fmt: skip
+        unknown = len(self.corpus.rows) - blank - without_content - int(self.weights.sum())
+        return Totals(len(self.corpus.rows), len(self.counting), blank, unknown, without_content)
 
     def scatter(self, values: NDArray[Scalar], otherwise: float) -> NDArray[Scalar]:
         """Give each distinct text that counts its value, and the others `otherwise`."""

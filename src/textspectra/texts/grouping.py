@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.clusters import cut_rule
+from ..core import clusters as core
 from ..core.cohesion import report_if_defined
 from ..core.discriminants import separate_clusters
 from ..core.estimate import SuggestionName
@@ -18,11 +18,10 @@ from ..core.kmeans import LinearRule, labels_by, same_clusters
 from ..core.rows import cluster_sums, cosines_to_centers
 from ..embedding.cache import EmbeddingCache
 from ..errors import UserError
-from ..hygiene import has_surrogates
 from ..words.describe import Cluster, describe_clusters
 from ..words.languages import language_shares
 from ..words.names import EmbedPhrases, unique_name
-from .clustered import EDITED, ClusteredTexts, Theme, build_hierarchy, check_name_length
+from .clustered import EDITED, ClusteredTexts, Hierarchy, Theme
 from .corpus import Corpus, EmbeddedTexts, Texts, embed_corpus, open_texts
 from .notes import note_on_model, notes_on_content, notes_on_lengths
 from .tally import Tally, tally_rows
@@ -92,8 +91,10 @@ def describe_embedded(
         cosines[rows] = cosines_to_centers(X, codes[rows], centers)
     described = describe_clusters(texts.corpus.distinct, texts.X, codes, centers, cosines, counts=counts, embed=embed)
     typical = [tuple(first_rows[list(cluster.representatives)].tolist()) for cluster in described]
-    pairs = zip(described, typical, strict=True)
-    return similarity, tuple(replace(c, size=sizes[c.label], representatives=texts) for c, texts in pairs)
+    return similarity, tuple(
+        replace(cluster, size=sizes[cluster.label], representatives=chosen)
+        for cluster, chosen in zip(described, typical, strict=True)
+    )
 
 
 def with_names(
@@ -140,7 +141,18 @@ class RegroupedTexts(ClusteredTexts):
         """Return the same result with a merge tree that has its grouping among its cuts."""
         if self.hierarchy is not None and self.hierarchy.has_cut(self.distinct_codes):
             return self
-        return replace(self, hierarchy=build_hierarchy(self.embedded(), self.distinct_codes))
+        texts = self.embedded()
+        vectors, codes = texts.vectors, self.distinct_codes[texts.counting]
+        n_leaves = max(core.MICRO_CLUSTERS, core.LEAVES_PER_CLUSTER * self.n_clusters)
+        leaves = core.gather_leaves(
+            vectors, None, np.random.default_rng(0), exact_rows=core.EXACT_ROWS, n_leaves=n_leaves
+        )
+        leaves = core.split_leaves(leaves, vectors, codes)
+        code_of_leaf = np.empty(len(leaves.mass), np.intp)
+        code_of_leaf[leaves.of_row] = codes
+        return replace(
+            self, hierarchy=Hierarchy(core.tree_around(leaves, code_of_leaf), texts.scatter(leaves.of_row, -1))
+        )
 
     def level_clusters(self) -> dict[SuggestionName, tuple[NDArray[np.intp], tuple[Cluster, ...]]]:
         """Return the groups at the other levels: the position of each distinct text's group, and the groups."""
@@ -243,7 +255,7 @@ class RegroupedTexts(ClusteredTexts):
             if old is not None and new is not None:
                 filled, leaf = np.unique(self.hierarchy.leaves[texts.counting], return_inverse=True)
                 means = cluster_sums(texts.vectors, leaf, len(filled)) / np.bincount(leaf)[:, None]
-                return cut_rule(self.rule, means.astype(np.float32), old[filled], new[filled])
+                return core.cut_rule(self.rule, means.astype(np.float32), old[filled], new[filled])
         return separate_clusters(texts.vectors, None, after, k)
 
     def _tally_of(self, codes: NDArray[np.intp], k: int) -> Tally | None:
@@ -253,24 +265,3 @@ class RegroupedTexts(ClusteredTexts):
         if self.details is None or not self.details.is_counted:
             return self.tally.regrouped(self.distinct_codes, codes)
         return tally_rows(self.details, self.corpus.spread(codes, -1), k, self.tally.every)
-
-    def renamed(self, names: Mapping[int, str | None]) -> Self:
-        """Give some groups, by their labels, other names; a UserError says which name is not possible."""
-        known = {cluster.name for cluster in self.clusters}
-        for label, new in names.items():
-            self.position(label)
-            if not isinstance(new, str) or not new.strip():
-                raise UserError(f"A cluster's name must be a text that is not blank, but it is {new!r}.")
-            if new not in known and has_surrogates(new):
-                raise UserError(f"The name {new!r} holds half of a character, which cannot be written to a file.")
-            if new not in known:
-                check_name_length(new)
-        clusters = [replace(cluster, name=names.get(cluster.label) or cluster.name) for cluster in self.clusters]
-        for new in names.values():
-            namesakes = [cluster.label for cluster in clusters if cluster.name == new]
-            if len(namesakes) > 1:
-                raise UserError(
-                    f"Clusters {namesakes[0]} and {namesakes[1]} would both be called {new!r}; merge them, or choose "
-                    "another name."
-                )
-        return replace(self, clusters=tuple(clusters))

@@ -16,15 +16,17 @@ from ..embedding.cache import EmbeddingCache
 from ..embedding.registry import Model, as_backend
 from ..embedding.server import OpenAIServer
 from ..errors import UserError
+from ..files import replacing_folder
+from ..hygiene import has_surrogates
 from ..tables.columns import TextTable
 from ..tables.frames import is_data_frame, library_of, new_frame, with_columns
 from ..words.describe import name_clusters
-from .clustered import framed
+from .clustered import check_name_length, framed
 from .comparison import Comparison, Drift, compare_texts, drift_of, updated
 from .corpus import DataFrame, Texts, embed_corpus, open_texts
 from .grouping import RegroupedTexts, place_texts, similarity_to_clusters
 from .history import check_not_taken_in, columns_of, content_digest
-from .storage import load_clustering, save_clustering, texts_table
+from .storage import load_clustering, model_folder_free, texts_table, write_clustering
 from .tally import CountColumns, Tally, by_segment, over_time
 
 Classes: TypeAlias = "ArrayLike | Sequence[Hashable]"
@@ -128,7 +130,23 @@ class TextClustering(RegroupedTexts):
 
     def rename(self, label: int | Mapping[int, str], name: str | None = None) -> TextClustering:
         """Give clusters other names: ``rename(3, "refunds")``, or several: ``rename({3: "refunds", 5: "login"})``."""
-        return self.renamed(label if isinstance(label, Mapping) else {label: name})
+        names: Mapping[int, str | None] = label if isinstance(label, Mapping) else {label: name}
+        known = {cluster.name for cluster in self.clusters}
+        for number, new in names.items():
+            self.position(number)
+            if not isinstance(new, str) or not new.strip():
+                raise UserError(f"A cluster's name must be a text that is not blank, but it is {new!r}.")
+            if new not in known and has_surrogates(new):
+                raise UserError(f"The name {new!r} holds half of a character, which cannot be written to a file.")
+            if new not in known:
+                check_name_length(new)
+        clusters = [replace(cluster, name=names.get(cluster.label) or cluster.name) for cluster in self.clusters]
+        for new in names.values():
+            first, *others = [cluster.label for cluster in clusters if cluster.name == new]
+            if others:
+                both = f"Clusters {first} and {others[0]} would both be called {new!r}"
+                raise UserError(f"{both}; merge them, or choose another name.")
+        return replace(self, clusters=tuple(clusters))
 
     def merge(self, *labels: int | Iterable[int]) -> TextClustering:
         """Make one cluster of two or more: ``merge(3, 7)`` or ``merge([3, 7, 9])``.
@@ -296,12 +314,14 @@ class TextClustering(RegroupedTexts):
         >>> import textspectra as ts
         >>> result = ts.cluster_texts(
         ...     ["a b", "x y", "a b"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2,
-        ...     time=["2025-01-30", "2025-02-01", "2025-02-03"], every="month",
+        ...     time=["2025-01-30", "2025-02-01", "2025-02-03"], every="month", by={"channel": ["web", "web", "phone"]},
         ... )
         >>> result.over_time()[["cluster", "texts", "share"]].values.tolist()
         [[0.0, 1.0, 1.0], [0.0, 1.0, 0.5], [1.0, 0.0, 0.0], [1.0, 1.0, 0.5]]
         >>> result.trends()["kind"].tolist()
         ['steady', 'steady']
+        >>> result.by("channel")[["cluster", "value", "texts"]].values.tolist()
+        [[0, 'web', 1], [0, 'phone', 1], [1, 'web', 1], [1, 'phone', 0]]
         """
         return self._frame_of_clusters(over_time(self._tally_over_time()))
 
@@ -333,16 +353,6 @@ class TextClustering(RegroupedTexts):
         overall (the share of the group among all texts), lift (share over overall) with its 95 % interval lift_low to
         lift_high, p (against all other texts, adjusted for the number of rows), and represented ("over", "under" or "as
         expected").
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(
-        ...     ["a b", "x y", "a b"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2,
-        ...     by={"channel": ["web", "web", "phone"]},
-        ... )
-        >>> result.by("channel")[["cluster", "value", "texts"]].values.tolist()
-        [[0, 'web', 1], [0, 'phone', 1], [1, 'web', 1], [1, 'phone', 0]]
         """
         if self.tally is None:
             raise UserError("The groups of this result were not counted by segments; name columns with by= (--by).")
@@ -405,7 +415,9 @@ class TextClustering(RegroupedTexts):
         ...     ts.TextClustering.load(f"{folder}/model")
         2 texts in 2 groups
         """
-        save_clustering(self, Path(folder), overwrite=overwrite)
+        model_folder_free(Path(folder), overwrite=overwrite)
+        with replacing_folder(Path(folder)) as temporary:
+            write_clustering(self, temporary)
 
     @classmethod
     def load(

@@ -25,7 +25,7 @@ from safetensors.numpy import load_file, save_file
 
 from ..core.estimate import NAMES
 from ..errors import UsageError, UserError
-from ..files import read_folder, replacing_folder
+from ..files import read_folder
 from ..tables.columns import holds_text
 from ..tables.parquet import check_table, read_parquet
 from ..tables.source import MAX_SUMMARY, check_bytes
@@ -68,13 +68,6 @@ READ_ERRORS = (LookupError, TypeError, ValueError, AttributeError, OverflowError
 DAMAGED = "{} is damaged: it is not what textspectra wrote."
 TOO_LARGE = "A model is never that large: fetch it again, or cluster the texts again."
 NOT_SAVED = "A model cannot be that large. Cluster the texts as several files: their model keeps a sample of them."
-
-
-def save_clustering(result: ClusteredTexts, folder: Path, *, overwrite: bool) -> None:
-    """Write `result` to a folder, which is complete or not there."""
-    model_folder_free(folder, overwrite=overwrite)
-    with replacing_folder(folder) as temporary:
-        write_clustering(result, temporary)
 
 
 def model_folder_free(folder: Path, *, overwrite: bool) -> None:
