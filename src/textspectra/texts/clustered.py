@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..core.cohesion import CohesionReport
 from ..core.estimate import KEstimate
 from ..core.estimate_views import levels_html
-from ..core.kmeans import LinearRule
+from ..core.kmeans import LinearRule, same_clusters
 from ..core.ward import MergeTree
 from ..embedding.base import Backend
 from ..embedding.cache import EmbeddingCache
@@ -56,10 +56,8 @@ class Hierarchy(NamedTuple):
 
     def has_cut(self, labels: NDArray[np.intp]) -> bool:
         """Return True if a labeling of the distinct texts is one of the cuts of the tree."""
-        n_clusters = int(labels.max()) + 1
-        if n_clusters > self.tree.n_leaves:
-            return False
-        return len(np.unique(np.column_stack([self.cut(n_clusters), labels]), axis=0)) == len(np.unique(labels))
+        k = int(labels.max()) + 1
+        return k <= self.tree.n_leaves and len(same_clusters(self.cut(k), labels)) == k
 
 
 class Theme(NamedTuple):

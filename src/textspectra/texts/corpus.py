@@ -172,11 +172,6 @@ class EmbeddingSource(NamedTuple):
     model: str | None
     settings: dict[str, object]
 
-    @staticmethod
-    def of(encoder: Backend | None) -> EmbeddingSource:
-        """Describe a model."""
-        return EmbeddingSource(None, {}) if encoder is None else EmbeddingSource(encoder.name, dict(encoder.settings))
-
     @property
     def is_elsewhere(self) -> bool:
         """Whether texts would be sent to a server, or the model is in a folder of another machine."""

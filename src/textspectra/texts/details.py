@@ -171,22 +171,16 @@ class Details:
         return Details(self.time, days, segments, columns)
 
 
-class Extract(NamedTuple):
-    """The details of a table, the number of missing dates, and the problems with others."""
-
-    details: Details
-    missing: int
-    problems: dict[str, Problem]
-
-
-def read_details(table: pa.Table, wanted: Wanted, reading: Reading | None, file: str = "") -> Extract:
-    """Take the wanted columns from a table, with dates read in the given way."""
+def read_details(
+    table: pa.Table, wanted: Wanted, reading: Reading | None, file: str = ""
+) -> tuple[Details, int, dict[str, Problem]]:
+    """Take the wanted columns from a table; also return the number of missing dates, and the problems with others."""
     segments = {name: Segment.of(table.column(name)) for name in wanted.by}
     columns = {name: pc.fill_null(as_strings(table.column(name)), "").to_pylist() for name in wanted.show}
     if wanted.time is None or reading is None:
-        return Extract(Details(segments=segments, shown=columns), 0, {})
+        return Details(segments=segments, shown=columns), 0, {}
     dates = read_dates(table.column(wanted.time), reading, file)
-    return Extract(Details(wanted.time, dates.days, segments, columns), dates.missing, dates.problems)
+    return Details(wanted.time, dates.days, segments, columns), dates.missing, dates.problems
 
 
 def details_of(table: pa.Table, wanted: Wanted) -> tuple[Details, list[str]]:
@@ -236,10 +230,10 @@ def wanted_columns(
         if len(column) != n_rows:
             raise UserError(f"There are {n_rows:,} texts but {len(column):,} values of {name!r}; give one per text.")
     named = [name for name in wanted.names if name not in given]
-    if named and not isinstance(texts, TextTable):
-        raise UserError(f"{named[0]!r} names a column of a data frame, but texts is not one; give its values instead.")
-    if named and isinstance(texts, TextTable):
+    if isinstance(texts, TextTable):
         table = dict(zip(texts.table.column_names, texts.table.columns, strict=True)) | table
+    elif named:
+        raise UserError(f"{named[0]!r} names a column of a data frame, but texts is not one; give its values instead.")
     return pa.table(table), wanted
 
 

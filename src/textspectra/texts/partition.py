@@ -282,7 +282,7 @@ def sample_partition(
     if job.truth:
         truth = column_values(table.table, job.truth)
         classes = [truth[row] for row in rows]
-    columns = read_details(table.table.take(rows), Wanted(show=job.wanted.show), None).details.shown
+    columns = read_details(table.table.take(rows), Wanted(show=job.wanted.show), None)[0].shown
     details, missing, problems = read_details(table.table, counted, reading, Path(file.path).name)
     return Sampled(
         [corpus.distinct[position] for position in positions],

@@ -61,8 +61,8 @@ def cluster_texts(
     Parameters
     ----------
     texts : sequence or series of str, or data frame
-        A list, a pandas or polars series, a NumPy or pyarrow array, or a data frame or pyarrow table with a column
-        of texts. None and missing values count as blank.
+        A list, a pandas or polars series, a NumPy or pyarrow array, a data frame or pyarrow table with a column of
+        texts, or what :func:`read_table` returns. None and missing values count as blank.
     text_column : str, optional
         The column of a data frame that holds the texts. It is found by the rules of the command line otherwise.
     model : str, Backend, object with ``encode``, or callable, default="auto"
@@ -196,7 +196,8 @@ def describe_clustering(
         corpus=texts.corpus, totals=totals, distinct_codes=labels, distinct_similarity=similarity,
         centers=fitted.centers, rule=fitted.rule, clusters=clusters, next_label=len(clusters),
         cohesion=fitted.cohesion if len(texts.counting) > 1 else None, k_estimate=fitted.estimate, algorithm=algorithm,
-        source=EmbeddingSource.of(encoder), hierarchy=Hierarchy(fitted.tree, texts.scatter(leaves, -1)),
+        source=EmbeddingSource(None, {}) if encoder is None else EmbeddingSource(encoder.name, dict(encoder.settings)),
+        hierarchy=Hierarchy(fitted.tree, texts.scatter(leaves, -1)),
         recipe=recipe, notes=notes, languages=languages,
         encoder=encoder, cache=cache, known_embeddings=texts.X, frame=frame,
     ).with_level_names()  # fmt: skip

@@ -17,7 +17,7 @@ from ..embedding.registry import Model, as_backend
 from ..embedding.server import OpenAIServer
 from ..errors import UserError
 from ..files import replacing_folder
-from ..hygiene import has_surrogates
+from ..hygiene import without_surrogates
 from ..tables.columns import TextTable
 from ..tables.frames import is_data_frame, library_of, new_frame, with_columns
 from ..words.describe import name_clusters
@@ -136,7 +136,7 @@ class TextClustering(RegroupedTexts):
             self.position(number)
             if not isinstance(new, str) or not new.strip():
                 raise UserError(f"A cluster's name must be a text that is not blank, but it is {new!r}.")
-            if new not in known and has_surrogates(new):
+            if new not in known and without_surrogates(new) != new:
                 raise UserError(f"The name {new!r} holds half of a character, which cannot be written to a file.")
             if new not in known:
                 check_name_length(new)

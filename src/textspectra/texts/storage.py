@@ -269,10 +269,10 @@ def texts_table(corpus: Corpus, details: Details | None = None) -> pa.Table:
 
 def _corpus(table: pa.Table, *, keep_all: bool) -> Corpus:
     rows = _checked_texts(table, "text").to_pylist()
-    if "count" not in table.column_names:
-        if "counts" not in table.column_names:
-            return Corpus.from_texts(rows, keep_all=True)
+    if "counts" in table.column_names:
         return Corpus.from_rows(rows, table["counts"].to_pylist(), keep_all=keep_all)
+    if "count" not in table.column_names:  # as in early models
+        return Corpus.from_texts(rows, keep_all=True)
     counts = table["count"].to_numpy()
     if counts.dtype.kind not in "iu" or (len(counts) and (counts.min() < 0 or counts.sum(dtype=float) >= 2**53)):
         raise ValueError("counts are whole numbers")
