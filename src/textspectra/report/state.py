@@ -186,7 +186,7 @@ def _regrouped(result: TextClustering, clusters: Sequence[StateCluster]) -> Text
     keeps_labels = all(continued.get(number) == old for number, old in same.items())
     if not keeps_labels or sorted(new.values()) != list(range(result.next_label, result.next_label + len(new))):
         raise UserError(DAMAGED)
-    return base.regroup(codes, continued, new)
+    return base.regroup(codes, labels)
 
 
 def _codes(result: TextClustering, clusters: Sequence[StateCluster]) -> NDArray[np.intp]:

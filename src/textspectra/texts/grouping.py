@@ -188,17 +188,14 @@ class RegroupedTexts(ClusteredTexts):
         clusters = with_names(self.clusters, [cluster.label for cluster in self.clusters], names)
         return replace(self, clusters=clusters).with_themes()
 
-    def regroup(
-        self, codes: NDArray[np.intp], continued: Mapping[int, int] | None = None,
-        new_labels: Mapping[int, int] | None = None,
-    ) -> Self:  # fmt: skip
+    def regroup(self, codes: NDArray[np.intp], labels: Mapping[int, int] | None = None) -> Self:
         """Describe the same texts in other groups, which the recipe then calls edited.
 
-        `codes` has the new group of each distinct text, numbered from 0 in any order (-1: none). The groups in
-        `continued` keep the label and the name of an old one, given by its position; so does every group whose texts
-        stay the same. The others get their labels from `new_labels`, or the next ones, the largest group first.
+        `codes` has the new group of each distinct text, numbered from 0 in any order (-1: none). A group whose texts
+        stay the same keeps its label and its name, and so does one that gets the label of an old group in `labels`.
+        The others get the next labels, the largest group first.
         """
-        grouping = self.describe_grouping(codes, continued, new_labels)
+        grouping = self.describe_grouping(codes, labels)
         texts, k = self.embedded(), len(grouping.clusters)
         is_same = np.array_equal(grouping.codes, self.distinct_codes)
         return replace(
@@ -211,15 +208,15 @@ class RegroupedTexts(ClusteredTexts):
         )  # fmt: skip
 
     def describe_grouping(
-        self, codes: NDArray[np.intp], continued: Mapping[int, int] | None = None,
-        new_labels: Mapping[int, int] | None = None, *, fresh: bool = False,
-    ) -> Grouping:  # fmt: skip
+        self, codes: NDArray[np.intp], known: Mapping[int, int] | None = None, *, fresh: bool = False
+    ) -> Grouping:
         """Describe other groups of the same texts; `fresh` ones have nothing to do with the groups that are there."""
         texts, counts = self.embedded(), self.corpus.counts
-        same = {} if fresh else same_clusters(self.distinct_codes, codes) | dict(continued or {})
-        known = {new: self.clusters[old].label for new, old in same.items()} | dict(new_labels or {})
+        same = {} if fresh else same_clusters(self.distinct_codes, codes)
+        known = {new: self.clusters[old].label for new, old in same.items()} | dict(known or {})
         names = {} if fresh else self._names_when_suggested(codes)
-        names |= {new: self.clusters[old].name for new, old in same.items()}
+        name_of = {cluster.label: cluster.name for cluster in self.clusters}
+        names |= {new: name_of[label] for new, label in known.items() if label in name_of}
         labels = label_clusters(codes, counts, known, 0 if fresh else self.next_label)
         # They are described by size, because words are weighted a little differently in another order.
         by_size = list(label_clusters(codes, counts, {}, 0))

@@ -163,7 +163,7 @@ class TextClustering(RegroupedTexts):
         joined = np.arange(self.n_clusters)
         joined[positions] = positions[0]
         numbers = np.unique(joined, return_inverse=True)[1]
-        return self.regroup(np.append(numbers, -1)[self.distinct_codes], {int(numbers[positions[0]]): positions[0]})
+        return self.regroup(np.append(numbers, -1)[self.distinct_codes], {int(numbers[positions[0]]): chosen[0]})
 
     def cut(self, n_clusters: int | Level) -> TextClustering:
         """Cut the merge tree at another number of clusters, or at a level: "coarse", "suggested" or "fine".
