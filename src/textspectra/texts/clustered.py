@@ -209,10 +209,8 @@ class ClusteredTexts:
 
     def typical_counts(self, cluster: Cluster) -> list[int | None]:
         """Return the number of rows with each typical text of a group; None if only a sample of the texts is there."""
-        if len(self.corpus.distinct) < self.totals.distinct:
-            return [None] * len(cluster.representatives)
-        counts: list[int | None] = self.corpus.counts[self.corpus.codes[list(cluster.representatives)]].tolist()
-        return counts
+        is_sample, codes = len(self.corpus.distinct) < self.totals.distinct, self.corpus.codes
+        return [None if is_sample else int(self.corpus.counts[codes[row]]) for row in cluster.representatives]
 
     def embeddings(self) -> NDArray[np.floating]:
         """Return the embedding of each row, from memory, the cache or the model; zeros for a blank text."""

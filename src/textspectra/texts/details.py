@@ -47,8 +47,7 @@ def choose_period(first: np.datetime64, last: np.datetime64, n_texts: int, n_clu
 
 def period_starts(days: Days, every: Period) -> Days:
     """Return the first day of the period of each day; weeks begin on Monday."""
-    starts: Days = pc.floor_temporal(pa.array(days), unit=every).to_numpy(zero_copy_only=False)
-    return starts
+    return np.asarray(pc.floor_temporal(pa.array(days), unit=every), "datetime64[D]")
 
 
 def periods_between(first: np.datetime64, last: np.datetime64, every: Period) -> Days:

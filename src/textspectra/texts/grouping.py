@@ -63,8 +63,7 @@ def mean_vectors(texts: EmbeddedTexts, codes: NDArray[np.intp], k: int) -> NDArr
     """Return the mean unit vector of each group, zeros for an empty one; a text counts as often as it occurs."""
     grouped, weights = codes[texts.counting], texts.weights
     sums = cluster_sums(texts.vectors, grouped, k, weights=weights)
-    means: NDArray[np.float32] = (sums / np.maximum(np.bincount(grouped, weights, k), 1)[:, None]).astype(np.float32)
-    return means
+    return np.asarray(sums / np.maximum(np.bincount(grouped, weights, k), 1)[:, None], np.float32)
 
 
 def similarity_to_clusters(

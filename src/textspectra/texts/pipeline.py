@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -114,17 +114,16 @@ def cluster_texts(
     corpus.check_content()
     table, wanted = wanted_columns(opened, len(corpus.rows), time, by, show, every)
     details, notes = details_of(table, wanted) if wanted.names else (None, [])
-    source = embed_source(corpus, model, embeddings, cache=cache, progress=tell)
+    embedded, languages, encoder, reason = embed_source(corpus, model, embeddings, cache=cache, progress=tell)
     tell("grouping", 0, 1)
-    embedded = source.texts
     fitted = fit_clusters(embedded.vectors, embedded.weights, algorithm, n_clusters, random_state)
     tell("describing", 0, 1)
     options = {"algorithm": algorithm, "n_clusters": n_clusters, **wanted._asdict()}
-    recipe = recipe_of("cluster_texts(texts", source.encoder, source.reason, random_state, keep_all, options)
+    recipe = recipe_of("cluster_texts(texts", encoder, reason, random_state, keep_all, options)
     result = describe_clustering(
         embedded, embedded.scatter(fitted.labels, -1), fitted, leaves=np.asarray(fitted.leaves), algorithm=algorithm,
-        totals=embedded.totals, encoder=source.encoder, cache=cache, without_content=corpus.without_content(),
-        languages=source.languages, recipe=recipe, frame=frame if library_of(frame) else None,
+        totals=embedded.totals, encoder=encoder, cache=cache, without_content=corpus.without_content(),
+        languages=languages, recipe=recipe, frame=frame if library_of(frame) else None,
     )  # fmt: skip
     if details is not None:
         tally = tally_rows(details, result.labels, result.n_clusters, wanted.every)
@@ -140,26 +139,17 @@ def check_algorithm(algorithm: str) -> None:
         raise UserError(f'algorithm must be "kmeans" or "hac", but it is {algorithm!r}.')
 
 
-class EmbeddedSource(NamedTuple):
-    """Texts with vectors, the shares of their languages, the model (None: vectors were given) and why it was chosen."""
-
-    texts: EmbeddedTexts
-    languages: dict[str, float]
-    encoder: Backend | None
-    reason: str
-
-
 def embed_source(
     corpus: Corpus, model: Model, embeddings: ArrayLike | None, *, cache: EmbeddingCache | bool, progress: StageProgress
-) -> EmbeddedSource:
-    """Give distinct texts their vectors; the model "auto" depends on their number and their languages."""
+) -> tuple[EmbeddedTexts, dict[str, float], Backend | None, str]:
+    """Return the texts with vectors, the shares of their languages, the model (or None) and why it was chosen."""
     languages = language_shares(corpus.distinct)
     encoder, reason = None, ""
     if embeddings is None:
         encoder, reason = chosen_backend(model, len(corpus.distinct), is_foreign=is_foreign(languages))
     progress("embedding", 0, len(corpus.distinct))
     texts = embed_corpus(corpus, encoder, embeddings, cache=cache, progress=partial(progress, "embedding"))
-    return EmbeddedSource(texts, languages, encoder, reason)
+    return texts, languages, encoder, reason
 
 
 def fit_clusters(
