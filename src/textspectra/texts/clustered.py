@@ -70,10 +70,7 @@ class Theme(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ClusteredTexts:
-    """Texts, their groups, and how good the grouping is: the data of a :class:`TextClustering`.
-
-    The attributes are described there. All but `encoder`, `cache`, `known_embeddings` and `frame` are saved.
-    """
+    """Texts, their groups, and how good the grouping is: the data of a :class:`TextClustering`, which describes it."""
 
     corpus: Corpus
     totals: Totals
@@ -96,6 +93,7 @@ class ClusteredTexts:
     reference: Reference | None = None
     history: tuple[Update, ...] = ()
     themes: tuple[Theme, ...] = ()
+    # What follows is not saved.
     encoder: Backend | None = None
     cache: EmbeddingCache | bool = True
     known_embeddings: NDArray[np.floating] | None = None

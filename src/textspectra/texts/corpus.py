@@ -106,14 +106,12 @@ class Corpus:
 
     def check_content(self) -> None:
         """Raise a UserError if no text counts."""
-        if not self.distinct and any(map(str.strip, self.rows)):
-            commonest = self.without_content().most_common(1)[0][0][:20]
-            raise UserError(
-                f"None of the {len(self.rows):,} texts says anything: they are blank, or like {commonest!r}. To "
-                "group them all the same, use --keep-all (in Python, keep_all=True)."
-            )
+        none, said = f"None of the {len(self.rows):,} texts", self.without_content().most_common(1)
+        if not self.distinct and said:
+            hint = "To group them all the same, use --keep-all (in Python, keep_all=True)."
+            raise UserError(f"{none} says anything: they are blank, or like {said[0][0][:20]!r}. {hint}")
         if not self.distinct:
-            raise UserError(f"None of the {len(self.rows):,} texts holds anything but white space.")
+            raise UserError(f"{none} holds anything but white space.")
 
     def without_content(self) -> Counter[str]:
         """Return the texts that say nothing but are not blank, with their numbers of rows."""

@@ -31,8 +31,7 @@ from .notes import KEEP_ALL, is_foreign, notes_on_content, notes_on_languages, n
 from .result import TextClustering
 from .tally import tally_rows
 
-StageProgress = Callable[[str, int, int], None]
-"""Called with a stage ("embedding", "grouping", "describing", ...), the steps that are done, and all steps."""
+StageProgress = Callable[[str, int, int], None]  # gets the stage, such as "embedding", the steps done, and all steps
 
 
 def cluster_texts(

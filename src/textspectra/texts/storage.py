@@ -65,7 +65,7 @@ PLAUSIBLE = np.array(["1899-01-01", "2102-01-01"], "datetime64[D]")
 READ_ERRORS = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, OSError,
                SafetensorError, pa.ArrowException)  # fmt: skip
 
-DAMAGED = "{} is damaged: it is not what textspectra wrote."
+DAMAGED_MODEL = "{} is damaged: it is not what textspectra wrote."
 TOO_LARGE = "A model is never that large: fetch it again, or cluster the texts again."
 NOT_SAVED = "A model cannot be that large. Cluster the texts as several files: their model keeps a sample of them."
 
@@ -106,7 +106,7 @@ def load_clustering(folder: Path, kind: type[Saved]) -> Saved:
         try:
             return _result(kind, summary, load_file(folder / ARRAYS), texts)
         except READ_ERRORS:
-            raise UserError(DAMAGED.format(folder / SUMMARY)) from None
+            raise UserError(DAMAGED_MODEL.format(folder / SUMMARY)) from None
 
     try:
         result = read_folder(folder, read)
@@ -187,8 +187,7 @@ def encode(value: object, path: str, arrays: Arrays) -> Any:
         encoded = {name: encode(part, f"{path}.{name}", arrays) for name, part in parts.items()}
         return {name: part for name, part in encoded.items() if not isinstance(parts[name], np.ndarray)}
     if isinstance(value, dict):
-        items = enumerate(value.items())
-        return {name: encode(part, f"{path}.{number}", arrays) for number, (name, part) in items}
+        return {name: encode(part, f"{path}.{number}", arrays) for number, (name, part) in enumerate(value.items())}
     return [encode(part, path, arrays) for part in value] if isinstance(value, list | tuple) else value
 
 
@@ -356,14 +355,12 @@ def _checked_summary(folder: Path) -> Stored:
     except (ValueError, KeyError, TypeError, RecursionError):
         version = None
     if type(version) is not int or version < 1:
-        raise UserError(DAMAGED.format(folder / SUMMARY))
+        raise UserError(DAMAGED_MODEL.format(folder / SUMMARY))
     if not OLDEST_FORMAT <= version <= FORMAT_VERSION:
-        what_to_do = "which this version does not read; cluster the texts again."
-        if version > FORMAT_VERSION:
-            upgrade = "upgrade with: pip install --upgrade textspectra"
-            what_to_do = f"and this version reads up to format {FORMAT_VERSION}; {upgrade}"
-        author = summary.get("written_by", "another textspectra")
-        raise UserError(f"{folder} was written by {author} in format {version}, {what_to_do}")
+        old = "which this version does not read; cluster the texts again."
+        new = f"and this version reads up to format {FORMAT_VERSION}; upgrade with: pip install --upgrade textspectra"
+        origin = f"{folder} was written by {summary.get('written_by', 'another textspectra')} in format {version}"
+        raise UserError(f"{origin}, {old if version < OLDEST_FORMAT else new}")
     actual |= {name: _digest(folder / name) for name in (ARRAYS, TEXTS)}
     for name, digest in actual.items():
         if digests.get(name) != digest:
