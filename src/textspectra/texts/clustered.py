@@ -238,7 +238,6 @@ def _constant(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 def _listed(labels: list[int]) -> str:
-    """List labels in words, as a range if none is missing."""
     if len(labels) > 2 and labels[-1] - labels[0] == len(labels) - 1:
         return f"{labels[0]} to {labels[-1]}"
     return " and ".join(filter(None, [", ".join(map(str, labels[:-1])), str(labels[-1])]))

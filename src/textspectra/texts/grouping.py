@@ -255,7 +255,6 @@ class RegroupedTexts(ClusteredTexts):
         return separate_clusters(texts.vectors, None, after, k)
 
     def _tally_of(self, codes: NDArray[np.intp], k: int) -> Tally | None:
-        """Count other groups of the same texts over time and by segments."""
         if self.tally is None:
             return None
         if self.details is None or not self.details.is_counted:

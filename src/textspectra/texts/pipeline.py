@@ -94,10 +94,6 @@ def cluster_texts(
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
-    Returns
-    -------
-    TextClustering
-
     Examples
     --------
     >>> import textspectra as ts
@@ -159,8 +155,7 @@ def fit_clusters(
         raise UserError("The model could represent none of the texts (all vectors are zero); try another model.")
     if isinstance(n_clusters, int) and n_clusters > len(X):
         raise UserError(f"{n_clusters:,} clusters were asked for, but there are {len(X):,} different texts.")
-    if len(X) == 1:
-        # A single text is one cluster; the estimators need two rows to compare.
+    if len(X) == 1:  # a single text is one cluster, but the estimators need two rows to compare
         X, weights = X[np.zeros(2, np.intp)], np.append(weights, 0)
     return find_clusters(X, weights, algorithm=algorithm, n_clusters=n_clusters, hierarchy=True, random_state=seed)
 

@@ -216,10 +216,7 @@ class TextClustering(RegroupedTexts):
         self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
         cache: EmbeddingCache | bool = True,
     ) -> Drift:  # fmt: skip
-        """Return how new texts are on the whole: whether the groups still fit them.
-
-        It is the drift of :meth:`compare`, without the search for new groups. The parameters are the same.
-        """
+        """Return whether the groups still fit new texts: the drift of :meth:`compare`, without its search for news."""
         return drift_of(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
 
     def update(
@@ -386,10 +383,7 @@ class TextClustering(RegroupedTexts):
     def report(
         self, path: str | Path | None = None, *, truth: Classes | None = None, overwrite: bool = False
     ) -> str | None:
-        """Write the page to explore the groups in a browser, or return it as a string without a path.
-
-        The parameters are explained at :func:`write_report`.
-        """
+        """Write the page to explore the groups in a browser, or return it if there is no path: :func:`write_report`."""
         from .. import write_report  # the page is a layer above this one
 
         return write_report(self, path, truth=truth, overwrite=overwrite)
