@@ -10,7 +10,7 @@ from in_browser import PAYLOAD, card_texts, map_point, move_to, painted
 from report_data import quick_map
 
 import textspectra as ts
-from textspectra.texts.notebook import framed
+from textspectra.texts.clustered import framed
 
 pytestmark = needs_browser
 

@@ -145,7 +145,7 @@ def test_a_state_is_not_taken_for_applied_if_the_groups_changed_since(result, pa
     codes = once.distinct_codes.copy()
     codes[first], codes[second] = 1, 0
     names = {cluster.label: cluster.name for cluster in once.clusters}
-    swapped = once.regroup(codes, {number: number for number in range(4)}, {}).rename(names)
+    swapped = once.regroup(codes, dict(enumerate(names))).rename(names)
     assert [(cluster.label, cluster.size) for cluster in swapped.clusters] == [
         (cluster.label, cluster.size) for cluster in once.clusters
     ]

@@ -1,13 +1,15 @@
-"""The record of a clustering, and the facts that follow from it."""
+"""The record of a clustering, the facts that follow from it, and a notebook, where nothing in a text is run."""
 
-from dataclasses import FrozenInstanceError
+import html
+import re
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
 
 import textspectra as ts
 from textspectra.errors import UserError
-from textspectra.texts.clustered import ClusteredTexts, Hierarchy, build_hierarchy, clusters_of, with_count
+from textspectra.texts.clustered import ClusteredTexts, Hierarchy, clusters_of, framed, with_count
 
 X = np.array([[1, 0, 0], [1, 0.1, 0], [0, 1, 0], [0, 1, 0.1], [0, 0, 1], [1, 0, 0]], np.float32)
 TEXTS = ["parcel late", "parcel lost", "login fails", "login slow", "refund please", "parcel late"]
@@ -64,8 +66,68 @@ def test_typical_texts_have_counts(result):
 
 @pytest.mark.parametrize("labels", [[0, 0, 1, 1, 2], [0, 1, 0, 1, 2], [0, 0, 0, 0, 0]])
 def test_a_tree_is_built_around_any_grouping(result, labels):
-    hierarchy = build_hierarchy(result.embedded(), np.array(labels))
+    clusters = result.clusters[: max(labels) + 1]
+    regrouped = replace(result, distinct_codes=np.array(labels), clusters=clusters, hierarchy=None)
+    hierarchy = regrouped.with_hierarchy().hierarchy
     assert isinstance(hierarchy, Hierarchy)
     assert hierarchy.has_cut(np.array(labels))
     assert not hierarchy.has_cut(np.array([0, 1, 1, 0, 2]))
     assert hierarchy.of_leaves(np.array(labels))[hierarchy.leaves].tolist() == labels
+
+
+PAYLOAD = "<img src=x onerror=globalThis.hacked=1>"
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    X = np.repeat(np.eye(12, dtype=np.float32), 3, axis=0)
+    X[-1] = X[0]
+    texts = [f"{PAYLOAD} {'abcdefghijkl'[i // 3]} {i}" for i in range(36)]
+    return ts.cluster_texts([*texts, " "], embeddings=[*X, X[0]], n_clusters=12)
+
+
+def test_the_largest_groups_and_the_levels_are_page(hostile):
+    page = hostile._repr_html_()
+    assert page.startswith("<div><b>12 groups</b> in 36 of 37 texts, Cohesion Ratio ")
+    assert page.count("<tr>") == 11
+    assert "and 2 smaller; <code>show()</code> has all of them" in page
+    sizes = [int(size) for size in re.findall(r"<td[^>]*>(\d+)</td><td[^>]*>[\d.]+%", page)]
+    assert sizes == sorted((cluster.size for cluster in hostile.clusters), reverse=True)[:10]
+    estimated = ts.cluster_texts([f"t{i}" for i in range(160)], embeddings=np.repeat(np.eye(8), 20, axis=0))
+    assert "levels: coarse 4 (score " in estimated._repr_html_()
+
+
+def test_names_keywords_and_notes_are_escaped(hostile):
+    renamed = hostile.rename({cluster.label: f"{PAYLOAD} {cluster.label}" for cluster in hostile.clusters})
+    page = replace(renamed, notes=(PAYLOAD,))._repr_html_()
+    assert "<img" not in page
+    assert html.escape(PAYLOAD) in page
+
+
+def test_the_page_is_a_string_or_a_file(hostile, tmp_path):
+    page = hostile.report()
+    assert hostile.report(tmp_path / "report.html") is None
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page
+    with pytest.raises(ts.UserError, match="exists already"):
+        hostile.report(tmp_path / "report.html")
+
+
+def test_the_frame_keeps_the_page_apart():
+    page = '<p title="a">\'&</p></iframe><script>1</script>'
+    frame = framed(page, 500)
+    assert html.unescape(re.search('srcdoc="([^"]*)"', frame)[1]) == page
+    assert frame.count("<iframe") == frame.count("</iframe>") == 1
+    assert "<script" not in frame
+    assert "allow-same-origin" not in frame
+
+
+def test_show_displays_the_page_in_a_frame(hostile, capsys):
+    pytest.importorskip("IPython")
+    hostile.show(height=300)
+    assert "text/html" in capsys.readouterr().out  # outside a notebook, IPython prints what it would show
+
+
+def test_show_needs_a_height(hostile):
+    pytest.importorskip("IPython")
+    with pytest.raises(ts.UserError, match="height must be"):
+        hostile.show(height=0)

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from textspectra.errors import UsageError, UserError
+from textspectra.tables.frames import as_table
 from textspectra.texts.details import (
     MISSING,
     MOST_VALUES,
@@ -57,7 +58,7 @@ def test_many_values_of_a_segment_become_one():
     assert len(segment.values) == MOST_VALUES + 1
     assert segment.values[-1] == OTHER
     assert np.bincount(segment.codes)[-1] == 10
-    _, notes = details_of(pa.table({"id": values}), Wanted(by=("id",)), len(values))
+    _, notes = details_of(pa.table({"id": values}), Wanted(by=("id",)))
     assert notes == [
         "'id' has 60 different values; the 50 with the most texts are compared, and the rest counts as (other)."
     ]
@@ -65,7 +66,7 @@ def test_many_values_of_a_segment_become_one():
 
 def test_rows_are_appended_and_absent_columns_are_missing():
     table = pa.table({"sent": ["2025-01-01", "2025-01-02"], "channel": ["web", "post"], "id": ["1", "2"]})
-    details, _ = details_of(table, Wanted("sent", ("channel",), ("id",)), 2)
+    details, _ = details_of(table, Wanted("sent", ("channel",), ("id",)))
     more = Details("sent", np.array(["2025-02-01"], "datetime64[D]"), {"channel": Segment(np.zeros(1, int), ["web"])})
     joined = details.joined(more, 1).joined(None, 1)
     assert joined.days.astype(str).tolist() == ["2025-01-01", "2025-01-02", "2025-02-01", "NaT"]
@@ -84,12 +85,14 @@ def test_columns_of_a_model_are_taken_from_a_frame():
 
 
 def test_columns_come_by_name_and_as_values():
-    frame = pa.table({"text": ["a b c", "d e f"], "channel": ["web", "app"], "sent": ["x", "y"]})
-    table, wanted = wanted_columns(frame, "text", ["2025-01-01", "2025-01-02"], "channel", {"sent": [1, 2]}, "day")
+    frame = as_table(pa.table({"text": ["a b c", "d e f"], "channel": ["web", "app"], "sent": ["x", "y"]}), "text")
+    table, wanted = wanted_columns(frame, 2, ["2025-01-01", "2025-01-02"], "channel", {"sent": [1, 2]}, "day")
     assert wanted == Wanted("time", ("channel",), ("sent",), "day")
     assert table["sent"].to_pylist() == [1, 2]
-    assert wanted_columns(frame, "text", None, (), (), None) is None
+    assert wanted_columns(frame, 2, None, (), (), None)[1] == Wanted()
     with pytest.raises(UserError, match="'channel' names a column of a data frame, but texts is not one"):
-        wanted_columns(["a b c"], None, None, "channel", (), None)
+        wanted_columns(["a b c"], 1, None, "channel", (), None)
     with pytest.raises(UsageError, match="the column 'id' is named twice"):
-        wanted_columns(frame, "text", None, (), ["id", "id"], None)
+        wanted_columns(frame, 2, None, (), ["id", "id"], None)
+    with pytest.raises(UserError, match="There are 2 texts but 3 values of 'channel'; give one per text"):
+        wanted_columns(frame, 2, ["2025-01-01", "2025-01-02"], {"channel": ["a", "b", "c"]}, (), None)

@@ -1,10 +1,20 @@
-"""Other groups of the same texts: labels, rules and names."""
+"""Texts in groups: placed by a model's rule and described; and other groups of the same texts."""
 
 import numpy as np
 import pytest
 
 import textspectra as ts
-from textspectra.texts.grouping import describe_grouping, label_clusters, positions_in, renamed, rule_of
+from textspectra.errors import UserError
+from textspectra.texts.corpus import Corpus, EmbeddedTexts
+from textspectra.texts.grouping import (
+    describe_embedded,
+    label_clusters,
+    mean_vectors,
+    place_texts,
+    positions_in,
+    similarity_to_clusters,
+    with_names,
+)
 
 
 @pytest.fixture(scope="module")
@@ -23,16 +33,16 @@ def test_groups_without_a_label_get_the_next_ones_by_their_rows():
 
 def test_a_group_whose_texts_stay_the_same_keeps_its_label_and_name(result):
     merged = np.where(result.distinct_codes == 2, 1, result.distinct_codes)
-    grouping = describe_grouping(result, merged)
+    grouping = result.describe_grouping(merged)
     assert [cluster.label for cluster in grouping.clusters] == [0, 3]
     assert grouping.clusters[0].name == result.clusters[0].name
-    fresh = describe_grouping(result, merged, fresh=True)
+    fresh = result.describe_grouping(merged, fresh=True)
     assert [(cluster.label, cluster.size) for cluster in fresh.clusters] == [(0, 4), (1, 2)]
 
 
 def test_the_rule_of_merged_groups_comes_from_the_old_rule(result):
     merged = np.where(result.distinct_codes == 2, 1, result.distinct_codes)
-    assert rule_of(result, result.embedded(), merged, 2).n_clusters == 2
+    assert result.rule_of(result.embedded(), merged, 2).n_clusters == 2
 
 
 @pytest.mark.parametrize(
@@ -44,7 +54,58 @@ def test_the_rule_of_merged_groups_comes_from_the_old_rule(result):
     ],
 )
 def test_names_that_are_not_possible_are_refused(result, name, message):
-    with pytest.raises(ts.UserError, match=message):
-        renamed(result.clusters, {0: name})
-    with pytest.raises(ts.UserError, match="would both be called"):
-        renamed(result.clusters, {0: result.clusters[1].name})
+    with pytest.raises(UserError, match=message):
+        result.rename({0: name})
+    with pytest.raises(UserError, match="would both be called"):
+        result.rename({0: result.clusters[1].name})
+
+
+TEXTS = ["parcel late", "parcel lost", "login fails", "login slow", "parcel late"]
+X = np.array([[1, 0], [3, 4], [0, 1], [0, 2], [1, 0]])
+
+
+@pytest.fixture(scope="module")
+def model():
+    return ts.cluster_texts(TEXTS, embeddings=X, n_clusters=2)
+
+
+@pytest.fixture
+def embedded():
+    return EmbeddedTexts(Corpus.from_texts(TEXTS), X[:4].astype(np.float32))
+
+
+def test_new_texts_get_the_positions_of_their_groups(model):
+    placed = place_texts(model, ["late parcel", "", "cannot login", "n/a"], embeddings=[[1, 0], [0, 0], [0, 1], [1, 1]])
+    assert placed.texts.corpus.spread(placed.codes, -1).tolist() == [model.codes[0], -1, model.codes[2], -1]
+    assert placed.notes == ("1 text says nothing and has no group: 'n/a'.",)
+    with pytest.raises(UserError, match="have 3 dimensions, but the clusters were found in 2; use the same model"):
+        place_texts(model, ["late parcel"], embeddings=[[1, 0, 0]])
+
+
+def test_texts_without_content_are_placed_nowhere(model):
+    placed = place_texts(model, ["", " "])  # no model is loaded for them
+    assert len(placed.codes) == 0
+    assert placed.texts.X.shape == (0, 2)
+
+
+def test_a_text_counts_in_the_mean_as_often_as_it_occurs(embedded):
+    centers = mean_vectors(embedded, np.array([0, 0, 1, 1]), 3)
+    np.testing.assert_allclose(centers, [[2.6 / 3, 0.8 / 3], [0, 1], [0, 0]], rtol=1e-6)
+    similarity = similarity_to_clusters(embedded, np.array([0, 0, 1, 1]), centers)
+    np.testing.assert_allclose(similarity[2:], [1, 1], rtol=1e-6)
+
+
+def test_a_group_is_described_by_rows_of_the_input(embedded):
+    codes = np.array([0, 0, 1, 1])
+    similarity, clusters = describe_embedded(embedded, codes, mean_vectors(embedded, codes, 2), None)
+    assert [cluster.size for cluster in clusters] == [3, 2]
+    assert {TEXTS[row] for row in clusters[0].representatives} == {"parcel late", "parcel lost"}
+    assert similarity.shape == (4,)
+
+
+def test_names_that_groups_had_are_kept_and_no_other_group_gets_one(model):
+    first, second = model.clusters
+    named = with_names([first, second], [5, 9], {0: second.name}, others=["other"])
+    assert [cluster.label for cluster in named] == [5, 9]
+    assert named[0].name == second.name
+    assert named[1].name not in (second.name, "other")

@@ -1,5 +1,7 @@
 """From texts to a result: the recipe, a single text, and what cannot be grouped."""
 
+import io
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,13 @@ def test_the_recipe_is_the_call_that_makes_the_result_again():
     assert recipe.keys() == {"command", "seed", "date"}
     unfixed = ts.cluster_texts(texts, embeddings=X, n_clusters=2, random_state=None).recipe
     assert unfixed["seed"] == "not fixed"
+
+
+def test_the_table_of_a_file_needs_no_column_of_texts():
+    file = io.BytesIO(b"id,text,channel\n1,parcel lost,web\n2,invoice wrong,app\n")
+    result = ts.cluster_texts(ts.read_table("-", stdin=file), embeddings=np.eye(2), n_clusters=2, by="channel")
+    assert result.to_frame().column_names[:4] == ["id", "text", "channel", "cluster"]
+    assert result.by("channel")["value"].to_pylist() == ["web", "app"] * 2
 
 
 def test_a_single_text_is_one_group():

@@ -177,8 +177,10 @@ def test_one_distinct_text_is_one_cluster(texts):
     [
         ([], {}, "None of the 0 texts holds anything but white space."),
         (["", " "], {}, "None of the 2 texts holds anything but white space."),
-        ("a single text", {}, "texts must be a sequence of texts, not a single text."),
-        ({"text": ["a"]}, {}, "texts is a mapping; give a list of texts, or a data frame with a column of texts."),
+        *(
+            (texts, {}, f"texts has the type {kind}; give a list of texts, or a data frame with a column of texts.")
+            for texts, kind in [("a single text", "str"), ({"text": ["a"]}, "dict"), (5, "int"), (None, "NoneType")]
+        ),
         (np.array([["a"], ["b"]]), {}, "texts must be one-dimensional, but its shape is (2, 1)."),
         (["a"], {"text_column": "t"}, "text_column='t' names a column of a data frame, but texts is not a data frame."),
         (["a", 7], {}, "The text of row 1 is 7 (int); every text must be a str."),

@@ -105,7 +105,7 @@ def _run_on_one(source: str, options: Options, clustering: Options, tell: Stages
     form = output_format(outputs["table"], table, options["table_format"])
     embeddings = given_embeddings(options["embeddings"], table)
     with _replacing(outputs) as together:
-        result = cluster_texts(table.table, text_column=table.text_column, embeddings=embeddings, **clustering)
+        result = cluster_texts(table, embeddings=embeddings, **clustering)
         recipe = {"read": describe_reading(source, table), DIGESTS: content_digest(table.table), **result.recipe}
         result = replace(result, recipe=recipe, notes=(*table.notes, *result.notes))
         result = _finish(result, truth, [source], options, outputs, together, tell)

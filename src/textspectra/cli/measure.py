@@ -124,11 +124,12 @@ def _embed(
     corpus = Corpus.from_texts(table.texts(), keep_all=chosen.get("keep_all", True))
     corpus.check_content()
     embeddings = given_embeddings(chosen.get("embeddings"), table)
-    embedded = embed_source(corpus, chosen["model"], embeddings, cache=not chosen["no_cache"], progress=tell)
-    name = embedded.encoder.name if embedded.encoder else None
-    if doubt := doubt_about_languages(embedded.languages, name):
+    cache = not chosen["no_cache"]
+    texts, languages, encoder, reason = embed_source(corpus, chosen["model"], embeddings, cache=cache, progress=tell)
+    name = encoder.name if encoder else None
+    if doubt := doubt_about_languages(languages, name):
         warnings.warn(doubt, stacklevel=2)
-    return table, embedded.texts, {"model": name, "model_reason": embedded.reason or None}
+    return table, texts, {"model": name, "model_reason": reason or None}
 
 
 def _model_lines(described: _Described) -> list[str]:

@@ -63,8 +63,8 @@ def predict_command(model: str, source: str, **chosen: Any) -> None:
     from ..tables.write import ADDED, name_parts, output_format, write_labeled
     from ..texts.clustered import clusters_of
     from ..texts.comparison import Drift, novelty_of
+    from ..texts.grouping import place_texts, similarity_to_clusters
     from ..texts.notes import reading_in_words
-    from ..texts.placing import place_texts, similarity_to_clusters
     from ..texts.result import TextClustering
 
     with stages() as tell:

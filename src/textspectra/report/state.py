@@ -181,7 +181,7 @@ def _regrouped(result: TextClustering, clusters: Sequence[StateCluster]) -> Text
     # A group with all texts of another one has its label, and new labels are the next ones.
     _check(all(continued.get(number) == old for number, old in same.items()))
     _check(sorted(new.values()) == list(range(result.next_label, result.next_label + len(new))))
-    return base.regroup(codes, continued, new)
+    return base.regroup(codes, labels)
 
 
 def _codes(result: TextClustering, clusters: Sequence[StateCluster]) -> Ints:

@@ -1,23 +1,25 @@
-"""The record of a clustering: its saved fields, and the facts that follow from them."""
+"""The record of a clustering: its saved fields, the facts that follow from them, and how a notebook shows it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.clusters import EXACT_ROWS, LEAVES_PER_CLUSTER, MICRO_CLUSTERS, gather_leaves, split_leaves, tree_around
 from ..core.cohesion import CohesionReport
 from ..core.estimate import KEstimate
-from ..core.kmeans import LinearRule
+from ..core.estimate_views import levels_html
+from ..core.kmeans import LinearRule, same_clusters
 from ..core.ward import MergeTree
 from ..embedding.base import Backend
 from ..embedding.cache import EmbeddingCache
 from ..embedding.embed import embed_texts
 from ..errors import UserError
+from ..hygiene import plural
 from ..tables.columns import ClusterColumns
 from ..tables.source import MAX_CLUSTER_NAME
 from ..words.describe import Cluster
@@ -29,11 +31,10 @@ from .notes import doubt_about_languages, reading_in_words
 from .novelty import Reference
 from .tally import Tally
 
-FINEST = 300
-"""Highest number of clusters that a report shows; higher if the result, or one of its levels, has more."""
-
-EDITED = "edited by hand"
-"""The entry `groups` in the recipe of a result whose groups were changed after they were found."""
+FINEST = 300  # highest number of clusters that a report shows, unless the result, or one of its levels, has more
+EDITED = "edited by hand"  # the entry `groups` in the recipe of a result whose groups were changed
+N_LARGEST, N_WORDS = 10, 6  # groups in the table that a notebook shows, and keywords of each
+SANDBOX = "allow-scripts allow-downloads"  # of the page in a notebook, which it cannot reach
 
 
 class Hierarchy(NamedTuple):
@@ -55,24 +56,8 @@ class Hierarchy(NamedTuple):
 
     def has_cut(self, labels: NDArray[np.intp]) -> bool:
         """Return True if a labeling of the distinct texts is one of the cuts of the tree."""
-        n_clusters = int(labels.max()) + 1
-        if n_clusters > self.tree.n_leaves:
-            return False
-        return len(np.unique(np.column_stack([self.cut(n_clusters), labels]), axis=0)) == len(np.unique(labels))
-
-
-def build_hierarchy(texts: EmbeddedTexts, labels: NDArray[np.intp]) -> Hierarchy:
-    """Build a merge tree that has the grouping `labels` of the distinct texts (-1: none) among its cuts.
-
-    It serves groups that no algorithm found, such as ones edited by hand. The same grouping gives the same tree.
-    """
-    vectors, clusters = texts.vectors, labels[texts.counting]
-    n_leaves = max(MICRO_CLUSTERS, LEAVES_PER_CLUSTER * (int(clusters.max()) + 1))
-    leaves = gather_leaves(vectors, None, np.random.default_rng(0), exact_rows=EXACT_ROWS, n_leaves=n_leaves)
-    leaves = split_leaves(leaves, vectors, clusters)
-    cluster_of_leaf = np.empty(len(leaves.mass), np.intp)
-    cluster_of_leaf[leaves.of_row] = clusters
-    return Hierarchy(tree_around(leaves, cluster_of_leaf), texts.scatter(leaves.of_row, -1))
+        k = int(labels.max()) + 1
+        return k <= self.tree.n_leaves and len(same_clusters(self.cut(k), labels)) == k
 
 
 class Theme(NamedTuple):
@@ -85,10 +70,7 @@ class Theme(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ClusteredTexts:
-    """Texts, their groups, and how good the grouping is: the data of a :class:`TextClustering`.
-
-    The attributes are described there. All but `encoder`, `cache`, `known_embeddings` and `frame` are saved.
-    """
+    """Texts, their groups, and how good the grouping is: the data of a :class:`TextClustering`, which describes it."""
 
     corpus: Corpus
     totals: Totals
@@ -111,16 +93,38 @@ class ClusteredTexts:
     reference: Reference | None = None
     history: tuple[Update, ...] = ()
     themes: tuple[Theme, ...] = ()
+    # What follows is not saved.
     encoder: Backend | None = None
     cache: EmbeddingCache | bool = True
     known_embeddings: NDArray[np.floating] | None = None
     frame: object = None
 
     def __repr__(self) -> str:
-        score = f", Cohesion Ratio {self.cohesion.ratio:.2f}" if self.cohesion else ""
-        texts = "text" if self.totals.rows == 1 else "texts"
-        groups = "group" if self.n_clusters == 1 else "groups"
-        return f"{self.totals.rows:,} {texts} in {self.n_clusters} {groups}{score}"
+        return f"{plural(self.totals.rows, 'text')} in {plural(self.n_clusters, 'group')}{self._score}"
+
+    def _repr_html_(self) -> str:
+        """Return the size, the number of groups with the levels, and the largest groups."""
+        rows, grouped = self.totals.rows, self.totals.grouped
+        texts = f"{rows:,}" if grouped == rows else f"{grouped:,} of {rows:,}"
+        parts = [f"<b>{plural(self.n_clusters, 'group')}</b> in {texts} texts{self._score}"]
+        if self.k_estimate is not None and len(self.k_estimate.suggestions) > 1:
+            parts.append(levels_html(self.k_estimate.suggestions, self.n_clusters))
+        parts += [f"<i>{escape(note)}</i>" for note in self.notes]
+        body = ""
+        for cluster in sorted(self.clusters, key=lambda cluster: -cluster.size)[:N_LARGEST]:
+            share, words = f"{cluster.size / max(1, grouped):.1%}", " · ".join(cluster.keywords[:N_WORDS])
+            cells = (f"{cluster.label}", cluster.name, f"{cluster.size:,}", share, words)
+            row = "".join(f'<td dir="auto" style="text-align: left">{escape(cell)}</td>' for cell in cells)
+            body += f"<tr>{row}</tr>"
+        head = "".join(f"<th>{name}</th>" for name in ("cluster", "name", "size", "share", "keywords"))
+        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+        if self.n_clusters > N_LARGEST:
+            parts.append(f"and {self.n_clusters - N_LARGEST:,} smaller; <code>show()</code> has all of them")
+        return "".join(f"<div>{part}</div>" for part in parts)
+
+    @property
+    def _score(self) -> str:
+        return f", Cohesion Ratio {self.cohesion.ratio:.2f}" if self.cohesion else ""
 
     def __len__(self) -> int:
         return len(self.corpus.rows)
@@ -145,7 +149,7 @@ class ClusteredTexts:
         """A sentence on the input: the file, the column, the number of rows and their languages."""
         where, updates = self.recipe.get("read", ""), len(self.history)
         if where and updates:
-            where += f", and {updates} {'update' if updates == 1 else 'updates'}"
+            where += f", and {plural(updates, 'update')}"
         return reading_in_words(where, self.totals.rows, self.languages)
 
     @cached_property
@@ -203,10 +207,8 @@ class ClusteredTexts:
 
     def typical_counts(self, cluster: Cluster) -> list[int | None]:
         """Return the number of rows with each typical text of a group; None if only a sample of the texts is there."""
-        if len(self.corpus.distinct) < self.totals.distinct:
-            return [None] * len(cluster.representatives)
-        counts: list[int | None] = self.corpus.counts[self.corpus.codes[list(cluster.representatives)]].tolist()
-        return counts
+        is_sample, codes = len(self.corpus.distinct) < self.totals.distinct, self.corpus.codes
+        return [None if is_sample else int(self.corpus.counts[codes[row]]) for row in cluster.representatives]
 
     def embeddings(self) -> NDArray[np.floating]:
         """Return the embedding of each row, from memory, the cache or the model; zeros for a blank text."""
@@ -236,7 +238,6 @@ def _constant(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 def _listed(labels: list[int]) -> str:
-    """List labels in words, as a range if none is missing."""
     if len(labels) > 2 and labels[-1] - labels[0] == len(labels) - 1:
         return f"{labels[0]} to {labels[-1]}"
     return " and ".join(filter(None, [", ".join(map(str, labels[:-1])), str(labels[-1])]))
@@ -245,10 +246,8 @@ def _listed(labels: list[int]) -> str:
 def check_name_length(name: str, where: str = "") -> None:
     """Raise a UserError if a name is too long for a group."""
     if len(name) > MAX_CLUSTER_NAME:
-        raise UserError(
-            f"{where}The name {name[:40]!r}... has {len(name):,} characters; the name of a group has at most "
-            f"{MAX_CLUSTER_NAME}."
-        )
+        limit = f"the name of a group has at most {MAX_CLUSTER_NAME}."
+        raise UserError(f"{where}The name {name[:40]!r}... has {len(name):,} characters; {limit}")
 
 
 def clusters_of(result: ClusteredTexts) -> ClusterColumns:
@@ -267,3 +266,9 @@ def clusters_of(result: ClusteredTexts) -> ClusterColumns:
 def with_count(text: str, times: int | None) -> str:
     """Put the number of its rows before a text that repeats: '5,000 × Thank you'."""
     return f"{times:,} × {text}" if times and times > 1 else text
+
+
+def framed(page: str, height: int) -> str:
+    """Put a page into a frame of its own, from which it cannot reach the page around it."""
+    style = f"width: 100%; height: {height}px; border: 0"
+    return f'<iframe title="textspectra report" sandbox="{SANDBOX}" style="{style}" srcdoc="{escape(page)}"></iframe>'

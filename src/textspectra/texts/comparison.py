@@ -25,10 +25,10 @@ from ..words.languages import language_shares
 from .clustered import ClusteredTexts
 from .corpus import Corpus, DataFrame, EmbeddedTexts, Texts, Totals
 from .details import Details, details_like, name_period
+from .grouping import describe_embedded, mean_vectors, place_texts, similarity_to_clusters, with_names
 from .history import ClusterChange, Update, columns_of, find_changes
 from .new_clusters import find_new_clusters
 from .novelty import USUAL, Known, Reference, extend_reference, falls_in_two, is_among_first, known_rows, score_novelty
-from .placing import describe_embedded, mean_vectors, place_texts, similarity_to_clusters, with_names
 from .tally import Tally, tally_rows
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +22,7 @@ from ..embedding.hub import is_on
 from ..embedding.registry import load_model
 from ..embedding.server import printable, public_url
 from ..errors import UsageError, UserError
+from ..tables.columns import TextTable
 from ..tables.frames import as_table, is_data_frame
 from ..tables.source import MAX_TEXT
 from ..words.languages import plain_text
@@ -32,29 +33,11 @@ if TYPE_CHECKING:
     import polars
     from narwhals.typing import IntoDataFrame, IntoSeries
 
-Texts: TypeAlias = "Iterable[str | None] | IntoSeries | IntoDataFrame"
-"""What :func:`cluster_texts` takes: texts, or a data frame with a column of texts."""
-
-DataFrame: TypeAlias = "pandas.DataFrame | polars.DataFrame | ArrowTable"
-"""What results are returned as: a data frame of the library that the texts came in."""
-
+Texts: TypeAlias = "Iterable[str | None] | IntoSeries | IntoDataFrame | TextTable"
+DataFrame: TypeAlias = "pandas.DataFrame | polars.DataFrame | IntoDataFrame"  # of the library that the texts came in
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-ALLOW_SERVER = "TEXTSPECTRA_ALLOW_SERVER"
-"""Environment variable that lets models from all folders send texts to the server at ``OPENAI_BASE_URL``."""
-
-
-class ArrowTable(Protocol):
-    """A table of pyarrow, which has no type hints of its own; narwhals recognizes it by these methods."""
-
-    column_names: list[str]
-
-    @property
-    def columns(self) -> list[object]: ...  # noqa: D102
-    def __len__(self) -> int: ...
-    def to_pydict(self) -> dict[str, list[object]]: ...  # noqa: D102
-    def join(self, *args: object, **options: object) -> ArrowTable: ...  # noqa: D102
-    def drop(self, *args: object, **options: object) -> ArrowTable: ...  # noqa: D102
+ALLOW_SERVER = "TEXTSPECTRA_ALLOW_SERVER"  # environment variable: models from all folders may send texts to the server
 
 
 class Totals(NamedTuple):
@@ -74,24 +57,19 @@ class Totals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Rows of texts, and the distinct texts behind them.
+    """Rows of texts, and the distinct texts behind them; for many files, only the distinct ones or a sample of them."""
 
-    `rows` has the texts in order; a missing text is empty, and a very long one is cut. For many files, these are only
-    the distinct texts, or a sample of them. `distinct` has each text that counts once, in order of appearance: blank
-    texts do not count, nor do texts that say nothing (:func:`has_content`) unless `keep_all`. `codes` has the position
-    in `distinct` of each row's text (-1: none), and `counts` the number of input rows with each distinct text.
-    """
-
-    rows: list[str]
-    distinct: list[str]
-    codes: NDArray[np.intp]
-    counts: NDArray[np.intp]
-    keep_all: bool = False
+    rows: list[str]  # a missing text is empty, and a very long one is cut
+    distinct: list[str]  # each text that counts once, in order of appearance
+    codes: NDArray[np.intp]  # the position in `distinct` of each row's text, or -1
+    counts: NDArray[np.intp]  # the number of input rows with each distinct text
+    keep_all: bool = False  # blank texts never count, and texts that say nothing only if this is set
 
     @classmethod
-    def from_texts(cls, texts: Texts, text_column: str | None = None, *, keep_all: bool = False) -> Corpus:
-        """Take in a sequence, series or array of texts, or a data frame with a column of texts."""
-        rows = [_as_text(value, row) for row, value in enumerate(_values(texts, text_column))]
+    def from_texts(cls, texts: Texts, *, keep_all: bool = False) -> Corpus:
+        """Take in a sequence, series or array of texts, or a table whose column of texts is known."""
+        values = texts.texts() if isinstance(texts, TextTable) else _values(texts)
+        rows = [_as_text(value, row) for row, value in enumerate(values)]
         counting = {row for row in set(rows) if (row.strip() if keep_all else has_content(row))}
         return cls.from_rows(rows, [row in counting for row in rows], keep_all=keep_all)
 
@@ -128,14 +106,12 @@ class Corpus:
 
     def check_content(self) -> None:
         """Raise a UserError if no text counts."""
-        if not self.distinct and any(map(str.strip, self.rows)):
-            commonest = self.without_content().most_common(1)[0][0][:20]
-            raise UserError(
-                f"None of the {len(self.rows):,} texts says anything: they are blank, or like {commonest!r}. To "
-                "group them all the same, use --keep-all (in Python, keep_all=True)."
-            )
+        none, said = f"None of the {len(self.rows):,} texts", self.without_content().most_common(1)
+        if not self.distinct and said:
+            hint = "To group them all the same, use --keep-all (in Python, keep_all=True)."
+            raise UserError(f"{none} says anything: they are blank, or like {said[0][0][:20]!r}. {hint}")
         if not self.distinct:
-            raise UserError(f"None of the {len(self.rows):,} texts holds anything but white space.")
+            raise UserError(f"{none} holds anything but white space.")
 
     def without_content(self) -> Counter[str]:
         """Return the texts that say nothing but are not blank, with their numbers of rows."""
@@ -154,15 +130,21 @@ class Corpus:
         return np.concatenate([values, np.full((1, *values.shape[1:]), blank, values.dtype)])[self.codes]
 
 
-def _values(texts: Texts, text_column: str | None) -> Iterable[object]:
-    if isinstance(texts, str | bytes):
-        raise UserError("texts must be a sequence of texts, not a single text.")
+def open_texts(texts: Texts, text_column: str | None) -> Texts:
+    """Find the column of texts in a data frame, if it is not known; return anything else as it is."""
+    if isinstance(texts, TextTable):
+        return texts if text_column is None else as_table(texts.table, text_column)
     if is_data_frame(texts):
-        return as_table(texts, text_column).texts()
+        return as_table(texts, text_column)
     if text_column is not None:
         raise UserError(f"text_column={text_column!r} names a column of a data frame, but texts is not a data frame.")
-    if isinstance(texts, Mapping):
-        raise UserError("texts is a mapping; give a list of texts, or a data frame with a column of texts.")
+    return texts
+
+
+def _values(texts: Any) -> Iterable[object]:
+    if isinstance(texts, str | bytes | Mapping) or not isinstance(texts, Iterable):
+        kind = type(texts).__name__
+        raise UserError(f"texts has the type {kind}; give a list of texts, or a data frame with a column of texts.")
     if isinstance(texts, set | frozenset):  # its order changes from run to run, and so would the labels
         raise UserError("texts is a set, which has no order, so labels could not be matched to texts; give a list.")
     if isinstance(texts, np.ndarray) and texts.ndim != 1:
@@ -171,7 +153,7 @@ def _values(texts: Texts, text_column: str | None) -> Iterable[object]:
         if hasattr(texts, convert):
             values: Iterable[object] = getattr(texts, convert)()
             return values
-    return list(texts)  # type: ignore[arg-type]
+    return texts
 
 
 def _as_text(value: object, row: int) -> str:
@@ -188,27 +170,20 @@ class EmbeddingSource(NamedTuple):
     model: str | None
     settings: dict[str, object]
 
-    @staticmethod
-    def of(encoder: Backend | None) -> EmbeddingSource:
-        """Describe a model."""
-        return EmbeddingSource(None, {}) if encoder is None else EmbeddingSource(encoder.name, dict(encoder.settings))
-
     @property
     def is_elsewhere(self) -> bool:
         """Whether texts would be sent to a server, or the model is in a folder of another machine."""
         return any(mark in (self.model or "").lower() for mark in ("openai:", "//", "\\\\"))
 
     def load(self, *, allow_server: bool = False) -> Backend:
-        """Load the model; warn if it is not exactly the one that made the embeddings.
-
-        Its name may come from a stranger's folder. Models are read as data, but texts leave this machine only if the
-        user allows it.
-        """
+        """Load the model; warn if it is not exactly the one that made the embeddings."""
         if self.model is None:
             raise UserError(
                 "This clustering was made from given embeddings, which are not saved with it: give embeddings= to "
                 "predict, and to load before you cut or merge."
             )
+        # The name may come from a stranger's folder. Models are read as data, but texts leave this machine only if the
+        # user allows it.
         if self.is_elsewhere and not (allow_server or is_on(ALLOW_SERVER)):
             where = public_url() if "openai:" in self.model.lower() else "another machine"
             raise UsageError(
@@ -228,10 +203,7 @@ class EmbeddingSource(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedTexts:
-    """Distinct texts with a vector each, a row of `X`.
-
-    A text counts if the model could represent it: its vector has a value that is not zero.
-    """
+    """Distinct texts with a vector each, a row of `X`; a text counts if its vector has a value that is not zero."""
 
     corpus: Corpus
     X: NDArray[np.floating]
@@ -279,10 +251,7 @@ def embed_corpus(
     corpus: Corpus, encoder: Backend | None, given: ArrayLike | None = None, *,
     cache: EmbeddingCache | bool = True, progress: Callable[[int, int], None] | None = None,
 ) -> EmbeddedTexts:  # fmt: skip
-    """Give each distinct text a vector: from `given`, which has one per row, or else from the model.
-
-    The model gets what a text says, without markup and web addresses; the text itself stays as it came.
-    """
+    """Give each distinct text a vector: from `given`, which has one per row, or else from the model."""
     if given is not None:
         X = check_embeddings(given, minimum=1)
         if len(X) != len(corpus.rows):
@@ -290,5 +259,5 @@ def embed_corpus(
         return EmbeddedTexts(corpus, X if len(corpus.distinct) == len(X) else X[corpus.first_rows])
     if encoder is None:
         raise ValueError("either a model or embeddings are needed")
-    said = [plain_text(text) for text in corpus.distinct]
+    said = [plain_text(text) for text in corpus.distinct]  # without markup and web addresses
     return EmbeddedTexts(corpus, embed_texts(said, encoder, cache=cache, progress=progress))

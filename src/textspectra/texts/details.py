@@ -13,35 +13,26 @@ from numpy.typing import NDArray
 
 from ..core.validation import is_missing
 from ..errors import UsageError, UserError
-from ..tables.columns import as_strings, find_column
+from ..tables.columns import TextTable, as_strings, find_column
 from ..tables.dates import Problem, Reading, check_dates, notes_on_dates, read_dates, survey
-from ..tables.frames import as_table, is_data_frame
 from ..tables.jsonlines import build_column
+from .corpus import Texts, open_texts
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoSeries
 
-    from .corpus import Texts
-
 Period = Literal["day", "week", "month", "quarter", "year"]
 Days = NDArray[np.datetime64]
 
-Values: TypeAlias = "Iterable[object] | IntoSeries"
-"""One value per text."""
+Values: TypeAlias = "Iterable[object] | IntoSeries"  # one value per text
+Columns: TypeAlias = "str | Sequence[str] | Mapping[str, Values]"  # names of columns, or values by these names
 
-Columns: TypeAlias = "str | Sequence[str] | Mapping[str, Values]"
-"""Columns of a data frame by name, or values by the names of their columns."""
-
-COURSE_PERIODS, MOST_PERIODS = 4, 60
-"""Fewer periods hardly show a course, so shorter ones are taken even if they have few texts; more are hard to read."""
-
-TEXTS_OF_A_CLUSTER = 5
-"""Texts that a group of mean size should have in a period, so that its share means something."""
-
-MOST_VALUES = 50
-"""The values of a segment with the most rows are kept apart; the others become one."""
-
+COURSE_PERIODS = 4  # fewer hardly show a course, so shorter periods are taken even if they have few texts
+MOST_PERIODS = 60  # more are hard to read
+TEXTS_OF_A_CLUSTER = 5  # that a group of mean size should have in a period, so that its share means something
+MOST_VALUES = 50  # of a segment that are kept apart, those with the most rows; the others become one
 MISSING, OTHER = "(missing)", "(other)"
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def choose_period(first: np.datetime64, last: np.datetime64, n_texts: int, n_clusters: int) -> Period:
@@ -56,20 +47,12 @@ def choose_period(first: np.datetime64, last: np.datetime64, n_texts: int, n_clu
 
 def period_starts(days: Days, every: Period) -> Days:
     """Return the first day of the period of each day; weeks begin on Monday."""
-    if every == "week":
-        number = days.astype("datetime64[D]").astype(np.int64)
-        return ((number + 3) // 7 * 7 - 3).astype("datetime64[D]")  # 1970 began on a Thursday
-    if every == "quarter":
-        months = days.astype("datetime64[M]").astype(np.int64)
-        return (months // 3 * 3).astype("datetime64[M]").astype("datetime64[D]")
-    unit = {"day": "D", "month": "M", "year": "Y"}[every]
-    return days.astype(f"datetime64[{unit}]").astype("datetime64[D]")
+    return np.asarray(pc.floor_temporal(pa.array(days), unit=every), "datetime64[D]")
 
 
 def periods_between(first: np.datetime64, last: np.datetime64, every: Period) -> Days:
     """Return the first day of every period that overlaps the days from `first` to `last`."""
-    days = np.arange(first.astype("datetime64[D]"), last.astype("datetime64[D]") + 1)
-    return np.unique(period_starts(days, every))
+    return np.unique(period_starts(np.arange(first, last + 1, dtype="datetime64[D]"), every))
 
 
 def name_period(first: np.datetime64, last: np.datetime64, every: Period) -> str:
@@ -84,12 +67,9 @@ def name_period(first: np.datetime64, last: np.datetime64, every: Period) -> str
 
 def _name(start: np.datetime64, every: Period) -> str:
     day = start.astype("datetime64[D]").item()
-    if every == "year":
-        return f"{day.year}"
-    if every == "quarter":
-        return f"Q{(day.month + 2) // 3} {day.year}"
-    month = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")[day.month - 1]
-    return f"{month} {day.year}" if every == "month" else f"{day.day} {month} {day.year}"
+    month = MONTHS[day.month - 1]
+    names = {"month": f"{month} {day.year}", "quarter": f"Q{(day.month + 2) // 3} {day.year}", "year": f"{day.year}"}
+    return names.get(every, f"{day.day} {month} {day.year}")
 
 
 class Wanted(NamedTuple):
@@ -159,26 +139,18 @@ def frequent_values(values: Sequence[str], rows: NDArray[np.integer]) -> tuple[l
 
 def note_on_values(name: str, number: int) -> list[str]:
     """Return a note if a segment has too many values, and most of them count as one."""
-    if number <= MOST_VALUES + 1:
-        return []
-    return [
-        f"{name!r} has {number:,} different values; the {MOST_VALUES} with the most texts are compared, and the rest "
-        f"counts as {OTHER}."
-    ]
+    kept = f"the {MOST_VALUES} with the most texts are compared, and the rest counts as {OTHER}."
+    return [f"{name!r} has {number:,} different values; {kept}"] if number > MOST_VALUES + 1 else []
 
 
 @dataclass(frozen=True, eq=False)
 class Details:
-    """The columns beside the texts, row by row.
+    """The columns beside the texts, row by row."""
 
-    `time` is the name of the column of dates, and `days` has the day of each row (NaT: none). `segments` and `shown`
-    have their columns by name; a missing value is a category of a segment, and empty in a shown column.
-    """
-
-    time: str | None = None
-    days: NDArray[np.datetime64] | None = None
-    segments: dict[str, Segment] = field(default_factory=dict)
-    shown: dict[str, list[str]] = field(default_factory=dict)
+    time: str | None = None  # the name of the column of dates
+    days: NDArray[np.datetime64] | None = None  # the day of each row; NaT if it has none
+    segments: dict[str, Segment] = field(default_factory=dict)  # a missing value is a category
+    shown: dict[str, list[str]] = field(default_factory=dict)  # a missing value is empty
 
     @property
     def is_counted(self) -> bool:
@@ -198,36 +170,28 @@ class Details:
         return Details(self.time, days, segments, columns)
 
 
-class Extract(NamedTuple):
-    """The details of a table, the number of missing dates, and the problems with others."""
-
-    details: Details
-    missing: int
-    problems: dict[str, Problem]
-
-
-def read_details(table: pa.Table, wanted: Wanted, reading: Reading | None, file: str = "") -> Extract:
-    """Take the wanted columns from a table, with dates read in the given way."""
+def read_details(
+    table: pa.Table, wanted: Wanted, reading: Reading | None, file: str = ""
+) -> tuple[Details, int, dict[str, Problem]]:
+    """Take the wanted columns from a table; also return the number of missing dates, and the problems with others."""
     segments = {name: Segment.of(table.column(name)) for name in wanted.by}
     columns = {name: pc.fill_null(as_strings(table.column(name)), "").to_pylist() for name in wanted.show}
     if wanted.time is None or reading is None:
-        return Extract(Details(segments=segments, shown=columns), 0, {})
+        return Details(segments=segments, shown=columns), 0, {}
     dates = read_dates(table.column(wanted.time), reading, file)
-    return Extract(Details(wanted.time, dates.days, segments, columns), dates.missing, dates.problems)
+    return Details(wanted.time, dates.days, segments, columns), dates.missing, dates.problems
 
 
-def details_of(table: pa.Table, wanted: Wanted, n_rows: int) -> tuple[Details, list[str]]:
+def details_of(table: pa.Table, wanted: Wanted) -> tuple[Details, list[str]]:
     """Take the wanted columns from a table; return them with notes on their values."""
-    check_lengths(table, n_rows)
     wanted.check_columns(table)
-    reading, notes = None, []
+    reading = None
     if wanted.time is not None:
         surveyed = survey(table.column(wanted.time))
         check_dates(table, wanted.time, surveyed)
         reading = surveyed.reading()
     details, missing, problems = read_details(table, wanted, reading)
-    if wanted.time is not None and reading is not None:
-        notes += notes_on_dates(wanted.time, reading, missing, problems)
+    notes = notes_on_dates(wanted.time, reading, missing, problems) if wanted.time and reading else []
     for name, segment in details.segments.items():
         notes += note_on_values(name, len(segment.values))
     ordered = {name: segment.in_order() for name, segment in details.segments.items()}
@@ -236,26 +200,21 @@ def details_of(table: pa.Table, wanted: Wanted, n_rows: int) -> tuple[Details, l
 
 def details_like(known: Details | None, texts: Texts, text_column: str | None) -> tuple[Details | None, list[str]]:
     """Take the columns of a model's details from a data frame; notes name the columns that it does not have."""
-    if known is None or not is_data_frame(texts):
+    opened = None if known is None else open_texts(texts, text_column)
+    if known is None or not isinstance(opened, TextTable):
         return None, []
-    table = as_table(texts, text_column).table
-    names = set(table.column_names)
+    names = set(opened.table.column_names)
     wanted = Wanted(known.time, tuple(known.segments), tuple(known.shown))
     missing = [name for name in dict.fromkeys(wanted.names) if name not in names]
-    by, show = (tuple(name for name in columns if name in names) for columns in (known.segments, known.shown))
-    present = Wanted(known.time if known.time in names else None, by, show)
-    details, notes = details_of(table, present, table.num_rows)
+    by, show = (tuple(name for name in columns if name in names) for columns in (wanted.by, wanted.show))
+    details, notes = details_of(opened.table, Wanted(known.time if known.time in names else None, by, show))
     return details, [*(f"The column {name!r} of the model is missing in these texts." for name in missing), *notes]
 
 
 def wanted_columns(
-    texts: Texts, text_column: str | None, time: str | Values | None, by: Columns, show: Columns, every: Period | None
-) -> tuple[pa.Table, Wanted] | None:
-    """Return a table of the columns that the arguments of :func:`cluster_texts` name or hold; None if there are none.
-
-    A name stands for a column of the data frame `texts`. Values come as a series or a sequence; for segments and
-    shown columns, in a mapping from their names.
-    """
+    texts: Texts, n_rows: int, time: str | Values | None, by: Columns, show: Columns, every: Period | None
+) -> tuple[pa.Table, Wanted]:
+    """Return a table with the columns that the arguments of :func:`cluster_texts` name or hold, and which these are."""
     given: dict[str, Values] = {}
     if time is not None and not isinstance(time, str):
         name = str(getattr(time, "name", None) or "time")
@@ -265,28 +224,16 @@ def wanted_columns(
     of_segments, of_shown = ((names,) if isinstance(names, str) else tuple(names) for names in (by, show))
     wanted = Wanted(time, of_segments, of_shown, every)
     wanted.check()
-    if wanted == Wanted():
-        return None
-    table = pa.table({name: _as_column(values) for name, values in given.items()})
+    table = {name: _as_column(values) for name, values in given.items()}
+    for name, column in table.items():
+        if len(column) != n_rows:
+            raise UserError(f"There are {n_rows:,} texts but {len(column):,} values of {name!r}; give one per text.")
     named = [name for name in wanted.names if name not in given]
-    if not named:
-        return table, wanted
-    if not is_data_frame(texts):
+    if isinstance(texts, TextTable):
+        table = dict(zip(texts.table.column_names, texts.table.columns, strict=True)) | table
+    elif named:
         raise UserError(f"{named[0]!r} names a column of a data frame, but texts is not one; give its values instead.")
-    frame = as_table(texts, text_column).table
-    check_lengths(table, frame.num_rows)
-    frame = frame.select([name for name in frame.column_names if name not in given])
-    for name in table.column_names:
-        frame = frame.append_column(name, table.column(name))
-    return frame, wanted
-
-
-def check_lengths(table: pa.Table, n_rows: int) -> None:
-    """Raise a UserError unless the columns have a value for each text."""
-    if table.num_columns and table.num_rows != n_rows:
-        raise UserError(
-            f"There are {n_rows:,} texts but {table.num_rows:,} values of {table.column_names[0]!r}; give one per text."
-        )
+    return pa.table(table), wanted
 
 
 def _as_column(values: Values) -> pa.Array:

@@ -1,24 +1,127 @@
-"""Other groups of the same texts: their labels, names, keywords, rule and counts, and names that a user gives."""
+"""Texts in groups: new texts by a model's rule, the description of each group, and other groups of the same texts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from itertools import groupby
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from ..core.clusters import cut_rule
+from ..core import clusters as core
+from ..core.cohesion import report_if_defined
 from ..core.discriminants import separate_clusters
-from ..core.kmeans import LinearRule, same_clusters
-from ..core.rows import cluster_sums
+from ..core.estimate import SuggestionName
+from ..core.kmeans import LinearRule, labels_by, same_clusters
+from ..core.rows import cluster_sums, cosines_to_centers
+from ..embedding.cache import EmbeddingCache
 from ..errors import UserError
-from ..words.describe import Cluster
-from .clustered import ClusteredTexts, check_name_length
-from .corpus import EmbeddedTexts
-from .placing import describe_embedded, mean_vectors, with_names
+from ..words.describe import Cluster, describe_clusters
+from ..words.languages import language_shares
+from ..words.names import EmbedPhrases, unique_name
+from .clustered import EDITED, ClusteredTexts, Hierarchy, Theme
+from .corpus import Corpus, EmbeddedTexts, Texts, embed_corpus, open_texts
+from .notes import note_on_model, notes_on_content, notes_on_lengths
 from .tally import Tally, tally_rows
+
+
+class Placed(NamedTuple):
+    """New texts with their vectors, the group of each distinct text (-1: none), notes on them, and their languages."""
+
+    texts: EmbeddedTexts
+    codes: NDArray[np.intp]
+    notes: tuple[str, ...]
+    languages: dict[str, float]
+
+
+def place_texts(
+    model: ClusteredTexts, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+    cache: EmbeddingCache | bool = True, progress: Callable[[int, int], None] | None = None,
+) -> Placed:  # fmt: skip
+    """Embed new texts as a model's texts were embedded, and assign them to its groups, by position in `clusters`."""
+    corpus = Corpus.from_texts(open_texts(texts, text_column), keep_all=model.corpus.keep_all)
+    dimension = model.centers.shape[1]
+    notes = notes_on_content(corpus.without_content())
+    if not corpus.distinct:
+        return Placed(EmbeddedTexts(corpus, np.zeros((0, dimension), np.float32)), np.zeros(0, np.intp), notes, {})
+    encoder = model.load_encoder() if embeddings is None else None
+    new = embed_corpus(corpus, encoder, embeddings, cache=cache, progress=progress)
+    if new.X.shape[1] != dimension:
+        raise UserError(
+            f"These embeddings have {new.X.shape[1]} dimensions, but the clusters were found in {dimension}; use the "
+            "same model."
+        )
+    codes = new.scatter(labels_by(new.vectors, model.rule), -1)
+    languages = language_shares(corpus.distinct)
+    on_model = note_on_model(languages, len(corpus.distinct), encoder)
+    return Placed(new, codes, (*filter(None, [on_model]), *notes, *notes_on_lengths(corpus, encoder)), languages)
+
+
+def mean_vectors(texts: EmbeddedTexts, codes: NDArray[np.intp], k: int) -> NDArray[np.float32]:
+    """Return the mean unit vector of each group, zeros for an empty one; a text counts as often as it occurs."""
+    grouped, weights = codes[texts.counting], texts.weights
+    sums = cluster_sums(texts.vectors, grouped, k, weights=weights)
+    return np.asarray(sums / np.maximum(np.bincount(grouped, weights, k), 1)[:, None], np.float32)
+
+
+def similarity_to_clusters(
+    texts: EmbeddedTexts, codes: NDArray[np.intp], centers: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return the cosine of each distinct text with the center of its group; NaN if it has none."""
+    return texts.scatter(cosines_to_centers(texts.vectors, codes[texts.counting], centers), np.nan)
+
+
+def describe_embedded(
+    texts: EmbeddedTexts, codes: NDArray[np.intp], centers: NDArray[np.float32], embed: EmbedPhrases | None,
+    read: NDArray[np.bool_] | None = None,
+) -> tuple[NDArray[np.float32], tuple[Cluster, ...]]:  # fmt: skip
+    """Return the similarity of each distinct text to its center, and each group described by the texts to `read`."""
+    counts, first_rows = texts.corpus.counts, texts.corpus.first_rows
+    similarity = cosines = similarity_to_clusters(texts, codes, centers)
+    sizes = np.bincount(codes[texts.counting], texts.weights).astype(int).tolist()
+    if read is not None:  # the phrases of the texts that are read, and not of their groups
+        codes = np.where(read, codes, -1)
+        rows = np.flatnonzero(codes >= 0)
+        X = texts.X[rows]
+        centers = cluster_sums(X, codes[rows], len(centers), weights=counts[rows]).astype(np.float32)
+        cosines = similarity.copy()
+        cosines[rows] = cosines_to_centers(X, codes[rows], centers)
+    described = describe_clusters(texts.corpus.distinct, texts.X, codes, centers, cosines, counts=counts, embed=embed)
+    typical = [tuple(first_rows[list(cluster.representatives)].tolist()) for cluster in described]
+    return similarity, tuple(
+        replace(cluster, size=sizes[cluster.label], representatives=chosen)
+        for cluster, chosen in zip(described, typical, strict=True)
+    )
+
+
+def with_names(
+    clusters: Sequence[Cluster], labels: Sequence[int], kept: Mapping[int, str], others: Iterable[str] = ()
+) -> tuple[Cluster, ...]:
+    """Give groups their labels, and those in `kept` the names that they had; a name that is taken gets a number."""
+    taken = {*kept.values(), *others}
+    return tuple(
+        replace(cluster, label=label, name=kept.get(position) or unique_name(cluster.name, taken))
+        for position, (cluster, label) in enumerate(zip(clusters, labels, strict=True))
+    )
+
+
+def label_clusters(
+    codes: NDArray[np.intp], counts: NDArray[np.intp], known: Mapping[int, int], next_label: int
+) -> dict[int, int]:
+    """Return the label of each group, in ascending order; groups without one get the next labels, the largest first."""
+    usable = np.flatnonzero(codes >= 0)
+    sizes = np.bincount(codes[usable], counts[usable])
+    first = usable[np.unique(codes[usable], return_index=True)[1]]
+    fresh = [code for code in np.lexsort((first, -sizes)).tolist() if code not in known]
+    labels = dict(known) | {code: next_label + number for number, code in enumerate(fresh)}
+    return dict(sorted(labels.items(), key=lambda item: item[1]))
+
+
+def positions_in(codes: NDArray[np.intp], order: Iterable[int]) -> NDArray[np.intp]:
+    """Return the place of each text's group in `order`; -1 stays -1."""
+    return np.append(np.argsort(list(order)), -1)[codes]
 
 
 class Grouping(NamedTuple):
@@ -30,102 +133,130 @@ class Grouping(NamedTuple):
     clusters: tuple[Cluster, ...]
 
 
-def describe_grouping(
-    result: ClusteredTexts, codes: NDArray[np.intp], continued: Mapping[int, int] | None = None,
-    new_labels: Mapping[int, int] | None = None, *, fresh: bool = False,
-) -> Grouping:  # fmt: skip
-    """Describe other groups of the same texts; `fresh` ones have nothing to do with the groups that are there."""
-    texts, counts = result.embedded(), result.corpus.counts
-    same = {} if fresh else same_clusters(result.distinct_codes, codes) | dict(continued or {})
-    known = {new: result.clusters[old].label for new, old in same.items()} | dict(new_labels or {})
-    names = {} if fresh else names_when_suggested(result, codes)
-    names |= {new: result.clusters[old].name for new, old in same.items()}
-    labels = label_clusters(codes, counts, known, 0 if fresh else result.next_label)
-    # They are described by size, because words are weighted a little differently in another order.
-    by_size = list(label_clusters(codes, counts, {}, 0))
-    ranks = positions_in(codes, by_size)
-    centers = mean_vectors(texts, ranks, len(labels))
-    similarity, clusters = describe_embedded(texts, ranks, centers, result.embed_phrases())
-    kept = {rank: names[code] for rank, code in enumerate(by_size) if code in names}
-    ranked = [labels[code] for code in by_size]
-    named, order = with_names(clusters, ranked, kept), np.argsort(ranked)
-    return Grouping(positions_in(codes, list(labels)), centers[order], similarity, tuple(named[i] for i in order))
+class RegroupedTexts(ClusteredTexts):
+    """A record of a clustering that can be made again with other groups of the same texts."""
 
+    def with_hierarchy(self) -> Self:
+        """Return the same result with a merge tree that has its grouping among its cuts."""
+        if self.hierarchy is not None and self.hierarchy.has_cut(self.distinct_codes):
+            return self
+        texts = self.embedded()
+        vectors, codes = texts.vectors, self.distinct_codes[texts.counting]
+        n_leaves = max(core.MICRO_CLUSTERS, core.LEAVES_PER_CLUSTER * self.n_clusters)
+        leaves = core.gather_leaves(
+            vectors, None, np.random.default_rng(0), exact_rows=core.EXACT_ROWS, n_leaves=n_leaves
+        )
+        leaves = core.split_leaves(leaves, vectors, codes)
+        code_of_leaf = np.empty(len(leaves.mass), np.intp)
+        code_of_leaf[leaves.of_row] = codes
+        return replace(
+            self, hierarchy=Hierarchy(core.tree_around(leaves, code_of_leaf), texts.scatter(leaves.of_row, -1))
+        )
 
-def names_when_suggested(result: ClusteredTexts, codes: NDArray[np.intp], *, fresh: bool = False) -> dict[int, str]:
-    """Return the names of those groups that the suggested level also has."""
-    k = result.k_estimate.k if result.k_estimate else result.n_clusters
-    if result.hierarchy is None or k in (result.n_clusters, codes.max() + 1) or k > result.hierarchy.tree.n_leaves:
-        return {}
-    suggested = result.hierarchy.cut(k)
-    same = same_clusters(suggested, codes)
-    if not same:
-        return {}
-    level = describe_grouping(result, suggested, fresh=fresh)
-    position = dict(zip(suggested.tolist(), level.codes.tolist(), strict=True))
-    return {new: level.clusters[position[old]].name for new, old in same.items()}
+    def level_clusters(self) -> dict[SuggestionName, tuple[NDArray[np.intp], tuple[Cluster, ...]]]:
+        """Return the groups at the other levels: the position of each distinct text's group, and the groups."""
+        base = self.with_hierarchy()
+        if base.hierarchy is None or base.k_estimate is None:
+            return {}
+        described = {
+            level.name: base.describe_grouping(base.hierarchy.cut(level.k))
+            for level in base.k_estimate.suggestions
+            if level.k != self.n_clusters and level.k <= base.hierarchy.tree.n_leaves
+        }
+        return {name: (grouping.codes, grouping.clusters) for name, grouping in described.items()}
 
+    def with_themes(self) -> Self:
+        """Return the same result with the themes of its clusters, if a level is coarser than these."""
+        levels = self.k_estimate.suggestions if self.k_estimate else ()
+        k = next((level.k for level in levels if level.name == "coarse"), self.n_clusters)
+        if self.hierarchy is None or k >= self.n_clusters:
+            return replace(self, themes=())
+        cut = self.hierarchy.cut(k)
+        codes = positions_in(cut, label_clusters(cut, self.corpus.counts, {}, 0))
+        coarse = self.describe_grouping(codes)
+        rows = np.unique(np.column_stack([codes, coarse.codes, self.distinct_codes])[codes >= 0], axis=0).tolist()
+        themes = (
+            Theme(number, coarse.clusters[position].name, tuple(self.clusters[code].label for *_, code in members))
+            for (number, position), members in groupby(rows, key=lambda row: row[:2])
+        )
+        return replace(self, themes=tuple(themes))
 
-def label_clusters(
-    codes: NDArray[np.intp], counts: NDArray[np.intp], known: Mapping[int, int], next_label: int
-) -> dict[int, int]:
-    """Return the label of each group, in ascending order; groups without one get the next labels, the largest first.
+    def with_level_names(self) -> Self:
+        """Name each group that the suggested level also has as it is named there, so that it has one name."""
+        names = self._names_when_suggested(self.distinct_codes, fresh=True)
+        clusters = with_names(self.clusters, [cluster.label for cluster in self.clusters], names)
+        return replace(self, clusters=clusters).with_themes()
 
-    `codes` has the group of each distinct text (-1: none), and `counts` how often the text occurs.
-    """
-    usable = np.flatnonzero(codes >= 0)
-    sizes = np.bincount(codes[usable], counts[usable])
-    first = usable[np.unique(codes[usable], return_index=True)[1]]
-    fresh = [code for code in np.lexsort((first, -sizes)).tolist() if code not in known]
-    labels = dict(known) | {code: next_label + number for number, code in enumerate(fresh)}
-    return dict(sorted(labels.items(), key=lambda item: item[1]))
+    def regroup(self, codes: NDArray[np.intp], labels: Mapping[int, int] | None = None) -> Self:
+        """Describe the same texts in other groups, which the recipe then calls edited.
 
+        `codes` has the new group of each distinct text, numbered from 0 in any order (-1: none). A group whose texts
+        stay the same keeps its label and its name, and so does one that gets the label of an old group in `labels`.
+        The others get the next labels, the largest group first.
+        """
+        grouping = self.describe_grouping(codes, labels)
+        texts, k = self.embedded(), len(grouping.clusters)
+        is_same = np.array_equal(grouping.codes, self.distinct_codes)
+        return replace(
+            self, distinct_codes=grouping.codes, distinct_similarity=grouping.similarity, centers=grouping.centers,
+            rule=self.rule_of(texts, grouping.codes, k),
+            clusters=grouping.clusters, next_label=max(self.next_label, grouping.clusters[-1].label + 1), themes=(),
+            cohesion=report_if_defined(texts.vectors, grouping.codes[texts.counting], k, random_state=0),
+            tally=self._tally_of(grouping.codes, k),
+            recipe=self.recipe if is_same else {**self.recipe, "groups": EDITED},
+        )  # fmt: skip
 
-def positions_in(codes: NDArray[np.intp], order: Sequence[int]) -> NDArray[np.intp]:
-    """Return the place of each text's group in `order`; -1 stays -1."""
-    return np.append(np.argsort(order), -1)[codes]
+    def describe_grouping(
+        self, codes: NDArray[np.intp], known: Mapping[int, int] | None = None, *, fresh: bool = False
+    ) -> Grouping:
+        """Describe other groups of the same texts; `fresh` ones have nothing to do with the groups that are there."""
+        texts, counts = self.embedded(), self.corpus.counts
+        same = {} if fresh else same_clusters(self.distinct_codes, codes)
+        known = {new: self.clusters[old].label for new, old in same.items()} | dict(known or {})
+        names = {} if fresh else self._names_when_suggested(codes)
+        name_of = {cluster.label: cluster.name for cluster in self.clusters}
+        names |= {new: name_of[label] for new, label in known.items() if label in name_of}
+        labels = label_clusters(codes, counts, known, 0 if fresh else self.next_label)
+        # They are described by size, because words are weighted a little differently in another order.
+        by_size = list(label_clusters(codes, counts, {}, 0))
+        ranks = positions_in(codes, by_size)
+        centers = mean_vectors(texts, ranks, len(labels))
+        similarity, clusters = describe_embedded(texts, ranks, centers, self.embed_phrases())
+        kept = {rank: names[code] for rank, code in enumerate(by_size) if code in names}
+        ranked = [labels[code] for code in by_size]
+        named, order = with_names(clusters, ranked, kept), np.argsort(ranked)
+        return Grouping(positions_in(codes, labels), centers[order], similarity, tuple(named[i] for i in order))
 
+    def _names_when_suggested(self, codes: NDArray[np.intp], *, fresh: bool = False) -> dict[int, str]:
+        """Return the names of those groups that the suggested level also has."""
+        k = self.k_estimate.k if self.k_estimate else self.n_clusters
+        if self.hierarchy is None or k in (self.n_clusters, codes.max() + 1) or k > self.hierarchy.tree.n_leaves:
+            return {}
+        suggested = self.hierarchy.cut(k)
+        same = same_clusters(suggested, codes)
+        if not same:
+            return {}
+        level = self.describe_grouping(suggested, fresh=fresh)
+        position = dict(zip(suggested.tolist(), level.codes.tolist(), strict=True))
+        return {new: level.clusters[position[old]].name for new, old in same.items()}
 
-def rule_of(result: ClusteredTexts, texts: EmbeddedTexts, codes: NDArray[np.intp], k: int) -> LinearRule:
-    """Return the rule of other groups: derived from the old rule if they are groups merged or split on the tree."""
-    before, after = result.distinct_codes[texts.counting], codes[texts.counting]
-    pairs = np.unique(np.column_stack([before, after]), axis=0)
-    if len(pairs) == result.n_clusters == result.rule.n_clusters:
-        return result.rule.merged(pairs[:, 1]) if len(pairs) > k else result.rule.numbered(np.argsort(pairs[:, 1]))
-    if result.hierarchy is not None and result.rule.n_clusters == result.n_clusters:
-        old, new = result.hierarchy.of_leaves(result.distinct_codes), result.hierarchy.of_leaves(codes)
-        if old is not None and new is not None:
-            filled, leaf = np.unique(result.hierarchy.leaves[texts.counting], return_inverse=True)
-            means = cluster_sums(texts.vectors, leaf, len(filled)) / np.bincount(leaf)[:, None]
-            return cut_rule(result.rule, means.astype(np.float32), old[filled], new[filled])
-    return separate_clusters(texts.vectors, None, after, k)
+    def rule_of(self, texts: EmbeddedTexts, codes: NDArray[np.intp], k: int) -> LinearRule:
+        """Return the rule of other groups: derived from the old rule if they are groups merged or split on the tree."""
+        before, after = self.distinct_codes[texts.counting], codes[texts.counting]
+        pairs = np.unique(np.column_stack([before, after]), axis=0)
+        if len(pairs) == self.n_clusters == self.rule.n_clusters:
+            return self.rule.merged(pairs[:, 1]) if len(pairs) > k else self.rule.numbered(np.argsort(pairs[:, 1]))
+        if self.hierarchy is not None and self.rule.n_clusters == self.n_clusters:
+            old, new = self.hierarchy.of_leaves(self.distinct_codes), self.hierarchy.of_leaves(codes)
+            if old is not None and new is not None:
+                filled, leaf = np.unique(self.hierarchy.leaves[texts.counting], return_inverse=True)
+                means = cluster_sums(texts.vectors, leaf, len(filled)) / np.bincount(leaf)[:, None]
+                return core.cut_rule(self.rule, means.astype(np.float32), old[filled], new[filled])
+        return separate_clusters(texts.vectors, None, after, k)
 
-
-def tally_of(result: ClusteredTexts, codes: NDArray[np.intp], k: int) -> Tally | None:
-    """Count other groups of the same texts over time and by segments."""
-    if result.tally is None:
-        return None
-    if result.details is None or not result.details.is_counted:
-        return result.tally.regrouped(result.distinct_codes, codes)
-    return tally_rows(result.details, result.corpus.spread(codes, -1), k, result.tally.every)
-
-
-def renamed(clusters: Sequence[Cluster], names: Mapping[int, str | None]) -> tuple[Cluster, ...]:
-    """Give some groups, by their labels, other names; a UserError says which name is not possible."""
-    known = {cluster.name for cluster in clusters}
-    for new in names.values():
-        if not isinstance(new, str) or not new.strip():
-            raise UserError(f"A cluster's name must be a text that is not blank, but it is {new!r}.")
-        if new not in known:
-            if any("\ud800" <= letter <= "\udfff" for letter in new):
-                raise UserError(f"The name {new!r} holds half of a character, which cannot be written to a file.")
-            check_name_length(new)
-    changed = tuple(replace(cluster, name=names.get(cluster.label) or cluster.name) for cluster in clusters)
-    for new in names.values():
-        namesakes = [cluster.label for cluster in changed if cluster.name == new]
-        if len(namesakes) > 1:
-            raise UserError(
-                f"Clusters {namesakes[0]} and {namesakes[1]} would both be called {new!r}; merge them, or choose "
-                "another name."
-            )
-    return changed
+    def _tally_of(self, codes: NDArray[np.intp], k: int) -> Tally | None:
+        if self.tally is None:
+            return None
+        if self.details is None or not self.details.is_counted:
+            return self.tally.regrouped(self.distinct_codes, codes)
+        return tally_rows(self.details, self.corpus.spread(codes, -1), k, self.tally.every)

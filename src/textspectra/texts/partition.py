@@ -260,7 +260,7 @@ def sample_file(job: Job, file: File, chosen: NDArray[np.intp], *, reading: Read
     positions = job.load("usable", file)[job.load("new", file)[chosen]]
     rows = corpus.first_rows[positions]
     truth = column_values(table.table, job.truth) if job.truth else []
-    columns = read_details(table.table.take(rows), Wanted(show=job.wanted.show), None).details.shown
+    columns = read_details(table.table.take(rows), Wanted(show=job.wanted.show), None)[0].shown
     details, missing, problems = read_details(table.table, counted, reading, Path(file.path).name)
     return Sampled(
         [corpus.distinct[position] for position in positions],

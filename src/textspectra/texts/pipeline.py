@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,18 +20,18 @@ from ..embedding.cache import EmbeddingCache
 from ..embedding.embed import embed_texts
 from ..embedding.registry import DEFAULT_MODEL, Model, chosen_backend
 from ..errors import UserError
+from ..tables.columns import TextTable
 from ..tables.frames import library_of
 from ..words.languages import language_shares
 from .clustered import Hierarchy
-from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Texts, Totals, embed_corpus
-from .details import Columns, Period, Values, Wanted, details_of, wanted_columns
+from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Texts, Totals, embed_corpus, open_texts
+from .details import Columns, Period, Values, details_of, wanted_columns
+from .grouping import describe_embedded
 from .notes import KEEP_ALL, is_foreign, notes_on_content, notes_on_languages, notes_on_lengths
-from .placing import describe_embedded
 from .result import TextClustering
 from .tally import tally_rows
 
-StageProgress = Callable[[str, int, int], None]
-"""Called with a stage ("embedding", "grouping", "describing", ...), the steps that are done, and all steps."""
+StageProgress = Callable[[str, int, int], None]  # gets the stage, such as "embedding", the steps done, and all steps
 
 
 def cluster_texts(
@@ -60,8 +60,8 @@ def cluster_texts(
     Parameters
     ----------
     texts : sequence or series of str, or data frame
-        A list, a pandas or polars series, a NumPy or pyarrow array, or a data frame or pyarrow table with a column
-        of texts. None and missing values count as blank.
+        A list, a pandas or polars series, a NumPy or pyarrow array, a data frame or pyarrow table with a column of
+        texts, or what :func:`read_table` returns. None and missing values count as blank.
     text_column : str, optional
         The column of a data frame that holds the texts. It is found by the rules of the command line otherwise.
     model : str, Backend, object with ``encode``, or callable, default="auto"
@@ -94,10 +94,6 @@ def cluster_texts(
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
-    Returns
-    -------
-    TextClustering
-
     Examples
     --------
     >>> import textspectra as ts
@@ -108,22 +104,21 @@ def cluster_texts(
     """
     check_algorithm(algorithm)
     tell: StageProgress = progress or (lambda stage, done, total: None)
-    corpus = Corpus.from_texts(texts, text_column, keep_all=keep_all)
+    frame, opened = texts.table if isinstance(texts, TextTable) else texts, open_texts(texts, text_column)
+    corpus = Corpus.from_texts(opened, keep_all=keep_all)
     corpus.check_content()
-    columns = wanted_columns(texts, text_column, time, by, show, every)
-    details, notes = (None, []) if columns is None else details_of(*columns, n_rows=len(corpus.rows))
-    wanted = Wanted() if columns is None else columns[1]
-    source = embed_source(corpus, model, embeddings, cache=cache, progress=tell)
+    table, wanted = wanted_columns(opened, len(corpus.rows), time, by, show, every)
+    details, notes = details_of(table, wanted) if wanted.names else (None, [])
+    embedded, languages, encoder, reason = embed_source(corpus, model, embeddings, cache=cache, progress=tell)
     tell("grouping", 0, 1)
-    embedded = source.texts
     fitted = fit_clusters(embedded.vectors, embedded.weights, algorithm, n_clusters, random_state)
     tell("describing", 0, 1)
     options = {"algorithm": algorithm, "n_clusters": n_clusters, **wanted._asdict()}
-    recipe = recipe_of("cluster_texts(texts", source.encoder, source.reason, random_state, keep_all, options)
+    recipe = recipe_of("cluster_texts(texts", encoder, reason, random_state, keep_all, options)
     result = describe_clustering(
         embedded, embedded.scatter(fitted.labels, -1), fitted, leaves=np.asarray(fitted.leaves), algorithm=algorithm,
-        totals=embedded.totals, encoder=source.encoder, cache=cache, without_content=corpus.without_content(),
-        languages=source.languages, recipe=recipe, frame=texts if library_of(texts) else None,
+        totals=embedded.totals, encoder=encoder, cache=cache, without_content=corpus.without_content(),
+        languages=languages, recipe=recipe, frame=frame if library_of(frame) else None,
     )  # fmt: skip
     if details is not None:
         tally = tally_rows(details, result.labels, result.n_clusters, wanted.every)
@@ -139,26 +134,17 @@ def check_algorithm(algorithm: str) -> None:
         raise UserError(f'algorithm must be "kmeans" or "hac", but it is {algorithm!r}.')
 
 
-class EmbeddedSource(NamedTuple):
-    """Texts with vectors, the shares of their languages, the model (None: vectors were given) and why it was chosen."""
-
-    texts: EmbeddedTexts
-    languages: dict[str, float]
-    encoder: Backend | None
-    reason: str
-
-
 def embed_source(
     corpus: Corpus, model: Model, embeddings: ArrayLike | None, *, cache: EmbeddingCache | bool, progress: StageProgress
-) -> EmbeddedSource:
-    """Give distinct texts their vectors; the model "auto" depends on their number and their languages."""
+) -> tuple[EmbeddedTexts, dict[str, float], Backend | None, str]:
+    """Return the texts with vectors, the shares of their languages, the model (or None) and why it was chosen."""
     languages = language_shares(corpus.distinct)
     encoder, reason = None, ""
     if embeddings is None:
         encoder, reason = chosen_backend(model, len(corpus.distinct), is_foreign=is_foreign(languages))
     progress("embedding", 0, len(corpus.distinct))
     texts = embed_corpus(corpus, encoder, embeddings, cache=cache, progress=partial(progress, "embedding"))
-    return EmbeddedSource(texts, languages, encoder, reason)
+    return texts, languages, encoder, reason
 
 
 def fit_clusters(
@@ -169,8 +155,7 @@ def fit_clusters(
         raise UserError("The model could represent none of the texts (all vectors are zero); try another model.")
     if isinstance(n_clusters, int) and n_clusters > len(X):
         raise UserError(f"{n_clusters:,} clusters were asked for, but there are {len(X):,} different texts.")
-    if len(X) == 1:
-        # A single text is one cluster; the estimators need two rows to compare.
+    if len(X) == 1:  # a single text is one cluster, but the estimators need two rows to compare
         X, weights = X[np.zeros(2, np.intp)], np.append(weights, 0)
     return find_clusters(X, weights, algorithm=algorithm, n_clusters=n_clusters, hierarchy=True, random_state=seed)
 
@@ -186,33 +171,20 @@ def describe_clustering(
     # Every level of a sample is described by the sample, so that a cluster has one name at all of them.
     read = np.ones(len(labels), bool) if len(texts.corpus.distinct) < totals.distinct else None
     similarity, clusters = describe_embedded(texts, labels, fitted.centers, embed, read)
-    result = TextClustering(
-        corpus=texts.corpus,
-        totals=totals,
-        distinct_codes=labels,
-        distinct_similarity=similarity,
-        centers=fitted.centers,
-        rule=fitted.rule,
-        clusters=clusters,
-        next_label=len(clusters),
-        cohesion=fitted.cohesion if len(texts.counting) > 1 else None,
-        k_estimate=fitted.estimate,
-        algorithm=algorithm,
-        source=EmbeddingSource.of(encoder),
-        hierarchy=Hierarchy(fitted.tree, texts.scatter(leaves, -1)),
-        recipe=recipe,
-        notes=(
-            *notes_on_languages(languages, len(texts.corpus.distinct), encoder),
-            *notes_on_content(without_content, hint=KEEP_ALL),
-            *notes_on_lengths(texts.corpus, encoder),
-        ),
-        languages=languages,
-        encoder=encoder,
-        cache=cache,
-        known_embeddings=texts.X,
-        frame=frame,
+    notes = (
+        *notes_on_languages(languages, len(texts.corpus.distinct), encoder),
+        *notes_on_content(without_content, hint=KEEP_ALL),
+        *notes_on_lengths(texts.corpus, encoder),
     )
-    return result.with_level_names()
+    return TextClustering(
+        corpus=texts.corpus, totals=totals, distinct_codes=labels, distinct_similarity=similarity,
+        centers=fitted.centers, rule=fitted.rule, clusters=clusters, next_label=len(clusters),
+        cohesion=fitted.cohesion if len(texts.counting) > 1 else None, k_estimate=fitted.estimate, algorithm=algorithm,
+        source=EmbeddingSource(None, {}) if encoder is None else EmbeddingSource(encoder.name, dict(encoder.settings)),
+        hierarchy=Hierarchy(fitted.tree, texts.scatter(leaves, -1)),
+        recipe=recipe, notes=notes, languages=languages,
+        encoder=encoder, cache=cache, known_embeddings=texts.X, frame=frame,
+    ).with_level_names()  # fmt: skip
 
 
 def recipe_of(

@@ -11,29 +11,28 @@ from typing import Any, Literal, TypeAlias, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core.cohesion import report_if_defined
-from ..core.estimate import SuggestionName
 from ..core.validation import Level, check_n_clusters, check_whole_number
 from ..embedding.cache import EmbeddingCache
 from ..embedding.registry import Model, as_backend
 from ..embedding.server import OpenAIServer
 from ..errors import UserError
-from ..tables.frames import as_table, is_data_frame, library_of, new_frame, with_columns
-from ..words.describe import Cluster, name_clusters
-from .clustered import EDITED, ClusteredTexts, Theme, build_hierarchy
+from ..files import replacing_folder
+from ..hygiene import without_surrogates
+from ..tables.columns import TextTable
+from ..tables.frames import is_data_frame, library_of, new_frame, with_columns
+from ..words.describe import name_clusters
+from .clustered import check_name_length, framed
 from .comparison import Comparison, Drift, compare_texts, drift_of, updated
-from .corpus import DataFrame, Texts, embed_corpus
-from .grouping import describe_grouping, label_clusters, names_when_suggested, positions_in, renamed, rule_of, tally_of
+from .corpus import DataFrame, Texts, embed_corpus, open_texts
+from .grouping import RegroupedTexts, place_texts, similarity_to_clusters
 from .history import check_not_taken_in, columns_of, content_digest
-from .notebook import framed, result_html
-from .placing import place_texts, similarity_to_clusters, with_names
-from .storage import load_clustering, save_clustering, texts_table
+from .storage import load_clustering, model_folder_free, texts_table, write_clustering
 from .tally import CountColumns, Tally, by_segment, over_time
 
 Classes: TypeAlias = "ArrayLike | Sequence[Hashable]"
 
 
-class TextClustering(ClusteredTexts):
+class TextClustering(RegroupedTexts):
     """Texts, their groups, and everything that can be done with them.
 
     It is made by :func:`cluster_texts` or :meth:`load` and never changes: :meth:`rename`, :meth:`merge`, :meth:`cut`
@@ -132,9 +131,22 @@ class TextClustering(ClusteredTexts):
     def rename(self, label: int | Mapping[int, str], name: str | None = None) -> TextClustering:
         """Give clusters other names: ``rename(3, "refunds")``, or several: ``rename({3: "refunds", 5: "login"})``."""
         names: Mapping[int, str | None] = label if isinstance(label, Mapping) else {label: name}
-        for number in names:
+        known = {cluster.name for cluster in self.clusters}
+        for number, new in names.items():
             self.position(number)
-        return replace(self, clusters=renamed(self.clusters, names))
+            if not isinstance(new, str) or not new.strip():
+                raise UserError(f"A cluster's name must be a text that is not blank, but it is {new!r}.")
+            if new not in known and without_surrogates(new) != new:
+                raise UserError(f"The name {new!r} holds half of a character, which cannot be written to a file.")
+            if new not in known:
+                check_name_length(new)
+        clusters = [replace(cluster, name=names.get(cluster.label) or cluster.name) for cluster in self.clusters]
+        for new in names.values():
+            first, *others = [cluster.label for cluster in clusters if cluster.name == new]
+            if others:
+                both = f"Clusters {first} and {others[0]} would both be called {new!r}"
+                raise UserError(f"{both}; merge them, or choose another name.")
+        return replace(self, clusters=tuple(clusters))
 
     def merge(self, *labels: int | Iterable[int]) -> TextClustering:
         """Make one cluster of two or more: ``merge(3, 7)`` or ``merge([3, 7, 9])``.
@@ -148,10 +160,10 @@ class TextClustering(ClusteredTexts):
             raise UserError(f"Cluster {twice[0]} cannot be merged with itself.")
         if len(chosen) < 2:
             raise UserError("merge needs two clusters or more.")
-        merged = np.where(np.isin(self.distinct_codes, positions), positions[0], self.distinct_codes)
-        left = sorted(set(range(self.n_clusters)) - set(positions[1:]))
-        codes = np.append(np.searchsorted(left, np.arange(self.n_clusters)), -1)[merged]
-        return self.regroup(codes, {left.index(positions[0]): positions[0]})
+        joined = np.arange(self.n_clusters)
+        joined[positions] = positions[0]
+        numbers = np.unique(joined, return_inverse=True)[1]
+        return self.regroup(np.append(numbers, -1)[self.distinct_codes], {int(numbers[positions[0]]): chosen[0]})
 
     def cut(self, n_clusters: int | Level) -> TextClustering:
         """Cut the merge tree at another number of clusters, or at a level: "coarse", "suggested" or "fine".
@@ -173,19 +185,8 @@ class TextClustering(ClusteredTexts):
     def name(self, model: str) -> TextClustering:
         """Name the groups by a chat model, one request for each.
 
-        A group keeps its name if the server fails or does not answer with a name; a warning says for how many.
-
-        Parameters
-        ----------
-        model : str
-            A model of the server at ``OPENAI_BASE_URL``, with the key ``OPENAI_API_KEY``.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-        >>> result.name("llama3.2")  # doctest: +SKIP
-        2 texts in 2 groups
+        `model` is a model of the server at ``OPENAI_BASE_URL``, with the key ``OPENAI_API_KEY``. A group keeps its name
+        if the server fails or does not answer with a name; a warning says for how many.
         """
         clusters = name_clusters(self.clusters, self.corpus.rows, self.centers, model=model, server=OpenAIServer())
         return replace(self, clusters=tuple(clusters))
@@ -193,21 +194,8 @@ class TextClustering(ClusteredTexts):
     def apply(self, state: str | Path) -> TextClustering:
         """Take over the groups and the names that a reader set in the report.
 
-        A group whose texts stay the same keeps its label; a merged group keeps the label of the first.
-
-        Parameters
-        ----------
-        state : path
-            The file that "Download JSON" of the report wrote.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
-        >>> result.apply("no.json")
-        Traceback (most recent call last):
-            ...
-        textspectra.errors.UserError: no.json cannot be read: No such file or directory
+        `state` is the file that "Download JSON" of the report wrote. A group whose texts stay the same keeps its label;
+        a merged group keeps the label of the first.
         """
         from .. import apply_state  # the page is a layer above this one
 
@@ -228,18 +216,7 @@ class TextClustering(ClusteredTexts):
         self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
         cache: EmbeddingCache | bool = True,
     ) -> Drift:  # fmt: skip
-        """Return how new texts are on the whole: whether the groups still fit them.
-
-        It is the drift of :meth:`compare`, without the search for new groups. The parameters are the same.
-
-        Examples
-        --------
-        >>> import numpy as np, textspectra as ts
-        >>> X = np.eye(4)[np.arange(120) % 3] + 0.1 * np.random.default_rng(0).standard_normal((120, 4))
-        >>> result = ts.cluster_texts([f"text {i}" for i in range(80)], embeddings=X[:80], n_clusters=3)
-        >>> result.drift([f"text {i}" for i in range(80, 120)], embeddings=X[80:]).is_significant
-        False
-        """
+        """Return whether the groups still fit new texts: the drift of :meth:`compare`, without its search for news."""
         return drift_of(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
 
     def update(
@@ -260,12 +237,15 @@ class TextClustering(ClusteredTexts):
         >>> new = [f"text {i}" for i in range(80, 120)]
         >>> result.compare(new, embeddings=X[80:]).new_clusters
         ()
+        >>> result.drift(new, embeddings=X[80:]).is_significant
+        False
         >>> updated = result.update(new, embeddings=X[80:])
         >>> len(updated), updated.changes["status"].tolist()
         (120, ['steady', 'steady', 'steady'])
         """
         comparison = self.compare(texts, text_column=text_column, embeddings=embeddings, cache=cache)
-        table = as_table(texts, text_column).table if is_data_frame(texts) else texts_table(comparison.result.corpus)
+        opened = open_texts(texts, text_column)
+        table = opened.table if isinstance(opened, TextTable) else texts_table(comparison.result.corpus)
         digests = {"This input": content_digest(table)}
         if not again:
             check_not_taken_in(self, digests, "again=True")
@@ -287,13 +267,11 @@ class TextClustering(ClusteredTexts):
         >>> result.to_frame()[["id", "cluster"]].values.tolist()
         [[7, 0], [8, 0], [9, 1]]
         """
-        columns: dict[str, Sequence[object] | NDArray[np.generic]] = {
-            "cluster": self.labels, "cluster_name": self.names, "similarity": self.similarity,
-        }  # fmt: skip
+        columns: dict[str, Any] = {"cluster": self.labels, "cluster_name": self.names, "similarity": self.similarity}
         if self.themes:
-            themes = [*self.coarse, (None, None)]
-            columns["cluster_coarse"] = np.array([-1 if number is None else number for number, _ in themes])[self.codes]
-            columns["cluster_coarse_name"] = [themes[code][1] for code in self.codes]
+            numbers, names = zip(*self.coarse, (None, None), strict=True)
+            columns["cluster_coarse"] = np.array([-1 if number is None else number for number in numbers])[self.codes]
+            columns["cluster_coarse_name"] = [names[code] for code in self.codes]
         given: Any = self.frame
         if is_data_frame(given):
             widened: DataFrame = with_columns(given, columns)[0]
@@ -333,12 +311,14 @@ class TextClustering(ClusteredTexts):
         >>> import textspectra as ts
         >>> result = ts.cluster_texts(
         ...     ["a b", "x y", "a b"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2,
-        ...     time=["2025-01-30", "2025-02-01", "2025-02-03"], every="month",
+        ...     time=["2025-01-30", "2025-02-01", "2025-02-03"], every="month", by={"channel": ["web", "web", "phone"]},
         ... )
         >>> result.over_time()[["cluster", "texts", "share"]].values.tolist()
         [[0.0, 1.0, 1.0], [0.0, 1.0, 0.5], [1.0, 0.0, 0.0], [1.0, 1.0, 0.5]]
         >>> result.trends()["kind"].tolist()
         ['steady', 'steady']
+        >>> result.by("channel")[["cluster", "value", "texts"]].values.tolist()
+        [[0, 'web', 1], [0, 'phone', 1], [1, 'web', 1], [1, 'phone', 0]]
         """
         return self._frame_of_clusters(over_time(self._tally_over_time()))
 
@@ -370,16 +350,6 @@ class TextClustering(ClusteredTexts):
         overall (the share of the group among all texts), lift (share over overall) with its 95 % interval lift_low to
         lift_high, p (against all other texts, adjusted for the number of rows), and represented ("over", "under" or "as
         expected").
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> result = ts.cluster_texts(
-        ...     ["a b", "x y", "a b"], embeddings=[[1, 0], [0, 1], [1, 0]], n_clusters=2,
-        ...     by={"channel": ["web", "web", "phone"]},
-        ... )
-        >>> result.by("channel")[["cluster", "value", "texts"]].values.tolist()
-        [[0, 'web', 1], [0, 'phone', 1], [1, 'web', 1], [1, 'phone', 0]]
         """
         if self.tally is None:
             raise UserError("The groups of this result were not counted by segments; name columns with by= (--by).")
@@ -413,10 +383,7 @@ class TextClustering(ClusteredTexts):
     def report(
         self, path: str | Path | None = None, *, truth: Classes | None = None, overwrite: bool = False
     ) -> str | None:
-        """Write the page to explore the groups in a browser, or return it as a string without a path.
-
-        The parameters are explained at :func:`write_report`.
-        """
+        """Write the page to explore the groups in a browser, or return it if there is no path: :func:`write_report`."""
         from .. import write_report  # the page is a layer above this one
 
         return write_report(self, path, truth=truth, overwrite=overwrite)
@@ -442,7 +409,9 @@ class TextClustering(ClusteredTexts):
         ...     ts.TextClustering.load(f"{folder}/model")
         2 texts in 2 groups
         """
-        save_clustering(self, Path(folder), overwrite=overwrite)
+        model_folder_free(Path(folder), overwrite=overwrite)
+        with replacing_folder(Path(folder)) as temporary:
+            write_clustering(self, temporary)
 
     @classmethod
     def load(
@@ -463,14 +432,6 @@ class TextClustering(ClusteredTexts):
         allow_server : bool, default=False
             Whether texts may be sent to the server of ``OPENAI_BASE_URL``, if the clustering was made with a server.
             The folder may come from somebody else, so it cannot decide that.
-
-        Examples
-        --------
-        >>> import textspectra as ts
-        >>> ts.TextClustering.load("no/such/folder")
-        Traceback (most recent call last):
-            ...
-        textspectra.errors.UserError: No model folder at no/such/folder.
         """
         loaded = load_clustering(Path(folder), cls)
         if model is not None:
@@ -480,73 +441,3 @@ class TextClustering(ClusteredTexts):
         if embeddings is None:
             return loaded
         return replace(loaded, known_embeddings=embed_corpus(loaded.corpus, None, embeddings).X)
-
-    def with_hierarchy(self) -> TextClustering:
-        """Return the same result with a merge tree that has its grouping among its cuts."""
-        if self.hierarchy is not None and self.hierarchy.has_cut(self.distinct_codes):
-            return self
-        return replace(self, hierarchy=build_hierarchy(self.embedded(), self.distinct_codes))
-
-    def level_clusters(self) -> dict[SuggestionName, tuple[NDArray[np.intp], tuple[Cluster, ...]]]:
-        """Return the groups at the other levels: the position of each distinct text's group, and the groups."""
-        base = self.with_hierarchy()
-        if base.hierarchy is None or base.k_estimate is None:
-            return {}
-        levels = {level.name: level.k for level in base.k_estimate.suggestions if level.k != self.n_clusters}
-        n_leaves = base.hierarchy.tree.n_leaves
-        cuts = {name: base.hierarchy.cut(k) for name, k in levels.items() if k <= n_leaves}
-        described = {name: describe_grouping(base, cut) for name, cut in cuts.items()}
-        return {name: (grouping.codes, grouping.clusters) for name, grouping in described.items()}
-
-    def with_themes(self) -> TextClustering:
-        """Return the same result with the themes of its clusters, if a level is coarser than these."""
-        levels = self.k_estimate.suggestions if self.k_estimate else ()
-        k = next((level.k for level in levels if level.name == "coarse"), self.n_clusters)
-        if self.hierarchy is None or k >= self.n_clusters:
-            return replace(self, themes=())
-        cut = self.hierarchy.cut(k)
-        codes = positions_in(cut, list(label_clusters(cut, self.corpus.counts, {}, 0)))
-        coarse = describe_grouping(self, codes)
-        pairs = np.unique(np.column_stack([codes, coarse.codes, self.distinct_codes])[codes >= 0], axis=0).tolist()
-        themes: dict[int, Theme] = {}
-        for number, position, code in pairs:
-            members = themes[number].clusters if number in themes else ()
-            themes[number] = Theme(number, coarse.clusters[position].name, (*members, self.clusters[code].label))
-        return replace(self, themes=tuple(themes.values()))
-
-    def with_level_names(self) -> TextClustering:
-        """Name each group that the suggested level also has as it is named there, so that it has one name."""
-        names = names_when_suggested(self, self.distinct_codes, fresh=True)
-        clusters = with_names(self.clusters, [cluster.label for cluster in self.clusters], names)
-        return replace(self, clusters=clusters).with_themes()
-
-    def regroup(
-        self, codes: NDArray[np.intp], continued: Mapping[int, int] | None = None,
-        new_labels: Mapping[int, int] | None = None,
-    ) -> TextClustering:  # fmt: skip
-        """Describe the same texts in other groups, which the recipe then calls edited.
-
-        `codes` has the new group of each distinct text, numbered from 0 in any order (-1: none). The groups in
-        `continued` keep the label and the name of an old one, given by its position; so does every group whose texts
-        stay the same. The others get their labels from `new_labels`, or the next ones, the largest group first.
-        """
-        grouping = describe_grouping(self, codes, continued, new_labels)
-        texts, k = self.embedded(), len(grouping.clusters)
-        is_same = np.array_equal(grouping.codes, self.distinct_codes)
-        return replace(
-            self,
-            distinct_codes=grouping.codes,
-            distinct_similarity=grouping.similarity,
-            centers=grouping.centers,
-            rule=rule_of(self, texts, grouping.codes, k),
-            recipe=self.recipe if is_same else {**self.recipe, "groups": EDITED},
-            clusters=grouping.clusters,
-            next_label=max(self.next_label, grouping.clusters[-1].label + 1),
-            cohesion=report_if_defined(texts.vectors, grouping.codes[texts.counting], k, random_state=0),
-            tally=tally_of(self, grouping.codes, k),
-            themes=(),
-        )
-
-    def _repr_html_(self) -> str:
-        """Return the size, the number of groups with the levels, and the largest groups."""
-        return result_html(self)

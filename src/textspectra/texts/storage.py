@@ -18,7 +18,6 @@ from typing import Any, Literal, TypeGuard, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from safetensors import SafetensorError
@@ -26,7 +25,7 @@ from safetensors.numpy import load_file, save_file
 
 from ..core.estimate import NAMES
 from ..errors import UsageError, UserError
-from ..files import read_folder, replacing_folder
+from ..files import read_folder
 from ..tables.columns import holds_text
 from ..tables.parquet import check_table, read_parquet
 from ..tables.source import MAX_SUMMARY, check_bytes
@@ -39,49 +38,36 @@ Stored = dict[str, Any]
 Arrays = dict[str, NDArray[np.generic]]
 Saved = TypeVar("Saved", bound=ClusteredTexts)
 
-FORMAT_VERSION, OLDEST_FORMAT = 5, 3
-"""The format that is written, and the oldest that is read."""
-
+FORMAT_VERSION, OLDEST_FORMAT = 5, 3  # that is written, and the oldest that is read
 SUMMARY, ARRAYS, TEXTS = "clustering.json", "arrays.safetensors", "texts.parquet"
 
+# Fields of a result that are in JSON, some of them with arrays, and fields that are only arrays.
 IN_SUMMARY = ("algorithm", "totals", "recipe", "history", "notes", "languages", "tally", "source", "next_label",
               "clusters", "themes", "cohesion", "k_estimate")  # fmt: skip
 IN_ARRAYS = ("distinct_codes", "distinct_similarity", "centers", "rule", "hierarchy", "reference")
-"""Fields of a result that are in JSON, some of them with arrays, and fields that are only arrays."""
+SEGMENT, SHOWN = "by:", "show:"  # prefixes of the columns beside the texts; the column of dates is called time
 
-IMPLIED = re.compile(r"^(distinct_|k_estimate\.|hierarchy\.(tree\.)?)")
-"""The beginning of a path that the name of a stored array leaves out."""
-
-SEGMENT, SHOWN = "by:", "show:"
-"""Prefixes of the columns beside the texts; the column of dates is called time."""
-
+# Stored kinds of arrays by declared type: they may be narrower or wider than declared, and days are numbers.
 ARRAY_KINDS = {np.floating: "f", np.integer: "iu", np.datetime64: "iu"}
-"""Stored kinds of arrays by declared type; they may be narrower or wider than declared, and days are numbers."""
 
+# The axes of the stored arrays: the same letter is the same length, such as n texts, k clusters and d dimensions.
 ARRAY_AXES: dict[str, Sequence[str]] = {
     "codes": "n", "similarity": "n", "centers": "kd", "rule.directions": "rd", "rule.offsets": "r",
     "rule.clusters": "r", "leaves": "n", "linkage": "m4", "reference.positions": "s", "reference.units": "sd",
     "replicates": "b", "agreement.k": "a", "agreement.halves": "a", "agreement.score": "a",
     "spectrum.eigenvalues": "e", "spectrum.deltas": "j", "tally.periods": "p", "tally.by_period": "kp",
 }  # fmt: skip
-"""The axes of the stored arrays: the same letter is the same length, such as n texts, k clusters and d dimensions."""
 
+# Bounds of days, because the periods between the first and the last are counted.
 PLAUSIBLE = np.array(["1899-01-01", "2102-01-01"], "datetime64[D]")
-"""Bounds of days, because the periods between the first and the last are counted."""
 
+# What reading raises if a part is not as it was written; Arrow raises OSError for damaged Parquet.
 READ_ERRORS = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, OSError,
                SafetensorError, pa.ArrowException)  # fmt: skip
-"""What reading raises if a part is not as it was written; Arrow raises OSError for damaged Parquet."""
 
+DAMAGED_MODEL = "{} is damaged: it is not what textspectra wrote."
 TOO_LARGE = "A model is never that large: fetch it again, or cluster the texts again."
 NOT_SAVED = "A model cannot be that large. Cluster the texts as several files: their model keeps a sample of them."
-
-
-def save_clustering(result: ClusteredTexts, folder: Path, *, overwrite: bool) -> None:
-    """Write `result` to a folder, which is complete or not there."""
-    model_folder_free(folder, overwrite=overwrite)
-    with replacing_folder(folder) as temporary:
-        write_clustering(result, temporary)
 
 
 def model_folder_free(folder: Path, *, overwrite: bool) -> None:
@@ -102,7 +88,7 @@ def write_clustering(result: ClusteredTexts, folder: Path) -> None:
         save_file(arrays, folder / ARRAYS)
     except SafetensorError as error:
         raise OSError(0, str(error)) from error
-    texts = _with_details(texts_table(result.corpus), result.details)
+    texts = texts_table(result.corpus, result.details)
     check_table(texts, "The table of texts", NOT_SAVED)
     pq.write_table(texts, folder / TEXTS, compression="zstd")
     summary["sha256"] = {name: _digest(folder / name) for name in (ARRAYS, TEXTS)}
@@ -112,25 +98,20 @@ def write_clustering(result: ClusteredTexts, folder: Path) -> None:
 
 
 def load_clustering(folder: Path, kind: type[Saved]) -> Saved:
-    """Read a clustering from a folder, after checking every file in it.
+    """Read a clustering from a folder after checking every file; all are from before or after a replacement of it."""
 
-    Nothing is written. If the folder is being replaced, everything is from the old one or everything from the new one.
-    """
+    def read() -> Saved:
+        summary = _checked_summary(folder)
+        texts = read_parquet(folder / TEXTS, name=str(folder / TEXTS), advice=TOO_LARGE)
+        try:
+            return _result(kind, summary, load_file(folder / ARRAYS), texts)
+        except READ_ERRORS:
+            raise UserError(DAMAGED_MODEL.format(folder / SUMMARY)) from None
+
     try:
-        return read_folder(folder, lambda: _read(folder, kind))
+        result = read_folder(folder, read)
     except PermissionError:
         raise UserError(f"{folder} cannot be read: no permission. Ask its owner, or change it with chmod.") from None
-
-
-def _read(folder: Path, kind: type[Saved]) -> Saved:
-    if not folder.is_dir():
-        raise UserError(f"No model folder at {folder}.")
-    summary = _checked_summary(folder)
-    texts = read_parquet(folder / TEXTS, name=str(folder / TEXTS), advice=TOO_LARGE)
-    try:
-        result = _result(kind, summary, load_file(folder / ARRAYS), texts)
-    except READ_ERRORS:
-        raise _damage(folder) from None
     for cluster in result.clusters:
         check_name_length(cluster.name, f"{folder}: ")
     return result
@@ -148,8 +129,6 @@ def _summary(result: ClusteredTexts, arrays: Arrays) -> Stored:
         arrays["reference.units"] = arrays["reference.units"].astype(np.float16)
     if stored["tally"] is not None:
         segments = stored["tally"].pop("segments")
-        for number, name in enumerate(segments):
-            arrays[f"tally.by.{number}"] = arrays.pop(f"tally.segments.{name}.counts")
         stored["tally"]["by"] = [[name, segment["values"]] for name, segment in segments.items()]
     return {
         "format": FORMAT_VERSION,
@@ -165,14 +144,12 @@ def _result(kind: type[Saved], summary: Stored, arrays: Arrays, texts: pa.Table)
     _upgrade(summary, arrays)
     stored = {**summary, "source": summary["embedding"], "rule": {}}
     stored["hierarchy"] = {"tree": {}} if "linkage" in arrays else None
-    stored["reference"] = {} if "reference.positions" in arrays else None
     if stored["tally"] is not None:
         stored["tally"]["segments"] = {name: {"values": values} for name, values in stored["tally"]["by"]}
-        for number, name in enumerate(stored["tally"]["segments"]):
-            arrays[f"tally.segments.{name}.counts"] = arrays[f"tally.by.{number}"]
-    if stored["reference"] is not None:
+    if "reference.positions" in arrays:
         units = arrays["reference.units"].astype(np.float32)
         arrays["reference.units"] = units / np.linalg.norm(units, axis=1, keepdims=True)
+        stored["reference"] = {}
     hints = _hints(ClusteredTexts)
     result = kind(
         corpus=_corpus(texts, keep_all=decode(summary["keep_all"], bool, "keep_all", arrays)),
@@ -202,7 +179,7 @@ def encode(value: object, path: str, arrays: Arrays) -> Any:
     """Return a value as JSON has it; arrays, also inside records, are put into `arrays` by the path to them."""
     if isinstance(value, np.ndarray):
         plain = value.astype(np.int64) if value.dtype.kind == "M" else value
-        arrays[IMPLIED.sub("", path)] = np.ascontiguousarray(plain)
+        arrays[_key(path)] = np.ascontiguousarray(plain)
         return None
     kind: type = type(value)
     if _is_record(kind):
@@ -210,7 +187,7 @@ def encode(value: object, path: str, arrays: Arrays) -> Any:
         encoded = {name: encode(part, f"{path}.{name}", arrays) for name, part in parts.items()}
         return {name: part for name, part in encoded.items() if not isinstance(parts[name], np.ndarray)}
     if isinstance(value, dict):
-        return {name: encode(part, f"{path}.{name}", arrays) for name, part in value.items()}
+        return {name: encode(part, f"{path}.{number}", arrays) for number, (name, part) in enumerate(value.items())}
     return [encode(part, path, arrays) for part in value] if isinstance(value, list | tuple) else value
 
 
@@ -218,34 +195,38 @@ def decode(value: object, hint: Any, path: str, arrays: Arrays) -> Any:
     """Return the value of a declared type that was encoded; raise one of `READ_ERRORS` if it is not of that type."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):  # of a type and None
-        is_none = value is None and IMPLIED.sub("", path) not in arrays
+        is_none = value is None and _key(path) not in arrays
         return None if is_none else decode(value, arguments[0], path, arrays)
     if origin is np.ndarray:
-        return _decode_array(arrays[IMPLIED.sub("", path)], get_args(arguments[1])[0])
+        array, declared = arrays[_key(path)], get_args(arguments[1])[0]
+        if not any(issubclass(declared, base) and array.dtype.kind in kinds for base, kinds in ARRAY_KINDS.items()):
+            raise TypeError(f"{path} is an array of another kind")
+        return array.astype("datetime64[D]") if declared is np.datetime64 else array
     if origin in (list, tuple) and isinstance(value, list):
-        items = arguments if origin is tuple and arguments[-1] is not ... else arguments[:1] * len(value)
-        return origin(decode(part, item, path, arrays) for part, item in zip(value, items, strict=True))
+        hints = arguments if origin is tuple and arguments[-1] is not ... else arguments[:1] * len(value)
+        return origin(decode(part, item, path, arrays) for part, item in zip(value, hints, strict=True))
     if origin is dict and isinstance(value, dict):
-        return {decode(name, arguments[0], path, arrays): decode(part, arguments[1], f"{path}.{name}", arrays)
-                for name, part in value.items()}  # fmt: skip
+        names = [decode(name, arguments[0], path, arrays) for name in value]
+        parts = [decode(part, arguments[1], f"{path}.{i}", arrays) for i, part in enumerate(value.values())]
+        return dict(zip(names, parts, strict=True))
     if _is_record(hint) and isinstance(value, dict):
-        stored = {name for name in _hints(hint) if name in value or IMPLIED.sub("", f"{path}.{name}") in arrays}
+        stored = {name for name in _hints(hint) if name in value or _key(f"{path}.{name}") in arrays}
         return hint(**{name: decode(value.get(name), _hints(hint)[name], f"{path}.{name}", arrays) for name in stored})
-    if not (_depth(value) < 8 if hint is object else _is_plain(value, hint, arguments)):
+    if not (_depth(value) < 8 if hint is object else _is_plain(value, hint)):
         raise TypeError(f"{path} is not a {hint}")
     return value
 
 
-def _decode_array(array: NDArray[np.generic], declared: type) -> NDArray[np.generic]:
-    if not any(issubclass(declared, base) and array.dtype.kind in kinds for base, kinds in ARRAY_KINDS.items()):
-        raise TypeError("an array of another kind")
-    return array.astype("datetime64[D]") if declared is np.datetime64 else array
+def _key(path: str) -> str:
+    """Return the name of a stored array, which leaves out what is clear without it."""
+    short = re.sub(r"^(distinct_|k_estimate\.|hierarchy\.(tree\.)?)", "", path)
+    return re.sub(r"^tally\.segments\.(\d+)\.counts$", r"tally.by.\1", short)
 
 
-def _is_plain(value: object, hint: object, choices: tuple[object, ...]) -> bool:
+def _is_plain(value: object, hint: object) -> bool:
     if isinstance(value, str):
         value.encode()  # half of a surrogate pair cannot be written to any output
-        return value in choices if get_origin(hint) is Literal else hint in (str, Hashable)
+        return value in get_args(hint) if get_origin(hint) is Literal else hint in (str, Hashable)
     if isinstance(value, bool):
         return hint is bool
     if isinstance(value, int):
@@ -270,73 +251,65 @@ def _depth(value: object) -> int:
     return 1 + max(map(_depth, parts), default=0)
 
 
-def texts_table(corpus: Corpus) -> pa.Table:
-    """Return the texts of all rows, or of a sample with the number of rows that each stands for."""
+def texts_table(corpus: Corpus, details: Details | None = None) -> pa.Table:
+    """Return the texts of all rows with their details, or a sample with the number of rows that each stands for."""
     # Half a surrogate pair is not valid text, but scraped data has some, and it must not stop the save.
     rows = [row.encode("utf-8", "backslashreplace").decode() for row in corpus.rows]
     # Which texts say something is not decided again: a later version may have other lists.
     counts = {"counts": corpus.codes >= 0} if corpus.has_all_rows else {"count": corpus.counts}
-    return pa.table({"text": pa.array(rows, pa.large_string()), **counts})
+    columns = {"text": pa.array(rows, pa.large_string()), **counts}
+    if details is not None:
+        columns |= {} if details.days is None else {"time": pa.array(details.days)}
+        for name, segment in details.segments.items():
+            columns[SEGMENT + name] = pa.DictionaryArray.from_arrays(segment.codes, segment.values)
+        columns |= {SHOWN + name: pa.array(values, pa.large_string()) for name, values in details.shown.items()}
+    return pa.table(columns)
 
 
 def _corpus(table: pa.Table, *, keep_all: bool) -> Corpus:
-    column = table["text"]
-    if not holds_text(table.schema.field("text")) or column.null_count:
-        raise TypeError("texts are strings")
-    rows = column.to_pylist()
-    if "count" not in table.column_names:
-        if "counts" not in table.column_names:
-            return Corpus.from_texts(rows, keep_all=True)
+    rows = _checked_texts(table, "text").to_pylist()
+    if "counts" in table.column_names:
         return Corpus.from_rows(rows, table["counts"].to_pylist(), keep_all=keep_all)
+    if "count" not in table.column_names:  # as in early models
+        return Corpus.from_texts(rows, keep_all=True)
     counts = table["count"].to_numpy()
     if counts.dtype.kind not in "iu" or (len(counts) and (counts.min() < 0 or counts.sum(dtype=float) >= 2**53)):
         raise ValueError("counts are whole numbers")
     return Corpus.from_counts(rows, counts, keep_all=keep_all)
 
 
-def _with_details(texts: pa.Table, details: Details | None) -> pa.Table:
-    """Append the details as columns to the table of texts."""
-    if details is None:
-        return texts
-    columns = {} if details.days is None else {"time": pa.array(details.days)}
-    for name, segment in details.segments.items():
-        columns[SEGMENT + name] = pa.DictionaryArray.from_arrays(segment.codes, segment.values)
-    columns |= {SHOWN + name: pa.array(values, pa.large_string()) for name, values in details.shown.items()}
-    for name, column in columns.items():
-        texts = texts.append_column(name, column)
-    return texts
-
-
-def _details(texts: pa.Table, stored: Stored | None) -> Details | None:
+def _details(table: pa.Table, stored: Stored | None) -> Details | None:
     if stored is None:
         return None
-    columns = {name: texts[name].combine_chunks() for name in texts.column_names}
     segments: dict[str, Segment] = {}
     displayed: dict[str, list[str]] = {}
-    for name, column in columns.items():
-        if name.startswith((SEGMENT, SHOWN)) and (column.null_count or not holds_text(texts.schema.field(name))):
-            raise TypeError("segments and shown columns are strings")
+    for name in table.column_names:
         if name.startswith(SEGMENT):
+            column = _checked_texts(table, name)
             segments[name.removeprefix(SEGMENT)] = Segment(column.indices.to_numpy(), column.dictionary.to_pylist())
         elif name.startswith(SHOWN):
-            displayed[name.removeprefix(SHOWN)] = column.to_pylist()
-    days = None
-    if "time" in columns:
-        days = pc.fill_null(columns["time"].cast(pa.int32()), 0).to_numpy().astype("datetime64[D]")
-        days[np.asarray(columns["time"].is_null())] = np.datetime64("NaT")
+            displayed[name.removeprefix(SHOWN)] = _checked_texts(table, name).to_pylist()
+    days = table["time"].cast(pa.date32()).to_numpy() if "time" in table.column_names else None
     return Details(decode(stored["time"], str | None, "time", {}), days, segments, displayed)
+
+
+def _checked_texts(table: pa.Table, name: str) -> pa.Array:
+    """Return a column, which must hold a string in every row."""
+    column = table[name].combine_chunks()
+    if column.null_count or not holds_text(table.schema.field(name)):
+        raise TypeError(f"{name} has values that are not strings")
+    return column
 
 
 def _fits(result: ClusteredTexts, arrays: Arrays) -> Iterator[bool]:
     """Say of one part after another whether it fits the others."""
     k, n_texts, n_rows = result.n_clusters, len(result.corpus.distinct), len(result)
+    estimate, tally, details = result.k_estimate, result.tally, result.details or Details()
     labels = [cluster.label for cluster in result.clusters]
     yield labels == sorted(set(labels)) and 0 <= labels[0] <= labels[-1] < result.next_label
-    yield all(cluster.size >= 0 and bool(cluster.name.strip()) for cluster in result.clusters)
+    yield all(cluster.size >= 0 and cluster.name.strip() for cluster in result.clusters)
     yield all(0 <= row < n_rows for cluster in result.clusters for row in cluster.representatives)
-    yield min(result.totals) >= 0
-    yield result.cohesion is None or len(result.cohesion.per_cluster) == k
-    estimate, tally, details = result.k_estimate, result.tally, result.details or Details()
+    yield min(result.totals) >= 0 and (result.cohesion is None or len(result.cohesion.per_cluster) == k)
     if estimate is not None:
         levels = [level.k for level in estimate.suggestions]
         yield min(estimate.k, estimate.n_samples, *estimate.interval, *levels) > 0
@@ -349,34 +322,28 @@ def _fits(result: ClusteredTexts, arrays: Arrays) -> Iterator[bool]:
         yield all(sizes.setdefault(*pair) == pair[1] for pair in zip(axes[name], arrays[name].shape, strict=True))
     yield sizes["d"] > 0
     yield all(np.isfinite(array).all() for array in (result.centers, result.rule.directions, result.rule.offsets))
-    yield _within(result.distinct_codes, -1, k)
-    yield result.rule.clusters is None or _within(result.rule.clusters, 0, k)
+    yield _within(result.distinct_codes, -1, k) and _within(result.rule.clusters, 0, k)
     if result.hierarchy is not None:
         merges, n_merges = result.hierarchy.tree.linkage[:, :2], len(result.hierarchy.tree.linkage)
         made = np.arange(n_merges)[:, None] + n_merges + 1  # a merge joins clusters that were there before it
         yield bool(((merges >= 0) & (merges < made)).all()) and _within(result.hierarchy.leaves, -1, n_merges + 1)
-    if result.reference is not None:
-        yield _within(result.reference.positions, 0, n_texts)
+    yield result.reference is None or _within(result.reference.positions, 0, n_texts)
     if tally is not None:
         yield (tally.every is None) == (not len(tally.periods)) and _within(tally.periods, *PLAUSIBLE)
         counts = [tally.by_period, *(segment.counts for segment in tally.segments.values())]
         yield all(_within(table, 0, result.totals.rows + 1) for table in counts)
     for column in details.segments.values():
-        yield len(column.codes) == n_rows and _within(column.codes, 0, len(column.values))
-    yield all(len(values) == n_rows for values in details.shown.values())
-    if details.days is not None:
-        yield len(details.days) == n_rows and _within(details.days[~np.isnat(details.days)], *PLAUSIBLE)
+        yield _within(column.codes, 0, len(column.values))
+    yield details.days is None or _within(details.days[~np.isnat(details.days)], *PLAUSIBLE)
 
 
-def _within(array: NDArray[Any], low: Any, limit: Any) -> bool:
-    return not array.size or bool(array.min() >= low and array.max() < limit)
-
-
-def _damage(folder: Path) -> UserError:
-    return UserError(f"{folder / SUMMARY} is damaged: it is not what textspectra wrote.")
+def _within(array: NDArray[Any] | None, low: Any, limit: Any) -> bool:
+    return array is None or not array.size or bool(array.min() >= low and array.max() < limit)
 
 
 def _checked_summary(folder: Path) -> Stored:
+    if not folder.is_dir():
+        raise UserError(f"No model folder at {folder}.")
     for name in (SUMMARY, ARRAYS, TEXTS):
         if not (folder / name).is_file():
             raise UserError(f"{folder} is not a complete model folder: {name} is missing.")
@@ -386,19 +353,14 @@ def _checked_summary(folder: Path) -> Stored:
         version, digests = summary["format"], dict(summary["sha256"])
         actual = {SUMMARY: _digest_of_summary(summary)}
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise _damage(folder) from None
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise _damage(folder)
-    if version < OLDEST_FORMAT:
-        raise UserError(
-            f"{folder} was written by {summary.get('written_by', 'an earlier textspectra')} in format {version}, which "
-            "this version does not read; cluster the texts again."
-        )
-    if version > FORMAT_VERSION:
-        raise UserError(
-            f"{folder} was written by {summary.get('written_by', 'a newer textspectra')} in format {version}, and "
-            f"this version reads up to format {FORMAT_VERSION}; upgrade with: pip install --upgrade textspectra"
-        )
+        version = None
+    if type(version) is not int or version < 1:
+        raise UserError(DAMAGED_MODEL.format(folder / SUMMARY))
+    if not OLDEST_FORMAT <= version <= FORMAT_VERSION:
+        old = "which this version does not read; cluster the texts again."
+        new = f"and this version reads up to format {FORMAT_VERSION}; upgrade with: pip install --upgrade textspectra"
+        origin = f"{folder} was written by {summary.get('written_by', 'another textspectra')} in format {version}"
+        raise UserError(f"{origin}, {old if version < OLDEST_FORMAT else new}")
     actual |= {name: _digest(folder / name) for name in (ARRAYS, TEXTS)}
     for name, digest in actual.items():
         if digests.get(name) != digest:
