@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from .columns import describe_values, find_column, python_values, refuse_duplicates
+from .columns import describe_values, find_column, is_any, python_values, refuse_duplicates
 from .headers import quoted_names
-from .jsonlines import json_column
+from .lines import json_column
 from .source import INSTEAD, ZIP_START, check_bytes, check_row_count, open_file
 
 
@@ -83,19 +83,18 @@ def _text_bytes(column: pa.ChunkedArray | pa.Array) -> int:
     """Return how many bytes the texts of a column take, each as often as it occurs, however deep they are."""
     if isinstance(column, pa.ChunkedArray):
         return sum(map(_text_bytes, column.chunks))
-    types, kind = pa.types, column.type
-    if types.is_struct(kind):
-        return sum(_text_bytes(column.field(number)) for number in range(kind.num_fields))
-    if types.is_map(kind):
+    if is_any(column.type, "struct"):
+        return sum(_text_bytes(column.field(number)) for number in range(column.type.num_fields))
+    if is_any(column.type, "map"):
         return _text_bytes(column.keys) + _text_bytes(column.items)
-    if types.is_nested(kind):
+    if is_any(column.type, "nested"):
         return _text_bytes(column.flatten())
-    values = column.dictionary if types.is_dictionary(kind) else column
-    tests = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
-    if not any(test(values.type) for test in tests):
+    is_coded = is_any(column.type, "dictionary")
+    values = column.dictionary if is_coded else column
+    if not is_any(values.type, "string", "large_string", "binary", "large_binary", "fixed_size_binary"):
         return 0
     lengths = pc.binary_length(values)
-    return int(pc.sum(lengths.take(column.indices) if types.is_dictionary(kind) else lengths).as_py() or 0)
+    return int(pc.sum(lengths.take(column.indices) if is_coded else lengths).as_py() or 0)
 
 
 def write_parquet(table: pa.Table, stream: IO[bytes]) -> None:
@@ -107,9 +106,8 @@ def write_parquet(table: pa.Table, stream: IO[bytes]) -> None:
 
 
 def _has_empty_struct(kind: pa.DataType) -> bool:
-    if pa.types.is_struct(kind) and not kind.num_fields:
-        return True
-    return any(_has_empty_struct(kind.field(i).type) for i in range(kind.num_fields))
+    is_empty = pa.types.is_struct(kind) and not kind.num_fields
+    return is_empty or any(_has_empty_struct(kind.field(i).type) for i in range(kind.num_fields))
 
 
 def read_embeddings(path: Path) -> NDArray[np.generic]:
@@ -118,7 +116,6 @@ def read_embeddings(path: Path) -> NDArray[np.generic]:
     A ``.npy`` file becomes a memory map. A Parquet file has one column of lists of numbers; with one row group it is
     not copied, and the matrix is read-only.
     """
-    path = Path(path)
     suffix = embedding_suffix(path, "read from")
     with open_file(path) as file:
         is_archive = file.read(len(ZIP_START)) == ZIP_START
@@ -172,10 +169,8 @@ def list_column(table: pa.Table, name: str) -> NDArray[np.generic]:
 
 
 def _is_list_of_numbers(kind: pa.DataType) -> bool:
-    types = pa.types
-    if not any(is_list(kind) for is_list in (types.is_list, types.is_large_list, types.is_fixed_size_list)):
-        return False
-    return bool(types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
+    is_list = is_any(kind, "list", "large_list", "fixed_size_list")
+    return is_list and is_any(kind.value_type, "floating", "integer")
 
 
 def _as_matrix(column: pa.ChunkedArray, where: str, name: str) -> NDArray[np.generic]:

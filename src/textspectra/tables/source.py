@@ -21,7 +21,7 @@ from typing import IO, Any, BinaryIO, Literal, NamedTuple
 import pyarrow as pa
 
 from ..errors import ExternalError, NoRowsError, UserError, check_path
-from .headers import ALL_TEXT_NAMES, SAMPLE_ROWS, below_titles, reads_like_names
+from .headers import SAMPLE_ROWS, below_titles, is_text_name, reads_like_names
 
 MAX_ROWS = 5_000_000  # of one file
 MAX_BYTES = 2**30  # of one file once it is unpacked: of the decompressed stream, or of the cells of a Parquet file
@@ -37,8 +37,19 @@ JSON_START = re.compile(r'\s*(\[\s*)?\{\s*["}]')  # JSON Lines, or an array, for
 ZIP_START = b"PK\x03\x04"  # an archive, such as a modern workbook
 OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # an old workbook, or one with a password
 
-OTHER_WORKBOOKS = (".xlsm", ".xls", ".xlsb", ".ods")  # read like .xlsx but never written
+BYTE_ORDER_MARKS = {
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+    "utf-8-sig": (codecs.BOM_UTF8,),
+}
+COMPRESSION_STARTS = {
+    "gzip": rb"\x1f\x8b",
+    "xz": rb"\xfd7zXZ\x00",
+    "zstd": rb"\x28\xb5\x2f\xfd",
+    "bz2": rb"BZh[1-9](1AY&SY|\x17rE8P\x90)",
+}
 COMPRESSION_BY_SUFFIX = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zstd": "zstd"}
+OTHER_WORKBOOKS = (".xlsm", ".xls", ".xlsb", ".ods")  # read like .xlsx but never written
 
 INSTEAD = (
     "Split it into several files, and give a pattern in quotes such as 'folder/*.csv': they are read one after the "
@@ -47,13 +58,7 @@ INSTEAD = (
 
 
 class TableFormat(StrEnum):
-    """The formats that are read and written.
-
-    Examples
-    --------
-    >>> TableFormat("jsonl"), str(TableFormat.CSV)
-    (<TableFormat.JSONL: 'jsonl'>, 'csv')
-    """
+    """The formats that are read and written."""
 
     CSV = "csv"
     TSV = "tsv"
@@ -61,10 +66,10 @@ class TableFormat(StrEnum):
     PARQUET = "parquet"
     XLSX = "xlsx"
     TEXT = "text"
-    EXCEL_CSV = "excel-csv"
-    """CSV with the byte order mark that tells Excel it is UTF-8. It is only written: reading drops the mark."""
+    EXCEL_CSV = "excel-csv"  # with the byte order mark that tells Excel it is UTF-8; reading drops the mark
 
 
+# The suffixes of each format: outputs have the first. A file named ``.csv`` is read as CSV, which comes last.
 SUFFIXES = {
     TableFormat.EXCEL_CSV: (".csv",),
     TableFormat.CSV: (".csv",),
@@ -74,8 +79,6 @@ SUFFIXES = {
     TableFormat.XLSX: (".xlsx", *OTHER_WORKBOOKS),
     TableFormat.TEXT: (".txt", ".text"),
 }
-"""The suffixes of each format: outputs have the first. A file named ``.csv`` is read as CSV, which comes last."""
-
 FORMAT_BY_SUFFIX = {suffix: form for form, suffixes in SUFFIXES.items() for suffix in suffixes}
 
 
@@ -117,19 +120,17 @@ def open_source(source: str | Path, *, stdin: BinaryIO | None = None) -> Iterato
     path = None if str(source) == "-" else Path(source)
     name = f"'{path}'" if path else "standard input"
     with open_file(path) if path else nullcontext(stdin or sys.stdin.buffer) as file:
-        stream = _buffered(file, name)
+        stream: io.BufferedReader = io.BufferedReader(_RawBytes(file, name), PEEK_BYTES)
         start = stream.peek()
-        magic = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-        compression = next((known for mark, known in magic.items() if start.startswith(mark)), None)
-        if re.match(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", start):
-            compression = "bz2"
+        compression = next((known for known, mark in COMPRESSION_STARTS.items() if re.match(mark, start)), None)
         promised = format_from_name(path)[1] if path else None
         if promised and start and compression is None:
             raise UserError(
                 f"{name} is not {promised} data, although its name says so. Rename it or compress it again."
             )
         if compression is not None:
-            stream = _buffered(compressed(stream, compression, "rb"), name, compression)
+            unpacked = compressed(stream, compression, "rb")
+            stream = io.BufferedReader(_RawBytes(unpacked, name, compression), PEEK_BYTES)
         yield Source(name, path, stream, compression)
 
 
@@ -160,16 +161,11 @@ def open_file(path: Path) -> BinaryIO:
         raise ExternalError(f"'{path}' cannot be read: {error.strerror}") from None
 
 
-def _buffered(stream: IO[bytes], name: str, compression: str | None = None) -> io.BufferedReader:
-    return io.BufferedReader(_RawBytes(stream, name, compression), PEEK_BYTES)
-
-
 class _RawBytes(io.RawIOBase):
     """The bytes of a stream that can only be read forward, such as a pipe or a decompressor."""
 
-    def __init__(self, stream: IO[bytes], name: str, compression: str | None) -> None:
-        self._stream, self._name, self._compression = stream, name, compression
-        self._count = 0
+    def __init__(self, stream: IO[bytes], name: str, compression: str | None = None) -> None:
+        self._stream, self._name, self._compression, self._count = stream, name, compression, 0
 
     def readable(self) -> bool:
         return True
@@ -239,12 +235,11 @@ def _sniff_format(start: bytes, sample: str) -> TableFormat:
     if JSON_START.match(sample):
         return TableFormat.JSONL
     delimiter = _sniff_delimiter(sample)
-    rows = _sample_rows(sample, delimiter)
-    if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
+    header, *rows = _sample_rows(sample, delimiter) or [[]]
+    if not rows or any(len(row) != len(header) for row in rows):
         return TableFormat.TEXT
-    names = rows[0] if rows[0][0] else rows[0][1:]  # the index of a data frame is a first column without a name
-    is_header = reads_like_names(names) if len(rows[0]) > 1 else rows[0][0].strip().lower() in ALL_TEXT_NAMES
-    if not is_header:
+    names = header if header[0] else header[1:]  # the index of a data frame is a first column without a name
+    if not (reads_like_names(names) if len(header) > 1 else is_text_name(header[0])):
         return TableFormat.TEXT
     return TableFormat.TSV if delimiter == "\t" else TableFormat.CSV
 
@@ -271,12 +266,9 @@ def _sample_rows(sample: str, delimiter: str) -> list[list[str]]:
 
 def _encoding_of(start: bytes) -> str:
     """Return the encoding of a byte order mark; without one, UTF-8, or cp1252 if the file is clearly not UTF-8."""
-    if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        return "utf-32"
-    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    if start.startswith(codecs.BOM_UTF8):
-        return "utf-8-sig"
+    for encoding, marks in BYTE_ORDER_MARKS.items():
+        if start.startswith(marks):
+            return encoding
     try:
         codecs.getincrementaldecoder("utf-8")().decode(start)
     except UnicodeDecodeError:

@@ -16,7 +16,7 @@ from ..errors import UsageError, UserError
 from ..tables.columns import as_strings, find_column
 from ..tables.dates import Problem, Reading, check_dates, notes_on_dates, read_dates, survey
 from ..tables.frames import as_table, is_data_frame
-from ..tables.jsonlines import build_column
+from ..tables.lines import build_column
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoSeries
