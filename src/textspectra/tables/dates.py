@@ -124,23 +124,16 @@ def survey(column: pa.ChunkedArray | pa.Array) -> Survey:
         return Survey(filled, Counter(plain=filled))
     values, codes = _coded(column)
     counts = np.bincount(codes[codes >= 0], minlength=len(values))
-    if values and isinstance(values[0], float):
-        numbers = np.array(values)
-        in_range = {unit: (numbers >= low) & (numbers < high) for unit, (low, high, _) in UNITS.items()}
-        kinds = Counter({unit: int(counts[fits].sum()) for unit, fits in in_range.items()})
-        return Survey(int(counts.sum()), kinds, f"{values[0]:g}")
-    kinds = Counter()
+    kinds: Counter[str] = Counter()
     for value, count in zip(values, counts.tolist(), strict=True):
-        if (kind := _order_of(value)) is not None:
+        if (kind := _kind_of(value)) is not None:
             kinds[kind] += count
-    return Survey(int(counts.sum()), kinds, next(iter(values), ""))
+    first = next(iter(values), "")
+    return Survey(int(counts.sum()), kinds, f"{first:g}" if isinstance(first, float) else first)
 
 
 def read_dates(column: pa.ChunkedArray | pa.Array, reading: Reading, file: str = "") -> Dates:
-    """Read the dates of a column in the way that was decided; times with an offset become days of UTC.
-
-    Dates before 1900 or more than a day in the future are left out.
-    """
+    """Read the dates of a column in the way that was decided; those in the far past or the future are left out."""
     if is_any(column.type, "date", "timestamp"):
         seconds = column.cast(pa.timestamp("s", getattr(column.type, "tz", None)), safe=False).cast(pa.int64())
         filled = ~np.asarray(seconds.is_null())
@@ -208,11 +201,9 @@ def _seems_dates(table: pa.Table, field: pa.Field) -> bool:
 
 
 def _coded(column: pa.ChunkedArray | pa.Array) -> tuple[list[Any], NDArray[np.intp]]:
-    """Return the distinct values, as floats if all are numbers and else as strings, and each row's place among them.
-
-    The place of a missing value is -1.
-    """
-    if not is_any(column.type, "integer", "floating", "decimal"):
+    """Return the distinct values, as floats if all are numbers and else as strings, and each row's place (-1: none)."""
+    is_text = not is_any(column.type, "integer", "floating", "decimal")
+    if is_text:
         column = as_strings(column)
     elif isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -220,7 +211,6 @@ def _coded(column: pa.ChunkedArray | pa.Array) -> tuple[list[Any], NDArray[np.in
     codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.intp)
     values = encoded.dictionary
     # Texts may be numbers, too; eight digits are a date that is written without signs.
-    is_text = is_any(values.type, "large_string")
     if not is_text or pc.all(pc.match_substring_regex(values, r"^\d+(\.\d+)?$")).as_py():
         values = values.cast(pa.float64(), safe=False)
     return values.to_pylist(), codes
@@ -229,17 +219,16 @@ def _coded(column: pa.ChunkedArray | pa.Array) -> tuple[list[Any], NDArray[np.in
 def _day_of_number(value: float, unit: str | None) -> date | None:
     if unit is None or not UNITS[unit][0] <= value < UNITS[unit][1]:
         return None
-    if unit == "yyyymmdd":
-        return parse_day(str(int(value)), "day-first")
-    if unit == "year":
-        return date(int(value), 1, 1)
-    if unit == "excel":
-        return date(1899, 12, 30) + timedelta(days=int(value))
-    return date(1970, 1, 1) + timedelta(days=int(value // (86_400 if unit == "seconds" else 86_400_000)))
+    if unit in ("year", "yyyymmdd"):
+        return parse_day(f"{int(value)}-01" if unit == "year" else str(int(value)), "day-first")
+    days = {"excel": value - 25_569, "seconds": value // 86_400, "milliseconds": value // 86_400_000}[unit]
+    return date(1970, 1, 1) + timedelta(days=int(days))
 
 
-def _order_of(text: str) -> str | None:
-    """Return the order of day and month that a date shows, as in :class:`Survey`; None if it is not a date."""
+def _kind_of(text: str | float) -> str | None:
+    """Return the unit of a number, or the order of day and month that a date shows; None if it is not a date."""
+    if isinstance(text, float):
+        return next((unit for unit, (low, high, _) in UNITS.items() if low <= text < high), None)
     day_first, month_first = parse_day(text, "day-first"), parse_day(text, "month-first")
     if day_first == month_first:
         return None if day_first is None else "plain"
@@ -261,10 +250,8 @@ def parse_day(text: str, order: Order) -> date | None:
     year, hour, minute = int(parts["year"]), int(parts["hour"] or 0), int(parts["minute"] or 0)
     if len(parts["year"]) == 2:  # 1970 to 2069, as in most spreadsheets
         year += 2000 if year < 70 else 1900
-    if parts["half"]:
-        if not 1 <= hour <= 12:
-            return None
-        hour = hour % 12 + 12 * (parts["half"] in "pP")
+    if parts["half"]:  # 24 is not an hour
+        hour = hour % 12 + 12 * (parts["half"] in "pP") if 1 <= hour <= 12 else 24
     offset, zone = timedelta(), parts["zone"]
     if zone and zone[0] in "+-":
         offset = timedelta(hours=int(zone[:3]), minutes=int(zone[0] + zone[-2:]) if len(zone) > 3 else 0)

@@ -90,13 +90,12 @@ def _choose_sheet(
     sheets = [sheet for sheet in workbook.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
     if wanted is not None:
         titles = [sheet.name for sheet in sheets]
-        fitting = [title for title in titles if title.strip().lower() == wanted.strip().lower()]
-        if not fitting and wanted.isdecimal() and 1 <= int(wanted) <= len(titles):
-            fitting = [titles[int(wanted) - 1]]
-        if not fitting:
+        by_key = {str(number): title for number, title in enumerate(titles, 1)}
+        by_key |= {title.strip().lower(): title for title in titles}
+        if (key := wanted.strip().lower()) not in by_key:
             known = f"the sheets are: {quoted_names(titles)}"
             raise UserError(f"{name} has no sheet {wanted!r}. Choose with --sheet; {known}")
-        return _read_sheet(workbook.get_sheet_by_name(fitting[0]), name, header_row)
+        return _read_sheet(workbook.get_sheet_by_name(by_key[key]), name, header_row)
     visible = [sheet.name for sheet in sheets if sheet.visible == calamine.SheetVisibleEnum.Visible]
     results: list[RawTable | UserError] = []
     for sheet in map(workbook.get_sheet_by_name, visible):
@@ -251,7 +250,7 @@ def write_workbook(sheets: Mapping[str, pa.Table], stream: IO[bytes]) -> None:
 def _write_sheet(workbook: Any, name: str, table: pa.Table) -> int:
     """Write a table, and return how many of its texts were cut."""
     sheet, bold = workbook.add_worksheet(name), workbook.add_format({"bold": True})
-    styles = [workbook.add_format({"num_format": _number_format(field)}) for field in table.schema]
+    styles = [workbook.add_format({"num_format": _number_format(field) or 0}) for field in table.schema]
     sheet.freeze_panes(1, 0)
     for number, field in enumerate(table.schema):
         # In a column that is too narrow, Excel shows a date as #####.
@@ -269,12 +268,12 @@ def _write_sheet(workbook: Any, name: str, table: pa.Table) -> int:
     return n_cut
 
 
-def _number_format(field: pa.Field) -> str:
+def _number_format(field: pa.Field) -> str | None:
     if pa.types.is_timestamp(field.type):
         return "yyyy-mm-dd hh:mm:ss" + ('" UTC"' if field.type.tz else "")
     formats = {"date": "yyyy-mm-dd", "time": "hh:mm:ss", "duration": "[h]:mm:ss"}
     is_share = SHARE_MARK.items() <= (field.metadata or {}).items()
-    return next((form for kind, form in formats.items() if is_any(field.type, kind)), "0.0%" if is_share else "General")
+    return next((form for kind, form in formats.items() if is_any(field.type, kind)), "0.0%" if is_share else None)
 
 
 def _values(column: pa.ChunkedArray) -> list[object]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ..errors import UserError
 
+# Names of text columns, from the most to the least certain; the names within a tuple are equal.
 TEXT_NAMES = (
     ("text", "texts"),
     ("message", "messages", "sentence", "sentences", "utterance", "utterances"),
@@ -26,7 +27,6 @@ TEXT_NAMES = (
         "full_text", "review_text", "comment_text", "text_clean",
     ),
 )  # fmt: skip
-"""Names of text columns, from the most to the least certain; the names within a tuple are equal."""
 
 TITLE_ROWS = 10  # most rows that may stand above the header
 SAMPLE_ROWS = 50  # first rows that are examined

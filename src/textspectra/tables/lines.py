@@ -260,7 +260,7 @@ def build_column(name: str, values: list[object]) -> tuple[pa.Field, pa.Array]:
     """
     try:
         array = pa.array(values)
-        if not _has_struct(array.type) or all(map(_identical, array.to_pylist(), values)):
+        if not structs_in(array.type) or all(map(_identical, array.to_pylist(), values)):
             return pa.field(name, array.type), array
     except UnicodeEncodeError:
         return build_column(name, [_cleaned(value) for value in values])
@@ -275,8 +275,10 @@ def json_column(name: str, values: list[object]) -> tuple[pa.Field, pa.Array]:
     return pa.field(name, pa.string(), metadata=JSON_MARK), pa.array(dumped, pa.string())
 
 
-def _has_struct(kind: pa.DataType) -> bool:
-    return pa.types.is_struct(kind) or (pa.types.is_list(kind) and _has_struct(kind.value_type))
+def structs_in(kind: pa.DataType) -> list[pa.StructType]:
+    """Return the types of objects in a type, however deep they are."""
+    inner = [struct for i in range(kind.num_fields) for struct in structs_in(kind.field(i).type)]
+    return [kind, *inner] if pa.types.is_struct(kind) else inner
 
 
 def _identical(left: object, right: object) -> bool:

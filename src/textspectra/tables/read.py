@@ -13,7 +13,7 @@ from .columns import RawTable, TextTable, choose_text_column, notes_on_columns
 from .excel import read_workbook
 from .lines import read_delimited, read_jsonlines, read_texts
 from .parquet import read_parquet
-from .source import WESTERN, Source, TableFormat, WesternError, open_source, read_lines, recognize
+from .source import PARQUET_START, WESTERN, TableFormat, WesternError, open_source, read_lines, recognize
 
 
 def is_pattern(source: str) -> bool:
@@ -88,7 +88,11 @@ def read_table(
             if form is TableFormat.XLSX:
                 raw = read_workbook(opened, sheet, header_row, text_column)
             elif form is TableFormat.PARQUET:
-                raw = RawTable(_read_parquet(opened))
+                if not opened.stream.peek().startswith(PARQUET_START):
+                    raise UserError(f"{opened.name} is not a Parquet file")
+                is_plain = opened.path is not None and opened.compression is None
+                file = opened.path if is_plain else pa.py_buffer(opened.stream.read())
+                raw = RawTable(read_parquet(file, name=opened.name))
             elif form is TableFormat.JSONL:
                 raw = read_jsonlines(lines, name=opened.name)
             elif form is TableFormat.TEXT:
@@ -114,11 +118,3 @@ def read_table(
         if encoding is not None or str(source) == "-":  # standard input cannot be read twice
             raise
     return read(WESTERN)
-
-
-def _read_parquet(source: Source) -> pa.Table:
-    if not source.stream.peek().startswith(b"PAR1"):
-        raise UserError(f"{source.name} is not a Parquet file")
-    if source.path is None or source.compression is not None:
-        return read_parquet(pa.py_buffer(source.stream.read()), name=source.name)
-    return read_parquet(source.path, name=source.name)

@@ -34,20 +34,10 @@ PEEK_BYTES = 2**16  # sample that shows the format and the delimiter of a file
 WESTERN = "cp1252"  # the encoding of Excel's CSV files in Western Europe and America
 DELIMITERS = ",;\t|"  # of CSV files, the most likely first
 JSON_START = re.compile(r'\s*(\[\s*)?\{\s*["}]')  # JSON Lines, or an array, for which the reader has a message
+PARQUET_START = b"PAR1"
 ZIP_START = b"PK\x03\x04"  # an archive, such as a modern workbook
 OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # an old workbook, or one with a password
 
-BYTE_ORDER_MARKS = {
-    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
-    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
-    "utf-8-sig": (codecs.BOM_UTF8,),
-}
-COMPRESSION_STARTS = {
-    "gzip": rb"\x1f\x8b",
-    "xz": rb"\xfd7zXZ\x00",
-    "zstd": rb"\x28\xb5\x2f\xfd",
-    "bz2": rb"BZh[1-9](1AY&SY|\x17rE8P\x90)",
-}
 COMPRESSION_BY_SUFFIX = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zstd": "zstd"}
 OTHER_WORKBOOKS = (".xlsm", ".xls", ".xlsb", ".ods")  # read like .xlsx but never written
 
@@ -103,10 +93,7 @@ def format_from_name(path: str | Path) -> tuple[TableFormat | None, str | None]:
 
 
 class Source(NamedTuple):
-    """An open input: its name for messages, its decompressed bytes, and its compression.
-
-    Before the first read, ``stream.peek()`` returns the first `PEEK_BYTES` bytes, or all if there are fewer.
-    """
+    """An open input: its name for messages, its decompressed bytes (`peek` has a sample), and its compression."""
 
     name: str
     path: Path | None
@@ -122,12 +109,13 @@ def open_source(source: str | Path, *, stdin: BinaryIO | None = None) -> Iterato
     with open_file(path) if path else nullcontext(stdin or sys.stdin.buffer) as file:
         stream: io.BufferedReader = io.BufferedReader(_RawBytes(file, name), PEEK_BYTES)
         start = stream.peek()
-        compression = next((known for known, mark in COMPRESSION_STARTS.items() if re.match(mark, start)), None)
+        magic = {"gzip": rb"\x1f\x8b", "xz": rb"\xfd7zXZ\x00", "zstd": rb"\x28\xb5\x2f\xfd"}
+        magic["bz2"] = rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"
+        compression = next((known for known, mark in magic.items() if re.match(mark, start)), None)
         promised = format_from_name(path)[1] if path else None
         if promised and start and compression is None:
-            raise UserError(
-                f"{name} is not {promised} data, although its name says so. Rename it or compress it again."
-            )
+            advice = "Rename it or compress it again."
+            raise UserError(f"{name} is not {promised} data, although its name says so. {advice}")
         if compression is not None:
             unpacked = compressed(stream, compression, "rb")
             stream = io.BufferedReader(_RawBytes(unpacked, name, compression), PEEK_BYTES)
@@ -183,10 +171,8 @@ class _RawBytes(io.RawIOBase):
         except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
             if self._compression is None:
                 raise ExternalError(f"{self._name} cannot be read: {error}") from error
-            raise UserError(
-                f"{self._name} is damaged or cut short: its {self._compression} data cannot be decompressed. Fetch it "
-                "or compress it again."
-            ) from error
+            damage = f"its {self._compression} data cannot be decompressed. Fetch it or compress it again."
+            raise UserError(f"{self._name} is damaged or cut short: {damage}") from error
         self._count += filled
         check_bytes(self._count, self._name)
         return filled
@@ -206,18 +192,16 @@ def recognize(source: Source, encoding: str | None) -> tuple[TableFormat, str, s
     except UnicodeError:  # such as UTF-16 without its mark, which the reader reports
         sample = ""
     except (LookupError, ValueError):
-        raise UserError(
-            f"unknown encoding {encoding!r}; common ones are utf-8, utf-16, latin-1, cp1252, shift_jis and gb18030"
-        ) from None
+        common = "utf-8, utf-16, latin-1, cp1252, shift_jis and gb18030"
+        raise UserError(f"unknown encoding {encoding!r}; common ones are {common}") from None
     is_workbook = start.startswith((ZIP_START, OLE_START))
     if form is None:
         form = _sniff_format(start, sample)
     elif is_workbook != (form is TableFormat.XLSX) and form is not TableFormat.PARQUET:
         if is_workbook:
-            raise UserError(
-                f"{source.name} is an Excel workbook or another archive, although its name says otherwise. Rename a "
-                "workbook to .xlsx, or unpack the archive."
-            )
+            advice = "Rename a workbook to .xlsx, or unpack the archive."
+            problem = f"is an Excel workbook or another archive, although its name says otherwise. {advice}"
+            raise UserError(f"{source.name} {problem}")
         kind = _sniff_format(start, sample)
         advice = "Save it as .xlsx or .csv again." if kind is TableFormat.TEXT else f"It reads like .{kind}: rename it."
         raise UserError(f"{source.name} is not a workbook, although its name says so. {advice}")
@@ -228,7 +212,7 @@ def recognize(source: Source, encoding: str | None) -> tuple[TableFormat, str, s
 
 def _sniff_format(start: bytes, sample: str) -> TableFormat:
     """Return the format of an input without a name; all that has no magic number, brace or header is plain text."""
-    if start.startswith(b"PAR1"):
+    if start.startswith(PARQUET_START):
         return TableFormat.PARQUET
     if start.startswith((ZIP_START, OLE_START)):
         return TableFormat.XLSX
@@ -266,9 +250,12 @@ def _sample_rows(sample: str, delimiter: str) -> list[list[str]]:
 
 def _encoding_of(start: bytes) -> str:
     """Return the encoding of a byte order mark; without one, UTF-8, or cp1252 if the file is clearly not UTF-8."""
-    for encoding, marks in BYTE_ORDER_MARKS.items():
-        if start.startswith(marks):
-            return encoding
+    if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if start.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
     try:
         codecs.getincrementaldecoder("utf-8")().decode(start)
     except UnicodeDecodeError:
@@ -278,9 +265,7 @@ def _encoding_of(start: bytes) -> str:
 
 def _reads_as_western(data: bytes) -> bool:
     """Return True if bytes that are not UTF-8 read like cp1252: few letters have accents."""
-    try:
-        data.decode(WESTERN)
-    except UnicodeDecodeError:
+    if re.search(rb"[\x81\x8d\x8f\x90\x9d]", data):  # cp1252 lacks these
         return False
     # In words with accents, about a quarter of the letters have one; Russian taken for cp1252 has nothing else. Fewer
     # than ten letters say nothing.
