@@ -125,9 +125,8 @@ def choose_text_column(table: pa.Table, name: str | None = None, *, option: str 
     if name is not None:
         field = find_column(table, name)
         if not holds_text(field):
-            raise UserError(
-                f"the column {name!r} holds {describe_values(field)}, not text. Choose another with {option}; {listed}"
-            )
+            problem = f"the column {name!r} holds {describe_values(field)}, not text"
+            raise UserError(f"{problem}. Choose another with {option}; {listed}")
         return name
     strings: list[str] = [field.name for field in table.schema if holds_text(field)]
     if table.num_columns == 1 and strings:

@@ -30,7 +30,6 @@ MAX_READ = 2**27  # cells from the first to the last of a sheet, also empty ones
 MAX_WRITTEN = 8_000_000  # cells of a table that is written as a workbook
 SHEET_ROWS, SHEET_COLUMNS = 1_048_576, 16_384  # size of a sheet, with the header
 CELL_UNITS = 32_767  # longest text of a cell, in units of UTF-16
-FIRST_DAY = dt.date(1900, 3, 1)  # programs disagree on earlier dates, because Excel has a 29 February 1900
 DIMENSION = re.compile(rb'<dimension ref="(?:[A-Z]+\d+:)?([A-Z]+)(\d+)"')  # where a sheet names its last cell
 PASSWORD_MARK = "EncryptedPackage".encode("utf-16-le")  # in files with a password, which the reader calls damaged
 
@@ -57,10 +56,8 @@ def read_workbook(
     except calamine.PasswordError:
         raise UserError(f"{source.name} is protected by a password. Save a copy without one.") from None
     except calamine.CalamineError:
-        raise UserError(
-            f"{source.name} is a workbook that is damaged or cut short, or another kind of archive. Save it as .xlsx "
-            "again."
-        ) from None
+        damage = "damaged or cut short, or another kind of archive. Save it as .xlsx again."
+        raise UserError(f"{source.name} is a workbook that is {damage}") from None
 
 
 def _refuse_huge(content: bytes, name: str) -> None:
@@ -77,10 +74,8 @@ def _refuse_huge(content: bytes, name: str) -> None:
     for letters, row in last_cells:
         column = reduce(lambda number, letter: 26 * number + letter - ord("A") + 1, letters, 0)
         if column * int(row) > MAX_READ:
-            raise UserError(
-                f"{name} has a sheet with cells as far as {letters.decode()}{row.decode()}. Delete the empty rows and "
-                "columns, or save the table as CSV."
-            )
+            advice = "Delete the empty rows and columns, or save the table as CSV."
+            raise UserError(f"{name} has a sheet with cells as far as {letters.decode()}{row.decode()}. {advice}")
 
 
 def _choose_sheet(
@@ -184,7 +179,7 @@ def _fill_merged(sheet: Any, rows: Mapping[int, _Cells]) -> tuple[list[_Cells], 
 
 
 def _typed(values: Sequence[Any]) -> pa.Array:
-    kinds = {type(value) for value in values if value is not None}
+    kinds = set(map(type, filled_cells(values)))
     if kinds <= {int, float}:
         whole = all(value is None or (float(value).is_integer() and abs(value) <= 2**53) for value in values)
         return pa.array([None if value is None else int(value) for value in values] if whole else values)
@@ -203,16 +198,13 @@ def _as_text(value: object) -> str:
 def check_sheet_size(rows: int, columns: int) -> None:
     """Raise a UserError for a table that is too large for a sheet."""
     size = f"the table has {plural(rows, 'row')} and {plural(columns, 'column')}"
+    problem = ""
     if rows >= SHEET_ROWS or columns > SHEET_COLUMNS:
-        raise UserError(
-            f"a sheet of Excel holds {SHEET_ROWS - 1:,} rows and {SHEET_COLUMNS:,} columns, but {size}. Use --format "
-            "csv or --format parquet."
-        )
-    if rows * columns > MAX_WRITTEN:
-        raise UserError(
-            f"{size}; a workbook of more than {MAX_WRITTEN:,} cells takes many minutes to write and to open. Use "
-            "--format csv or --format parquet."
-        )
+        problem = f"a sheet of Excel holds {SHEET_ROWS - 1:,} rows and {SHEET_COLUMNS:,} columns, but {size}"
+    elif rows * columns > MAX_WRITTEN:
+        problem = f"{size}; a workbook of more than {MAX_WRITTEN:,} cells takes many minutes to write and to open"
+    if problem:
+        raise UserError(f"{problem}. Use --format csv or --format parquet.")
 
 
 def write_workbook(sheets: Mapping[str, pa.Table], stream: IO[bytes]) -> None:
@@ -293,9 +285,8 @@ def _as_cell(value: object) -> Any:
         return value if math.isfinite(value) else None
     if isinstance(value, int | Decimal):  # Excel drops the last digits of a long number, such as a card number
         return str(value) if len(Decimal(value).as_tuple().digits) > 15 else float(value)
-    if isinstance(value, dt.date):
-        day = value.date() if isinstance(value, dt.datetime) else value
-        return value if day >= FIRST_DAY else str(value)
+    if isinstance(value, dt.date):  # programs disagree on earlier dates, because Excel has a 29 February 1900
+        return value if (value.year, value.month) >= (1900, 3) else str(value)
     if isinstance(value, dt.timedelta):
         return value if value >= dt.timedelta(0) else str(value)
     return to_json(value) if isinstance(value, list | dict) else as_string(value)
@@ -303,9 +294,7 @@ def _as_cell(value: object) -> Any:
 
 def _cut(text: str) -> str:
     """Shorten a text that is too long for a cell, and end it with an ellipsis."""
-    if len(text) <= CELL_UNITS // 2:  # no character has more than two units
-        return text
-    units = text.encode("utf-16-le")
-    if len(units) <= 2 * CELL_UNITS:
+    is_short = len(text) <= CELL_UNITS // 2  # no character has more than two units
+    if is_short or len(units := text.encode("utf-16-le")) <= 2 * CELL_UNITS:
         return text
     return units[: 2 * (CELL_UNITS - 1)].decode("utf-16-le", "ignore") + "\u2026"

@@ -42,9 +42,8 @@ def as_table(data: Any, text_column: str | None = None) -> TextTable:
     import narwhals
 
     if not narwhals.dependencies.is_into_dataframe(data):
-        raise TypeError(
-            f"a data frame of pandas, polars or pyarrow is needed, but this is a {type(data).__qualname__}."
-        )
+        kind = type(data).__qualname__
+        raise TypeError(f"a data frame of pandas, polars or pyarrow is needed, but this is a {kind}.")
     is_arrow = isinstance(data, pa.Table)
     names = data.column_names if is_arrow else [str(name) for name in data.columns]
     refuse_duplicates(names, "the data frame")

@@ -64,9 +64,8 @@ def find_header(
         return Header(-1, 0)
     if header_row is not None:
         if header_row not in numbers:
-            raise UserError(
-                f"{name} has no row {header_row:,} that could be the header, or it is empty; see --header-row."
-            )
+            problem = f"has no row {header_row:,} that could be the header, or it is empty"
+            raise UserError(f"{name} {problem}; see --header-row.")
         return Header(numbers.index(header_row), header_row)
     place = below_titles(rows, merged)
     while place + 1 < len(rows):

@@ -223,9 +223,8 @@ def _parse(line: str) -> dict[str, object]:
         value = json.loads(line)
     except json.JSONDecodeError as error:
         if not line.lstrip().startswith("["):
-            raise UserError(
-                f"not valid JSON ({error.msg} at character {error.pos + 1}). Each line must hold one object."
-            ) from None
+            place = f"{error.msg} at character {error.pos + 1}"
+            raise UserError(f"not valid JSON ({place}). Each line must hold one object.") from None
         value = []  # the first line of an array
     except (ValueError, RecursionError):  # numbers of thousands of digits, objects in thousands of objects
         raise UserError("this JSON has too long a number or is nested too deeply.") from None
