@@ -124,12 +124,16 @@ def survey(column: pa.ChunkedArray | pa.Array) -> Survey:
         return Survey(filled, Counter(plain=filled))
     values, codes = _coded(column)
     counts = np.bincount(codes[codes >= 0], minlength=len(values))
-    kinds: Counter[str] = Counter()
+    if values and isinstance(values[0], float):
+        numbers = np.array(values)
+        fits = {unit: (numbers >= low) & (numbers < high) for unit, (low, high, _) in UNITS.items()}
+        kinds = Counter({unit: int(counts[where].sum()) for unit, where in fits.items()})
+        return Survey(int(counts.sum()), kinds, f"{values[0]:g}")
+    kinds = Counter()
     for value, count in zip(values, counts.tolist(), strict=True):
-        if (kind := _kind_of(value)) is not None:
+        if (kind := _order_of(value)) is not None:
             kinds[kind] += count
-    first = next(iter(values), "")
-    return Survey(int(counts.sum()), kinds, f"{first:g}" if isinstance(first, float) else first)
+    return Survey(int(counts.sum()), kinds, next(iter(values), ""))
 
 
 def read_dates(column: pa.ChunkedArray | pa.Array, reading: Reading, file: str = "") -> Dates:
@@ -221,14 +225,12 @@ def _day_of_number(value: float, unit: str | None) -> date | None:
         return None
     if unit in ("year", "yyyymmdd"):
         return parse_day(f"{int(value)}-01" if unit == "year" else str(int(value)), "day-first")
-    days = {"excel": value - 25_569, "seconds": value // 86_400, "milliseconds": value // 86_400_000}[unit]
+    days = value - 25_569 if unit == "excel" else value // (86_400 if unit == "seconds" else 86_400_000)
     return date(1970, 1, 1) + timedelta(days=int(days))
 
 
-def _kind_of(text: str | float) -> str | None:
-    """Return the unit of a number, or the order of day and month that a date shows; None if it is not a date."""
-    if isinstance(text, float):
-        return next((unit for unit, (low, high, _) in UNITS.items() if low <= text < high), None)
+def _order_of(text: str) -> str | None:
+    """Return the order of day and month that a date shows, as in :class:`Survey`; None if it is not a date."""
     day_first, month_first = parse_day(text, "day-first"), parse_day(text, "month-first")
     if day_first == month_first:
         return None if day_first is None else "plain"

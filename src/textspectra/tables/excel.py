@@ -9,7 +9,7 @@ import re
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
 from functools import reduce
@@ -101,7 +101,8 @@ def _choose_sheet(
                 results.append(error)
     if not results:
         raise NoRowsError(f"{name} is empty")
-    best = _with_most_texts([result for result in results if isinstance(result, RawTable)], name, text_column)
+    tables = [result for result in results if isinstance(result, RawTable)]
+    best = _with_most_texts(tables, name, text_column) if len(results) > 1 else None
     problems = [result for result in results if isinstance(result, UserError)]
     result = best or (problems[-1] if problems and header_row is not None else results[0])
     if isinstance(result, UserError):
@@ -141,8 +142,10 @@ def _read_sheet(sheet: Any, name: str, header_row: int | None) -> RawTable:
     top_rows, stretched = _fill_merged(sheet, top)
     merged = {place for place, number in enumerate(numbers) if number in stretched}
     header = find_header(top_rows, numbers, header_row, f"{name}, sheet {sheet.name!r},", merged)
-    body = [*list(top.values())[header.position + 1 :], *(row for _, row in filled)]
-    columns = list(zip(*body, strict=True)) or [()] * len(top_rows[0])
+    columns: list[_Cells] = [[] for _ in top_rows[0]]
+    for row in chain(list(top.values())[header.position + 1 :], (row for _, row in filled)):
+        for column, cell in zip(columns, row, strict=True):
+            column.append(cell)
     names: list[str | None] = [None] * len(columns)
     if header.position >= 0:
         names = [None if cell is None else _as_text(cell) for cell in top_rows[header.position]]
@@ -178,7 +181,7 @@ def _fill_merged(sheet: Any, rows: Mapping[int, _Cells]) -> tuple[list[_Cells], 
     return list(lowered.values()), stretched
 
 
-def _typed(values: Sequence[Any]) -> pa.Array:
+def _typed(values: _Cells) -> pa.Array:
     kinds = set(map(type, filled_cells(values)))
     if kinds <= {int, float}:
         whole = all(value is None or (float(value).is_integer() and abs(value) <= 2**53) for value in values)
@@ -242,7 +245,8 @@ def write_workbook(sheets: Mapping[str, pa.Table], stream: IO[bytes]) -> None:
 def _write_sheet(workbook: Any, name: str, table: pa.Table) -> int:
     """Write a table, and return how many of its texts were cut."""
     sheet, bold = workbook.add_worksheet(name), workbook.add_format({"bold": True})
-    styles = [workbook.add_format({"num_format": _number_format(field) or 0}) for field in table.schema]
+    forms = map(_number_format, table.schema)
+    styles = [workbook.add_format({"num_format": form}) if form else None for form in forms]
     sheet.freeze_panes(1, 0)
     for number, field in enumerate(table.schema):
         # In a column that is too narrow, Excel shows a date as #####.
@@ -255,8 +259,12 @@ def _write_sheet(workbook: Any, name: str, table: pa.Table) -> int:
                 fitting = _cut(value)
                 n_cut += len(fitting) < len(value)
                 sheet.write_string(number, column, fitting, None if number else bold)
+            elif isinstance(value, bool):
+                sheet.write_boolean(number, column, value)
+            elif isinstance(value, int | float):
+                sheet.write_number(number, column, value, styles[column])
             elif value is not None:
-                sheet.write(number, column, value, styles[column])
+                sheet.write_datetime(number, column, value, styles[column])
     return n_cut
 
 
