@@ -85,7 +85,7 @@ def _rows(lines: Iterable[str], name: str, delimiter: str) -> Generator[tuple[in
 
     reader = csv.reader(watched(), delimiter=delimiter)
     line = 1
-    with _FIELD_LIMIT:  # the csv module has one for the whole process, and its default of 131,072 is too low
+    with _FIELD_LIMIT:  # the csv module has one limit for the whole process, and its default of 131,072 is too low
         before = csv.field_size_limit(source.MAX_LINE)
         try:
             for number, cells in enumerate(reader, 1):
