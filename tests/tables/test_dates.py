@@ -59,7 +59,7 @@ def test_what_is_no_date_is_none(text):
 def test_the_order_is_decided_once_by_the_values_that_show_it():
     found, reading = days_of(["1/2/2025", "3/4/2025", "5/31/2025", None, " "])
     assert [str(day) for day in found.days] == ["2025-01-02", "2025-03-04", "2025-05-31", "NaT", "NaT"]
-    assert (found.missing, found.problems, reading.note("sent")) == (2, {}, "")
+    assert (found.missing, found.problems, notes_on_dates("sent", reading, 0, {})) == (2, {}, [])
 
 
 def test_values_against_the_order_of_most_cannot_be_read():
@@ -69,11 +69,11 @@ def test_values_against_the_order_of_most_cannot_be_read():
 
 
 def test_a_note_says_how_dates_without_a_clue_are_read():
-    assert days_of(["1/2/2025"])[1].note("sent") == (
-        "The dates in 'sent' were read as month/day/year; none of them shows which comes first."
-    )
-    assert "read as day/month/year" in days_of(["1.2.2025"])[1].note("sent")
-    assert days_of(["1/1/2025"])[1].note("sent") == ""
+    for value, order in {"1/2/2025": "month/day/year", "1.2.2025": "day/month/year"}.items():
+        assert notes_on_dates("sent", days_of([value])[1], 0, {}) == [
+            f"The dates in 'sent' were read as {order}; none of them shows which comes first."
+        ]
+    assert notes_on_dates("sent", days_of(["1/1/2025"])[1], 0, {}) == []
 
 
 def test_files_decide_the_order_together():
@@ -96,7 +96,7 @@ def test_files_decide_the_order_together():
 def test_plausible_numbers_are_dates(values, words):
     found, reading = days_of(values)
     assert [str(day) for day in found.days] == ["2025-01-01", "2025-01-01", "2025-01-02"]
-    assert reading.note("sent") == f"The numbers in 'sent' were read as {words}."
+    assert notes_on_dates("sent", reading, 0, {}) == [f"The numbers in 'sent' were read as {words}."]
 
 
 def test_other_numbers_are_none():

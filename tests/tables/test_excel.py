@@ -406,7 +406,7 @@ def test_failure_leaves_the_old_file(save, monkeypatch, tmp_path_factory, failur
 
     temporary = tmp_path_factory.mktemp("temporary")
     monkeypatch.setattr(module.tempfile, "tempdir", str(temporary))
-    monkeypatch.setattr(module, "_style" if isinstance(failure, OSError) else "_rows", fail)
+    monkeypatch.setattr(module, "_number_format" if isinstance(failure, OSError) else "_values", fail)
     path = Path(save("a.xlsx", "old"))
     with pytest.raises((KeyboardInterrupt, ExternalError)):
         write_table(pa.table({"text": ["a"]}), path, TableFormat.XLSX, overwrite=True)

@@ -15,12 +15,12 @@ from io_helpers import COMPRESS, message
 from textspectra.embedding.hub import full_hub_name
 from textspectra.embedding.registry import knows_only_english
 from textspectra.report.state import META
-from textspectra.tables import source as limits
+from textspectra.tables import source
 from textspectra.tables.columns import CALENDAR, CODE_SIGNS
 from textspectra.tables.dates import SHAPES
-from textspectra.tables.delimited import made_safe
 from textspectra.tables.excel import DIMENSION
 from textspectra.tables.headers import HEADER_CELL
+from textspectra.tables.lines import made_safe
 from textspectra.tables.read import read_table
 from textspectra.tables.source import JSON_START
 from textspectra.words.languages import _WORD
@@ -342,8 +342,8 @@ def test_other_encodings_are_not_taken_for_western_ones(save):
 
 @pytest.fixture
 def small_limits(monkeypatch):
-    monkeypatch.setattr(limits, "MAX_ROWS", 20_000)
-    monkeypatch.setattr(limits, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(source, "MAX_ROWS", 20_000)
+    monkeypatch.setattr(source, "MAX_BYTES", 2**20)
 
 
 @pytest.mark.usefixtures("small_limits")

@@ -85,14 +85,13 @@ def test_failure_leaves_the_old_file(save, monkeypatch, form, compression):
 
 
 @pytest.mark.parametrize("compression", [None, *COMPRESS])
-@pytest.mark.parametrize("module", ["delimited", "jsonlines"])
-def test_interruption_leaves_nothing(save, monkeypatch, module, compression):
+@pytest.mark.parametrize(("form", "converter"), [(TableFormat.CSV, "_cells"), (TableFormat.JSONL, "_encoded")])
+def test_interruption_leaves_nothing(save, monkeypatch, form, converter, compression):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     path = Path(save(f"a.out{SUFFIX.get(compression, '')}", "old"))
-    monkeypatch.setattr(f"textspectra.tables.{module}.{'_cells' if module == 'delimited' else '_encoded'}", interrupt)
-    form = TableFormat.CSV if module == "delimited" else TableFormat.JSONL
+    monkeypatch.setattr(f"textspectra.tables.lines.{converter}", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_table(TABLE, path, form, overwrite=True)
     assert (path.read_text(), files_here()) == ("old", [path.name])

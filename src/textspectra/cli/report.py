@@ -159,8 +159,8 @@ def find_table(folder: Path, model: TextClustering) -> LabeledTable | None:
 
 def _read_clusters(path: Path, model: TextClustering) -> LabeledTable | None:
     from ..tables.columns import holds_text
-    from ..tables.delimited import made_safe
     from ..tables.frames import with_columns
+    from ..tables.lines import made_safe
     from ..tables.read import read_table
     from ..tables.source import TableFormat
 

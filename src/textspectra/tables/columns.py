@@ -35,39 +35,25 @@ CALENDAR = re.compile(
 )
 CODE_SIGNS = re.compile(r"[\d_/@:\\]")
 
+# Chinese, Japanese, Thai and some other languages have no spaces; two letters are about one word there.
+UNSPACED = re.compile("[\u0e00-\u0eff\u3040-\u9fff]")
+
+
+class RawTable(NamedTuple):
+    """A table before its text column is chosen; the attributes are as in :class:`TextTable`."""
+
+    table: pa.Table
+    header_row: int | None = None
+    notes: tuple[str, ...] = ()
+    sheet: str | None = None
+
 
 @dataclass(frozen=True)
 class TextTable:
-    r"""A table with its text column, and the format of the file that it was read from.
+    """A table with its text column, the format of the file that it was read from, and notes on how it was read.
 
-    Attributes
-    ----------
-    table : pyarrow.Table
-        Every original column, in order, unchanged.
-    text_column : str
-        The name of the column that holds the texts.
-    format : TableFormat
-        The format of the file; Parquet for a data frame.
-    compression : str or None
-        ``"gzip"``, ``"bz2"``, ``"xz"``, ``"zstd"`` or None.
-    delimiter : str
-        The separator of cells in a CSV or TSV file; a comma for the other formats.
-    sheet : str or None
-        The sheet of a workbook.
-    header_row : int or None
-        The row of a CSV file or a sheet that has the column names, from 1; 0 if there is none.
-    notes : tuple of str
-        What to know about how the file was read.
-
-    Examples
-    --------
-    >>> import io
-    >>> from textspectra import read_table
-    >>> table = read_table("-", stdin=io.BytesIO(b"id;text\n007;hello\n008;\n"))
-    >>> table.texts()
-    ['hello', '']
-    >>> table.text_column, str(table.format), table.delimiter
-    ('text', 'csv', ';')
+    The table has every original column, in order, unchanged. The delimiter is a comma for all formats but CSV and TSV,
+    and the format of a data frame is Parquet. The header row counts from 1; 0 is none.
     """
 
     table: pa.Table
@@ -80,27 +66,12 @@ class TextTable:
     notes: tuple[str, ...] = ()
 
     def texts(self) -> list[str]:
-        """Return the texts, one per row; missing texts are empty strings, and very long ones are cut.
-
-        Examples
-        --------
-        >>> TextTable(pa.table({"text": ["a", None]}), "text", TableFormat.PARQUET).texts()
-        ['a', '']
-        """
+        """Return the texts, one per row; missing texts are empty strings, and very long ones are cut."""
         column = pc.fill_null(self.table.column(self.text_column).cast(pa.large_string()), "")
         if (pc.max(pc.binary_length(column)).as_py() or 0) > MAX_TEXT:
             column = pc.utf8_slice_codeunits(column, 0, MAX_TEXT)
         texts: list[str] = column.to_numpy().tolist()
         return texts
-
-
-class RawTable(NamedTuple):
-    """A table before its text column is chosen; the other attributes are as in :class:`TextTable`."""
-
-    table: pa.Table
-    header_row: int | None = None
-    notes: tuple[str, ...] = ()
-    sheet: str | None = None
 
 
 class ClusterColumns(NamedTuple):
@@ -140,31 +111,22 @@ class ClusterColumns(NamedTuple):
 
 
 def choose_text_column(table: pa.Table, name: str | None = None, *, option: str = "--text-column") -> str:
-    """Return the column that holds the texts: `name` if it is given, or else the obvious one.
-
-    The rule for the obvious one, in this order:
+    """Return the column that holds the texts: `name` if it is given, or else the first of these that there is.
 
     1. The only column, if it holds strings.
-    2. A column of strings named ``text`` or ``texts``; else ``message``, ``sentence`` or ``utterance`` (or their
-       plurals); else ``body``, ``title``, ``query``, ``question``, ``comment``, ``review``, ``content``,
-       ``description`` or the like. Case does not matter. Of two names of the same rank, such as a title and a
-       body, the one whose median length is at least twice as long as every other's.
+    2. The column of strings with the most certain of the `TEXT_NAMES`, such as ``text``, ``message`` or ``title``.
     3. The only column of strings.
-    4. The only column that reads like texts: a median of three words or more, at least half of the values distinct,
-       and no dates. Of several, the one whose median length is at least twice as long as every other's.
+    4. The only column that reads like texts: a median of three words or more, at least half of the values distinct.
 
-    Columns of numbers, dates, addresses (URLs) and identifiers are never chosen, whatever their name. Rule 4 does not
-    choose categories either. A thousand values of each column are examined.
-
-    If nothing decides, a UsageError lists the columns and tells the user to choose one with `option`.
+    Numbers, dates, addresses (URLs) and identifiers are never texts. Of several columns in 2 and 4, the one is taken
+    whose median length is at least twice as long as every other's. If nothing decides, a UsageError names `option`.
     """
+    listed = f"the columns are: {quoted_names(table.column_names)}"
     if name is not None:
         field = find_column(table, name)
         if not holds_text(field):
-            raise UserError(
-                f"the column {name!r} holds {describe_values(field)}, not text. Choose another with {option}; the "
-                f"columns are: {quoted_names(table.column_names)}"
-            )
+            problem = f"the column {name!r} holds {describe_values(field)}, not text"
+            raise UserError(f"{problem}. Choose another with {option}; {listed}")
         return name
     strings: list[str] = [field.name for field in table.schema if holds_text(field)]
     if table.num_columns == 1 and strings:
@@ -181,9 +143,7 @@ def choose_text_column(table: pa.Table, name: str | None = None, *, option: str 
         *_, second, longest = sorted(candidates, key=lambda name: traits[name].length)
         if traits[longest].prose and traits[longest].length >= 2 * traits[second].length:
             return longest
-    raise (UsageError if candidates else UserError)(
-        f"which column holds the texts? Choose with {option}; the columns are: {quoted_names(table.column_names)}"
-    )
+    raise (UsageError if candidates else UserError)(f"which column holds the texts? Choose with {option}; {listed}")
 
 
 def notes_on_columns(table: pa.Table, chosen: str) -> tuple[str, ...]:
@@ -199,9 +159,9 @@ def notes_on_columns(table: pa.Table, chosen: str) -> tuple[str, ...]:
 class _Traits(NamedTuple):
     """What a sample of the values of a column shows."""
 
-    codes: bool
-    prose: bool
-    length: float
+    codes: bool = False
+    prose: bool = False
+    length: float = 0
 
 
 def _examine(column: pa.ChunkedArray) -> _Traits:
@@ -209,24 +169,19 @@ def _examine(column: pa.ChunkedArray) -> _Traits:
     sample = [column[int(row)].as_py() for row in rows] if len(column) else []
     values = [value.strip() for value in sample if value and not value.isspace()]
     if not values:
-        return _Traits(codes=False, prose=False, length=0)
+        return _Traits()
     codes = sum(map(_is_code, values)) > len(values) / 2
-    worded = statistics.median(map(_count_words, values)) >= MIN_WORDS
+    worded = (
+        statistics.median(max(len(value.split()), len(UNSPACED.findall(value)) / 2) for value in values) >= MIN_WORDS
+    )
     distinct = len(set(values)) >= len(values) / 2
     return _Traits(codes, worded and distinct and not codes, statistics.median(map(len, values)))
 
 
 def _is_code(value: str) -> bool:
     """Return True if a value is a number, date, time, address or identifier."""
-    if len(value.split()) == 1 and value.isascii() and CODE_SIGNS.search(value):
-        return True
-    return not any(map(str.isalpha, CALENDAR.sub("", value)))
-
-
-def _count_words(value: str) -> float:
-    # Chinese, Japanese, Thai and some other languages have no spaces; two letters are about one word there.
-    unspaced = sum("\u0e00" <= letter <= "\u0eff" or "\u3040" <= letter <= "\u9fff" for letter in value)
-    return max(len(value.split()), unspaced / 2)
+    is_word = len(value.split()) == 1 and value.isascii()
+    return bool(is_word and CODE_SIGNS.search(value)) or not any(map(str.isalpha, CALENDAR.sub("", value)))
 
 
 def find_column(table: pa.Table, name: str) -> pa.Field:
@@ -295,28 +250,24 @@ def holds_json(field: pa.Field) -> bool:
     return JSON_MARK.items() <= (field.metadata or {}).items()
 
 
+def is_any(kind: pa.DataType, *names: str) -> bool:
+    """Return True if one of the functions ``pyarrow.types.is_...`` with these names is true for a type."""
+    return any(getattr(pa.types, f"is_{name}")(kind) for name in names)
+
+
 def holds_text(field: pa.Field) -> bool:
     """Return True if the values of a column are strings, dictionary-encoded or not."""
     kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    return any(is_string(kind) for is_string in tests) and not holds_json(field)
-
-
-def holds_numbers(kind: pa.DataType) -> bool:
-    """Return True if the values of a type are numbers."""
-    return any(is_number(kind) for is_number in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal))
+    return is_any(kind, "string", "large_string", "string_view") and not holds_json(field)
 
 
 def describe_values(field: pa.Field) -> str:
     """Say in plain English what a column holds."""
     if holds_json(field):
         return "JSON values of several kinds"
-    tests = {
-        "nothing but missing values": pa.types.is_null,
-        "true and false": pa.types.is_boolean,
-        "numbers": holds_numbers,
-        "dates or times": pa.types.is_temporal,
-        "nested values": pa.types.is_nested,
-    }
-    other = next((words for words, test in tests.items() if test(field.type)), "something else")
+    kinds = {
+        "null": "nothing but missing values", "boolean": "true and false", "integer": "numbers", "floating": "numbers",
+        "decimal": "numbers", "temporal": "dates or times", "nested": "nested values",
+    }  # fmt: skip
+    other = next((words for kind, words in kinds.items() if is_any(field.type, kind)), "something else")
     return f"{'text' if holds_text(field) else other} ({field.type})"

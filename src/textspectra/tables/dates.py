@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import UserError
 from ..hygiene import plural
-from .columns import SAMPLE_VALUES, as_strings, holds_numbers, holds_text
+from .columns import SAMPLE_VALUES, as_strings, holds_text, is_any
 
 Order = Literal["day-first", "month-first"]
 
@@ -42,6 +43,7 @@ SHAPES = [
     )
 ]  # fmt: skip
 
+# The range of numbers that can be dates in each unit, and the unit in words; no two ranges overlap.
 UNITS: dict[str, tuple[float, float, str]] = {
     "year": (1900, 2101, "years"),
     "excel": (25_569, 73_051, "day numbers of Excel"),  # 1970 to 2100
@@ -49,8 +51,12 @@ UNITS: dict[str, tuple[float, float, str]] = {
     "seconds": (100_000_000, 4_102_444_800, "seconds since 1970"),  # 1973 to 2100
     "milliseconds": (100_000_000_000, 4_102_444_800_000, "milliseconds since 1970"),
 }
-"""The range of numbers that can be dates in each unit, and the unit in words; no two ranges overlap."""
 
+LEFT_OUT = {
+    "unreadable": "no date that can be read",
+    "future": "a date in the future, which is left out",
+    "early": "a date before 1900, which is left out",
+}
 EARLIEST = np.datetime64("1900-01-01")  # earlier dates are the zero of a spreadsheet, or a slip
 
 
@@ -87,20 +93,11 @@ class Survey(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How the dates of a column are read."""
+    """How the dates of a column are read: the order, and the unit of numbers. In a guess, no date shows the order."""
 
     order: Order
     unit: str | None
-    is_guess: bool  # no date shows the order
-
-    def note(self, name: str) -> str:
-        """Say how the dates were read, if that is not obvious."""
-        if self.unit is not None:
-            return f"The numbers in {name!r} were read as {UNITS[self.unit][2]}."
-        if self.is_guess:
-            order = "month/day/year" if self.order == "month-first" else "day/month/year"
-            return f"The dates in {name!r} were read as {order}; none of them shows which comes first."
-        return ""
+    is_guess: bool
 
 
 class Problem(NamedTuple):
@@ -117,20 +114,20 @@ class Dates(NamedTuple):
 
     days: NDArray[np.datetime64]
     missing: int
-    problems: dict[str, Problem]  # "unreadable", "future", "early"
+    problems: dict[str, Problem]  # by the keys of LEFT_OUT
 
 
 def survey(column: pa.ChunkedArray | pa.Array) -> Survey:
     """Count the kinds of dates in a column."""
-    if _is_date_type(column.type):
+    if is_any(column.type, "date", "timestamp"):
         filled = len(column) - column.null_count
         return Survey(filled, Counter(plain=filled))
     values, codes = _coded(column)
     counts = np.bincount(codes[codes >= 0], minlength=len(values))
     if values and isinstance(values[0], float):
         numbers = np.array(values)
-        in_range = {unit: (numbers >= low) & (numbers < high) for unit, (low, high, _) in UNITS.items()}
-        kinds = Counter({unit: int(counts[fits].sum()) for unit, fits in in_range.items()})
+        fits = {unit: (numbers >= low) & (numbers < high) for unit, (low, high, _) in UNITS.items()}
+        kinds = Counter({unit: int(counts[where].sum()) for unit, where in fits.items()})
         return Survey(int(counts.sum()), kinds, f"{values[0]:g}")
     kinds = Counter()
     for value, count in zip(values, counts.tolist(), strict=True):
@@ -140,11 +137,8 @@ def survey(column: pa.ChunkedArray | pa.Array) -> Survey:
 
 
 def read_dates(column: pa.ChunkedArray | pa.Array, reading: Reading, file: str = "") -> Dates:
-    """Read the dates of a column in the way that was decided; times with an offset become days of UTC.
-
-    Dates before 1900 or more than a day in the future are left out.
-    """
-    if _is_date_type(column.type):
+    """Read the dates of a column in the way that was decided; those in the far past or the future are left out."""
+    if is_any(column.type, "date", "timestamp"):
         seconds = column.cast(pa.timestamp("s", getattr(column.type, "tz", None)), safe=False).cast(pa.int64())
         filled = ~np.asarray(seconds.is_null())
         days = np.floor_divide(pc.fill_null(seconds, 0).to_numpy(), 86_400).astype("datetime64[D]")
@@ -157,36 +151,33 @@ def read_dates(column: pa.ChunkedArray | pa.Array, reading: Reading, file: str =
         ]
         days, filled = np.array([*parsed, None], "datetime64[D]")[codes], codes >= 0
     latest = np.datetime64(datetime.now(UTC).date() + timedelta(days=1))
-    left_out = {"unreadable": filled & np.isnat(days), "future": days > latest, "early": days < EARLIEST}
     problems = {}
-    for kind, wrong in left_out.items():
-        rows = np.flatnonzero(wrong)
-        if len(rows):
-            row = int(rows[0])
-            problems[kind] = Problem(len(rows), row + 1, str(column[row].as_py()), file)
-    days[left_out["future"] | left_out["early"]] = np.datetime64("NaT")
+    for kind, wrong in zip(LEFT_OUT, (filled & np.isnat(days), days > latest, days < EARLIEST), strict=True):
+        if wrong.any():
+            row = int(wrong.argmax())
+            problems[kind] = Problem(int(wrong.sum()), row + 1, str(column[row].as_py()), file)
+            days[wrong] = np.datetime64("NaT")
     return Dates(days, int((~filled).sum()), problems)
 
 
 def joined_problems(several: Iterable[dict[str, Problem]]) -> dict[str, Problem]:
     """Add up the problems of several files; the first one of the first file is the example."""
     joined: dict[str, Problem] = {}
-    for problems in several:
-        for kind, problem in problems.items():
-            known = joined.get(kind)
-            joined[kind] = known._replace(rows=known.rows + problem.rows) if known else problem
+    for kind, problem in chain.from_iterable(problems.items() for problems in several):
+        known = joined.get(kind, problem._replace(rows=0))
+        joined[kind] = known._replace(rows=known.rows + problem.rows)
     return joined
 
 
 def notes_on_dates(name: str, reading: Reading, missing: int, problems: dict[str, Problem]) -> list[str]:
     """Say in words how a column of dates was read, and which of its rows are left out."""
-    notes = [reading.note(name)] if reading.note(name) else []
-    words = {
-        "unreadable": "no date that can be read",
-        "future": "a date in the future, which is left out",
-        "early": "a date before 1900, which is left out",
-    }
-    for kind, meaning in words.items():
+    notes = []
+    if reading.unit is not None:
+        notes.append(f"The numbers in {name!r} were read as {UNITS[reading.unit][2]}.")
+    elif reading.is_guess:
+        order = "month/day/year" if reading.order == "month-first" else "day/month/year"
+        notes.append(f"The dates in {name!r} were read as {order}; none of them shows which comes first.")
+    for kind, meaning in LEFT_OUT.items():
         if problem := problems.get(kind):
             where = f"row {problem.first:,}" + (f" of '{problem.file}'" if problem.file else "")
             rows = plural(problem.rows, "row has", "rows have")
@@ -208,21 +199,15 @@ def check_dates(table: pa.Table, name: str, surveyed: Survey) -> None:
 
 def _seems_dates(table: pa.Table, field: pa.Field) -> bool:
     if not holds_text(field):
-        return _is_date_type(field.type)
+        return is_any(field.type, "date", "timestamp")
     surveyed = survey(table.column(field.name).slice(0, SAMPLE_VALUES))
     return surveyed.readable * 2 > surveyed.filled
 
 
-def _is_date_type(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
-
-
 def _coded(column: pa.ChunkedArray | pa.Array) -> tuple[list[Any], NDArray[np.intp]]:
-    """Return the distinct values, as floats if all are numbers and else as strings, and each row's place among them.
-
-    The place of a missing value is -1.
-    """
-    if not holds_numbers(column.type):
+    """Return the distinct values, as floats if all are numbers and else as strings, and each row's place (-1: none)."""
+    is_text = not is_any(column.type, "integer", "floating", "decimal")
+    if is_text:
         column = as_strings(column)
     elif isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -230,7 +215,7 @@ def _coded(column: pa.ChunkedArray | pa.Array) -> tuple[list[Any], NDArray[np.in
     codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.intp)
     values = encoded.dictionary
     # Texts may be numbers, too; eight digits are a date that is written without signs.
-    if holds_numbers(values.type) or pc.all(pc.match_substring_regex(values, r"^\d+(\.\d+)?$")).as_py():
+    if not is_text or pc.all(pc.match_substring_regex(values, r"^\d+(\.\d+)?$")).as_py():
         values = values.cast(pa.float64(), safe=False)
     return values.to_pylist(), codes
 
@@ -238,13 +223,10 @@ def _coded(column: pa.ChunkedArray | pa.Array) -> tuple[list[Any], NDArray[np.in
 def _day_of_number(value: float, unit: str | None) -> date | None:
     if unit is None or not UNITS[unit][0] <= value < UNITS[unit][1]:
         return None
-    if unit == "yyyymmdd":
-        return parse_day(str(int(value)), "day-first")
-    if unit == "year":
-        return date(int(value), 1, 1)
-    if unit == "excel":
-        return date(1899, 12, 30) + timedelta(days=int(value))
-    return date(1970, 1, 1) + timedelta(days=int(value // (86_400 if unit == "seconds" else 86_400_000)))
+    if unit in ("year", "yyyymmdd"):
+        return parse_day(f"{int(value)}-01" if unit == "year" else str(int(value)), "day-first")
+    days = value - 25_569 if unit == "excel" else value // (86_400 if unit == "seconds" else 86_400_000)
+    return date(1970, 1, 1) + timedelta(days=int(days))
 
 
 def _order_of(text: str) -> str | None:
@@ -270,10 +252,8 @@ def parse_day(text: str, order: Order) -> date | None:
     year, hour, minute = int(parts["year"]), int(parts["hour"] or 0), int(parts["minute"] or 0)
     if len(parts["year"]) == 2:  # 1970 to 2069, as in most spreadsheets
         year += 2000 if year < 70 else 1900
-    if parts["half"]:
-        if not 1 <= hour <= 12:
-            return None
-        hour = hour % 12 + 12 * (parts["half"] in "pP")
+    if parts["half"]:  # 24 is not an hour
+        hour = hour % 12 + 12 * (parts["half"] in "pP") if 1 <= hour <= 12 else 24
     offset, zone = timedelta(), parts["zone"]
     if zone and zone[0] in "+-":
         offset = timedelta(hours=int(zone[:3]), minutes=int(zone[0] + zone[-2:]) if len(zone) > 3 else 0)

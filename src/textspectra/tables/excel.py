@@ -9,7 +9,7 @@ import re
 import tempfile
 import warnings
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
 from functools import reduce
@@ -20,9 +20,9 @@ import pyarrow as pa
 
 from ..errors import NoRowsError, UsageError, UserError, require
 from ..hygiene import plural
-from .columns import SHARE_MARK, RawTable, choose_text_column, holds_text, python_values, refuse_duplicates
-from .headers import ALL_TEXT_NAMES, SAMPLE_ROWS, filled_cells, find_header, quoted_names
-from .jsonlines import BATCH_ROWS, as_string, to_json
+from .columns import SHARE_MARK, RawTable, choose_text_column, holds_text, is_any, python_values, refuse_duplicates
+from .headers import SAMPLE_ROWS, filled_cells, find_header, is_text_name, quoted_names
+from .lines import as_string, batches, to_json
 from .source import OLE_START, Source
 
 MAX_UNPACKED = 2**32  # bytes of a workbook once its zip archive is unpacked
@@ -30,19 +30,8 @@ MAX_READ = 2**27  # cells from the first to the last of a sheet, also empty ones
 MAX_WRITTEN = 8_000_000  # cells of a table that is written as a workbook
 SHEET_ROWS, SHEET_COLUMNS = 1_048_576, 16_384  # size of a sheet, with the header
 CELL_UNITS = 32_767  # longest text of a cell, in units of UTF-16
-FIRST_DAY = dt.date(1900, 3, 1)  # programs disagree on earlier dates, because Excel has a 29 February 1900
 DIMENSION = re.compile(rb'<dimension ref="(?:[A-Z]+\d+:)?([A-Z]+)(\d+)"')  # where a sheet names its last cell
 PASSWORD_MARK = "EncryptedPackage".encode("utf-16-le")  # in files with a password, which the reader calls damaged
-
-CELL_STYLES = {
-    "header": {"bold": True},
-    "date": {"num_format": "yyyy-mm-dd"},
-    "timestamp": {"num_format": "yyyy-mm-dd hh:mm:ss"},
-    "timestamp in UTC": {"num_format": 'yyyy-mm-dd hh:mm:ss" UTC"'},
-    "time": {"num_format": "hh:mm:ss"},
-    "duration": {"num_format": "[h]:mm:ss"},
-    "share": {"num_format": "0.0%"},
-}
 
 _Cells = list[Any]
 
@@ -52,10 +41,9 @@ def read_workbook(
 ) -> RawTable:
     """Read a sheet of an Excel or OpenDocument workbook: by name or number, or else the one with the most texts.
 
-    The header is in row `header_row` of the sheet, from 1; 0 is none, and None finds it. Rows above it are dropped.
-    Empty rows and columns are skipped, and cells that are empty or hold an error are missing values. Of merged cells,
-    only the first has the value; in the header, the last row has it. A column of whole numbers, numbers, dates, times
-    or logical values keeps its type; one of several kinds becomes text. The file and its cells are held in memory.
+    Rows above the header are dropped, and empty rows and columns skipped. Cells that are empty or hold an error are
+    missing values. Of merged cells, only the first has the value; in the header, the last row has it. A column of whole
+    numbers, numbers, dates, times or logical values keeps its type; one of several kinds becomes text.
     """
     calamine = require("python_calamine", extra="excel")
     content = source.stream.read()
@@ -68,10 +56,8 @@ def read_workbook(
     except calamine.PasswordError:
         raise UserError(f"{source.name} is protected by a password. Save a copy without one.") from None
     except calamine.CalamineError:
-        raise UserError(
-            f"{source.name} is a workbook that is damaged or cut short, or another kind of archive. Save it as .xlsx "
-            "again."
-        ) from None
+        damage = "damaged or cut short, or another kind of archive. Save it as .xlsx again."
+        raise UserError(f"{source.name} is a workbook that is {damage}") from None
 
 
 def _refuse_huge(content: bytes, name: str) -> None:
@@ -88,10 +74,8 @@ def _refuse_huge(content: bytes, name: str) -> None:
     for letters, row in last_cells:
         column = reduce(lambda number, letter: 26 * number + letter - ord("A") + 1, letters, 0)
         if column * int(row) > MAX_READ:
-            raise UserError(
-                f"{name} has a sheet with cells as far as {letters.decode()}{row.decode()}. Delete the empty rows and "
-                "columns, or save the table as CSV."
-            )
+            advice = "Delete the empty rows and columns, or save the table as CSV."
+            raise UserError(f"{name} has a sheet with cells as far as {letters.decode()}{row.decode()}. {advice}")
 
 
 def _choose_sheet(
@@ -101,56 +85,51 @@ def _choose_sheet(
     sheets = [sheet for sheet in workbook.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
     if wanted is not None:
         titles = [sheet.name for sheet in sheets]
-        fitting = [title for title in titles if title.strip().lower() == wanted.strip().lower()]
-        if not fitting and wanted.isdecimal() and 1 <= int(wanted) <= len(titles):
-            fitting = [titles[int(wanted) - 1]]
-        if not fitting:
+        by_key = {str(number): title for number, title in enumerate(titles, 1)}
+        by_key |= {title.strip().lower(): title for title in titles}
+        if (key := wanted.strip().lower()) not in by_key:
             known = f"the sheets are: {quoted_names(titles)}"
             raise UserError(f"{name} has no sheet {wanted!r}. Choose with --sheet; {known}")
-        return _read_sheet(workbook.get_sheet_by_name(fitting[0]), name, header_row)
+        return _read_sheet(workbook.get_sheet_by_name(by_key[key]), name, header_row)
     visible = [sheet.name for sheet in sheets if sheet.visible == calamine.SheetVisibleEnum.Visible]
-    filled = [sheet for sheet in map(workbook.get_sheet_by_name, visible) if sheet.height]
-    if not filled:
+    results: list[RawTable | UserError] = []
+    for sheet in map(workbook.get_sheet_by_name, visible):
+        if sheet.height:
+            try:
+                results.append(_read_sheet(sheet, name, header_row))
+            except UserError as error:  # such as a sheet that lacks the row of the header
+                results.append(error)
+    if not results:
         raise NoRowsError(f"{name} is empty")
-    if len(filled) == 1:
-        return _read_sheet(filled[0], name, header_row)
-    tables: list[RawTable] = []
-    problems: list[UserError] = []
-    for sheet in filled:
-        try:
-            tables.append(_read_sheet(sheet, name, header_row))
-        except UserError as error:  # such as a sheet that lacks the row of the header
-            problems.append(error)
-    best = _with_most_texts(tables, name, text_column)
-    if best is None and problems and header_row is not None:
-        raise problems[-1]
-    return best or _read_sheet(filled[0], name, header_row)
+    tables = [result for result in results if isinstance(result, RawTable)]
+    best = _with_most_texts(tables, name, text_column) if len(results) > 1 else None
+    problems = [result for result in results if isinstance(result, UserError)]
+    result = best or (problems[-1] if problems and header_row is not None else results[0])
+    if isinstance(result, UserError):
+        raise result
+    return result
 
 
 def _with_most_texts(tables: list[RawTable], name: str, text_column: str | None) -> RawTable | None:
     """Return the sheet with the most texts, with a note on the others; sheets with a single column come last."""
-    ranks: dict[str, tuple[bool, int]] = {}
-    columns: dict[str, str] = {}
-    by_title = {str(raw.sheet): raw for raw in tables}
-    for title, raw in by_title.items():
+    ranked: list[tuple[bool, int, str, RawTable]] = []
+    for raw in tables:
         with suppress(UserError):
             column = choose_text_column(raw.table, text_column)
-            is_table = raw.table.num_columns > 1 or column.strip().lower() in ALL_TEXT_NAMES
             if n_texts := raw.table.num_rows - raw.table.column(column).null_count:
-                columns[title], ranks[title] = column, (is_table, n_texts)
-    if not ranks:
+                ranked.append((raw.table.num_columns > 1 or is_text_name(column), n_texts, column, raw))
+    if not ranked:
         return None
-    best = max(ranks, key=lambda title: ranks[title])
-    others = [title for title in ranks if title != best]
+    is_table, most, column, best = max(ranked, key=lambda rank: rank[:2])
+    others = [rank for rank in ranked if rank[3] is not best]
     if not others:
-        return by_title[best]
-    listed = ", ".join(f"{title!r} ({plural(n, 'text')})" for title, (_, n) in ranks.items())
+        return best
+    listed = ", ".join(f"{raw.sheet!r} ({plural(n, 'text')})" for _, n, _, raw in ranked)
     # Sheets of the same kind, such as one for each month, are for the user to choose from.
-    alike = [title for title in others if columns[title] == columns[best] and ranks[title][0] == ranks[best][0]]
-    if any(2 * ranks[title][1] >= ranks[best][1] for title in alike):
+    if any((kind, title) == (is_table, column) and 2 * n >= most for kind, n, title, _ in others):
         raise UsageError(f"{name} has texts in several sheets: {listed}. Choose one with --sheet.")
-    note = f"{name} has texts in several sheets: {listed}. {best!r} was read; for another, use --sheet {others[0]!r}."
-    return by_title[best]._replace(notes=(note, *by_title[best].notes))
+    advice = f"{best.sheet!r} was read; for another, use --sheet {others[0][3].sheet!r}."
+    return best._replace(notes=(f"{name} has texts in several sheets: {listed}. {advice}", *best.notes))
 
 
 def _read_sheet(sheet: Any, name: str, header_row: int | None) -> RawTable:
@@ -169,8 +148,13 @@ def _read_sheet(sheet: Any, name: str, header_row: int | None) -> RawTable:
             column.append(cell)
     names: list[str | None] = [None] * len(columns)
     if header.position >= 0:
-        groups = stretched.get(numbers[header.position - 1]) if header.position else None
-        names = _column_names(top_rows[header.position], groups)
+        names = [None if cell is None else _as_text(cell) for cell in top_rows[header.position]]
+        groups = stretched.get(numbers[header.position - 1], ()) if header.position else ()
+        # Equal names are preceded by the name of their group, in the merged cells above.
+        repeated = {title for title in names if title is not None and names.count(title) > 1}
+        for place, group in enumerate(groups):
+            if group is not None and names[place] in repeated:
+                names[place] = f"{_as_text(group)} {names[place]}"
     used = [i for i, title in enumerate(names) if title is not None or filled_cells(columns[i])]
     titles = [names[i] or f"column {i + 1}" for i in used]
     refuse_duplicates(titles, name)
@@ -197,17 +181,8 @@ def _fill_merged(sheet: Any, rows: Mapping[int, _Cells]) -> tuple[list[_Cells], 
     return list(lowered.values()), stretched
 
 
-def _column_names(row: _Cells, groups: _Cells | None) -> list[str | None]:
-    """Return the column names; equal ones are preceded by the name of their group, in the merged cells above."""
-    names = [None if cell is None else _as_text(cell) for cell in row]
-    return [
-        f"{_as_text(group)} {name}" if name is not None and group is not None and names.count(name) > 1 else name
-        for name, group in zip(names, groups or [None] * len(names), strict=True)
-    ]
-
-
 def _typed(values: _Cells) -> pa.Array:
-    kinds = {type(value) for value in values if value is not None}
+    kinds = set(map(type, filled_cells(values)))
     if kinds <= {int, float}:
         whole = all(value is None or (float(value).is_integer() and abs(value) <= 2**53) for value in values)
         return pa.array([None if value is None else int(value) for value in values] if whole else values)
@@ -226,25 +201,21 @@ def _as_text(value: object) -> str:
 def check_sheet_size(rows: int, columns: int) -> None:
     """Raise a UserError for a table that is too large for a sheet."""
     size = f"the table has {plural(rows, 'row')} and {plural(columns, 'column')}"
+    problem = ""
     if rows >= SHEET_ROWS or columns > SHEET_COLUMNS:
-        raise UserError(
-            f"a sheet of Excel holds {SHEET_ROWS - 1:,} rows and {SHEET_COLUMNS:,} columns, but {size}. Use --format "
-            "csv or --format parquet."
-        )
-    if rows * columns > MAX_WRITTEN:
-        raise UserError(
-            f"{size}; a workbook of more than {MAX_WRITTEN:,} cells takes many minutes to write and to open. Use "
-            "--format csv or --format parquet."
-        )
+        problem = f"a sheet of Excel holds {SHEET_ROWS - 1:,} rows and {SHEET_COLUMNS:,} columns, but {size}"
+    elif rows * columns > MAX_WRITTEN:
+        problem = f"{size}; a workbook of more than {MAX_WRITTEN:,} cells takes many minutes to write and to open"
+    if problem:
+        raise UserError(f"{problem}. Use --format csv or --format parquet.")
 
 
 def write_workbook(sheets: Mapping[str, pa.Table], stream: IO[bytes]) -> None:
     """Write an Excel workbook with a sheet for each table; the finished, compressed file is held in memory.
 
-    Strings are cells of text, whatever they begin with; characters that XML forbids are escaped. Timestamps with a
-    zone are written in UTC, and their cells say so. Missing values, NaN and infinity are empty cells. Values that Excel
-    cannot hold are written as text (ISO 8601 or digits): dates before March 1900, negative durations, and numbers of
-    more than 15 digits. Texts above 32,767 characters are cut, with a warning.
+    Strings are cells of text, whatever they begin with. Timestamps with a zone are written in UTC, and their cells say
+    so. Missing values, NaN and infinity are empty cells. Values that Excel cannot hold are written as text: dates
+    before March 1900, negative durations, and numbers of more than 15 digits. Long texts are cut, with a warning.
     """
     writer = require("xlsxwriter", extra="excel")
     for table in sheets.values():
@@ -257,8 +228,7 @@ def write_workbook(sheets: Mapping[str, pa.Table], stream: IO[bytes]) -> None:
         ):
             # The same table gives the same bytes, so the workbook has a fixed time.
             workbook.set_properties({"created": dt.datetime(2000, 1, 1)})
-            styles = {name: workbook.add_format(properties) for name, properties in CELL_STYLES.items()}
-            n_cut = sum(_write_sheet(workbook.add_worksheet(name), table, styles) for name, table in sheets.items())
+            n_cut = sum(_write_sheet(workbook, name, table) for name, table in sheets.items())
     except writer.exceptions.FileCreateError as error:
         raise error.args[0] from None  # the OSError
     except writer.exceptions.FileSizeError:
@@ -272,49 +242,47 @@ def write_workbook(sheets: Mapping[str, pa.Table], stream: IO[bytes]) -> None:
         )
 
 
-def _write_sheet(sheet: Any, table: pa.Table, styles: Mapping[str, object]) -> int:
+def _write_sheet(workbook: Any, name: str, table: pa.Table) -> int:
     """Write a table, and return how many of its texts were cut."""
-    column_styles = [styles.get(_style(field)) for field in table.schema]
+    sheet, bold = workbook.add_worksheet(name), workbook.add_format({"bold": True})
+    forms = map(_number_format, table.schema)
+    styles = [workbook.add_format({"num_format": form}) if form else None for form in forms]
     sheet.freeze_panes(1, 0)
     for number, field in enumerate(table.schema):
         # In a column that is too narrow, Excel shows a date as #####.
         sheet.set_column(number, number, 40 if holds_text(field) else 24 if pa.types.is_temporal(field.type) else 12)
     n_cut = 0
-    for number, row in enumerate(chain([table.column_names], _rows(table))):
+    rows = (row for batch in batches(table) for row in zip(*(_values(column) for column, _ in batch), strict=True))
+    for number, row in enumerate(chain([table.column_names], rows)):
         for column, value in enumerate(map(_as_cell, row)):
             if isinstance(value, str):
                 fitting = _cut(value)
                 n_cut += len(fitting) < len(value)
-                sheet.write_string(number, column, fitting, None if number else styles["header"])
+                sheet.write_string(number, column, fitting, None if number else bold)
             elif isinstance(value, bool):
                 sheet.write_boolean(number, column, value)
             elif isinstance(value, int | float):
-                sheet.write_number(number, column, value, column_styles[column])
+                sheet.write_number(number, column, value, styles[column])
             elif value is not None:
-                sheet.write_datetime(number, column, value, column_styles[column])
+                sheet.write_datetime(number, column, value, styles[column])
     return n_cut
 
 
-def _style(field: pa.Field) -> str:
-    types, kind = pa.types, field.type
-    if types.is_timestamp(kind):
-        return "timestamp" if kind.tz is None else "timestamp in UTC"
+def _number_format(field: pa.Field) -> str | None:
+    if pa.types.is_timestamp(field.type):
+        return "yyyy-mm-dd hh:mm:ss" + ('" UTC"' if field.type.tz else "")
+    formats = {"date": "yyyy-mm-dd", "time": "hh:mm:ss", "duration": "[h]:mm:ss"}
     is_share = SHARE_MARK.items() <= (field.metadata or {}).items()
-    tests = {"date": types.is_date, "time": types.is_time, "duration": types.is_duration}
-    return next((name for name, test in tests.items() if test(kind)), "share" if is_share else "")
+    return next((form for kind, form in formats.items() if is_any(field.type, kind)), "0.0%" if is_share else None)
 
 
-def _rows(table: pa.Table) -> Iterator[tuple[object, ...]]:
-    for start in range(0, table.num_rows, BATCH_ROWS):
-        columns = table.slice(start, BATCH_ROWS).columns
-        yield from zip(*(python_values(_in_utc(column)) for column in columns), strict=True)
-
-
-def _in_utc(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Cast times to a resolution that Python and Excel have; timestamps lose their zone and are in UTC."""
+def _values(column: pa.ChunkedArray) -> list[object]:
+    """Return values with times that Python and Excel can express; timestamps lose their zone and are in UTC."""
     if pa.types.is_timestamp(column.type):
-        return column.cast(pa.timestamp("ms", column.type.tz), safe=False).cast(pa.timestamp("ms"))
-    return column.cast(pa.duration("ms"), safe=False) if pa.types.is_duration(column.type) else column
+        column = column.cast(pa.timestamp("ms", column.type.tz), safe=False).cast(pa.timestamp("ms"))
+    elif pa.types.is_duration(column.type):
+        column = column.cast(pa.duration("ms"), safe=False)
+    return python_values(column)
 
 
 def _as_cell(value: object) -> Any:
@@ -325,9 +293,8 @@ def _as_cell(value: object) -> Any:
         return value if math.isfinite(value) else None
     if isinstance(value, int | Decimal):  # Excel drops the last digits of a long number, such as a card number
         return str(value) if len(Decimal(value).as_tuple().digits) > 15 else float(value)
-    if isinstance(value, dt.date):
-        day = value.date() if isinstance(value, dt.datetime) else value
-        return value if day >= FIRST_DAY else str(value)
+    if isinstance(value, dt.date):  # programs disagree on earlier dates, because Excel has a 29 February 1900
+        return value if (value.year, value.month) >= (1900, 3) else str(value)
     if isinstance(value, dt.timedelta):
         return value if value >= dt.timedelta(0) else str(value)
     return to_json(value) if isinstance(value, list | dict) else as_string(value)
@@ -335,9 +302,7 @@ def _as_cell(value: object) -> Any:
 
 def _cut(text: str) -> str:
     """Shorten a text that is too long for a cell, and end it with an ellipsis."""
-    if len(text) <= CELL_UNITS // 2:  # no character has more than two units
-        return text
-    units = text.encode("utf-16-le")
-    if len(units) <= 2 * CELL_UNITS:
+    is_short = len(text) <= CELL_UNITS // 2  # no character has more than two units
+    if is_short or len(units := text.encode("utf-16-le")) <= 2 * CELL_UNITS:
         return text
     return units[: 2 * (CELL_UNITS - 1)].decode("utf-16-le", "ignore") + "\u2026"

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ..errors import NoRowsError
 from ..hygiene import plural
 from .columns import TextTable, choose_text_column, refuse_duplicates
-from .jsonlines import build_column, table_of
+from .lines import build_column, table_of
 from .source import TableFormat
 
 if TYPE_CHECKING:
@@ -38,23 +38,17 @@ def library_of(data: object) -> str | None:
 
 
 def as_table(data: Any, text_column: str | None = None) -> TextTable:
-    """Find the texts in a data frame of pandas, polars or any other library that narwhals reads eagerly.
-
-    The result has an Arrow copy of all columns, without the index of pandas. Columns whose values fit no Arrow type
-    become JSON. To add columns to `data` and leave its values as they are, use :func:`with_columns`.
-    """
+    """Find the texts in a data frame, and copy all columns but the index of pandas; what fits no Arrow type is JSON."""
     import narwhals
 
     if not narwhals.dependencies.is_into_dataframe(data):
-        raise TypeError(
-            f"a data frame of pandas, polars or pyarrow is needed, but this is a {type(data).__qualname__}."
-        )
-    names = data.column_names if isinstance(data, pa.Table) else [str(name) for name in data.columns]
+        kind = type(data).__qualname__
+        raise TypeError(f"a data frame of pandas, polars or pyarrow is needed, but this is a {kind}.")
+    is_arrow = isinstance(data, pa.Table)
+    names = data.column_names if is_arrow else [str(name) for name in data.columns]
     refuse_duplicates(names, "the data frame")
-    table = data
-    if not isinstance(data, pa.Table):
-        columns = narwhals.from_native(data, eager_only=True).iter_columns()
-        table = table_of(map(_arrow_column, names, columns))
+    frame = narwhals.from_native(data, eager_only=True)
+    table = data if is_arrow else table_of(map(_arrow_column, names, frame.iter_columns()))
     if not table.num_rows:
         raise NoRowsError("the data frame has no rows")
     column = choose_text_column(table, text_column, option="text_column=")
@@ -80,15 +74,10 @@ def new_frame(columns: Mapping[str, object], like: object = None) -> Any:
 
 
 def with_columns(table: Frame, columns: Mapping[str, Sized]) -> tuple[Frame, dict[str, str]]:
-    """Append columns; a name that is taken gets ``_2``, ``_3`` and so on.
-
-    Returns a new data frame of the same library, and the name that each column got. The other columns, and the index
-    of pandas, stay as they were.
-    """
+    """Return a data frame with further columns, and their names: one that is taken gets ``_2``, ``_3`` and so on."""
     import narwhals
 
     frame = narwhals.from_native(table, eager_only=True)
-    taken = set(frame.columns)
     names: dict[str, str] = {}
     added = []
     for wanted, values in columns.items():
@@ -97,8 +86,7 @@ def with_columns(table: Frame, columns: Mapping[str, Sized]) -> tuple[Frame, dic
                 f"the column {wanted!r} has {plural(len(values), 'value')} but the table has "
                 f"{plural(len(frame), 'row')}; they must have the same length."
             )
-        names[wanted] = free_name(wanted, taken)
-        taken.add(names[wanted])
+        names[wanted] = free_name(wanted, {*frame.columns, *names.values()})
         added.append(narwhals.new_series(names[wanted], values, backend=frame.implementation))
     return frame.with_columns(*added).to_native(), names
 

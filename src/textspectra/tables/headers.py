@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from ..errors import UserError
 
+# Names of text columns, from the most to the least certain; the names within a tuple are equal.
 TEXT_NAMES = (
     ("text", "texts"),
     ("message", "messages", "sentence", "sentences", "utterance", "utterances"),
@@ -26,9 +27,6 @@ TEXT_NAMES = (
         "full_text", "review_text", "comment_text", "text_clean",
     ),
 )  # fmt: skip
-"""Names of text columns, from the most to the least certain; the names within a tuple are equal."""
-
-ALL_TEXT_NAMES = frozenset(name for names in TEXT_NAMES for name in names)
 
 TITLE_ROWS = 10  # most rows that may stand above the header
 SAMPLE_ROWS = 50  # first rows that are examined
@@ -66,20 +64,22 @@ def find_header(
         return Header(-1, 0)
     if header_row is not None:
         if header_row not in numbers:
-            raise UserError(
-                f"{name} has no row {header_row:,} that could be the header, or it is empty; see --header-row."
-            )
+            problem = f"has no row {header_row:,} that could be the header, or it is empty"
+            raise UserError(f"{name} {problem}; see --header-row.")
         return Header(numbers.index(header_row), header_row)
     place = below_titles(rows, merged)
-    while place + 1 < len(rows) and _names_groups(rows[place], rows[place + 1], place in merged):
-        if not _is_header(rows[place + 1], rows[place + 2 :], is_below_groups=place in merged):
+    while place + 1 < len(rows):
+        # Merged cells, or half as many as below, name groups of columns whose own names may be in the row below.
+        n_filled, n_below = (len(filled_cells(row)) for row in rows[place : place + 2])
+        names_groups = place in merged or n_below >= 2 * n_filled > 2
+        if not (names_groups and _is_header(rows[place + 1], rows[place + 2 :], is_below_groups=place in merged)):
             break
         place += 1
     header, body = rows[place], rows[place + 1 :]
-    if place or _has_text_name(header):
+    if place or any(map(is_text_name, header)):
         return Header(place, numbers[place])
-    filled = [str(cell) for cell in header if cell is not None]
-    first = quoted_names([f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in filled_cells(header)[:3]])
+    filled = filled_cells(header)
+    first = quoted_names([f"{cell:g}" if isinstance(cell, float) else str(cell) for cell in filled[:3]])
     if body and any(_is_value(cell, [row[i] for row in body]) for i, cell in enumerate(header) if cell is not None):
         note = (
             f"{name} has no header: its first row ({first}) looks like the others. The columns are called 'column 1', "
@@ -102,20 +102,24 @@ def below_titles(rows: Sequence[Row], merged: Collection[int] = ()) -> int:
     width = 1
     for place, row in enumerate(rows[: TITLE_ROWS + 1]):
         n_filled = len(filled_cells(row))
-        is_wider = n_filled > width and _has_text_name(row)
+        is_wider = n_filled > width and any(map(is_text_name, row))
         if is_wider and _is_header(row, rows[place + 1 :], is_below_groups=place - 1 in merged):
             return place
         width = max(width, n_filled)
     place = next((place for place, row in enumerate(rows[: TITLE_ROWS + 1]) if _is_wide(row)), 0)
     is_below = place and _is_header(rows[place], rows[place + 1 :])
-    return place if is_below and not all(map(_is_text_name, filled_cells(rows[0]))) else 0
+    return place if is_below and not all(map(is_text_name, filled_cells(rows[0]))) else 0
 
 
 def reads_like_names(cells: list[str]) -> bool:
     """Return True if cells read like different column names."""
-    return len(set(cells)) == len(cells) and all(
-        HEADER_CELL.fullmatch(cell) and len(cell.split()) <= 3 for cell in cells
-    )
+    are_names = all(HEADER_CELL.fullmatch(cell) and len(cell.split()) <= 3 for cell in cells)
+    return are_names and len(set(cells)) == len(cells)
+
+
+def is_text_name(cell: object) -> bool:
+    """Return True if a cell is a name of text columns."""
+    return any(str(cell).strip().lower() in names for names in TEXT_NAMES)
 
 
 def filled_cells(row: Row) -> list[object]:
@@ -125,11 +129,6 @@ def filled_cells(row: Row) -> list[object]:
 
 def _is_wide(row: Row) -> bool:
     return len(filled_cells(row)) > 1
-
-
-def _names_groups(row: Row, below: Row, is_merged: bool) -> bool:
-    """Return True if a row names groups of columns whose own names may be in the row below."""
-    return is_merged or len(filled_cells(below)) >= 2 * len(filled_cells(row)) > 2
 
 
 def _is_header(row: Row, below: Sequence[Row], *, is_below_groups: bool = False) -> bool:
@@ -149,14 +148,15 @@ def _is_header(row: Row, below: Sequence[Row], *, is_below_groups: bool = False)
     return 2 * sum(map(_is_wide, below[:TITLE_ROWS])) > len(below[:TITLE_ROWS])
 
 
-def _is_name(cell: str) -> bool:
+def _is_name(cell: object) -> bool:
     """Return True if a cell reads like a column name, a survey question or an abbreviation."""
-    return reads_like_names([cell.rstrip(".")]) or cell.rstrip().endswith(("?", ":"))
+    name = str(cell)
+    return reads_like_names([name.rstrip(".")]) or name.rstrip().endswith(("?", ":"))
 
 
 def _is_numeric(column: Sequence[object]) -> bool:
     """Return True if the values of a column are numbers or dates, as cells of their own kind or as text."""
-    values = [str(value) for value in column if value is not None]
+    values = list(map(str, filled_cells(column)))
     numbers = sum(any(map(str.isdigit, value)) and not any(map(str.isalpha, value)) for value in values)
     return bool(values) and numbers >= ALIKE * len(values)
 
@@ -168,24 +168,10 @@ def _is_value(cell: object, below: Sequence[object]) -> bool:
         return False
     if not isinstance(cell, str):
         return sum(type(other) is type(cell) for other in others) >= ALIKE * len(others)
-    shape = _shape(cell)
+    # Dates, prices and identifiers of one column have the same shape, with all numbers alike.
+    shape, *shapes = (re.sub(r"\d+", "9", str(value).strip()) for value in (cell, *others))
     if "9" not in shape:
         # A category comes back, but a name does so only with the whole header.
         return others.count(cell) > 1 and len(set(others)) > 1
     years = [re.fullmatch(r"(19|20)\d\d", str(other).strip()) for other in (cell, *others)]
-    if years[0] and not all(years):
-        return False
-    return sum(_shape(str(other)) == shape for other in others) >= ALIKE * len(others)
-
-
-def _shape(value: str) -> str:
-    """Return a value with all numbers alike: dates, prices and identifiers of one column have the same shape."""
-    return re.sub(r"\d+", "9", value.strip())
-
-
-def _is_text_name(cell: object) -> bool:
-    return str(cell).strip().lower() in ALL_TEXT_NAMES
-
-
-def _has_text_name(row: Row) -> bool:
-    return any(map(_is_text_name, row))
+    return (not years[0] or all(years)) and shapes.count(shape) >= ALIKE * len(others)

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from ..errors import UserError
-from .columns import describe_values, find_column, python_values, refuse_duplicates
+from .columns import describe_values, find_column, is_any, python_values, refuse_duplicates
 from .headers import quoted_names
-from .jsonlines import json_column
+from .lines import json_column, structs_in
 from .source import INSTEAD, ZIP_START, check_bytes, check_row_count, open_file
 
 
@@ -29,19 +29,17 @@ def read_parquet(file: Path | pa.Buffer, *, name: str, advice: str = INSTEAD) ->
         _check_size(opened, file, name, advice)
         table = opened.read()
     except UnicodeDecodeError:
-        raise UserError(
-            f"{name} has a column whose name is not valid UTF-8. Rename it, and write the file again."
-        ) from None
+        remedy = "Rename it, and write the file again."
+        raise UserError(f"{name} has a column whose name is not valid UTF-8. {remedy}") from None
     except (pa.ArrowException, OSError) as error:
         raise UserError(f"{name} is a Parquet file that is damaged or cut short. Fetch it again.") from error
-    for title, column in zip(table.column_names, table.columns, strict=True):
+    for title in table.column_names:
         try:
-            column.validate(full=True)
+            table.column(title).validate(full=True)
         except pa.ArrowException:
-            raise UserError(
-                f"{name}: the column {title!r} holds bytes that are not valid UTF-8, or it is damaged otherwise. Write "
-                "the file again, with texts in UTF-8."
-            ) from None
+            damage = "holds bytes that are not valid UTF-8, or it is damaged otherwise"
+            remedy = "Write the file again, with texts in UTF-8."
+            raise UserError(f"{name}: the column {title!r} {damage}. {remedy}") from None
     return table
 
 
@@ -57,10 +55,9 @@ def _check_size(opened: pq.ParquetFile, file: Path | pa.Buffer, name: str, advic
     check_row_count(max(opened.metadata.num_rows, sum(part.num_rows for part in row_groups)), name, advice)
     leaves = [opened.schema.column(number) for number in range(len(opened.schema))]
     chunks = [(leaf, part.column(number)) for part in row_groups for number, leaf in enumerate(leaves)]
-    check_bytes(sum(chunk.total_uncompressed_size for _, chunk in chunks), name, advice)
     # A value that is repeated takes no room in the file, so only the number of values says what they will take.
     n_bytes = sum(chunk.num_values * _width(leaf) for leaf, chunk in chunks)
-    check_bytes(n_bytes, name, advice)
+    check_bytes(max(n_bytes, sum(chunk.total_uncompressed_size for _, chunk in chunks)), name, advice)
     if any(leaf.physical_type == "BYTE_ARRAY" and "DELTA_BYTE_ARRAY" in chunk.encodings for leaf, chunk in chunks):
         raise UserError(f"{name} has texts in the encoding DELTA_BYTE_ARRAY, which is not read. Write it with another.")
     # Texts are read as a list of the different ones first, so that the memory they need is known before it is used.
@@ -83,42 +80,30 @@ def _text_bytes(column: pa.ChunkedArray | pa.Array) -> int:
     """Return how many bytes the texts of a column take, each as often as it occurs, however deep they are."""
     if isinstance(column, pa.ChunkedArray):
         return sum(map(_text_bytes, column.chunks))
-    types, kind = pa.types, column.type
-    if types.is_struct(kind):
-        return sum(_text_bytes(column.field(number)) for number in range(kind.num_fields))
-    if types.is_map(kind):
+    if is_any(column.type, "struct"):
+        return sum(_text_bytes(column.field(number)) for number in range(column.type.num_fields))
+    if is_any(column.type, "map"):
         return _text_bytes(column.keys) + _text_bytes(column.items)
-    if types.is_nested(kind):
+    if is_any(column.type, "nested"):
         return _text_bytes(column.flatten())
-    values = column.dictionary if types.is_dictionary(kind) else column
-    tests = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
-    if not any(test(values.type) for test in tests):
+    is_coded = is_any(column.type, "dictionary")
+    values = column.dictionary if is_coded else column
+    if not is_any(values.type, "string", "large_string", "binary", "large_binary", "fixed_size_binary"):
         return 0
     lengths = pc.binary_length(values)
-    return int(pc.sum(lengths.take(column.indices) if types.is_dictionary(kind) else lengths).as_py() or 0)
+    return int(pc.sum(lengths.take(column.indices) if is_coded else lengths).as_py() or 0)
 
 
 def write_parquet(table: pa.Table, stream: IO[bytes]) -> None:
     """Write a table; objects without any key, which Parquet cannot hold, become JSON."""
     for place, field in enumerate(table.schema):
-        if _has_empty_struct(field.type):
+        if any(not struct.num_fields for struct in structs_in(field.type)):
             table = table.set_column(place, *json_column(field.name, python_values(table.column(place))))
     pq.write_table(table, stream, compression="zstd")
 
 
-def _has_empty_struct(kind: pa.DataType) -> bool:
-    if pa.types.is_struct(kind) and not kind.num_fields:
-        return True
-    return any(_has_empty_struct(kind.field(i).type) for i in range(kind.num_fields))
-
-
 def read_embeddings(path: Path) -> NDArray[np.generic]:
-    """Read a matrix of embeddings, one row per text, from ``.npy`` or ``.parquet``.
-
-    A ``.npy`` file becomes a memory map. A Parquet file has one column of lists of numbers; with one row group it is
-    not copied, and the matrix is read-only.
-    """
-    path = Path(path)
+    """Map a matrix of embeddings from ``.npy``, or read it from the only column of lists of numbers in Parquet."""
     suffix = embedding_suffix(path, "read from")
     with open_file(path) as file:
         is_archive = file.read(len(ZIP_START)) == ZIP_START
@@ -153,13 +138,11 @@ def _read_npy(path: Path) -> NDArray[np.generic]:
     try:
         rows: NDArray[np.generic] = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # a damaged header, which is Python code, can raise anything
-        raise UserError(
-            f"'{path}' is not a .npy file of numbers, or it is cut short. Write it with numpy.save."
-        ) from error
+        advice = "Write it with numpy.save."
+        raise UserError(f"'{path}' is not a .npy file of numbers, or it is cut short. {advice}") from error
     if rows.ndim != 2 or rows.dtype.kind not in "iuf":
-        raise UserError(
-            f"'{path}' must hold a matrix of numbers, but its shape is {rows.shape} and its type {rows.dtype}."
-        )
+        content = f"its shape is {rows.shape} and its type {rows.dtype}"
+        raise UserError(f"'{path}' must hold a matrix of numbers, but {content}.")
     return rows
 
 
@@ -172,10 +155,8 @@ def list_column(table: pa.Table, name: str) -> NDArray[np.generic]:
 
 
 def _is_list_of_numbers(kind: pa.DataType) -> bool:
-    types = pa.types
-    if not any(is_list(kind) for is_list in (types.is_list, types.is_large_list, types.is_fixed_size_list)):
-        return False
-    return bool(types.is_floating(kind.value_type) or types.is_integer(kind.value_type))
+    is_list = is_any(kind, "list", "large_list", "fixed_size_list")
+    return is_list and is_any(kind.value_type, "floating", "integer")
 
 
 def _as_matrix(column: pa.ChunkedArray, where: str, name: str) -> NDArray[np.generic]:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import glob
-from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow as pa
 
 from ..errors import NoRowsError, UsageError, UserError
-from . import source as limits
 from .columns import RawTable, TextTable, choose_text_column, notes_on_columns
-from .delimited import read_delimited
 from .excel import read_workbook
-from .jsonlines import read_jsonlines
+from .lines import read_delimited, read_jsonlines, read_texts
 from .parquet import read_parquet
-from .source import WESTERN, Source, TableFormat, WesternError, open_source, read_lines, recognize
+from .source import PARQUET_START, WESTERN, TableFormat, WesternError, open_source, read_lines, recognize
 
 
 def is_pattern(source: str) -> bool:
@@ -87,12 +84,21 @@ def read_table(
             form, codec, delimiter = recognize(opened, encoding or guess)
             if header_row is not None and form not in (TableFormat.CSV, TableFormat.TSV, TableFormat.XLSX):
                 raise UsageError(f"--header-row is for CSV, TSV and Excel; {opened.name} has no header row.")
+            lines = read_lines(opened, codec)
             if form is TableFormat.XLSX:
                 raw = read_workbook(opened, sheet, header_row, text_column)
             elif form is TableFormat.PARQUET:
-                raw = RawTable(_read_parquet(opened))
+                if not opened.stream.peek().startswith(PARQUET_START):
+                    raise UserError(f"{opened.name} is not a Parquet file")
+                is_plain = opened.path is not None and opened.compression is None
+                file = opened.path if is_plain else pa.py_buffer(opened.stream.read())
+                raw = RawTable(read_parquet(file, name=opened.name))
+            elif form is TableFormat.JSONL:
+                raw = read_jsonlines(lines, name=opened.name)
+            elif form is TableFormat.TEXT:
+                raw = read_texts(lines, name=opened.name)
             else:
-                raw = _read_text(opened, form, codec, delimiter, header_row)
+                raw = read_delimited(lines, name=opened.name, delimiter=delimiter, header_row=header_row)
         if not raw.table.num_rows:
             raise NoRowsError(f"{opened.name} has no rows")
         column = choose_text_column(raw.table, text_column)
@@ -101,10 +107,9 @@ def read_table(
             notes += notes_on_columns(raw.table, column)
         if codec == WESTERN and encoding is None and form not in (TableFormat.XLSX, TableFormat.PARQUET):
             note = (
-                f"{opened.name} is not UTF-8. It was read as cp1252, the encoding in which Excel saves CSV. If letters "
-                "look wrong, name another one with --encoding."
+                "It was read as cp1252, the encoding in which Excel saves CSV. If letters look wrong, name another one"
             )
-            notes = (note, *notes)
+            notes = (f"{opened.name} is not UTF-8. {note} with --encoding.", *notes)
         return TextTable(raw.table, column, form, opened.compression, delimiter, raw.sheet, raw.header_row, notes)
 
     try:
@@ -113,22 +118,3 @@ def read_table(
         if encoding is not None or str(source) == "-":  # standard input cannot be read twice
             raise
     return read(WESTERN)
-
-
-def _read_text(source: Source, form: TableFormat, codec: str, delimiter: str, header_row: int | None) -> RawTable:
-    lines = read_lines(source, codec)
-    if form is TableFormat.JSONL:
-        return RawTable(read_jsonlines(lines, name=source.name))
-    if form is not TableFormat.TEXT:
-        return read_delimited(lines, name=source.name, delimiter=delimiter, header_row=header_row)
-    texts = [line.rstrip("\r\n") for line in islice(lines, limits.MAX_ROWS + 1)]
-    limits.check_row_count(len(texts), source.name)
-    return RawTable(pa.table({"text": pa.array(texts, pa.string())}))
-
-
-def _read_parquet(source: Source) -> pa.Table:
-    if not source.stream.peek().startswith(b"PAR1"):
-        raise UserError(f"{source.name} is not a Parquet file")
-    if source.path is None or source.compression is not None:
-        return read_parquet(pa.py_buffer(source.stream.read()), name=source.name)
-    return read_parquet(source.path, name=source.name)

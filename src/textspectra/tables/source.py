@@ -21,7 +21,7 @@ from typing import IO, Any, BinaryIO, Literal, NamedTuple
 import pyarrow as pa
 
 from ..errors import ExternalError, NoRowsError, UserError, check_path
-from .headers import ALL_TEXT_NAMES, SAMPLE_ROWS, below_titles, reads_like_names
+from .headers import SAMPLE_ROWS, below_titles, is_text_name, reads_like_names
 
 MAX_ROWS = 5_000_000  # of one file
 MAX_BYTES = 2**30  # of one file once it is unpacked: of the decompressed stream, or of the cells of a Parquet file
@@ -34,11 +34,12 @@ PEEK_BYTES = 2**16  # sample that shows the format and the delimiter of a file
 WESTERN = "cp1252"  # the encoding of Excel's CSV files in Western Europe and America
 DELIMITERS = ",;\t|"  # of CSV files, the most likely first
 JSON_START = re.compile(r'\s*(\[\s*)?\{\s*["}]')  # JSON Lines, or an array, for which the reader has a message
+PARQUET_START = b"PAR1"
 ZIP_START = b"PK\x03\x04"  # an archive, such as a modern workbook
 OLE_START = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # an old workbook, or one with a password
 
-OTHER_WORKBOOKS = (".xlsm", ".xls", ".xlsb", ".ods")  # read like .xlsx but never written
 COMPRESSION_BY_SUFFIX = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zst": "zstd", ".zstd": "zstd"}
+OTHER_WORKBOOKS = (".xlsm", ".xls", ".xlsb", ".ods")  # read like .xlsx but never written
 
 INSTEAD = (
     "Split it into several files, and give a pattern in quotes such as 'folder/*.csv': they are read one after the "
@@ -47,13 +48,7 @@ INSTEAD = (
 
 
 class TableFormat(StrEnum):
-    """The formats that are read and written.
-
-    Examples
-    --------
-    >>> TableFormat("jsonl"), str(TableFormat.CSV)
-    (<TableFormat.JSONL: 'jsonl'>, 'csv')
-    """
+    """The formats that are read and written."""
 
     CSV = "csv"
     TSV = "tsv"
@@ -61,10 +56,10 @@ class TableFormat(StrEnum):
     PARQUET = "parquet"
     XLSX = "xlsx"
     TEXT = "text"
-    EXCEL_CSV = "excel-csv"
-    """CSV with the byte order mark that tells Excel it is UTF-8. It is only written: reading drops the mark."""
+    EXCEL_CSV = "excel-csv"  # with the byte order mark that tells Excel it is UTF-8; reading drops the mark
 
 
+# The suffixes of each format: outputs have the first. A file named ``.csv`` is read as CSV, which comes last.
 SUFFIXES = {
     TableFormat.EXCEL_CSV: (".csv",),
     TableFormat.CSV: (".csv",),
@@ -74,8 +69,6 @@ SUFFIXES = {
     TableFormat.XLSX: (".xlsx", *OTHER_WORKBOOKS),
     TableFormat.TEXT: (".txt", ".text"),
 }
-"""The suffixes of each format: outputs have the first. A file named ``.csv`` is read as CSV, which comes last."""
-
 FORMAT_BY_SUFFIX = {suffix: form for form, suffixes in SUFFIXES.items() for suffix in suffixes}
 
 
@@ -100,10 +93,7 @@ def format_from_name(path: str | Path) -> tuple[TableFormat | None, str | None]:
 
 
 class Source(NamedTuple):
-    """An open input: its name for messages, its decompressed bytes, and its compression.
-
-    Before the first read, ``stream.peek()`` returns the first `PEEK_BYTES` bytes, or all if there are fewer.
-    """
+    """An open input: its name for messages, its decompressed bytes (`peek` has a sample), and its compression."""
 
     name: str
     path: Path | None
@@ -117,19 +107,18 @@ def open_source(source: str | Path, *, stdin: BinaryIO | None = None) -> Iterato
     path = None if str(source) == "-" else Path(source)
     name = f"'{path}'" if path else "standard input"
     with open_file(path) if path else nullcontext(stdin or sys.stdin.buffer) as file:
-        stream = _buffered(file, name)
+        stream: io.BufferedReader = io.BufferedReader(_RawBytes(file, name), PEEK_BYTES)
         start = stream.peek()
-        magic = {b"\x1f\x8b": "gzip", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
-        compression = next((known for mark, known in magic.items() if start.startswith(mark)), None)
-        if re.match(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", start):
-            compression = "bz2"
+        magic = {"gzip": rb"\x1f\x8b", "xz": rb"\xfd7zXZ\x00", "zstd": rb"\x28\xb5\x2f\xfd"}
+        magic["bz2"] = rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"
+        compression = next((known for known, mark in magic.items() if re.match(mark, start)), None)
         promised = format_from_name(path)[1] if path else None
         if promised and start and compression is None:
-            raise UserError(
-                f"{name} is not {promised} data, although its name says so. Rename it or compress it again."
-            )
+            advice = "Rename it or compress it again."
+            raise UserError(f"{name} is not {promised} data, although its name says so. {advice}")
         if compression is not None:
-            stream = _buffered(compressed(stream, compression, "rb"), name, compression)
+            unpacked = compressed(stream, compression, "rb")
+            stream = io.BufferedReader(_RawBytes(unpacked, name, compression), PEEK_BYTES)
         yield Source(name, path, stream, compression)
 
 
@@ -160,16 +149,11 @@ def open_file(path: Path) -> BinaryIO:
         raise ExternalError(f"'{path}' cannot be read: {error.strerror}") from None
 
 
-def _buffered(stream: IO[bytes], name: str, compression: str | None = None) -> io.BufferedReader:
-    return io.BufferedReader(_RawBytes(stream, name, compression), PEEK_BYTES)
-
-
 class _RawBytes(io.RawIOBase):
     """The bytes of a stream that can only be read forward, such as a pipe or a decompressor."""
 
-    def __init__(self, stream: IO[bytes], name: str, compression: str | None) -> None:
-        self._stream, self._name, self._compression = stream, name, compression
-        self._count = 0
+    def __init__(self, stream: IO[bytes], name: str, compression: str | None = None) -> None:
+        self._stream, self._name, self._compression, self._count = stream, name, compression, 0
 
     def readable(self) -> bool:
         return True
@@ -187,10 +171,8 @@ class _RawBytes(io.RawIOBase):
         except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
             if self._compression is None:
                 raise ExternalError(f"{self._name} cannot be read: {error}") from error
-            raise UserError(
-                f"{self._name} is damaged or cut short: its {self._compression} data cannot be decompressed. Fetch it "
-                "or compress it again."
-            ) from error
+            damage = f"its {self._compression} data cannot be decompressed. Fetch it or compress it again."
+            raise UserError(f"{self._name} is damaged or cut short: {damage}") from error
         self._count += filled
         check_bytes(self._count, self._name)
         return filled
@@ -210,18 +192,16 @@ def recognize(source: Source, encoding: str | None) -> tuple[TableFormat, str, s
     except UnicodeError:  # such as UTF-16 without its mark, which the reader reports
         sample = ""
     except (LookupError, ValueError):
-        raise UserError(
-            f"unknown encoding {encoding!r}; common ones are utf-8, utf-16, latin-1, cp1252, shift_jis and gb18030"
-        ) from None
+        common = "utf-8, utf-16, latin-1, cp1252, shift_jis and gb18030"
+        raise UserError(f"unknown encoding {encoding!r}; common ones are {common}") from None
     is_workbook = start.startswith((ZIP_START, OLE_START))
     if form is None:
         form = _sniff_format(start, sample)
     elif is_workbook != (form is TableFormat.XLSX) and form is not TableFormat.PARQUET:
         if is_workbook:
-            raise UserError(
-                f"{source.name} is an Excel workbook or another archive, although its name says otherwise. Rename a "
-                "workbook to .xlsx, or unpack the archive."
-            )
+            advice = "Rename a workbook to .xlsx, or unpack the archive."
+            problem = f"is an Excel workbook or another archive, although its name says otherwise. {advice}"
+            raise UserError(f"{source.name} {problem}")
         kind = _sniff_format(start, sample)
         advice = "Save it as .xlsx or .csv again." if kind is TableFormat.TEXT else f"It reads like .{kind}: rename it."
         raise UserError(f"{source.name} is not a workbook, although its name says so. {advice}")
@@ -232,19 +212,18 @@ def recognize(source: Source, encoding: str | None) -> tuple[TableFormat, str, s
 
 def _sniff_format(start: bytes, sample: str) -> TableFormat:
     """Return the format of an input without a name; all that has no magic number, brace or header is plain text."""
-    if start.startswith(b"PAR1"):
+    if start.startswith(PARQUET_START):
         return TableFormat.PARQUET
     if start.startswith((ZIP_START, OLE_START)):
         return TableFormat.XLSX
     if JSON_START.match(sample):
         return TableFormat.JSONL
     delimiter = _sniff_delimiter(sample)
-    rows = _sample_rows(sample, delimiter)
-    if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
+    header, *rows = _sample_rows(sample, delimiter) or [[]]
+    if not rows or any(len(row) != len(header) for row in rows):
         return TableFormat.TEXT
-    names = rows[0] if rows[0][0] else rows[0][1:]  # the index of a data frame is a first column without a name
-    is_header = reads_like_names(names) if len(rows[0]) > 1 else rows[0][0].strip().lower() in ALL_TEXT_NAMES
-    if not is_header:
+    names = header if header[0] else header[1:]  # the index of a data frame is a first column without a name
+    if not (reads_like_names(names) if len(header) > 1 else is_text_name(header[0])):
         return TableFormat.TEXT
     return TableFormat.TSV if delimiter == "\t" else TableFormat.CSV
 
@@ -286,9 +265,7 @@ def _encoding_of(start: bytes) -> str:
 
 def _reads_as_western(data: bytes) -> bool:
     """Return True if bytes that are not UTF-8 read like cp1252: few letters have accents."""
-    try:
-        data.decode(WESTERN)
-    except UnicodeDecodeError:
+    if re.search(rb"[\x81\x8d\x8f\x90\x9d]", data):  # cp1252 lacks these
         return False
     # In words with accents, about a quarter of the letters have one; Russian taken for cp1252 has nothing else. Fewer
     # than ten letters say nothing.

@@ -14,15 +14,13 @@ from numpy.typing import NDArray
 from ..errors import UsageError, require
 from ..files import replacing_file
 from .columns import TextTable
-from .delimited import write_delimited
 from .excel import check_sheet_size, write_workbook
 from .frames import with_columns
-from .jsonlines import write_jsonlines
+from .lines import write_delimited, write_jsonlines
 from .parquet import embedding_suffix, write_parquet
 from .source import FORMAT_BY_SUFFIX, OTHER_WORKBOOKS, SUFFIXES, TableFormat, compressed, format_from_name
 
-ADDED = 5
-"""Most columns that a clustering adds: cluster, cluster_name, similarity, cluster_coarse and cluster_coarse_name."""
+ADDED = 5  # most columns that a clustering adds: cluster, cluster_name, similarity, cluster_coarse, cluster_coarse_name
 
 
 def output_paths_free(paths: Iterable[Path], *, overwrite: bool) -> None:
@@ -37,11 +35,7 @@ def output_paths_free(paths: Iterable[Path], *, overwrite: bool) -> None:
 
 
 def name_parts(source: str, table: TextTable, chosen: TableFormat | None = None) -> tuple[str, str]:
-    """Return the stem and the suffix of the name for a table with new columns.
-
-    The suffix of the input is kept, unless another format is chosen. Plain text becomes CSV, because it has no place
-    for further columns. Workbooks of other kinds become ``.xlsx``.
-    """
+    """Return the stem and the suffix of the name for a table with new columns, for which plain text has no place."""
     origin = Path("texts" if source == "-" else source)
     suffixes = origin.suffixes[-2:] if table.compression else origin.suffixes[-1:]
     stem = origin.name.removesuffix("".join(suffixes)) or origin.name
@@ -53,8 +47,7 @@ def name_parts(source: str, table: TextTable, chosen: TableFormat | None = None)
 def output_format(path: Path, table: TextTable, chosen: TableFormat | None = None, n_added: int = ADDED) -> TableFormat:
     """Return the format of an output: the chosen one, or else the one of its name, or else the table's own.
 
-    Raises a UserError, before any work is done, if the name contradicts the choice, or if the table with `n_added`
-    further columns does not fit.
+    Raise a UserError if the name contradicts the choice, or if the table with `n_added` further columns does not fit.
     """
     named = format_from_name(path)[0]
     if named is TableFormat.XLSX and ".xlsx" not in (suffix.lower() for suffix in path.suffixes[-2:]):
@@ -81,10 +74,9 @@ def write_labeled(
     spreadsheet_safe: bool = False,
     overwrite: bool = False,
 ) -> None:
-    """Write a table with further columns in its :func:`output_format`.
+    """Write a table with further columns in its :func:`output_format`; `clusters` and `changes` are sheets of Excel.
 
-    `clusters` and `changes` are further sheets of a workbook; other formats ignore them. `spreadsheet_safe` is for CSV
-    and TSV, see :func:`write_delimited`; reading does not remove its apostrophes, and CSV for Excel always has them.
+    `spreadsheet_safe` is for CSV and TSV; reading does not remove its apostrophes, and CSV for Excel always has them.
     """
     form = output_format(path, table, chosen, len(columns))
     output_paths_free([path], overwrite=overwrite)
@@ -101,18 +93,14 @@ def write_labeled(
         else:
             is_for_excel = form is TableFormat.EXCEL_CSV
             stream.write(codecs.BOM_UTF8 if is_for_excel else b"")
-            delimiter = table.delimiter if table.format is TableFormat.CSV else ","
-            delimiter = "\t" if form is TableFormat.TSV else delimiter
+            delimiter = "\t" if form is TableFormat.TSV else table.delimiter if table.format is TableFormat.CSV else ","
             write_delimited(wider, stream, delimiter=delimiter, spreadsheet_safe=spreadsheet_safe or is_for_excel)
 
 
 def write_embeddings(
     X: NDArray[np.generic], path: Path, *, texts: Sequence[str] | None = None, overwrite: bool = False
 ) -> None:
-    """Write embeddings to a file for :func:`read_embeddings`, which appears complete or not at all.
-
-    Parquet gets the columns ``text`` (if `texts` are given) and ``embedding``; ``.npy`` has no place for texts.
-    """
+    """Write embeddings for :func:`read_embeddings`; ``.npy`` has no place for the texts."""
     suffix = embedding_suffix(path, "written to")
     output_paths_free([path], overwrite=overwrite)
     with replacing_file(path) as temporary, temporary.open("wb") as stream:

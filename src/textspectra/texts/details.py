@@ -15,7 +15,7 @@ from ..core.validation import is_missing
 from ..errors import UsageError, UserError
 from ..tables.columns import TextTable, as_strings, find_column
 from ..tables.dates import Problem, Reading, check_dates, notes_on_dates, read_dates, survey
-from ..tables.jsonlines import build_column
+from ..tables.lines import build_column
 from .corpus import Texts, open_texts
 
 if TYPE_CHECKING:
