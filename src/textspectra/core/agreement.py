@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from . import F32, F64, Array, Ints
 from .kmeans import directions_of, train_directions
 from .metrics import entropy
-from .rows import F32, F64, Array, CountedRows, Ints, distinct_rows, sum_by_code
+from .rows import CountedRows, distinct_rows, sum_by_code
 from .ward import ward_tree
 
 # How k is read off the curve of agreement over k
@@ -121,8 +122,11 @@ def half_agreement(points: F32, ks: Ints, rng: Generator) -> F64:
 
 def _half_centers(half: F32, ks: Ints) -> list[F32]:
     """Return k centers of length 1 for each k, all from one Ward tree; fewer if there are fewer distinct rows."""
-    sums, sizes = _micro_clusters(half)
-    n = len(sums)
+    micro = train_directions(half, half[:HALF_CLUSTERS], HALF_PASSES)  # these start from the first rows
+    nearest = (half @ micro.T).argmax(axis=1)
+    sizes = np.bincount(nearest, minlength=len(micro)).astype(np.float64)
+    sums = sum_by_code(half, nearest, len(micro), np.ones(len(half), np.float32))[sizes > 0]
+    sizes, n = sizes[sizes > 0], len(sums)
     merged = ward_tree(np.divide(sums, sizes[:, None], dtype=np.float32), sizes).linkage[:, :2].astype(np.intp)
     sums = np.concatenate([sums, np.empty((n - 1, sums.shape[1]), np.float32)])
     parent = np.full(2 * n - 1, 2 * n)
@@ -134,15 +138,6 @@ def _half_centers(half: F32, ks: Ints) -> list[F32]:
         nodes = np.flatnonzero(parent[: 2 * n - k] >= 2 * n - k)
         centers.append(train_directions(half, directions_of(sums[nodes], sums[nodes]), CENTER_PASSES))
     return centers
-
-
-def _micro_clusters(half: F32) -> tuple[F32, F64]:
-    """Return the sum of the rows of each small cluster, and its number of rows; centers start from the first rows."""
-    centers = train_directions(half, half[:HALF_CLUSTERS], HALF_PASSES)
-    nearest = (half @ centers.T).argmax(axis=1)
-    sizes = np.bincount(nearest, minlength=len(centers)).astype(np.float64)
-    sums = sum_by_code(half, nearest, len(centers), np.ones(len(half), np.float32))
-    return sums[sizes > 0], sizes[sizes > 0]
 
 
 def _agreement(ours: Ints, theirs: Ints, k: int, order: Ints) -> float:
@@ -158,38 +153,20 @@ def _agreement(ours: Ints, theirs: Ints, k: int, order: Ints) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """How well two halves of the data agree, over k.
+    """How well two halves of the data agree, over k."""
 
-    Attributes
-    ----------
-    k : ndarray of int
-        Numbers of groups: 2 if it is clear, each from 3 to 8, then steps of 25 %; all numbers next to a clear answer.
-    halves : ndarray of float
-        Agreement of two halves of the data: the adjusted mutual information, 1 is perfect.
-    score : ndarray of float
-        The same, lowered at each coarse k that leaves most of the structure to finer ones. The answer is read off it.
-    nearness : float
-        How much nearer the nearest rows are to each other than in a cloud without groups, as a share of the
-        maximum. Near 0 or below, the data has no groups, unless there are few, wide ones.
-    """
-
-    k: Ints
-    halves: F64
-    score: F64
+    k: Ints  # 2 if it is clear, each from 3 to 8, then steps of 25 %; all numbers next to a clear answer
+    halves: F64  # agreement of two halves of the data: the adjusted mutual information, 1 is perfect
+    score: F64  # the same, lowered at each coarse k that leaves most of the structure to finer ones; k is read off it
+    # How much nearer the nearest rows are to each other than in a cloud without groups, as a share of the maximum.
+    # Near 0 or below, the data has no groups, unless there are few, wide ones.
     nearness: float
 
 
-class ReproducibleEstimate(NamedTuple):
-    """What halves agree on, the same from bootstrap samples of the splits, the evidence, and the distinct rows."""
-
-    best: BestK
-    replicates: Ints
-    agreement: Agreement
-    n_rows: int
-
-
-def reproducible_k(rows: CountedRows, rng: Generator, *, n_jobs: int | None = None) -> ReproducibleEstimate | None:
+def reproducible_k(rows: CountedRows, rng: Generator) -> tuple[BestK, Ints, Agreement, int] | None:
     """Find the number of groups on which two halves of the data agree; None if no two groups can be told apart.
+
+    Return it, the same from bootstrap samples of the splits, the evidence, and the number of distinct rows.
 
     The rows are taken as directions from their mean, on 12 to 48 principal axes. At each k, two halves of them are
     clustered and compared (:func:`half_agreement`), and :func:`read_curve` reads k off the agreement. Duplicates of a
@@ -199,7 +176,7 @@ def reproducible_k(rows: CountedRows, rng: Generator, *, n_jobs: int | None = No
     rows = once if len(once) >= FEWEST_HALVED else rows
     size = min(len(rows), HALVED_ROWS)
     # As a task, which has one BLAS thread: with more, the result would depend on the machine.
-    view = rows.map(_first_view, [(rows.positions(size, rng),)], n_jobs=1)[0]
+    view = rows.map(_first_view, [(rows.positions(size, rng),)])[0]
     if view is None:
         return None
     n_axes = sorted({min(n_axes, view.basis.axes.shape[1]) for n_axes in AXES})
@@ -211,7 +188,7 @@ def reproducible_k(rows: CountedRows, rng: Generator, *, n_jobs: int | None = No
             for axes in n_axes
             for seed in rng.spawn(HALVINGS // len(n_axes))
         )
-        splits = np.array(rows.map(_split_agreement, requests, n_jobs=n_jobs)).reshape(len(n_axes), -1, len(ks))
+        splits = np.array(rows.map(_split_agreement, requests)).reshape(len(n_axes), -1, len(ks))
         usable = ~np.isnan(splits).any(axis=(0, 1)) & ((ks > 2) | (splits.mean(axis=(0, 1)) >= PAIR))
         return ks[usable], splits[..., usable]
 
@@ -234,7 +211,7 @@ def reproducible_k(rows: CountedRows, rng: Generator, *, n_jobs: int | None = No
     else:
         best, again = BestK(1, float(np.clip(1 - nearness, 0, 1))), [1]
     agreement = Agreement(ks, halves, discounted(ks, halves), nearness)
-    return ReproducibleEstimate(best, np.array(again, np.intp), agreement, view.n_distinct)
+    return best, np.array(again, np.intp), agreement, view.n_distinct
 
 
 def _between(ks: Ints, halves: F64) -> Ints:
@@ -309,10 +286,10 @@ def _clear_of_clouds(
     rows: CountedRows, size: int, view: View, n_axes: int, ks: Ints, splits: F64, rng: Generator
 ) -> bool:
     """Return True if halves agree far better, at any k, than halves of Gaussian clouds of the same spectrum."""
-    _, target, _ = rows.map(_spectrum_and_nearest, [(rows.positions(size, rng), view, n_axes, False)], n_jobs=1)[0]
+    _, target, _ = rows.map(_spectrum_and_nearest, [(rows.positions(size, rng), view, n_axes, False)])[0]
     scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
     tasks = ((view.n, scale, ks, seed) for seed in rng.spawn(CLOUD_HALVINGS))
-    null = np.minimum(np.nan_to_num(rows.run(_cloud_agreement, tasks, n_jobs=None)).mean(axis=0), 0.99)
+    null = np.minimum(np.nan_to_num(rows.run(_cloud_agreement, tasks)).mean(axis=0), 0.99)
     return bool(((splits.mean(axis=0) - null) / (1 - null)).max() > CLEAR_OF_CLOUDS)
 
 
@@ -337,10 +314,10 @@ def _matching_scale(target: F64, cloud: F64) -> F64:
 def _nearness(rows: CountedRows, view: View, rng: Generator) -> float:
     """Return by how much the nearest rows are nearer than in clouds of the same spectrum; 1 is the maximum."""
     size, n_axes = min(len(rows), NEAREST_ROWS), min(NEAREST_AXES, view.basis.axes.shape[1])
-    n, target, near = rows.map(_spectrum_and_nearest, [(rows.positions(size, rng), view, n_axes)], n_jobs=1)[0]
+    n, target, near = rows.map(_spectrum_and_nearest, [(rows.positions(size, rng), view, n_axes)])[0]
     scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
     clouds = ((_directions(rng.standard_normal((n, n_axes)) * scale),) for _ in range(NEAREST_CLOUDS))
-    null = min(float(np.mean(rows.run(_nearest_cosine, clouds, n_jobs=1))), 1 - 1e-6)
+    null = min(float(np.mean(rows.run(_nearest_cosine, clouds))), 1 - 1e-6)
     return (near - null) / (1 - null)
 
 

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError
 
 from ..errors import UserError
-from .rows import F32, F64, CountedRows, Ints, unit_rows
+from . import F32, F64, Ints
+from .rows import CountedRows, unit_rows
 from .validation import check_embeddings, check_whole_number
 
 EPSILON = 1e-6  # keeps quotients finite if eigenvalues are zero
@@ -118,30 +119,14 @@ def _symmetric_eigenvalues(matrix: F32) -> F32:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The evidence of the paper's rule: a typical spectrum, and how often a jump was found.
+    """The evidence of the paper's rule: a typical spectrum, and how often a jump was found."""
 
-    Attributes
-    ----------
-    eigenvalues, deltas : ndarray
-        The spectrum of a typical sample (the one whose estimate is closest to `mean`) and its normalized
-        differences; ``deltas[j]`` belongs to the eigenvalue number ``window + 1 + j``.
-    threshold : float
-        A difference above this is a jump.
-    window : int
-        Length of the moving average.
-    mean : float
-        k before rounding: the mean over the samples.
-    fallback_fraction : float
-        The share of samples without a jump, for which the fallback was used. Near 1, the spectrum says nothing about
-        this data.
-    """
-
-    eigenvalues: F32 = field(compare=False)
-    deltas: F64 = field(compare=False)
-    threshold: float
-    window: int
-    mean: float
-    fallback_fraction: float
+    eigenvalues: F32 = field(compare=False)  # of the sample whose estimate is closest to `mean`
+    deltas: F64 = field(compare=False)  # its normalized differences; deltas[j] is of eigenvalue window + 1 + j
+    threshold: float  # a difference above this is a jump
+    window: int  # length of the moving average
+    mean: float  # k before rounding: the mean over the samples
+    fallback_fraction: float  # share of samples without a jump; near 1, the spectrum says nothing about this data
 
 
 class Jump(NamedTuple):
@@ -221,9 +206,7 @@ class Rule(NamedTuple):
     fallback: int = 5
 
 
-def spectral_k(
-    rows: CountedRows, rule: Rule, rng: Generator, *, n_jobs: int | None = None
-) -> tuple[int, tuple[int, int], Ints, Spectrum]:
+def spectral_k(rows: CountedRows, rule: Rule, rng: Generator) -> tuple[int, tuple[int, int], Ints, Spectrum]:
     """Return k, the mean over random samples, the range of the single estimates, these estimates, and the evidence."""
     n = len(rows)
     size = min(n, rule.max_sample)
@@ -233,7 +216,7 @@ def spectral_k(
 
     sizes = [size] * n_behind_mean + [spread_size] * n_behind_interval
     samples = ((rows.positions(sample_size, rng), rule) for sample_size in sizes)
-    results = rows.map(_estimate_sample, samples, n_jobs=n_jobs)
+    results = rows.map(_estimate_sample, samples)
     behind_mean, behind_interval = results[:n_behind_mean], results[n_behind_mean:] or results
     mean = fmean(k for k, _, _ in behind_mean)
     k = max(1, round(mean))

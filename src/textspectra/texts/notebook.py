@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from ..core.estimate_views import levels_html
+from ..core.estimate import levels_html
 from .clustered import ClusteredTexts
 
 N_LARGEST, N_WORDS = 10, 6

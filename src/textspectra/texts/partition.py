@@ -23,6 +23,7 @@ from ..embedding.hub import no_downloads
 from ..embedding.registry import load_model
 from ..errors import ExternalError, NoRowsError, TextspectraError
 from ..files import replacing_file
+from ..parallel import use_jobs
 from ..tables.columns import ClusterColumns, TextTable, column_values
 from ..tables.dates import Problem, Reading, Survey, check_dates, survey
 from ..tables.parquet import list_column
@@ -235,7 +236,8 @@ def load_new_vectors(job: Job, file: File) -> NDArray[np.generic]:
 def save_clusters(job: Job, file: File, labels: NDArray[np.intp], *, centers: NDArray[np.float32]) -> None:
     """Keep the clusters of the texts that no earlier file has, and their similarity to the center."""
     job.save("labels", file, labels.astype(np.int32))
-    job.save("similarity", file, cosines_to_centers(load_new_vectors(job, file), labels, centers, n_jobs=1))
+    with use_jobs(1):
+        job.save("similarity", file, cosines_to_centers(load_new_vectors(job, file), labels, centers))
 
 
 def survey_partition(job: Job, file: File) -> Survey:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ..core.rows import Rows
+from ..core import Rows
 from ..errors import ExternalError, require
 from .partition import File, Job, load_new_vectors
 
