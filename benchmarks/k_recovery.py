@@ -184,7 +184,7 @@ def small(task: Task) -> dict[str, Any]:
         answers["truth"].append(len(np.unique(y[chosen])))
         answers["ours"].append(ts.estimate_k(X[chosen], random_state=0, n_jobs=1).k)
         answers["spectral"].append(ts.estimate_k(X[chosen], method="spectral", random_state=0, n_jobs=1).k)
-        answers["halves"].append(halves[0].k if halves else 1)
+        answers["halves"].append(halves[0].k)
         answers["modularity"].append(modularity_maximum(X[chosen], task.part // 8))
     return answers
 

@@ -163,10 +163,10 @@ class Agreement:
     nearness: float
 
 
-def reproducible_k(rows: CountedRows, rng: Generator) -> tuple[BestK, Ints, Agreement, int] | None:
-    """Find the number of groups on which two halves of the data agree; None if no two groups can be told apart.
+def reproducible_k(rows: CountedRows, rng: Generator) -> tuple[BestK, Ints, Agreement | None, int]:
+    """Find the number of groups on which two halves of the data agree; 1 if no two groups can be told apart.
 
-    Return it, the same from bootstrap samples of the splits, the evidence, and the number of distinct rows.
+    Return it, the same from bootstrap samples of the splits, the evidence if any, and the number of distinct rows.
 
     The rows are taken as directions from their mean, on 12 to 48 principal axes. At each k, two halves of them are
     clustered and compared (:func:`half_agreement`), and :func:`read_curve` reads k off the agreement. Duplicates of a
@@ -175,10 +175,9 @@ def reproducible_k(rows: CountedRows, rng: Generator) -> tuple[BestK, Ints, Agre
     once = rows.once()
     rows = once if len(once) >= FEWEST_HALVED else rows
     size = min(len(rows), HALVED_ROWS)
-    # As a task, which has one BLAS thread: with more, the result would depend on the machine.
-    view = rows.map(_first_view, [(rows.positions(size, rng),)])[0]
+    view = rows.call(_first_view, rows.positions(size, rng))
     if view is None:
-        return None
+        return BestK(1, 1.0), np.ones(1, np.intp), None, 1
     n_axes = sorted({min(n_axes, view.basis.axes.shape[1]) for n_axes in AXES})
 
     def split(ks: Ints) -> tuple[Ints, F64]:
@@ -196,7 +195,7 @@ def reproducible_k(rows: CountedRows, rng: Generator) -> tuple[BestK, Ints, Agre
     ks = np.append(np.arange(2, EACH + 1), fine)
     ks, splits = split(ks[ks <= max(view.n // 16, min(16, view.n // 4))])  # groups of about 16 rows or more
     if not len(ks):
-        return None
+        return BestK(1, 1.0), np.ones(1, np.intp), None, view.n_distinct
     between = _between(ks, splits.mean(axis=(0, 1)))
     if len(between):
         more_ks, more = split(between)
@@ -286,7 +285,7 @@ def _clear_of_clouds(
     rows: CountedRows, size: int, view: View, n_axes: int, ks: Ints, splits: F64, rng: Generator
 ) -> bool:
     """Return True if halves agree far better, at any k, than halves of Gaussian clouds of the same spectrum."""
-    _, target, _ = rows.map(_spectrum_and_nearest, [(rows.positions(size, rng), view, n_axes, False)])[0]
+    _, target, _ = rows.call(_spectrum_and_nearest, rows.positions(size, rng), view, n_axes, False)
     scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
     tasks = ((view.n, scale, ks, seed) for seed in rng.spawn(CLOUD_HALVINGS))
     null = np.minimum(np.nan_to_num(rows.run(_cloud_agreement, tasks)).mean(axis=0), 0.99)
@@ -314,7 +313,7 @@ def _matching_scale(target: F64, cloud: F64) -> F64:
 def _nearness(rows: CountedRows, view: View, rng: Generator) -> float:
     """Return by how much the nearest rows are nearer than in clouds of the same spectrum; 1 is the maximum."""
     size, n_axes = min(len(rows), NEAREST_ROWS), min(NEAREST_AXES, view.basis.axes.shape[1])
-    n, target, near = rows.map(_spectrum_and_nearest, [(rows.positions(size, rng), view, n_axes)])[0]
+    n, target, near = rows.call(_spectrum_and_nearest, rows.positions(size, rng), view, n_axes)
     scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
     clouds = ((_directions(rng.standard_normal((n, n_axes)) * scale),) for _ in range(NEAREST_CLOUDS))
     null = min(float(np.mean(rows.run(_nearest_cosine, clouds))), 1 - 1e-6)

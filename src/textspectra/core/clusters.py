@@ -172,7 +172,6 @@ def gather_leaves(
     counting = len(draws)
     if counting <= exact_rows:
         rows, units, mass = draws.take(np.arange(counting))
-        mass = np.ones(counting) if mass is None else mass
         if counting == len(X):
             return Leaves(units, mass, np.ones(counting), align(rows, X))
 

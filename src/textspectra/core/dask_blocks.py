@@ -52,14 +52,10 @@ def active_client() -> Client | None:
     from distributed import Client
 
     scheduler = dask.config.get("scheduler", None)
-    if isinstance(scheduler, Client):
-        return scheduler
-    if scheduler not in (None, "dask.distributed", "distributed"):
-        return None
-    try:
-        return Client.current()
-    except ValueError:  # no client is open
-        return None
+    if scheduler in (None, "dask.distributed", "distributed"):
+        with suppress(ValueError):  # no client is open
+            return Client.current()
+    return scheduler if isinstance(scheduler, Client) else None
 
 
 def compute(
@@ -422,8 +418,8 @@ class DaskDraws:
             picks, places = self._picks(shares)
             for number, (share, places_of_share) in enumerate(zip(shares, places, strict=True)):
                 rows = task(_gather, picks, before=(number,))
-                at_rest = zip(places_of_share, (rest for _, _, *rest in share), strict=True)
-                results += [task(work, rows, before=before) for before in at_rest]
+                for (_, _, *rest), at in zip(share, places_of_share, strict=True):
+                    results.append(task(work, rows, before=(at, rest)))
         return compute(results)[0]
 
     def _size(self, request: Arguments) -> int:

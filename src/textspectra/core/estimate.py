@@ -271,20 +271,16 @@ def estimate_from_rows(
         confidence = 1 - spectrum.fallback_fraction
         only = (Suggestion("suggested", k, confidence),)
         return KEstimate(k, interval, confidence, only, "spectral", len(rows), replicates, None, spectrum)
-    estimate = reproducible_k(rows, rng)
-    if estimate is None:
-        only = (Suggestion("suggested", 1, 1.0),)
-        return KEstimate(1, (1, 1), 1.0, only, "reproducible", len(rows), np.ones(1, np.intp), None, None)
-    (k, confidence), replicates, agreement, n_rows = estimate
+    (k, confidence), replicates, agreement, n_rows = reproducible_k(rows, rng)
     interval = (1, 1) if k == 1 else interval_around(k, confidence, n_rows)
     levels = suggest(agreement, k, confidence, n_rows)
     return KEstimate(k, interval, confidence, levels, "reproducible", len(rows), replicates, agreement, None)
 
 
-def suggest(agreement: Agreement, k: int, confidence: float, n: int) -> tuple[Suggestion, ...]:
+def suggest(agreement: Agreement | None, k: int, confidence: float, n: int) -> tuple[Suggestion, ...]:
     """Return `k`, with a coarser and a finer level if `n` distinct rows have room for them."""
-    if k == 1:
-        return (Suggestion("suggested", 1, confidence),)
+    if k == 1 or agreement is None:
+        return (Suggestion("suggested", k, confidence),)
     clear = agreement.k[agreement.halves >= CLEAR_LEVEL]
     coarse = int(max(clear[2 * clear <= k], default=round(k / APART)))
     fine = int(min(clear[clear >= 2 * k], default=min(round(k * APART), max(n // 4, agreement.k[-1]))))

@@ -13,9 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..parallel import use_jobs
 from . import F32, Array, PerRow
 from .clusters import Algorithm, find_clusters
-from .cohesion import CohesionReport
-from .estimate import KEstimate
-from .kmeans import LinearRule, label_pass, label_sizes, labels_by, largest_first, nearest_rule
+from .kmeans import label_pass, label_sizes, labels_by, largest_first, nearest_rule
 from .rows import as_given, map_unit_rows, recode
 from .validation import Level, RandomState, check_embeddings, check_weights
 from .ward import MergeTree
@@ -24,14 +22,6 @@ from .ward import MergeTree
 class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Base class of :class:`AutoKMeans` and :class:`AutoAgglomerative`."""
 
-    labels_: PerRow
-    n_clusters_: int
-    k_estimate_: KEstimate | None
-    cohesion_ratio_: float
-    cohesion_report_: CohesionReport | None
-    cluster_centers_: F32
-    rule_: LinearRule
-    n_features_in_: int
     _algorithm: Algorithm
     _fields: dict[str, str]  # attributes that only this algorithm sets, and the fields of `Clusters` they come from
 

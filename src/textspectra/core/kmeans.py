@@ -148,11 +148,10 @@ def sample_centers(X: Rows, weights: Rows | None, k: int, rng: Generator, *, max
     return seeded_centers(units, weight, k, rng, max_passes=max_passes)
 
 
-def draw_units(X: Rows, weights: Rows | None, size: int, rng: Generator) -> tuple[F32, F64]:
+def draw_units(X: Rows, weights: Rows | None, size: int, rng: Generator) -> list[Array]:
     """Draw `size` random rows that count, or all of them if there are fewer: scaled to length 1, and their weights."""
     draws = rows_that_count(X, weights)
-    _, units, weight = draws.take(_draw(len(draws), size, rng))
-    return units, np.ones(len(units)) if weight is None else weight
+    return draws.take(_draw(len(draws), size, rng))[1:]
 
 
 def rows_that_count(X: Rows, weights: PerRow) -> CountedRows:

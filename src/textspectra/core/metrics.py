@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -27,18 +26,8 @@ def contingency(classes: Rows, n_classes: int, clusters: Rows, n_clusters: int) 
     return fold_blocks(count, classes, clusters)[0]
 
 
-class Agreements(NamedTuple):
-    """How well clusters agree with classes, by the metrics of scikit-learn with these names."""
-
-    ari: float
-    nmi: float
-    homogeneity: float
-    completeness: float
-    fowlkes_mallows: float
-
-
-def agreements(table: Array | sparse.csr_array) -> Agreements:
-    """Compare clusters with classes, from the counts of each class (row) and cluster (column)."""
+def agreements(table: Array | sparse.csr_array) -> dict[str, float]:
+    """Compare clusters with classes as scikit-learn does, from the counts of each class (row) and cluster (column)."""
     together = np.asarray(table.data if sparse.issparse(table) else table, np.float64).ravel()
     by_class, by_cluster = (np.asarray(table.sum(axis=axis), np.float64) for axis in (1, 0))
     of_class, of_cluster = entropy(by_class), entropy(by_cluster)
@@ -52,13 +41,13 @@ def agreements(table: Array | sparse.csr_array) -> Agreements:
     )
     by_chance = in_class * in_cluster / every if every else 0.0
     most = (in_class + in_cluster) / 2
-    return Agreements(
-        ari=(both - by_chance) / (most - by_chance) if most != by_chance else 1.0,
-        nmi=2 * homogeneity * completeness / total if total > 0 else 0.0,
-        homogeneity=homogeneity,
-        completeness=completeness,
-        fowlkes_mallows=float(np.sqrt(both / in_class) * np.sqrt(both / in_cluster)) if both else 0.0,
-    )
+    return {
+        "ari": (both - by_chance) / (most - by_chance) if most != by_chance else 1.0,
+        "nmi": 2 * homogeneity * completeness / total if total > 0 else 0.0,
+        "homogeneity": homogeneity,
+        "completeness": completeness,
+        "fowlkes_mallows": float(np.sqrt(both / in_class) * np.sqrt(both / in_cluster)) if both else 0.0,
+    }
 
 
 def entropy(counts: Array) -> float:
@@ -120,7 +109,7 @@ def evaluate(
     if truth is not None:
         true, classes = check_labels(truth, X)
         row |= {"n_classes": len(classes), "k_relative_error": abs(len(names) - len(classes)) / len(classes)}
-        row |= agreements(contingency(true, len(classes), codes, len(names)))._asdict()
+        row |= agreements(contingency(true, len(classes), codes, len(names)))
     return row
 
 
@@ -128,7 +117,7 @@ def _silhouette(X: Rows, codes: Rows, rng: Generator) -> dict[str, float]:
     rows = np.arange(len(X))
     if len(X) > MAX_SILHOUETTE_ROWS:
         rows = np.sort(rng.choice(len(X), MAX_SILHOUETTE_ROWS, replace=False, shuffle=False))
-    value = CountedRows(X, None, codes).map(_silhouette_of, [(rows,)])[0]
+    value = CountedRows(X, None, codes).call(_silhouette_of, rows)
     return {"silhouette": value, "silhouette_rows": len(rows)}
 
 

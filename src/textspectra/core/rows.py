@@ -18,7 +18,7 @@ from numpy.random import Generator
 from scipy import sparse
 
 from ..errors import UserError
-from ..parallel import run_tasks, stream_tasks
+from ..parallel import run_tasks, stream_tasks, use_jobs
 from . import F32, F64, Arguments, Array, Bools, Ints, PerRow, Rows
 
 Value = TypeVar("Value")
@@ -237,13 +237,19 @@ class CountedRows:
         return np.arange(n) if size >= n else rng.choice(n, size, replace=False, shuffle=False)
 
     def take(self, positions: Ints) -> list[Array]:
-        """Return the numbers of the rows, the rows scaled to length 1, and the entries of each aligned array."""
+        """Return the numbers of the rows, the rows scaled to length 1, and the entries of aligned arrays."""
         rows, part, *aligned = self._draws.take(0, positions)
-        return [rows, unit_rows(part, first_row=rows), *aligned]
+        ones = np.ones(len(rows))
+        return [rows, unit_rows(part, first_row=rows), *(ones if values is None else values for values in aligned)]
 
     def map(self, function: Callable[..., Value], requests: Iterable[Arguments]) -> list[Value]:
         """Call ``function(units, *aligned, *rest)`` for each request ``(positions, *rest)``, in parallel, in order."""
         return self._draws.map(partial(_on_units, function), ((0, *request) for request in requests))
+
+    def call(self, function: Callable[..., Value], positions: Ints, *rest: object) -> Value:
+        """Call ``function(units, *aligned, *rest)`` once, with one BLAS thread: more would change the last bits."""
+        with use_jobs(1):
+            return self.map(function, [(positions, *rest)])[0]
 
     def run(self, function: Callable[..., Value], tasks: Iterable[Arguments]) -> list[Value]:
         """Call ``function(*task)`` for each task where the rows are, in parallel, results in order."""
@@ -262,26 +268,24 @@ def map_members(
     return draws.map(partial(_on_units, function), requests)
 
 
-def fold_rows(function: Callable[..., Arguments], X: Rows, *aligned: Rows | None, per_row: bool = False) -> Arguments:
-    """Call ``function(rows, scale, *parts)`` for each block of rows of `X`, and add up the results.
+def _on_scaled(function: Callable[..., Value]) -> Callable[..., Value]:
+    """Let a function that takes ``(rows, scale, *parts)`` take a block; the parts of an array that is None are ones."""
 
-    `rows` and `scale` come from :func:`scaled_rows`. The parts of an array that is None are ones.
-    """
-
-    def on_block(first_row: int, part: Array, *parts: Array | None) -> Arguments:
+    def on_block(first_row: int, part: Array, *parts: Array | None) -> Value:
         rows, scale = scaled_rows(part, first_row=first_row)
         return function(rows, scale, *(np.ones(len(rows)) if values is None else values for values in parts))
 
-    return fold_blocks(on_block, X, *aligned, per_row=per_row)
+    return on_block
+
+
+def fold_rows(function: Callable[..., Arguments], X: Rows, *aligned: Rows | None, per_row: bool = False) -> Arguments:
+    """Add up ``function(rows, scale, *parts)`` of all blocks, where `rows` and `scale` come from `scaled_rows`."""
+    return fold_blocks(_on_scaled(function), X, *aligned, per_row=per_row)
 
 
 def map_unit_rows(function: Callable[..., Array], X: Rows, *aligned: Rows, dtype: type = np.intp) -> PerRow:
     """Return ``function(rows, scale, *parts)`` of all blocks: one entry per row. On Dask it is computed when needed."""
-
-    def on_block(first_row: int, part: Array, *parts: Array) -> Array:
-        return function(*scaled_rows(part, first_row=first_row), *parts)
-
-    return map_rows(on_block, X, *aligned, dtype=dtype)
+    return map_rows(_on_scaled(function), X, *aligned, dtype=dtype)
 
 
 def refuse_bad_rows(X: Rows) -> None:

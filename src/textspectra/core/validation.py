@@ -189,28 +189,23 @@ def check_weights(sample_weight: PerRow, X: Rows) -> tuple[PerRow, float]:
         weights = np.asarray(sample_weight, np.float64)
         weights = align(np.full(n_rows, float(weights)) if weights.ndim == 0 else weights, X)
     if weights.shape != (n_rows,):
-        raise UserError(
-            f"sample_weight has shape {weights.shape} but X has {n_rows:,} rows; sample_weight.shape == "
-            f"({n_rows},) is needed."
-        )
+        needed = f"sample_weight.shape == ({n_rows},) is needed"
+        raise UserError(f"sample_weight has shape {weights.shape} but X has {n_rows:,} rows; {needed}.")
 
     def look(first_row: int, part: F64) -> Arguments:
         bad = np.flatnonzero(~(np.isfinite(part) & (part >= 0)))
         first_bad = [(first_row + int(bad[0]), float(part[bad[0]]))] if len(bad) else []
-        return first_bad, float(part.sum()), part.max(initial=0.0)
+        return first_bad, float(part.sum()), [float(part.max(initial=0.0))]
 
-    def both(former: Arguments, latter: Arguments) -> Arguments:
-        return former[0] + latter[0], former[1] + latter[1], max(former[2], latter[2])
-
-    first_bad, total, largest = fold_blocks(look, weights, combine=both)
+    first_bad, total, maxima = fold_blocks(look, weights)
     if first_bad:
         row, value = first_bad[0]
         raise UserError(f"sample_weight is {value} at row {row}; weights must be finite and at least 0.")
-    if not largest:
+    if not max(maxima):
         raise UserError("sample_weight is zero for every row; at least one row must count.")
     if total > MAX_TOTAL_WEIGHT:
         raise UserError(f"sample_weight sums to {total:.3g}; scale it down to {MAX_TOTAL_WEIGHT:.0e} at most.")
-    return weights, float(largest)
+    return weights, max(maxima)
 
 
 def check_whole_number(name: str, value: object, *, low: int, high: int | None = None, hint: str = "") -> int:

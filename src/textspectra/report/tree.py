@@ -255,7 +255,7 @@ def agreement_curves(levels: Levels, finest: NDArray[np.intp], truth: NDArray[np
     totals = levels.total(table)
     cuts = [agreements(totals[cut].T) for cut in levels.cuts]
     names = ("ari", "homogeneity", "completeness", "fowlkes_mallows")
-    return {name: [getattr(cut, name) for cut in cuts] for name in names}
+    return {name: [cut[name] for cut in cuts] for name in names}
 
 
 class SimilarityMatrix(NamedTuple):
