@@ -122,11 +122,8 @@ def half_agreement(points: F32, ks: Ints, rng: Generator) -> F64:
 
 def _half_centers(half: F32, ks: Ints) -> list[F32]:
     """Return k centers of length 1 for each k, all from one Ward tree; fewer if there are fewer distinct rows."""
-    micro = train_directions(half, half[:HALF_CLUSTERS], HALF_PASSES)  # these start from the first rows
-    nearest = (half @ micro.T).argmax(axis=1)
-    sizes = np.bincount(nearest, minlength=len(micro)).astype(np.float64)
-    sums = sum_by_code(half, nearest, len(micro), np.ones(len(half), np.float32))[sizes > 0]
-    sizes, n = sizes[sizes > 0], len(sums)
+    sums, sizes = _micro_clusters(half)
+    n = len(sums)
     merged = ward_tree(np.divide(sums, sizes[:, None], dtype=np.float32), sizes).linkage[:, :2].astype(np.intp)
     sums = np.concatenate([sums, np.empty((n - 1, sums.shape[1]), np.float32)])
     parent = np.full(2 * n - 1, 2 * n)
@@ -138,6 +135,15 @@ def _half_centers(half: F32, ks: Ints) -> list[F32]:
         nodes = np.flatnonzero(parent[: 2 * n - k] >= 2 * n - k)
         centers.append(train_directions(half, directions_of(sums[nodes], sums[nodes]), CENTER_PASSES))
     return centers
+
+
+def _micro_clusters(half: F32) -> tuple[F32, F64]:
+    """Return the sum of the rows of each small cluster, and its number of rows; centers start from the first rows."""
+    centers = train_directions(half, half[:HALF_CLUSTERS], HALF_PASSES)
+    nearest = (half @ centers.T).argmax(axis=1)
+    sizes = np.bincount(nearest, minlength=len(centers)).astype(np.float64)
+    sums = sum_by_code(half, nearest, len(centers), np.ones(len(half), np.float32))
+    return sums[sizes > 0], sizes[sizes > 0]
 
 
 def _agreement(ours: Ints, theirs: Ints, k: int, order: Ints) -> float:
