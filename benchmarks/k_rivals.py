@@ -46,7 +46,7 @@ def papers_rule(*, zscore: bool) -> Callable[[Any], int]:
 def modularity_maximum(X: Any, size: int = NEIGHBORS) -> int:
     """Cut Ward's tree of smoothed rows where most neighbors share a cluster, beyond the sum of squared shares."""
     ones = np.ones(len(X))
-    tree = ward_tree(smoothed_rows(unit(X).astype(np.float32), ones, size, n_jobs=1), ones)
+    tree = ward_tree(smoothed_rows(unit(X).astype(np.float32), ones, size), ones)
     nearest = nearest_rows(X, size)
 
     def modularity(k: int) -> float:

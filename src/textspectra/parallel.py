@@ -5,23 +5,35 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
+from numbers import Integral
 from typing import TypeVar
 
 import scipy.linalg  # noqa: F401 (its BLAS must be there when `_blas` looks for the libraries)
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, parallel_config
 from joblib.parallel import ThreadingBackend, get_active_backend
 from threadpoolctl import ThreadpoolController
 
+from .errors import UserError
+
 _Result = TypeVar("_Result")
+
+
+def use_jobs(n_jobs: object) -> AbstractContextManager[object]:
+    """Run the tasks of a ``with`` block on this many cores, as in joblib; None keeps the active configuration."""
+    is_whole = isinstance(n_jobs, Integral) and not isinstance(n_jobs, bool)
+    if n_jobs is not None and not (is_whole and n_jobs):
+        raise UserError(f"n_jobs must be a whole number other than 0 (-1: all cores) or None, but it is {n_jobs!r}.")
+    config: AbstractContextManager[object] = nullcontext() if n_jobs is None else parallel_config(n_jobs=n_jobs)
+    return config
 
 
 def run_tasks(
     function: Callable[..., _Result],
     tasks: Iterable[tuple[object, ...]],
     *,
-    n_jobs: int | None,
+    n_jobs: int | None = None,
     shared_memory: bool = False,
 ) -> list[_Result]:
     """Call ``function(*task)`` for every task and return the results in order.
@@ -37,7 +49,7 @@ def run_tasks(
 
 
 def stream_tasks(
-    function: Callable[..., _Result], tasks: Iterable[tuple[object, ...]], *, n_jobs: int | None
+    function: Callable[..., _Result], tasks: Iterable[tuple[object, ...]], *, n_jobs: int | None = None
 ) -> Iterator[_Result]:
     """Yield the results of :func:`run_tasks` in threads, so that few of them are in memory at a time."""
     # joblib would do the same, but it looks for results every 10 ms, which is longer than most tasks take.

@@ -19,7 +19,7 @@ def test_smoothed_rows_are_the_plain_definition(seed, n, size, block):
     units, weights, size = unit(rng.standard_normal((n, 5))), rng.uniform(0.5, 3, n), min(size, n)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(discriminants, "SEARCH_ROWS", block)
-        found = smoothed_rows(units, weights, size, n_jobs=1)
+        found = smoothed_rows(units, weights, size)
     nearest = np.argsort(-(units @ units.T), axis=1)[:, :size]
     sums = np.array([weights[own] @ units[own] for own in nearest])
     assert found == pytest.approx(unit(sums), abs=1e-3)

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from . import F32, F64, Array, Ints
 from .kmeans import directions_of, train_directions
 from .metrics import entropy
-from .rows import F32, F64, Array, CountedRows, Ints, distinct_rows, sum_by_code
+from .rows import CountedRows, distinct_rows, sum_by_code
 from .ward import ward_tree
 
 # How k is read off the curve of agreement over k
@@ -158,38 +159,20 @@ def _agreement(ours: Ints, theirs: Ints, k: int, order: Ints) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """How well two halves of the data agree, over k.
+    """How well two halves of the data agree, over k."""
 
-    Attributes
-    ----------
-    k : ndarray of int
-        Numbers of groups: 2 if it is clear, each from 3 to 8, then steps of 25 %; all numbers next to a clear answer.
-    halves : ndarray of float
-        Agreement of two halves of the data: the adjusted mutual information, 1 is perfect.
-    score : ndarray of float
-        The same, lowered at each coarse k that leaves most of the structure to finer ones. The answer is read off it.
-    nearness : float
-        How much nearer the nearest rows are to each other than in a cloud without groups, as a share of the
-        maximum. Near 0 or below, the data has no groups, unless there are few, wide ones.
-    """
-
-    k: Ints
-    halves: F64
-    score: F64
+    k: Ints  # 2 if it is clear, each from 3 to 8, then steps of 25 %; all numbers next to a clear answer
+    halves: F64  # agreement of two halves of the data: the adjusted mutual information, 1 is perfect
+    score: F64  # the same, lowered at each coarse k that leaves most of the structure to finer ones; k is read off it
+    # How much nearer the nearest rows are to each other than in a cloud without groups, as a share of the maximum.
+    # Near 0 or below, the data has no groups, unless there are few, wide ones.
     nearness: float
 
 
-class ReproducibleEstimate(NamedTuple):
-    """What halves agree on, the same from bootstrap samples of the splits, the evidence, and the distinct rows."""
+def reproducible_k(rows: CountedRows, rng: Generator) -> tuple[BestK, Ints, Agreement | None, int]:
+    """Find the number of groups on which two halves of the data agree; 1 if no two groups can be told apart.
 
-    best: BestK
-    replicates: Ints
-    agreement: Agreement
-    n_rows: int
-
-
-def reproducible_k(rows: CountedRows, rng: Generator, *, n_jobs: int | None = None) -> ReproducibleEstimate | None:
-    """Find the number of groups on which two halves of the data agree; None if no two groups can be told apart.
+    Return it, the same from bootstrap samples of the splits, the evidence if any, and the number of distinct rows.
 
     The rows are taken as directions from their mean, on 12 to 48 principal axes. At each k, two halves of them are
     clustered and compared (:func:`half_agreement`), and :func:`read_curve` reads k off the agreement. Duplicates of a
@@ -198,10 +181,9 @@ def reproducible_k(rows: CountedRows, rng: Generator, *, n_jobs: int | None = No
     once = rows.once()
     rows = once if len(once) >= FEWEST_HALVED else rows
     size = min(len(rows), HALVED_ROWS)
-    # As a task, which has one BLAS thread: with more, the result would depend on the machine.
-    view = rows.map(_first_view, [(rows.positions(size, rng),)], n_jobs=1)[0]
+    view = rows.call(_first_view, rows.positions(size, rng))
     if view is None:
-        return None
+        return BestK(1, 1.0), np.ones(1, np.intp), None, 1
     n_axes = sorted({min(n_axes, view.basis.axes.shape[1]) for n_axes in AXES})
 
     def split(ks: Ints) -> tuple[Ints, F64]:
@@ -211,7 +193,7 @@ def reproducible_k(rows: CountedRows, rng: Generator, *, n_jobs: int | None = No
             for axes in n_axes
             for seed in rng.spawn(HALVINGS // len(n_axes))
         )
-        splits = np.array(rows.map(_split_agreement, requests, n_jobs=n_jobs)).reshape(len(n_axes), -1, len(ks))
+        splits = np.array(rows.map(_split_agreement, requests)).reshape(len(n_axes), -1, len(ks))
         usable = ~np.isnan(splits).any(axis=(0, 1)) & ((ks > 2) | (splits.mean(axis=(0, 1)) >= PAIR))
         return ks[usable], splits[..., usable]
 
@@ -219,7 +201,7 @@ def reproducible_k(rows: CountedRows, rng: Generator, *, n_jobs: int | None = No
     ks = np.append(np.arange(2, EACH + 1), fine)
     ks, splits = split(ks[ks <= max(view.n // 16, min(16, view.n // 4))])  # groups of about 16 rows or more
     if not len(ks):
-        return None
+        return BestK(1, 1.0), np.ones(1, np.intp), None, view.n_distinct
     between = _between(ks, splits.mean(axis=(0, 1)))
     if len(between):
         more_ks, more = split(between)
@@ -234,7 +216,7 @@ def reproducible_k(rows: CountedRows, rng: Generator, *, n_jobs: int | None = No
     else:
         best, again = BestK(1, float(np.clip(1 - nearness, 0, 1))), [1]
     agreement = Agreement(ks, halves, discounted(ks, halves), nearness)
-    return ReproducibleEstimate(best, np.array(again, np.intp), agreement, view.n_distinct)
+    return best, np.array(again, np.intp), agreement, view.n_distinct
 
 
 def _between(ks: Ints, halves: F64) -> Ints:
@@ -309,10 +291,10 @@ def _clear_of_clouds(
     rows: CountedRows, size: int, view: View, n_axes: int, ks: Ints, splits: F64, rng: Generator
 ) -> bool:
     """Return True if halves agree far better, at any k, than halves of Gaussian clouds of the same spectrum."""
-    _, target, _ = rows.map(_spectrum_and_nearest, [(rows.positions(size, rng), view, n_axes, False)], n_jobs=1)[0]
+    _, target, _ = rows.call(_spectrum_and_nearest, rows.positions(size, rng), view, n_axes, False)
     scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
     tasks = ((view.n, scale, ks, seed) for seed in rng.spawn(CLOUD_HALVINGS))
-    null = np.minimum(np.nan_to_num(rows.run(_cloud_agreement, tasks, n_jobs=None)).mean(axis=0), 0.99)
+    null = np.minimum(np.nan_to_num(rows.run(_cloud_agreement, tasks)).mean(axis=0), 0.99)
     return bool(((splits.mean(axis=0) - null) / (1 - null)).max() > CLEAR_OF_CLOUDS)
 
 
@@ -337,10 +319,10 @@ def _matching_scale(target: F64, cloud: F64) -> F64:
 def _nearness(rows: CountedRows, view: View, rng: Generator) -> float:
     """Return by how much the nearest rows are nearer than in clouds of the same spectrum; 1 is the maximum."""
     size, n_axes = min(len(rows), NEAREST_ROWS), min(NEAREST_AXES, view.basis.axes.shape[1])
-    n, target, near = rows.map(_spectrum_and_nearest, [(rows.positions(size, rng), view, n_axes)], n_jobs=1)[0]
+    n, target, near = rows.call(_spectrum_and_nearest, rows.positions(size, rng), view, n_axes)
     scale = _matching_scale(target, rng.standard_normal((CLOUD_ROWS, n_axes)))
     clouds = ((_directions(rng.standard_normal((n, n_axes)) * scale),) for _ in range(NEAREST_CLOUDS))
-    null = min(float(np.mean(rows.run(_nearest_cosine, clouds, n_jobs=1))), 1 - 1e-6)
+    null = min(float(np.mean(rows.run(_nearest_cosine, clouds))), 1 - 1e-6)
     return (near - null) / (1 - null)
 
 

@@ -12,19 +12,12 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from ..errors import UserError
-from . import kmeans
+from . import F32, F64, Arguments, Ints, PerRow, Rows, kmeans
 from .cohesion import CohesionReport, report_if_defined
 from .discriminants import n_nearest, refined_rule, smoothed_rows
 from .estimate import KEstimate, count_rows, estimate_from_rows
 from .kmeans import LinearRule, directions_of, nearest_rule
 from .rows import (
-    F32,
-    F64,
-    Folded,
-    Ints,
-    PerRow,
-    Rows,
-    SumsAndSizes,
     align,
     as_given,
     cluster_sums,
@@ -32,19 +25,17 @@ from .rows import (
     keep,
     map_rows,
     map_unit_rows,
+    recode,
     refuse_bad_rows,
     sum_by_code,
 )
-from .validation import Level, RandomState, check_n_clusters, check_n_jobs, check_weights, make_seed
+from .validation import Level, RandomState, check_n_clusters, check_weights, make_seed
 from .ward import MergeTree, nested_tree, ward_tree, weighted_means
 
 Algorithm = Literal["kmeans", "hac"]
 
 EXACT_ROWS = 2000  # up to this many rows, each is a leaf of the tree around the clusters of K-Means
-MICRO_CLUSTERS, LEAVES_PER_CLUSTER = (
-    1000,
-    8,
-)  # number of leaves above that: in all, or for each cluster if that gives more
+MICRO_CLUSTERS, LEAVES_PER_CLUSTER = 1000, 8  # leaves above that: in all, or for each cluster if that gives more
 HAC_EXACT_ROWS, HAC_MICRO_CLUSTERS = 10_000, 4096  # the same for Ward's tree alone, which is cut anywhere
 MICRO_CLUSTER_PASSES = 2  # of Lloyd's algorithm
 SAME_HEIGHT = 1e-5  # leaves that merge below this height may be equal but for rounding
@@ -58,7 +49,7 @@ class Clusters:
     labels: PerRow
     centers: F32
     rule: LinearRule
-    known: SumsAndSizes | None = None  # saves a pass over the rows
+    known: tuple[F64, Ints] | None = None  # saves a pass over the rows
     inertia: float = float("nan")
     tree: MergeTree | None = None
     leaves: PerRow = None
@@ -75,7 +66,6 @@ def find_clusters(
     refine: bool = True,
     hierarchy: bool = False,
     random_state: RandomState = 0,
-    n_jobs: int | None = None,
 ) -> Clusters:
     """Find clusters of the rows of `X`, a checked array; the parameters are as in :class:`textspectra.AutoKMeans`.
 
@@ -87,28 +77,25 @@ def find_clusters(
     asked = check_n_clusters(n_clusters, len(X))
     if not isinstance(refine, bool | np.bool_):
         raise UserError(f"refine must be True or False, but it is {refine!r}.")
-    check_n_jobs(n_jobs)
-    refuse_bad_rows(X, n_jobs=n_jobs)
+    refuse_bad_rows(X)
     seed = make_seed(random_state)
     estimate = None
     if hierarchy or isinstance(asked, str):
-        estimate = estimate_from_rows(count_rows(X, weights), random_state=seed, n_jobs=n_jobs)
+        estimate = estimate_from_rows(count_rows(X, weights), random_state=seed)
     k = base = estimate.at(asked) if estimate is not None and isinstance(asked, str) else int(asked)
     # A separate stream, so that the clusters at a given k do not depend on whether k was estimated.
     _, rng = np.random.default_rng(seed).spawn(2)
     relative = None if weights is None else weights / largest
     if algorithm == "hac":
-        leaves = gather_leaves(
-            X, relative, rng, exact_rows=HAC_EXACT_ROWS, n_leaves=max(HAC_MICRO_CLUSTERS, k), n_jobs=n_jobs
-        )
+        leaves = gather_leaves(X, relative, rng, exact_rows=HAC_EXACT_ROWS, n_leaves=max(HAC_MICRO_CLUSTERS, k))
         tree = ward_tree(leaves.means, leaves.mass)
-        clusters = _clusters_at(X, leaves, tree, _cut(leaves, tree, k))
+        clusters = _clusters_at(leaves, tree, _cut(leaves, tree, k))
     else:
         if estimate is not None and estimate.suggestions[0].k <= k <= estimate.suggestions[-1].k:
             base = estimate.k  # further away, a fit is better than a cut; within the levels, both are as good
-        clusters = cluster_by_kmeans(X, relative, base, rng, refine=bool(refine), n_jobs=n_jobs)
+        clusters = cluster_by_kmeans(X, relative, base, rng, refine=bool(refine))
         if hierarchy or k != base:
-            clusters = with_tree(X, relative, clusters, rng, k=None if k == base else k, n_jobs=n_jobs)
+            clusters = with_tree(X, relative, clusters, rng, k=None if k == base else k)
     n_found = len(clusters.centers)
     if n_found < k:
         from sklearn.exceptions import ConvergenceWarning  # late: the command line does without scikit-learn
@@ -116,20 +103,24 @@ def find_clusters(
         message = f"{k} clusters were asked for, but only {n_found} could be told apart; there are few distinct rows."
         warnings.warn(message, ConvergenceWarning, stacklevel=3)
     cohesion = report_if_defined(X, clusters.labels, n_found, random_state=seed, known=clusters.known)
-    return replace(clusters, labels=as_given(clusters.labels, X), estimate=estimate, cohesion=cohesion)
+    return replace(
+        clusters,
+        labels=as_given(clusters.labels, X),
+        leaves=as_given(clusters.leaves, X),
+        estimate=estimate,
+        cohesion=cohesion,
+    )
 
 
-def cluster_by_kmeans(
-    X: Rows, weights: Rows | None, k: int, rng: Generator, *, refine: bool, n_jobs: int | None
-) -> Clusters:
+def cluster_by_kmeans(X: Rows, weights: Rows | None, k: int, rng: Generator, *, refine: bool) -> Clusters:
     """Find `k` clusters as :class:`textspectra.AutoKMeans` describes; weights of None stand for ones."""
-    rule = refined_rule(X, weights, k, rng, n_jobs=n_jobs) if refine else None
+    rule = refined_rule(X, weights, k, rng) if refine else None
     if rule is None:
-        centers = kmeans.sample_centers(X, weights, k, rng, n_jobs=n_jobs)
+        centers = kmeans.sample_centers(X, weights, k, rng)
         rule = nearest_rule(centers)
         if len(X) > kmeans.training_size(k):
-            rule = nearest_rule(kmeans.label_pass(X, weights, rule, labeled=False, n_jobs=n_jobs).centers(centers))
-    result = kmeans.label_pass(X, weights, rule, n_jobs=n_jobs)
+            rule = nearest_rule(kmeans.label_pass(X, weights, rule, labeled=False).centers(centers))
+    result = kmeans.label_pass(X, weights, rule)
     labels, order = kmeans.largest_first(result.labels, result.mass)
     lengths = np.einsum("ij,ij->i", result.sums, result.sums)[order]
     mass = result.mass[order]
@@ -137,28 +128,26 @@ def cluster_by_kmeans(
         labels,
         result.centers(rule.directions)[order],
         rule.numbered(order),
-        known=SumsAndSizes(result.sums[order], mass.astype(np.intp)) if weights is None else None,
+        known=(result.sums[order], mass.astype(np.intp)) if weights is None else None,
         inertia=max(float((mass - lengths / np.maximum(mass, np.finfo(float).tiny)).sum()), 0.0),
     )
 
 
-def with_tree(
-    X: Rows, weights: Rows | None, clusters: Clusters, rng: Generator, *, k: int | None, n_jobs: int | None
-) -> Clusters:
+def with_tree(X: Rows, weights: Rows | None, clusters: Clusters, rng: Generator, *, k: int | None) -> Clusters:
     """Build the tree around clusters; with `k`, return its cut into `k` clusters, which merges or splits them.
 
     A row that is repeated counts once here, as it does for refined clusters: otherwise it would be split off.
     """
     rule = clusters.rule
     n_leaves = max(MICRO_CLUSTERS, LEAVES_PER_CLUSTER * len(rule.directions))  # the same for every k
-    leaves = gather_leaves(X, weights, rng, exact_rows=EXACT_ROWS, n_leaves=n_leaves, rule=rule, n_jobs=n_jobs)
+    leaves = gather_leaves(X, weights, rng, exact_rows=EXACT_ROWS, n_leaves=n_leaves, rule=rule)
     filled, codes = np.unique(clusters_of_means(leaves.means, rule), return_inverse=True)
-    tree = tree_around(leaves, codes, n_jobs=n_jobs)
+    tree = tree_around(leaves, codes)
     if k is None and len(filled) == len(rule.directions):
-        return replace(clusters, tree=tree, leaves=as_given(leaves.of_row, X))
+        return replace(clusters, tree=tree, leaves=leaves.of_row)
     cut = codes if k is None else _cut(leaves, tree, k)
     # A cluster without a row that counts has no leaf.
-    return _clusters_at(X, leaves, tree, cut, cut_rule(rule.numbered(filled), leaves.means, codes, cut))
+    return _clusters_at(leaves, tree, cut, cut_rule(rule.numbered(filled), leaves.means, codes, cut))
 
 
 class Leaves(NamedTuple):
@@ -171,14 +160,7 @@ class Leaves(NamedTuple):
 
 
 def gather_leaves(
-    X: Rows,
-    weights: Rows | None,
-    rng: Generator,
-    *,
-    exact_rows: int,
-    n_leaves: int,
-    rule: LinearRule | None = None,
-    n_jobs: int | None = None,
+    X: Rows, weights: Rows | None, rng: Generator, *, exact_rows: int, n_leaves: int, rule: LinearRule | None = None
 ) -> Leaves:
     """Make each row that counts a leaf; if more than `exact_rows` count, K-Means gathers them into `n_leaves` leaves.
 
@@ -186,10 +168,10 @@ def gather_leaves(
     leaf lies in one cluster: a row gets the nearest leaf of its own cluster.
     """
     rule = rule or LinearRule(np.zeros((1, X.shape[1]), np.float32), np.zeros(1, np.float32))
-    draws = kmeans.counting_draws(X, weights)
-    counting = int(draws.totals[0])
+    draws = kmeans.rows_that_count(X, weights)
+    counting = len(draws)
     if counting <= exact_rows:
-        rows, units, mass = kmeans.training_rows(draws, np.arange(counting))
+        rows, units, mass = draws.take(np.arange(counting))
         if counting == len(X):
             return Leaves(units, mass, np.ones(counting), align(rows, X))
 
@@ -197,25 +179,25 @@ def gather_leaves(
             numbers = np.arange(first_row, first_row + len(weight))
             return np.where(weight > 0, np.searchsorted(rows, numbers), nearest)
 
-        nearest = map_unit_rows(_to_nearest(units, clusters_of_means(units, rule), rule), X, n_jobs=n_jobs)
+        nearest = map_unit_rows(_to_nearest(units, clusters_of_means(units, rule), rule), X)
         return Leaves(units, mass, np.ones(counting), keep(map_rows(leaf, weights, nearest)))
-    centers = kmeans.sample_centers(X, weights, n_leaves, rng, max_passes=MICRO_CLUSTER_PASSES, n_jobs=n_jobs)
+    centers = kmeans.sample_centers(X, weights, n_leaves, rng, max_passes=MICRO_CLUSTER_PASSES)
     clusters = clusters_of_means(centers, rule)
     # A cluster without a center gets one. It may lie anywhere, because it gets all rows of the cluster.
     without = np.setdiff1d(np.arange(len(rule.directions)), clusters)
     centers, clusters = np.concatenate([centers, rule.directions[without]]), np.append(clusters, without)
     assign = _to_nearest(centers, clusters, rule)
 
-    def gather(rows: F32, scale: F32, weight: F64) -> Folded:
+    def gather(rows: F32, scale: F32, weight: F64) -> Arguments:
         labels = assign(rows, scale)
         sums = sum_by_code(rows, labels, len(centers), scale * weight.astype(np.float32)).astype(np.float64)
         counts = (np.bincount(labels, values, len(centers)) for values in (weight, weight > 0))
-        return Folded((sums, *counts), labels)
+        return sums, *counts, labels
 
-    (sums, mass, n_rows), of_row = fold_rows(gather, X, weights, n_jobs=n_jobs)
+    sums, mass, n_rows, of_row = fold_rows(gather, X, weights, per_row=True)
     filled = np.flatnonzero(mass)
     if len(filled) < len(centers):
-        of_row = keep(map_unit_rows(_to_nearest(centers[filled], clusters[filled], rule), X, n_jobs=n_jobs))
+        of_row = keep(map_unit_rows(_to_nearest(centers[filled], clusters[filled], rule), X))
     return Leaves((sums[filled] / mass[filled, None]).astype(np.float32), mass[filled], n_rows[filled], of_row)
 
 
@@ -252,11 +234,11 @@ def split_leaves(leaves: Leaves, X: Rows, clusters: Ints) -> Leaves:
     return Leaves((sums / n_rows[:, None]).astype(np.float32), n_rows, n_rows, of_row)
 
 
-def tree_around(leaves: Leaves, clusters: Ints, *, n_jobs: int | None = None) -> MergeTree:
+def tree_around(leaves: Leaves, clusters: Ints) -> MergeTree:
     """Build the tree of leaves, smoothed over their neighbors, that completes each cluster before it merges any two."""
     units = directions_of(leaves.means, np.ones_like(leaves.means))
     near = n_nearest(len(units), int(clusters.max()) + 1)
-    return nested_tree(smoothed_rows(units, leaves.n_rows, near, n_jobs=n_jobs), leaves.n_rows, clusters)
+    return nested_tree(smoothed_rows(units, leaves.n_rows, near), leaves.n_rows, clusters)
 
 
 def cut_rule(rule: LinearRule, means: F32, clusters: Ints, codes: Ints) -> LinearRule:
@@ -287,10 +269,10 @@ def _cut(leaves: Leaves, tree: MergeTree, k: int) -> Ints:
     return tree.cut(k)
 
 
-def _clusters_at(X: Rows, leaves: Leaves, tree: MergeTree, codes: Ints, rule: LinearRule | None = None) -> Clusters:
+def _clusters_at(leaves: Leaves, tree: MergeTree, codes: Ints, rule: LinearRule | None = None) -> Clusters:
     """Return the clusters of the leaves; by default, the rule is the nearest center."""
     mass = np.bincount(codes, leaves.mass)
-    labels, order = kmeans.largest_first(labels_of_leaves(codes, leaves.of_row), mass)
+    labels, order = kmeans.largest_first(recode(leaves.of_row, codes), mass)
     centers = weighted_means(leaves.means, leaves.mass, codes, len(mass))[order]
     spread = mass[order] * (1 - np.einsum("ij,ij->i", centers, centers, dtype=np.float64))
     return Clusters(
@@ -299,10 +281,5 @@ def _clusters_at(X: Rows, leaves: Leaves, tree: MergeTree, codes: Ints, rule: Li
         nearest_rule(centers) if rule is None else rule.numbered(order),
         inertia=max(float(spread.sum()), 0.0),
         tree=tree,
-        leaves=as_given(leaves.of_row, X),
+        leaves=leaves.of_row,
     )
-
-
-def labels_of_leaves(codes: Ints, leaves: Rows) -> PerRow:
-    """Return the code of each row's leaf."""
-    return map_rows(lambda first_row, part: codes[part], leaves)

@@ -11,7 +11,8 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from ..errors import UserError
-from .rows import ALL_ROWS, F32, F64, Ints, Rows, SumsAndSizes, map_members, sums_and_sizes, take_units
+from . import F32, F64, Ints, Rows
+from .rows import ALL_ROWS, map_members, sums_and_sizes, take_units
 from .validation import RandomState, check_embeddings, check_labels, make_generator
 
 LEAST_SIMILARITY = 1e-6  # a mean similarity below this is taken for rounding in float32
@@ -29,24 +30,12 @@ class NoBackgroundError(UserError):
 
 @dataclass(frozen=True)
 class ClusterCohesion:
-    """One cluster of a :class:`CohesionReport`.
-
-    Attributes
-    ----------
-    label : hashable
-        The label of the cluster.
-    size : int
-        Number of rows.
-    similarity : float
-        Mean similarity of its pairs of rows; for a single row, the mean similarity of all pairs of the data.
-    ratio : float
-        `similarity`, divided by the mean similarity of all pairs of the data.
-    """
+    """One cluster of a :class:`CohesionReport`."""
 
     label: Hashable
-    size: int
-    similarity: float
-    ratio: float
+    size: int  # number of rows
+    similarity: float  # mean of its pairs of rows; for a single row, the mean of all pairs of the data
+    ratio: float  # the similarity, divided by the mean of all pairs of the data
 
 
 @dataclass(frozen=True)
@@ -158,7 +147,7 @@ def _report(
     names: Sequence[Hashable],
     rectify: bool,
     random_state: RandomState,
-    known: SumsAndSizes | None = None,
+    known: tuple[F64, Ints] | None = None,
 ) -> CohesionReport:
     sums, sizes = known or sums_and_sizes(X, codes, len(names))
     means = linear_means(np.vstack([sums.sum(axis=0), sums]), np.append(len(X), sizes))
@@ -193,7 +182,7 @@ def _report(
 
 
 def report_if_defined(
-    X: Rows, codes: Rows, n_codes: int, *, random_state: RandomState, known: SumsAndSizes | None = None
+    X: Rows, codes: Rows, n_codes: int, *, random_state: RandomState, known: tuple[F64, Ints] | None = None
 ) -> CohesionReport | None:
     """Return the report for the clusters 0 to `n_codes` - 1, or None if there is only one row or no two are alike."""
     if len(X) < 2:
@@ -259,7 +248,12 @@ def _pair_draws(m: int, n_batches: int, rng: Generator) -> list[tuple[Ints, int]
 def _pair_means(units: F32, n_batches: int) -> F64:
     """Return the means of the cosine and of ``min(cosine, 0)`` of each batch; of all pairs, only the latter."""
     if not n_batches:
-        return np.array([[_negative_sum(units) / (len(units) * (len(units) - 1) / 2)]])
+        total, step = 0.0, 512
+        for start in range(0, len(units), step):
+            negatives = np.minimum(units[start : start + step] @ units[start:].T, 0)
+            met_twice = negatives[:, : len(negatives)]
+            total += float(negatives.sum(dtype=np.float64)) - float(met_twice.sum(dtype=np.float64)) / 2
+        return np.array([[total / (len(units) * (len(units) - 1) / 2)]])
     sides = units.reshape(n_batches, 2, BATCH_SIDE, -1)
     cosines = (sides[:, 0] @ sides[:, 1].transpose(0, 2, 1)).reshape(n_batches, -1)
     return np.stack([cosines.mean(axis=1), np.minimum(cosines, 0).mean(axis=1)], axis=1, dtype=np.float64)
@@ -277,13 +271,3 @@ def _summary(parts: list[F64], linear_mean: float) -> tuple[float, float]:
     slope = float(centered @ negative) / max(float(centered @ centered), np.finfo(float).tiny)
     residuals = negative - slope * (cosine - linear_mean)
     return min(0.0, float(residuals.mean())), float(residuals.std()) / math.sqrt(len(residuals))
-
-
-def _negative_sum(units: F32) -> float:
-    """Return the sum of ``min(cosine, 0)`` of all unordered pairs of rows."""
-    total, step = 0.0, 512
-    for start in range(0, len(units), step):
-        negatives = np.minimum(units[start : start + step] @ units[start:].T, 0)
-        met_twice = negatives[:, : len(negatives)]
-        total += float(negatives.sum(dtype=np.float64)) - float(met_twice.sum(dtype=np.float64)) / 2
-    return total

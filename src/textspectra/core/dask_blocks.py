@@ -10,7 +10,8 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for_any
 from contextlib import suppress
 from functools import partial, reduce
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 import dask
@@ -23,14 +24,16 @@ from dask.optimization import cull
 from threadpoolctl import threadpool_limits
 
 from ..errors import ExternalError
-from .rows import Arguments, Array, CountIndex, Folded, Ints, MemberIndex, PerRow, Rows, fold_blocks, map_rows
+from ..parallel import use_jobs
+from . import Arguments, Array, Ints, PerRow, Rows
+from .rows import Index, fold_blocks, map_rows
 
 if TYPE_CHECKING:
     from dask.typing import Key
     from distributed import Client
     from distributed import Future as DaskFuture
 
-
+Item = TypeVar("Item")
 _Progress = Callable[[int, int], None]
 
 PATIENCE = 30.0  # a run is given up after this many seconds without a worker
@@ -49,14 +52,10 @@ def active_client() -> Client | None:
     from distributed import Client
 
     scheduler = dask.config.get("scheduler", None)
-    if isinstance(scheduler, Client):
-        return scheduler
-    if scheduler not in (None, "dask.distributed", "distributed"):
-        return None
-    try:
-        return Client.current()
-    except ValueError:  # no client is open
-        return None
+    if scheduler in (None, "dask.distributed", "distributed"):
+        with suppress(ValueError):  # no client is open
+            return Client.current()
+    return scheduler if isinstance(scheduler, Client) else None
 
 
 def compute(
@@ -72,15 +71,24 @@ def compute(
         with threadpool_limits(1, user_api="blas"):
             started = dask.persist(*tasks, *kept)
             return list(dask.compute(*started[: len(tasks)])), list(started[len(tasks) :])
-    from distributed import futures_of
+    from distributed import futures_of, wait
 
     # Centers of some megabytes in a graph are sent once, and survive the loss of a worker: no reason to warn.
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GB"}):
         started = client.persist([*tasks, *kept])
     futures = futures_of(started)
+
+    def finished() -> list[PerRow]:
+        results = list(client.gather(futures[: len(tasks)]))
+        wait(futures)
+        for future in futures:
+            if future.status == "error":
+                future.result()
+        return results
+
     with ThreadPoolExecutor(1) as waiter:
         try:
-            outcome = waiter.submit(_finished, client, futures[: len(tasks)], futures[len(tasks) :])
+            outcome = waiter.submit(finished)
             _watch(client, outcome, futures, progress)
             return outcome.result(), list(started[len(tasks) :])
         except BaseException as error:
@@ -91,31 +99,17 @@ def compute(
             raise
 
 
-def _finished(client: Client, wanted: list[DaskFuture], kept: list[DaskFuture]) -> list[object]:
-    """Wait until all tasks are finished, and return the results that are needed here."""
-    from distributed import wait
-
-    results = list(client.gather(wanted))
-    if kept:
-        wait(kept)
-    for future in kept:
-        if future.status == "error":
-            future.result()
-    return results
-
-
 def _watch(
-    client: Client, outcome: Future[list[object]], futures: Sequence[DaskFuture], progress: _Progress | None
+    client: Client, outcome: Future[list[PerRow]], futures: Sequence[DaskFuture], progress: _Progress | None
 ) -> None:
     """Return once there is an outcome; give up after PATIENCE seconds without a worker: Dask waits forever."""
     last_seen = time.monotonic()
     while not wait_for_any([outcome], timeout=POLL).done:
         if progress is not None:
             progress(sum(future.status == "finished" for future in futures), len(futures))
-        now = time.monotonic()
         if client.scheduler_info()["workers"]:
-            last_seen = now
-        elif now - last_seen > PATIENCE:
+            last_seen = time.monotonic()
+        elif time.monotonic() - last_seen > PATIENCE:
             raise ExternalError(
                 f"The Dask cluster at {client.scheduler.address} has had no worker for {PATIENCE:.0f} seconds, so the "
                 "run was given up. Start workers and run it again."
@@ -183,61 +177,51 @@ class ChunkReader:
     ) -> None:
         self._graphs = graphs
         self.sizes = sizes
-        self._ends = np.cumsum(sizes)
         self._sample = sample
         self._last: tuple[int, Array] = -1, sample
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of all chunks together."""
-        return len(self), *self._sample.shape[1:]
+        self.shape = len(self), *sample.shape[1:]
 
     def __len__(self) -> int:
-        return int(self._ends[-1])
+        return sum(self.sizes)
 
-    def open(self) -> Array | ChunkReader:
+    def open(self) -> PerRow:
         """Return an array with the rows: the only chunk, or a copy of the reader."""
         # The chunk that a copy holds is released together with it, at the end of the task.
-        return self._read(0) if len(self.sizes) == 1 else ChunkReader(self._graphs, self.sizes, self._sample)
+        if len(self.sizes) == 1:
+            return dask.get(*self._graphs[0])
+        return ChunkReader(self._graphs, self.sizes, self._sample)
 
     def __getitem__(self, rows: slice | Ints) -> Array:
+        bounds = enumerate(pairwise(np.cumsum([0, *self.sizes]).tolist()))
         if isinstance(rows, slice):
             start, stop, _ = rows.indices(len(self))
             parts = [
                 self._chunk(number)[max(0, start - first) : stop - first]
-                for number, first, end in self._bounds()
+                for number, (first, end) in bounds
                 if first < stop and start < end
             ]
             return parts[0] if len(parts) == 1 else np.concatenate([self._sample, *parts])
         picked = np.empty((len(rows), *self.shape[1:]), self._sample.dtype)
-        for number, first, end in self._bounds():
+        for number, (first, end) in bounds:
             here = np.flatnonzero((rows >= first) & (rows < end))
             if len(here):
                 picked[here] = self._chunk(number)[rows[here] - first]
         return picked
 
-    def _bounds(self) -> Iterator[tuple[int, int, int]]:
-        for number, (size, end) in enumerate(zip(self.sizes, self._ends.tolist(), strict=True)):
-            yield number, end - size, end
-
     def _chunk(self, number: int) -> Array:
         # Only the last chunk is kept: rows are mostly read in order, and chunks may be large.
         if self._last[0] != number:
-            self._last = number, self._read(number)
+            self._last = number, dask.get(*self._graphs[number])
         return self._last[1]
 
-    def _read(self, number: int) -> Array:
-        graph, key = self._graphs[number]
-        chunk: Array = dask.get(graph, key)
-        return chunk
+
+def task(function: object, *parts: object, before: Arguments = ()) -> Delayed:
+    """Return a task that calls ``function(*before, *parts)``, where each reader among the parts is opened first."""
+    return delayed(partial(_call, before), pure=False)(function, *parts)
 
 
-_Part = ChunkReader | Rows | None  # the chunk of an array, as a task gets it
-
-
-def _opened(parts: Sequence[_Part]) -> list[PerRow]:
-    """Return the arrays of the parts that a task was given."""
-    return [part.open() if isinstance(part, ChunkReader) else part for part in parts]
+def _call(before: Arguments, function: Callable[..., object], *parts: object) -> object:
+    return function(*before, *(part.open() if isinstance(part, ChunkReader) else part for part in parts))
 
 
 def chunks_of(arrays: Sequence[da.Array], like: da.Array) -> list[tuple[int, list[ChunkReader | Delayed | None]]]:
@@ -249,14 +233,13 @@ def chunks_of(arrays: Sequence[da.Array], like: da.Array) -> list[tuple[int, lis
 
 
 def _parts(array: da.Array) -> list[ChunkReader | Delayed]:
-    return _kept_parts(array) or list(array.to_delayed(optimize_graph=False).ravel())
+    """Return the chunks from which an array was made here; of any other array, its delayed chunks."""
+    return list(array.textspectra_parts[1] if _made_here(array) else array.to_delayed(optimize_graph=False).ravel())
 
 
-def _kept_parts(array: da.Array) -> list[ChunkReader | Delayed] | None:
-    """Return the chunks from which an array was made here, or None for any other array."""
+def _made_here(array: da.Array) -> bool:
     # An assignment such as array[3] = 0 changes a Dask array in place and gives it another name.
-    name, parts = getattr(array, "textspectra_parts", (None, None))
-    return parts if name == array.name else None
+    return bool(getattr(array, "textspectra_parts", (None,))[0] == array.name)
 
 
 def in_chunks(array: Array | da.Array, sizes: tuple[int, ...]) -> da.Array:
@@ -269,8 +252,7 @@ def in_chunks(array: Array | da.Array, sizes: tuple[int, ...]) -> da.Array:
 def array_of(parts: Sequence[ChunkReader | Delayed], sizes: tuple[int, ...], sample: Array) -> da.Array:
     """Return the Dask array with these chunks, whose rows have the shape and type of `sample`."""
     name = f"rows-{uuid4().hex}"
-    read = delayed(_read_all, pure=False)
-    chunks = [read(part) if isinstance(part, ChunkReader) else part for part in parts]
+    chunks = [task(_read_all, part) if isinstance(part, ChunkReader) else part for part in parts]
     layer = {(name, number, *(0,) * (sample.ndim - 1)): chunk.key for number, chunk in enumerate(chunks)}
     graph = HighLevelGraph.from_collections(name, layer, dependencies=chunks)
     array = da.Array(graph, name, (sizes, *((size,) for size in sample.shape[1:])), dtype=sample.dtype)
@@ -278,13 +260,18 @@ def array_of(parts: Sequence[ChunkReader | Delayed], sizes: tuple[int, ...], sam
     return array
 
 
-def _read_all(reader: ChunkReader) -> Array:
-    return reader.open()[: len(reader)]
+def _read_all(rows: Array) -> Array:
+    return rows[:]
 
 
-def no_rows_of(array: da.Array) -> Array:
-    """Return an array in memory like a Dask array, but without rows."""
-    return np.empty((0, *array.shape[1:]), array.dtype)
+def no_rows_of(array: da.Array | None) -> PerRow:
+    """Return an array in memory like a Dask array, but without rows; None for None."""
+    return None if array is None else np.empty((0, *array.shape[1:]), array.dtype)
+
+
+def row_bytes(array: da.Array | None) -> int:
+    """Return the size of a row."""
+    return 0 if array is None else array.dtype.itemsize * int(np.prod(array.shape[1:], dtype=int))
 
 
 def with_known_chunks(array: da.Array) -> da.Array:
@@ -295,7 +282,7 @@ def with_known_chunks(array: da.Array) -> da.Array:
         array = da.Array(array.dask, array.name, (sizes, *array.chunks[1:]), dtype=array.dtype)
     if array.ndim == 2 and len(array.chunks[1]) > 1:
         array = array.rechunk({1: -1})
-    if _kept_parts(array) is not None:
+    if _made_here(array):
         return array
     if "distributed" in sys.modules:
         from distributed import futures_of
@@ -308,10 +295,10 @@ def with_known_chunks(array: da.Array) -> da.Array:
     graphs = [(cull(graph, chunk.key)[0], chunk.key) for chunk in chunks]
     if len(set().union(*(tasks for tasks, _ in graphs))) < sum(len(tasks) for tasks, _ in graphs):
         return array_of(chunks, sizes, sample)  # chunks share a task, which should run only once
-    readers = [
-        ChunkReader([graphs[number] for number in batch], tuple(sizes[number] for number in batch), sample)
-        for batch in _batches(sizes, sample, TASKS_PER_THREAD * n_threads())
-    ]
+    most = max(1, len(sizes) // (TASKS_PER_THREAD * n_threads()))
+    size, pairs = row_bytes(array), zip(graphs, sizes, strict=True)
+    batches = _batches(pairs, lambda pair: pair[1] * size, GROUP_BYTES, most)
+    readers = [ChunkReader([graph for graph, _ in batch], tuple(n for _, n in batch), sample) for batch in batches]
     return array_of(readers, tuple(len(reader) for reader in readers), sample)
 
 
@@ -323,67 +310,63 @@ def in_given_chunks(array: da.Array, like: da.Array) -> da.Array:
     return in_chunks(array, tuple(sizes))
 
 
-def _batches(sizes: Sequence[int], sample: Array, n_batches: int) -> list[list[int]]:
-    """Batch adjacent chunks up to GROUP_BYTES, in at least `n_batches` batches if there are enough chunks."""
-    row_bytes = sample.dtype.itemsize * int(np.prod(sample.shape[1:], dtype=int))
-    most = max(1, len(sizes) // max(1, n_batches))
-    batches: list[list[int]] = []
-    n_bytes = 0
-    for number, size in enumerate(sizes):
-        if not batches or len(batches[-1]) == most or n_bytes + size * row_bytes > GROUP_BYTES:
-            batches.append([])
-            n_bytes = 0
-        batches[-1].append(number)
-        n_bytes += size * row_bytes
-    return batches
+def _batches(
+    items: Iterable[Item], size_of: Callable[[Item], int], limit: int, most: int = sys.maxsize
+) -> Iterator[list[Item]]:
+    """Batch adjacent items: at most `most` of them, and up to a total size, but a larger item is alone."""
+    batch: list[Item] = []
+    total = 0
+    for item in items:
+        size = size_of(item)
+        if batch and (len(batch) == most or total + size > limit):
+            yield batch
+            batch, total = [], 0
+        batch.append(item)
+        total += size
+    if batch:
+        yield batch
 
 
-def shared(value: object) -> Delayed:
-    """Return a value that many tasks use and that is sent to each worker once."""
-    return delayed(value, pure=False, traverse=False)
+def shared(function: Callable[..., object], *arguments: object) -> Delayed:
+    """Bind arguments to a function that many tasks call and that is sent to each worker once."""
+    return delayed(partial(function, *arguments), pure=False, traverse=False)
 
 
 def fold_chunks(
-    function: Callable[..., Folded], arrays: Sequence[da.Array], *, combine: Callable[..., object]
-) -> Folded:
+    function: Callable[..., Arguments], arrays: Sequence[da.Array], *, combine: Callable[..., object], per_row: bool
+) -> Arguments:
     """Fold each chunk on a worker and combine the statistics in a tree; the values per row stay on the workers."""
-    sample = function(0, *(None if array is None else no_rows_of(array) for array in arrays)).per_row
-    fold = delayed(_fold_chunk if sample is not None else _chunk_statistics, pure=False)
-    work, join = shared(function), shared(combine)
-    folded = [fold(work, join, first_row, *parts) for first_row, parts in chunks_of(arrays, arrays[0])]
-    statistics = folded if sample is None else [result[0] for result in folded]
-    together = delayed(reduce, pure=False)
+    work, join = shared(_fold_chunk, function, combine, per_row), shared(combine)
+    folded = [task(work, *parts, before=(first_row,)) for first_row, parts in chunks_of(arrays, arrays[0])]
+    statistics = [result[:-1] for result in folded] if per_row else folded
     while len(statistics) > 1:
         starts = range(0, len(statistics), SPLIT_EVERY)
-        statistics = [together(join, statistics[start : start + SPLIT_EVERY]) for start in starts]
-    if sample is None:
-        return Folded(compute(statistics)[0][0])
-    results, kept = compute(statistics, [result[1] for result in folded])
-    return Folded(results[0], array_of(kept, arrays[0].chunks[0], sample))
+        statistics = [task(reduce, join, statistics[start : start + SPLIT_EVERY]) for start in starts]
+    results, kept = compute(statistics, [result[-1] for result in folded] if per_row else [])
+    if not per_row:
+        return tuple(results[0])
+    sample = function(0, *map(no_rows_of, arrays))[-1]
+    return *results[0], array_of(kept, arrays[0].chunks[0], sample)
 
 
 def _fold_chunk(
-    function: Callable[..., Folded], combine: Callable[..., object], first_row: int, *parts: _Part
-) -> Folded:
-    return fold_blocks(function, *_opened(parts), combine=combine, n_jobs=1, first_row=first_row)
-
-
-def _chunk_statistics(
-    function: Callable[..., Folded], combine: Callable[..., object], first_row: int, *parts: _Part
-) -> object:
-    return _fold_chunk(function, combine, first_row, *parts).statistics
+    function: Callable[..., Arguments], combine: Callable[..., object], per_row: bool, first_row: int, *parts: Rows
+) -> Arguments:
+    with use_jobs(1):
+        return fold_blocks(function, *parts, combine=combine, per_row=per_row, first_row=first_row)
 
 
 def map_chunks(function: Callable[..., Array], arrays: Sequence[da.Array], *, dtype: type) -> da.Array:
     """Return a Dask array whose chunks are computed from the chunks of `arrays` when they are needed."""
-    sample: Array = function(0, *(None if array is None else no_rows_of(array) for array in arrays)).astype(dtype)
-    work, on_chunk = shared(function), delayed(_map_chunk, pure=False)
-    chunks = [on_chunk(work, first_row, *parts) for first_row, parts in chunks_of(arrays, arrays[0])]
+    sample: Array = function(0, *map(no_rows_of, arrays)).astype(dtype)
+    work = shared(_map_chunk, function)
+    chunks = [task(work, *parts, before=(first_row,)) for first_row, parts in chunks_of(arrays, arrays[0])]
     return array_of(chunks, arrays[0].chunks[0], sample)
 
 
-def _map_chunk(function: Callable[..., Array], first_row: int, *parts: _Part) -> PerRow:
-    return map_rows(function, *_opened(parts), n_jobs=1, first_row=first_row)
+def _map_chunk(function: Callable[..., Array], first_row: int, *parts: Rows) -> PerRow:
+    with use_jobs(1):
+        return map_rows(function, *parts, first_row=first_row)
 
 
 def keep_chunks(array: da.Array) -> da.Array:
@@ -395,42 +378,29 @@ def keep_chunks(array: da.Array) -> da.Array:
 def call_each(
     function: Callable[..., object], tasks: Iterable[Arguments], progress: _Progress | None = None
 ) -> list[PerRow]:
-    """Call ``function(*task)`` on a worker for each task, results in order."""
+    """Call ``function(*arguments)`` on a worker for the arguments of each task, results in order."""
     work = shared(function)
-    return compute([delayed(partial(_call, task), pure=False)(work) for task in tasks], progress=progress)[0]
+    return compute([task(work, before=arguments) for arguments in tasks], progress=progress)[0]
 
 
 def call_on_chunks(function: Callable[..., object], array: da.Array, arguments: Sequence[Arguments]) -> list[PerRow]:
     """Call ``function(*arguments, chunk)`` where each chunk is, results in order."""
     work, chunks = shared(function), chunks_of([array], array)
-    calls = [
-        delayed(partial(_call, before), pure=False)(work, *parts)
-        for before, (_, parts) in zip(arguments, chunks, strict=True)
-    ]
-    return compute(calls)[0]
-
-
-def _call(arguments: Arguments, function: Callable[..., object], *parts: _Part) -> object:
-    return function(*arguments, *_opened(parts))
+    return compute([task(work, *parts, before=of) for of, (_, parts) in zip(arguments, chunks, strict=True)])[0]
 
 
 class DaskDraws:
     """The counterpart of :class:`~textspectra.core.rows.Draws` for Dask arrays."""
 
-    def __init__(
-        self, arrays: Sequence[da.Array], index: Callable[..., CountIndex | MemberIndex], by: da.Array | None
-    ) -> None:
-        self._index = shared(index)
-        self._row_bytes = sum(
-            array.dtype.itemsize * int(np.prod(array.shape[1:])) for array in arrays if array is not None
-        )
+    def __init__(self, arrays: Sequence[da.Array], index: Index, by: da.Array | None) -> None:
+        self._pick = shared(_pick, index)
+        self._row_bytes = sum(map(row_bytes, arrays))
         self._chunks = chunks_of([*arrays, by], arrays[0])
         if by is None:
             self._in_chunk = np.array(arrays[0].chunks[0], np.intp)[:, None]
         else:
-            totals = delayed(_totals, pure=False)
-            tasks = [totals(self._index, parts[-1]) for _, parts in self._chunks]
-            self._in_chunk = np.array(compute(tasks)[0], np.intp)
+            totals = shared(_totals, index)
+            self._in_chunk = np.array(compute([task(totals, parts[-1]) for _, parts in self._chunks])[0], np.intp)
         self._ends = self._in_chunk.cumsum(axis=0)
         self.totals = self._ends[-1]
 
@@ -439,35 +409,21 @@ class DaskDraws:
         picks, ((places,),) = self._picks([[(key, positions)]])
         return _rows_at(places, _gather(0, compute(picks)[0]))
 
-    def map(
-        self, function: Callable[..., object], requests: Iterable[Arguments], *, n_jobs: int | None = None
-    ) -> list[PerRow]:
+    def map(self, function: Callable[..., object], requests: Iterable[Arguments]) -> list[PerRow]:
         """Call ``function(rows, *parts, *rest)`` on a worker for each request ``(key, positions, *rest)``."""
-        work = shared(function)
+        work = shared(_apply, function)
         results: list[Delayed] = []
-        for batch in self._up_to(DRAWN_BYTES, requests):
-            shares = list(self._up_to(SHARE_BYTES, batch))
+        for batch in _batches(requests, self._size, DRAWN_BYTES):
+            shares = list(_batches(batch, self._size, SHARE_BYTES))
             picks, places = self._picks(shares)
             for number, (share, places_of_share) in enumerate(zip(shares, places, strict=True)):
-                rows = delayed(partial(_gather, number), pure=False)(picks)
-                results += [
-                    delayed(partial(_apply, at, rest), pure=False)(work, rows)
-                    for (_, _, *rest), at in zip(share, places_of_share, strict=True)
-                ]
+                rows = task(_gather, picks, before=(number,))
+                for (_, _, *rest), at in zip(share, places_of_share, strict=True):
+                    results.append(task(work, rows, before=(at, rest)))
         return compute(results)[0]
 
-    def _up_to(self, n_bytes: int, requests: Iterable[Arguments]) -> Iterator[list[Arguments]]:
-        """Batch adjacent requests up to this size; a larger request is alone."""
-        together: list[Arguments] = []
-        size = 0
-        for request in requests:
-            size += self._row_bytes * len(request[1])
-            if together and size > n_bytes:
-                yield together
-                together, size = [], self._row_bytes * len(request[1])
-            together.append(request)
-        if together:
-            yield together
+    def _size(self, request: Arguments) -> int:
+        return self._row_bytes * len(request[1])
 
     def _picks(self, shares: Sequence[Sequence[Arguments]]) -> tuple[list[Delayed], list[list[Ints]]]:
         """Return a task per chunk that picks its rows for all shares, and where in a share each request's rows are.
@@ -490,20 +446,19 @@ class DaskDraws:
         picks = []
         for number in sorted(wanted):
             first_row, parts = self._chunks[number]
-            picks.append(delayed(partial(_pick, wanted[number]), pure=False)(self._index, first_row, *parts))
+            picks.append(task(self._pick, *parts, before=(wanted[number], first_row)))
         return picks, places
 
 
-def _totals(index: Callable[..., CountIndex | MemberIndex], part: _Part) -> Ints:
-    (by,) = _opened([part])
+def _totals(index: Index, by: Rows) -> Ints:
     return index(len(by), by[:]).totals
 
 
 def _pick(
-    wanted: list[tuple[int, Ints, Ints]], index: Callable[..., CountIndex | MemberIndex], first_row: int, *parts: _Part
+    index: Index, wanted: list[tuple[int, Ints, Ints]], first_row: int, *parts: PerRow
 ) -> dict[int, list[PerRow]]:
     """Return the rows of a chunk that each share needs: their numbers, and the rows of each array."""
-    *arrays, by = _opened(parts)
+    *arrays, by = parts
     of_chunk = index(len(arrays[0]), None if by is None else by[:])
     shares, keys, positions = zip(*wanted, strict=True)
     rows = of_chunk.find(np.concatenate(keys), np.concatenate(positions))
@@ -527,5 +482,5 @@ def _rows_at(places: Ints, share: list[PerRow]) -> list[PerRow]:
     return [None if column is None else column[places] for column in share]
 
 
-def _apply(places: Ints, rest: list[object], function: Callable[..., object], share: list[PerRow]) -> object:
+def _apply(function: Callable[..., object], places: Ints, rest: list[object], share: list[PerRow]) -> object:
     return function(*_rows_at(places, share), *rest)

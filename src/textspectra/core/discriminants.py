@@ -8,8 +8,9 @@ from scipy.linalg import cholesky, solve_triangular, svd
 from scipy.sparse import csr_array
 
 from ..parallel import one_blas_thread, run_tasks
+from . import F32, F64, Arguments, Array, Ints, PerRow, Rows
 from .kmeans import ROWS_PER_CENTER, LinearRule, directions_of, draw_units, labels_by, nearest_rule, seeded_centers
-from .rows import F32, F64, Array, Folded, Ints, PerRow, Rows, distinct_rows, fold_rows, sum_by_code
+from .rows import distinct_rows, fold_rows, sum_by_code
 
 SMOOTHED_OVER = 10  # rows, the row itself among them; from 7 to 20, ARI changes by less than 0.01
 FEWEST_REFINED = 128  # among fewer distinct rows, neighbors say too little (``benchmarks/k_recovery.md``)
@@ -21,9 +22,7 @@ SEARCH_ROWS = 512  # rows whose neighbors are searched at a time
 STACK = 16  # columns of which only the maximum is compared at first, in the search for the highest values of a row
 
 
-def refined_rule(
-    X: Rows, weights: Rows | None, k: int, rng: Generator, *, n_jobs: int | None = None
-) -> LinearRule | None:
+def refined_rule(X: Rows, weights: Rows | None, k: int, rng: Generator) -> LinearRule | None:
     """Find `k` clusters among the neighbors of sampled rows, and return the rule that tells them apart.
 
     Copies of a row count once, as does any positive weight: a row that is repeated would draw a center to itself.
@@ -36,11 +35,11 @@ def refined_rule(
     if k < 2 or k > len(units) or len(units) < FEWEST_REFINED:
         return None
     weight = np.ones(len(units))
-    smooth = smoothed_rows(units, weight, n_nearest(len(units), k), n_jobs=n_jobs)
-    centers = seeded_centers(smooth, weight, k, rng, n_jobs=n_jobs)
-    codes = labels_by(smooth, nearest_rule(centers), n_jobs=n_jobs)
-    rule = separate_clusters(units, weight, codes, k, n_passes=DISCRIMINANT_PASSES, n_jobs=n_jobs)
-    return rule if len(np.unique(labels_by(units, rule, n_jobs=n_jobs))) == k else None
+    smooth = smoothed_rows(units, weight, n_nearest(len(units), k))
+    centers = seeded_centers(smooth, weight, k, rng)
+    codes = labels_by(smooth, nearest_rule(centers))
+    rule = separate_clusters(units, weight, codes, k, n_passes=DISCRIMINANT_PASSES)
+    return rule if len(np.unique(labels_by(units, rule))) == k else None
 
 
 def n_nearest(n: int, k: int) -> int:
@@ -48,7 +47,7 @@ def n_nearest(n: int, k: int) -> int:
     return min(SMOOTHED_OVER, n // max(k, 20))
 
 
-def smoothed_rows(units: F32, weights: F64, size: int, *, n_jobs: int | None = None) -> F32:
+def smoothed_rows(units: F32, weights: F64, size: int) -> F32:
     """Replace each row by the direction of the weighted mean of the `size` nearest rows, itself among them."""
     if size < 2:
         return units
@@ -64,7 +63,7 @@ def smoothed_rows(units: F32, weights: F64, size: int, *, n_jobs: int | None = N
         summed: F32 = csr_array((weight[nearest], nearest, starts), shape=cosines.shape) @ units
         return summed
 
-    parts = run_tasks(sums_of_nearest, ((start,) for start in range(0, n, SEARCH_ROWS)), n_jobs=n_jobs)
+    parts = run_tasks(sums_of_nearest, ((start,) for start in range(0, n, SEARCH_ROWS)))
     return directions_of(np.concatenate(parts), units)
 
 
@@ -86,38 +85,34 @@ def highest_columns(values: F32, size: int) -> Ints:
     return np.take_along_axis(candidates, best, axis=1)
 
 
-def separate_clusters(
-    X: Rows, weights: Rows | None, codes: PerRow, k: int, *, n_passes: int = 0, n_jobs: int | None = None
-) -> LinearRule:
+def separate_clusters(X: Rows, weights: Rows | None, codes: PerRow, k: int, *, n_passes: int = 0) -> LinearRule:
     """Return the linear rule that tells `k` clusters apart, after `n_passes` of K-Means along their discriminants.
 
     Rows are seen from the mean of the centers and projected on the axes of linear discriminant analysis. There each
     cluster has a direction, and a row belongs to the cluster whose direction is nearest to its own.
     """
 
-    def moments(rows: F32, scale: F32, weight: F64, code: Ints) -> Folded:
+    def moments(rows: F32, scale: F32, weight: F64, code: Ints) -> Arguments:
         # In float32, clusters that are nearly points would get negative variances.
         units = (rows * scale[:, None]).astype(np.float64)
-        return Folded(
-            ((units * weight[:, None]).T @ units, sum_by_code(units, code, k, weight), np.bincount(code, weight, k))
-        )
+        return (units * weight[:, None]).T @ units, sum_by_code(units, code, k, weight), np.bincount(code, weight, k)
 
     with one_blas_thread():
-        projection, origin = _discriminants(*fold_rows(moments, X, weights, codes, n_jobs=n_jobs).statistics)
+        projection, origin = _discriminants(*fold_rows(moments, X, weights, codes))
 
-    def projected_sums(rows: Array, scale: Array, weight: Array, code: Ints) -> Folded:
+    def projected_sums(rows: Array, scale: Array, weight: Array, code: Ints) -> tuple[F64]:
         projected = (rows * scale[:, None] - origin) @ projection
         units = directions_of(projected, np.zeros_like(projected))
-        return Folded((sum_by_code(units, code, k, weight.astype(np.float32)).astype(np.float64),))
+        return (sum_by_code(units, code, k, weight.astype(np.float32)).astype(np.float64),)
 
     directions = np.zeros((k, projection.shape[1]), np.float32)
     for step in range(n_passes + 1):
-        sums = fold_rows(projected_sums, X, weights, codes, n_jobs=n_jobs).statistics[0]
+        (sums,) = fold_rows(projected_sums, X, weights, codes)
         directions = directions_of(sums.astype(np.float32), directions)
         along = directions @ projection.T
         rule = LinearRule(along, (along @ -origin).astype(np.float32))
         if step < n_passes:
-            codes = labels_by(X, rule, n_jobs=n_jobs)
+            codes = labels_by(X, rule)
     return rule
 
 

@@ -1,19 +1,23 @@
-"""Estimate the number of groups, its interval, and coarser and finer levels."""
+"""Estimate the number of groups, its interval, and coarser and finer levels, and show them as HTML or a figure."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import UserError
+from ..errors import UserError, require
+from ..parallel import use_jobs
+from . import Ints, PerRow, Rows
 from .agreement import FEWEST_HALVED, Agreement, reproducible_k
-from .rows import CountedRows, Ints, PerRow, Rows, refuse_bad_rows
+from .rows import CountedRows, refuse_bad_rows
 from .spectral import Rule, Spectrum, spectral_k
-from .validation import Level, RandomState, check_embeddings, check_n_jobs, check_weights, check_whole_number, make_seed
+from .validation import Level, RandomState, check_embeddings, check_weights, check_whole_number, make_seed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +28,11 @@ INTERVAL_WIDTH = 2.3  # half the width of the interval in ln k if the halves do 
 WEAK = 0.25  # below this confidence, an answer is off by a factor of 2.5 on average, and says so
 APART = 2.25  # the levels differ by this factor, unless halves agree on a clear k elsewhere
 CLEAR_LEVEL = 0.95  # a k at which halves agree this much is a level, however far it is from the suggested one
+
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 520, 170, 36, 34, 18  # pixels of the drawing, and of its edges
+LETTER, TICK_GAP = 6.2, 34  # pixels of a letter, and between two ticks, at least
+ROUND = tuple(digit * 10**power for power in range(5) for digit in (1, 2, 5))  # the ticks of a logarithmic axis
+BELOW: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.16), "ncols": 3, "frameon": False}
 
 SuggestionName = Literal["coarse", "suggested", "fine"]
 NAMES: tuple[SuggestionName, ...] = get_args(SuggestionName)
@@ -123,9 +132,19 @@ class KEstimate:
         return f"{answer}, from random samples of {size:,} out of {self.n_samples:,} rows{doubt}"
 
     def _repr_html_(self) -> str:
-        from .estimate_views import estimate_html
-
-        return estimate_html(self)
+        answer, _, source = repr(self).partition(",")
+        parts = [f"<b>{escape(answer)}</b>{escape(',' + source if source else '')}"]
+        if len(self.suggestions) > 1:
+            parts.append(levels_html(self.suggestions, self.k))
+        if self.agreement is not None:
+            marks = {level.k: f"{level.name}: {level.k}" for level in self.suggestions}
+            ks, score = self.agreement.k.tolist(), np.clip(self.agreement.score, 0, 1).tolist()
+            parts.append(curve_svg(ks, score, "number of groups", "score of agreement", marks))
+        elif self.spectrum is not None:
+            values = self.spectrum.eigenvalues[: max(30, 4 * self.k)].astype(float).tolist()
+            marks = {self.k: f"k = {self.k}"}
+            parts.append(curve_svg(range(1, len(values) + 1), values, "index of the eigenvalue", "eigenvalue", marks))
+        return "".join(f"<div>{part}</div>" for part in parts)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the score over k with the suggestions, or the spectrum (Figure 1 of the paper).
@@ -147,9 +166,10 @@ class KEstimate:
         >>> ts.estimate_k(X, method="spectral", random_state=0).plot().get_xlabel()
         'index of the eigenvalue'
         """
-        from .estimate_views import plot_agreement, plot_spectrum
-
-        return plot_agreement(self, ax) if self.spectrum is None else plot_spectrum(self, self.spectrum, ax)
+        if ax is None:
+            pyplot = require("matplotlib.pyplot", extra="plot")
+            ax = pyplot.figure(figsize=(8, 4), layout="constrained").add_subplot()
+        return _plot_agreement(self, ax) if self.spectrum is None else _plot_spectrum(self, self.spectrum, ax)
 
 
 def estimate_k(
@@ -225,9 +245,9 @@ def estimate_k(
     if method != "spectral" and rule != Rule():
         changed = next(name for name, value in rule._asdict().items() if value != Rule._field_defaults[name])
         raise UserError(f"{changed} is an option of method='spectral', but the method is {method!r}.")
-    check_n_jobs(n_jobs)
-    refuse_bad_rows(X, n_jobs=n_jobs)
-    return estimate_from_rows(count_rows(X, weights), method, rule, random_state=random_state, n_jobs=n_jobs)
+    with use_jobs(n_jobs):
+        refuse_bad_rows(X)
+        return estimate_from_rows(count_rows(X, weights), method, rule, random_state=random_state)
 
 
 def count_rows(X: Rows, weights: PerRow) -> CountedRows:
@@ -241,31 +261,26 @@ def estimate_from_rows(
     rule: Rule = Rule(),  # noqa: B008 - a NamedTuple is immutable
     *,
     random_state: RandomState = 0,
-    n_jobs: int | None = None,
 ) -> KEstimate:
     """Estimate k from rows and options that are already checked."""
     rng = np.random.default_rng(make_seed(random_state))
     if method == "reproducible" and len(rows) < FEWEST_HALVED:
         raise UserError(f"method='reproducible' needs at least {FEWEST_HALVED} rows, but X has {len(rows)}.")
     if method == "spectral" or len(rows) < FEWEST_HALVED:
-        k, interval, replicates, spectrum = spectral_k(rows, rule, rng, n_jobs=n_jobs)
+        k, interval, replicates, spectrum = spectral_k(rows, rule, rng)
         confidence = 1 - spectrum.fallback_fraction
         only = (Suggestion("suggested", k, confidence),)
         return KEstimate(k, interval, confidence, only, "spectral", len(rows), replicates, None, spectrum)
-    estimate = reproducible_k(rows, rng, n_jobs=n_jobs)
-    if estimate is None:
-        only = (Suggestion("suggested", 1, 1.0),)
-        return KEstimate(1, (1, 1), 1.0, only, "reproducible", len(rows), np.ones(1, np.intp), None, None)
-    (k, confidence), replicates, agreement, n_rows = estimate
+    (k, confidence), replicates, agreement, n_rows = reproducible_k(rows, rng)
     interval = (1, 1) if k == 1 else interval_around(k, confidence, n_rows)
     levels = suggest(agreement, k, confidence, n_rows)
     return KEstimate(k, interval, confidence, levels, "reproducible", len(rows), replicates, agreement, None)
 
 
-def suggest(agreement: Agreement, k: int, confidence: float, n: int) -> tuple[Suggestion, ...]:
+def suggest(agreement: Agreement | None, k: int, confidence: float, n: int) -> tuple[Suggestion, ...]:
     """Return `k`, with a coarser and a finer level if `n` distinct rows have room for them."""
-    if k == 1:
-        return (Suggestion("suggested", 1, confidence),)
+    if k == 1 or agreement is None:
+        return (Suggestion("suggested", k, confidence),)
     clear = agreement.k[agreement.halves >= CLEAR_LEVEL]
     coarse = int(max(clear[2 * clear <= k], default=round(k / APART)))
     fine = int(min(clear[clear >= 2 * k], default=min(round(k * APART), max(n // 4, agreement.k[-1]))))
@@ -288,3 +303,100 @@ def interval_around(k: int, confidence: float, n: int, width: float = INTERVAL_W
     """
     factor = math.exp(width * math.sqrt(max(0.0, 1 - confidence)))
     return max(2, math.floor(k / factor)), min(max(k, n // 2), math.ceil(k * factor))
+
+
+def levels_html(suggestions: Sequence[Suggestion], current: int) -> str:
+    """Return the levels with the score of each; the current one is bold."""
+    names = [f"{level.name} {level.k}" for level in suggestions]
+    bold = [f"<b>{name}</b>" if level.k == current else name for name, level in zip(names, suggestions, strict=True)]
+    scored = [f"{name} (score {level.score:.2f})" for name, level in zip(bold, suggestions, strict=True)]
+    return f"levels: {' · '.join(scored)}"
+
+
+def curve_svg(xs: Sequence[float], ys: Sequence[float], x_title: str, y_title: str, marks: Mapping[int, str]) -> str:
+    """Draw a curve over a logarithmic axis, with names for marked x, in the colors of the page around it."""
+    low, high = xs[0], max(xs[-1], xs[0] + 1)
+    top = max(1.0, *ys)
+
+    def across(x: float) -> float:
+        return LEFT + (WIDTH - LEFT - 8) * math.log(x / low) / math.log(high / low)
+
+    def down(y: float) -> float:
+        return TOP + (HEIGHT - TOP - BOTTOM) * (1 - y / top)
+
+    points = " ".join(f"{across(x):.1f},{down(y):.1f}" for x, y in zip(xs, ys, strict=True))
+    parts = [_line(LEFT, down(y), WIDTH - 8, down(y), 'opacity="0.15"') for y in (0, top / 2, top)]
+    parts += [_text(LEFT - 5, down(y) + 4, f"{y:.1f}", "end") for y in (0, top / 2, top)]
+    last = -math.inf
+    for x in (x for x in ROUND if low <= x <= high):
+        if across(x) - last >= TICK_GAP:
+            parts.append(_text(across(x), HEIGHT - BOTTOM + 14, str(x), "middle"))
+            last = across(x)
+    last = -math.inf
+    for x, name in sorted((x, name) for x, name in marks.items() if low <= x <= high):
+        parts.append(_line(across(x), TOP, across(x), down(0), 'stroke-dasharray="4 3" opacity="0.6"'))
+        right = across(x) > 0.8 * WIDTH
+        start = across(x) - (LETTER * len(name) if right else 0)
+        if start > last:
+            parts.append(_text(across(x), TOP - 5, name, "end" if right else "start"))
+            last = start + LETTER * len(name)
+    parts.append(f'<polyline points="{points}" fill="none" stroke="#0072b2" stroke-width="2"/>')
+    parts.append(_text((LEFT + WIDTH) / 2, HEIGHT - 3, f"{x_title} (logarithmic scale)", "middle"))
+    title = escape(f"{y_title} over the {x_title}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" role="img" aria-label="{title}" '
+        f'font-family="sans-serif" font-size="11" fill="currentColor" stroke="none"><title>{title}</title>'
+        f"{''.join(parts)}</svg>"
+    )
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="currentColor" {style}/>'
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _plot_spectrum(estimate: KEstimate, spectrum: Spectrum, ax: Axes) -> Axes:
+    """Draw the spectrum, its normalized differences and the jump: Figure 1 of the paper."""
+    size = len(spectrum.eigenvalues)
+    half = size // 2
+    ax.plot(np.arange(1, half + 1), spectrum.eigenvalues[:half], color="#1f4e79", label="eigenvalue λ")
+    ax.set(xlabel="index of the eigenvalue", ylabel="eigenvalue", title=repr(estimate).partition(",")[0])
+    k = min(estimate.k, size)
+    if spectrum.fallback_fraction < 1:
+        ax.axvspan(max(1, k - spectrum.window + 1), k, color="0.85", label="window of the moving average")
+    ax.axvline(k, color="#333333", linestyle="--", label=f"k = {estimate.k}")
+
+    right = ax.twinx()
+    first = spectrum.window + 1
+    index = np.arange(first, first + len(spectrum.deltas))
+    right.plot(index, spectrum.deltas, ":", color="#c55a11", label="difference δ")
+    right.axhline(spectrum.threshold, color="#c55a11", linestyle="--", linewidth=0.8, label="threshold")
+    right.set_ylabel("normalized difference δ")
+    handles, labels = ax.get_legend_handles_labels()
+    more_handles, more_labels = right.get_legend_handles_labels()
+    ax.legend(handles + more_handles, labels + more_labels, **BELOW)
+    return ax
+
+
+def _plot_agreement(estimate: KEstimate, ax: Axes) -> Axes:
+    """Draw over k how well halves of the data agree, the score that k is read off, and the levels."""
+    ax.set(xlabel="number of groups k", ylabel="agreement", title=repr(estimate).partition(",")[0].partition(";")[0])
+    agreement = estimate.agreement
+    if agreement is None:
+        return ax
+    ax.set_xscale("log")
+    ax.plot(agreement.k, agreement.halves, color="0.6", label="two halves of the data")
+    ax.plot(agreement.k, agreement.score, color="#1f4e79", label="score: less for splits with more behind them")
+    if estimate.k > 1:
+        ax.axvspan(*estimate.interval, color="0.93", label="95 % interval")
+    for suggestion in estimate.suggestions:
+        style, name = "-" if suggestion.name == "suggested" else "--", f"{suggestion.name}: {suggestion.k}"
+        ax.axvline(suggestion.k, color="#c55a11", linestyle=style, linewidth=1, label=name)
+    ticks = [k for k in ROUND if agreement.k[0] <= k <= agreement.k[-1]]
+    ax.set_xticks(ticks, [str(k) for k in ticks])
+    ax.minorticks_off()
+    ax.legend(**BELOW)
+    return ax

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Self
 
 import numpy as np
@@ -11,26 +10,20 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from .clusters import Clusters, find_clusters, labels_of_leaves
-from .cohesion import CohesionReport
-from .estimate import KEstimate
-from .kmeans import LinearRule, label_pass, label_sizes, labels_by, largest_first, nearest_rule
-from .rows import F32, Array, PerRow, Rows, as_given, map_unit_rows
+from ..parallel import use_jobs
+from . import F32, Array, PerRow
+from .clusters import Algorithm, find_clusters
+from .kmeans import label_pass, label_sizes, labels_by, largest_first, nearest_rule
+from .rows import as_given, map_unit_rows, recode
 from .validation import Level, RandomState, check_embeddings, check_weights
 from .ward import MergeTree
 
 
-class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator, ABC):
+class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Base class of :class:`AutoKMeans` and :class:`AutoAgglomerative`."""
 
-    labels_: PerRow
-    n_clusters_: int
-    k_estimate_: KEstimate | None
-    cohesion_ratio_: float
-    cohesion_report_: CohesionReport | None
-    cluster_centers_: F32
-    rule_: LinearRule
-    n_features_in_: int
+    _algorithm: Algorithm
+    _fields: dict[str, str]  # attributes that only this algorithm sets, and the fields of `Clusters` they come from
 
     def __init__(
         self, n_clusters: int | Level = "auto", *, random_state: RandomState = 0, n_jobs: int | None = None
@@ -57,16 +50,17 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         -------
         self
         """
-        clusters = self._find(check_embeddings(X, estimator=self), sample_weight)
+        params = self.get_params()
+        with use_jobs(params.pop("n_jobs")):
+            X = check_embeddings(X, estimator=self)
+            clusters = find_clusters(X, sample_weight, algorithm=self._algorithm, **params)
         self.labels_, self.cluster_centers_, self.rule_ = clusters.labels, clusters.centers, clusters.rule
         self.n_clusters_, self.k_estimate_ = len(clusters.centers), clusters.estimate
         self.cohesion_report_ = clusters.cohesion
         self.cohesion_ratio_ = clusters.cohesion.ratio if clusters.cohesion else float("nan")
+        for attribute, field in self._fields.items():
+            setattr(self, attribute, getattr(clusters, field))
         return self
-
-    @abstractmethod
-    def _find(self, X: Rows, sample_weight: ArrayLike | None) -> Clusters:
-        """Find the clusters, and set the attributes that only this algorithm has."""
 
     def predict(self, X: ArrayLike) -> PerRow:
         """Return the cluster of each row.
@@ -87,7 +81,8 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             For a Dask array, a Dask array, which is computed when it is needed.
         """
         X = self._check_new(X)
-        return as_given(labels_by(X, self.rule_, n_jobs=self.n_jobs), X)
+        with use_jobs(self.n_jobs):
+            return as_given(labels_by(X, self.rule_), X)
 
     def transform(self, X: ArrayLike) -> PerRow:
         """Return the distance of each row, scaled to length 1, to the center of each cluster.
@@ -120,7 +115,8 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
             squared = squares + np.einsum("ij,ij->i", units, units)[:, None] - 2 * (units @ centers.T)
             return np.asarray(np.sqrt(np.maximum(squared, 0)), np.float32)
 
-        return as_given(map_unit_rows(distances, X, dtype=np.float32, n_jobs=self.n_jobs), X)
+        with use_jobs(self.n_jobs):
+            return as_given(map_unit_rows(distances, X, dtype=np.float32), X)
 
     def score(self, X: ArrayLike, y: object = None, sample_weight: ArrayLike | None = None) -> float:
         """Return minus the inertia of `X`: the larger, the nearer its rows are to the centers.
@@ -146,7 +142,8 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """
         X = self._check_new(X)
         weights, _ = check_weights(sample_weight, X)
-        return -label_pass(X, weights, nearest_rule(self.cluster_centers_), labeled=False, n_jobs=self.n_jobs).inertia
+        with use_jobs(self.n_jobs):
+            return -label_pass(X, weights, nearest_rule(self.cluster_centers_), labeled=False).inertia
 
     def _check_new(self, X: ArrayLike) -> Array:
         check_is_fitted(self)
@@ -218,6 +215,7 @@ class AutoKMeans(AutoClusterer):
     """
 
     inertia_: float
+    _algorithm, _fields = "kmeans", {"inertia_": "inertia"}
 
     def __init__(
         self,
@@ -229,11 +227,6 @@ class AutoKMeans(AutoClusterer):
     ) -> None:
         super().__init__(n_clusters, random_state=random_state, n_jobs=n_jobs)
         self.refine = refine
-
-    def _find(self, X: Rows, sample_weight: ArrayLike | None) -> Clusters:
-        clusters = find_clusters(X, sample_weight, **self.get_params())
-        self.inertia_ = clusters.inertia
-        return clusters
 
 
 class AutoAgglomerative(AutoClusterer):
@@ -274,12 +267,7 @@ class AutoAgglomerative(AutoClusterer):
 
     merge_tree_: MergeTree
     leaves_: PerRow
-
-    def _find(self, X: Rows, sample_weight: ArrayLike | None) -> Clusters:
-        clusters = find_clusters(X, sample_weight, algorithm="hac", **self.get_params())
-        assert clusters.tree is not None  # noqa: S101 - for the type checker
-        self.merge_tree_, self.leaves_ = clusters.tree, clusters.leaves
-        return clusters
+    _algorithm, _fields = "hac", {"merge_tree_": "tree", "leaves_": "leaves"}
 
     def cut(self, n_clusters: int) -> PerRow:
         """Return the labels at another number of clusters, without fitting again.
@@ -302,5 +290,5 @@ class AutoAgglomerative(AutoClusterer):
         array([0, 0, 1, 2])
         """
         check_is_fitted(self)
-        labels = labels_of_leaves(self.merge_tree_.cut(n_clusters), self.leaves_)
+        labels = recode(self.leaves_, self.merge_tree_.cut(n_clusters))
         return largest_first(labels, label_sizes(labels, n_clusters))[0]

@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
-from .rows import (
-    F32,
-    F64,
-    Array,
-    Draws,
-    Folded,
-    Ints,
-    PerRow,
-    Rows,
-    fold_blocks,
-    fold_rows,
-    keep,
-    map_rows,
-    map_unit_rows,
-    row_draws,
-    sum_by_code,
-    unit_rows,
-)
+from . import F32, F64, Arguments, Array, Ints, PerRow, Rows
+from .rows import CountedRows, fold_blocks, fold_rows, keep, map_unit_rows, recode, sum_by_code
 from .ward import ward_tree, weighted_means
-
-if TYPE_CHECKING:
-    from .dask_blocks import DaskDraws
 
 TOLERANCE, MAX_PASSES = 1e-4, 100  # training stops when a pass lowers the inertia by less than this share
 SEED_ROWS = 2000  # the Ward tree of up to this many rows, cut at k, gives the first centers
@@ -84,18 +65,18 @@ def nearest_rule(centers: F32) -> LinearRule:
     return LinearRule(centers, np.einsum("ij,ij->i", centers, centers) / -2)
 
 
-def labels_by(X: Rows, rule: LinearRule, *, n_jobs: int | None = None) -> PerRow:
+def labels_by(X: Rows, rule: LinearRule) -> PerRow:
     """Return the cluster of each row by a rule; on Dask it is computed when needed."""
-    return map_unit_rows(lambda rows, scale: rule.apply(rows, scale)[0], X, n_jobs=n_jobs)
+    return map_unit_rows(lambda rows, scale: rule.apply(rows, scale)[0], X)
 
 
 class Pass(NamedTuple):
-    """The result of one pass over the rows: their labels, the sum and mass of each cluster, the sum of the scores."""
+    """The result of one pass over the rows: the sum and mass of each cluster, the sum of the scores, and the labels."""
 
-    labels: PerRow
     sums: F64
     mass: F64
     score: float
+    labels: PerRow = None
 
     @property
     def inertia(self) -> float:
@@ -108,35 +89,28 @@ class Pass(NamedTuple):
         return np.where(mass > 0, self.sums / np.maximum(mass, np.finfo(float).tiny), otherwise).astype(np.float32)
 
 
-def label_pass(
-    X: Rows, weights: Rows | None, rule: LinearRule, *, labeled: bool = True, n_jobs: int | None = None
-) -> Pass:
+def label_pass(X: Rows, weights: Rows | None, rule: LinearRule, *, labeled: bool = True) -> Pass:
     """Assign each row by a rule and sum up the rows of each cluster; with ``labeled=False``, drop the labels."""
     k = len(rule.directions)
 
-    def on_block(rows: F32, scale: F32, weight: F64) -> Folded:
+    def on_block(rows: F32, scale: F32, weight: F64) -> Arguments:
         labels, scores = rule.apply(rows, scale)
         sums = sum_by_code(rows, labels, k, scale * weight.astype(np.float32)).astype(np.float64)
-        return Folded((sums, np.bincount(labels, weight, k), float(scores @ weight)), labels if labeled else None)
+        return sums, np.bincount(labels, weight, k), float(scores @ weight), *([labels] if labeled else [])
 
-    (sums, mass, score), labels = fold_rows(on_block, X, weights, n_jobs=n_jobs)
-    return Pass(labels, sums, mass, score)
+    return Pass(*fold_rows(on_block, X, weights, per_row=labeled))
 
 
-def train_centers(
-    units: F32, weights: F64 | None, centers: F32, *, max_passes: int = MAX_PASSES, n_jobs: int | None = None
-) -> F32:
+def train_centers(units: F32, weights: F64 | None, centers: F32, *, max_passes: int = MAX_PASSES) -> F32:
     """Run passes until the inertia settles. A center without rows moves to the row that is farthest from its center."""
     inertia = np.inf
     for _ in range(max_passes):
         rule = nearest_rule(centers)
-        result = label_pass(units, weights, rule, labeled=False, n_jobs=n_jobs)
+        result = label_pass(units, weights, rule, labeled=False)
         centers = result.centers(centers)
         empty = np.flatnonzero(result.mass == 0)
         if len(empty):
-            scores = map_unit_rows(
-                lambda *block, rule=rule: rule.apply(*block)[1], units, dtype=np.float32, n_jobs=n_jobs
-            )
+            scores = map_unit_rows(lambda *block, rule=rule: rule.apply(*block)[1], units, dtype=np.float32)
             worst = np.argsort(scores, kind="stable")[: len(empty)]
             centers[empty[: len(worst)]] = units[worst]
         elif inertia - result.inertia <= TOLERANCE * result.inertia:
@@ -168,34 +142,24 @@ def training_size(k: int) -> int:
     return max(TRAINING_ROWS, ROWS_PER_CENTER * k)
 
 
-def sample_centers(
-    X: Rows, weights: Rows | None, k: int, rng: Generator, *, max_passes: int = MAX_PASSES, n_jobs: int | None = None
-) -> F32:
+def sample_centers(X: Rows, weights: Rows | None, k: int, rng: Generator, *, max_passes: int = MAX_PASSES) -> F32:
     """Train `k` centers on a random sample of the rows that count, or on all of them if there are few."""
     units, weight = draw_units(X, weights, training_size(k), rng)
-    return seeded_centers(units, weight, k, rng, max_passes=max_passes, n_jobs=n_jobs)
+    return seeded_centers(units, weight, k, rng, max_passes=max_passes)
 
 
-def draw_units(X: Rows, weights: Rows | None, size: int, rng: Generator) -> tuple[F32, F64]:
+def draw_units(X: Rows, weights: Rows | None, size: int, rng: Generator) -> list[Array]:
     """Draw `size` random rows that count, or all of them if there are fewer: scaled to length 1, and their weights."""
-    draws = counting_draws(X, weights)
-    return training_rows(draws, _draw(int(draws.totals[0]), size, rng))[1:]
+    draws = rows_that_count(X, weights)
+    return draws.take(_draw(len(draws), size, rng))[1:]
 
 
-def counting_draws(X: Rows, weights: PerRow) -> Draws | DaskDraws:
-    """Prepare draws from the rows of positive weight, and their weights."""
-    return row_draws(X, weights, by=None if weights is None else weights > 0)
+def rows_that_count(X: Rows, weights: PerRow) -> CountedRows:
+    """Prepare draws of the rows of positive weight, with their weights."""
+    return CountedRows(X, None if weights is None else weights > 0, weights)
 
 
-def training_rows(draws: Draws | DaskDraws, positions: Ints) -> tuple[Ints, F32, F64]:
-    """Fetch rows by their positions: their numbers, the rows scaled to length 1, and their weights."""
-    rows, part, weight = draws.take(0, positions)
-    return rows, unit_rows(part, first_row=rows), np.ones(len(rows)) if weight is None else weight
-
-
-def seeded_centers(
-    units: F32, weights: F64, k: int, rng: Generator, *, max_passes: int = MAX_PASSES, n_jobs: int | None = None
-) -> F32:
+def seeded_centers(units: F32, weights: F64, k: int, rng: Generator, *, max_passes: int = MAX_PASSES) -> F32:
     """Train centers that start from the Ward tree of a sample; more than SEED_ROWS / 2 start from random rows."""
     if k > SEED_ROWS // 2:
         centers = units[_draw(len(units), k, rng)]
@@ -204,7 +168,7 @@ def seeded_centers(
         seeds = _draw(len(units), min(enough, SEED_ROWS), rng)
         k = min(k, len(seeds))
         centers = weighted_means(units[seeds], weights[seeds], ward_tree(units[seeds], weights[seeds]).cut(k), k)
-    return train_centers(units, weights, centers, max_passes=max_passes, n_jobs=n_jobs)
+    return train_centers(units, weights, centers, max_passes=max_passes)
 
 
 def _draw(n: int, size: int, rng: Generator) -> Ints:
@@ -213,8 +177,8 @@ def _draw(n: int, size: int, rng: Generator) -> Ints:
 
 def label_sizes(labels: Rows, n_labels: int) -> F64:
     """Return how many rows have each label."""
-    counted = fold_blocks(lambda first_row, part: Folded((np.bincount(part, minlength=n_labels),)), labels)
-    return np.asarray(counted.statistics[0], np.float64)
+    (sizes,) = fold_blocks(lambda first_row, part: (np.bincount(part, minlength=n_labels),), labels)
+    return np.asarray(sizes, np.float64)
 
 
 def largest_first(labels: Rows, mass: Array) -> tuple[PerRow, Ints]:
@@ -223,21 +187,21 @@ def largest_first(labels: Rows, mass: Array) -> tuple[PerRow, Ints]:
     Return the new labels, and the old number of each new cluster. Clusters without rows are left out.
     """
 
-    def first_rows(first_row: int, label: Ints) -> Folded:
+    def first_rows(first_row: int, label: Ints) -> tuple[Ints]:
         first = np.full(len(mass), NO_ROW)
         first[label[::-1]] = np.arange(first_row + len(label) - 1, first_row - 1, -1)
-        return Folded(first)
+        return (first,)
 
     # Rounded, because sums of fractions depend on the blocks, and a tie must stay a tie for all of them.
     rank = -(mass / max(mass.max(), np.finfo(float).tiny)).round(9)
     first = np.zeros(len(mass), np.intp)
     if len(np.unique(rank)) < len(rank) or not mass.all():  # a pass over the labels, only if it is needed
-        first = fold_blocks(first_rows, labels, combine=np.minimum).statistics
+        (first,) = fold_blocks(first_rows, labels, combine=np.minimum)
     order = np.lexsort((first, rank))
     order = order[first[order] < NO_ROW]
     new_number = np.empty(len(mass), np.intp)
     new_number[order] = np.arange(len(order))
-    return keep(map_rows(lambda first_row, label: new_number[label], labels)), order
+    return keep(recode(labels, new_number)), order
 
 
 def same_clusters(old_labels: Ints, new_labels: Ints) -> dict[int, int]:

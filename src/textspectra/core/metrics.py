@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from . import F32, Array, Ints, Rows
 from .cohesion import report_if_defined
-from .rows import F32, Array, Folded, Ints, Rows, fold_blocks, fold_rows, row_draws, sums_and_sizes, unit_rows
+from .rows import CountedRows, fold_blocks, fold_rows, sums_and_sizes
 from .validation import RandomState, check_embeddings, check_labels, make_generator
 
 MAX_SILHOUETTE_ROWS = 10_000  # above this, the silhouette is computed on a random sample of this size
@@ -20,24 +20,14 @@ MAX_SILHOUETTE_ROWS = 10_000  # above this, the silhouette is computed on a rand
 def contingency(classes: Rows, n_classes: int, clusters: Rows, n_clusters: int) -> sparse.csr_array:
     """Count how many rows have each pair of labels, in one pass over both labelings."""
 
-    def count(first_row: int, left: Ints, right: Ints) -> Folded:
-        return Folded((sparse.csr_array((np.ones(len(left), np.int64), (left, right)), shape=(n_classes, n_clusters)),))
+    def count(first_row: int, left: Ints, right: Ints) -> tuple[sparse.csr_array]:
+        return (sparse.csr_array((np.ones(len(left), np.int64), (left, right)), shape=(n_classes, n_clusters)),)
 
-    return fold_blocks(count, classes, clusters).statistics[0]
-
-
-class Agreements(NamedTuple):
-    """How well clusters agree with classes, by the metrics of scikit-learn with these names."""
-
-    ari: float
-    nmi: float
-    homogeneity: float
-    completeness: float
-    fowlkes_mallows: float
+    return fold_blocks(count, classes, clusters)[0]
 
 
-def agreements(table: Array | sparse.csr_array) -> Agreements:
-    """Compare clusters with classes, from the counts of each class (row) and cluster (column)."""
+def agreements(table: Array | sparse.csr_array) -> dict[str, float]:
+    """Compare clusters with classes as scikit-learn does, from the counts of each class (row) and cluster (column)."""
     together = np.asarray(table.data if sparse.issparse(table) else table, np.float64).ravel()
     by_class, by_cluster = (np.asarray(table.sum(axis=axis), np.float64) for axis in (1, 0))
     of_class, of_cluster = entropy(by_class), entropy(by_cluster)
@@ -51,13 +41,13 @@ def agreements(table: Array | sparse.csr_array) -> Agreements:
     )
     by_chance = in_class * in_cluster / every if every else 0.0
     most = (in_class + in_cluster) / 2
-    return Agreements(
-        ari=(both - by_chance) / (most - by_chance) if most != by_chance else 1.0,
-        nmi=2 * homogeneity * completeness / total if total > 0 else 0.0,
-        homogeneity=homogeneity,
-        completeness=completeness,
-        fowlkes_mallows=float(np.sqrt(both / in_class) * np.sqrt(both / in_cluster)) if both else 0.0,
-    )
+    return {
+        "ari": (both - by_chance) / (most - by_chance) if most != by_chance else 1.0,
+        "nmi": 2 * homogeneity * completeness / total if total > 0 else 0.0,
+        "homogeneity": homogeneity,
+        "completeness": completeness,
+        "fowlkes_mallows": float(np.sqrt(both / in_class) * np.sqrt(both / in_cluster)) if both else 0.0,
+    }
 
 
 def entropy(counts: Array) -> float:
@@ -119,7 +109,7 @@ def evaluate(
     if truth is not None:
         true, classes = check_labels(truth, X)
         row |= {"n_classes": len(classes), "k_relative_error": abs(len(names) - len(classes)) / len(classes)}
-        row |= agreements(contingency(true, len(classes), codes, len(names)))._asdict()
+        row |= agreements(contingency(true, len(classes), codes, len(names)))
     return row
 
 
@@ -127,15 +117,15 @@ def _silhouette(X: Rows, codes: Rows, rng: Generator) -> dict[str, float]:
     rows = np.arange(len(X))
     if len(X) > MAX_SILHOUETTE_ROWS:
         rows = np.sort(rng.choice(len(X), MAX_SILHOUETTE_ROWS, replace=False, shuffle=False))
-    value = row_draws(X, codes).map(_silhouette_of, [(0, rows)], n_jobs=1)[0]
+    value = CountedRows(X, None, codes).call(_silhouette_of, rows)
     return {"silhouette": value, "silhouette_rows": len(rows)}
 
 
-def _silhouette_of(rows: Ints, part: Array, codes: Ints) -> float:
+def _silhouette_of(units: F32, codes: Ints) -> float:
     from sklearn.metrics import silhouette_score  # late: the command line does without scikit-learn
 
     is_defined = 2 <= len(np.unique(codes)) < len(codes)
-    return float(silhouette_score(unit_rows(part, first_row=rows), codes)) if is_defined else float("nan")
+    return float(silhouette_score(units, codes)) if is_defined else float("nan")
 
 
 def _dispersion(X: Rows, codes: Rows, k: int) -> dict[str, float]:
@@ -146,11 +136,11 @@ def _dispersion(X: Rows, codes: Rows, k: int) -> dict[str, float]:
     sums, sizes = sums_and_sizes(X, codes, k)
     centers = sums / sizes[:, None]
 
-    def distances_to_own_center(rows: F32, scale: F32, code: Ints) -> Folded:
+    def distances_to_own_center(rows: F32, scale: F32, code: Ints) -> tuple[Array, float]:
         squares = np.square(rows * scale[:, None] - centers[code]).sum(axis=1)
-        return Folded((np.bincount(code, np.sqrt(squares), k), float(squares.sum())))
+        return np.bincount(code, np.sqrt(squares), k), float(squares.sum())
 
-    distances, within = fold_rows(distances_to_own_center, X, codes).statistics
+    distances, within = fold_rows(distances_to_own_center, X, codes)
     between = float((sizes * np.square(centers - sizes @ centers / n).sum(axis=1)).sum())
     spread = distances / sizes
     worst = np.zeros(k)

@@ -11,43 +11,22 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial, reduce
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from scipy import sparse
 
 from ..errors import UserError
-from ..parallel import run_tasks, stream_tasks
-
-if TYPE_CHECKING:
-    from .dask_blocks import DaskDraws
+from ..parallel import run_tasks, stream_tasks, use_jobs
+from . import F32, F64, Arguments, Array, Bools, Ints, PerRow, Rows
 
 Value = TypeVar("Value")
-F32 = NDArray[np.float32]
-F64 = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Bools = NDArray[np.bool_]
 Floats = TypeVar("Floats", F32, F64)
-Array = NDArray[Any]  # in memory, of any type
-PerRow = Any  # an array with an entry per row, or a Dask array; a union of both would force callers to check
-Arguments = tuple[Any, ...]  # of a function that is called for each block, task or request
 
 BLOCK_BYTES = 2**22  # size of a block of rows in float32, which fits in the cache of a core
 ORDINARY_NORMS = (1e-12, 1e15)  # other norms are computed again in float64, to avoid overflow and underflow
 ALL_ROWS = -1  # the key of a MemberIndex for the rows of all clusters
-
-
-class Rows(Protocol):
-    """An array in memory, a memory map or a Dask array."""
-
-    @property
-    def shape(self) -> tuple[int, ...]: ...  # noqa: D102
-    @property
-    def dtype(self) -> np.dtype[np.generic]: ...  # noqa: D102
-    def __len__(self) -> int: ...
-    def __getitem__(self, rows: slice | Ints, /) -> Array: ...
 
 
 def is_dask(array: object) -> bool:
@@ -62,66 +41,60 @@ def _dask() -> ModuleType:
     return dask_blocks
 
 
-class Folded(NamedTuple):
-    """The result of a block: statistics to combine with other blocks, and one value per row or None."""
-
-    statistics: Any
-    per_row: Any = None
-
-
-def add(former: Arguments, latter: Arguments) -> Arguments:
+def add(former: Iterable[Any], latter: Iterable[Any]) -> Arguments:
     """Add up two tuples of statistics."""
     return tuple(left + right for left, right in zip(former, latter, strict=True))
 
 
 def fold_blocks(
-    function: Callable[..., Folded],
+    function: Callable[..., Arguments],
     *arrays: Rows | None,
-    combine: Callable[..., object] = add,
-    n_jobs: int | None = None,
+    combine: Callable[..., Any] = add,
+    per_row: bool = False,
     first_row: int = 0,
-) -> Folded:
+) -> Arguments:
     """Read all rows once, block by block, and combine what ``function(first_row, *parts)`` returns for each block.
 
     A block may be empty. The parts of an array that is None are None. `combine` gets the statistics of two adjacent
-    blocks, the earlier one first. Blocks and their order do not depend on `n_jobs`, so neither do sums. For Dask
-    arrays, `n_jobs` is ignored, and the values per row stay in the memory of the workers.
+    blocks, the earlier one first. With `per_row`, the last value that the function returns is an array with one entry
+    per row instead; these are joined, and on Dask they stay in the memory of the workers. Blocks and their order do not
+    depend on the number of cores, so neither do sums.
     """
     if is_dask(arrays[0]):
-        folded: Folded = _dask().fold_chunks(function, arrays, combine=combine)
+        folded: Arguments = _dask().fold_chunks(function, arrays, combine=combine, per_row=per_row)
         return folded
     shape: tuple[int, ...] = getattr(arrays[0], "shape", ())
     step = max(1, BLOCK_BYTES // (4 * max(1, int(np.prod(shape[1:], dtype=int)))))
     starts = range(0, max(shape[0], 1), step)
 
-    def on_block(start: int) -> Folded:
+    def on_block(start: int) -> Arguments:
         block = slice(start, start + step)
         return function(first_row + start, *(None if array is None else array[block] for array in arrays))
 
     # For a single block, a pool of threads would cost more than it saves.
-    results = stream_tasks(on_block, ((start,) for start in starts), n_jobs=1 if len(starts) == 1 else n_jobs)
-    per_row: list[Array] = []
+    results = stream_tasks(on_block, ((start,) for start in starts), n_jobs=1 if len(starts) == 1 else None)
+    if not per_row:
+        return reduce(combine, results)
+    values: list[Array] = []
 
-    def statistics() -> Iterator[object]:
-        for result in results:
-            per_row.append(result.per_row)
-            yield result.statistics
+    def statistics() -> Iterator[Arguments]:
+        for *of_block, value in results:
+            values.append(value)
+            yield tuple(of_block)
 
-    total = reduce(combine, statistics())
-    return Folded(total, None if per_row[0] is None else np.concatenate(per_row))
+    return *reduce(combine, statistics()), np.concatenate(values)
 
 
-def map_rows(
-    function: Callable[..., Array],
-    *arrays: Rows | None,
-    dtype: type = np.intp,
-    n_jobs: int | None = None,
-    first_row: int = 0,
-) -> PerRow:
+def map_rows(function: Callable[..., Array], *arrays: Rows | None, dtype: type = np.intp, first_row: int = 0) -> PerRow:
     """Return ``function(first_row, *parts)`` of all blocks: one entry per row. On Dask it is computed when needed."""
     if is_dask(arrays[0]):
         return _dask().map_chunks(function, arrays, dtype=dtype)
-    return fold_blocks(lambda *block: Folded((), function(*block)), *arrays, n_jobs=n_jobs, first_row=first_row).per_row
+    return fold_blocks(lambda *block: (function(*block),), *arrays, per_row=True, first_row=first_row)[0]
+
+
+def recode(codes: Rows, table: Array) -> PerRow:
+    """Return ``table[code]`` for the code of each row."""
+    return map_rows(lambda first_row, part: table[part], codes)
 
 
 def align(values: Array, like: PerRow) -> PerRow:
@@ -166,18 +139,15 @@ class MemberIndex:
         return np.asarray(self._order[self._starts[key] + positions])
 
 
-class Draws:
-    """Draw rows by their positions in an index, and call functions on them."""
+Index = Callable[..., CountIndex | MemberIndex]
 
-    def __init__(
-        self,
-        arrays: Sequence[Rows | None],
-        index: Callable[..., CountIndex | MemberIndex],
-        by: Rows | None,
-        n_rows: int,
-    ) -> None:
+
+class Draws:
+    """Draw rows of aligned arrays by their positions in an index, and call functions on them."""
+
+    def __init__(self, arrays: Sequence[PerRow], index: Index, by: PerRow) -> None:
         self._arrays = arrays
-        self._index = index(n_rows, by)
+        self._index = index(len(arrays[0]), by)
         self.totals = self._index.totals
 
     def take(self, key: int, positions: Ints) -> list[PerRow]:
@@ -185,22 +155,9 @@ class Draws:
         rows = self._index.find(key, positions)
         return [rows, *(None if array is None else array[rows] for array in self._arrays)]
 
-    def map(
-        self, function: Callable[..., Value], requests: Iterable[Arguments], *, n_jobs: int | None = None
-    ) -> list[Value]:
+    def map(self, function: Callable[..., Value], requests: Iterable[Arguments]) -> list[Value]:
         """Call ``function(rows, *parts, *rest)`` for each request ``(key, positions, *rest)``, results in order."""
-        tasks = ((*self.take(key, positions), *rest) for key, positions, *rest in requests)
-        return run_tasks(function, tasks, n_jobs=n_jobs)
-
-
-def row_draws(
-    X: Rows, *aligned: Rows | None, by: Rows | None = None, index: Callable[..., CountIndex | MemberIndex] = CountIndex
-) -> Draws | DaskDraws:
-    """Prepare draws from rows: by default, row i occurs ``by[i]`` times (once if None)."""
-    if is_dask(X):
-        draws: DaskDraws = _dask().DaskDraws([X, *aligned], index, by)
-        return draws
-    return Draws([X, *aligned], index, by, len(X))
+        return run_tasks(function, ((*self.take(key, positions), *rest) for key, positions, *rest in requests))
 
 
 def scaled_rows(rows: Array, *, first_row: int | Ints = 0) -> tuple[F32, F32]:
@@ -260,12 +217,12 @@ def distinct_rows(units: F32) -> F32:
 
 
 class CountedRows:
-    """Draw unit rows from data that has row i of `X` ``counts[i]`` times."""
+    """Draw unit rows from data that has row i of `X` ``counts[i]`` times, once by default."""
 
-    def __init__(self, X: Rows, counts: Ints | None = None) -> None:
+    def __init__(self, X: Rows, counts: PerRow = None, *aligned: PerRow) -> None:
         self.X = X
         self._counts = counts
-        self._draws = row_draws(X, by=counts)
+        self._draws = (_dask().DaskDraws if is_dask(X) else Draws)([X, *aligned], CountIndex, counts)
 
     def __len__(self) -> int:
         return int(self._draws.totals[0])
@@ -275,23 +232,28 @@ class CountedRows:
         return self if self._counts is None else CountedRows(self.X, np.minimum(self._counts, 1))
 
     def positions(self, size: int, rng: Generator) -> Ints:
-        """Return `size` random positions without repetition; all positions in order if `size` is their number."""
+        """Return `size` random positions without repetition; all positions in order if there are no more."""
         n = len(self)
-        return np.arange(n) if size == n else rng.choice(n, size, replace=False, shuffle=False)
+        return np.arange(n) if size >= n else rng.choice(n, size, replace=False, shuffle=False)
 
-    def map(
-        self, function: Callable[..., Value], requests: Iterable[Arguments], *, n_jobs: int | None = None
-    ) -> list[Value]:
-        """Call ``function(units, *rest)`` for each request ``(positions, *rest)``, in parallel, results in order."""
-        return self._draws.map(partial(_on_units, function), ((0, *request) for request in requests), n_jobs=n_jobs)
+    def take(self, positions: Ints) -> list[Array]:
+        """Return the numbers of the rows, the rows scaled to length 1, and the entries of aligned arrays."""
+        rows, part, *aligned = self._draws.take(0, positions)
+        ones = np.ones(len(rows))
+        return [rows, unit_rows(part, first_row=rows), *(ones if values is None else values for values in aligned)]
 
-    def run(
-        self, function: Callable[..., Value], tasks: Iterable[Arguments], *, n_jobs: int | None = None
-    ) -> list[Value]:
+    def map(self, function: Callable[..., Value], requests: Iterable[Arguments]) -> list[Value]:
+        """Call ``function(units, *aligned, *rest)`` for each request ``(positions, *rest)``, in parallel, in order."""
+        return self._draws.map(partial(_on_units, function), ((0, *request) for request in requests))
+
+    def call(self, function: Callable[..., Value], positions: Ints, *rest: object) -> Value:
+        """Call ``function(units, *aligned, *rest)`` once, with one BLAS thread: more would change the last bits."""
+        with use_jobs(1):
+            return self.map(function, [(positions, *rest)])[0]
+
+    def run(self, function: Callable[..., Value], tasks: Iterable[Arguments]) -> list[Value]:
         """Call ``function(*task)`` for each task where the rows are, in parallel, results in order."""
-        return (
-            list(_dask().call_each(function, tasks)) if is_dask(self.X) else run_tasks(function, tasks, n_jobs=n_jobs)
-        )
+        return list(_dask().call_each(function, tasks)) if is_dask(self.X) else run_tasks(function, tasks)
 
 
 def _on_units(function: Callable[..., Value], rows: Ints, part: Array, *rest: object) -> Value:
@@ -302,38 +264,34 @@ def map_members(
     function: Callable[..., Value], X: Rows, codes: Rows, n_codes: int, requests: Iterable[Arguments]
 ) -> list[Value]:
     """Call ``function(units, *rest)`` for each request ``(code, positions, *rest)``; ALL_ROWS is a code, too."""
-    draws = row_draws(X, by=codes, index=partial(MemberIndex, n_codes=n_codes))
+    draws = (_dask().DaskDraws if is_dask(X) else Draws)([X], partial(MemberIndex, n_codes=n_codes), codes)
     return draws.map(partial(_on_units, function), requests)
 
 
-def fold_rows(function: Callable[..., Folded], X: Rows, *aligned: Rows | None, n_jobs: int | None = None) -> Folded:
-    """Call ``function(rows, scale, *parts)`` for each block of rows of `X`, and add up the results.
+def _on_scaled(function: Callable[..., Value]) -> Callable[..., Value]:
+    """Let a function that takes ``(rows, scale, *parts)`` take a block; the parts of an array that is None are ones."""
 
-    `rows` and `scale` come from :func:`scaled_rows`. The parts of an array that is None are ones.
-    """
-
-    def on_block(first_row: int, part: Array, *parts: Array | None) -> Folded:
+    def on_block(first_row: int, part: Array, *parts: Array | None) -> Value:
         rows, scale = scaled_rows(part, first_row=first_row)
         return function(rows, scale, *(np.ones(len(rows)) if values is None else values for values in parts))
 
-    return fold_blocks(on_block, X, *aligned, n_jobs=n_jobs)
+    return on_block
 
 
-def map_unit_rows(
-    function: Callable[..., Array], X: Rows, *aligned: Rows, dtype: type = np.intp, n_jobs: int | None = None
-) -> PerRow:
+def fold_rows(function: Callable[..., Arguments], X: Rows, *aligned: Rows | None, per_row: bool = False) -> Arguments:
+    """Add up ``function(rows, scale, *parts)`` of all blocks, where `rows` and `scale` come from `scaled_rows`."""
+    return fold_blocks(_on_scaled(function), X, *aligned, per_row=per_row)
+
+
+def map_unit_rows(function: Callable[..., Array], X: Rows, *aligned: Rows, dtype: type = np.intp) -> PerRow:
     """Return ``function(rows, scale, *parts)`` of all blocks: one entry per row. On Dask it is computed when needed."""
-
-    def on_block(first_row: int, part: Array, *parts: Array) -> Array:
-        return function(*scaled_rows(part, first_row=first_row), *parts)
-
-    return map_rows(on_block, X, *aligned, dtype=dtype, n_jobs=n_jobs)
+    return map_rows(_on_scaled(function), X, *aligned, dtype=dtype)
 
 
-def refuse_bad_rows(X: Rows, *, n_jobs: int | None = None) -> None:
+def refuse_bad_rows(X: Rows) -> None:
     """Read `X` once and raise an error if a row cannot be scaled to length 1."""
     if not is_dask(X):  # its rows are checked whenever they are read
-        fold_rows(lambda rows, scale: Folded(()), X, n_jobs=n_jobs)
+        fold_rows(lambda rows, scale: (), X)
 
 
 def nonzero_rows(X: Rows) -> Bools:
@@ -341,14 +299,14 @@ def nonzero_rows(X: Rows) -> Bools:
     return np.asarray(map_rows(lambda first_row, part: part.any(axis=1), X, dtype=np.bool_))
 
 
-def cosines_to_centers(X: Rows, codes: Rows, centers: F32, *, n_jobs: int | None = None) -> PerRow:
+def cosines_to_centers(X: Rows, codes: Rows, centers: F32) -> PerRow:
     """Return the cosine of each row with the center of its code."""
     directions = centers / np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float32).tiny)
 
     def cosines(rows: F32, scale: F32, code: Ints) -> F32:
         return np.asarray(np.einsum("ij,ij->i", rows, directions[code]) * scale)
 
-    return map_unit_rows(cosines, X, codes, dtype=np.float32, n_jobs=n_jobs)
+    return map_unit_rows(cosines, X, codes, dtype=np.float32)
 
 
 class SumsAndSizes(NamedTuple):
@@ -361,11 +319,11 @@ class SumsAndSizes(NamedTuple):
 def sums_and_sizes(X: Rows, codes: Rows, n_clusters: int, *, weights: Rows | None = None) -> SumsAndSizes:
     """Return the weighted sum of the unit rows of each cluster, and its number of rows, without weights."""
 
-    def on_block(rows: F32, scale: F32, code: Ints, weight: F64) -> Folded:
+    def on_block(rows: F32, scale: F32, code: Ints, weight: F64) -> Arguments:
         sums = sum_by_code(rows, code, n_clusters, scale * weight.astype(np.float32))
-        return Folded((sums.astype(np.float64), np.bincount(code, minlength=n_clusters)))
+        return sums.astype(np.float64), np.bincount(code, minlength=n_clusters)
 
-    return SumsAndSizes(*fold_rows(on_block, X, codes, weights).statistics)
+    return SumsAndSizes(*fold_rows(on_block, X, codes, weights))
 
 
 def cluster_sums(X: Rows, codes: Rows, n_clusters: int, *, weights: Rows | None = None) -> F64:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from statistics import fmean
 from typing import NamedTuple
@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError
 
 from ..errors import UserError
-from .rows import F32, F64, CountedRows, Ints, unit_rows
+from . import F32, F64, Ints
+from .rows import CountedRows, unit_rows
 from .validation import check_embeddings, check_whole_number
 
 EPSILON = 1e-6  # keeps quotients finite if eigenvalues are zero
@@ -118,53 +119,28 @@ def _symmetric_eigenvalues(matrix: F32) -> F32:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The evidence of the paper's rule: a typical spectrum, and how often a jump was found.
+    """The evidence of the paper's rule: a typical spectrum, and how often a jump was found."""
 
-    Attributes
-    ----------
-    eigenvalues, deltas : ndarray
-        The spectrum of a typical sample (the one whose estimate is closest to `mean`) and its normalized
-        differences; ``deltas[j]`` belongs to the eigenvalue number ``window + 1 + j``.
-    threshold : float
-        A difference above this is a jump.
-    window : int
-        Length of the moving average.
-    mean : float
-        k before rounding: the mean over the samples.
-    fallback_fraction : float
-        The share of samples without a jump, for which the fallback was used. Near 1, the spectrum says nothing about
-        this data.
-    """
-
-    eigenvalues: F32 = field(compare=False)
-    deltas: F64 = field(compare=False)
-    threshold: float
-    window: int
-    mean: float
-    fallback_fraction: float
+    eigenvalues: F32 = field(compare=False)  # of the sample whose estimate is closest to `mean`
+    deltas: F64 = field(compare=False)  # its normalized differences; deltas[j] is of eigenvalue window + 1 + j
+    threshold: float  # a difference above this is a jump
+    window: int  # length of the moving average
+    mean: float  # k before rounding: the mean over the samples
+    fallback_fraction: float  # share of samples without a jump; near 1, the spectrum says nothing about this data
 
 
-class Jump(NamedTuple):
-    """The rule applied to one spectrum; `k` is None if no difference exceeds the threshold."""
-
-    k: int | None
-    deltas: F64
-    threshold: float
-
-
-def find_jump(eigenvalues: F32 | F64, window: int) -> Jump:
-    """Apply the paper's rule to ascending eigenvalues."""
+def find_jump(eigenvalues: F32 | F64, window: int) -> tuple[int | None, F64, float]:
+    """Apply the paper's rule to ascending eigenvalues: k, or None without a jump, the differences and the threshold."""
     half = np.asarray(eigenvalues, np.float64)[: len(eigenvalues) // 2]
     if len(half) <= window:
-        return Jump(None, np.zeros(0), 0.0)
+        return None, np.zeros(0), 0.0
     averages = np.lib.stride_tricks.sliding_window_view(half[:-1], window).mean(axis=1)
     deltas = np.abs(np.diff(half)[window - 1 :]) / (averages + EPSILON)
     mean = deltas.mean()
     threshold = float(mean * (1 + deltas.std() / (mean + EPSILON)))
     above = np.flatnonzero(deltas > threshold)
-    if not len(above) or deltas.max() < FLAT:
-        return Jump(None, deltas, threshold)
-    return Jump(window + int(above[-1]), deltas, threshold)
+    is_jump = len(above) and deltas.max() >= FLAT
+    return window + int(above[-1]) if is_jump else None, deltas, threshold
 
 
 def k_from_spectrum(eigenvalues: ArrayLike, *, window: int = 3, fallback: int = 5) -> int:
@@ -207,7 +183,7 @@ def k_from_spectrum(eigenvalues: ArrayLike, *, window: int = 3, fallback: int = 
         raise UserError(f"eigenvalues must be ascending, but the one at position {position} is below the one before.")
     check_whole_number("window", window, low=1)
     check_whole_number("fallback", fallback, low=1)
-    k = find_jump(values, window).k
+    k = find_jump(values, window)[0]
     return min(fallback, len(values)) if k is None else k
 
 
@@ -221,9 +197,7 @@ class Rule(NamedTuple):
     fallback: int = 5
 
 
-def spectral_k(
-    rows: CountedRows, rule: Rule, rng: Generator, *, n_jobs: int | None = None
-) -> tuple[int, tuple[int, int], Ints, Spectrum]:
+def spectral_k(rows: CountedRows, rule: Rule, rng: Generator) -> tuple[int, tuple[int, int], Ints, Spectrum]:
     """Return k, the mean over random samples, the range of the single estimates, these estimates, and the evidence."""
     n = len(rows)
     size = min(n, rule.max_sample)
@@ -233,21 +207,20 @@ def spectral_k(
 
     sizes = [size] * n_behind_mean + [spread_size] * n_behind_interval
     samples = ((rows.positions(sample_size, rng), rule) for sample_size in sizes)
-    results = rows.map(_estimate_sample, samples, n_jobs=n_jobs)
+    results = rows.map(_estimate_sample, samples)
     behind_mean, behind_interval = results[:n_behind_mean], results[n_behind_mean:] or results
-    mean = fmean(k for k, _, _ in behind_mean)
+    mean = fmean(k for k, _ in behind_mean)
     k = max(1, round(mean))
-    replicates = np.array([estimate for estimate, _, _ in behind_interval], np.intp)
+    replicates = np.array([estimate for estimate, _ in behind_interval], np.intp)
     low, high = np.quantile(replicates, [0.025, 0.975])
-    _, eigenvalues, jump = min(behind_mean, key=lambda result: abs(result[0] - mean))
-    without_jump = fmean(jump.k is None for _, _, jump in behind_mean)
-    spectrum = Spectrum(eigenvalues, jump.deltas, jump.threshold, rule.window, mean, without_jump)
+    _, typical = min(behind_mean, key=lambda result: abs(result[0] - mean))
+    spectrum = replace(typical, mean=mean, fallback_fraction=fmean(part.fallback_fraction for _, part in behind_mean))
     return k, (min(k, math.floor(low)), max(k, math.ceil(high))), replicates, spectrum
 
 
-def _estimate_sample(units: F32, rule: Rule) -> tuple[int, F32, Jump]:
+def _estimate_sample(units: F32, rule: Rule) -> tuple[int, Spectrum]:
     eigenvalues = graph_spectrum(units, zscore=rule.zscore)
-    jump = find_jump(eigenvalues, rule.window)
+    jump, deltas, threshold = find_jump(eigenvalues, rule.window)
     # Equal rows may differ by rounding once they are scaled, hence the tolerance.
-    k = min(rule.fallback, len(np.unique(units.round(6), axis=0))) if jump.k is None else jump.k
-    return k, eigenvalues, jump
+    k = min(rule.fallback, len(np.unique(units.round(6), axis=0))) if jump is None else jump
+    return k, Spectrum(eigenvalues, deltas, threshold, rule.window, k, float(jump is None))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from ..errors import UserError
-from .rows import F64, Arguments, Array, Bools, Folded, Ints, PerRow, Rows, align, fold_blocks, is_dask, map_rows
+from . import F64, Arguments, Array, Bools, Ints, PerRow, Rows
+from .rows import align, fold_blocks, is_dask, map_rows
 
 if TYPE_CHECKING:
     import dask.array as da
@@ -77,27 +78,23 @@ def _holds_text(X: ArrayLike) -> bool:
 
 
 def _check_dask(X: da.Array, minimum: int, estimator: BaseEstimator | None, reset: bool) -> da.Array:
-    from .dask_blocks import check_workers, with_known_chunks
+    from .dask_blocks import check_workers
 
     if X.dtype.kind not in "iufb":
         raise UserError(f"X must hold numbers, but the type of the Dask array is {X.dtype}. {IF_TEXTS}")
     if X.ndim != 2:
         raise UserError(f"Expected 2D array, got {X.ndim}D array instead: X must have a row of numbers for each text.")
     check_workers()
-    X = with_known_chunks(X)
-    for count, what, least in ((len(X), "sample(s)", minimum), (X.shape[1], "feature(s)", 1)):
-        if count < least:
-            raise UserError(
-                f"Found array with {count} {what} (shape={X.shape}) while a minimum of {least} is required."
-            )
-    if estimator is not None and reset:
-        estimator.n_features_in_ = X.shape[1]
-    elif estimator is not None and X.shape[1] != estimator.n_features_in_:
-        raise UserError(
-            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
-            "features as input."
-        )
+    X = _with_known_chunks(X)
+    # Without values: an array of this shape that has no memory passes the checks of any other array.
+    check_embeddings(np.broadcast_to(0.0, X.shape), minimum=minimum, estimator=estimator, reset=reset)
     return X
+
+
+def _with_known_chunks(array: da.Array) -> da.Array:
+    from .dask_blocks import with_known_chunks
+
+    return with_known_chunks(array) if array.ndim in (1, 2) else array
 
 
 def check_labels(labels: ArrayLike | Sequence[Hashable], X: Rows) -> tuple[PerRow, list[Hashable]]:
@@ -106,59 +103,68 @@ def check_labels(labels: ArrayLike | Sequence[Hashable], X: Rows) -> tuple[PerRo
     Labels are any hashable values. Numbers get codes in ascending order, other values in the order of their first
     appearance. If `X` is a Dask array, so are the codes.
     """
-    if is_dask(labels) and is_dask(X):
-        return _check_dask_labels(labels, len(X))
     numbers = (bool, int, float, np.number, np.bool_)
-    if isinstance(labels, list | tuple) and not all(isinstance(label, numbers) for label in labels):
+    values: PerRow
+    if is_dask(labels) and is_dask(X):
+        values = _with_known_chunks(labels)
+    elif isinstance(labels, list | tuple) and not all(isinstance(label, numbers) for label in labels):
         values = np.fromiter(labels, object, len(labels))  # "1" and 1 are not the same, and tuples are labels too
     else:
         values = np.asarray(labels)
-    _check_one_per_row(values, len(X))
-    missing = _which_missing(values)
-    _refuse_missing(int(missing.sum()), int(missing.argmax()) if len(missing) else 0)
-    if values.dtype.kind in "iufb":
-        codes, names = _code_numbers(values)
-        return align(codes, X), names
-    code_of: dict[Hashable, int] = {}
-    try:
-        codes = np.array([code_of.setdefault(value, len(code_of)) for value in values.tolist()], np.intp)
-    except TypeError as error:
-        raise UserError(f"labels must be hashable values, one per row: {error}.") from None
-    return align(codes, X), list(code_of)
+    if values.ndim != 1:
+        raise UserError(f"labels must be one-dimensional, one label per row, but its shape is {values.shape}.")
+    if len(values) != len(X):
+        raise UserError(f"labels has {len(values):,} entries but X has {len(X):,} rows; they must be equally many.")
+    numeric = values.dtype.kind in "iufb"
 
-
-def _check_dask_labels(labels: da.Array, n_rows: int) -> tuple[PerRow, list[Hashable]]:
-    from .dask_blocks import with_known_chunks
-
-    labels = with_known_chunks(labels) if labels.ndim == 1 else labels
-    _check_one_per_row(labels, n_rows)
-    numbers = labels.dtype.kind in "iufb"
-
-    def distinct(first_row: int, part: Array) -> Folded:
+    def look(first_row: int, part: Array) -> Arguments:
         missing = _which_missing(part)
-        names = np.unique(part).tolist() if numbers else part.tolist()
-        return Folded(
-            (dict.fromkeys(names), int(missing.sum()), first_row + missing.argmax() if missing.any() else None)
-        )
+        names = _distinct(part).tolist() if numeric else part.tolist()
+        return dict.fromkeys(names), int(missing.sum()), first_row + missing.argmax() if missing.any() else None
 
     def either(former: Arguments, latter: Arguments) -> Arguments:
         return former[0] | latter[0], former[1] + latter[1], latter[2] if former[2] is None else former[2]
 
-    present, n_missing, first_missing = fold_blocks(distinct, labels, combine=either).statistics
-    _refuse_missing(n_missing, first_missing)
-    names: list[Hashable] = sorted(present) if numbers else list(present)
-    if numbers:
-        values = np.array(names, labels.dtype)
-        return map_rows(lambda first_row, part: np.asarray(np.searchsorted(values, part)), labels), names
+    try:
+        present, n_missing, row = fold_blocks(look, values, combine=either)
+    except TypeError as error:
+        raise UserError(f"labels must be hashable values, one per row: {error}.") from None
+    if n_missing:
+        raise UserError(
+            f"labels has a missing value at row {row} (and {n_missing - 1:,} more); give these rows a label of their "
+            "own, such as -1."
+        )
+    names: list[Hashable] = sorted(present) if numeric else list(present)
+    code_of = _by_number(np.array(names, values.dtype)) if numeric else _by_name(names)
+    return align(map_rows(lambda first_row, part: code_of(part), values), X), names
+
+
+def _distinct(numbers: Array) -> Array:
+    """Return the numbers without repetitions, in ascending order."""
+    if _is_narrow(numbers):
+        low = int(numbers.min())
+        return np.flatnonzero(np.bincount(numbers.astype(np.intp) - low)) + low
+    return np.unique(numbers)
+
+
+def _is_narrow(numbers: Array) -> bool:
+    """Return True for integers of a range for which a table is ten times as fast as sorting."""
+    is_integer = numbers.dtype.kind == "i" and len(numbers) > 0
+    return is_integer and int(numbers.max()) - int(numbers.min()) < max(4 * len(numbers), 2**16)
+
+
+def _by_number(numbers: Array) -> Callable[[Array], Ints]:
+    """Return a function that gives the position of each of its values among the ascending numbers."""
+    if not _is_narrow(numbers):
+        return lambda values: np.searchsorted(numbers, values)
+    table = np.zeros(int(numbers[-1]) - int(numbers[0]) + 1, np.intp)
+    table[numbers.astype(np.intp) - int(numbers[0])] = np.arange(len(numbers))
+    return lambda values: table[values.astype(np.intp) - int(numbers[0])]
+
+
+def _by_name(names: list[Hashable]) -> Callable[[Array], Ints]:
     code_of = {name: code for code, name in enumerate(names)}
-    return map_rows(lambda first_row, part: np.array([code_of[v] for v in part.tolist()], np.intp), labels), names
-
-
-def _check_one_per_row(labels: da.Array | Array, n_rows: int) -> None:
-    if labels.ndim != 1:
-        raise UserError(f"labels must be one-dimensional, one label per row, but its shape is {labels.shape}.")
-    if len(labels) != n_rows:
-        raise UserError(f"labels has {len(labels):,} entries but X has {n_rows:,} rows; they must be equally many.")
+    return lambda values: np.array([code_of[value] for value in values.tolist()], np.intp)
 
 
 def _which_missing(values: Array) -> Bools:
@@ -172,59 +178,34 @@ def is_missing(value: object) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType") or value != value
 
 
-def _refuse_missing(n_missing: int, row: int) -> None:
-    if n_missing:
-        raise UserError(
-            f"labels has a missing value at row {row} (and {n_missing - 1:,} more); give these rows a label of their "
-            "own, such as -1."
-        )
-
-
-def _code_numbers(values: Array) -> tuple[Ints, list[Hashable]]:
-    if values.dtype.kind == "i" and len(values):
-        low, high = int(values.min()), int(values.max())
-        if high - low < 4 * len(values):  # a table of all numbers is ten times as fast as sorting
-            shifted = values.astype(np.intp) - low
-            present = np.bincount(shifted) > 0
-            return (np.cumsum(present) - 1)[shifted], list((np.flatnonzero(present) + low).tolist())
-    unique, codes = np.unique(values, return_inverse=True)
-    return codes.astype(np.intp, copy=False), unique.tolist()
-
-
 def check_weights(sample_weight: PerRow, X: Rows) -> tuple[PerRow, float]:
     """Return the weight of each row of `X` and the largest weight; without weights, None and 1."""
     if sample_weight is None:
         return None, 1.0
     n_rows = len(X)
     if is_dask(sample_weight) and is_dask(X) and sample_weight.ndim:
-        from .dask_blocks import with_known_chunks
-
-        weights = with_known_chunks(sample_weight.astype(np.float64))
+        weights = _with_known_chunks(sample_weight.astype(np.float64))
     else:
         weights = np.asarray(sample_weight, np.float64)
         weights = align(np.full(n_rows, float(weights)) if weights.ndim == 0 else weights, X)
     if weights.shape != (n_rows,):
-        raise UserError(
-            f"sample_weight has shape {weights.shape} but X has {n_rows:,} rows; sample_weight.shape == "
-            f"({n_rows},) is needed."
-        )
+        needed = f"sample_weight.shape == ({n_rows},) is needed"
+        raise UserError(f"sample_weight has shape {weights.shape} but X has {n_rows:,} rows; {needed}.")
 
-    def look(first_row: int, part: F64) -> Folded:
+    def look(first_row: int, part: F64) -> Arguments:
         bad = np.flatnonzero(~(np.isfinite(part) & (part >= 0)))
         first_bad = [(first_row + int(bad[0]), float(part[bad[0]]))] if len(bad) else []
-        return Folded((first_bad, float(part.sum()), part.max(initial=0.0)))
+        return first_bad, float(part.sum()), [float(part.max(initial=0.0))]
 
-    first_bad, total, largest = fold_blocks(
-        look, weights, combine=lambda a, b: (a[0] + b[0], a[1] + b[1], max(a[2], b[2]))
-    ).statistics
+    first_bad, total, maxima = fold_blocks(look, weights)
     if first_bad:
         row, value = first_bad[0]
         raise UserError(f"sample_weight is {value} at row {row}; weights must be finite and at least 0.")
-    if not largest:
+    if not max(maxima):
         raise UserError("sample_weight is zero for every row; at least one row must count.")
     if total > MAX_TOTAL_WEIGHT:
         raise UserError(f"sample_weight sums to {total:.3g}; scale it down to {MAX_TOTAL_WEIGHT:.0e} at most.")
-    return weights, float(largest)
+    return weights, max(maxima)
 
 
 def check_whole_number(name: str, value: object, *, low: int, high: int | None = None, hint: str = "") -> int:
@@ -244,13 +225,6 @@ def check_n_clusters(value: object, most: int, hint: str = "X has {:,} rows.") -
     if value in LEVELS:
         return value
     raise UserError(f'n_clusters must be "auto", "coarse", "suggested", "fine" or a whole number, but it is {value!r}.')
-
-
-def check_n_jobs(n_jobs: object) -> None:
-    """Raise an error if joblib would not accept this number of jobs."""
-    is_whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
-    if n_jobs is not None and not (is_whole and n_jobs):
-        raise UserError(f"n_jobs must be a whole number other than 0 (-1: all cores) or None, but it is {n_jobs!r}.")
 
 
 def make_seed(random_state: RandomState) -> int:

@@ -11,7 +11,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
 
 from ..parallel import one_blas_thread
-from .rows import F32, F64, Ints, sum_by_code
+from . import F32, F64, Ints
+from .rows import sum_by_code
 from .validation import check_whole_number
 
 SCIPY_POINTS = 2048  # up to this many points of equal weight, SciPy is faster: by a factor of two for 500 points
@@ -21,11 +22,8 @@ SCIPY_POINTS = 2048  # up to this many points of equal weight, SciPy is faster: 
 class MergeTree:
     """A hierarchy of clusters, from single points to one cluster.
 
-    Attributes
-    ----------
-    linkage : ndarray of shape (n - 1, 4)
-        SciPy's format, which ``scipy.cluster.hierarchy.dendrogram`` draws: the two clusters merged, the height, and
-        the weight of the new cluster.
+    `linkage` has SciPy's format, which ``scipy.cluster.hierarchy.dendrogram`` draws: for each of the n - 1 merges, the
+    two clusters, the height, and the weight of the new cluster.
     """
 
     linkage: F64

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import special
 
-from ..core.rows import F64, Bools, Ints
+from ..core import F64, Bools, Ints
 from ..tables.frames import free_name
 from ..texts.details import MOST_PERIODS, Details, name_period
 from ..texts.sentences import change_in_words, ends_in_words, note_on_tests, volume_in_words

@@ -8,8 +8,9 @@ import numpy as np
 from scipy import fft
 from scipy.sparse import csr_array
 
+from ..core import F32, Array, Ints
 from ..core.discriminants import highest_columns
-from ..core.rows import F32, Array, Ints, map_unit_rows, take_units
+from ..core.rows import map_unit_rows, take_units
 from ..parallel import run_tasks
 
 LANDMARKS = 4000  # rows that t-SNE arranges; the other rows are placed among them

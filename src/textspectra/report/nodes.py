@@ -10,8 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..core import F32, F64, Array, Ints
 from ..core.cohesion import BATCHES, linear_means, n_pairs, negative_mean
-from ..core.rows import F32, F64, Array, Ints, take_units
+from ..core.rows import take_units
 from ..parallel import run_tasks
 from ..words.describe import typical_rows
 from ..words.keywords import MAX_NAME, rank_terms

@@ -16,8 +16,8 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from ..core import Ints
 from ..core.kmeans import same_clusters
-from ..core.rows import Ints
 from ..errors import UserError
 from ..texts.result import TextClustering
 from .build import APPLIED, corpus_fingerprint, grouping_mark

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import Array, Ints
 from ..core.metrics import agreements
-from ..core.rows import Array, Ints, SumsAndSizes, cluster_sums, sums_and_sizes, take_units
+from ..core.rows import SumsAndSizes, cluster_sums, sums_and_sizes, take_units
 from ..core.spectral import cosine_graph
 from ..core.validation import check_labels
 from ..core.ward import MergeTree
@@ -256,7 +257,7 @@ def agreement_curves(levels: Levels, finest: Ints, truth: Ints) -> dict[str, lis
     totals = levels.total(table)
     cuts = [agreements(totals[cut].T) for cut in levels.cuts]
     names = ("ari", "homogeneity", "completeness", "fowlkes_mallows")
-    return {name: [getattr(cut, name) for cut in cuts] for name in names}
+    return {name: [cut[name] for cut in cuts] for name in names}
 
 
 def describe_matrix(tree: ReportTree) -> Section:

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.cohesion import CohesionReport
-from ..core.estimate import KEstimate
-from ..core.estimate_views import levels_html
+from ..core.estimate import KEstimate, levels_html
 from ..core.kmeans import LinearRule, same_clusters
 from ..core.ward import MergeTree
 from ..embedding.base import Backend

@@ -19,7 +19,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import DTypeLike, NDArray
 
-from ..core.rows import Rows, unit_rows
+from ..core import Rows
+from ..core.rows import unit_rows
 from ..embedding.base import Backend
 from ..embedding.hub import no_downloads
 from ..embedding.registry import load_model

@@ -12,8 +12,8 @@ from typing import get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core import Rows
 from ..core.clusters import Algorithm, Clusters, find_clusters
-from ..core.rows import Rows
 from ..core.validation import Level, RandomState
 from ..embedding.base import Backend
 from ..embedding.cache import EmbeddingCache

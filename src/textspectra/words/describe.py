@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core.rows import F32, Array, Ints, take_units
+from ..core import F32, Array, Ints
+from ..core.rows import take_units
 from ..embedding.server import PARALLEL_REQUESTS, OpenAIServer, in_parallel
 from .keywords import MAX_NAME, rank_terms
 from .names import EmbedPhrases, choose_names, score_phrases, unique_name, unit_vectors

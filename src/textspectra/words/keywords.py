@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..core.rows import Ints
+from ..core import Ints
 from .languages import STOP_WORDS
 from .tokens import TermCounts, count_terms, stemmer, term_parts
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from ..core.rows import F32, Array
+from ..core import F32, Array
 from ..tables.source import MAX_CLUSTER_NAME
 from .keywords import MAX_NAME, Keyword, Phrase
 
