@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import errno
-import importlib
 import os
 import sys
 import traceback
 import warnings
-from typing import NamedTuple
+from functools import partial
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import click
 from click.core import ParameterSource
@@ -16,7 +17,7 @@ from click.core import ParameterSource
 from .. import __version__
 from ..errors import ExternalError, TextspectraError, cannot_write, check_path
 from ..files import shown_path
-from .options import COMMANDS
+from .options import COMMANDS, parameters_of
 from .output import Manner, at_terminal, events, manner, print_error
 from .settings import default_map, settings_files
 
@@ -46,19 +47,17 @@ class ReaderGoneError(Exception):
 
 
 class LazyCommands(click.Group):
-    """Imports a command's module when it is used, so that --help is instant."""
+    """Import the module of a command when it is carried out, so that --help is instant."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of use."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import a command."""
+        """Return a command as it is declared."""
         if name not in COMMANDS:
             return None
-        module = importlib.import_module(f"{__package__}.{COMMANDS[name].module}")
-        command: click.Command = getattr(module, f"{name}_command")
-        return command
+        return click.Command(name, params=parameters_of(name), help=COMMANDS[name].help, callback=partial(_call, name))
 
     def invoke(self, ctx: click.Context) -> object:
         """Carry out the command."""
@@ -71,6 +70,11 @@ class LazyCommands(click.Group):
         """List the commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
+
+
+def _call(name: str, /, **chosen: Any) -> object:
+    module = import_module(f"{__package__}.{COMMANDS[name].module}")
+    return getattr(module, f"{name}_command")(**chosen)
 
 
 EXIT_CODES = (

@@ -22,8 +22,7 @@ import click
 from .. import __version__
 from ..errors import ExternalError
 
-if TYPE_CHECKING:
-    from rich.console import Console
+if TYPE_CHECKING:  # rich takes longer than most of what a command without progress does
     from rich.progress import Progress, TaskID
 
 SCHEMA_VERSION = 1
@@ -82,27 +81,25 @@ def at_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def terminal() -> Console:
-    """Return the console for results; a reader that has gone is an error like any other, not the end of the process."""
-    from rich.console import Console
-
-    class Terminal(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError
-
-    return Terminal(highlight=False)
+def count_of(number: int, noun: str) -> str:
+    """Return a number and its noun: '1 group', '1,200 texts'."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def present(summary: Summary, show: Callable[[], None]) -> None:
-    """Print the result of a command: its summary as JSON, or what `show` prints; nothing with --quiet.
+def present(summary: Summary, show: str | Callable[[Summary], object], bare: str = "") -> None:
+    """Print the result of a command: its summary as JSON, or as text, which `show` is or prints; `bare` with --quiet.
 
     The outputs that the summary names are written by now. If printing fails, the error says so.
     """
     try:
         if manner().json:
             click.echo(json.dumps(_plain(VERSIONS | summary), indent=1))
-        elif not manner().quiet:
-            show()
+        elif manner().quiet:
+            click.echo(bare, nl=bool(bare))
+        elif isinstance(show, str):
+            click.echo(show)
+        else:
+            show(summary)
     except OSError as error:
         names = ", ".join(f"'{path}'" for path in summary.get("outputs", {}).values())
         if not names:
