@@ -202,7 +202,7 @@ def test_an_error_is_one_json_object_on_standard_error(call, arguments, code, ki
     ],
 )
 def test_the_exit_code_of_an_error(error, code):
-    assert describe(error).code == code
+    assert describe(error)[0] == code
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])

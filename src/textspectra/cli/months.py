@@ -36,12 +36,8 @@ _OUTPUTS = {
     "model": "the model, which has the new texts now (`textspectra report` makes its page)",
 }
 
-_NAMED = 5
-"""Groups of a kind that the terminal names."""
-
-_NOTABLE = 0.1
-"""Share of the texts in new groups that is said, because it lowers all other shares."""
-
+_NAMED = 5  # groups of a kind that the terminal names
+_NOTABLE = 0.1  # share of the texts in new groups that is said, because it lowers all other shares
 _KINDS = {
     ("growing", False): "Growing",
     ("growing", True): "Larger share, about the same number of texts",

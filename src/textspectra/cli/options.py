@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 import click
 
-from .output import Options, log_to_file, log_to_standard_error, remember
+from .output import Options, log_to_file, remember
 
 VARIABLE_PREFIX = "TEXTSPECTRA_"
 
@@ -20,21 +20,22 @@ Role = Literal["result", "shared", "protection", "recipe", ""]
 """What an option changes: the result, its form, or only where a result comes from; or it protects the user."""
 
 
+Callback = Callable[[click.Context, click.Parameter, Any], object]
+
+
 class Setting(click.Option):
     """An option such as "--seed N" or "--every day|week", and its role.
 
-    Attributes
-    ----------
-    shared : bool
-        Whether a file in the working folder, which may come from a stranger with the data, can set it: it changes the
-        result or its form, and not where anything is read, written or sent. No option is shared until somebody decides.
-    protects : bool
-        Whether such a file may switch it on, but not off.
-    recipe : bool
-        Whether it belongs to the command that makes the same result again.
+    A file in the working folder, which may come from a stranger with the data, can set an option only if it is
+    `shared`: it changes the result or its form, and not where anything is read, written or sent. Such a file may switch
+    on an option that `protects`, but not off. `recipe` options belong to the command that makes the same result again.
     """
 
-    def __init__(self, usage: str, text: str, role: Role = "", *, name: str | None = None, **attributes: Any) -> None:
+    def __init__(
+        self, usage: str, text: str, role: Role = "", *, name: str = "", act: Callback | None = None, **attributes: Any
+    ) -> None:
+        if act is not None:  # the command itself does not get the value
+            attributes |= {"callback": act, "expose_value": False}
         flags = [word for word in usage.split() if word.startswith("-")]
         value = usage.split()[-1].removeprefix(flags[-1])
         if not value:
@@ -43,6 +44,7 @@ class Setting(click.Option):
             attributes.setdefault("type", click.Choice(value.split("|")))
         else:
             attributes["metavar"] = value
+            attributes.setdefault("type", click.IntRange(min=0) if value == "N" else None)
         super().__init__([*flags, *filter(None, [name])], help=text, show_default="default" in attributes, **attributes)
         self.shared, self.protects = role in ("result", "shared", "protection"), role == "protection"
         self.recipe = role in ("result", "recipe")
@@ -53,14 +55,11 @@ class Setting(click.Option):
         return max(self.opts, key=len).lstrip("-")
 
 
-def _switch_on(*variables: str) -> Callable[[click.Context, click.Parameter, bool], None]:
-    """Return the callback of a flag that the library knows as environment variables."""
-
-    def switch(context: click.Context, option: click.Parameter, chosen: bool) -> None:
-        if chosen:
-            os.environ.update(dict.fromkeys(variables, "1"))
-
-    return switch
+def _switch_on(context: click.Context, option: click.Parameter, chosen: bool) -> None:
+    """Set the environment variables by which the library knows a flag."""
+    variables = {"offline": ("HF_HUB_OFFLINE", "TEXTSPECTRA_OFFLINE"), "allow_server": ("TEXTSPECTRA_ALLOW_SERVER",)}
+    if chosen:
+        os.environ.update(dict.fromkeys(variables[str(option.name)], "1"))
 
 
 def _table_format(context: click.Context, option: click.Parameter, chosen: str | None) -> object:
@@ -73,7 +72,6 @@ def _argument(name: str, metavar: str, **attributes: Any) -> click.Argument:
     return click.Argument([name], metavar=metavar, **attributes)
 
 
-_AT_LEAST_0 = click.IntRange(min=0)
 _FILE, _FILES = _argument("source", "FILE"), _argument("sources", "FILE...", nargs=-1, required=True)
 _SAVED_MODEL, _NAME = _argument("model", "MODEL"), _argument("name", "[COMMAND]", required=False)
 
@@ -83,16 +81,15 @@ READING = (
     Setting("--sheet NAME_OR_NUMBER", "The sheet of a workbook; by default the one with the most texts.", "result"),
     Setting(
         "--header-row N", "The row with the column names, from 1, if it is not found; 0 if there is none.", "result",
-        type=_AT_LEAST_0,
     ),
 )  # fmt: skip
 _OFFLINE = Setting(
     "--offline", "Never download a model, and send nothing to a server.", "protection",
-    expose_value=False, callback=_switch_on("HF_HUB_OFFLINE", "TEXTSPECTRA_OFFLINE"),
+    act=_switch_on,
 )  # fmt: skip
 _ALLOW_SERVER = Setting(
     "--allow-server", "Send texts to your server (OPENAI_BASE_URL) if the model was made with one.",
-    expose_value=False, callback=_switch_on("TEXTSPECTRA_ALLOW_SERVER"),
+    act=_switch_on,
 )  # fmt: skip
 _LOADING = (_OFFLINE, _ALLOW_SERVER)
 _MODEL = (Setting("--model NAME", "See `textspectra models`.", "result", default="auto"), _OFFLINE)
@@ -103,14 +100,13 @@ _EMBEDDINGS = Setting(
 )  # fmt: skip
 _EMBEDDING = (*_MODEL, _EMBEDDINGS, _NO_CACHE)
 _NEW_EMBEDDINGS = Setting(
-    "--embeddings FILE_OR_COLUMN",
-    "Embeddings of the new texts, if the model was built from precomputed embeddings.",
+    "--embeddings FILE_OR_COLUMN", "Embeddings of the new texts, if the model was built from precomputed embeddings."
 )
 _KNOWN_EMBEDDINGS = Setting(
     "--embeddings FILE", "The embeddings that the model was made from, if they were given as a file."
 )
 _KEEP_ALL = Setting("--keep-all", 'Group texts that say nothing, too: "n/a", "-", emoji.', "result")
-_SEED = Setting("--seed N", "The same seed gives the same result.", "result", type=_AT_LEAST_0, default=0)
+_SEED = Setting("--seed N", "The same seed gives the same result.", "result", default=0)
 _FORMAT = Setting(
     "--format xlsx|csv|excel-csv|tsv|jsonl|parquet",
     "Format of the output table; by default the format of the input.", "shared",
@@ -125,24 +121,15 @@ _SAFE = Setting("--spreadsheet-safe", "Escape cells of CSV and TSV output that a
 _TABLE = (_FORMAT, _EXCEL_CSV, _SAFE)
 _NO_REPORT = Setting("--no-report", "Leave out the report, which takes longest for many texts.", "shared")
 _OVERWRITE = Setting("--overwrite", "Replace outputs that exist already.")
-_QUIET = Setting(
-    "--quiet -q", "Print nothing but errors and warnings, or nothing but the bare result.", expose_value=False,
-    callback=remember,
-)  # fmt: skip
+_QUIET = Setting("--quiet -q", "Print nothing but errors and warnings, or nothing but the bare result.", act=remember)
 _JSON = Setting(
     "--json", "Print the result as JSON (see `textspectra schema`), and an error as JSON on standard error.",
-    is_eager=True, expose_value=False, callback=remember,
+    is_eager=True, act=remember,
 )  # fmt: skip
 LOG = (
-    Setting(
-        "--verbose -v", "Log events with their times, line by line, on standard error.", expose_value=False,
-        callback=log_to_standard_error,
-    ),
-    Setting(
-        "--log-file FILE", "Append events with their times, line by line, to a file.", expose_value=False,
-        callback=log_to_file,
-    ),
-)  # fmt: skip
+    Setting("--verbose -v", "Log events with their times, line by line, on standard error.", act=remember),
+    Setting("--log-file FILE", "Append events with their times, line by line, to a file.", act=log_to_file),
+)
 _WRITING = (_OVERWRITE, _QUIET, _JSON)
 _MEASURING = (_SEED, _QUIET, _JSON)
 _OUT_FOLDER = Setting("--out FOLDER", "Where outputs go; next to the input by default.")

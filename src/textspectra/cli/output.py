@@ -71,9 +71,11 @@ def manner() -> Manner:
 
 
 def remember(context: click.Context, option: click.Parameter, chosen: bool) -> None:
-    """Note that --json or --quiet was given."""
+    """Note that --json, --quiet or --verbose was given, and log events for the last."""
     if chosen:
         setattr(context.ensure_object(Manner), str(option.name), True)
+    if chosen and option.name == "verbose" and sys.stderr is not None:
+        _listen(logging.StreamHandler(sys.stderr))
 
 
 def at_terminal() -> bool:
@@ -210,14 +212,6 @@ class LogFile(logging.FileHandler):
         click.echo(f"warning: '{self.baseFilename}' cannot be written any more: {sys.exc_info()[1]}", err=True)
         with suppress(OSError):  # the rest of its buffer cannot be written either
             self.close()
-
-
-def log_to_standard_error(context: click.Context, option: click.Parameter, chosen: bool) -> None:
-    """Log events for --verbose."""
-    if chosen:
-        context.ensure_object(Manner).verbose = True
-        if sys.stderr is not None:
-            _listen(logging.StreamHandler(sys.stderr))
 
 
 def log_to_file(context: click.Context, option: click.Parameter, name: str | None) -> None:

@@ -25,8 +25,7 @@ _OUTPUTS = {
     "model": "the model, for `textspectra predict`",
 }
 
-_LISTED = 10
-"""Groups in the table of the terminal: the largest ones."""
+_LISTED = 10  # groups in the table of the terminal: the largest ones
 
 
 class Done(NamedTuple):
@@ -72,13 +71,8 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> Summary:
 
 def describe_totals(totals: Totals) -> Summary:
     """Return the keys of --json that say how many texts there are."""
-    return {
-        "texts": totals.rows,
-        "distinct_texts": totals.distinct,
-        "blank_texts": totals.blank,
-        "unknown_to_the_model": totals.unknown,
-        "texts_without_content": totals.without_content,
-    }
+    keys = ("texts", "distinct_texts", "blank_texts", "unknown_to_the_model", "texts_without_content")
+    return dict(zip(keys, totals, strict=True))
 
 
 def clusters_as_json(result: TextClustering, clusters: Iterable[Cluster]) -> list[Summary]:

@@ -22,9 +22,7 @@ from .options import COMMANDS, VARIABLE_PREFIX, options_of, variables_of
 from .output import Summary, count_of, manner, present
 from .settings import SettingsFile, default_map, nearest, own_file, settings_files
 
-CACHE_VARIABLE = f"{VARIABLE_PREFIX}CACHE"
-"""Names the folder of the cache; the one variable that is not an option."""
-
+CACHE_VARIABLE = f"{VARIABLE_PREFIX}CACHE"  # names the folder of the cache; the one variable that is not an option
 REQUIREMENT = re.compile(r"""(?P<package>[\w.-]+)[^;]*(;.*extra == ['"](?P<extra>[\w-]+)['"])?""")
 """A line of the package's requirements in its metadata."""
 
@@ -41,13 +39,11 @@ def find_report(name: str) -> Path:
     path = Path(name)
     if path.suffix == ".html" and path.is_file():
         return path
-    stems = [path.name]
-    while Path(stems[-1]).suffix:  # such as tickets.csv.gz
-        stems.append(Path(stems[-1]).stem)
-    places = [path.with_name(f"{stem}.report.html") for stem in stems if stem]
-    for place in places:
-        if place.is_file():
-            return place
+    words = path.name.split(".")  # such as tickets.csv.gz
+    stems = filter(None, (".".join(words[:n]) for n in range(len(words), 0, -1)))
+    places = [path.with_name(f"{stem}.report.html") for stem in stems]
+    for place in filter(Path.is_file, places):
+        return place
     example = f", such as {places[-1]}" if places else ""
     raise UserError(
         f"No report found for {name!r}{example}. "
@@ -159,11 +155,10 @@ def _settings(files: list[SettingsFile]) -> Iterator[Summary]:
 
 def schema_command(name: str | None) -> None:
     """Print the JSON Schema of what a command prints with --json, or of all commands."""
-    schema = read_schema()
-    known = list(schema["properties"])
+    known = read_schema()["properties"]
     if name is not None and name not in known:
         raise click.BadParameter(f"unknown schema {name!r}; known are {', '.join(known)}.", param_hint="COMMAND")
-    click.echo(json.dumps(schema if name is None else schema_of(name), indent=1))
+    click.echo(json.dumps(read_schema() if name is None else schema_of(name), indent=1))
 
 
 def read_schema() -> Summary:
