@@ -1,9 +1,10 @@
-"""`textspectra embed`, `estimate` and `score`: embeddings, the number of groups, and the scores of any clustering."""
+"""`textspectra embed`, `estimate`, `score` and `predict`: embeddings, k, the scores of a clustering, and new texts."""
 
 from __future__ import annotations
 
 import math
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,16 @@ from ..core.estimate import Method, estimate_k
 from ..core.metrics import evaluate
 from ..errors import UserError
 from ..tables.columns import TextTable, column_values, find_column
-from ..tables.write import write_embeddings
+from ..tables.write import ADDED, name_parts, output_format, write_embeddings
+from ..texts.comparison import Drift, novelty_of
 from ..texts.corpus import Corpus, EmbeddedTexts
-from ..texts.notes import doubt_about_languages
+from ..texts.notes import doubt_about_languages, reading_in_words
 from ..texts.pipeline import embed_source
+from ..texts.placing import place_texts, similarity_to_clusters
+from ..texts.result import TextClustering
 from ..texts.sentences import levels_in_words, worth_in_words
-from .inputs import check_outputs, given_embeddings, read_input
-from .output import Options, Stages, Summary, count_of, present, stages
-from .summary import model_lines
+from .inputs import check_outputs, describe_reading, given_embeddings, read_input, write_rows
+from .output import Options, Stages, Summary, count_of, model_lines, present, stages
 
 
 def embed_command(source: str, target: str, overwrite: bool, **chosen: Any) -> None:
@@ -88,6 +91,52 @@ def score_command(source: str, labels: str, truth: str | None, seed: int, **chos
     if not math.isnan(ratio):
         lines.append(f"\n{worth_in_words(ratio, len({clusters[row] for row in keep}))}")
     present({**scores, "rows_left_out": left_out, **described}, "\n".join(lines), bare="\n".join(figures))
+
+
+def predict_command(model: str, source: str, **chosen: Any) -> None:
+    """Add the groups of a model to the texts of a file."""
+    with stages() as tell:
+        tell("reading")
+        clustering = TextClustering.load(model)
+        table = read_input(source, chosen)
+        stem, suffix = name_parts(source, table, chosen["table_format"])
+        path = Path(chosen["out"]) if chosen["out"] else Path(source).with_name(f"{stem}.predicted{suffix}")
+        check_outputs({"table": path}, overwrite=chosen["overwrite"])
+        output_format(path, table, chosen["table_format"], ADDED + 1)
+        tell("embedding")
+        placed = place_texts(
+            clustering, table.texts(), embeddings=given_embeddings(chosen["embeddings"], table),
+            cache=not chosen["no_cache"], progress=partial(tell, "embedding"),
+        )  # fmt: skip
+        corpus = placed.texts.corpus
+        labels = corpus.spread(clustering.labels_of(placed.codes), -1)
+        similarity = corpus.spread(similarity_to_clusters(placed.texts, placed.codes, clustering.centers), np.nan)
+        novelty = corpus.spread(novelty_of(clustering, placed.texts), np.nan)
+        tell("writing")
+        write_rows(table, clustering, labels, similarity, path, chosen, novelty=novelty)
+    drift, doubts = Drift.of(novelty), list(placed.notes)
+    if clustering.reference is None:
+        doubts.append(
+            "this model was saved without the vectors that novelty is measured by; cluster its texts again to get it."
+        )
+    if drift.is_significant:
+        doubts.append(f"{drift.in_words()} See what is new with: textspectra compare {model} {source}")
+    for doubt in doubts:
+        warnings.warn(doubt, stacklevel=2)
+    n_grouped, n_clusters = int((labels >= 0).sum()), len(set(labels[labels >= 0].tolist()))
+    summary = {
+        "read": reading_in_words(describe_reading(source, table), len(labels), placed.languages),
+        "model": model, "input": source, "texts": len(labels), "without_cluster": len(labels) - n_grouped,
+        "clusters": n_clusters, **describe_drift(drift), "notes": list(placed.notes), "outputs": {"table": str(path)},
+    }  # fmt: skip
+    line = f"{n_grouped:,} texts in {n_clusters} groups, {len(labels) - n_grouped:,} without, in {path}"
+    present(summary, f"{summary['read']}\n{line}")
+
+
+def describe_drift(drift: Drift) -> Summary:
+    """Return the keys of --json that say how new the texts are on the whole, and whether the groups are out of date."""
+    figures = drift._asdict()
+    return {"drift": figures.pop("is_significant"), "novelty": figures}
 
 
 def _embed(

@@ -1,4 +1,4 @@
-"""`textspectra predict`, `compare` and `update`: new texts against a saved model."""
+"""`textspectra compare` and `update`: what is new in texts, compared with a saved model."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from ..files import Outputs
 from ..report.build import write_report
 from ..tables.columns import SHARE_MARK, TextTable, as_strings
 from ..tables.write import ADDED, name_parts, output_format
-from ..texts.comparison import Comparison, Drift, compare_texts, novelty_of, updated
+from ..texts.comparison import Comparison, compare_texts, updated
 from ..texts.history import check_not_taken_in, columns_of, content_digest
 from ..texts.many_files import write_manifest
-from ..texts.notes import reading_in_words
-from ..texts.placing import place_texts, similarity_to_clusters
 from ..texts.result import TextClustering
 from ..texts.storage import write_clustering
 from . import inputs
+from .measure import describe_drift
 from .output import Options, Stages, Summary, count_of, present, stages
 from .report import made_with
 from .summary import Terminal, clusters_as_json, describe_run, describe_totals, one_line, print_clusters, print_head
@@ -46,52 +45,6 @@ _KINDS = {
     ("gone", False): "Gone",
 }
 """Words for groups, by their status and by whether they have about the same number of texts."""
-
-
-def predict_command(model: str, source: str, **chosen: Any) -> None:
-    """Add the groups of a model to the texts of a file."""
-    with stages() as tell:
-        tell("reading")
-        clustering = TextClustering.load(model)
-        table = inputs.read_input(source, chosen)
-        stem, suffix = name_parts(source, table, chosen["table_format"])
-        path = Path(chosen["out"]) if chosen["out"] else Path(source).with_name(f"{stem}.predicted{suffix}")
-        inputs.check_outputs({"table": path}, overwrite=chosen["overwrite"])
-        output_format(path, table, chosen["table_format"], ADDED + 1)
-        tell("embedding")
-        placed = place_texts(
-            clustering, table.texts(), embeddings=inputs.given_embeddings(chosen["embeddings"], table),
-            cache=not chosen["no_cache"], progress=partial(tell, "embedding"),
-        )  # fmt: skip
-        corpus = placed.texts.corpus
-        labels = corpus.spread(clustering.labels_of(placed.codes), -1)
-        similarity = corpus.spread(similarity_to_clusters(placed.texts, placed.codes, clustering.centers), np.nan)
-        novelty = corpus.spread(novelty_of(clustering, placed.texts), np.nan)
-        tell("writing")
-        inputs.write_rows(table, clustering, labels, similarity, path, chosen, novelty=novelty)
-    drift, doubts = Drift.of(novelty), list(placed.notes)
-    if clustering.reference is None:
-        doubts.append(
-            "this model was saved without the vectors that novelty is measured by; cluster its texts again to get it."
-        )
-    if drift.is_significant:
-        doubts.append(f"{drift.in_words()} See what is new with: textspectra compare {model} {source}")
-    for doubt in doubts:
-        warnings.warn(doubt, stacklevel=2)
-    n_grouped, n_clusters = int((labels >= 0).sum()), len(set(labels[labels >= 0].tolist()))
-    summary = {
-        "read": reading_in_words(inputs.describe_reading(source, table), len(labels), placed.languages),
-        "model": model, "input": source, "texts": len(labels), "without_cluster": len(labels) - n_grouped,
-        "clusters": n_clusters, **_describe_drift(drift), "notes": list(placed.notes), "outputs": {"table": str(path)},
-    }  # fmt: skip
-    line = f"{n_grouped:,} texts in {n_clusters} groups, {len(labels) - n_grouped:,} without, in {path}"
-    present(summary, f"{summary['read']}\n{line}")
-
-
-def _describe_drift(drift: Drift) -> Summary:
-    """Return the keys of --json that say how new the texts are on the whole, and whether the groups are out of date."""
-    figures = drift._asdict()
-    return {"drift": figures.pop("is_significant"), "novelty": figures}
 
 
 def compare_command(model: str, sources: tuple[str, ...], **chosen: Any) -> None:
@@ -228,7 +181,7 @@ def summarize_changes(
         "changes": [{"cluster": change.pop("label"), **change} for change in described],
         "misfits": [result.corpus.distinct[position] for position in comparison.misfits],
         "splits": [{"cluster": label, "name": names[label]} for label in comparison.splits],
-        **_describe_drift(comparison.drift),
+        **describe_drift(comparison.drift),
         "outdated": [str(path) for path in beside if path.exists()],  # they do not have the texts of an update yet
         "notes": list(result.notes),
         **describe_run(outputs, seconds),

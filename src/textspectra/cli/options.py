@@ -219,7 +219,7 @@ COMMANDS = {
         "Score the clustering in a column of FILE: the Cohesion Ratio and every other metric.",
     ),
     "predict": Command(
-        "months", "Put new texts into the groups of a saved model.",
+        "measure", "Put new texts into the groups of a saved model.",
         (
             _SAVED_MODEL, _FILE,
             Setting("--out FILE", "The output table; FILE.predicted.* next to the input by default."),

@@ -88,6 +88,12 @@ def count_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def model_lines(summary: Summary) -> list[str]:
+    """Return a line that names the model and why it was chosen, if it was."""
+    reason = summary["model_reason"]
+    return [f"Model {summary['model']}, {reason.rstrip('.')}."] if reason else []
+
+
 def present(summary: Summary, show: str | Callable[[Summary], object], bare: str = "") -> None:
     """Print the result of a command: its summary as JSON, or as text, which `show` is or prints; `bare` with --quiet.
 

@@ -17,7 +17,7 @@ from ..texts.clustered import with_count
 from ..texts.corpus import DataFrame, Totals
 from ..texts.result import TextClustering
 from ..words.describe import Cluster
-from .output import Summary, count_of
+from .output import Summary, count_of, model_lines
 
 _OUTPUTS = {
     "report": "to explore the groups, open this in a browser",
@@ -145,12 +145,6 @@ def print_summary(summary: Summary, console: Console | None = None) -> None:
     for title, part in {"Over time": "changes", "By segment": "differences"}.items():
         if summary.get(part):
             console.print(Text(f"\n{title}", "bold"), *(Text(f"· {line}") for line in summary[part]), sep="\n")
-
-
-def model_lines(summary: Summary) -> list[str]:
-    """Return a line that names the model and why it was chosen, if it was."""
-    reason = summary["model_reason"]
-    return [f"Model {summary['model']}, {reason.rstrip('.')}."] if reason else []
 
 
 def print_head(summary: Summary, meanings: Mapping[str, str], headline: Text, console: Console) -> None:
