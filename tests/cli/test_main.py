@@ -185,11 +185,6 @@ def test_damaged_files_are_explained(run, tmp_path, name, content, message):
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
-def test_a_place_that_cannot_be_written_is_explained(run, tickets, tmp_path):
-    (tmp_path / "file").write_text("not a folder")
-    assert "file" in run("cluster", tickets, "--out", "file/below", code=2).err
-
-
 def test_a_full_disk_leaves_both_outputs_or_neither(run, tickets, tmp_path):
     """A limit on the size of files stands for a full disk; the old outputs survive."""
     run("cluster", tickets, "-q", "--clusters", 3)

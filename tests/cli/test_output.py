@@ -23,7 +23,8 @@ from targets import downloaded_state
 from textspectra import TextClustering, __version__
 from textspectra.cli.main import describe, root
 from textspectra.cli.options import COMMANDS
-from textspectra.cli.output import SCHEMA_VERSION, Manner, stages, terminal
+from textspectra.cli.output import SCHEMA_VERSION, Manner, count_of, stages
+from textspectra.cli.summary import Terminal
 from textspectra.cli.system import read_schema, schema_of
 from textspectra.errors import ExternalError, UsageError, UserError
 
@@ -201,7 +202,7 @@ def test_an_error_is_one_json_object_on_standard_error(call, arguments, code, ki
     ],
 )
 def test_the_exit_code_of_an_error(error, code):
-    assert describe(error).code == code
+    assert describe(error)[0] == code
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
@@ -234,8 +235,7 @@ def test_a_summary_for_people_may_lose_its_reader_too():
         def write(self, text):
             raise BrokenPipeError
 
-    console = terminal()
-    console.file = Gone()
+    console = Terminal(file=Gone())
     with pytest.raises(BrokenPipeError):
         console.print("a line")
 
@@ -318,3 +318,7 @@ def test_what_takes_long_is_said_on_standard_error_unless_quiet(capsys, quiet):
         logging.getLogger("textspectra.embedding.embed").info("Embedding takes %s.", "hours")
     logging.getLogger("textspectra.embedding.embed").info("nobody listens")
     assert capsys.readouterr() == ("", "" if quiet else "Embedding takes hours.\n")
+
+
+def test_numbers_have_nouns():
+    assert (count_of(1, "group"), count_of(1200, "text")) == ("1 group", "1,200 texts")

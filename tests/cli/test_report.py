@@ -15,8 +15,8 @@ from report_data import quick_map, read_page
 
 import textspectra as ts
 from textspectra.cli.cluster import run_cluster
+from textspectra.cli.main import root
 from textspectra.cli.output import Stages
-from textspectra.cli.report import apply_command
 from textspectra.core.kmeans import same_clusters
 from textspectra.errors import ExternalError, UserError
 from textspectra.report.build import corpus_fingerprint, grouping_mark
@@ -56,8 +56,8 @@ def cluster(folder, name, **options):
 
 def apply(*options, model="x.model"):
     """Run the command in this process, and return what it prints."""
-    arguments = ["state.json", model, "--embeddings", "x.npy", *options]
-    return CliRunner().invoke(apply_command, arguments, catch_exceptions=False).output
+    arguments = ["apply", "state.json", model, "--embeddings", "x.npy", *options]
+    return CliRunner().invoke(root, arguments, catch_exceptions=False).output
 
 
 def load(folder, name="x.model"):
@@ -171,7 +171,7 @@ def test_without_vectors_names_are_applied_and_the_report_stays(folder):
         ts.write_report(before, page)
     there = page.read_bytes()
     write_state(folder, before, {0: "new"})
-    out = CliRunner().invoke(apply_command, ["state.json", "x.model"], catch_exceptions=False).output
+    out = CliRunner().invoke(root, ["apply", "state.json", "x.model"], catch_exceptions=False).output
     assert out.splitlines()[2].startswith("x.report.html still has the groups from before: ")
     assert load(folder).clusters[0].name == "new"
     assert page.read_bytes() == there

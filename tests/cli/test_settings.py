@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from textspectra.cli.main import root
 from textspectra.cli.options import COMMANDS, options_of
 from textspectra.cli.settings import default_map, own_file, read_settings
 from textspectra.embedding.registry import load_model
@@ -63,7 +62,7 @@ def test_flags_over_variables_over_the_files_over_defaults(call, own, tmp_path, 
     def remember(**values):
         seen.update(values)
 
-    monkeypatch.setattr(root.get_command(None, "cluster"), "callback", remember)
+    monkeypatch.setattr("textspectra.cli.cluster.cluster_command", remember)
     call("cluster", "a.csv", "--seed", "3")
     assert seen["sources"] == ("a.csv",)
     assert (seen["model"], seen["algorithm"], seen["seed"]) == ("minilm", "hac", 3)
@@ -74,7 +73,7 @@ def test_flags_over_variables_over_the_files_over_defaults(call, own, tmp_path, 
 def test_the_table_format_can_be_set(call, tmp_path, monkeypatch):
     (tmp_path / "pyproject.toml").write_text('[tool.textspectra.cluster]\nformat = "xlsx"\nclusters = 12\n')
     seen = {}
-    monkeypatch.setattr(root.get_command(None, "cluster"), "callback", lambda **values: seen.update(values))
+    monkeypatch.setattr("textspectra.cli.cluster.cluster_command", lambda **values: seen.update(values))
     call("cluster", "a.csv")
     assert (seen["table_format"], seen["clusters"]) == ("xlsx", "12")
     call("cluster", "a.csv", "--excel-csv")

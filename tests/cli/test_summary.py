@@ -6,7 +6,7 @@ from rich.console import Console
 
 import textspectra as ts
 from textspectra.cli.cluster import Done
-from textspectra.cli.summary import count_of, one_line, print_summary, summarize
+from textspectra.cli.summary import one_line, print_summary, summarize
 
 WORDS = ["parcel", "password", "refund", "invoice"]
 
@@ -27,7 +27,6 @@ def test_the_summary_for_people_says_what_the_data_says(planted, tmp_path):
     assert all(cluster["name"] in printed for cluster in summary["clusters"])
 
 
-def test_numbers_have_nouns_and_texts_one_line():
-    assert (count_of(1, "group"), count_of(1200, "text")) == ("1 group", "1,200 texts")
+def test_texts_have_one_line():
     assert one_line("a\x1b[31m\n b") == "a [31m b"
     assert one_line("x" * 100) == "x" * 89 + "…"

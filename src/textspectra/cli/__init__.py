@@ -7,14 +7,9 @@ import sys
 import threading
 import time
 
-_signal: int = signal.SIGINT
-"""The signal that ended the run: Ctrl-C, or SIGTERM, which systems and containers stop a process with."""
-
-_interrupted = -1.0
-"""When such a signal came last."""
-
-AGAIN_SECONDS = 0.05
-"""After this time an interrupt that was lost is raised again."""
+_signal: int = signal.SIGINT  # that ended the run: Ctrl-C, or SIGTERM, by which systems and containers stop a process
+_interrupted = -1.0  # when such a signal came last
+AGAIN_SECONDS = 0.05  # after this time an interrupt that was lost is raised again
 
 
 def main() -> None:

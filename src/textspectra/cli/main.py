@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import errno
-import importlib
 import os
 import sys
 import traceback
 import warnings
-from typing import NamedTuple
+from functools import partial
+from importlib import import_module
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -16,7 +17,7 @@ from click.core import ParameterSource
 from .. import __version__
 from ..errors import ExternalError, TextspectraError, cannot_write, check_path
 from ..files import shown_path
-from .options import COMMANDS
+from .options import COMMANDS, parameters_of
 from .output import Manner, at_terminal, events, manner, print_error
 from .settings import default_map, settings_files
 
@@ -29,36 +30,19 @@ SYSTEM = {
 }
 """Errors of the system that are not bugs, in words."""
 
-NO_MEMORY = (
-    "there is not enough memory for this. Split the input into several files and give a pattern in quotes, such as "
-    "'folder/*.csv': they need not fit into memory together."
-)
-
-LONGEST_MESSAGE = 4000
-"""Characters of an error or a warning; the texts, names and answers in it can be of any length."""
-
-READER_GONE = 141
-"""The exit code of a process that a closed pipe (SIGPIPE) has ended, as of any Unix command."""
+LONGEST_MESSAGE = 4000  # characters of an error or a warning; texts, names and answers in it can be of any length
 
 
 class ReaderGoneError(Exception):
     """The reader of the output is gone; click would end the process at once if it were a BrokenPipeError."""
 
 
-class LazyCommands(click.Group):
-    """Imports a command's module when it is used, so that --help is instant."""
+class Commands(click.Group):
+    """All commands, in the order of use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order of use."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import a command."""
-        if name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"{__package__}.{COMMANDS[name].module}")
-        command: click.Command = getattr(module, f"{name}_command")
-        return command
+        """Return the names as they are declared."""
+        return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> object:
         """Carry out the command."""
@@ -67,11 +51,19 @@ class LazyCommands(click.Group):
         except BrokenPipeError as error:
             raise ReaderGoneError from error
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, command.summary) for name, command in COMMANDS.items()])
 
+def _call(name: str, /, **chosen: Any) -> object:
+    """Import the module of a command, and carry it out."""
+    module = import_module(f"{__package__}.{COMMANDS[name].module}")
+    return getattr(module, f"{name}_command")(**chosen)
+
+
+_commands = [
+    click.Command(
+        name, callback=partial(_call, name), params=parameters_of(name), help=declared.help, short_help=declared.summary
+    )
+    for name, declared in COMMANDS.items()
+]
 
 EXIT_CODES = (
     "Exit codes: 0 done; 2 wrong use; 3 an input that cannot be used; 4 something outside failed, so try again later; "
@@ -79,7 +71,9 @@ EXIT_CODES = (
 )
 
 
-@click.command(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
+@click.group(
+    cls=Commands, commands=_commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES
+)
 @click.version_option(__version__, prog_name="textspectra")
 @click.pass_context
 def root(context: click.Context) -> None:
@@ -91,14 +85,6 @@ def root(context: click.Context) -> None:
         context.default_map = before | {name: before.get(name, {}) | chosen for name, chosen in values.items()}
         if not file.is_own and context.invoked_subcommand in values and not context.ensure_object(Manner).json:
             click.echo(f"settings from {file.name} in this folder (`textspectra config` shows them)", err=True)
-
-
-class Failure(NamedTuple):
-    """Why a command ended: its exit code, what kind of thing is wrong, and a message."""
-
-    code: int
-    kind: str
-    message: str
 
 
 def run() -> None:
@@ -117,36 +103,48 @@ def run() -> None:
     except ReaderGoneError:
         # Python documents this way to avoid a second error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(READER_GONE)
+        sys.exit(141)  # as any Unix command that a closed pipe (SIGPIPE) has ended
     except Exception as error:
         if isinstance(error, click.BadParameter):
             error = _with_origin(error)
-        failure = describe(error)
-        events.error("exit code %d (%s): %s", *failure)
-        _show(error, failure, mode)
-        sys.exit(failure.code)
+        code, kind, message = describe(error)
+        events.error("exit code %d (%s): %s", code, kind, message)
+        if kind == "bug":
+            traceback.print_exception(error)
+            click.echo(
+                "This is a bug in textspectra. Please report it with what `textspectra doctor` prints.", err=True
+            )
+        if mode.json:
+            print_error(code, kind, message)
+        elif isinstance(error, click.UsageError):
+            error.show()
+        elif kind != "bug":
+            click.echo(_one_line(f"error: {message}"), err=True)
+        sys.exit(code)
     else:
         events.info("done")
         sys.exit(outcome if isinstance(outcome, int) else 0)
 
 
-def describe(error: Exception) -> Failure:
-    """Return what an error means for the exit code; whatever is not foreseen is a bug."""
+def describe(error: Exception) -> tuple[int, str, str]:
+    """Return the exit code, the kind of an error, and a message; whatever is not foreseen is a bug."""
     if isinstance(error, click.ClickException):
-        return Failure(2, "usage", error.format_message())
+        return 2, "usage", error.format_message()
     if isinstance(error, ModuleNotFoundError) and "pip install" in str(error):
-        return Failure(2, "usage", str(error))
+        return 2, "usage", str(error)
     if isinstance(error, OSError) and error.errno in SYSTEM:
         name = shown_path(error.filename or "writing")
-        what = f"{name}: {SYSTEM[error.errno]}. Existing files are untouched."
-        error = cannot_write(what, error)
+        error = cannot_write(f"{name}: {SYSTEM[error.errno]}. Existing files are untouched.", error)
     if isinstance(error, ConnectionError | TimeoutError):
         error = ExternalError(f"A connection was lost: {error}. Run this again later.")
     if isinstance(error, MemoryError):
-        error = ExternalError(NO_MEMORY)
+        error = ExternalError(
+            "there is not enough memory for this. Split the input into several files and give a pattern in quotes, "
+            "such as 'folder/*.csv': they need not fit into memory together."
+        )
     if isinstance(error, TextspectraError):
-        return Failure(error.exit_code, error.kind, str(error))
-    return Failure(1, "bug", f"{type(error).__name__}: {error}")
+        return error.exit_code, error.kind, str(error)
+    return 1, "bug", f"{type(error).__name__}: {error}"
 
 
 def _with_origin(error: click.BadParameter) -> click.BadParameter:
@@ -158,18 +156,6 @@ def _with_origin(error: click.BadParameter) -> click.BadParameter:
         return error
     variable = next(name for name in option.envvar if os.environ.get(name))
     return click.BadParameter(f"{error.message} It comes from {variable}.", context, option, error.param_hint)
-
-
-def _show(error: Exception, failure: Failure, mode: Manner) -> None:
-    if failure.kind == "bug":
-        traceback.print_exception(error)
-        click.echo("This is a bug in textspectra. Please report it with what `textspectra doctor` prints.", err=True)
-    if mode.json:
-        print_error(*failure)
-    elif isinstance(error, click.UsageError):
-        error.show()
-    elif failure.kind != "bug":
-        click.echo(_one_line(f"error: {failure.message}"), err=True)
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:

@@ -1,28 +1,18 @@
 """Every command and option, declared once for click, for settings files, for variables and for `config`.
 
-Nothing here imports a command, so a settings file can be checked before one of them runs.
+Nothing here imports a command, so help is instant, and a settings file is checked before anything heavy is loaded.
 """
 
 from __future__ import annotations
 
 import copy
 import os
-import sys
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
 
 import click
 
-from .output import Options, log_to_file, log_to_standard_error, remember
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from ..tables.columns import TextTable
-    from ..tables.source import TableFormat
+from .output import Options, log_to_file, remember
 
 VARIABLE_PREFIX = "TEXTSPECTRA_"
 
@@ -30,21 +20,22 @@ Role = Literal["result", "shared", "protection", "recipe", ""]
 """What an option changes: the result, its form, or only where a result comes from; or it protects the user."""
 
 
+Callback = Callable[[click.Context, click.Parameter, Any], object]
+
+
 class Setting(click.Option):
     """An option such as "--seed N" or "--every day|week", and its role.
 
-    Attributes
-    ----------
-    shared : bool
-        Whether a file in the working folder, which may come from a stranger with the data, can set it: it changes the
-        result or its form, and not where anything is read, written or sent. No option is shared until somebody decides.
-    protects : bool
-        Whether such a file may switch it on, but not off.
-    recipe : bool
-        Whether it belongs to the command that makes the same result again.
+    A file in the working folder, which may come from a stranger with the data, can set an option only if it is
+    `shared`: it changes the result or its form, and not where anything is read, written or sent. Such a file may switch
+    on an option that `protects`, but not off. `recipe` options belong to the command that makes the same result again.
     """
 
-    def __init__(self, usage: str, text: str, role: Role = "", *, name: str | None = None, **attributes: Any) -> None:
+    def __init__(
+        self, usage: str, text: str, role: Role = "", *, name: str = "", act: Callback | None = None, **attributes: Any
+    ) -> None:
+        if act is not None:  # the command itself does not get the value
+            attributes |= {"callback": act, "expose_value": False}
         flags = [word for word in usage.split() if word.startswith("-")]
         value = usage.split()[-1].removeprefix(flags[-1])
         if not value:
@@ -53,6 +44,7 @@ class Setting(click.Option):
             attributes.setdefault("type", click.Choice(value.split("|")))
         else:
             attributes["metavar"] = value
+            attributes.setdefault("type", click.IntRange(min=0) if value == "N" else None)
         super().__init__([*flags, *filter(None, [name])], help=text, show_default="default" in attributes, **attributes)
         self.shared, self.protects = role in ("result", "shared", "protection"), role == "protection"
         self.recipe = role in ("result", "recipe")
@@ -63,33 +55,23 @@ class Setting(click.Option):
         return max(self.opts, key=len).lstrip("-")
 
 
-def _switch_on(*variables: str) -> Callable[[click.Context, click.Parameter, bool], None]:
-    """Return the callback of a flag that the library knows as environment variables."""
-
-    def switch(context: click.Context, option: click.Parameter, chosen: bool) -> None:
-        if chosen:
-            os.environ.update(dict.fromkeys(variables, "1"))
-
-    return switch
+def _switch_on(context: click.Context, option: click.Parameter, chosen: bool) -> None:
+    """Set the environment variables by which the library knows a flag."""
+    variables = {"offline": ("HF_HUB_OFFLINE", "TEXTSPECTRA_OFFLINE"), "allow_server": ("TEXTSPECTRA_ALLOW_SERVER",)}
+    if chosen:
+        os.environ.update(dict.fromkeys(variables[str(option.name)], "1"))
 
 
-def _table_format(context: click.Context, option: click.Parameter, chosen: str | None) -> TableFormat | None:
+def _table_format(context: click.Context, option: click.Parameter, chosen: str | None) -> object:
     from ..tables.source import TableFormat
 
     return TableFormat(chosen) if chosen else None
-
-
-def _size(context: click.Context, option: click.Parameter, chosen: str | None) -> int | None:
-    from ..embedding.cache import parse_size
-
-    return None if chosen is None else parse_size(chosen)
 
 
 def _argument(name: str, metavar: str, **attributes: Any) -> click.Argument:
     return click.Argument([name], metavar=metavar, **attributes)
 
 
-_AT_LEAST_0 = click.IntRange(min=0)
 _FILE, _FILES = _argument("source", "FILE"), _argument("sources", "FILE...", nargs=-1, required=True)
 _SAVED_MODEL, _NAME = _argument("model", "MODEL"), _argument("name", "[COMMAND]", required=False)
 
@@ -99,16 +81,15 @@ READING = (
     Setting("--sheet NAME_OR_NUMBER", "The sheet of a workbook; by default the one with the most texts.", "result"),
     Setting(
         "--header-row N", "The row with the column names, from 1, if it is not found; 0 if there is none.", "result",
-        type=_AT_LEAST_0,
     ),
 )  # fmt: skip
 _OFFLINE = Setting(
     "--offline", "Never download a model, and send nothing to a server.", "protection",
-    expose_value=False, callback=_switch_on("HF_HUB_OFFLINE", "TEXTSPECTRA_OFFLINE"),
+    act=_switch_on,
 )  # fmt: skip
 _ALLOW_SERVER = Setting(
     "--allow-server", "Send texts to your server (OPENAI_BASE_URL) if the model was made with one.",
-    expose_value=False, callback=_switch_on("TEXTSPECTRA_ALLOW_SERVER"),
+    act=_switch_on,
 )  # fmt: skip
 _LOADING = (_OFFLINE, _ALLOW_SERVER)
 _MODEL = (Setting("--model NAME", "See `textspectra models`.", "result", default="auto"), _OFFLINE)
@@ -119,14 +100,13 @@ _EMBEDDINGS = Setting(
 )  # fmt: skip
 _EMBEDDING = (*_MODEL, _EMBEDDINGS, _NO_CACHE)
 _NEW_EMBEDDINGS = Setting(
-    "--embeddings FILE_OR_COLUMN",
-    "Embeddings of the new texts, if the model was built from precomputed embeddings.",
+    "--embeddings FILE_OR_COLUMN", "Embeddings of the new texts, if the model was built from precomputed embeddings."
 )
 _KNOWN_EMBEDDINGS = Setting(
     "--embeddings FILE", "The embeddings that the model was made from, if they were given as a file."
 )
 _KEEP_ALL = Setting("--keep-all", 'Group texts that say nothing, too: "n/a", "-", emoji.', "result")
-_SEED = Setting("--seed N", "The same seed gives the same result.", "result", type=_AT_LEAST_0, default=0)
+_SEED = Setting("--seed N", "The same seed gives the same result.", "result", default=0)
 _FORMAT = Setting(
     "--format xlsx|csv|excel-csv|tsv|jsonl|parquet",
     "Format of the output table; by default the format of the input.", "shared",
@@ -141,24 +121,15 @@ _SAFE = Setting("--spreadsheet-safe", "Escape cells of CSV and TSV output that a
 _TABLE = (_FORMAT, _EXCEL_CSV, _SAFE)
 _NO_REPORT = Setting("--no-report", "Leave out the report, which takes longest for many texts.", "shared")
 _OVERWRITE = Setting("--overwrite", "Replace outputs that exist already.")
-_QUIET = Setting(
-    "--quiet -q", "Print nothing but errors and warnings, or nothing but the bare result.", expose_value=False,
-    callback=remember,
-)  # fmt: skip
+_QUIET = Setting("--quiet -q", "Print nothing but errors and warnings, or nothing but the bare result.", act=remember)
 _JSON = Setting(
     "--json", "Print the result as JSON (see `textspectra schema`), and an error as JSON on standard error.",
-    is_eager=True, expose_value=False, callback=remember,
+    is_eager=True, act=remember,
 )  # fmt: skip
 LOG = (
-    Setting(
-        "--verbose -v", "Log events with their times, line by line, on standard error.", expose_value=False,
-        callback=log_to_standard_error,
-    ),
-    Setting(
-        "--log-file FILE", "Append events with their times, line by line, to a file.", expose_value=False,
-        callback=log_to_file,
-    ),
-)  # fmt: skip
+    Setting("--verbose -v", "Log events with their times, line by line, on standard error.", act=remember),
+    Setting("--log-file FILE", "Append events with their times, line by line, to a file.", act=log_to_file),
+)
 _WRITING = (_OVERWRITE, _QUIET, _JSON)
 _MEASURING = (_SEED, _QUIET, _JSON)
 _OUT_FOLDER = Setting("--out FOLDER", "Where outputs go; next to the input by default.")
@@ -191,17 +162,30 @@ _COMPARING = (
 
 
 class Command(NamedTuple):
-    """A command: its module, its line in --help, its arguments and its options."""
+    """A command: its module, its line in the list of commands, its arguments and options, and its help."""
 
     module: str
     summary: str
-    parameters: Sequence[click.Parameter] = ()
+    parameters: Sequence[click.Parameter]
+    help: str
 
 
 COMMANDS = {
     "cluster": Command(
         "cluster", "Group the texts of a file: how many groups, what they are, which text is in which.",
         (_FILES, _OUT_FOLDER, *READING, *_CLUSTERING, *_WRITING),
+        """Group the texts of FILE (CSV, TSV, JSON Lines, Parquet, Excel, text; compressed too; - for standard input).
+
+        Writes FILE.clusters.* (every column of the input, and cluster, cluster_name and similarity, and with
+        cluster_coarse and cluster_coarse_name the broader theme of each group),
+        FILE.report.html (a page to explore the groups in a browser) and the folder FILE.model, and
+        prints a summary.
+
+        Several files, or a pattern in quotes such as 'folder/*.csv', are grouped together and need not fit into
+        memory. The folder NAME.clusters gets a table for each of them. A run that was stopped finds the vectors that it
+        computed in the cache.
+        With --scheduler, Dask workers that see the same folders share the work.
+        """,
     ),
     "estimate": Command(
         "measure", "Estimate how many groups there are, and nothing else.",
@@ -214,10 +198,15 @@ COMMANDS = {
             ),
             *_MEASURING,
         ),
+        "Estimate how many groups the texts of FILE have, with the interval of the estimate.",
     ),
     "embed": Command(
         "measure", "Turn texts into embeddings (.npy or .parquet).",
         (_FILE, _argument("target", "OUT"), *READING, *_MODEL, _NO_CACHE, *_WRITING),
+        """Write the embeddings of the texts of FILE to OUT: .npy, or .parquet with the texts beside them.
+
+        There is one row per text. Blank texts get a row of zeros, which no other command counts.
+        """,
     ),
     "score": Command(
         "measure", "Score a clustering that you have, by its labels.",
@@ -227,19 +216,41 @@ COMMANDS = {
             Setting("--truth COLUMN", "A column of true classes; adds ARI, NMI and others.", "shared"),
             *READING, *_EMBEDDING, *_MEASURING,
         ),
+        "Score the clustering in a column of FILE: the Cohesion Ratio and every other metric.",
     ),
     "predict": Command(
-        "months", "Put new texts into the groups of a saved model.",
+        "measure", "Put new texts into the groups of a saved model.",
         (
             _SAVED_MODEL, _FILE,
             Setting("--out FILE", "The output table; FILE.predicted.* next to the input by default."),
             *READING, _NEW_EMBEDDINGS, *_LOADING, _NO_CACHE, *_TABLE, *_WRITING,
         ),
+        """Add cluster, cluster_name, similarity and novelty to the texts of FILE, by the saved MODEL folder.
+
+        A novelty of 0 is usual, and nine tenths of the texts of the model are below 1. A warning tells if far more of
+        the new texts are above 1: then the model no longer fits, and `textspectra compare` tells what is new.
+        """,
     ),
-    "compare": Command("months", "Say what is new in a file, compared with a saved model.", _COMPARING),
+    "compare": Command(
+        "months", "Say what is new in a file, compared with a saved model.", _COMPARING,
+        """Say what is new in FILE, compared with the saved MODEL folder, which stays as it is.
+
+        Finds new groups, groups that grow, shrink or are gone since the last file of the model, and texts that fit
+        nothing. Writes FILE.compared.* (every column of the input, and cluster, cluster_name, similarity, novelty and
+        is_new) and FILE.compared.html, a page that begins with what changed. Several files, or a pattern in quotes, are
+        compared together. A novelty of 0 is usual, and nine tenths of the texts of the model are below 1.
+        """,
+    ),
     "update": Command(
         "months", "Take a new file into a saved model, and say what is new.",
         (*_COMPARING, Setting("--again", "Take in a file that the model has already, so that it counts twice.")),
+        """Take the texts of FILE into the saved MODEL folder, and say what is new, as `textspectra compare` does.
+
+        Texts that fit a group of the model join it. New groups get new labels; a label never changes its meaning. Names
+        that you gave are kept, and the model records what changed. Writes FILE.updated.* and FILE.updated.html. The
+        model is replaced when all is complete; if the update is interrupted, it stays as it was. A file that the model
+        took in before is refused, so that a job can be run again.
+        """,
     ),
     "report": Command(
         "report", "Make the page to explore a saved model in a browser.",
@@ -247,13 +258,31 @@ COMMANDS = {
             _SAVED_MODEL, Setting("--out FILE", "The page; NAME.report.html next to the folder NAME.model by default."),
             _KNOWN_EMBEDDINGS, *_LOADING, *_WRITING,
         ),
+        "Write a page to explore the saved MODEL folder in a browser: one HTML file that needs no network.",
     ),
-    "open": Command("cluster", "Open a report in the browser.", (_argument("name", "NAME"),)),
+    "open": Command(
+        "system", "Open a report in the browser.", (_argument("name", "NAME"),),
+        """Open the report of NAME in the browser.
+
+        NAME is the report itself, the file that was clustered, the folder NAME.model, or what their names begin with.
+        """,
+    ),
     "apply": Command(
         "report", "Give a model the number of groups and the names that you set in its report.",
         (_argument("state", "STATE.json"), _SAVED_MODEL, _KNOWN_EMBEDDINGS, *_LOADING, *_WRITING),
+        """Give the saved MODEL folder the groups and the names of STATE.json.
+
+        STATE.json is the file that "Download JSON" of a report writes. Groups whose texts stay the same keep their
+        number. A merged group keeps the number of the first, and parts of a split group get new ones. The new groups
+        also go into the table NAME.clusters.* next to the folder NAME.model, if it has the texts of the model in the
+        same order, and into the page NAME.report.html. If the table has other groups than the model, or if the page
+        compares with a ground truth, they need --overwrite.
+        """,
     ),
-    "models": Command("system", "List the embedding models that can be used, and what each needs.", (_JSON,)),
+    "models": Command(
+        "system", "List the embedding models that can be used, and what each needs.", (_JSON,),
+        "List the embedding models that can be used, and what each needs.",
+    ),
     "cache": Command(
         "system", "Show or clear the cache of embeddings and converted models.",
         (
@@ -261,18 +290,39 @@ COMMANDS = {
             Setting(
                 "--limit SIZE",
                 "Room for embeddings, such as 500MB or 20GB; 5GB by default. The least recently used go first.",
-                callback=_size,
                 allow_from_autoenv=False,  # TEXTSPECTRA_CACHE_LIMIT is a limit for now, this one is kept
             ),
             _JSON,
         ),
+        "Show the folder and the size of the cache of embeddings and converted models; --clear empties it.",
     ),
-    "config": Command("system", "Show the settings that hold here, and where each comes from.", (_NAME, _JSON)),
-    "schema": Command("system", "Print the JSON Schema of what --json prints.", (_NAME,)),
-    "doctor": Command("system", "Say what is installed, what is missing, and the line that installs it.", (_JSON,)),
+    "config": Command(
+        "system", "Show the settings that hold here, and where each comes from.", (_NAME, _JSON),
+        """Show the settings that hold in this folder, and where each comes from.
+
+        Without COMMAND, all that differ from the defaults are shown; with it, all settings of that command. They come
+        from your own settings file, then from textspectra.toml in this folder (or [tool.textspectra] in
+        pyproject.toml), then from variables such as TEXTSPECTRA_MODEL or TEXTSPECTRA_CLUSTER_MODEL, then from flags;
+        the last one counts. The file in this folder may come from somebody else, so it can set only what changes the
+        result.
+        """,
+    ),
+    "schema": Command(
+        "system", "Print the JSON Schema of what --json prints.", (_NAME,),
+        """Print the JSON Schema of what COMMAND --json prints, or of all commands.
+
+        `error` is the schema of an error. New keys keep the schema_version; it is raised if a key goes, or gets another
+        name or type.
+        """,
+    ),
+    "doctor": Command(
+        "system", "Say what is installed, what is missing, and the line that installs it.", (_JSON,),
+        "Say which versions, models, cores and BLAS are here, what is missing, and the line that installs it.",
+    ),
     "demo": Command(
         "cluster", "Run `cluster` on the example that comes with the package.",
         (Setting("--out FOLDER", "Where outputs go.", default="textspectra-demo"), _JSON),
+        "Group 1,019 customer messages that come with the package, and say what to open.",
     ),
 }  # fmt: skip
 
@@ -294,68 +344,12 @@ def defaults_of(name: str) -> Options:
     return {str(option.name): () if option.multiple else option.to_info_dict()["default"] for option in options}
 
 
-def command(name: str) -> Callable[[Callable[..., object]], click.Command]:
-    """Make a function the command `name`: with its parameters, the options of a log, and variables for all options."""
+def parameters_of(name: str) -> list[click.Parameter]:
+    """Return the parameters of a command, with the options of a log, and with variables for all options."""
     parameters = []
     for declared in (*COMMANDS[name].parameters, *LOG):
         parameter = copy.copy(declared)
         if isinstance(parameter, Setting) and parameter.allow_from_autoenv and parameter.key in options_of(name):
             parameter.envvar = variables_of(name, parameter.key)
         parameters.append(parameter)
-    return click.command(name, params=parameters)
-
-
-def read_input(source: str, options: Options, *, warn: bool = True) -> TextTable:
-    """Read a table of texts from a file or standard input; warn of guesses."""
-    from ..tables.read import read_table
-
-    reading = {str(option.name): options[str(option.name)] for option in READING}
-    table = read_table(source, **reading, stdin=sys.stdin.buffer)
-    for note in table.notes if warn else ():
-        warnings.warn(note, stacklevel=2)
-    return table
-
-
-def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[np.generic] | None:
-    """Return the embeddings that --embeddings names: a file, or a list column of the table."""
-    if embeddings is None:
-        return None
-    from ..tables.parquet import list_column, read_embeddings
-
-    if embeddings in table.table.column_names:
-        return list_column(table.table, embeddings)
-    return read_embeddings(Path(embeddings))
-
-
-def check_outputs(outputs: Mapping[str, Path], *, overwrite: bool, table_is_folder: bool = False) -> None:
-    """Raise unless all outputs can be written; no later step asks again."""
-    from ..errors import UsageError
-    from ..tables.write import output_paths_free
-    from ..texts.many_files import folder_free
-    from ..texts.storage import model_folder_free
-
-    folder = next(iter(outputs.values())).parent
-    try:
-        there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    except OSError as error:  # such as a name that is too long
-        raise UsageError(f"'{folder}' cannot be a folder for the outputs: {error.strerror}.") from None
-    if not there.is_dir():
-        raise UsageError(f"'{folder}' cannot be a folder for the outputs, because '{there}' is a file.")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise UsageError(f"You have no permission to write to '{there}'; choose another place.")
-    if "model" in outputs:
-        model_folder_free(outputs["model"], overwrite=overwrite)
-    if table_is_folder:
-        folder_free(outputs["table"], overwrite=overwrite)
-    files = [path for name, path in outputs.items() if name != "model" and not (name == "table" and table_is_folder)]
-    output_paths_free(files, overwrite=overwrite)
-
-
-def make_folder(folder: Path) -> None:
-    """Make the folder of the outputs, if it is missing."""
-    from ..errors import cannot_write
-
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise cannot_write(f"The folder '{folder}' cannot be made: {error.strerror}.", error) from error
+    return parameters

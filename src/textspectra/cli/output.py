@@ -22,8 +22,7 @@ import click
 from .. import __version__
 from ..errors import ExternalError
 
-if TYPE_CHECKING:
-    from rich.console import Console
+if TYPE_CHECKING:  # rich takes longer than most of what a command without progress does
     from rich.progress import Progress, TaskID
 
 SCHEMA_VERSION = 1
@@ -72,9 +71,11 @@ def manner() -> Manner:
 
 
 def remember(context: click.Context, option: click.Parameter, chosen: bool) -> None:
-    """Note that --json or --quiet was given."""
+    """Note that --json, --quiet or --verbose was given, and log events for the last."""
     if chosen:
         setattr(context.ensure_object(Manner), str(option.name), True)
+    if chosen and option.name == "verbose" and sys.stderr is not None:
+        _listen(logging.StreamHandler(sys.stderr))
 
 
 def at_terminal() -> bool:
@@ -82,27 +83,31 @@ def at_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def terminal() -> Console:
-    """Return the console for results; a reader that has gone is an error like any other, not the end of the process."""
-    from rich.console import Console
-
-    class Terminal(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError
-
-    return Terminal(highlight=False)
+def count_of(number: int, noun: str) -> str:
+    """Return a number and its noun: '1 group', '1,200 texts'."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def present(summary: Summary, show: Callable[[], None]) -> None:
-    """Print the result of a command: its summary as JSON, or what `show` prints; nothing with --quiet.
+def model_lines(summary: Summary) -> list[str]:
+    """Return a line that names the model and why it was chosen, if it was."""
+    reason = summary["model_reason"]
+    return [f"Model {summary['model']}, {reason.rstrip('.')}."] if reason else []
+
+
+def present(summary: Summary, show: str | Callable[[Summary], object], bare: str = "") -> None:
+    """Print the result of a command: its summary as JSON, or as text, which `show` is or prints; `bare` with --quiet.
 
     The outputs that the summary names are written by now. If printing fails, the error says so.
     """
     try:
         if manner().json:
             click.echo(json.dumps(_plain(VERSIONS | summary), indent=1))
-        elif not manner().quiet:
-            show()
+        elif manner().quiet:
+            click.echo(bare, nl=bool(bare))
+        elif isinstance(show, str):
+            click.echo(show)
+        else:
+            show(summary)
     except OSError as error:
         names = ", ".join(f"'{path}'" for path in summary.get("outputs", {}).values())
         if not names:
@@ -213,14 +218,6 @@ class LogFile(logging.FileHandler):
         click.echo(f"warning: '{self.baseFilename}' cannot be written any more: {sys.exc_info()[1]}", err=True)
         with suppress(OSError):  # the rest of its buffer cannot be written either
             self.close()
-
-
-def log_to_standard_error(context: click.Context, option: click.Parameter, chosen: bool) -> None:
-    """Log events for --verbose."""
-    if chosen:
-        context.ensure_object(Manner).verbose = True
-        if sys.stderr is not None:
-            _listen(logging.StreamHandler(sys.stderr))
 
 
 def log_to_file(context: click.Context, option: click.Parameter, name: str | None) -> None:

@@ -7,36 +7,35 @@ import glob
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-import click
+import pyarrow as pa
 
-from .options import check_outputs, command
-from .output import Stages, present, stages
-from .summary import count_of
+from ..errors import TextspectraError
+from ..files import Outputs, replacing_together
+from ..report.build import write_report
+from ..report.state import EditCounts, apply_state, count_changes, read_state, what_only_it_has
+from ..tables.columns import TextTable, holds_text
+from ..tables.frames import with_columns
+from ..tables.lines import made_safe
+from ..tables.parquet import read_embeddings
+from ..tables.read import read_table
+from ..tables.source import TableFormat
+from ..texts.clustered import clusters_of
+from ..texts.result import TextClustering
+from ..texts.storage import write_clustering
+from .inputs import check_outputs, write_rows
+from .output import Options, Stages, count_of, present, stages
 
-if TYPE_CHECKING:
-    import pyarrow as pa
 
-    from ..files import Outputs
-    from ..report.state import EditCounts
-    from ..tables.columns import TextTable
-    from ..tables.source import TableFormat
-    from ..texts.result import TextClustering
-
-
-@command("report")
 def report_command(model: str, out: str | None, embeddings: str | None, overwrite: bool) -> None:
-    """Write a page to explore the saved MODEL folder in a browser: one HTML file that needs no network."""
-    from ..report.build import write_report
-
+    """Write the page of a model."""
     path = Path(out) if out else report_path(Path(model))
     with stages() as tell:
         tell("reading")
         check_outputs({"report": path}, overwrite=overwrite)
         write_report(_load(model, embeddings), path, overwrite=True, progress=tell)
-    summary = {"model": model, "outputs": {"report": str(path)}}
-    present(summary, lambda: click.echo(f"open this in a browser: {path}"))
+    present({"model": model, "outputs": {"report": str(path)}}, f"open this in a browser: {path}")
 
 
 def report_path(model: Path) -> Path:
@@ -52,38 +51,21 @@ def made_with(model: Path) -> list[Path]:
 
 def _load(model: str, embeddings: str | None) -> TextClustering:
     """Load a model folder, with its embeddings if a file of them is given."""
-    from ..tables.parquet import read_embeddings
-    from ..texts.result import TextClustering
-
     return TextClustering.load(model, embeddings=None if embeddings is None else read_embeddings(Path(embeddings)))
 
 
-@command("apply")
 def apply_command(state: str, model: str, embeddings: str | None, overwrite: bool) -> None:
-    """Give the saved MODEL folder the groups and the names of STATE.json.
-
-    STATE.json is the file that "Download JSON" of a report writes. Groups whose texts stay the same keep their
-    number. A merged group keeps the number of the first, and parts of a split group get new ones. The new groups
-    also go into the table NAME.clusters.* next to the folder NAME.model, if it has the texts of the model in the
-    same order, and into the page NAME.report.html. If the table has other groups than the model, or if the page
-    compares with a ground truth, they need --overwrite.
-    """
-    from ..files import replacing_together
-    from ..report.state import apply_state, count_changes, read_state
-    from ..texts.storage import write_clustering
-
+    """Give a model, its table and its page the groups and the names of a state."""
     folder, edits = Path(model), read_state(Path(state))
     with replacing_together(folder, *made_with(folder)) as together, stages() as tell:
         tell("reading")
         before = _load(model, embeddings)
         after = apply_state(before, edits)
-        notes = [
-            _update_table(folder, before, after, together, overwrite=overwrite),
-            _update_report(folder, after, together, tell, overwrite=overwrite),
-        ]
+        on_table = _update_table(folder, before, after, together, overwrite=overwrite)
+        on_report = _update_report(folder, after, together, tell, overwrite=overwrite)
         with together.folder(folder) as waiting:
             write_clustering(after, waiting)
-    changes, notes = count_changes(before, after), [note for note in notes if note]
+    changes, notes = count_changes(before, after), [on_table, *filter(None, [on_report])]
     summary = {
         "model": model,
         "unchanged": changes.unchanged,
@@ -91,36 +73,28 @@ def apply_command(state: str, model: str, embeddings: str | None, overwrite: boo
         **{kind: {"before": was, "after": now} for kind, (was, now) in changes.regrouped().items()},
         "notes": notes,
     }
-    present(summary, lambda: click.echo("\n".join([f"{model}: {edits_in_words(changes)}", *notes])))
+    present(summary, "\n".join([f"{model}: {edits_in_words(changes)}", *notes]))
 
 
 def _update_table(
     model: Path, before: TextClustering, after: TextClustering, together: Outputs, *, overwrite: bool
 ) -> str:
-    from ..tables.write import write_labeled
-    from ..texts.clustered import clusters_of
-
-    table = find_table(model, before)
-    if table is None:
+    """Write the table beside the model again, if there is one; return what became of it."""
+    for path in made_with(model)[1:]:
+        with suppress(TextspectraError):  # it cannot be read as a table of groups
+            if (table := _read_clusters(path, before)) is not None:
+                break
+    else:
         return f"no table of its texts is beside it; get one with: textspectra predict {model} FILE"
     if not (table.is_current or overwrite):
-        return f"{table.path} has other groups than the model had, so it was left alone; --overwrite replaces it"
-    with together.file(table.path) as waiting:
-        clusters = clusters_of(after).count(after.labels)
-        write_labeled(
-            table.bare, _columns(after), waiting, chosen=table.form, clusters=clusters,
-            spreadsheet_safe=table.spreadsheet_safe, overwrite=True,
-        )  # fmt: skip
-    return f"every text with its group: {table.path}"
+        return f"{path} has other groups than the model had, so it was left alone; --overwrite replaces it"
+    with together.file(path) as waiting:
+        write_rows(table.bare, after, after.labels, after.similarity, waiting, table.options)
+    return f"every text with its group: {path}"
 
 
 def _update_report(model: Path, after: TextClustering, together: Outputs, tell: Stages, *, overwrite: bool) -> str:
     """Make the page beside the model again, if there is one; return what became of it."""
-    from ..errors import TextspectraError
-    from ..report.build import report_blocks
-    from ..report.page import render_page
-    from ..report.state import what_only_it_has
-
     path = report_path(model)
     if not path.exists():
         return ""
@@ -137,36 +111,18 @@ def _update_report(model: Path, after: TextClustering, together: Outputs, tell: 
 
 
 class LabeledTable(NamedTuple):
-    """The table beside a model, without its columns of groups."""
+    """A table beside a model, without its columns of groups, whether these are the model's, and how it was written."""
 
-    path: Path
     bare: TextTable
-    is_current: bool  # it has the groups of the model
-    form: TableFormat | None  # a format that does not follow from the name
-    spreadsheet_safe: bool  # its texts are escaped
-
-
-def find_table(folder: Path, model: TextClustering) -> LabeledTable | None:
-    """Return the table NAME.clusters.* next to NAME.model that has the texts of the model, in the same order."""
-    from ..errors import TextspectraError
-
-    for path in made_with(folder)[1:]:
-        with suppress(TextspectraError):  # it cannot be read as a table of groups
-            if (table := _read_clusters(path, model)) is not None:
-                return table
-    return None
+    is_current: bool
+    options: Options
 
 
 def _read_clusters(path: Path, model: TextClustering) -> LabeledTable | None:
-    from ..tables.columns import holds_text
-    from ..tables.frames import with_columns
-    from ..tables.lines import made_safe
-    from ..tables.read import read_table
-    from ..tables.source import TableFormat
-
+    """Read a table NAME.clusters.*; return None if it does not have the texts of the model, in the same order."""
     # Every column of strings will do here: the texts are compared below.
     table = read_table(path, text_column="cluster_name")
-    columns = _columns(model)
+    columns = clusters_of(model).columns(model.labels, model.similarity)
     bare = table.table.select(table.table.column_names[: -len(columns)])
     texts = [field.name for field in bare.schema if holds_text(field)]
     known = model.corpus.rows, made_safe(model.corpus.rows)
@@ -179,15 +135,9 @@ def _read_clusters(path: Path, model: TextClustering) -> LabeledTable | None:
     clusters = [names["cluster"], names["cluster_name"]]
     is_current = all(made_safe(_cells(expected[name])) == made_safe(_cells(table.table[name])) for name in clusters)
     with path.open("rb") as file:
-        marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
-    form = TableFormat.EXCEL_CSV if marked else None
-    return LabeledTable(path, replace(table, table=bare), is_current, form, spreadsheet_safe=forms[0] == 1)
-
-
-def _columns(result: TextClustering) -> dict[str, pa.Array]:
-    from ..texts.clustered import clusters_of
-
-    return clusters_of(result).columns(result.labels, result.similarity)
+        is_marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
+    options = {"table_format": TableFormat.EXCEL_CSV if is_marked else None, "spreadsheet_safe": forms[0] == 1}
+    return LabeledTable(replace(table, table=bare), is_current, options)
 
 
 def _cells(column: pa.ChunkedArray) -> list[str]:

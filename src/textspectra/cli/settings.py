@@ -28,16 +28,12 @@ from .options import COMMANDS, Setting, options_of, variables_of
 
 SETTINGS_FILE = "textspectra.toml"
 
-LARGEST_BYTES = 2**18
-"""Size of a settings file."""
-
-MOST_DOTS = 100
-"""Dots in a key of it: Python's parser takes 43 s and gigabytes for a key ``a.a.a...`` of 64 KB."""
-
+LARGEST_BYTES = 2**18  # of a settings file
+MOST_DOTS = 100  # in a key of it: Python's parser takes 43 s and gigabytes for a key ``a.a.a...`` of 64 KB
 DOTTED_KEY = re.compile(
     rb"""(?<![\w\\-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){%d}""" % (MOST_DOTS + 1)
 )
-"""A key of more than that; dots of a value, such as a list of versions, do no harm."""
+"""A key of more dots than that; dots of a value, such as a list of versions, do no harm."""
 
 
 class SettingsFile(NamedTuple):
@@ -59,10 +55,10 @@ def own_file() -> Path:
 
 def settings_files() -> list[SettingsFile]:
     """Read the user's own settings and the working folder's; the last file counts most."""
-    personal = _read_toml(own_file())
-    files = [] if personal is None else [SettingsFile(str(own_file()), personal, is_own=True)]
+    content = _read_toml(own_file())
+    personal = None if content is None else SettingsFile(str(own_file()), content, is_own=True)
     project = None if Path(SETTINGS_FILE).absolute() == own_file() else read_settings(Path())
-    return files if project is None else [*files, project]
+    return [file for file in (personal, project) if file is not None]
 
 
 def read_settings(folder: Path) -> SettingsFile | None:
@@ -111,15 +107,13 @@ def default_map(file: SettingsFile) -> dict[str, dict[str, object]]:
         if name not in COMMANDS:
             raise file.error(f"unknown command {name!r}{nearest(name, COMMANDS)}")
         _check_keys(file, table, options_of(name), f" in [{name}]")
-    values = {}
+    values: dict[str, dict[str, object]] = {}
     for name in COMMANDS:
         given = general | tables.get(name, {})
-        values[name] = {
-            str(option.name): _checked(file, option, given[key])
-            for key, option in options_of(name).items()
-            if key in given
-        }
-    return {name: chosen for name, chosen in values.items() if chosen}
+        for key, option in options_of(name).items():
+            if key in given:
+                values.setdefault(name, {})[str(option.name)] = _checked(file, option, given[key])
+    return values
 
 
 def _check_keys(file: SettingsFile, table: Mapping[str, object], known: Iterable[str], where: str = "") -> None:
@@ -131,11 +125,7 @@ def _check_keys(file: SettingsFile, table: Mapping[str, object], known: Iterable
 
 
 def _check_shared(file: SettingsFile, key: str, value: object) -> None:
-    """Refuse what a stranger's file must not decide.
-
-    It is not enough to warn and go on: with `out` or `offline` left out, the command would do something else than the
-    author of the file meant.
-    """
+    """Refuse what a stranger's file must not decide; without it, the command would not do what its author meant."""
     options = [options_of(name)[key] for name in COMMANDS if key in options_of(name)]
     if not any(option.shared for option in options):
         reason = "only what changes the result, not where anything is read, written or sent"

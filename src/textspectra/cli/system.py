@@ -1,4 +1,4 @@
-"""`textspectra models`, `cache`, `config`, `schema` and `doctor`: the installation, and the settings that hold."""
+"""`textspectra open`, `models`, `cache`, `config`, `schema` and `doctor`: what is here, and the settings that hold."""
 
 from __future__ import annotations
 
@@ -6,69 +6,84 @@ import json
 import os
 import platform
 import re
-import tempfile
+import webbrowser
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from .. import __version__
-from .options import COMMANDS, VARIABLE_PREFIX, command, options_of, variables_of
-from .output import Summary, present
+from ..errors import UsageError, UserError
+from .options import COMMANDS, VARIABLE_PREFIX, options_of, variables_of
+from .output import Summary, count_of, manner, present
 from .settings import SettingsFile, default_map, nearest, own_file, settings_files
-from .summary import count_of
 
-if TYPE_CHECKING:
-    from ..embedding.cache import EmbeddingCache
-
-CACHE_VARIABLE = f"{VARIABLE_PREFIX}CACHE"
-"""Names the folder of the cache; the one variable that is not an option."""
-
+CACHE_VARIABLE = f"{VARIABLE_PREFIX}CACHE"  # names the folder of the cache; the one variable that is not an option
 REQUIREMENT = re.compile(r"""(?P<package>[\w.-]+)[^;]*(;.*extra == ['"](?P<extra>[\w-]+)['"])?""")
 """A line of the package's requirements in its metadata."""
 
 STATUS = {"ready": "ready", "download": "download of ", "missing": "needs: "}
 
 
-@command("models")
+def open_command(name: str) -> None:
+    """Open the report of a file or a model."""
+    open_in_browser(find_report(name))
+
+
+def find_report(name: str) -> Path:
+    """Return the report that belongs to a file, a model folder or the beginning of their names."""
+    path = Path(name)
+    if path.suffix == ".html" and path.is_file():
+        return path
+    words = path.name.split(".")  # such as tickets.csv.gz
+    stems = filter(None, (".".join(words[:n]) for n in range(len(words), 0, -1)))
+    places = [path.with_name(f"{stem}.report.html") for stem in stems]
+    for place in filter(Path.is_file, places):
+        return place
+    example = f", such as {places[-1]}" if places else ""
+    raise UserError(
+        f"No report found for {name!r}{example}. "
+        "Make one with `textspectra cluster FILE` or `textspectra report MODEL`."
+    )
+
+
+def open_in_browser(path: Path) -> None:
+    """Open a page in the user's browser; if there is none, say so and name the file."""
+    if not webbrowser.open(path.absolute().as_uri()):
+        click.echo(f"No browser could be opened; open this file in one: {path}", err=True)
+
+
 def models_command() -> None:
-    """List the embedding models that can be used, and what each needs."""
+    """List the embedding models, and what each needs."""
     from ..embedding.registry import list_models
 
-    models = list_models()
-
-    def show() -> None:
-        for model in models:
-            dimension = f", {model.dimension:,} dimensions" if model.dimension else ""
-            click.secho(model.name, bold=True, nl=False)
-            click.echo(f" ({STATUS[model.status]}{model.needs}{dimension})\n    {model.summary}")
-
-    present({"models": [asdict(model) for model in models]}, show)
+    models, lines = list_models(), []
+    for model in models:
+        dimension = f", {model.dimension:,} dimensions" if model.dimension else ""
+        status = f"{STATUS[model.status]}{model.needs}{dimension}"
+        lines.append(f"{click.style(model.name, bold=True)} ({status})\n    {model.summary}")
+    present({"models": [asdict(model) for model in models]}, "\n".join(lines))
 
 
-@command("cache")
-def cache_command(clear: bool, limit: int | None) -> None:
-    """Show the folder and the size of the cache of embeddings and converted models; --clear empties it."""
-    from ..embedding.cache import EmbeddingCache
+def cache_command(clear: bool, limit: str | None) -> None:
+    """Show the cache, limit it or empty it."""
+    from ..embedding.cache import EmbeddingCache, parse_size
     from ..embedding.hub import in_megabytes
     from ..embedding.weights import clear_weights
-    from ..errors import UsageError
 
-    cache = EmbeddingCache()
     if limit is not None:
-        cache.set_limit(limit)
-    sizes = _cache_sizes(cache)
+        EmbeddingCache().set_limit(parse_size(limit))
+    sizes = _cache_sizes()
     if clear:
-        cache.clear()
+        EmbeddingCache().clear()
         clear_weights()
-        left = _cache_sizes(cache)
+        left = _cache_sizes()
         if left["embeddings_bytes"] or left["converted_models_bytes"]:
-            raise UsageError(f"{cache.folder} could not be cleared; check who may write there.")
+            raise UsageError(f"{left['folder']} could not be cleared; check who may write there.")
     embeddings, most, weights = (
         in_megabytes(sizes[name]) for name in ("embeddings_bytes", "limit_bytes", "converted_models_bytes")
     )
@@ -78,13 +93,15 @@ def cache_command(clear: bool, limit: int | None) -> None:
         f"{count_of(sizes['converted_models'], 'converted model')}, {weights}",
         *["cleared"] * clear,
     ]
-    present({**sizes, "cleared": clear}, lambda: click.echo("\n".join(lines)))
+    present({**sizes, "cleared": clear}, "\n".join(lines))
 
 
-def _cache_sizes(cache: EmbeddingCache) -> Summary:
-    """Return where a cache is, and how much it holds, as --json prints it."""
+def _cache_sizes() -> Summary:
+    """Return where the cache is, and how much it holds, as --json prints it."""
+    from ..embedding.cache import EmbeddingCache
     from ..embedding.weights import weights_size
 
+    cache = EmbeddingCache()
     size, (n_models, n_bytes) = cache.size(), weights_size()
     return {
         "folder": str(cache.folder),
@@ -97,15 +114,8 @@ def _cache_sizes(cache: EmbeddingCache) -> Summary:
     }
 
 
-@command("config")
 def config_command(name: str | None) -> None:
-    """Show the settings that hold in this folder, and where each comes from.
-
-    Without COMMAND, all that differ from the defaults are shown; with it, all settings of that command. They come from
-    your own settings file, then from textspectra.toml in this folder (or [tool.textspectra] in pyproject.toml), then
-    from variables such as TEXTSPECTRA_MODEL or TEXTSPECTRA_CLUSTER_MODEL, then from flags; the last one counts. The
-    file in this folder may come from somebody else, so it can set only what changes the result.
-    """
+    """Show the settings that differ from the defaults, or all of a command, and where each comes from."""
     if name is not None and name not in COMMANDS:
         raise click.BadParameter(f"unknown command {name!r}.", param_hint="COMMAND")
     files = settings_files()
@@ -116,18 +126,16 @@ def config_command(name: str | None) -> None:
     others = sorted(name for name in set(os.environ) - known if name.startswith(VARIABLE_PREFIX))
     unknown = [{"name": variable, "hint": nearest(variable, known)} for variable in others]
     labels = [f"{s['command']}: {s['key']} = {json.dumps(s['value'], ensure_ascii=False)}" for s in settings]
-
-    def show() -> None:
-        click.echo(f"settings file: {project or 'none here (textspectra.toml)'}")
-        click.echo(f"your own settings: {own_file()}{'' if any(file.is_own for file in files) else ' (not there)'}")
-        width = max(map(len, labels), default=0)
-        for label, setting in zip(labels, settings, strict=True):
-            click.echo(f"{label:<{width}}   # {setting['from']}")
-        for variable in unknown:
-            click.echo(f"warning: {variable['name']} is not a setting{variable['hint']}", err=True)
-
+    width = max(map(len, labels), default=0)
+    lines = [
+        f"settings file: {project or 'none here (textspectra.toml)'}",
+        f"your own settings: {own_file()}{'' if any(file.is_own for file in files) else ' (not there)'}",
+        *(f"{label:<{width}}   # {setting['from']}" for label, setting in zip(labels, settings, strict=True)),
+    ]
     described = {"file": project, "own_file": str(own_file())}
-    present({**described, "settings": settings, "unknown_variables": unknown}, show)
+    present({**described, "settings": settings, "unknown_variables": unknown}, "\n".join(lines))
+    for variable in unknown if not manner().json else ():
+        click.echo(f"warning: {variable['name']} is not a setting{variable['hint']}", err=True)
 
 
 def _settings(files: list[SettingsFile]) -> Iterator[Summary]:
@@ -145,18 +153,12 @@ def _settings(files: list[SettingsFile]) -> Iterator[Summary]:
             yield {"command": name, "key": key, "value": value, "from": origin}
 
 
-@command("schema")
 def schema_command(name: str | None) -> None:
-    """Print the JSON Schema of what COMMAND --json prints, or of all commands.
-
-    `error` is the schema of an error. New keys keep the schema_version; it is raised if a key goes, or gets another
-    name or type.
-    """
-    schema = read_schema()
-    known = list(schema["properties"])
+    """Print the JSON Schema of what a command prints with --json, or of all commands."""
+    known = read_schema()["properties"]
     if name is not None and name not in known:
         raise click.BadParameter(f"unknown schema {name!r}; known are {', '.join(known)}.", param_hint="COMMAND")
-    click.echo(json.dumps(schema if name is None else schema_of(name), indent=1))
+    click.echo(json.dumps(read_schema() if name is None else schema_of(name), indent=1))
 
 
 def read_schema() -> Summary:
@@ -171,9 +173,8 @@ def schema_of(name: str) -> Summary:
     return {"$schema": schema["$schema"], "$ref": f"#/$defs/{name}", "$defs": schema["$defs"]}
 
 
-@command("doctor")
 def doctor_command() -> None:
-    """Say which versions, models, cores and BLAS are here, what is missing, and the line that installs it."""
+    """Say what is installed and what is missing."""
     state = examine()
     cores, cache = state["cores"], state["cache"]
     blas = ", ".join(f"{part['library']} {part['version']} ({part['threads']} threads)" for part in state["blas"])
@@ -187,7 +188,7 @@ def doctor_command() -> None:
         f"packages: {', '.join(f'{name} {number}' for name, number in state['packages'].items())}",
         *(f"missing: {part['name']}: {part['install']}" for part in state["missing"]),
     ]
-    present(state, lambda: click.echo("\n".join(lines)))
+    present(state, "\n".join(lines))
 
 
 def examine() -> Summary:
@@ -196,7 +197,6 @@ def examine() -> Summary:
     from joblib import cpu_count
     from threadpoolctl import threadpool_info
 
-    from ..embedding.cache import EmbeddingCache
     from ..embedding.registry import list_models
 
     installed, extras = _packages()
@@ -205,13 +205,15 @@ def examine() -> Summary:
     for model in models:
         if model["status"] == "missing":
             missing.setdefault(model["needs"], model["name"])  # the extra of many models is named once
-    cache = EmbeddingCache()
+    cache = _cache_sizes()
+    folder = Path(cache["folder"])
+    there = next(path for path in (folder, *folder.parents) if path.exists())
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": installed,
         "models": models,
-        "cache": {**_cache_sizes(cache), "writable": _is_writable(cache.folder)},
+        "cache": {**cache, "writable": there.is_dir() and os.access(there, os.W_OK | os.X_OK)},
         "cores": {"machine": os.cpu_count() or 1, "usable": int(cpu_count())},
         "blas": [
             {"library": part["internal_api"], "version": part["version"], "threads": part["num_threads"]}
@@ -236,12 +238,3 @@ def _packages() -> tuple[dict[str, str], list[str]]:
         except PackageNotFoundError:
             incomplete.add(requirement["extra"])
     return dict(sorted(installed.items())), sorted(filter(None, incomplete))
-
-
-def _is_writable(folder: Path) -> bool:
-    there = next(path for path in (folder, *folder.parents) if path.exists())
-    try:
-        with tempfile.TemporaryFile(dir=there):
-            return True
-    except OSError:
-        return False
