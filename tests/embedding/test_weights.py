@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from embedding_helpers import write_checkpoint
 
-pytest.importorskip("ctranslate2", reason="needs the extra minilm")
-
 from textspectra.embedding.registry import load_model
 from textspectra.embedding.weights import CHECKSUMS, clear_weights, weights_size
 

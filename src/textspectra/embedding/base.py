@@ -51,15 +51,7 @@ class Backend(Protocol):
 
 
 class Encoder(Protocol):
-    """An object that embeds texts, such as a model of sentence-transformers or model2vec.
-
-    Examples
-    --------
-    >>> class Lengths:
-    ...     def encode(self, texts):
-    ...         return [[len(text), 1] for text in texts]
-    >>> encoder: Encoder = Lengths()
-    """
+    """An object that embeds texts, such as a model of sentence-transformers or model2vec."""
 
     def encode(self, texts: list[str], /) -> object:
         """Return one vector per text."""

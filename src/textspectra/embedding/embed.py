@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from importlib.util import find_spec
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import UserError
 from .base import Backend, EncoderBackend, text_keys
 from .cache import CachedVectors, EmbeddingCache, Hits
-from .registry import DEFAULT_MODEL, INSTALL_FAST, Model, chosen_backend
+from .registry import DEFAULT_MODEL, Model, chosen_backend
 
 # Texts are written to the cache in groups of this size, or after this time; a killed run loses no more than that.
 STORE_TEXTS = 4096
@@ -228,10 +227,7 @@ class Forecast:
 
 
 def _faster(model: str) -> str:
-    if model == "wordllama":
-        return ""
-    install = "" if find_spec("wordllama") else f"{INSTALL_FAST} and "
-    return f" For a faster model with coarser groups: {install}--model wordllama"
+    return "" if model == "wordllama" else " For a faster model with coarser groups: --model wordllama"
 
 
 def _duration(seconds: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shutil
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from ..errors import ExternalError, TextspectraError, UserError, require
+from ..errors import ExternalError, TextspectraError, UserError
 from ..files import replacing_folder
 from .hub import cache_folder, files_fingerprint, read_json
 
@@ -46,18 +47,12 @@ class NotSupportedError(Exception):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The sizes of a network, and the steps before and after it."""
+    """The files and the configuration of a network, and the steps before and after it."""
 
     weights: Path
     tokenizer: Path
-    n_layers: int
-    n_heads: int
-    width: int
-    vocabulary: int
-    n_positions: int
+    config: Mapping[str, Any]  # a checked config.json
     first_position: int
-    activation: str
-    epsilon: float
     max_length: int
     lower_case: bool
     pooling: str
@@ -65,16 +60,17 @@ class Checkpoint:
     prompt: str
 
 
-def read_checkpoint(folder: Path) -> Checkpoint:
+def read_checkpoint(folder: Path, weights: str = "model.safetensors") -> Checkpoint:
     """Read the configuration of a model without running any of its code.
 
-    Raise a NotSupportedError if only sentence-transformers can run it, and a UserError if its sizes are impossible.
+    `weights` is the file of the weights, or a folder with converted ones. Raise a NotSupportedError if only
+    sentence-transformers can run the model, and a UserError if its sizes are impossible.
     """
     network, pooling, normalized = _modules(folder)
     config = {key: value for key, value in read_json(network / "config.json", dict).items() if value is not None}
     _check_architecture(config)
-    for file in ("model.safetensors", "tokenizer.json"):
-        if not (network / file).is_file():
+    for file in (weights, "tokenizer.json"):
+        if not (network / file).exists():
             raise NotSupportedError(f"it has no {file}")
     _check_numbers(network / "config.json", config)
     first_position = 1 + config.get("pad_token_id", 1) if ARCHITECTURES[config["model_type"]] else 0
@@ -86,16 +82,10 @@ def read_checkpoint(folder: Path) -> Checkpoint:
     named = prompts.get("prompts")
     prompt = named.get(str(prompts.get("default_prompt_name"))) if isinstance(named, dict) else None
     return Checkpoint(
-        weights=network / "model.safetensors",
+        weights=network / weights,
         tokenizer=network / "tokenizer.json",
-        n_layers=config["num_hidden_layers"],
-        n_heads=config["num_attention_heads"],
-        width=config["hidden_size"],
-        vocabulary=config["vocab_size"],
-        n_positions=config["max_position_embeddings"],
+        config=config,
         first_position=first_position,
-        activation=ACTIVATIONS[config.get("hidden_act", "gelu")],
-        epsilon=config.get("layer_norm_eps", 1e-12),
         max_length=min(next((limit for limit in limits if isinstance(limit, int) and limit > 0), positions), positions),
         lower_case=bool(settings.get("do_lower_case", False)),
         pooling=pooling,
@@ -152,8 +142,15 @@ def converted_files(checkpoint: Checkpoint, compute_type: str) -> dict[str, byte
     The files are checked against their checksums, and converted again if they are damaged. Any number of processes
     may do that at the same time: each writes its own folder, renames it, and uses the content that it has read.
     """
+    import ctranslate2
+
+    if checkpoint.weights.is_dir():
+        files = _read(checkpoint.weights)
+        if files is None:
+            raise UserError(f"{checkpoint.weights} is damaged; install the package that it belongs to again.")
+        return files
     # Another version of CTranslate2 may write another format.
-    version = require("ctranslate2", extra="minilm").__version__
+    version = ctranslate2.__version__
     source = files_fingerprint([checkpoint.weights, checkpoint.weights.with_name("config.json")])
     folder = weights_folder() / f"{source}-{compute_type}-{version}"
     files = _read(folder)
@@ -199,7 +196,7 @@ def _read(folder: Path) -> dict[str, bytes] | None:
 
 def _write(spec: _Untyped, folder: Path) -> dict[str, bytes]:
     spec.save(str(folder))
-    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    files = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
     (folder / CHECKSUMS).write_text(json.dumps({name: zlib.crc32(content) for name, content in files.items()}))
     return files
 
@@ -228,21 +225,21 @@ def clear_weights() -> None:
 def _convert(checkpoint: Checkpoint, compute_type: str) -> _Untyped:
     """Return the model as a specification of CTranslate2, whose method ``save`` writes it."""
     specs = _specs()
-    path = checkpoint.weights
+    path, config = checkpoint.weights, checkpoint.config
     try:
         with safe_open(path, "numpy") as file:
             tensors = _Tensors(path, file)
-            tensors.check_layers(checkpoint.n_layers)
+            tensors.check_layers(config["num_hidden_layers"])
             encoder = specs.TransformerEncoderSpec(
-                checkpoint.n_layers,
-                checkpoint.n_heads,
+                config["num_hidden_layers"],
+                config["num_attention_heads"],
                 pre_norm=False,
-                activation=getattr(specs.Activation, checkpoint.activation),
+                activation=getattr(specs.Activation, ACTIVATIONS[config.get("hidden_act", "gelu")]),
                 layernorm_embedding=True,
             )
             spec = specs.TransformerEncoderModelSpec(encoder)
             encoder.scale_embeddings = False
-            tensors.fill(encoder, checkpoint)
+            tensors.fill(encoder, config, checkpoint.first_position)
     except TypeError as error:  # a number format that numpy does not have
         raise UserError(
             f"{path} has weights in a number format that needs PyTorch ({error}); give the model as "
@@ -250,8 +247,8 @@ def _convert(checkpoint: Checkpoint, compute_type: str) -> _Untyped:
         ) from error
     except (OSError, SafetensorError) as error:
         raise UserError(f"{path} cannot be read ({error}); copy the model again.") from error
-    spec.config.layer_norm_epsilon = checkpoint.epsilon
-    spec.register_vocabulary([str(token) for token in range(checkpoint.vocabulary)])  # tokens are given by number
+    spec.config.layer_norm_epsilon = config.get("layer_norm_eps", 1e-12)
+    spec.register_vocabulary([str(token) for token in range(config["vocab_size"])])  # tokens are given by number
     spec.validate()
     spec.optimize(quantization=compute_type)
     return spec
@@ -263,7 +260,7 @@ def _specs() -> ModuleType:
     if unused:
         sys.modules["torch"] = None  # type: ignore[assignment]
     try:
-        return require("ctranslate2.specs", extra="minilm")
+        return importlib.import_module("ctranslate2.specs")
     finally:
         if unused:
             del sys.modules["torch"]
@@ -306,13 +303,13 @@ class _Tensors:
             raise UserError(f"{self._path} is damaged: {name} has a value that is not a finite number.")
         return array
 
-    def fill(self, encoder: _Untyped, sizes: Checkpoint) -> None:
-        width = sizes.width
-        encoder.embeddings[0].weight = self.get(WORD_EMBEDDINGS, sizes.vocabulary, width)
+    def fill(self, encoder: _Untyped, config: Mapping[str, Any], first_position: int) -> None:
+        width = config["hidden_size"]
+        encoder.embeddings[0].weight = self.get(WORD_EMBEDDINGS, config["vocab_size"], width)
         # A single text has token type 0 everywhere, so that its vector can be added to every position.
-        positions = self.get("embeddings.position_embeddings.weight", sizes.n_positions, width)
+        positions = self.get("embeddings.position_embeddings.weight", config["max_position_embeddings"], width)
         kinds = self.get("embeddings.token_type_embeddings.weight", None, width)
-        encoder.position_encodings.encodings = positions[sizes.first_position :] + kinds[0]
+        encoder.position_encodings.encodings = positions[first_position:] + kinds[0]
         self._fill_norm(encoder.layernorm_embedding, "embeddings.LayerNorm", width)
         for number, layer in enumerate(encoder.layer):
             start = f"encoder.layer.{number}"
