@@ -405,7 +405,7 @@ def no_network():
 
 @needs_auto
 def test_a_hub_that_does_not_answer_costs_seconds(minilm_on_hub, monkeypatch):
-    monkeypatch.setattr(hub_module, "PATIENCE", 0.2)
+    monkeypatch.setattr(hub_module, "HUB_TIMEOUT", 0.2)
     monkeypatch.setattr("huggingface_hub.HfApi.model_info", lambda *_, **__: time.sleep(60))
     start = time.monotonic()
     assert chosen_backend("auto", 10).backend.name == "wordllama"

@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from textspectra.embedding.embed import embed_texts
+from textspectra.embedding.hub import NotSupportedError
 from textspectra.embedding.registry import load_model
 from textspectra.embedding.transformer import TransformerBackend
-from textspectra.embedding.weights import NotSupportedError, read_checkpoint
+from textspectra.embedding.weights import read_checkpoint
 from textspectra.errors import UserError
 
 pytestmark = pytest.mark.xdist_group("torch")  # one process, because loading it takes long

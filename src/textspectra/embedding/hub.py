@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -25,16 +25,22 @@ MODEL_SUFFIXES = {".bin", ".json", ".model", ".safetensors", ".txt"}
 OFFLINE = "HF_HUB_OFFLINE"  # the environment variable that disables downloads from the hub
 # The environment variable of --offline. It also forbids servers, even on this machine.
 NO_SERVER = "TEXTSPECTRA_OFFLINE"
-PATIENCE = 5.0  # seconds to wait for the first answer of the hub
+HUB_TIMEOUT = 5.0  # seconds to wait for the first answer of the hub
 COPY_FOLDER = (
     "download it elsewhere with `hf download {} --local-dir FOLDER`, copy that folder here and give its path as the "
     "model."
 )
 INSTRUCTION = "Instruct: Identify the topic or theme of the given text\nQuery:"
 
+MODEL_FILES = {"model.safetensors", "tokenizer.json", "config.json", "modules.json"}
+
 _logger = logging.getLogger(__name__)
 
 _Json = TypeVar("_Json", dict[str, Any], list[Any])
+
+
+class NotSupportedError(Exception):
+    """The reason why a model needs PyTorch, as the end of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -155,21 +161,22 @@ def local_folder(name: str, *files: str) -> Path | None:
     return next((Path(path).parent for path in paths if isinstance(path, str)), None)
 
 
-def hub_folder(name: str, *, files: Sequence[str], last: str) -> Path | None:
-    """Return the local folder of a hub model, after downloading it if necessary; None if the hub lacks one of `files`.
+def hub_folder(name: str) -> Path:
+    """Return the local folder of a hub model, after downloading it if necessary.
 
-    The file `last` is downloaded last, so an interrupted download is noticed and continues.
+    One file is downloaded last, so an interrupted download is noticed and continues.
     """
+    last = "modules.json"
     folder = local_folder(name, last)
     if folder:
         return folder
     sizes = check_on_hub(name)
-    if not set(files) <= set(sizes):
-        return None
+    if not sizes.keys() >= MODEL_FILES:
+        raise NotSupportedError(f"it lacks {' and '.join(sorted(MODEL_FILES - sizes.keys()))}")
     announce_download(name, sizes)
     try:
         snapshot = huggingface_hub.snapshot_download(
-            name, allow_patterns=["*.json", *files], ignore_patterns=[last, "onnx/*", "openvino/*"]
+            name, allow_patterns=["*.json", *MODEL_FILES], ignore_patterns=[last, "onnx/*", "openvino/*"]
         )
         check_download(Path(snapshot))
         return Path(huggingface_hub.hf_hub_download(name, last)).parent
@@ -209,11 +216,11 @@ def check_on_hub(name: str) -> dict[str, int]:
             f"Switch them on, or {COPY_FOLDER.format(name)}"
         )
     errors = huggingface_hub.errors
-    options = {"timeout": PATIENCE, "files_metadata": True}
+    options = {"timeout": HUB_TIMEOUT, "files_metadata": True}
     try:
         # A name server that does not answer, or several addresses, would take a multiple of the timeout.
         with ThreadPool(1) as pool:
-            info = pool.apply_async(huggingface_hub.HfApi().model_info, (name,), options).get(PATIENCE)
+            info = pool.apply_async(huggingface_hub.HfApi().model_info, (name,), options).get(HUB_TIMEOUT)
     except (errors.RepositoryNotFoundError, errors.HFValidationError) as error:
         raise UsageError(
             f"{name!r} is neither a folder nor a public model on the Hugging Face hub. Check the spelling; for a "
@@ -227,12 +234,9 @@ def check_on_hub(name: str) -> dict[str, int]:
 def announce_download(name: str, sizes: Mapping[str, int]) -> None:
     """Log the download of a model, with the size of its weights and configuration."""
     has_safetensors = any(path.endswith(".safetensors") for path in sizes)  # then the older format is left out
-    wanted = MODEL_SUFFIXES - {".bin"} if has_safetensors else MODEL_SUFFIXES
-    total = sum(
-        size
-        for path, size in sizes.items()
-        if Path(path).suffix in wanted and not path.startswith(("onnx/", "openvino/"))
-    )
+    suffixes = MODEL_SUFFIXES - {".bin"} if has_safetensors else MODEL_SUFFIXES
+    wanted = (path for path in sizes if Path(path).suffix in suffixes and not path.startswith(("onnx/", "openvino/")))
+    total = sum(sizes[path] for path in wanted)
     _logger.info("Downloading %s from the Hugging Face hub (%s), which happens only once.", name, in_megabytes(total))
 
 

@@ -18,7 +18,7 @@ from ..hygiene import without_surrogates
 from . import hub
 from .base import Backend
 from .libraries import SentenceTransformerBackend
-from .weights import MODEL_FILES, Checkpoint, NotSupportedError, converted_files, read_checkpoint
+from .weights import Checkpoint, converted_files, read_checkpoint
 
 # The fingerprint of weights and tokenizer, and the identity in caches and saved models: a hash of the whole folder.
 MINILM_FINGERPRINTS = {"e6c9ca4f226521ed": "d6473b2a0d65e387"}
@@ -140,22 +140,15 @@ def load_transformer(source: str, *, compute_type: str = "int8") -> Backend:
         elif name.lower() == hub.MINILM.hub_name.lower():
             return _load_minilm(compute_type)
         else:
-            folder = _downloaded(name)
+            folder = hub.hub_folder(name)
             version = {"revision": folder.name}
         return TransformerBackend(read_checkpoint(folder), name=name, version=version, compute_type=compute_type)
-    except NotSupportedError as reason:
+    except hub.NotSupportedError as reason:
         if not find_spec("sentence_transformers"):
             raise ModuleNotFoundError(
                 f'{source} needs sentence-transformers, because {reason}: pip install "textspectra[transformers]"'
             ) from None
         return SentenceTransformerBackend(source)
-
-
-def _downloaded(name: str) -> Path:
-    folder = hub.hub_folder(name, files=MODEL_FILES, last="modules.json")
-    if folder is None:
-        raise NotSupportedError(f"it lacks one of {', '.join(MODEL_FILES)}")
-    return folder
 
 
 def minilm_folder(compute_type: str = "int8") -> Path | None:
@@ -173,7 +166,7 @@ def minilm_folder(compute_type: str = "int8") -> Path | None:
 def _load_minilm(compute_type: str) -> Backend:
     """Load MiniLM, whose name and settings do not depend on the source of its weights."""
     try:
-        folder = minilm_folder(compute_type) or _downloaded(hub.MINILM.hub_name)
+        folder = minilm_folder(compute_type) or hub.hub_folder(hub.MINILM.hub_name)
     except (ExternalError, UserError) as error:
         install = INSTALL_ORIGINAL if compute_type == FLOAT32 else INSTALL_MINILM
         raise UserError(

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -23,9 +24,7 @@ from safetensors import SafetensorError, safe_open
 
 from ..errors import ExternalError, TextspectraError, UserError
 from ..files import replacing_folder
-from .hub import cache_folder, files_fingerprint, read_json
-
-MODEL_FILES = ("model.safetensors", "tokenizer.json", "config.json", "modules.json")
+from .hub import NotSupportedError, cache_folder, files_fingerprint, read_json
 
 # The supported architectures, and whether positions start after the number of the padding token.
 ARCHITECTURES = {"bert": False, "roberta": True, "xlm-roberta": True}
@@ -39,10 +38,6 @@ WORD_EMBEDDINGS = "embeddings.word_embeddings.weight"
 CHECKSUMS = "checksums.json"
 
 _Untyped = Any  # an object of a library without types: an open file, or a specification of CTranslate2
-
-
-class NotSupportedError(Exception):
-    """The reason why a model needs PyTorch, as the end of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -142,20 +137,17 @@ def converted_files(checkpoint: Checkpoint, compute_type: str) -> dict[str, byte
     The files are checked against their checksums, and converted again if they are damaged. Any number of processes
     may do that at the same time: each writes its own folder, renames it, and uses the content that it has read.
     """
-    import ctranslate2
-
-    if checkpoint.weights.is_dir():
-        files = _read(checkpoint.weights)
-        if files is None:
-            raise UserError(f"{checkpoint.weights} is damaged; install the package that it belongs to again.")
-        return files
-    # Another version of CTranslate2 may write another format.
-    version = ctranslate2.__version__
-    source = files_fingerprint([checkpoint.weights, checkpoint.weights.with_name("config.json")])
-    folder = weights_folder() / f"{source}-{compute_type}-{version}"
+    folder = checkpoint.weights
+    is_packaged = folder.is_dir()
+    if not is_packaged:
+        source = files_fingerprint([checkpoint.weights, checkpoint.weights.with_name("config.json")])
+        # Another version of CTranslate2 may write another format.
+        folder = weights_folder() / f"{source}-{compute_type}-{version('ctranslate2')}"
     files = _read(folder)
     if files is not None:
         return files
+    if is_packaged:
+        raise UserError(f"{folder} is damaged; install the package that it belongs to again.")
     spec = _convert(checkpoint, compute_type)
     try:
         with replacing_folder(folder) as temporary:
@@ -208,13 +200,12 @@ def weights_folder() -> Path:
 
 def weights_size() -> tuple[int, int]:
     """Return the number of converted models, and the bytes of all files in the folder."""
-    folder = weights_folder()
-    n_models = sum(not path.name.startswith(".") for path in folder.glob("*"))
+    files = [path for path in weights_folder().rglob("*") if path.is_file()]
     total = 0
-    for path in folder.rglob("*"):
+    for path in files:
         with suppress(OSError):  # another process has deleted it
-            total += path.stat().st_size if path.is_file() else 0
-    return n_models, total
+            total += path.stat().st_size
+    return sum(path.name == CHECKSUMS for path in files), total
 
 
 def clear_weights() -> None:
