@@ -263,13 +263,8 @@ class _Tensors:
     def __init__(self, path: Path, file: _Untyped) -> None:
         self._path, self._file, self._names = path, file, set(file.keys())
         # The names start with the attribute of the class that was saved.
-        prefixes = [prefix for prefix in ("", "bert.", "roberta.", "model.") if prefix + WORD_EMBEDDINGS in self._names]
-        if not prefixes:
-            raise self._missing(WORD_EMBEDDINGS)
-        self._prefix = prefixes[0]
-
-    def _missing(self, name: str) -> UserError:
-        return UserError(f"{self._path} has no tensor {name}, so it is not the model that its config.json describes.")
+        prefixes = ("bert.", "roberta.", "model.")
+        self._prefix = next((prefix for prefix in prefixes if prefix + WORD_EMBEDDINGS in self._names), "")
 
     def check_layers(self, expected: int) -> None:
         matches = (re.search(r"\bencoder\.layer\.(\d{1,6})\.", name) for name in self._names)
@@ -280,7 +275,9 @@ class _Tensors:
     def get(self, name: str, *shape: int | None) -> NDArray[np.float32]:
         """Return an array; None in the shape is any size."""
         if self._prefix + name not in self._names:
-            raise self._missing(name)
+            raise UserError(
+                f"{self._path} has no tensor {name}, so it is not the model that its config.json describes."
+            )
         actual = tuple(self._file.get_slice(self._prefix + name).get_shape())
         if len(actual) != len(shape) or any(
             expected not in (None, size) for expected, size in zip(shape, actual, strict=True)
