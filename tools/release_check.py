@@ -83,7 +83,8 @@ def check_install(python: Path, resolution: str, wheels: dict[str, Path]) -> Non
         inside = place / "venv" / ("Scripts" if os.name == "nt" else "bin")
         run(BIN / "uv", "venv", "--quiet", "--python", python, place / "venv")
         install = [BIN / "uv", "pip", "install", "--quiet", "--python", inside / "python", *links]
-        run(*install, "--only-binary=:all:", "--resolution", resolution, wheels["textspectra"])
+        run(*install, "--only-binary=:all:", "--resolution", resolution, "--requirements", ROOT / "pyproject.toml")
+        run(*install, wheels["textspectra"])  # its dependencies are there
         settings = {"TEXTSPECTRA_CACHE": str(place / "cache"), "HF_HUB_OFFLINE": "1"}
         if any(place.glob("venv/**/site-packages/wordllama")):  # it has no wheels for the newest Python
             run(inside / "textspectra", "demo", cwd=place, **settings)
