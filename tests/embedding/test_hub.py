@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from hub_server import REVISION
 
-pytest.importorskip("ctranslate2", reason="needs the extra minilm")
-
 from textspectra.embedding.hub import HUB_MODELS, announce_download, is_offline, no_downloads
 from textspectra.embedding.registry import load_model
 from textspectra.errors import ExternalError, UserError

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from embedding_helpers import write_checkpoint
 
-pytest.importorskip("ctranslate2", reason="needs the extra minilm")
-
 from textspectra.embedding.registry import load_model
 from textspectra.embedding.weights import CHECKSUMS, clear_weights, weights_size
 
@@ -27,8 +25,9 @@ class Blocked:
             raise RuntimeError(name + " was imported")
 sys.meta_path.insert(0, Blocked)
 from textspectra.embedding.transformer import TransformerBackend
+from textspectra.embedding.weights import read_checkpoint
 from pathlib import Path
-backend = TransformerBackend(Path(sys.argv[1]), name="tiny", version={})
+backend = TransformerBackend(read_checkpoint(Path(sys.argv[1])), name="tiny", version={})
 {before}
 print("ready", flush=True)
 sys.stdin.readline()

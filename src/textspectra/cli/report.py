@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from ..errors import TextspectraError
 from ..files import Outputs, replacing_together
-from ..report.build import write_report
+from ..report.build import report_blocks, write_report
+from ..report.page import render_page
 from ..report.state import EditCounts, apply_state, count_changes, read_state, what_only_it_has
 from ..tables.columns import TextTable, holds_text
 from ..tables.frames import with_columns

@@ -51,15 +51,7 @@ class Backend(Protocol):
 
 
 class Encoder(Protocol):
-    """An object that embeds texts, such as a model of sentence-transformers or model2vec.
-
-    Examples
-    --------
-    >>> class Lengths:
-    ...     def encode(self, texts):
-    ...         return [[len(text), 1] for text in texts]
-    >>> encoder: Encoder = Lengths()
-    """
+    """An object that embeds texts, such as a model of sentence-transformers or model2vec."""
 
     def encode(self, texts: list[str], /) -> object:
         """Return one vector per text."""
@@ -87,9 +79,8 @@ def text_keys(backend: Backend, texts: Sequence[str]) -> NDArray[np.uint64]:
 class EncoderBackend:
     """An object with ``encode(texts)`` or ``embed(texts)``, or a callable, as a back end.
 
-    Models of sentence-transformers and model2vec have ``encode``, models of FastEmbed have ``embed``. The result may be
-    an array, a list of vectors, or a generator of vectors. An object does not say which model it is, so its vectors are
-    not cached. Write a :class:`Backend` with a name and settings to cache them.
+    Models of sentence-transformers and model2vec have ``encode``, models of FastEmbed have ``embed``, which may return
+    a generator. An object does not say which model it is, so its vectors are not cached.
     """
 
     batch_size = 256

@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from importlib.util import find_spec
 from itertools import count
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import UserError
 from .base import Backend, EncoderBackend, text_keys
 from .cache import CachedVectors, EmbeddingCache, Hits
-from .registry import DEFAULT_MODEL, INSTALL_FAST, Model, chosen_backend
+from .registry import DEFAULT_MODEL, Model, chosen_backend
 
 # Texts are written to the cache in groups of this size, or after this time; a killed run loses no more than that.
 STORE_TEXTS = 4096
@@ -200,9 +199,7 @@ class Forecast:
         left = (total - done) * (now - start) / (done - done_before)
         if left > 30:
             self._logged = True
-            install = "" if find_spec("wordllama") else f"{INSTALL_FAST} and "
-            faster = f" For a faster model with coarser groups: {install}--model wordllama"
-            advice = "" if self._model == "wordllama" else faster
+            advice = "" if self._model == "wordllama" else " For a faster model with coarser groups: --model wordllama"
             _logger.info("Embedding with %s will take about %s more.%s", self._model, _duration(left), advice)
 
 

@@ -7,13 +7,15 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 from typing import Any, TypeVar
 
+import huggingface_hub
 import platformdirs
 
 from ..errors import ExternalError, UsageError, require
@@ -23,19 +25,22 @@ MODEL_SUFFIXES = {".bin", ".json", ".model", ".safetensors", ".txt"}
 OFFLINE = "HF_HUB_OFFLINE"  # the environment variable that disables downloads from the hub
 # The environment variable of --offline. It also forbids servers, even on this machine.
 NO_SERVER = "TEXTSPECTRA_OFFLINE"
+HUB_TIMEOUT = 5.0  # seconds to wait for the first answer of the hub
+COPY_FOLDER = (
+    "download it elsewhere with `hf download {} --local-dir FOLDER`, copy that folder here and give its path as the "
+    "model."
+)
 INSTRUCTION = "Instruct: Identify the topic or theme of the given text\nQuery:"
+
+MODEL_FILES = {"model.safetensors", "tokenizer.json", "config.json", "modules.json"}
 
 _logger = logging.getLogger(__name__)
 
 _Json = TypeVar("_Json", dict[str, Any], list[Any])
 
 
-class NotHereError(UsageError):
-    """A hub model is not on this machine and must not be downloaded."""
-
-
-class HubError(ExternalError):
-    """A hub model could not be downloaded."""
+class NotSupportedError(Exception):
+    """The reason why a model needs PyTorch, as the end of a sentence."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +53,22 @@ class HubModel:
     prompt: str | None = None
     needs_torch: bool = False
     preset: str | None = None
+    summary: str = "from the Hugging Face hub"
 
 
+MINILM = HubModel(
+    "sentence-transformers/all-MiniLM-L6-v2", 384, 91, preset="minilm",
+    summary="all-MiniLM-L6-v2, a small transformer for English",
+)  # fmt: skip
 # Trained to give a sentence and its translations into 50 languages the same vector, so groups follow the content.
 # multilingual-e5-small, of the same size, was trained to retrieve answers to questions, and needs a prompt.
-MULTILINGUAL = HubModel("sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", 384, 471, preset="multilingual")
+MULTILINGUAL = HubModel(
+    "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", 384, 471, preset="multilingual",
+    summary="paraphrase-multilingual-MiniLM-L12-v2, a small transformer for 50 languages, from the Hugging Face hub",
+)  # fmt: skip
 
 HUB_MODELS = (
+    MINILM,
     MULTILINGUAL,
     HubModel("sentence-transformers/all-mpnet-base-v2", 768, 438, needs_torch=True),
     HubModel("BAAI/bge-small-en-v1.5", 384, 133),
@@ -107,10 +121,7 @@ def check_installed(module: str, *, extra: str) -> None:
 
 
 def files_fingerprint(files: Iterable[Path]) -> str:
-    """Return a hash of the names, sizes, starts and ends of files, whatever their order and folder.
-
-    Reading large models in full would take minutes.
-    """
+    """Return a hash of the names and sizes of files, in any order, and of their starts and ends, which is fast."""
     sample = 2**20
     parts = []
     for path in files:
@@ -146,30 +157,29 @@ def cache_folder(folder: str | os.PathLike[str] | None = None) -> Path:
 
 def local_folder(name: str, *files: str) -> Path | None:
     """Return the folder of a hub model on this machine that has one of the files, or None. Its name is the revision."""
-    hub = require("huggingface_hub", extra="minilm")
-    paths = (hub.try_to_load_from_cache(name, file) for file in files)
+    paths = (huggingface_hub.try_to_load_from_cache(name, file) for file in files)
     return next((Path(path).parent for path in paths if isinstance(path, str)), None)
 
 
-def hub_folder(name: str, *, files: Sequence[str], last: str) -> Path | None:
-    """Return the local folder of a hub model, after downloading it if necessary; None if the hub lacks one of `files`.
+def hub_folder(name: str) -> Path:
+    """Return the local folder of a hub model, after downloading it if necessary.
 
-    The file `last` is downloaded last, so an interrupted download is noticed and continues.
+    One file is downloaded last, so an interrupted download is noticed and continues.
     """
+    last = "modules.json"
     folder = local_folder(name, last)
     if folder:
         return folder
     sizes = check_on_hub(name)
-    if not set(files) <= set(sizes):
-        return None
+    if not sizes.keys() >= MODEL_FILES:
+        raise NotSupportedError(f"it lacks {' and '.join(sorted(MODEL_FILES - sizes.keys()))}")
     announce_download(name, sizes)
-    hub = require("huggingface_hub", extra="minilm")
     try:
-        snapshot = hub.snapshot_download(
-            name, allow_patterns=["*.json", *files], ignore_patterns=[last, "onnx/*", "openvino/*"]
+        snapshot = huggingface_hub.snapshot_download(
+            name, allow_patterns=["*.json", *MODEL_FILES], ignore_patterns=[last, "onnx/*", "openvino/*"]
         )
         check_download(Path(snapshot))
-        return Path(hub.hf_hub_download(name, last)).parent
+        return Path(huggingface_hub.hf_hub_download(name, last)).parent
     except ExternalError:
         raise
     except Exception as error:  # each HTTP library raises its own errors
@@ -189,7 +199,7 @@ def check_download(folder: Path) -> None:
             if digest != blob.name:
                 blob.unlink()
                 path.unlink(missing_ok=True)
-                raise HubError(
+                raise ExternalError(
                     f"The download of {path.name} is damaged: its checksum is not the one of the Hugging Face hub. It "
                     "is deleted; run this again."
                 )
@@ -200,16 +210,18 @@ def check_on_hub(name: str) -> dict[str, int]:
 
     The libraries that load models would retry for more than a minute.
     """
-    hub = require("huggingface_hub", extra="minilm")
     if is_offline():
-        raise NotHereError(
+        raise UsageError(
             f"The model {name!r} is not on this machine, and downloads are switched off ({OFFLINE} or --offline). "
-            f"Switch them on, or download it elsewhere with `hf download {name} --local-dir FOLDER`, copy that folder "
-            "here and give its path as the model."
+            f"Switch them on, or {COPY_FOLDER.format(name)}"
         )
+    errors = huggingface_hub.errors
+    options = {"timeout": HUB_TIMEOUT, "files_metadata": True}
     try:
-        info = hub.HfApi().model_info(name, timeout=10, files_metadata=True)
-    except (hub.errors.RepositoryNotFoundError, hub.errors.HFValidationError) as error:
+        # A name server that does not answer, or several addresses, would take a multiple of the timeout.
+        with ThreadPool(1) as pool:
+            info = pool.apply_async(huggingface_hub.HfApi().model_info, (name,), options).get(HUB_TIMEOUT)
+    except (errors.RepositoryNotFoundError, errors.HFValidationError) as error:
         raise UsageError(
             f"{name!r} is neither a folder nor a public model on the Hugging Face hub. Check the spelling; for a "
             "private model log in with `hf auth login`; `textspectra models` lists names that work."
@@ -222,12 +234,9 @@ def check_on_hub(name: str) -> dict[str, int]:
 def announce_download(name: str, sizes: Mapping[str, int]) -> None:
     """Log the download of a model, with the size of its weights and configuration."""
     has_safetensors = any(path.endswith(".safetensors") for path in sizes)  # then the older format is left out
-    wanted = MODEL_SUFFIXES - {".bin"} if has_safetensors else MODEL_SUFFIXES
-    total = sum(
-        size
-        for path, size in sizes.items()
-        if Path(path).suffix in wanted and not path.startswith(("onnx/", "openvino/"))
-    )
+    suffixes = MODEL_SUFFIXES - {".bin"} if has_safetensors else MODEL_SUFFIXES
+    wanted = (path for path in sizes if Path(path).suffix in suffixes and not path.startswith(("onnx/", "openvino/")))
+    total = sum(sizes[path] for path in wanted)
     _logger.info("Downloading %s from the Hugging Face hub (%s), which happens only once.", name, in_megabytes(total))
 
 
@@ -262,11 +271,10 @@ def no_downloads(forbidden: bool) -> Iterator[None]:
             os.environ.update({OFFLINE: before} if before is not None else {})
 
 
-def cannot_load(name: str, error: Exception) -> HubError:
+def cannot_load(name: str, error: Exception) -> ExternalError:
     """Return the error for a hub model that is not here and cannot be downloaded."""
     reason = str(error).strip().splitlines() or [type(error).__name__]
-    return HubError(
+    return ExternalError(
         f"The model {name!r} is not on this machine and could not be downloaded from the Hugging Face hub "
-        f"({reason[0]}). Connect to the internet, or download it elsewhere with `hf download {name} --local-dir "
-        "FOLDER`, copy that folder here and give its path as the model."
+        f"({reason[0]}). Connect to the internet, or {COPY_FOLDER.format(name)}"
     )

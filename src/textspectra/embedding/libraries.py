@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ..errors import UsageError, UserError, require
+from ..errors import TextspectraError, UsageError, UserError, require
 from . import hub
 
 
@@ -48,7 +48,7 @@ class _PretrainedBackend:
                 snapshot = hub.local_folder(self._source, self.complete_file, "config.json")
                 if snapshot:
                     hub.check_download(snapshot)  # damaged files explain a failure best
-        except hub.HubError:
+        except TextspectraError:
             raise
         except self.download_errors as error:
             raise hub.cannot_load(self._source, error) from error
@@ -130,9 +130,10 @@ class WordLlamaBackend:
     batch_size = 4096
 
     def __init__(self) -> None:
-        hub.check_installed("wordllama", extra="wordllama")
         spec = find_spec("wordllama")
-        self._folder = Path(spec.origin or "").parent if spec else Path()
+        if spec is None:
+            raise UsageError("wordllama has no package for this Python or platform; use the model minilm instead.")
+        self._folder = Path(spec.origin or "").parent
         files = ("weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json")
         version = hub.files_fingerprint(path for path in map(self._folder.joinpath, files) if path.is_file())
         self.settings: Mapping[str, object] = {"weights": "l2_supercat_256", "fingerprint": version}
@@ -142,7 +143,8 @@ class WordLlamaBackend:
         # Importing wordllama configures logging for the whole program, which a library must not do.
         root = logging.getLogger()
         level, handlers = root.level, root.handlers[:]
-        wordllama = require("wordllama", extra="wordllama")
+        import wordllama
+
         root.setLevel(level)
         root.handlers[:] = handlers
         model = wordllama.WordLlama.load(cache_dir=self._folder, disable_download=True)

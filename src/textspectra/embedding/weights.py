@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shutil
@@ -12,6 +13,7 @@ import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,11 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from ..errors import ExternalError, TextspectraError, UserError, require
+from ..errors import ExternalError, TextspectraError, UserError
 from ..files import replacing_folder
-from .hub import cache_folder, files_fingerprint, read_json
-
-MODEL_FILES = ("model.safetensors", "tokenizer.json", "config.json", "modules.json")
+from .hub import NotSupportedError, cache_folder, files_fingerprint, read_json
 
 # The supported architectures, and whether positions start after the number of the padding token.
 ARCHITECTURES = {"bert": False, "roberta": True, "xlm-roberta": True}
@@ -40,24 +40,14 @@ CHECKSUMS = "checksums.json"
 _Untyped = Any  # an object of a library without types: an open file, or a specification of CTranslate2
 
 
-class NotSupportedError(Exception):
-    """The reason why a model needs PyTorch, as the end of a sentence."""
-
-
 @dataclass(frozen=True)
 class Checkpoint:
-    """The sizes of a network, and the steps before and after it."""
+    """The files and the configuration of a network, and the steps before and after it."""
 
     weights: Path
     tokenizer: Path
-    n_layers: int
-    n_heads: int
-    width: int
-    vocabulary: int
-    n_positions: int
+    config: Mapping[str, Any]  # a checked config.json
     first_position: int
-    activation: str
-    epsilon: float
     max_length: int
     lower_case: bool
     pooling: str
@@ -65,16 +55,17 @@ class Checkpoint:
     prompt: str
 
 
-def read_checkpoint(folder: Path) -> Checkpoint:
+def read_checkpoint(folder: Path, weights: str = "model.safetensors") -> Checkpoint:
     """Read the configuration of a model without running any of its code.
 
-    Raise a NotSupportedError if only sentence-transformers can run it, and a UserError if its sizes are impossible.
+    `weights` is the file of the weights, or a folder with converted ones. Raise a NotSupportedError if only
+    sentence-transformers can run the model, and a UserError if its sizes are impossible.
     """
     network, pooling, normalized = _modules(folder)
     config = {key: value for key, value in read_json(network / "config.json", dict).items() if value is not None}
     _check_architecture(config)
-    for file in ("model.safetensors", "tokenizer.json"):
-        if not (network / file).is_file():
+    for file in (weights, "tokenizer.json"):
+        if not (network / file).exists():
             raise NotSupportedError(f"it has no {file}")
     _check_numbers(network / "config.json", config)
     first_position = 1 + config.get("pad_token_id", 1) if ARCHITECTURES[config["model_type"]] else 0
@@ -86,16 +77,10 @@ def read_checkpoint(folder: Path) -> Checkpoint:
     named = prompts.get("prompts")
     prompt = named.get(str(prompts.get("default_prompt_name"))) if isinstance(named, dict) else None
     return Checkpoint(
-        weights=network / "model.safetensors",
+        weights=network / weights,
         tokenizer=network / "tokenizer.json",
-        n_layers=config["num_hidden_layers"],
-        n_heads=config["num_attention_heads"],
-        width=config["hidden_size"],
-        vocabulary=config["vocab_size"],
-        n_positions=config["max_position_embeddings"],
+        config=config,
         first_position=first_position,
-        activation=ACTIVATIONS[config.get("hidden_act", "gelu")],
-        epsilon=config.get("layer_norm_eps", 1e-12),
         max_length=min(next((limit for limit in limits if isinstance(limit, int) and limit > 0), positions), positions),
         lower_case=bool(settings.get("do_lower_case", False)),
         pooling=pooling,
@@ -152,13 +137,17 @@ def converted_files(checkpoint: Checkpoint, compute_type: str) -> dict[str, byte
     The files are checked against their checksums, and converted again if they are damaged. Any number of processes
     may do that at the same time: each writes its own folder, renames it, and uses the content that it has read.
     """
-    # Another version of CTranslate2 may write another format.
-    version = require("ctranslate2", extra="minilm").__version__
-    source = files_fingerprint([checkpoint.weights, checkpoint.weights.with_name("config.json")])
-    folder = weights_folder() / f"{source}-{compute_type}-{version}"
+    folder = checkpoint.weights
+    is_packaged = folder.is_dir()
+    if not is_packaged:
+        source = files_fingerprint([checkpoint.weights, checkpoint.weights.with_name("config.json")])
+        # Another version of CTranslate2 may write another format.
+        folder = weights_folder() / f"{source}-{compute_type}-{version('ctranslate2')}"
     files = _read(folder)
     if files is not None:
         return files
+    if is_packaged:
+        raise UserError(f"{folder} is damaged; install the package that it belongs to again.")
     spec = _convert(checkpoint, compute_type)
     try:
         with replacing_folder(folder) as temporary:
@@ -199,7 +188,7 @@ def _read(folder: Path) -> dict[str, bytes] | None:
 
 def _write(spec: _Untyped, folder: Path) -> dict[str, bytes]:
     spec.save(str(folder))
-    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    files = {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
     (folder / CHECKSUMS).write_text(json.dumps({name: zlib.crc32(content) for name, content in files.items()}))
     return files
 
@@ -211,13 +200,12 @@ def weights_folder() -> Path:
 
 def weights_size() -> tuple[int, int]:
     """Return the number of converted models, and the bytes of all files in the folder."""
-    folder = weights_folder()
-    n_models = sum(not path.name.startswith(".") for path in folder.glob("*"))
+    files = [path for path in weights_folder().rglob("*") if path.is_file()]
     total = 0
-    for path in folder.rglob("*"):
+    for path in files:
         with suppress(OSError):  # another process has deleted it
-            total += path.stat().st_size if path.is_file() else 0
-    return n_models, total
+            total += path.stat().st_size
+    return sum(path.name == CHECKSUMS for path in files), total
 
 
 def clear_weights() -> None:
@@ -228,21 +216,21 @@ def clear_weights() -> None:
 def _convert(checkpoint: Checkpoint, compute_type: str) -> _Untyped:
     """Return the model as a specification of CTranslate2, whose method ``save`` writes it."""
     specs = _specs()
-    path = checkpoint.weights
+    path, config = checkpoint.weights, checkpoint.config
     try:
         with safe_open(path, "numpy") as file:
             tensors = _Tensors(path, file)
-            tensors.check_layers(checkpoint.n_layers)
+            tensors.check_layers(config["num_hidden_layers"])
             encoder = specs.TransformerEncoderSpec(
-                checkpoint.n_layers,
-                checkpoint.n_heads,
+                config["num_hidden_layers"],
+                config["num_attention_heads"],
                 pre_norm=False,
-                activation=getattr(specs.Activation, checkpoint.activation),
+                activation=getattr(specs.Activation, ACTIVATIONS[config.get("hidden_act", "gelu")]),
                 layernorm_embedding=True,
             )
             spec = specs.TransformerEncoderModelSpec(encoder)
             encoder.scale_embeddings = False
-            tensors.fill(encoder, checkpoint)
+            tensors.fill(encoder, config, checkpoint.first_position)
     except TypeError as error:  # a number format that numpy does not have
         raise UserError(
             f"{path} has weights in a number format that needs PyTorch ({error}); give the model as "
@@ -250,8 +238,8 @@ def _convert(checkpoint: Checkpoint, compute_type: str) -> _Untyped:
         ) from error
     except (OSError, SafetensorError) as error:
         raise UserError(f"{path} cannot be read ({error}); copy the model again.") from error
-    spec.config.layer_norm_epsilon = checkpoint.epsilon
-    spec.register_vocabulary([str(token) for token in range(checkpoint.vocabulary)])  # tokens are given by number
+    spec.config.layer_norm_epsilon = config.get("layer_norm_eps", 1e-12)
+    spec.register_vocabulary([str(token) for token in range(config["vocab_size"])])  # tokens are given by number
     spec.validate()
     spec.optimize(quantization=compute_type)
     return spec
@@ -263,7 +251,7 @@ def _specs() -> ModuleType:
     if unused:
         sys.modules["torch"] = None  # type: ignore[assignment]
     try:
-        return require("ctranslate2.specs", extra="minilm")
+        return importlib.import_module("ctranslate2.specs")
     finally:
         if unused:
             del sys.modules["torch"]
@@ -275,13 +263,8 @@ class _Tensors:
     def __init__(self, path: Path, file: _Untyped) -> None:
         self._path, self._file, self._names = path, file, set(file.keys())
         # The names start with the attribute of the class that was saved.
-        prefixes = [prefix for prefix in ("", "bert.", "roberta.", "model.") if prefix + WORD_EMBEDDINGS in self._names]
-        if not prefixes:
-            raise self._missing(WORD_EMBEDDINGS)
-        self._prefix = prefixes[0]
-
-    def _missing(self, name: str) -> UserError:
-        return UserError(f"{self._path} has no tensor {name}, so it is not the model that its config.json describes.")
+        prefixes = ("bert.", "roberta.", "model.")
+        self._prefix = next((prefix for prefix in prefixes if prefix + WORD_EMBEDDINGS in self._names), "")
 
     def check_layers(self, expected: int) -> None:
         matches = (re.search(r"\bencoder\.layer\.(\d{1,6})\.", name) for name in self._names)
@@ -292,7 +275,9 @@ class _Tensors:
     def get(self, name: str, *shape: int | None) -> NDArray[np.float32]:
         """Return an array; None in the shape is any size."""
         if self._prefix + name not in self._names:
-            raise self._missing(name)
+            raise UserError(
+                f"{self._path} has no tensor {name}, so it is not the model that its config.json describes."
+            )
         actual = tuple(self._file.get_slice(self._prefix + name).get_shape())
         if len(actual) != len(shape) or any(
             expected not in (None, size) for expected, size in zip(shape, actual, strict=True)
@@ -306,13 +291,13 @@ class _Tensors:
             raise UserError(f"{self._path} is damaged: {name} has a value that is not a finite number.")
         return array
 
-    def fill(self, encoder: _Untyped, sizes: Checkpoint) -> None:
-        width = sizes.width
-        encoder.embeddings[0].weight = self.get(WORD_EMBEDDINGS, sizes.vocabulary, width)
+    def fill(self, encoder: _Untyped, config: Mapping[str, Any], first_position: int) -> None:
+        width = config["hidden_size"]
+        encoder.embeddings[0].weight = self.get(WORD_EMBEDDINGS, config["vocab_size"], width)
         # A single text has token type 0 everywhere, so that its vector can be added to every position.
-        positions = self.get("embeddings.position_embeddings.weight", sizes.n_positions, width)
+        positions = self.get("embeddings.position_embeddings.weight", config["max_position_embeddings"], width)
         kinds = self.get("embeddings.token_type_embeddings.weight", None, width)
-        encoder.position_encodings.encodings = positions[sizes.first_position :] + kinds[0]
+        encoder.position_encodings.encodings = positions[first_position:] + kinds[0]
         self._fill_norm(encoder.layernorm_embedding, "embeddings.LayerNorm", width)
         for number, layer in enumerate(encoder.layer):
             start = f"encoder.layer.{number}"
