@@ -297,3 +297,26 @@ def test_kmeans_on_a_sample_is_nearly_as_good_as_on_all(planted, monkeypatch):
 def test_many_clusters_start_from_random_rows(planted):
     X, _ = planted(50, 3000)
     assert ts.AutoKMeans(1100, random_state=0).fit(X).n_clusters_ == 1100
+
+
+@pytest.mark.parametrize("estimator", [ts.AutoKMeans(5), ts.AutoKMeans(5, refine=False), ts.AutoAgglomerative(5)])
+def test_the_most_probable_cluster_is_the_predicted_one(vague, estimator):
+    fitted = estimator.fit(vague)
+    probabilities = fitted.predict_proba(vague * 3)
+    assert probabilities.shape == (len(vague), 5)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_array_equal(probabilities.argmax(axis=1), fitted.predict(vague))
+    np.testing.assert_array_equal(fitted.decision_function(vague).argmax(axis=1), fitted.predict(vague))
+
+
+def test_probabilities_are_how_often_another_clustering_agrees(vague):
+    half = len(vague) // 2
+    fitted, whole = ts.AutoKMeans(15).fit(vague[:half]), ts.AutoKMeans(15).fit(vague)
+    shared = np.zeros((15, 15))
+    np.add.at(shared, (fitted.labels_, whole.labels_[:half]), 1)
+    right = shared.argmax(axis=1)[fitted.predict(vague[half:])] == whole.labels_[half:]
+    assert fitted.predict_proba(vague[half:]).max(axis=1).mean() == pytest.approx(right.mean(), abs=0.1)
+
+
+def test_with_one_cluster_the_probability_is_1(vague):
+    assert (ts.AutoKMeans(1).fit(vague).predict_proba(vague) == 1).all()

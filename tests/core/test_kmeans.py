@@ -8,6 +8,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from textspectra.core import kmeans
 from textspectra.core.kmeans import (
+    LinearRule,
     label_pass,
     label_sizes,
     labels_by,
@@ -124,3 +125,23 @@ def test_same_clusters_have_the_same_rows(labels):
     old, new = map(rows_of, labels)
     expected = {n: o for n, rows in new.items() for o, other in old.items() if rows == other}
     assert same_clusters(*labels) == expected
+
+
+@given(st.integers(0, 10**6), st.integers(1, 30), st.integers(1, 6), st.integers(0, 4))
+def test_the_score_of_a_cluster_is_the_highest_among_its_directions(seed, n, k, more):
+    rng = np.random.default_rng(seed)
+    clusters = rng.permutation(np.append(np.arange(k), rng.integers(0, k, more)))
+    rule = LinearRule(
+        rng.standard_normal((k + more, 3)).astype(np.float32),
+        rng.standard_normal(k + more).astype(np.float32),
+        clusters,
+    )
+    rows, scale = rng.standard_normal((n, 3)).astype(np.float32), rng.random(n).astype(np.float32)
+    scores = rule.scores(rows, scale)
+    of_directions = rows * scale[:, None] @ rule.directions.T + rule.offsets
+    for cluster in range(k):
+        np.testing.assert_allclose(scores[:, cluster], of_directions[:, clusters == cluster].max(axis=1), atol=1e-5)
+    np.testing.assert_array_equal(scores.argmax(axis=1), rule.apply(rows, scale)[0])
+    probabilities = rule.probabilities(scores, rng.standard_normal((k, 3)).astype(np.float32))
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_array_equal(probabilities.argmax(axis=1), scores.argmax(axis=1))

@@ -84,6 +84,61 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         with use_jobs(self.n_jobs):
             return as_given(labels_by(X, self.rule_), X)
 
+    def decision_function(self, X: ArrayLike) -> PerRow:
+        """Return the score of each row in each cluster; :meth:`predict` takes the highest.
+
+        Scores are linear in the rows, scaled to length 1. Only differences between the scores of a row have a meaning.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Embeddings.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, k)
+            For a Dask array, a Dask array, which is computed when it is needed.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> ts.AutoKMeans(2).fit([[2, 0], [2, 0], [0, 3]]).decision_function([[5, 0]])
+        array([[ 0.5, -0.5]], dtype=float32)
+        """
+        X = self._check_new(X)
+        return as_given(map_unit_rows(self.rule_.scores, X, dtype=np.float32, n_jobs=self.n_jobs), X)
+
+    def predict_proba(self, X: ArrayLike) -> PerRow:
+        """Return the probability of each cluster for each row: the softmax of the scores.
+
+        It is calibrated to how often a clustering that includes the row puts it in that cluster, which is right within
+        0.1 on average. It does not say that a row fits no cluster: the probabilities of a row add up to 1.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Embeddings.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, k)
+            For a Dask array, a Dask array, which is computed when it is needed.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> ts.AutoKMeans(2).fit([[2, 0], [2, 1], [0, 2], [1, 2]]).predict_proba([[1, 0], [1, 1]]).round(2)
+        array([[1. , 0. ],
+               [0.5, 0.5]], dtype=float32)
+        """
+        X = self._check_new(X)
+        rule, centers = self.rule_, self.cluster_centers_
+
+        def probabilities(rows: F32, scale: F32) -> F32:
+            return rule.probabilities(rule.scores(rows, scale), centers)
+
+        return as_given(map_unit_rows(probabilities, X, dtype=np.float32, n_jobs=self.n_jobs), X)
+
     def transform(self, X: ArrayLike) -> PerRow:
         """Return the distance of each row, scaled to length 1, to the center of each cluster.
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.random import Generator
+from scipy.special import softmax
 
 from . import F32, F64, Arguments, Array, Ints, PerRow, Rows
 from .rows import CountedRows, fold_blocks, fold_rows, keep, map_unit_rows, recode, sum_by_code
@@ -16,6 +17,8 @@ SEED_ROWS = 2000  # the Ward tree of up to this many rows, cut at k, gives the f
 MANY_ROWS = 2**13  # with more rows, training makes up for a rougher start from fewer seeds:
 FEWER_SEEDS, SEEDS_PER_CENTER = 1000, 16  # in all, or for each center if that gives more
 TRAINING_ROWS, ROWS_PER_CENTER = 2**14, 16  # to train centers: in all, or for each center if that gives more
+
+TEMPERATURE = 0.6  # of probabilities, as a share of `score_scale`; ``benchmarks/soft.md`` measures it
 
 NO_ROW = np.iinfo(np.intp).max  # stands for the first row of a cluster without rows
 
@@ -53,11 +56,35 @@ class LinearRule(NamedTuple):
 
     def apply(self, rows: F32, scale: F32) -> tuple[Ints, F32]:
         """Return the cluster of each scaled row, and its score."""
-        scores = rows @ self.directions.T
-        scores *= scale[:, None]
-        scores += self.offsets
+        scores = self._scores_of_directions(rows, scale)
         best = scores.argmax(axis=1)
         return best if self.clusters is None else self.clusters[best], scores[np.arange(len(scores)), best]
+
+    def scores(self, rows: F32, scale: F32) -> F32:
+        """Return the score of each scaled row in each cluster: the highest among the directions of the cluster."""
+        scores = self._scores_of_directions(rows, scale)
+        if self.clusters is None:
+            return scores
+        order = np.argsort(self.clusters, kind="stable")
+        starts = np.searchsorted(self.clusters[order], np.arange(self.n_clusters))
+        highest: F32 = np.maximum.reduceat(scores[:, order], starts, axis=1)
+        return highest
+
+    def probabilities(self, scores: F32, centers: F32) -> F32:
+        """Turn scores into probabilities: their softmax, at the temperature of the clusters with these centers."""
+        softened: F32 = softmax(scores / max(TEMPERATURE * self.score_scale(centers), 1e-9), axis=1)
+        return softened
+
+    def score_scale(self, centers: F32) -> float:
+        """Return how much scores differ between clusters, times the variance within clusters of rows of length 1."""
+        spread = np.median(self.scores(centers, np.ones(len(centers), np.float32)).std(axis=1))
+        return float(spread * max(1 - np.einsum("ij,ij->i", centers, centers).mean(), 0))
+
+    def _scores_of_directions(self, rows: F32, scale: F32) -> F32:
+        scores: F32 = rows @ self.directions.T
+        scores *= scale[:, None]
+        scores += self.offsets
+        return scores
 
 
 def nearest_rule(centers: F32) -> LinearRule:
