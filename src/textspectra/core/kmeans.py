@@ -18,7 +18,7 @@ MANY_ROWS = 2**13  # with more rows, training makes up for a rougher start from 
 FEWER_SEEDS, SEEDS_PER_CENTER = 1000, 16  # in all, or for each center if that gives more
 TRAINING_ROWS, ROWS_PER_CENTER = 2**14, 16  # to train centers: in all, or for each center if that gives more
 
-TEMPERATURE = 0.6  # of probabilities, as a share of `score_scale`; ``benchmarks/soft.md`` measures it
+TEMPERATURE = 0.75  # of probabilities, as a share of `score_scale`; ``benchmarks/soft.md`` measures it
 
 NO_ROW = np.iinfo(np.intp).max  # stands for the first row of a cluster without rows
 
