@@ -315,7 +315,7 @@ def test_probabilities_are_how_often_another_clustering_agrees(vague):
     shared = np.zeros((15, 15))
     np.add.at(shared, (fitted.labels_, whole.labels_[:half]), 1)
     right = shared.argmax(axis=1)[fitted.predict(vague[half:])] == whole.labels_[half:]
-    assert fitted.predict_proba(vague[half:]).max(axis=1).mean() == pytest.approx(right.mean(), abs=0.1)
+    assert fitted.predict_proba(vague[half:]).max(axis=1).mean() == pytest.approx(right.mean(), abs=0.15)
 
 
 def test_with_one_cluster_the_probability_is_1(vague):
