@@ -23,7 +23,7 @@ from targets import downloaded_state
 from textspectra import TextClustering, __version__
 from textspectra.cli.main import describe, root
 from textspectra.cli.options import COMMANDS
-from textspectra.cli.output import SCHEMA_VERSION, Manner, count_of, stages
+from textspectra.cli.output import SCHEMA_VERSION, Manner, stages
 from textspectra.cli.summary import Terminal
 from textspectra.cli.system import read_schema, schema_of
 from textspectra.errors import ExternalError, UsageError, UserError
@@ -318,7 +318,3 @@ def test_what_takes_long_is_said_on_standard_error_unless_quiet(capsys, quiet):
         logging.getLogger("textspectra.embedding.embed").info("Embedding takes %s.", "hours")
     logging.getLogger("textspectra.embedding.embed").info("nobody listens")
     assert capsys.readouterr() == ("", "" if quiet else "Embedding takes hours.\n")
-
-
-def test_numbers_have_nouns():
-    assert (count_of(1, "group"), count_of(1200, "text")) == ("1 group", "1,200 texts")

@@ -13,6 +13,7 @@ import numpy as np
 from ..core.estimate import Method, estimate_k
 from ..core.metrics import evaluate
 from ..errors import UserError
+from ..hygiene import plural
 from ..tables.columns import TextTable, column_values, find_column
 from ..tables.write import ADDED, name_parts, output_format, write_embeddings
 from ..texts.comparison import Drift, novelty_of
@@ -23,7 +24,7 @@ from ..texts.pipeline import embed_source
 from ..texts.result import TextClustering
 from ..texts.sentences import levels_in_words, worth_in_words
 from .inputs import check_outputs, describe_reading, given_embeddings, read_input, write_rows
-from .output import Options, Stages, Summary, count_of, model_lines, present, stages
+from .output import Options, Stages, Summary, model_lines, present, stages
 
 
 def embed_command(source: str, target: str, overwrite: bool, **chosen: Any) -> None:
@@ -36,7 +37,7 @@ def embed_command(source: str, target: str, overwrite: bool, **chosen: Any) -> N
         tell("writing")
         write_embeddings(X, path, texts=table.texts(), overwrite=True)
     summary = {"input": source, "texts": X.shape[0], "dimensions": X.shape[1], "outputs": {"embeddings": str(path)}}
-    lines = [f"{count_of(X.shape[0], 'embedding')} of {X.shape[1]} dimensions in {path}", *model_lines(described)]
+    lines = [f"{plural(X.shape[0], 'embedding')} of {X.shape[1]} dimensions in {path}", *model_lines(described)]
     present(summary | described, "\n".join(lines))
 
 

@@ -11,13 +11,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ..hygiene import plural
 from ..report.tree import silhouette
 from ..texts import sentences
 from ..texts.clustered import with_count
 from ..texts.corpus import DataFrame, Totals
 from ..texts.result import TextClustering
 from ..words.describe import Cluster
-from .output import Summary, count_of, model_lines
+from .output import Summary, model_lines
 
 _OUTPUTS = {
     "report": "to explore the groups, open this in a browser",
@@ -159,8 +160,8 @@ def print_head(summary: Summary, meanings: Mapping[str, str], headline: Text, co
 
 def _headline(summary: Summary) -> str:
     grouped, total = _grouped(summary), summary["texts"]
-    texts = count_of(total, "text") if grouped == total else f"{grouped:,} of {count_of(total, 'text')}"
-    return f"{texts} in {count_of(summary['k'], 'group')}{', as you asked' if summary['level'] is None else ''}"
+    texts = plural(total, "text") if grouped == total else f"{grouped:,} of {plural(total, 'text')}"
+    return f"{texts} in {plural(summary['k'], 'group')}{', as you asked' if summary['level'] is None else ''}"
 
 
 def _grouped(summary: Summary) -> int:
@@ -176,9 +177,9 @@ def _is_doubt(summary: Summary) -> bool:
 def _notes(summary: Summary) -> list[str]:
     notes = [note for note in summary["notes"] if note != summary["verdict"]]
     if summary["blank_texts"]:
-        notes.append(f"{count_of(summary['blank_texts'], 'blank text')} without a group.")
+        notes.append(f"{plural(summary['blank_texts'], 'blank text')} without a group.")
     if summary["unknown_to_the_model"]:
-        unknown = count_of(summary["unknown_to_the_model"], "text")
+        unknown = plural(summary["unknown_to_the_model"], "text")
         notes.append(f"{unknown} without a group, because the model knows none of their words.")
     is_estimated = summary["level"] == "suggested"
     without = sentences.without_clusters(_grouped(summary), summary["distinct_texts"], estimated=is_estimated)
@@ -217,7 +218,7 @@ def print_clusters(clusters: Sequence[Summary], rest: str, outputs: Mapping[str,
     hidden = len(clusters) - _LISTED
     if hidden > 0:
         place = outputs.get("report", outputs["table"])
-        console.print(Text(f"and {count_of(hidden, rest)}: all are in {place}"), soft_wrap=True)
+        console.print(Text(f"and {plural(hidden, rest)}: all are in {place}"), soft_wrap=True)
 
 
 def one_line(text: str, width: int = 90) -> str:
