@@ -12,7 +12,7 @@ from sklearn.metrics import silhouette_score
 
 from textspectra import AutoAgglomerative, AutoKMeans, estimate_k, evaluate, laplacian_eigenvalues, spectral_k
 
-from .baselines import BASELINES, NOISE, Clustering, run_baseline
+from .baselines import BASELINES, Clustering, run_baseline
 from .results import METRICS, rounded
 from .similarities import unit_rows
 
@@ -115,11 +115,8 @@ def constant_k(X: Array, n_classes: int, seed: int) -> int:
 def scores(found: Clustering, X: Array, truth: NDArray[np.intp], seed: int) -> dict[str, Any]:
     """Return k, the share of noise and every metric of a clustering."""
     row = evaluate(X, found.labels, truth, random_state=seed)
-    n_classes = int(row["n_classes"])
-    # Noise is scored as one more cluster, but not counted as one.
-    row["k_relative_error"] = abs(found.k - n_classes) / n_classes
     metrics = {metric: rounded(row[metric]) for metric in METRICS}
-    return {"k": found.k, "noise": rounded(float(np.mean(found.labels == NOISE))), **metrics}
+    return {"k": found.k, "noise": rounded(row["n_noise"] / len(X)), **metrics}
 
 
 plain_kmeans = partial(AutoKMeans, refine=False)
