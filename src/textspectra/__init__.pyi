@@ -1,5 +1,5 @@
 from .core.cohesion import CohesionReport, cohesion_ratio, cohesion_report
-from .core.estimate import KEstimate, estimate_k
+from .core.estimate import KEstimate, estimate_k, spectral_k
 from .core.estimators import AutoAgglomerative, AutoKMeans
 from .core.metrics import evaluate
 from .core.spectral import k_from_spectrum, laplacian_eigenvalues
@@ -43,6 +43,7 @@ __all__ = [
     "list_models",
     "load_model",
     "read_table",
+    "spectral_k",
     "write_report",
 ]
 

@@ -114,11 +114,18 @@ def test_the_estimate_by_spectra(planted):
     X, _ = planted(4, 60, noise=0.1)
     estimate = replace(ts.estimate_k(X, method="spectral", random_state=0), interval=(3, 5), confidence=1.0)
     expected = "Plausible range 3 to 5: 95 % of the estimates from the spectra of all 60 texts."
-    assert estimate_in_words(estimate, 8) == expected
+    assert estimate_in_words(estimate, estimate.k) == expected
+    assert estimate_in_words(estimate, 8) == f"You asked for 8. {expected}"
     assert estimate_in_words(replace(estimate, n_samples=900), 8).endswith(
         "from the spectra of random samples of 60 texts."
     )
     assert estimate_in_words(replace(estimate, confidence=0.1), 8) == DEFAULT
+
+
+def test_a_number_that_a_function_gave(planted):
+    estimate = ts.estimate_k(planted(4, 60, noise=0.1)[0], method=len)
+    assert estimate_in_words(estimate, 60) == "The number of groups was given by len: 60."
+    assert estimate_in_words(estimate, 8) == "You asked for 8. The number of groups was given by len: 60."
 
 
 def test_leftovers_are_named():

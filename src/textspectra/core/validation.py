@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 MAX_TOTAL_WEIGHT = 1e15  # in a larger sum, rows of weight 1 would be lost by rounding
 IF_TEXTS = "For texts, call textspectra.cluster_texts(texts), or get their vectors from textspectra.embed_texts(texts)."
+NOT_2D = (  # begins and ends as scikit-learn's message, which its checks of estimators look for
+    "Expected 2D array, got {}D array instead: X must have a row of numbers for each text. Reshape your data with "
+    "X.reshape(1, -1) if it is a single row."
+)
 
 Level = Literal["auto", "coarse", "suggested", "fine"]
 """Which of the suggested numbers of groups to take; "auto" is "suggested"."""
@@ -66,7 +70,25 @@ def check_embeddings(
         if _holds_text(X):
             problem = "X holds texts, but this function takes vectors: one row of numbers for each text."
             raise UserError(f"{problem} {IF_TEXTS}") from None
+        if _n_dimensions(X) in (0, 1):
+            raise UserError(NOT_2D.format(_n_dimensions(X))) from None
         raise UserError(str(error)) from None
+
+
+def check_labeled(X: ArrayLike, labels: ArrayLike | Sequence[Hashable]) -> tuple[Array, PerRow, list[Hashable]]:
+    """Return embeddings, an integer code for each row, and the label of each code."""
+    if _n_dimensions(X) == 1 and _n_dimensions(labels) == 2:
+        raise UserError("X and labels are swapped: the embeddings come first, then one label per row.")
+    X = check_embeddings(X)
+    return X, *check_labels(labels, X)
+
+
+def _n_dimensions(values: object) -> int | None:
+    """Return the number of dimensions of an array, or of what would be one; None for rows of different lengths."""
+    try:
+        return int(getattr(values, "ndim", None) or np.ndim(values))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
 
 
 def _holds_text(X: ArrayLike) -> bool:
@@ -83,7 +105,7 @@ def _check_dask(X: da.Array, minimum: int, estimator: BaseEstimator | None, rese
     if X.dtype.kind not in "iufb":
         raise UserError(f"X must hold numbers, but the type of the Dask array is {X.dtype}. {IF_TEXTS}")
     if X.ndim != 2:
-        raise UserError(f"Expected 2D array, got {X.ndim}D array instead: X must have a row of numbers for each text.")
+        raise UserError(NOT_2D.format(X.ndim))
     check_workers()
     X = _with_known_chunks(X)
     # Without values: an array of this shape that has no memory passes the checks of any other array.

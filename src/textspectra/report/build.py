@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core.estimate import KEstimate, estimate_from_rows
+from ..core.estimate import KEstimate, spectral_estimate
 from ..core.rows import CountedRows
 from ..core.spectral import Rule
 from ..core.validation import is_missing
@@ -227,6 +227,7 @@ def why_this_k(estimate: KEstimate, rows: CountedRows) -> dict[str, object]:
     agreement = estimate.agreement
     return {
         "k": estimate.k,
+        "method": estimate.method,
         "interval": list(estimate.interval),
         "suggestions": [
             {"name": name, "k": k, "score": round(score, 4), "words": level_in_words(name, score)}
@@ -244,7 +245,7 @@ def why_this_k(estimate: KEstimate, rows: CountedRows) -> dict[str, object]:
 def _spectrum(estimate: KEstimate, rows: CountedRows) -> dict[str, object]:
     spectrum = estimate.spectrum
     if spectrum is None:
-        return _spectrum(estimate_from_rows(rows, "spectral", Rule(n_replicates=SPECTRA), random_state=0), rows)
+        return _spectrum(spectral_estimate(rows, Rule(n_replicates=SPECTRA)), rows)
     values, counts = np.unique(estimate.replicates, return_counts=True)
     return {
         "k": estimate.k,

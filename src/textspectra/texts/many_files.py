@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.clusters import Algorithm, Clusters
+from ..core.estimate import Method, check_method
 from ..core.rows import cosines_to_centers, keep
 from ..core.validation import Level
 from ..embedding.base import Backend
@@ -74,6 +75,8 @@ def cluster_files(
     embeddings: str | None = None,
     algorithm: Algorithm = "kmeans",
     n_clusters: int | Level = "auto",
+    method: Method = "auto",
+    refine: bool = True,
     random_state: int = 0,
     cache: bool = True,
     keep_all: bool = False,
@@ -86,7 +89,7 @@ def cluster_files(
     spreadsheet_safe: bool = False,
     overwrite: bool = False,
     scheduler: str | None = None,
-    refine: Callable[[TextClustering, list[object] | None], TextClustering] | None = None,
+    finish: Callable[[TextClustering, list[object] | None], TextClustering] | None = None,
     outputs: Outputs | None = None,
     progress: StageProgress | None = None,
 ) -> ClusteredFiles:
@@ -107,10 +110,10 @@ def cluster_files(
         How each file is read, as in :func:`read_table`. The first file decides on the column of the texts.
     embeddings : str, optional
         A column of lists of numbers that is used instead of a model.
-    model, algorithm, n_clusters, random_state, cache, keep_all, time, by, show, every, progress
+    model, algorithm, n_clusters, method, refine, random_state, cache, keep_all, time, by, show, every, progress
         As in :func:`cluster_texts`; columns are given by their names.
     truth : str, optional
-        A column of true classes for `refine`.
+        A column of true classes for `finish`.
     table_format : TableFormat, optional
         The format of the tables; by default each file keeps its own.
     spreadsheet_safe : bool, default=False
@@ -120,8 +123,8 @@ def cluster_files(
     scheduler : str, optional
         The address of a Dask scheduler whose workers see the same files, or "local" for workers on this machine.
         Without it, this process goes through the files and keeps vectors in memory maps.
-    refine : callable, optional
-        Called as ``refine(result, truth)`` before the tables are written, with the true class of each distinct text or
+    finish : callable, optional
+        Called as ``finish(result, truth)`` before the tables are written, with the true class of each distinct text or
         None. It returns the result to write, for example with other names.
     outputs : Outputs, optional
         Other outputs with which the folder takes its place.
@@ -150,6 +153,7 @@ def cluster_files(
     2 texts in 2 groups ['a.jsonl', 'b.jsonl']
     """
     check_algorithm(algorithm)
+    check_method(method)
     wanted = Wanted(time, tuple(by), tuple(show), every)
     wanted.check()
     tell: StageProgress = progress or (lambda stage, done, total: None)
@@ -191,14 +195,17 @@ def cluster_files(
             texts = partition.find_distinct(job, parts)
             new = {file: int(size) for file, size in zip(parts, np.diff(texts.starts), strict=True) if size}
             X = workers.rows(job, new, next(parts[file].dimension for file in new))
-            fitted = fit_clusters(X, texts.counts.astype(float), algorithm, n_clusters, random_state)
+            fitted = fit_clusters(
+                X, texts.counts.astype(float), algorithm, n_clusters, random_state, method=method, refine=refine
+            )
             of_rows = keep(fitted.labels[: len(X)])  # a single text was fitted as two
             labels, leaves = np.asarray(of_rows), np.asarray(fitted.leaves)[: len(X)]
             job.save("labels", None, labels.astype(np.int32))
             job.save("similarity", None, np.asarray(keep(cosines_to_centers(X, of_rows, fitted.centers))))
             tell("describing", 0, 1)
             sample = _sample(job, parts, texts, fitted, leaves, workers, reading, random_state)
-            options = {"algorithm": algorithm, "n_clusters": n_clusters, **wanted._asdict()}
+            options = {"algorithm": algorithm, "n_clusters": n_clusters, "method": method, "refine": refine}
+            options |= wanted._asdict()
             recipe = {
                 "read": f"{plural(len(paths), 'file')}, column {first.text_column!r}",
                 DIGESTS: " ".join(part.digest for part in parts.values()),
@@ -212,7 +219,7 @@ def cluster_files(
             )  # fmt: skip
             notes = (*notes, *_notes_on_files(parts), *result.notes, *sample.notes)
             result = replace(result, details=sample.details, tally=sample.tally, notes=notes)
-            result = refine(result, sample.classes) if refine else result
+            result = finish(result, sample.classes) if finish else result
             names = _output_names(parts)
             tasks = [(job, file, waiting / name) for file, name in names.items()]
             workers.each(partial(partition.write_file, clusters=clusters_of(result)), tasks, partial(tell, "writing"))

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core import Rows
 from ..core.clusters import Algorithm, Clusters, find_clusters
+from ..core.estimate import Method, check_method, name_of
 from ..core.validation import Level, RandomState
 from ..embedding.base import Backend
 from ..embedding.cache import EmbeddingCache
@@ -42,6 +43,8 @@ def cluster_texts(
     embeddings: ArrayLike | None = None,
     algorithm: Algorithm = "kmeans",
     n_clusters: int | Level = "auto",
+    method: Method = "auto",
+    refine: bool = True,
     random_state: RandomState = 0,
     cache: EmbeddingCache | bool = True,
     keep_all: bool = False,
@@ -75,6 +78,12 @@ def cluster_texts(
     n_clusters : {"auto", "coarse", "suggested", "fine"} or int, default="auto"
         "auto" is the suggested number. "coarse" merges these groups, and "fine" splits them. An int overrules the
         estimate, which is kept; between the coarse and the fine level, it merges or splits the suggested groups, too.
+    method : {"auto", "spectral"} or callable, default="auto"
+        How the number is estimated, as in :func:`estimate_k`: "spectral" is the paper's rule, and a callable your own.
+        Only "auto" has the levels "coarse" and "fine". The result keeps the estimate and its evidence.
+    refine : bool, default=True
+        Find groups among neighbors, which agrees better with human labels. False is plain K-Means, as in the paper.
+        HAC is always plain.
     random_state : int, RandomState, Generator or None, default=0
         The seed. The same int gives the same result on the same machine. The int8 vectors of minilm differ by
         rounding between kinds of processors; ``model="float32:minilm"`` avoids that.
@@ -103,6 +112,7 @@ def cluster_texts(
     array([ 0,  0,  1,  1, -1])
     """
     check_algorithm(algorithm)
+    check_method(method)
     tell: StageProgress = progress or (lambda stage, done, total: None)
     frame, opened = texts.table if isinstance(texts, TextTable) else texts, open_texts(texts, text_column)
     corpus = Corpus.from_texts(opened, keep_all=keep_all)
@@ -111,9 +121,12 @@ def cluster_texts(
     details, notes = details_of(table, wanted) if wanted.names else (None, [])
     embedded, languages, encoder, reason = embed_source(corpus, model, embeddings, cache=cache, progress=tell)
     tell("grouping", 0, 1)
-    fitted = fit_clusters(embedded.vectors, embedded.weights, algorithm, n_clusters, random_state)
+    fitted = fit_clusters(
+        embedded.vectors, embedded.weights, algorithm, n_clusters, random_state, method=method, refine=refine
+    )
     tell("describing", 0, 1)
-    options = {"algorithm": algorithm, "n_clusters": n_clusters, **wanted._asdict()}
+    options = {"algorithm": algorithm, "n_clusters": n_clusters, "method": method, "refine": refine}
+    options |= wanted._asdict()
     recipe = recipe_of("cluster_texts(texts", encoder, reason, random_state, keep_all, options)
     result = describe_clustering(
         embedded, embedded.scatter(fitted.labels, -1), fitted, leaves=np.asarray(fitted.leaves), algorithm=algorithm,
@@ -148,8 +161,9 @@ def embed_source(
 
 
 def fit_clusters(
-    X: Rows, weights: NDArray[np.float64], algorithm: Algorithm, n_clusters: int | Level, seed: RandomState
-) -> Clusters:
+    X: Rows, weights: NDArray[np.float64], algorithm: Algorithm, n_clusters: int | Level, seed: RandomState,
+    *, method: Method = "auto", refine: bool = True,
+) -> Clusters:  # fmt: skip
     """Group distinct texts by their vectors, in memory or on Dask; `weights` are their numbers of rows."""
     if not len(X):
         raise UserError("The model could represent none of the texts (all vectors are zero); try another model.")
@@ -157,7 +171,10 @@ def fit_clusters(
         raise UserError(f"{n_clusters:,} clusters were asked for, but there are {len(X):,} different texts.")
     if len(X) == 1:  # a single text is one cluster, but the estimators need two rows to compare
         X, weights = X[np.zeros(2, np.intp)], np.append(weights, 0)
-    return find_clusters(X, weights, algorithm=algorithm, n_clusters=n_clusters, hierarchy=True, random_state=seed)
+    return find_clusters(
+        X, weights, algorithm=algorithm, n_clusters=n_clusters, method=method, refine=refine, hierarchy=True,
+        random_state=seed,
+    )  # fmt: skip
 
 
 def describe_clustering(
@@ -193,7 +210,12 @@ def recipe_of(
 ) -> dict[str, str]:  # fmt: skip
     """Return how a result is made: the call, why the model was chosen (if it was "auto"), the seed, the date."""
     seed = str(random_state) if isinstance(random_state, int | np.integer) else "not fixed"
-    chosen = [f"{name}={value!r}" for name, value in options.items() if value]
+    usual = {"method": "auto", "refine": True}  # of other options, a value that is false
+    chosen = [
+        f"{name}={name_of(value)}"
+        for name, value in options.items()
+        if (value != usual[name] if name in usual else value)
+    ]
     # The options of every call come first, then those that only some calls have.
     chosen[2:2] = [f"random_state={seed}", *["keep_all=True"] * keep_all]
     vectors = "embeddings=X" if encoder is None else f"model={encoder.name!r}"

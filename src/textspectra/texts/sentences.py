@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..core.estimate import WEAK, KEstimate, Suggestion, SuggestionName
+from ..core.estimate import GIVEN, WEAK, KEstimate, Suggestion, SuggestionName
 from ..hygiene import plural
 from .clustered import EDITED, ClusteredTexts
 from .details import name_period
@@ -155,17 +155,19 @@ def estimate_in_words(estimate: KEstimate | None, given: int) -> str:
     if estimate is None:
         return f"The number of groups was given: {given}."
     doubt = doubt_about_k(estimate.method, estimate.k, estimate.confidence)
+    asked = "" if any(level.k == given for level in estimate.suggestions) else f"You asked for {given}. "
+    if estimate.method.startswith(GIVEN):
+        return f"{asked}The number of groups was {estimate.method}: {estimate.k}."
     if estimate.spectrum is None:
         if estimate.k == 1:
             return doubt
-        asked = "" if any(level.k == given for level in estimate.suggestions) else f"You asked for {given}. "
         return f"{asked}{levels_in_words(estimate.suggestions)} {doubt}".strip()
     if doubt:
         return doubt
     low, high = estimate.interval
     size, rows = len(estimate.spectrum.eigenvalues), estimate.n_samples
     source = f"all {rows:,} texts" if size == rows else f"random samples of {size:,} texts"
-    return f"Plausible range {low} to {high}: 95 % of the estimates from the spectra of {source}."
+    return f"{asked}Plausible range {low} to {high}: 95 % of the estimates from the spectra of {source}."
 
 
 def trends_in_words(result: ClusteredTexts) -> list[str]:
