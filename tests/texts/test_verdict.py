@@ -149,7 +149,7 @@ def test_reasons_name_leftovers_and_doubts_about_the_number():
     result = planted_result()
     parts = [replace(part, ratio=1.0) if row == 1 else part for row, part in enumerate(result.cohesion.per_cluster)]
     loose = replace(result, cohesion=replace(result.cohesion, per_cluster=parts),
-                    k_estimate=replace(result.k_estimate, confidence=0.2))  # fmt: skip
+                    k_estimate=replace(result.k_estimate, method="reproducible", confidence=0.2))  # fmt: skip
     leftover = f"1 group is a leftover without a common theme: {result.clusters[1].name}"
     assert loose.verdict.reasons == (*result.verdict.reasons, FAINT, leftover)
     assert loose.verdict.sentence == result.verdict.sentence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.duplicates import near_duplicates, repeated_share
+from ..core.repeats import near_duplicates, repeated_share
 from ..errors import UserError
 from .clustered import ClusteredTexts
 from .corpus import EmbeddedTexts
@@ -12,9 +12,9 @@ from .corpus import EmbeddedTexts
 THRESHOLD = 0.95  # cosine of two texts that nearly repeat each other
 COMPARED_TEXTS = 50_000  # distinct texts; with more, only texts of the same group are compared
 
-# Share of near-duplicates that gives a note, and fewest texts. Of 40 labeled sets with MiniLM, 33 have less than 5 %,
-# four 9 to 13 %, and one 31 %: questions of customers about 77 matters. Two get the note: app reviews such as "very good
-# app" (40 %), and synthetic requests (46 %). Sixteen sets were measured in full, the others on up to 3,000 texts.
+# Share of near-duplicates that gives a note, and fewest texts. Of 40 labeled sets with MiniLM, 32 have less than 5 %,
+# five have 9 to 13 %, and one has 31 %: questions of customers about 77 matters. Two get the note: reviews such as
+# "very good app" (40 %), and synthetic requests (46 %). 16 sets were measured in full, the others on up to 3,000 texts.
 MANY_REPEAT, FEWEST_TEXTS = 1 / 3, 100
 
 

@@ -52,8 +52,7 @@ def repeated_share(X: Rows, threshold: float) -> float:
     best = np.full(len(units), -1, np.float32)
     for start in range(0, len(order), EARLIER_ROWS):
         cosines = units @ take_units(X, order[start : start + EARLIER_ROWS]).T
-        if start == 0:
-            np.fill_diagonal(cosines, -1)
+        np.fill_diagonal(cosines[start:], -1)  # the rows of the sample come first
         np.maximum(best, cosines.max(axis=1), out=best)
     return float((best >= threshold - ROUNDING).mean())
 
