@@ -22,7 +22,8 @@ from ..texts.grouping import place_texts, similarity_to_clusters
 from ..texts.notes import doubt_about_languages, reading_in_words
 from ..texts.pipeline import embed_source
 from ..texts.result import TextClustering
-from ..texts.sentences import levels_in_words, worth_in_words
+from ..texts.sentences import levels_in_words
+from ..texts.verdict import judge
 from .inputs import check_outputs, describe_reading, given_embeddings, read_input, write_rows
 from .output import Options, Stages, Summary, model_lines, present, stages
 
@@ -90,7 +91,7 @@ def score_command(source: str, labels: str, truth: str | None, seed: int, **chos
         figures.append(f"{name.replace('_', ' '):>20}  {figure}")
     lines = [*model_lines(described), *figures]
     if not math.isnan(ratio):
-        lines.append(f"\n{worth_in_words(ratio, len({clusters[row] for row in keep}))}")
+        lines.append(f"\n{judge(ratio, len({clusters[row] for row in keep})).sentence}")
     present({**scores, "rows_left_out": left_out, **described}, "\n".join(lines), bare="\n".join(figures))
 
 

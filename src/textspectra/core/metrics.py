@@ -11,11 +11,12 @@ from scipy import sparse
 
 from . import F32, Array, Ints, Rows
 from .cohesion import report_if_defined
-from .rows import CountedRows, fold_blocks, fold_rows, sums_and_sizes
+from .rows import CountedRows, fold_blocks, fold_rows, sums_and_sizes, take_units
 from .validation import RandomState, check_labeled, check_labels, make_generator
 
 NOISE = (-1, "-1")  # labels of rows without a cluster; tables of text have the latter
 MAX_SILHOUETTE_ROWS = 10_000  # above this, the silhouette is computed on a random sample of this size
+SILHOUETTE_SAMPLE = 2000  # and on one of this size for a verdict, or if it is computed for many cuts of a tree
 
 
 def contingency(classes: Rows, n_classes: int, clusters: Rows, n_clusters: int) -> sparse.csr_array:
@@ -177,3 +178,41 @@ def _dispersion(X: Rows, codes: Rows, k: int) -> dict[str, float]:
         "davies_bouldin": float(worst.mean()),
         "calinski_harabasz": between * (n - k) / (within * (k - 1)) if within > 0 else 1.0,
     }
+
+
+def silhouettes(X: Array, codes: Ints, spans: Ints, cuts: Sequence[Sequence[int]]) -> list[float]:
+    """Return the mean silhouette of a sample for each cut; NaN if it is not defined.
+
+    A cut is a list of nodes, and `spans` has the first code of each node, and one past its last. Rows with the code -1
+    do not count. Distances between unit vectors are Euclidean, as in :func:`evaluate`.
+    """
+    rows = np.flatnonzero(codes >= 0)
+    if len(rows) > SILHOUETTE_SAMPLE:
+        rows = np.sort(np.random.default_rng(0).choice(rows, SILHOUETTE_SAMPLE, replace=False))
+    units = take_units(X, rows)
+    squares = 2 - 2 * (units @ units.T)
+    np.fill_diagonal(squares, 0)
+    members = (codes[rows] >= spans[:, :1]) & (codes[rows] < spans[:, 1:])
+    sizes = members.sum(axis=1)
+    distances = members.astype(np.float32) @ np.sqrt(np.maximum(squares, 0))
+    # The mean distances of each row to the other rows of its node, and to the rows of other nodes.
+    inside = distances / np.maximum(sizes - 1, 1)[:, None]
+    outside = np.where(members, np.inf, distances / np.maximum(sizes, 1)[:, None])
+
+    def mean(cut: Sequence[int]) -> float:
+        nodes = np.array([node for node in cut if sizes[node]])
+        if not 2 <= len(nodes) < len(rows):
+            return float("nan")
+        node_of = nodes[members[nodes].argmax(axis=0)]
+        within, nearest = inside[node_of, np.arange(len(rows))], outside[nodes].min(axis=0)
+        score = (nearest - within) / np.maximum(np.maximum(within, nearest), np.finfo(np.float32).tiny)
+        return float(np.where(sizes[node_of] > 1, score, 0).mean())
+
+    return [mean(cut) for cut in cuts]
+
+
+def silhouette(X: Array, labels: Ints) -> float | None:
+    """Return the mean silhouette of one clustering, as :func:`silhouettes` does; None if it is not defined."""
+    clusters = np.arange(labels.max() + 1)
+    (value,) = silhouettes(X, labels, clusters[:, None] + [0, 1], [clusters.tolist()])
+    return None if np.isnan(value) else value

@@ -20,12 +20,12 @@ from ..files import replacing_file
 from ..hygiene import plural
 from ..parallel import one_blas_thread
 from ..tables.write import output_paths_free
-from ..texts.clustered import EDITED
 from ..texts.comparison import Comparison
 from ..texts.corpus import Corpus
 from ..texts.history import DIGESTS, ClusterChange
 from ..texts.result import TextClustering
-from ..texts.sentences import LOOSE, estimate_in_words, level_in_words, overriding_doubt, verdict
+from ..texts.sentences import estimate_in_words, level_in_words
+from ..texts.verdict import LOOSE, overriding_doubt, verdict_at
 from ..words.languages import STOP_WORDS
 from ..words.tokens import clean_text
 from .counts import describe_counts, describe_rows
@@ -202,7 +202,7 @@ def answer_texts(result: TextClustering, curves: dict[str, list[float | None]], 
     If the texts were `compared` with a model, nothing was estimated.
     """
     cuts = enumerate(zip(curves["cohesion"], curves["silhouette"], strict=True), start=1)
-    worth = [verdict(result, silhouette, k=k, ratio=ratio, compared=compared) for k, (ratio, silhouette) in cuts]
+    worth = [verdict_at(result, k, *scores, compared=compared).sentence for k, scores in cuts]
     origin = OF_A_MODEL if compared else _origin(result) or estimate_in_words(result.k_estimate, result.n_clusters)
     return {"range": "" if overriding_doubt(result, compared=compared) else origin, "worth": worth}
 
@@ -214,7 +214,7 @@ def _origin(result: TextClustering) -> str:
         added = sum(change.status == "new" for entry in result.history for change in entry.changes)
         updates, new = plural(len(result.history), "update"), plural(added, "new group") if added else "no group"
         parts.append(f"The groups were found in the first texts of the model; {updates} since then added {new}.")
-    if result.recipe.get("groups") == EDITED:
+    if result.is_edited:
         parts.append(f"The groups were {'also ' if parts else ''}edited by hand.")
     return " ".join(parts)
 

@@ -238,7 +238,7 @@ class EmbeddedTexts:
 
     def scatter(self, values: NDArray[Scalar], otherwise: float) -> NDArray[Scalar]:
         """Give each distinct text that counts its value, and the others `otherwise`."""
-        scattered = np.full(len(self.X), otherwise, values.dtype)
+        scattered = np.full((len(self.X), *values.shape[1:]), otherwise, values.dtype)
         scattered[self.counting] = values[: len(self.counting)]
         return scattered
 

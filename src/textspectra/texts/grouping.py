@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -15,7 +16,7 @@ from ..core.cohesion import report_if_defined
 from ..core.discriminants import separate_clusters
 from ..core.estimate import SuggestionName
 from ..core.kmeans import LinearRule, labels_by, same_clusters
-from ..core.rows import cluster_sums, cosines_to_centers
+from ..core.rows import cluster_sums, cosines_to_centers, map_unit_rows
 from ..embedding.cache import EmbeddingCache
 from ..errors import UserError
 from ..words.describe import Cluster, describe_clusters
@@ -57,6 +58,29 @@ def place_texts(
     languages = language_shares(corpus.distinct)
     on_model = note_on_model(languages, len(corpus.distinct), encoder)
     return Placed(new, codes, (*filter(None, [on_model]), *notes, *notes_on_lengths(corpus, encoder)), languages)
+
+
+def score_texts(
+    model: ClusteredTexts, texts: Texts | None, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+    cache: EmbeddingCache | bool = True,
+) -> NDArray[np.float32]:  # fmt: skip
+    """Return the probability of each group of a model for each row: of new texts, or of its own if they are None."""
+    if texts is not None:
+        placed = place_texts(model, texts, text_column=text_column, embeddings=embeddings, cache=cache)
+        scored = placed.texts
+        for note in placed.notes:
+            warnings.warn(note, stacklevel=3)
+    elif text_column is not None or embeddings is not None:
+        raise UserError("text_column= and embeddings= describe new texts; give these, too.")
+    else:
+        scored = model.embedded()
+    rule, centers = model.rule, model.centers
+
+    def probabilities(rows: NDArray[np.float32], scale: NDArray[np.float32]) -> NDArray[np.float32]:
+        return rule.probabilities(rule.scores(rows, scale), centers)
+
+    of_distinct = scored.scatter(map_unit_rows(probabilities, scored.vectors, dtype=np.float32), np.nan)
+    return scored.corpus.spread(of_distinct, np.nan)
 
 
 def mean_vectors(texts: EmbeddedTexts, codes: NDArray[np.intp], k: int) -> NDArray[np.float32]:

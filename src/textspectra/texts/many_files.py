@@ -149,8 +149,8 @@ def cluster_files(
     ...         _ = Path(place, f"{name}.jsonl").write_text(line)
     ...     files = [f"{place}/{name}.jsonl" for name in "ab"]
     ...     done = cluster_files(files, f"{place}/out", embeddings="vector", text_column="text", n_clusters=2)
-    ...     print(done.result, sorted(path.name for path in done.folder.glob("*.jsonl")))
-    2 texts in 2 groups ['a.jsonl', 'b.jsonl']
+    ...     print(done.result.n_clusters, sorted(path.name for path in done.folder.glob("*.jsonl")))
+    2 ['a.jsonl', 'b.jsonl']
     """
     check_algorithm(algorithm)
     check_method(method)

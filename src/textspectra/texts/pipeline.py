@@ -27,6 +27,7 @@ from ..words.languages import language_shares
 from .clustered import Hierarchy
 from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Texts, Totals, embed_corpus, open_texts
 from .details import Columns, Period, Values, details_of, wanted_columns
+from .duplicates import notes_on_repeats
 from .grouping import describe_embedded
 from .notes import KEEP_ALL, is_foreign, notes_on_content, notes_on_languages, notes_on_lengths
 from .result import TextClustering
@@ -192,6 +193,7 @@ def describe_clustering(
         *notes_on_languages(languages, len(texts.corpus.distinct), encoder),
         *notes_on_content(without_content, hint=KEEP_ALL),
         *notes_on_lengths(texts.corpus, encoder),
+        *(() if encoder is None else notes_on_repeats(texts)),  # in given vectors, a high cosine may be usual
     )
     return TextClustering(
         corpus=texts.corpus, totals=totals, distinct_codes=labels, distinct_similarity=similarity,
