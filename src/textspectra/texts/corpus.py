@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from ..core.rows import nonzero_rows
 from ..core.validation import check_embeddings, is_missing
@@ -37,6 +39,9 @@ Texts: TypeAlias = "Iterable[str | None] | IntoSeries | IntoDataFrame | TextTabl
 DataFrame: TypeAlias = "pandas.DataFrame | polars.DataFrame | IntoDataFrame"  # of the library that the texts came in
 Scalar = TypeVar("Scalar", bound=np.generic)
 
+_IF_NUMBERS = (
+    "give the texts, and these vectors as embeddings=. For groups of vectors without texts: AutoKMeans().fit(X)."
+)
 ALLOW_SERVER = "TEXTSPECTRA_ALLOW_SERVER"  # environment variable: models from all folders may send texts to the server
 
 
@@ -147,6 +152,8 @@ def _values(texts: Any) -> Iterable[object]:
         raise UserError(f"texts has the type {kind}; give a list of texts, or a data frame with a column of texts.")
     if isinstance(texts, set | frozenset):  # its order changes from run to run, and so would the labels
         raise UserError("texts is a set, which has no order, so labels could not be matched to texts; give a list.")
+    if sparse.issparse(texts) or (isinstance(texts, np.ndarray) and texts.ndim > 1 and texts.dtype.kind in "biufc"):
+        raise UserError(f"texts is an array of numbers of the shape {texts.shape}; {_IF_NUMBERS}")
     if isinstance(texts, np.ndarray) and texts.ndim != 1:
         raise UserError(f"texts must be one-dimensional, but its shape is {texts.shape}.")
     for convert in ("to_pylist", "to_list", "tolist"):  # pyarrow; pandas and polars; NumPy
@@ -159,6 +166,8 @@ def _values(texts: Any) -> Iterable[object]:
 def _as_text(value: object, row: int) -> str:
     if isinstance(value, str):
         return value[:MAX_TEXT]
+    if isinstance(value, Sequence | np.ndarray) and len(value) and isinstance(value[0], Real):
+        raise UserError(f"The text of row {row} is a row of {len(value):,} numbers; {_IF_NUMBERS}")
     if is_missing(value):
         return ""
     raise UserError(f"The text of row {row} is {value!r} ({type(value).__name__}); every text must be a str.")
