@@ -36,7 +36,8 @@ def check_embeddings(
 
     Values are checked when rows are read, in :mod:`textspectra.core.rows`, so a memory map of any size costs nothing
     here. With an `estimator`, the number and names of the features are stored on it, or compared with the stored ones
-    if ``reset=False``, as scikit-learn demands. A Dask array stays one, with known chunk sizes. Messages call it `name`.
+    if ``reset=False``, as scikit-learn demands. A Dask array stays one, with known chunk sizes. Messages call
+    it `name`.
     """
     if is_dask(X):
         checked: Array = _check_dask(X, minimum, estimator, reset)
