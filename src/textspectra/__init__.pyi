@@ -12,6 +12,7 @@ from .report.build import write_report
 from .report.state import apply_state
 from .tables.read import read_table
 from .texts.comparison import Comparison
+from .texts.labels import describe_texts
 from .texts.many_files import cluster_files
 from .texts.pipeline import cluster_texts
 from .texts.result import TextClustering
@@ -35,6 +36,7 @@ __all__ = [
     "cluster_texts",
     "cohesion_ratio",
     "cohesion_report",
+    "describe_texts",
     "embed_texts",
     "estimate_k",
     "evaluate",

@@ -26,7 +26,7 @@ from textspectra.cli.options import COMMANDS
 from textspectra.cli.output import SCHEMA_VERSION, Manner, stages
 from textspectra.cli.summary import Terminal
 from textspectra.cli.system import read_schema, schema_of
-from textspectra.errors import ExternalError, UsageError, UserError
+from textspectra.errors import ExternalError, MissingExtraError, UsageError, UserError
 
 COLORS = ["red", "green", "blue"]
 
@@ -192,7 +192,7 @@ def test_an_error_is_one_json_object_on_standard_error(call, arguments, code, ki
         (UserError("x"), 3),
         (UsageError("x"), 2),
         (ExternalError("x"), 4),
-        (ModuleNotFoundError('x is not installed: pip install "textspectra[x]"'), 2),
+        (MissingExtraError('x is not installed: pip install "textspectra[x]"'), 2),
         (ModuleNotFoundError("No module named 'x'"), 1),
         (OSError(28, "No space left on device"), 4),
         (PermissionError(13, "Permission denied"), 2),

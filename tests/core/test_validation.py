@@ -58,7 +58,7 @@ EVERY_CALL = pytest.mark.parametrize(
         ),
         (GOOD[:, 0], ValueError, "Expected 2D array, got 1D array instead"),
         (GOOD[:, :, None], ValueError, "dim 3"),
-        (sparse.csr_array(GOOD), TypeError, "X is a sparse matrix; textspectra works on dense embeddings"),
+        (sparse.csr_array(GOOD), ts.UserError, "X is a sparse matrix; textspectra works on dense embeddings"),
         (GOOD + 1j, ValueError, "Complex data not supported"),
         (GOOD[:, :0], ValueError, "0 feature(s)"),
     ],

@@ -236,6 +236,16 @@ def split_leaves(leaves: Leaves, X: Rows, clusters: Ints) -> Leaves:
     return Leaves((sums / n_rows[:, None]).astype(np.float32), n_rows, n_rows, of_row)
 
 
+def tree_of_clusters(X: Rows, clusters: Ints) -> tuple[MergeTree, Ints]:
+    """Build the tree around given clusters of rows (numbered from 0); also return the leaf of each row."""
+    n_leaves = max(MICRO_CLUSTERS, LEAVES_PER_CLUSTER * (int(clusters.max()) + 1))
+    leaves = gather_leaves(X, None, np.random.default_rng(0), exact_rows=EXACT_ROWS, n_leaves=n_leaves)
+    leaves = split_leaves(leaves, X, clusters)
+    of_leaf = np.empty(len(leaves.mass), np.intp)
+    of_leaf[leaves.of_row] = clusters
+    return tree_around(leaves, of_leaf), leaves.of_row
+
+
 def tree_around(leaves: Leaves, clusters: Ints) -> MergeTree:
     """Build the tree of leaves, smoothed over their neighbors, that completes each cluster before it merges any two."""
     units = directions_of(leaves.means, np.ones_like(leaves.means))

@@ -34,13 +34,14 @@ RandomState = int | np.random.RandomState | np.random.Generator | None
 
 
 def check_embeddings(
-    X: ArrayLike, *, minimum: int = 2, estimator: BaseEstimator | None = None, reset: bool = True
+    X: ArrayLike, *, minimum: int = 2, estimator: BaseEstimator | None = None, reset: bool = True, name: str = "X"
 ) -> Array:
     """Return `X` as a two-dimensional array of numbers, without copying or reading its values.
 
     Values are checked when rows are read, in :mod:`textspectra.core.rows`, so a memory map of any size costs nothing
     here. With an `estimator`, the number and names of the features are stored on it, or compared with the stored ones
-    if ``reset=False``, as scikit-learn demands. A Dask array stays one, with known chunk sizes.
+    if ``reset=False``, as scikit-learn demands. A Dask array stays one, with known chunk sizes. Messages call
+    it `name`.
     """
     if is_dask(X):
         checked: Array = _check_dask(X, minimum, estimator, reset)
@@ -48,9 +49,9 @@ def check_embeddings(
     if type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "to_dask_array"):
         raise UserError("X is a Dask data frame, but a Dask array is needed: pass X.to_dask_array(lengths=True).")
     if sparse.issparse(X):
-        raise TypeError(
-            "X is a sparse matrix; textspectra works on dense embeddings. Reduce it first, for example with "
-            "sklearn.decomposition.TruncatedSVD(256), or pass X.toarray() if it is small."
+        raise UserError(
+            f"{name} is a sparse matrix; textspectra works on dense embeddings. Reduce it first, for example with "
+            f"sklearn.decomposition.TruncatedSVD(256), or pass {name}.toarray() if it is small."
         )
     is_array = estimator is None and isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
     if is_array and len(numbers := np.asarray(X)) >= minimum and numbers.shape[1] > 0:
@@ -61,14 +62,14 @@ def check_embeddings(
     options = {"dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": minimum}
     try:
         if estimator is None:
-            numbers = np.asarray(check_array(X, input_name="X", **options))
+            numbers = np.asarray(check_array(X, input_name=name, **options))
         else:
             numbers = np.asarray(validate_data(estimator, X, reset=reset, **options))
         # scikit-learn lets some data frames with text pass as objects.
         return numbers if numbers.dtype != object else numbers.astype(np.float64)
     except ValueError as error:
         if _holds_text(X):
-            problem = "X holds texts, but this function takes vectors: one row of numbers for each text."
+            problem = f"{name} holds texts, but this function takes vectors: one row of numbers for each text."
             raise UserError(f"{problem} {IF_TEXTS}") from None
         if _n_dimensions(X) in (0, 1):
             raise UserError(NOT_2D.format(_n_dimensions(X))) from None

@@ -169,7 +169,7 @@ def _about(tree: ReportTree, cut_at: int | None) -> dict[str, object]:
         "distinct": totals.distinct,
         "shown": len(tree.order),
         "cut_at": cut_at,
-        "model": result.source.model or "given embeddings",
+        "model": " and ".join(filter(None, ["given embeddings"[: 99 * result.source.is_given], result.source.model])),
         "algorithm": result.algorithm,
         "read": result.reading,
         "notes": [note for note in result.notes if note != result.language_doubt],

@@ -24,7 +24,7 @@ from ..tables.columns import ClusterColumns
 from ..tables.source import MAX_CLUSTER_NAME
 from ..words.describe import Cluster
 from ..words.names import EmbedPhrases
-from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Scalar, Totals, embed_corpus
+from .corpus import NOT_SAVED, Corpus, EmbeddedTexts, EmbeddingSource, Scalar, Totals, embed_corpus
 from .details import Details
 from .history import Update
 from .notes import doubt_about_languages, reading_in_words
@@ -164,7 +164,7 @@ class ClusteredTexts:
     @property
     def language_doubt(self) -> str:
         """Why the groups say little: most texts are in languages that the model does not read. Empty otherwise."""
-        return doubt_about_languages(self.languages, self.source.model)
+        return doubt_about_languages(self.languages, None if self.source.is_given else self.source.model)
 
     @property
     def reading(self) -> str:
@@ -240,6 +240,8 @@ class ClusteredTexts:
         """Return the distinct texts with their vectors, from memory, the cache or the model."""
         if self.known_embeddings is not None:
             return EmbeddedTexts(self.corpus, self.known_embeddings)
+        if self.source.given:  # the model's vectors may be others
+            raise UserError(NOT_SAVED)
         return embed_corpus(self.corpus, self.load_encoder(), cache=self.cache)
 
     def embed_phrases(self) -> EmbedPhrases | None:

@@ -25,7 +25,7 @@ from ..core.validation import Level
 from ..embedding.base import Backend
 from ..embedding.embed import Forecast
 from ..embedding.hub import is_offline
-from ..embedding.registry import DEFAULT_MODEL, FEW_TEXTS, PRESETS, chosen_backend, is_auto
+from ..embedding.registry import DEFAULT_MODEL, FEW_TEXTS, PRESETS, as_backend, chosen_backend, is_auto
 from ..errors import ExternalError, NoRowsError, UsageError, UserError
 from ..files import Outputs
 from ..hygiene import plural
@@ -40,7 +40,7 @@ from .corpus import Corpus, EmbeddedTexts
 from .details import Details, Period, Wanted
 from .history import DIGESTS
 from .notes import is_foreign
-from .pipeline import StageProgress, check_algorithm, describe_clustering, fit_clusters, recipe_of
+from .pipeline import StageProgress, check_algorithm, check_dimension, describe_clustering, fit_clusters, recipe_of
 from .result import TextClustering
 from .tally import Tally, notes_on_segments
 
@@ -109,7 +109,7 @@ def cluster_files(
     text_column, encoding, sheet, header_row
         How each file is read, as in :func:`read_table`. The first file decides on the column of the texts.
     embeddings : str, optional
-        A column of lists of numbers that is used instead of a model.
+        A column of lists of numbers by which the texts are grouped, as in :func:`cluster_texts`.
     model, algorithm, n_clusters, method, refine, random_state, cache, keep_all, time, by, show, every, progress
         As in :func:`cluster_texts`; columns are given by their names.
     truth : str, optional
@@ -172,6 +172,9 @@ def cluster_files(
         foreign = is_foreign(language_shares(sorted(distinct)))
         encoder, reason = chosen_backend(model, len(distinct), is_foreign=foreign)
         model = encoder.name if reason else model
+    namer = encoder
+    if embeddings and not is_auto(model):
+        namer = as_backend(model)
     every_file = [partition.File.at(number, path) for number, path in enumerate(paths)]
     sizes = [file.state[0] for file in every_file]
     n_vectors, n_others = _expected_bytes(first, sum(sizes) / max(sizes[place], 1), encoder, embeddings)
@@ -195,6 +198,8 @@ def cluster_files(
             texts = partition.find_distinct(job, parts)
             new = {file: int(size) for file, size in zip(parts, np.diff(texts.starts), strict=True) if size}
             X = workers.rows(job, new, next(parts[file].dimension for file in new))
+            if namer is not None and embeddings:
+                check_dimension(namer, X.shape[1], cache)
             fitted = fit_clusters(
                 X, texts.counts.astype(float), algorithm, n_clusters, random_state, method=method, refine=refine
             )
@@ -209,11 +214,19 @@ def cluster_files(
             recipe = {
                 "read": f"{plural(len(paths), 'file')}, column {first.text_column!r}",
                 DIGESTS: " ".join(part.digest for part in parts.values()),
-                **recipe_of("cluster_files(files, folder", encoder, reason, random_state, keep_all, options),
+                **recipe_of(
+                    "cluster_files(files, folder",
+                    namer,
+                    reason,
+                    random_state,
+                    keep_all,
+                    options,
+                    is_given=bool(embeddings),
+                ),
             }
             result = describe_clustering(
                 sample.texts, labels[sample.rows].astype(np.intp), fitted, leaves=leaves[sample.rows],
-                algorithm=algorithm, totals=texts.totals, encoder=encoder, cache=cache,
+                algorithm=algorithm, totals=texts.totals, encoder=namer, is_given=bool(embeddings), cache=cache,
                 without_content=sum((Counter(part.without_content) for part in parts.values()), Counter()),
                 languages=language_shares(sample.texts.corpus.distinct), recipe=recipe,
             )  # fmt: skip

@@ -20,6 +20,7 @@ from ..files import replacing_folder
 from ..hygiene import without_surrogates
 from ..tables.columns import TextTable
 from ..tables.frames import is_data_frame, library_of, new_frame, with_columns
+from ..tables.vectors import Vectors, given_vectors
 from ..words.describe import name_clusters
 from .clustered import check_name_length, framed
 from .comparison import Comparison, Drift, compare_texts, drift_of, updated
@@ -36,8 +37,8 @@ Classes: TypeAlias = "ArrayLike | Sequence[Hashable]"
 class TextClustering(RegroupedTexts):
     """Texts, their groups, and everything that can be done with them.
 
-    It is made by :func:`cluster_texts` or :meth:`load` and never changes: :meth:`rename`, :meth:`merge`, :meth:`cut`
-    and :meth:`update` return a new one.
+    It is made by :func:`cluster_texts`, :func:`describe_texts` or :meth:`load` and never changes: :meth:`rename`,
+    :meth:`merge`, :meth:`cut` and :meth:`update` return a new one.
 
     Attributes
     ----------
@@ -49,7 +50,8 @@ class TextClustering(RegroupedTexts):
     n_clusters : int
         The number of clusters.
     k_estimate : KEstimate or None
-        What the data says about the number of clusters, also if another number was given; None after an update.
+        What the data says about the number of clusters, also if another number was given; None after an update, or
+        if the groups were made elsewhere.
     cohesion : CohesionReport or None
         The Cohesion Ratio of the distinct texts; None if there is only one, or if no two of them are alike.
     verdict : Verdict
@@ -94,18 +96,18 @@ class TextClustering(RegroupedTexts):
 
     @overload
     def predict(
-        self, texts: Texts, *, text_column: str | None = ..., embeddings: ArrayLike | None = ...,
+        self, texts: Texts, *, text_column: str | None = ..., embeddings: Vectors | None = ...,
         return_similarity: Literal[False] = ..., cache: EmbeddingCache | bool = ...,
     ) -> NDArray[np.intp]: ...  # fmt: skip
 
     @overload
     def predict(
-        self, texts: Texts, *, text_column: str | None = ..., embeddings: ArrayLike | None = ...,
+        self, texts: Texts, *, text_column: str | None = ..., embeddings: Vectors | None = ...,
         return_similarity: Literal[True], cache: EmbeddingCache | bool = ...,
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]: ...  # fmt: skip
 
     def predict(
-        self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+        self, texts: Texts, *, text_column: str | None = None, embeddings: Vectors | None = None,
         return_similarity: bool = False, cache: EmbeddingCache | bool = True,
     ) -> NDArray[np.intp] | tuple[NDArray[np.intp], NDArray[np.float32]]:  # fmt: skip
         """Return the label of each new text's cluster; -1 for a blank text or one that the model cannot represent.
@@ -116,8 +118,9 @@ class TextClustering(RegroupedTexts):
             New texts, as in :func:`cluster_texts`.
         text_column : str, optional
             The column of a data frame that holds the texts.
-        embeddings : array-like of shape (n, d), optional
-            Embeddings of the new texts, if the clustering was made from precomputed embeddings.
+        embeddings : str, array-like of shape (n, d), or series of vectors, optional
+            Embeddings of the new texts, if the clustering was made from precomputed embeddings; a name is a column of
+            the data frame.
         return_similarity : bool, default=False
             Return a pair: the labels, and the cosine of each text with the center of its cluster (NaN: none).
         cache : bool or EmbeddingCache, default=True
@@ -241,7 +244,7 @@ class TextClustering(RegroupedTexts):
         return apply_state(self, state)
 
     def compare(
-        self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+        self, texts: Texts, *, text_column: str | None = None, embeddings: Vectors | None = None,
         cache: EmbeddingCache | bool = True,
     ) -> Comparison:  # fmt: skip
         """Find the news in new texts: new groups, groups that grow, shrink or are gone, texts that fit nothing.
@@ -252,14 +255,14 @@ class TextClustering(RegroupedTexts):
         return compare_texts(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
 
     def drift(
-        self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+        self, texts: Texts, *, text_column: str | None = None, embeddings: Vectors | None = None,
         cache: EmbeddingCache | bool = True,
     ) -> Drift:  # fmt: skip
         """Return whether the groups still fit new texts: the drift of :meth:`compare`, without its search for news."""
         return drift_of(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
 
     def update(
-        self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+        self, texts: Texts, *, text_column: str | None = None, embeddings: Vectors | None = None,
         cache: EmbeddingCache | bool = True, again: bool = False,
     ) -> TextClustering:  # fmt: skip
         """Take in new texts: they join their groups, and new groups get new labels.
@@ -478,7 +481,7 @@ class TextClustering(RegroupedTexts):
 
     @classmethod
     def load(
-        cls, folder: str | Path, *, model: Model | None = None, embeddings: ArrayLike | None = None,
+        cls, folder: str | Path, *, model: Model | None = None, embeddings: Vectors | None = None,
         allow_server: bool = False,
     ) -> TextClustering:  # fmt: skip
         """Read what :meth:`save` wrote; an error names files that are missing, cut short or changed.
@@ -489,7 +492,7 @@ class TextClustering(RegroupedTexts):
             The model folder.
         model : str, Backend, object with ``encode``, or callable, optional
             What embeds new texts, if the clustering was made with an encoder that cannot be loaded by name.
-        embeddings : array-like of shape (n, d), optional
+        embeddings : array-like of shape (n, d), or series of vectors, optional
             The embeddings that the clustering was made from, if they were given: :meth:`cut` and :meth:`merge` need
             them.
         allow_server : bool, default=False
@@ -503,4 +506,4 @@ class TextClustering(RegroupedTexts):
             loaded = replace(loaded, encoder=loaded.source.load(allow_server=True))
         if embeddings is None:
             return loaded
-        return replace(loaded, known_embeddings=embed_corpus(loaded.corpus, None, embeddings).X)
+        return replace(loaded, known_embeddings=embed_corpus(loaded.corpus, None, given_vectors(embeddings)).X)
