@@ -64,7 +64,7 @@ def place_texts(
 
 
 def score_texts(
-    model: ClusteredTexts, texts: Texts | None, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+    model: ClusteredTexts, texts: Texts | None, *, text_column: str | None = None, embeddings: Vectors | None = None,
     cache: EmbeddingCache | bool = True,
 ) -> NDArray[np.float32]:  # fmt: skip
     """Return the probability of each group of a model for each row: of new texts, or of its own if they are None."""

@@ -136,7 +136,7 @@ class TextClustering(RegroupedTexts):
         return labels, placed.texts.corpus.spread(similarity, np.nan)
 
     def scores(
-        self, texts: Texts | None = None, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+        self, texts: Texts | None = None, *, text_column: str | None = None, embeddings: Vectors | None = None,
         cache: EmbeddingCache | bool = True,
     ) -> NDArray[np.float32]:  # fmt: skip
         """Return the probability of each group for each text: soft assignment.
