@@ -1,4 +1,4 @@
-"""Several files at once, from the outside: the same outputs as for one file."""
+"""Several files at once, and groups made elsewhere, from the outside: the same outputs as for one file."""
 
 import csv
 import json
@@ -81,3 +81,37 @@ def test_a_pattern_gives_the_answer_of_the_joined_file(run, months):
 )
 def test_mistakes_with_several_files(run, months, arguments, code, message):
     assert message in run("cluster", *arguments, code=code).err
+
+
+@pytest.fixture
+def coded(tmp_path):
+    """Write a CSV file with a column of names and a column of numbers, with gaps in both."""
+    lines = [f"my {WORDS[i % 4]} has a problem with item {i},{WORDS[i % 4] if i > 1 else ''},{3 * (i % 4) - 3}"
+             for i in range(40)]  # fmt: skip
+    (tmp_path / "a.csv").write_text("\n".join(["message,code,number", *lines]))
+    return tmp_path
+
+
+def test_groups_made_elsewhere_have_the_outputs_of_a_clustering(run, coded):
+    options = ("--labels", "code", "--text-column", "message", "--model", "wordllama")
+    summary = json.loads(run("describe", "a.csv", *options, "--json").out)
+    assert (summary["k"], summary["texts_without_label"], summary["algorithm"]) == (4, 2, "given")
+    assert sorted(cluster["name"] for cluster in summary["clusters"]) == sorted(WORDS)
+    table = read_csv(coded / "a.clusters.csv")
+    assert [row["cluster_name"] for row in table] == [row["code"] for row in table]
+    recipe = json.loads((coded / "a.model" / "clustering.json").read_text())["recipe"]
+    assert recipe["command"] == (
+        "textspectra describe a.csv --labels code --text-column message --model wordllama --seed 0"
+    )
+    run("predict", "a.model", "a.csv", "--text-column", "message")
+    predicted = read_csv(coded / "a.predicted.csv")
+    assert all(row["cluster_name"] == row["code"] for row in predicted if row["code"])
+    assert "38 of 40 texts in 4 groups, by their labels" in run("describe", "a.csv", *options, "--overwrite").out
+
+
+def test_numbers_are_labels_and_negative_ones_are_noise(run, coded):
+    run("describe", "a.csv", "--labels", "number", "--text-column", "message", "--model", "wordllama", "--no-report")
+    table = read_csv(coded / "a.clusters.csv")
+    assert [row["cluster"] for row in table] == [row["number"].replace("-3", "") for row in table]
+    error = run("describe", "a.csv", "--labels", "cod", "--text-column", "message", "--overwrite", code=3).err
+    assert "unknown column 'cod'; did you mean 'code'?" in error

@@ -64,12 +64,12 @@ def test_a_large_input_leaves_a_sample_that_stands_for_all_rows(tmp_path, plante
         pq.write_table(pa.table({**columns, "class": truth[rows]}), tmp_path / f"{number}.parquet")
     seen = []
     done = cluster_files(
-        matching_files(f"{tmp_path}/*.parquet"), tmp_path / "out", embeddings="v", n_clusters=3, truth="class",
-        finish=lambda result, classes: seen.append(classes) or result.rename(0, "largest"),
+        matching_files(f"{tmp_path}/*.parquet"), tmp_path / "out", model="auto", embeddings="v", n_clusters=3,
+        truth="class", finish=lambda result, classes: seen.append(classes) or result.rename(0, "largest"),
     )  # fmt: skip
     result = done.result
     assert 150 < len(result) < 260
-    assert result.totals == (1503, 1500, 0, 0, 0)
+    assert result.totals == (1503, 1500, 0, 0, 0, 0)
     assert sum(cluster.size for cluster in result.clusters) == result.corpus.counts.sum() == 1503
     rows = read_all(done.folder)
     sizes = np.bincount(rows["cluster"].to_numpy())
@@ -98,7 +98,7 @@ def test_tables_come_back_in_the_format_and_under_the_name_that_they_had(tmp_pat
         ".textspectra.json", "2-a.csv", "a.csv", "work/b.jsonl",
     ]  # fmt: skip
     assert (done.folder / "a.csv").read_text().startswith("id;text;cluster;cluster_name;similarity\n0;message parcel")
-    assert done.result.totals == (60, 20, 0, 0, 0)
+    assert done.result.totals == (60, 20, 0, 0, 0, 0)
     assert sum(cluster.size for cluster in done.result.clusters) == 60
     again = cluster_files(files, tmp_path / "out", n_clusters=2, cache=False, overwrite=True)
     (again.folder / "precious.txt").write_text("by hand")
@@ -113,7 +113,7 @@ def test_one_usable_row_and_none_in_many_files(tmp_path):
     (tmp_path / "a.txt").write_text("hello world\n\n")
     (tmp_path / "b.txt").write_text("\nhello world\n")
     done = cluster_files([str(tmp_path / name) for name in ("a.txt", "b.txt")], tmp_path / "out", cache=False)
-    assert done.result.totals == (4, 1, 2, 0, 0)
+    assert done.result.totals == (4, 1, 2, 0, 0, 0)
     assert done.result.n_clusters == 1
     with pytest.raises(ts.UserError, match='algorithm must be "kmeans" or "hac", but it is \'magic\''):
         cluster_files([str(tmp_path / "a.txt")], tmp_path / "other", algorithm="magic")
@@ -147,7 +147,10 @@ def test_one_model_is_chosen_for_all_files_by_their_distinct_texts(texts, tmp_pa
     assert large.source.model == "wordllama"
 
 
-DATED = {"embeddings": "v", "text_column": "text", "n_clusters": 2, "time": "sent", "by": ["channel"], "show": ["id"]}
+DATED = {
+    "model": "auto", "embeddings": "v", "text_column": "text", "n_clusters": 2, "time": "sent", "by": ["channel"],
+    "show": ["id"],
+}  # fmt: skip
 
 
 def write_dated(folder, name, sent, channel):
@@ -257,13 +260,13 @@ def test_texts_that_say_nothing_are_counted_over_all_files(tmp_path):
     files = [str(tmp_path / f"{name}.txt") for name in "ab"]
     options = {"model": "wordllama", "n_clusters": 2, "cache": False}
     result = cluster_files(files, tmp_path / "out", **options).result
-    assert result.totals == (7, 2, 1, 0, 4)
+    assert result.totals == (7, 2, 1, 0, 4, 0)
     assert result.notes == (
         "4 texts say nothing and have no group: 'n/a' (3 times), '-'. To group such texts, use --keep-all (in Python, "
         "keep_all=True).",
     )
     kept = cluster_files(files, tmp_path / "all", keep_all=True, **options).result
-    assert kept.totals == (7, 4, 1, 0, 0)
+    assert kept.totals == (7, 4, 1, 0, 0, 0)
     assert kept.corpus.keep_all
     assert kept.recipe["command"].endswith("keep_all=True)")
 
@@ -317,3 +320,12 @@ def test_distinct_texts_are_counted_until_there_are_enough(tmp_path, monkeypatch
     monkeypatch.setattr(many_files, "FEW_TEXTS", enough)
     files = [str(tmp_path / f"{name}.txt") for name in "abcd"]
     assert len(many_files._enough_texts(files, ts.read_table, keep_all=False)) == n_texts
+
+
+def test_a_model_beside_the_vectors_must_fit_them_in_many_files_too(tmp_path):
+    pytest.importorskip("wordllama")
+    for name in "ab":
+        write_dated(tmp_path, name, [None] * 4, ["web"] * 4)
+    files = matching_files(f"{tmp_path}/*.parquet")
+    with pytest.raises(ts.UserError, match=r"^The model wordllama gives vectors of length 256, but embeddings has 2 "):
+        cluster_files(files, tmp_path / "out", embeddings="v", text_column="text", n_clusters=2)

@@ -40,11 +40,11 @@ def test_a_text_belongs_to_the_file_that_has_it_first(job, tmp_path):
     ]
     files = [partition.File.at(number, path) for number, path in enumerate(paths)]
     embedded = {file: partition.embed_file(job, file) for file in files}
-    assert [part.totals for part in embedded.values()] == [(4, 2, 1, 0, 0), (3, 2, 0, 1, 0)]
+    assert [part.totals for part in embedded.values()] == [(4, 2, 1, 0, 0, 0), (3, 2, 0, 1, 0, 0)]
     texts = partition.find_distinct(job, embedded)
     assert texts.counts.tolist() == [2, 2, 1]
     assert texts.starts.tolist() == [0, 2, 3]
-    assert texts.totals == (7, 3, 1, 1, 0)
+    assert texts.totals == (7, 3, 1, 1, 0, 0)
     assert partition.load_new_vectors(job, files[1]).tolist() == [[1, 1]]
     job.save("labels", None, np.array([0, 1, 2], np.int32))
     assert partition._spread(job, files[0], "labels", -1).tolist() == [0, 1, 0, -1]
@@ -75,7 +75,7 @@ def test_a_vector_that_cannot_be_used_is_reported_with_its_file(tmp_path):
         table = pa.table({"text": [f"text {n}" for n in range(5)], "v": vectors.tolist()})
         pq.write_table(table, tmp_path / f"{number}.parquet")
     files = matching_files(f"{tmp_path}/*.parquet")
-    with pytest.raises(ts.UserError, match=r"1\.parquet': X has a NaN or an infinite value in row 3 \(counting"):
+    with pytest.raises(ts.UserError, match=r"1\.parquet': embeddings has a NaN or an infinite value in row 3,"):
         cluster_files(files, tmp_path / "out", embeddings="v", n_clusters=2)
     with pytest.raises(ts.UserError, match=r"0\.parquet': unknown column 'w'"):
         cluster_files(files, tmp_path / "out", embeddings="w", n_clusters=2)

@@ -131,7 +131,7 @@ def test_what_a_result_says_of_each_row(vectors):
     result = ts.cluster_texts(texts, embeddings=X, n_clusters=3)
     assert len(result) == len(result.labels) == len(result.names) == len(result.similarity) == 14
     np.testing.assert_array_equal(result.embeddings(), X)
-    assert result.totals == (14, 12, 1, 0, 0)
+    assert result.totals == (14, 12, 1, 0, 0, 0)
 
 
 def test_what_was_sent_most_names_its_group_and_is_shown_with_its_count():

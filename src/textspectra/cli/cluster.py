@@ -1,9 +1,9 @@
-"""`textspectra cluster`, the main job, and `demo`, which runs it on an example."""
+"""`textspectra cluster`, the main job, `demo`, which runs it on an example, and `describe`, for groups of your own."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.resources import as_file, files
@@ -13,11 +13,13 @@ from typing import Any
 import click
 
 from ..core.validation import LEVELS, Level
+from ..embedding.registry import is_auto
 from ..files import Outputs
 from ..report.build import write_report
 from ..tables.columns import column_values
 from ..tables.write import name_parts, output_format
 from ..texts.history import DIGESTS, content_digest
+from ..texts.labels import GIVEN, describe_texts
 from ..texts.many_files import cluster_files
 from ..texts.pipeline import cluster_texts
 from ..texts.result import TextClustering
@@ -31,24 +33,28 @@ from .system import open_in_browser
 
 def cluster_command(sources: tuple[str, ...], open_it: bool, **chosen: Any) -> None:
     """Group the texts of files, print a summary, and open the report."""
-    if open_it and chosen["no_report"]:
-        raise click.UsageError("--open needs the report, which --no-report leaves out.")
-    outputs = _run_and_present(sources, **chosen)
-    if open_it:
-        open_in_browser(outputs["report"])
+    _run_and_present(run_cluster, sources, open_it=open_it, **chosen)
+
+
+def describe_command(source: str, open_it: bool, **chosen: Any) -> None:
+    """Describe the groups in a column of a file, print a summary, and open the report."""
+    _run_and_present(_run_describe, [source], open_it=open_it, **chosen)
 
 
 def demo_command(out: str) -> None:
     """Group the messages that come with the package."""
     with as_file(files("textspectra") / "data" / "customer_messages.csv") as example:
-        _run_and_present([str(example)], out=out, overwrite=True)
+        _run_and_present(run_cluster, [str(example)], out=out, overwrite=True)
 
 
-def _run_and_present(sources: Sequence[str], **chosen: Any) -> dict[str, Path]:
+def _run_and_present(run: Callable[..., Done], sources: Sequence[str], *, open_it: bool = False, **chosen: Any) -> None:
+    if open_it and chosen["no_report"]:
+        raise click.UsageError("--open needs the report, which --no-report leaves out.")
     with stages() as tell:
-        done = run_cluster(sources, tell, **chosen)
+        done = run(sources, tell, **chosen)
     present(summarize(done, " ".join(sources), tell.seconds), print_summary)
-    return done.outputs
+    if open_it:
+        open_in_browser(done.outputs["report"])
 
 
 def run_cluster(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
@@ -59,16 +65,32 @@ def run_cluster(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
         "cache": not options["no_cache"], "progress": tell,
         **{name: options[name] for name in ("algorithm", "method", "model", "keep_all", "time", "by", "show", "every")},
     }  # fmt: skip
-    if options["every"] and not options["time"]:
-        raise click.UsageError("--every needs --time: the column that holds the dates.")
+    _check_periods(options)
     if not inputs.is_single(sources):
         return _run_on_many(sources, options, clustering, tell)
     if options["scheduler"] is not None:
         raise click.UsageError("--scheduler is for many files: give a pattern in quotes, such as 'folder/*.parquet'.")
-    return _run_on_one(sources[0], options, clustering, tell)
+    return _run_on_one(sources[0], options, partial(cluster_texts, **clustering), tell)
 
 
-def _run_on_one(source: str, options: Options, clustering: Options, tell: Stages) -> Done:
+def _run_describe(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
+    options = defaults_of("describe") | chosen
+    _check_periods(options)
+    names = ("labels", "model", "time", "by", "show", "every")
+    describe = partial(
+        describe_texts, random_state=options["seed"], cache=not options["no_cache"], progress=tell,
+        **{name: options[name] for name in names},
+    )  # fmt: skip
+    return _run_on_one(sources[0], {**options, "truth": None}, describe, tell)
+
+
+def _check_periods(options: Options) -> None:
+    if options["every"] and not options["time"]:
+        raise click.UsageError("--every needs --time: the column that holds the dates.")
+
+
+def _run_on_one(source: str, options: Options, group: Callable[..., TextClustering], tell: Stages) -> Done:
+    """Read a file, let `group` make a result of it, and write the outputs."""
     tell("reading")
     table = inputs.read_input(source, options, warn=False)
     truth = column_values(table.table, options["truth"]) if options["truth"] else None
@@ -77,7 +99,7 @@ def _run_on_one(source: str, options: Options, clustering: Options, tell: Stages
     output_format(outputs["table"], table, options["table_format"])
     embeddings = inputs.given_embeddings(options["embeddings"], table)
     with inputs.replacing_outputs(outputs) as together:
-        result = cluster_texts(table, embeddings=embeddings, **clustering)
+        result = group(table, embeddings=embeddings)
         reading = {"read": inputs.describe_reading(source, table), DIGESTS: content_digest(table.table)}
         result = replace(result, recipe=reading | result.recipe, notes=(*table.notes, *result.notes))
         result = _finish(result, truth, [source], options, outputs, together, tell)
@@ -126,9 +148,11 @@ def _finish(
 def _command_line(sources: Sequence[str], options: Options, result: TextClustering) -> str:
     """Return the command that makes the same result again, on any machine: with the model that "auto" chose."""
     model = result.source.model if "model_reason" in result.recipe else options["model"]
-    chosen = {**options, "model": None if options["embeddings"] else model}
-    words, flags = ["textspectra", "cluster", *sources], []
-    for option in COMMANDS["cluster"].parameters:
+    is_unused = options["embeddings"] and is_auto(options["model"])
+    chosen = {**options, "model": None if is_unused else model}
+    command = "describe" if result.algorithm == GIVEN else "cluster"
+    words, flags = ["textspectra", command, *sources], []
+    for option in COMMANDS[command].parameters:
         if isinstance(option, Setting) and option.recipe:
             value = chosen[str(option.name)]
             if option.is_flag:

@@ -96,7 +96,8 @@ _MODEL = (Setting("--model NAME", "See `textspectra models`.", "result", default
 _NO_CACHE = Setting("--no-cache", "Neither read nor write the cache of embeddings.")
 _EMBEDDINGS = Setting(
     "--embeddings FILE_OR_COLUMN",
-    "Skip the model: a .npy or .parquet file with one row per text, or a list column of the input.", "recipe",
+    "Vectors to use instead of a model's: a .npy or .parquet file with one row per text, or a list column of the "
+    "input. A --model of the same length still names groups and embeds new texts.", "recipe",
 )  # fmt: skip
 _EMBEDDING = (*_MODEL, _EMBEDDINGS, _NO_CACHE)
 _NEW_EMBEDDINGS = Setting(
@@ -138,6 +139,17 @@ _METHOD = Setting(
     "How to estimate their number: by the agreement of two halves of the texts, or by the paper's spectrum.", "result",
     default="auto",
 )  # fmt: skip
+_NAME_WITH = Setting("--name-with MODEL", "Name groups by a chat model (OPENAI_BASE_URL, OPENAI_API_KEY).", "recipe")
+_COLUMNS = (
+    Setting("--time COLUMN", "A column of dates: say which groups grow, shrink, burst or vary.", "result"),
+    Setting(
+        "--every day|week|month|quarter|year",
+        "The periods for --time; by default they suit the dates and the number of texts.", "result",
+    ),
+    Setting("--by COLUMN", "A column of categories to compare groups by; repeatable.", "result", multiple=True),
+    Setting("--show COLUMN", "A column to show with each text; repeatable.", "result", multiple=True),
+)  # fmt: skip
+_OPEN = Setting("--open", "Open the report in the browser.", name="open_it")
 _CLUSTERING = (
     Setting("--algorithm kmeans|hac", "How texts are grouped.", "result", default="kmeans"),
     Setting(
@@ -147,19 +159,13 @@ _CLUSTERING = (
     _METHOD,
     *_EMBEDDING,
     _KEEP_ALL,
-    Setting("--name-with MODEL", "Name groups by a chat model (OPENAI_BASE_URL, OPENAI_API_KEY).", "recipe"),
+    _NAME_WITH,
     _SEED,
     *_TABLE,
-    Setting("--time COLUMN", "A column of dates: say which groups grow, shrink, burst or vary.", "result"),
-    Setting(
-        "--every day|week|month|quarter|year",
-        "The periods for --time; by default they suit the dates and the number of texts.", "result",
-    ),
-    Setting("--by COLUMN", "A column of categories to compare groups by; repeatable.", "result", multiple=True),
-    Setting("--show COLUMN", "A column to show with each text; repeatable.", "result", multiple=True),
+    *_COLUMNS,
     Setting("--truth COLUMN", "A column of true classes, to compare with in the report.", "result"),
     _NO_REPORT,
-    Setting("--open", "Open the report in the browser.", name="open_it"),
+    _OPEN,
     Setting("--scheduler tcp://HOST:PORT|local", "For many files: let the workers of Dask do the work."),
 )  # fmt: skip
 _COMPARING = (
@@ -191,6 +197,20 @@ COMMANDS = {
         memory. The folder NAME.clusters gets a table for each of them. A run that was stopped finds the vectors that it
         computed in the cache.
         With --scheduler, Dask workers that see the same folders share the work.
+        """,
+    ),
+    "describe": Command(
+        "cluster", "Name, score and explore groups that you have: of another clustering, or made by hand.",
+        (
+            _FILE,
+            Setting("--labels COLUMN", "The column that holds the group of each text.", "result", required=True),
+            _OUT_FOLDER, *READING, *_EMBEDDING, _NAME_WITH, _SEED, *_TABLE, *_COLUMNS, _NO_REPORT, _OPEN, *_WRITING,
+        ),
+        """Describe the groups in a column of FILE: names, keywords, scores, the report and a model for new texts.
+
+        Whole numbers stay the labels of the groups, and other values are their names. Texts whose label is missing,
+        blank or negative have no group. Writes the same outputs as `textspectra cluster`, and predict, compare and
+        update take the model.
         """,
     ),
     "estimate": Command(

@@ -15,6 +15,7 @@ from ..hygiene import plural
 from ..texts import sentences
 from ..texts.clustered import with_count
 from ..texts.corpus import DataFrame, Totals
+from ..texts.labels import GIVEN
 from ..texts.result import TextClustering
 from ..texts.verdict import LOOSE, unstated
 from ..words.describe import Cluster
@@ -74,7 +75,8 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> Summary:
 
 def describe_totals(totals: Totals) -> Summary:
     """Return the keys of --json that say how many texts there are."""
-    keys = ("texts", "distinct_texts", "blank_texts", "unknown_to_the_model", "texts_without_content")
+    keys = ("texts", "distinct_texts", "blank_texts", "unknown_to_the_model", "texts_without_content",
+            "texts_without_label")  # fmt: skip
     return dict(zip(keys, totals, strict=True))
 
 
@@ -163,11 +165,12 @@ def print_head(summary: Summary, meanings: Mapping[str, str], headline: Text, co
 def _headline(summary: Summary) -> str:
     grouped, total = _grouped(summary), summary["texts"]
     texts = plural(total, "text") if grouped == total else f"{grouped:,} of {plural(total, 'text')}"
-    return f"{texts} in {plural(summary['k'], 'group')}{', as you asked' if summary['level'] is None else ''}"
+    origin = ", by their labels" if summary["algorithm"] == GIVEN else ", as you asked"
+    return f"{texts} in {plural(summary['k'], 'group')}{origin if summary['level'] is None else ''}"
 
 
 def _grouped(summary: Summary) -> int:
-    without = ("blank_texts", "unknown_to_the_model", "texts_without_content")
+    without = ("blank_texts", "unknown_to_the_model", "texts_without_content", "texts_without_label")
     return int(summary["texts"] - sum(summary[name] for name in without))
 
 

@@ -32,7 +32,7 @@ from .counts import describe_counts, describe_rows
 from .map import project
 from .nodes import describe_nodes, describe_parts, node_cohesion
 from .page import pack_array, pack_json, packed_library, palette, render_page, shares_as_u2
-from .tree import ReportTree, describe_matrix, describe_profile, describe_texts, report_tree
+from .tree import ReportTree, describe_matrix, describe_profile, describe_shown_texts, report_tree
 
 Truth = ArrayLike | Sequence[Hashable] | None
 ReportChanges = Comparison | Iterable[ClusterChange] | None
@@ -121,7 +121,7 @@ def report_blocks(
         points = project(tree.X, tree.order, progress=partial(progress, "mapping"))
         progress("reporting", 0, 1)
         cohesion, ratios = node_cohesion(tree)
-        rows, cut_at, text_blocks = describe_texts(tree)
+        rows, cut_at, text_blocks = describe_shown_texts(tree)
         sections = {
             "nodes": describe_nodes(tree, points, cohesion),
             "tally": describe_counts(tree),

@@ -150,7 +150,7 @@ def report_tree(result: TextClustering) -> ReportTree:
     return ReportTree(result, result.embedded().X, levels, finest, order, np.searchsorted(finest[order], levels.spans))
 
 
-def describe_texts(tree: ReportTree) -> tuple[Ints, int | None, dict[str, str]]:
+def describe_shown_texts(tree: ReportTree) -> tuple[Ints, int | None, dict[str, str]]:
     """Return the rows that the page exports, the number of characters to which long texts are cut, and the blocks.
 
     A row is exported if its text is shown or has no group. These texts follow those that are shown: they are blank, or

@@ -24,7 +24,7 @@ from ..tables.columns import ClusterColumns
 from ..tables.source import MAX_CLUSTER_NAME
 from ..words.describe import Cluster
 from ..words.names import EmbedPhrases
-from .corpus import NOT_SAVED, Corpus, EmbeddedTexts, EmbeddingSource, Scalar, Totals, embed_corpus
+from .corpus import VECTORS_NOT_SAVED, Corpus, EmbeddedTexts, EmbeddingSource, Scalar, Totals, embed_corpus
 from .details import Details
 from .history import Update
 from .notes import doubt_about_languages, reading_in_words
@@ -241,7 +241,7 @@ class ClusteredTexts:
         if self.known_embeddings is not None:
             return EmbeddedTexts(self.corpus, self.known_embeddings)
         if self.source.given:  # the model's vectors may be others
-            raise UserError(NOT_SAVED)
+            raise UserError(VECTORS_NOT_SAVED)
         return embed_corpus(self.corpus, self.load_encoder(), cache=self.cache)
 
     def embed_phrases(self) -> EmbedPhrases | None:

@@ -42,7 +42,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 _IF_NUMBERS = (
     "give the texts, and these vectors as embeddings=. For groups of vectors without texts: AutoKMeans().fit(X)."
 )
-NOT_SAVED = (
+VECTORS_NOT_SAVED = (
     "This clustering was made from given embeddings, which are not saved with it: give embeddings= to predict, and to "
     "load before you cut or merge."
 )
@@ -81,7 +81,7 @@ class Corpus:
     @classmethod
     def from_texts(cls, texts: Texts, *, keep_all: bool = False) -> Corpus:
         """Take in a sequence, series or array of texts, or a table whose column of texts is known."""
-        values = texts.texts() if isinstance(texts, TextTable) else python_values(texts, "texts")
+        values = texts.texts() if isinstance(texts, TextTable) else as_values(texts, "texts")
         rows = [_as_text(value, row) for row, value in enumerate(values)]
         counting = {row for row in set(rows) if (row.strip() if keep_all else has_content(row))}
         return cls.from_rows(rows, [row in counting for row in rows], keep_all=keep_all)
@@ -154,7 +154,7 @@ def open_texts(texts: Texts, text_column: str | None) -> Texts:
     return texts
 
 
-def python_values(values: Any, name: str) -> Iterable[object]:
+def as_values(values: Any, name: str) -> Iterable[object]:
     """Return the values of a sequence, series or array as Python objects; messages call it `name`."""
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
         kind = type(values).__name__
@@ -203,7 +203,7 @@ class EmbeddingSource(NamedTuple):
     def load(self, *, allow_server: bool = False) -> Backend:
         """Load the model; warn if it is not exactly the one that made the embeddings."""
         if self.model is None:
-            raise UserError(NOT_SAVED)
+            raise UserError(VECTORS_NOT_SAVED)
         # The name may come from a stranger's folder. Models are read as data, but texts leave this machine only if the
         # user allows it.
         if self.is_elsewhere and not (allow_server or is_on(ALLOW_SERVER)):

@@ -24,7 +24,7 @@ from ..tables.columns import TextTable, column_values
 from ..tables.frames import library_of
 from ..tables.vectors import Vectors, given_vectors
 from .clustered import check_name_length
-from .corpus import Corpus, Texts, Totals, open_texts, python_values
+from .corpus import Corpus, Texts, Totals, as_values, open_texts
 from .details import Columns, Period, Values, details_of, wanted_columns
 from .grouping import mean_vectors, with_names
 from .pipeline import StageProgress, describe_clustering, embed_source, recipe_of, with_details
@@ -144,7 +144,7 @@ def read_labels(labels: Labels, texts: Texts, n_rows: int) -> GivenLabels:
             raise UserError(f"labels={labels!r} names a column of a data frame, but texts is not one; give the labels.")
         values = column_values(texts.table, labels)
     else:
-        values = list(python_values(labels, "labels"))
+        values = list(as_values(labels, "labels"))
     if len(values) != n_rows:
         raise UserError(f"There are {n_rows:,} texts but {len(values):,} labels; give one label per text.")
     given = [_as_label(value, row) for row, value in enumerate(values)]

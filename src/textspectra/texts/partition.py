@@ -210,9 +210,9 @@ def find_distinct(job: Job, parts: Mapping[File, Embedded]) -> DistinctTexts:
         job.save("rows", file, positions[codes[low:high]].astype(np.int32))
         starts.append(starts[-1] + len(new))
     all_counts = np.bincount(codes, np.concatenate(counts)).astype(np.intp)[counting]
-    rows, _, blank, _, without_content = map(sum, zip(*(part.totals for part in parts.values()), strict=True))
-    unknown = rows - blank - without_content - int(all_counts.sum())
-    totals = Totals(rows, len(all_counts), blank, unknown, without_content)
+    summed = Totals(*map(sum, zip(*(part.totals for part in parts.values()), strict=True)))
+    unknown = summed.rows - summed.blank - summed.without_content - int(all_counts.sum())
+    totals = summed._replace(distinct=len(all_counts), unknown=unknown)
     return DistinctTexts(all_counts, np.array(starts), totals)
 
 
