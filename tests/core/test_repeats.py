@@ -37,7 +37,7 @@ def assert_same(found, expected):
 
 
 @given(st.integers(1, 60), st.sampled_from([2, 16, 200]), st.sampled_from([0.5, 0.9, 0.95, 0.98]), st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_rows_are_those_of_the_literal_reference(n, d, threshold, seed):
     X = clumps(n, d, seed)
     assert_same(near_duplicates(X, threshold), literal(X, threshold))

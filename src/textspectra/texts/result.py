@@ -345,7 +345,7 @@ class TextClustering(RegroupedTexts):
         first row is listed. Without the listed texts, no two different texts have a cosine of `threshold` or more.
 
         All texts are compared; if more than 50,000 are different, only with texts of the same group. Time grows with
-        the square of their number: 50,000 take about ten seconds. Which cosine means the same depends on the model.
+        the square of their number; 50,000 take 5 s of CPU time. Which cosine means the same depends on the model.
 
         Examples
         --------
