@@ -54,7 +54,8 @@ class TextClustering(RegroupedTexts):
         The Cohesion Ratio of the distinct texts; None if there is only one, or if no two of them are alike.
     verdict : Verdict
         Whether the groups can be relied on: `sentence`, `level` ("good", "fair" or "weak") and `reasons`. The weakest
-        evidence decides: the Cohesion Ratio, how well two halves of the texts agree, or the silhouette.
+        evidence decides: the Cohesion Ratio, how well two halves of the texts agree, or the silhouette. Groups that
+        are weak may still be those that people would make.
     themes : tuple of Theme
         The groups of the coarse level, each with its clusters; empty if no level is coarser than the clusters.
     notes : tuple of str
