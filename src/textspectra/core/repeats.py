@@ -11,9 +11,9 @@ from ..parallel import run_tasks
 from . import F32, Ints, Rows
 from .rows import take_units
 
-BLOCK_ROWS = 1024  # that are compared at once with a block of earlier ones
+LATER_ROWS = 1024  # that are compared at once with a block of earlier ones
 EARLIER_ROWS = 4096  # in such a block
-AXES, AXES_SAMPLE = 64, 1000  # along which rows are compared first, and rows on which these axes are found
+BOUND_AXES, BOUND_SAMPLE = 64, 1000  # along which rows are compared first, and rows on which these axes are found
 MANY_CANDIDATES = 0.002  # share of pairs that are left by then; with more, a product of whole blocks needs less memory
 ROUNDING = 1e-6  # of a cosine in float32
 
@@ -66,8 +66,8 @@ def _nearest_kept(units: F32, threshold: float) -> tuple[Ints, F32]:
     of, similarity = np.full(len(units), -1), np.full(len(units), -1, np.float32)
     bounds = _bounds(units)
     kept = np.zeros(0, np.intp)
-    for start in range(0, len(units), BLOCK_ROWS):
-        block = np.arange(start, min(start + BLOCK_ROWS, len(units)))
+    for start in range(0, len(units), LATER_ROWS):
+        block = np.arange(start, min(start + LATER_ROWS, len(units)))
         parts = ((block, kept[first : first + EARLIER_ROWS]) for first in range(0, len(kept), EARLIER_ROWS))
         for pairs in run_tasks(partial(_similar, units, bounds, threshold), parts):
             _take_nearest(of, similarity, *pairs)
@@ -80,10 +80,10 @@ def _bounds(units: F32) -> F32:
 
     What is left of a row has a length, and two rests have no higher product than the product of their lengths.
     """
-    if units.shape[1] <= 2 * AXES:
+    if units.shape[1] <= 2 * BOUND_AXES:
         return units
-    sample = units[np.random.default_rng(0).permutation(len(units))[:AXES_SAMPLE]]
-    along = units @ np.linalg.eigh(sample.T @ sample)[1][:, -AXES:]
+    sample = units[np.random.default_rng(0).permutation(len(units))[:BOUND_SAMPLE]]
+    along = units @ np.linalg.eigh(sample.T @ sample)[1][:, -BOUND_AXES:]
     rest = np.sqrt(np.maximum(1 - np.einsum("ij,ij->i", along, along), 0))
     return np.column_stack([along, rest])
 
