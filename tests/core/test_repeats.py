@@ -37,7 +37,7 @@ def assert_same(found, expected):
 
 
 @given(st.integers(1, 60), st.sampled_from([2, 16, 200]), st.sampled_from([0.5, 0.9, 0.95, 0.98]), st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_the_rows_are_those_of_the_literal_reference(n, d, threshold, seed):
     X = clumps(n, d, seed)
     assert_same(near_duplicates(X, threshold), literal(X, threshold))
@@ -48,7 +48,7 @@ def test_the_rows_are_those_of_the_literal_reference(n, d, threshold, seed):
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_blocks_and_bounds_do_not_change_the_answer(monkeypatch, share):
     X = clumps(400, 200, 0)
-    monkeypatch.setattr(repeats, "BLOCK_ROWS", 37)
+    monkeypatch.setattr(repeats, "LATER_ROWS", 37)
     monkeypatch.setattr(repeats, "EARLIER_ROWS", 50)
     monkeypatch.setattr(repeats, "MANY_CANDIDATES", share)
     expected = literal(X, 0.95)
@@ -59,7 +59,7 @@ def test_blocks_and_bounds_do_not_change_the_answer(monkeypatch, share):
 def test_the_bound_is_never_below_the_cosine():
     units = unit_rows(clumps(300, 200, 1))
     bounds = repeats._bounds(units)
-    assert bounds.shape == (300, repeats.AXES + 1)
+    assert bounds.shape == (300, repeats.BOUND_AXES + 1)
     assert (bounds @ bounds.T - units @ units.T).min() > -1e-5
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from ..parallel import run_tasks
 from . import F32, Ints, Rows
 from .rows import take_units
 
-BLOCK_ROWS = 512  # that are compared at once with a block of earlier ones
-EARLIER_ROWS = 2048  # in such a block
-AXES, AXES_SAMPLE = 64, 1000  # along which rows are compared first, and rows on which these axes are found
+LATER_ROWS = 1024  # that are compared at once with a block of earlier ones
+EARLIER_ROWS = 4096  # in such a block
+BOUND_AXES, BOUND_SAMPLE = 64, 1000  # along which rows are compared first, and rows on which these axes are found
 MANY_CANDIDATES = 0.002  # share of pairs that are left by then; with more, a product of whole blocks needs less memory
 ROUNDING = 1e-6  # of a cosine in float32
 
@@ -49,11 +51,13 @@ def repeated_share(X: Rows, threshold: float) -> float:
     rng = np.random.default_rng(0)
     order = rng.permutation(len(X))[:SHARE_AMONG]
     units = take_units(X, order[:SHARE_SAMPLE])
-    best = np.full(len(units), -1, np.float32)
-    for start in range(0, len(order), EARLIER_ROWS):
+
+    def highest(start: int) -> F32:
         cosines = units @ take_units(X, order[start : start + EARLIER_ROWS]).T
         np.fill_diagonal(cosines[start:], -1)  # the rows of the sample come first
-        np.maximum(best, cosines.max(axis=1), out=best)
+        return np.asarray(cosines.max(axis=1))
+
+    best = np.max(run_tasks(highest, ((start,) for start in range(0, len(order), EARLIER_ROWS))), axis=0)
     return float((best >= threshold - ROUNDING).mean())
 
 
@@ -62,11 +66,11 @@ def _nearest_kept(units: F32, threshold: float) -> tuple[Ints, F32]:
     of, similarity = np.full(len(units), -1), np.full(len(units), -1, np.float32)
     bounds = _bounds(units)
     kept = np.zeros(0, np.intp)
-    for start in range(0, len(units), BLOCK_ROWS):
-        block = np.arange(start, min(start + BLOCK_ROWS, len(units)))
-        for first in range(0, len(kept), EARLIER_ROWS):
-            rows, earlier, cosines = _similar(units, bounds, block, kept[first : first + EARLIER_ROWS], threshold)
-            _take_nearest(of, similarity, rows, earlier, cosines)
+    for start in range(0, len(units), LATER_ROWS):
+        block = np.arange(start, min(start + LATER_ROWS, len(units)))
+        parts = ((block, kept[first : first + EARLIER_ROWS]) for first in range(0, len(kept), EARLIER_ROWS))
+        for pairs in run_tasks(partial(_similar, units, bounds, threshold), parts):
+            _take_nearest(of, similarity, *pairs)
         kept = np.append(kept, _keep_in_block(units[block], block, of, similarity, threshold))
     return of, np.minimum(similarity, 1)
 
@@ -76,25 +80,31 @@ def _bounds(units: F32) -> F32:
 
     What is left of a row has a length, and two rests have no higher product than the product of their lengths.
     """
-    if units.shape[1] <= 2 * AXES:
+    if units.shape[1] <= 2 * BOUND_AXES:
         return units
-    sample = units[np.random.default_rng(0).permutation(len(units))[:AXES_SAMPLE]]
-    along = units @ np.linalg.eigh(sample.T @ sample)[1][:, -AXES:]
+    sample = units[np.random.default_rng(0).permutation(len(units))[:BOUND_SAMPLE]]
+    along = units @ np.linalg.eigh(sample.T @ sample)[1][:, -BOUND_AXES:]
     rest = np.sqrt(np.maximum(1 - np.einsum("ij,ij->i", along, along), 0))
     return np.column_stack([along, rest])
 
 
-def _similar(units: F32, bounds: F32, block: Ints, earlier: Ints, threshold: float) -> tuple[Ints, Ints, F32]:
+def _similar(units: F32, bounds: F32, threshold: float, block: Ints, earlier: Ints) -> tuple[Ints, Ints, F32]:
     """Return the pairs of a row of the block and an earlier row that reach the threshold, and their cosines."""
-    places = np.nonzero(bounds[block] @ bounds[earlier].T >= threshold)
+    places = _at_least(bounds[block] @ bounds[earlier].T, threshold)
     if len(places[0]) <= MANY_CANDIDATES * len(block) * len(earlier):
         rows, others = block[places[0]], earlier[places[1]]
         cosines = np.einsum("ij,ij->i", units[rows], units[others])
         reached = cosines >= threshold
         return rows[reached], others[reached], cosines[reached]
     product = units[block] @ units[earlier].T
-    places = np.nonzero(product >= threshold)
+    places = _at_least(product, threshold)
     return block[places[0]], earlier[places[1]], product[places]
+
+
+def _at_least(product: F32, threshold: float) -> tuple[Ints, Ints]:
+    """Return the places of high values; several times as fast as `nonzero` of a matrix."""
+    rows, columns = np.divmod(np.flatnonzero(product >= threshold), product.shape[1])
+    return rows, columns
 
 
 def _keep_in_block(units: F32, block: Ints, of: Ints, similarity: F32, threshold: float) -> Ints:

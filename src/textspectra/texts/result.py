@@ -56,7 +56,8 @@ class TextClustering(RegroupedTexts):
         The Cohesion Ratio of the distinct texts; None if there is only one, or if no two of them are alike.
     verdict : Verdict
         Whether the groups can be relied on: `sentence`, `level` ("good", "fair" or "weak") and `reasons`. The weakest
-        evidence decides: the Cohesion Ratio, how well two halves of the texts agree, or the silhouette.
+        evidence decides: the Cohesion Ratio, how well two halves of the texts agree, or the silhouette. Groups that
+        are weak may still be those that people would make.
     themes : tuple of Theme
         The groups of the coarse level, each with its clusters; empty if no level is coarser than the clusters.
     notes : tuple of str
@@ -348,7 +349,7 @@ class TextClustering(RegroupedTexts):
         first row is listed. Without the listed texts, no two different texts have a cosine of `threshold` or more.
 
         All texts are compared; if more than 50,000 are different, only with texts of the same group. Time grows with
-        the square of their number: 50,000 take about ten seconds. Which cosine means the same depends on the model.
+        the square of their number; 50,000 take 5 s of CPU time. Which cosine means the same depends on the model.
 
         Examples
         --------

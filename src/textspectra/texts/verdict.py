@@ -33,6 +33,10 @@ class Verdict(NamedTuple):
     number of groups, and the silhouette. "good" is "the groups hold together well", "fair" is "the groups hold
     together", and everything else is "weak": loose groups, one group only, too few texts, or texts in a language that
     the model does not read.
+
+    It is about the texts, and not about what people would call a group. On 40 labeled sets with MiniLM, the adjusted
+    Rand index with the labels is 0.69 on average for the 4 sets that are good, 0.29 for the 21 that are fair, and 0.35
+    for the 15 that are weak: a good verdict tells more than the difference between the other two.
     """
 
     sentence: str
