@@ -281,6 +281,23 @@ class TextClustering(RegroupedTexts):
             frame.index = given.index  # type: ignore[union-attr]
         return frame
 
+    def map(self) -> DataFrame:
+        """Return a data frame with one row per text: x and y, its place on the map of the report.
+
+        Similar texts are close to each other, and the coordinates are between -1 and 1. Texts without a group have
+        missing values. The map is computed once, from the embeddings, and is always the same for the same texts.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> texts = ["where is my parcel", "my parcel is late", "reset my password", ""]
+        >>> result = ts.cluster_texts(texts, embeddings=[[1, 0], [0.9, 0.1], [0, 1], [0, 0]], n_clusters=2)
+        >>> result.map()["x"].round().tolist()
+        [-1.0, -1.0, 1.0, nan]
+        """
+        x, y = self.map_points().T
+        return self._frame({"x": x, "y": y})
+
     def cluster_table(self) -> DataFrame:
         """Return a data frame with one row per group.
 
