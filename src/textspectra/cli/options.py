@@ -152,6 +152,7 @@ _CLUSTERING = (
     Setting("--by COLUMN", "A column of categories to compare groups by; repeatable.", "result", multiple=True),
     Setting("--show COLUMN", "A column to show with each text; repeatable.", "result", multiple=True),
     Setting("--truth COLUMN", "A column of true classes, to compare with in the report.", "result"),
+    Setting("--map", "Add map_x and map_y to the table: the place of each text on the map of the report.", "result"),
     _NO_REPORT,
     Setting("--open", "Open the report in the browser.", name="open_it"),
     Setting("--scheduler tcp://HOST:PORT|local", "For many files: let the workers of Dask do the work."),
