@@ -178,7 +178,7 @@ COMMANDS = {
         """Group the texts of FILE (CSV, TSV, JSON Lines, Parquet, Excel, text; compressed too; - for standard input).
 
         Writes FILE.clusters.* (every column of the input, and cluster, cluster_name and similarity, and with
-        cluster_coarse and cluster_coarse_name the broader theme of each group),
+        cluster_coarse and cluster_coarse_name the broader theme of each group; --map adds map_x and map_y),
         FILE.report.html (a page to explore the groups in a browser) and the folder FILE.model, and
         prints a summary.
 
