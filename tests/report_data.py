@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
+from textspectra.core import map as core_map
 from textspectra.report import build
-from textspectra.report import map as report_map
 
 
 def unpack(block):
@@ -21,7 +21,7 @@ def unpack(block):
 def quick_map():
     """Arrange the map in a few iterations, for tests that do not look at it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report_map, "PHASES", ((5, 12.0, 0.5), (5, 1.0, 0.8)))
+        patch.setattr(core_map, "PHASES", ((5, 12.0, 0.5), (5, 1.0, 0.8)))
         yield
 
 

@@ -36,7 +36,7 @@ def test_the_command_does_without_scikit_learn(tmp_path):
     )
     done = run_python(code)
     loaded = done.stdout.split()
-    assert "textspectra.report.map" in loaded, done.stderr
+    assert "textspectra.core.map" in loaded, done.stderr
     assert not {"sklearn", "scipy.stats", "matplotlib", "plotly.graph_objs"} & set(loaded)
 
 

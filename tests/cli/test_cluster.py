@@ -3,7 +3,10 @@
 import csv
 import json
 
+import numpy as np
 import pytest
+
+import textspectra as ts
 
 pytest.importorskip("wordllama")
 
@@ -63,6 +66,21 @@ def test_a_pattern_gives_the_answer_of_the_joined_file(run, months):
     many = json.loads(run("cluster", "[ajs]*[yrt].csv", "--json", "--no-report", "--out", "many").out)
     ours = ("texts", "distinct_texts", "blank_texts", "k", "k_interval", "k_confidence", "k_suggestions", "clusters")
     assert {name: many[name] for name in ours} == {name: one[name] for name in ours}
+
+
+def test_the_map_is_two_columns_of_the_table(run, months):
+    points = {}
+    for sources, table in ((["july.csv"], "july.clusters.csv"), (["july.csv", "august.csv"], "july+august.clusters")):
+        run("cluster", *sources, "--clusters", 4, "--map", "-q")
+        path = months / table
+        rows = read_csv(path if path.is_file() else path / "july.csv")
+        assert [row["map_x"] == row["map_y"] == "" for row in rows] == [row["cluster"] == "" for row in rows]
+        points[len(sources)] = np.array([[row["map_x"], row["map_y"]] for row in rows if row["map_x"]], float)
+        assert np.abs(points[len(sources)]).max() <= 1
+    drawn = ts.TextClustering.load(months / "july.model").map().to_numpy()
+    np.testing.assert_allclose(points[1], drawn[~np.isnan(drawn[:, 0])], atol=1e-4)
+    recipe = json.loads((months / "july.model" / "clustering.json").read_text())["recipe"]
+    assert recipe["command"].endswith(" --map")
 
 
 @pytest.mark.parametrize(

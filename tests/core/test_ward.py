@@ -26,6 +26,18 @@ def test_the_tree_and_its_cuts_are_scipys(seed, n, scipy_points, weight):
         assert adjusted_rand_score(tree.cut(k), cut_tree(expected, k).ravel()) == 1
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.data())
+def test_the_merges_above_a_cut_lead_to_the_coarser_cuts(seed, n, data):
+    k = data.draw(st.integers(1, n))
+    tree = ward_tree(random_points(seed, n), np.ones(n))
+    groups, merges = tree.top(k)
+    assert len(merges) == k - 1
+    assert (groups == tree.cut(k)).all()
+    for step, pair in enumerate(merges):
+        groups = np.where(np.isin(groups, pair), k + step, groups)
+        assert adjusted_rand_score(tree.cut(k - step - 1), groups) == 1
+
+
 def test_clusters_of_a_cut_are_numbered_by_their_first_leaf():
     codes = ward_tree(random_points(0, 50), np.ones(50)).cut(9)
     assert list(dict.fromkeys(codes.tolist())) == list(range(9))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from report_data import contents, quick_map, read_page
+from report_data import contents, quick_map, read_page, unpack
 
 import textspectra as ts
 from textspectra.cli.cluster import Done
@@ -42,6 +42,19 @@ def test_reports_of_next_to_nothing(texts, vectors, k, tmp_path):
 
 def test_the_same_result_gives_the_same_report(result, page_data):
     assert contents(result)[2] == page_data[2]
+
+
+def test_the_points_of_the_page_are_those_of_the_map(data):
+    texts, X, _ = data
+    result = ts.cluster_texts([*texts, ""], embeddings=np.append(X, X[:1], axis=0), n_clusters=9)
+    meta, shown, blocks = contents(result)
+    points = np.frombuffer(unpack(blocks["points"]), "<u2").reshape(2, -1).T / 32767.5 - 1
+    assert len(points) == meta["about"]["shown"] == len(set(texts))
+    on_page = dict(zip(shown, points.tolist(), strict=False))  # the blank text follows, without a point
+    drawn = result.map()
+    assert list(drawn.columns) == ["x", "y"]
+    assert drawn.iloc[-1].isna().all()
+    np.testing.assert_allclose(drawn[:-1], [on_page[text] for text in texts], atol=2e-5)
 
 
 def test_a_report_is_written_whole_or_not_at_all(result, tmp_path):

@@ -65,7 +65,8 @@ def test_a_large_input_leaves_a_sample_that_stands_for_all_rows(tmp_path, plante
     seen = []
     done = cluster_files(
         matching_files(f"{tmp_path}/*.parquet"), tmp_path / "out", model="auto", embeddings="v", n_clusters=3,
-        truth="class", finish=lambda result, classes: seen.append(classes) or result.rename(0, "largest"),
+        truth="class", add_map=True,
+        finish=lambda result, classes: seen.append(classes) or result.rename(0, "largest"),
     )  # fmt: skip
     result = done.result
     assert 150 < len(result) < 260
@@ -74,6 +75,15 @@ def test_a_large_input_leaves_a_sample_that_stands_for_all_rows(tmp_path, plante
     rows = read_all(done.folder)
     sizes = np.bincount(rows["cluster"].to_numpy())
     assert [cluster.size for cluster in result.clusters] == sizes.tolist()
+    points = dict(zip(rows["text"].to_pylist(), zip(rows["map_x"], rows["map_y"], strict=True), strict=True))
+    assert len(points) == 1500
+    in_result = [[value.as_py() for value in points[text]] for text in result.corpus.rows]
+    np.testing.assert_allclose(in_result, result.map(), atol=1e-4)
+    places = np.column_stack([rows["map_x"], rows["map_y"]])
+    assert np.abs(places).max() <= 1
+    centers = np.array([places[rows["cluster"].to_numpy() == cluster].mean(axis=0) for cluster in range(3)])
+    nearest = np.square(places[:, None] - centers).sum(axis=2).argmin(axis=1)
+    assert (nearest == rows["cluster"].to_numpy()).mean() > 0.95
     named = set(zip(rows["cluster"].to_pylist(), rows["cluster_name"].to_pylist(), strict=True))
     assert named == {(cluster.label, cluster.name) for cluster in result.clusters}
     assert [int(text.split()[-1]) for text in result.corpus.rows] == seen[0]

@@ -24,7 +24,7 @@ def job(tmp_path):
     return partition.Job(
         work=tmp_path / "work", read=partial(read_table, text_column="text"), model="", settings="", offline=True,
         embeddings="v", cache=False, dtype=np.float32, keep_all=True, wanted=Wanted(), truth=None, table_format=None,
-        spreadsheet_safe=False,
+        spreadsheet_safe=False, add_map=False,
     )  # fmt: skip
 
 

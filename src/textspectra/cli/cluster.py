@@ -17,7 +17,7 @@ from ..embedding.registry import is_auto
 from ..files import Outputs
 from ..report.build import write_report
 from ..tables.columns import column_values
-from ..tables.write import name_parts, output_format
+from ..tables.write import ADDED, name_parts, output_format
 from ..texts.history import DIGESTS, content_digest
 from ..texts.labels import GIVEN, describe_texts
 from ..texts.many_files import cluster_files
@@ -96,16 +96,17 @@ def _run_on_one(source: str, options: Options, group: Callable[..., TextClusteri
     truth = column_values(table.table, options["truth"]) if options["truth"] else None
     stem, suffix = name_parts(source, table, options["table_format"])
     outputs = _place_outputs(Path(source).parent / stem, suffix, options)
-    output_format(outputs["table"], table, options["table_format"])
+    output_format(outputs["table"], table, options["table_format"], ADDED + 2 * options["map"])
     embeddings = inputs.given_embeddings(options["embeddings"], table)
     with inputs.replacing_outputs(outputs) as together:
         result = group(table, embeddings=embeddings)
         reading = {"read": inputs.describe_reading(source, table), DIGESTS: content_digest(table.table)}
         result = replace(result, recipe=reading | result.recipe, notes=(*table.notes, *result.notes))
         result = _finish(result, truth, [source], options, outputs, together, tell)
+        points = result.map_points() if options["map"] else None
         tell("writing")
         with together.file(outputs["table"]) as waiting:
-            inputs.write_rows(table, result, result.labels, result.similarity, waiting, options)
+            inputs.write_rows(table, result, result.labels, result.similarity, waiting, options, points=points)
     return Done(result, table.text_column, outputs, table.sheet, table.header_row)
 
 
@@ -119,7 +120,8 @@ def _run_on_many(sources: Sequence[str], options: Options, clustering: Options, 
              "spreadsheet_safe", "overwrite", "scheduler")  # fmt: skip
     with inputs.replacing_outputs(outputs) as together:
         done = cluster_files(
-            paths, outputs["table"], outputs=together, **clustering, **{name: options[name] for name in names},
+            paths, outputs["table"], outputs=together, add_map=options["map"], **clustering,
+            **{name: options[name] for name in names},
             finish=lambda result, truth: _finish(result, truth, sources, options, outputs, together, tell),
         )  # fmt: skip
     return Done(done.result, done.text_column, outputs)

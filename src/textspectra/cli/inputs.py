@@ -123,11 +123,11 @@ def replacing_outputs(outputs: Mapping[str, Path]) -> Iterator[Outputs]:
 def write_rows(
     table: TextTable, model: ClusteredTexts, labels: NDArray[np.intp], similarity: NDArray[np.float32], path: Path,
     options: Options, *, novelty: NDArray[np.float32] | None = None, is_new: NDArray[np.bool_] | None = None,
-    changes: pa.Table | None = None,
+    changes: pa.Table | None = None, points: NDArray[np.float32] | None = None,
 ) -> None:  # fmt: skip
     """Write a table with the group of each row; texts without a group, and unknown novelty, are missing values."""
     clusters = clusters_of(model)
-    columns = clusters.columns(labels, similarity)
+    columns = clusters.columns(labels, similarity, points)
     if novelty is not None:
         columns["novelty"] = pa.array(novelty.astype(float).round(3), mask=np.isnan(novelty))
     if is_new is not None:

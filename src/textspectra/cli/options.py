@@ -149,6 +149,7 @@ _COLUMNS = (
     Setting("--by COLUMN", "A column of categories to compare groups by; repeatable.", "result", multiple=True),
     Setting("--show COLUMN", "A column to show with each text; repeatable.", "result", multiple=True),
 )  # fmt: skip
+_MAP = Setting("--map", "Add map_x and map_y to the table: the place of each text on the map of the report.", "result")
 _OPEN = Setting("--open", "Open the report in the browser.", name="open_it")
 _CLUSTERING = (
     Setting("--algorithm kmeans|hac", "How texts are grouped.", "result", default="kmeans"),
@@ -164,6 +165,7 @@ _CLUSTERING = (
     *_TABLE,
     *_COLUMNS,
     Setting("--truth COLUMN", "A column of true classes, to compare with in the report.", "result"),
+    _MAP,
     _NO_REPORT,
     _OPEN,
     Setting("--scheduler tcp://HOST:PORT|local", "For many files: let the workers of Dask do the work."),
@@ -189,7 +191,7 @@ COMMANDS = {
         """Group the texts of FILE (CSV, TSV, JSON Lines, Parquet, Excel, text; compressed too; - for standard input).
 
         Writes FILE.clusters.* (every column of the input, and cluster, cluster_name and similarity, and with
-        cluster_coarse and cluster_coarse_name the broader theme of each group),
+        cluster_coarse and cluster_coarse_name the broader theme of each group; --map adds map_x and map_y),
         FILE.report.html (a page to explore the groups in a browser) and the folder FILE.model, and
         prints a summary.
 
@@ -204,7 +206,8 @@ COMMANDS = {
         (
             _FILE,
             Setting("--labels COLUMN", "The column that holds the group of each text.", "result", required=True),
-            _OUT_FOLDER, *READING, *_EMBEDDING, _NAME_WITH, _SEED, *_TABLE, *_COLUMNS, _NO_REPORT, _OPEN, *_WRITING,
+            _OUT_FOLDER, *READING, *_EMBEDDING, _NAME_WITH, _SEED, *_TABLE, *_COLUMNS, _MAP, _NO_REPORT, _OPEN,
+            *_WRITING,
         ),
         """Describe the groups in a column of FILE: names, keywords, scores, the report and a model for new texts.
 

@@ -44,6 +44,18 @@ class MergeTree:
         _, first, codes = np.unique(component, return_index=True, return_inverse=True)
         return first.argsort().argsort()[codes]
 
+    def top(self, n_clusters: int) -> tuple[Ints, Ints]:
+        """Return the cut into `n_clusters`, and the two nodes that each merge above it joins.
+
+        Nodes 0 to ``n_clusters - 1`` are the clusters of the cut, and merge number j makes node ``n_clusters + j``.
+        """
+        cut, n_below = self.cut(n_clusters), self.n_leaves - n_clusters
+        children = self.linkage[:, :2].astype(np.intp)
+        any_leaf = list(range(self.n_leaves))
+        for left in children[:n_below, 0].tolist():
+            any_leaf.append(any_leaf[left])
+        return cut, np.append(cut[any_leaf], np.arange(n_clusters, 2 * n_clusters - 1))[children[n_below:]]
+
 
 def ward_tree(points: F32, weights: F64) -> MergeTree:
     """Build Ward's tree, in time and memory of n²; a point of weight w counts as w equal points."""

@@ -29,7 +29,6 @@ from ..texts.verdict import LOOSE, overriding_doubt, verdict_at
 from ..words.languages import STOP_WORDS
 from ..words.tokens import clean_text
 from .counts import describe_counts, describe_rows
-from .map import project
 from .nodes import describe_nodes, describe_parts, node_cohesion
 from .page import pack_array, pack_json, packed_library, palette, render_page, shares_as_u2
 from .tree import ReportTree, describe_matrix, describe_profile, describe_shown_texts, report_tree
@@ -118,7 +117,7 @@ def report_blocks(
         counted = CountedRows(tree.X, result.corpus.counts * (tree.finest >= 0))
         evidence = None if result.k_estimate is None else background.submit(why_this_k, result.k_estimate, counted)
         progress("mapping", 0, 1)
-        points = project(tree.X, tree.order, progress=partial(progress, "mapping"))
+        points = result.row_map.points(tree.X, tree.order, progress=partial(progress, "mapping"))
         progress("reporting", 0, 1)
         cohesion, ratios = node_cohesion(tree)
         rows, cut_at, text_blocks = describe_shown_texts(tree)

@@ -70,22 +70,15 @@ def report_levels(result: TextClustering) -> tuple[Levels, Ints]:
 
 def top_levels(tree: MergeTree, k: int) -> Levels:
     """Take the top of a tree: all cuts into `k` clusters or fewer."""
-    n = tree.n_leaves
-    k = min(k, n)
-    cut = tree.cut(k)
-    children = tree.linkage[:, :2].astype(np.intp)
-    any_leaf = list(range(n))
-    for left in children[: n - k, 0].tolist():
-        any_leaf.append(any_leaf[left])
-    joined = np.arange(k, 2 * k - 1)
-    merges = np.append(cut[any_leaf], joined)[children[n - k :]]
+    k = min(k, tree.n_leaves)
+    cut, merges = tree.top(k)
     members = [[cluster] for cluster in range(k)]
     for left, right in merges.tolist():
         members.append(members[left] + members[right])
     number = np.argsort(members[-1])  # the finest clusters are numbered in the order of the tree's leaves
     starts = np.array([*range(k), *(number[clusters[0]] for clusters in members[k:])], np.intp)
     spans = np.column_stack([starts, starts + [len(clusters) for clusters in members]])
-    return Levels(number[cut], np.append(number, joined)[merges], spans)
+    return Levels(number[cut], np.append(number, np.arange(k, 2 * k - 1))[merges], spans)
 
 
 @dataclass(frozen=True, eq=False)

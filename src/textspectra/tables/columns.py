@@ -86,8 +86,14 @@ class ClusterColumns(NamedTuple):
     typical_texts: list[str]
     coarse: Sequence[tuple[int | None, str | None]] = ()
 
-    def columns(self, labels: NDArray[np.intp], similarity: NDArray[np.float32] | None = None) -> dict[str, pa.Array]:
-        """Return the columns that a clustering adds to a table; rows without a cluster have missing values."""
+    def columns(
+        self, labels: NDArray[np.intp], similarity: NDArray[np.float32] | None = None,
+        points: NDArray[np.float32] | None = None,
+    ) -> dict[str, pa.Array]:  # fmt: skip
+        """Return the columns that a clustering adds to a table; rows without a cluster have missing values.
+
+        `points` are the places of the rows on the map.
+        """
         without = labels < 0
         places = pa.array(np.searchsorted(self.labels, labels), mask=without)
         columns = {"cluster": pa.array(labels, mask=without)}
@@ -98,6 +104,9 @@ class ClusterColumns(NamedTuple):
             numbers, names = zip(*self.coarse, strict=True)
             columns["cluster_coarse"] = pa.array(numbers, pa.int64()).take(places)
             columns["cluster_coarse_name"] = pa.array(names, pa.string()).take(places)
+        if points is not None:
+            for name, values in zip(("map_x", "map_y"), points.T, strict=True):
+                columns[name] = pa.array(values.astype(float).round(4), mask=without)
         return columns
 
     def count(self, labels: NDArray[np.intp]) -> pa.Table:

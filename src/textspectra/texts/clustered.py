@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..core.cohesion import CohesionReport
 from ..core.estimate import KEstimate, levels_html
 from ..core.kmeans import LinearRule, same_clusters
+from ..core.map import RowMap
 from ..core.metrics import silhouette
 from ..core.ward import MergeTree
 from ..embedding.base import Backend
@@ -189,6 +190,11 @@ class ClusteredTexts:
         """Cosine of each row with the center of its cluster; NaN if it has no cluster."""
         return _constant(self.corpus.spread(self.distinct_similarity, np.nan))
 
+    @cached_property
+    def row_map(self) -> RowMap:
+        """The map of the distinct texts that have a cluster, for the page and :meth:`TextClustering.map`."""
+        return RowMap(len(self.distinct_codes), np.flatnonzero(self.distinct_codes >= 0))
+
     @property
     def names(self) -> list[str | None]:
         """The name of each row's cluster; None if it has no cluster."""
@@ -243,6 +249,10 @@ class ClusteredTexts:
         if self.source.given:  # the model's vectors may be others
             raise UserError(VECTORS_NOT_SAVED)
         return embed_corpus(self.corpus, self.load_encoder(), cache=self.cache)
+
+    def map_points(self) -> NDArray[np.float32]:
+        """Return the point of each row on the map; NaN if it has no cluster."""
+        return self.corpus.spread(self.row_map.points(self.embedded().X), np.nan)
 
     def embed_phrases(self) -> EmbedPhrases | None:
         """Return the function that embeds phrases as the texts were embedded; None if the embeddings were given."""

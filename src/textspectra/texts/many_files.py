@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import Rows
 from ..core.clusters import Algorithm, Clusters
 from ..core.estimate import Method, check_method
 from ..core.rows import cosines_to_centers, keep
@@ -87,6 +88,7 @@ def cluster_files(
     truth: str | None = None,
     table_format: TableFormat | None = None,
     spreadsheet_safe: bool = False,
+    add_map: bool = False,
     overwrite: bool = False,
     scheduler: str | None = None,
     finish: Callable[[TextClustering, list[object] | None], TextClustering] | None = None,
@@ -118,6 +120,9 @@ def cluster_files(
         The format of the tables; by default each file keeps its own.
     spreadsheet_safe : bool, default=False
         Escape cells of CSV and TSV that a spreadsheet would run.
+    add_map : bool, default=False
+        Also add the columns map_x and map_y, the points of :meth:`TextClustering.map`. Texts that are not in the
+        result, because it has a sample, are placed among those that are.
     overwrite : bool, default=False
         Replace the tables of an earlier run.
     scheduler : str, optional
@@ -189,6 +194,7 @@ def cluster_files(
             settings=partition.settings_of(encoder) if encoder else "", embeddings=embeddings,
             cache=is_cached, dtype=np.float16 if half else np.float32, keep_all=keep_all,
             wanted=wanted, truth=truth, table_format=table_format, spreadsheet_safe=spreadsheet_safe,
+            add_map=add_map,
         )  # fmt: skip
         job.work.mkdir()
         with partition.Workers.at(scheduler) as workers:
@@ -233,6 +239,9 @@ def cluster_files(
             notes = (*notes, *_notes_on_files(parts), *result.notes, *sample.notes)
             result = replace(result, details=sample.details, tally=sample.tally, notes=notes)
             result = finish(result, sample.classes) if finish else result
+            if add_map:
+                tell("mapping", 0, 1)
+                job.save("map", None, _map_of_all(result, sample.rows, X))
             names = _output_names(parts)
             tasks = [(job, file, waiting / name) for file, name in names.items()]
             workers.each(partial(partition.write_file, clusters=clusters_of(result)), tasks, partial(tell, "writing"))
@@ -415,6 +424,16 @@ def _sample(
             notes += notes_on_dates(job.wanted.time, reading, sum(part.missing for part in parts), problems)
         notes += [*notes_on_segments(counted, job.wanted.by), *tally.notes()]
     return Sample(embedded, rows, classes, details, tally, notes)
+
+
+def _map_of_all(result: TextClustering, rows: NDArray[np.intp], X: Rows) -> NDArray[np.float32]:
+    """Return a point on the map for each row of `X`, of which the result has some `rows`."""
+    of_result = result.map_points()
+    if len(rows) == len(X):
+        return of_result
+    points = np.array(result.row_map.place(X))
+    points[rows] = of_result
+    return points
 
 
 def counts_of_sample(counts: NDArray[np.intp], clusters: NDArray[np.intp], rows: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -30,7 +30,7 @@ from ..tables.columns import ClusterColumns, TextTable, column_values
 from ..tables.dates import Problem, Reading, Survey, check_dates, survey
 from ..tables.source import TableFormat, open_file
 from ..tables.vectors import list_column
-from ..tables.write import name_parts, output_format, write_labeled
+from ..tables.write import ADDED, name_parts, output_format, write_labeled
 from .corpus import Corpus, Scalar, Totals, embed_corpus
 from .details import Wanted, read_details
 from .history import content_digest
@@ -84,6 +84,7 @@ class Job:
     truth: str | None
     table_format: TableFormat | None
     spreadsheet_safe: bool
+    add_map: bool
 
     def load(self, what: str, file: File | None = None, *, mapped: bool = False) -> NDArray[np.generic]:
         """Read an array of a file, or of all files, or map it into memory."""
@@ -156,7 +157,8 @@ def embed_file(job: Job, file: File) -> Embedded | None:
         return None
     with named_in_errors(file.path):
         output = "".join(name_parts(file.path, table, job.table_format))
-        output_format(Path(output), table, job.table_format)  # an output that does not fit is reported before any work
+        # An output that does not fit is reported before any work.
+        output_format(Path(output), table, job.table_format, ADDED + 2 * job.add_map)
         corpus = job.corpus(table)
         given = None if job.embeddings is None else list_column(table.table, job.embeddings)
         encoder = None if given is not None else _encoder(job.model, job.settings, job.offline)
@@ -278,19 +280,20 @@ def _spread(job: Job, file: File, what: str, otherwise: Scalar) -> NDArray[Scala
     """Return a value for each row of a file, from the values of all texts that count."""
     positions = np.append(job.load("rows", file), -1)[job.load("codes", file)]
     values = job.load(what, mapped=True)
-    spread = np.full(len(positions), otherwise)
+    spread = np.full((len(positions), *values.shape[1:]), otherwise)
     spread[positions >= 0] = values[positions[positions >= 0]]
     return spread
 
 
 def write_file(job: Job, file: File, target: Path, *, clusters: ClusterColumns) -> None:
-    """Write the table of a file again, with the columns cluster, cluster_name and similarity."""
+    """Write the table of a file again, with the columns of the clustering."""
     table = job.table(file)
     labels = _spread(job, file, "labels", np.intp(-1))
     similarity = _spread(job, file, "similarity", np.float32(0))
+    points = _spread(job, file, "map", np.float32(np.nan)) if job.add_map else None
     target.parent.mkdir(parents=True, exist_ok=True)
     write_labeled(
-        table, clusters.columns(labels, similarity), target, chosen=job.table_format,
+        table, clusters.columns(labels, similarity, points), target, chosen=job.table_format,
         clusters=clusters.count(labels), spreadsheet_safe=job.spreadsheet_safe, overwrite=True,
     )  # fmt: skip
 

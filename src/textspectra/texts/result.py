@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from ..core.validation import Level, check_n_clusters, check_whole_number
 from ..embedding.cache import EmbeddingCache
@@ -30,6 +31,7 @@ from .grouping import RegroupedTexts, place_texts, score_texts, similarity_to_cl
 from .history import check_not_taken_in, columns_of, content_digest
 from .storage import load_clustering, model_folder_free, texts_table, write_clustering
 from .tally import CountColumns, Tally, by_segment, over_time
+from .views import hierarchy_columns, keyword_columns, term_weights
 
 Classes: TypeAlias = "ArrayLike | Sequence[Hashable]"
 
@@ -324,6 +326,23 @@ class TextClustering(RegroupedTexts):
             frame.index = given.index  # type: ignore[union-attr]
         return frame
 
+    def map(self) -> DataFrame:
+        """Return a data frame with one row per text: x and y, its place on the map of the report.
+
+        Similar texts are close to each other, and the coordinates are between -1 and 1. Texts without a group have
+        missing values. The map is computed once, from the embeddings, and is always the same for the same texts.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> texts = ["where is my parcel", "my parcel is late", "reset my password", ""]
+        >>> result = ts.cluster_texts(texts, embeddings=[[1, 0], [0.9, 0.1], [0, 1], [0, 0]], n_clusters=2)
+        >>> result.map()["x"].round().tolist()
+        [-1.0, -1.0, 1.0, nan]
+        """
+        x, y = self.map_points().T
+        return self._frame({"x": x, "y": y})
+
     def cluster_table(self) -> DataFrame:
         """Return a data frame with one row per group.
 
@@ -364,6 +383,53 @@ class TextClustering(RegroupedTexts):
         ['my parcel is late', 'reset my password']
         """
         return self._frame(duplicate_columns(self, threshold))
+
+    def keywords(self) -> DataFrame:
+        """Return a data frame with one row per keyword of each group, the best first.
+
+        Its columns are cluster, cluster_name, keyword, and weight, the class-based TF-IDF by which keywords are ranked:
+        the share of the group's texts that have the term, times the log ratio of this share to the mean over all
+        groups, an empty one included. It is 0 for a keyword that an update has made common or rare.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> texts = ["where is my parcel", "my parcel is late", "reset my password", "password forgotten"]
+        >>> X = [[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]]
+        >>> result = ts.cluster_texts(texts, embeddings=X, n_clusters=2)
+        >>> result.keywords()[["cluster", "keyword", "weight"]].round(2).values.tolist()[:3]
+        [[0, 'parcel', 1.1], [0, 'late', 0.55], [1, 'password', 1.1]]
+        >>> matrix, terms = result.term_matrix()
+        >>> matrix.shape, terms[:3]
+        ((2, 6), ['forgotten', 'late', 'parcel'])
+        """
+        return self._frame(keyword_columns(self))
+
+    def term_matrix(self) -> tuple[csr_array, list[str]]:
+        """Return the weight of every term that could be a keyword of a group, and the terms of the columns.
+
+        The matrix has a row for each of :attr:`clusters`, and its weights are the ones of :meth:`keywords`. The terms
+        are words and two-word phrases; the forms of a word share a column, which has the name of the most frequent one.
+        """
+        weights = term_weights(self)
+        return weights.matrix, weights.terms
+
+    def hierarchy_frame(self) -> DataFrame:
+        """Return a data frame of the tree of the groups, with one row per node and every parent before its children.
+
+        Its columns are node, parent (missing for the root), size (the number of rows), name and level: "root",
+        "coarse" (the themes), "suggested" if the groups are finer than the suggested ones, "merge" (a step of the merge
+        tree between these, named by its keywords) and "cluster" (the groups; `node` is their label). The sizes of the
+        children of a node add up to its own. After an update, new clusters have no theme, and merges may be missing.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> result = ts.cluster_texts(["a b", "x y", "x z"], embeddings=[[1, 0], [0, 1], [0.1, 1]], n_clusters=2)
+        >>> result.hierarchy_frame()[["node", "size", "level"]].values.tolist()
+        [[2, 3, 'root'], [1, 1, 'cluster'], [0, 2, 'cluster']]
+        """
+        return self._frame(hierarchy_columns(self))
 
     def over_time(self) -> DataFrame:
         """Return a data frame with one row per group and period.

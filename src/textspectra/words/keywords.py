@@ -9,6 +9,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array, csr_array
 
 from ..core import Ints
 from .languages import STOP_WORDS
@@ -58,13 +59,8 @@ def rank_terms(
     terms too, in comparison with the clusters that exist at the same time. `counts` says how often each text counts.
     """
     k = len(members)
-    limit = min(MAX_TEXTS, max(MIN_TEXTS, TOTAL_TEXTS // max(1, k)))
-    samples = [_sample(rows, counts[rows], limit) for rows in members]
-    counted = [_frequent(count_terms(texts[row] for row in rows), len(rows)) for rows in samples]
-    clusters = [_by_stem(terms, len(rows)) for terms, rows in zip(counted, samples, strict=True)]
-    total_share: defaultdict[str, float] = defaultdict(float)
-    for cluster in clusters:
-        _add_shares(total_share, cluster)
+    counted, clusters = _count(texts, members, counts)
+    total_share = _total_share(clusters)
     boring = _spread_evenly(clusters, total_share)
     scored = [_scores(cluster, total_share, k, boring) for cluster in clusters]
     for step, (left, right) in enumerate(merges):
@@ -77,6 +73,59 @@ def rank_terms(
     pairs = list(zip(scored, clusters, strict=True))
     phrases = (_rank_phrases(scores, cluster, spelling, stop_words) for scores, cluster in pairs)
     return [_pick_keywords(*pair, spelling) for pair in pairs], [list(islice(best, n_phrases)) for best in phrases]
+
+
+class TermWeights(NamedTuple):
+    """The class-based TF-IDF of all terms that could be keywords: one row per cluster, one column per term."""
+
+    matrix: csr_array
+    terms: list[str]  # of the columns, each in its most frequent form
+    forms: list[dict[str, float]]  # the weights of the terms of each cluster, in its own most frequent forms
+
+
+def weigh_terms(texts: Sequence[str], members: Sequence[Ints], counts: Ints) -> TermWeights:
+    """Return the weights by which :func:`rank_terms` ranks the keywords of clusters; weights are above 0."""
+    counted, clusters = _count(texts, members, counts)
+    total_share = _total_share(clusters)
+    boring = _spread_evenly(clusters, total_share)
+    spelling = _usual_writing(counted)[0]
+    weights = [_keyword_scores(_scores(each, total_share, len(clusters), boring), each) for each in clusters]
+    best: dict[str, tuple[int, str]] = {}
+    for cluster, of_cluster in zip(clusters, weights, strict=True):
+        for stem in of_cluster:
+            rank = (-cluster.texts[stem], cluster.forms[stem])
+            best[stem] = min(best.get(stem, rank), rank)
+    written = {stem: spelling.get(form, form) for stem, (_, form) in best.items()}
+    terms = sorted(set(written.values()))
+    column_of = {term: column for column, term in enumerate(terms)}
+    cells: dict[tuple[int, int], float] = {}
+    forms: list[dict[str, float]] = []
+    for row, (cluster, of_cluster) in enumerate(zip(clusters, weights, strict=True)):
+        forms.append({})
+        for stem, weight in of_cluster.items():  # the highest first: a word can have two stems, in two languages
+            form = cluster.forms[stem]
+            forms[-1].setdefault(spelling.get(form, form), weight)
+            cells.setdefault((row, column_of[written[stem]]), weight)
+    places = np.array(list(cells), np.intp).reshape(-1, 2).T
+    matrix = coo_array((np.array(list(cells.values())), tuple(places)), shape=(len(clusters), len(terms)))
+    return TermWeights(csr_array(matrix), terms, forms)
+
+
+def _count(
+    texts: Sequence[str], members: Sequence[Ints], counts: Ints
+) -> tuple[list[dict[str, TermCounts]], list[_Terms]]:
+    """Count the terms of each cluster: in each language as they are written, and by their stems."""
+    limit = min(MAX_TEXTS, max(MIN_TEXTS, TOTAL_TEXTS // max(1, len(members))))
+    samples = [_sample(rows, counts[rows], limit) for rows in members]
+    counted = [_frequent(count_terms(texts[row] for row in rows), len(rows)) for rows in samples]
+    return counted, [_by_stem(terms, len(rows)) for terms, rows in zip(counted, samples, strict=True)]
+
+
+def _total_share(clusters: list[_Terms]) -> defaultdict[str, float]:
+    total: defaultdict[str, float] = defaultdict(float)
+    for cluster in clusters:
+        _add_shares(total, cluster)
+    return total
 
 
 def _sample(rows: Ints, times: Ints, limit: int) -> Ints:
@@ -195,11 +244,16 @@ def _ends(term: str) -> tuple[str, str]:
     return term.partition(" ")[0], term.rpartition(" ")[2]
 
 
+def _keyword_scores(scored: list[tuple[str, float]], cluster: _Terms) -> dict[str, float]:
+    """Return the terms of one or two words that could be keywords, by their stems, with their scores."""
+    texts = _drop_rare(cluster.texts, cluster.n_texts)
+    return {stem: score for stem, score in scored if stem.count(" ") < 2 and stem in texts and score > 0}
+
+
 def _pick_keywords(scored: list[tuple[str, float]], cluster: _Terms, spelling: dict[str, str]) -> list[Keyword]:
     """Return the best terms of one or two words; each has a word that the terms before it do not have."""
-    texts = _drop_rare(cluster.texts, cluster.n_texts)
-    stems = [stem for stem, score in scored if stem.count(" ") < 2 and stem in texts and score > 0]
-    parts_of = {stem: term_parts(stem) for stem in stems}
+    texts = cluster.texts
+    parts_of = {stem: term_parts(stem) for stem in _keyword_scores(scored, cluster)}
     swallowed = {
         part
         for stem, parts in parts_of.items()

@@ -6,8 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.neighbors import NearestNeighbors
 
-from textspectra.report import map as report_map
-from textspectra.report.map import project
+from textspectra.core import map as core_map
+from textspectra.core.map import Field, RowMap
+
+
+def project(X, rows, **options):
+    return RowMap(len(X), rows).points(X, rows, **options)
 
 
 @settings(max_examples=25)
@@ -18,8 +22,9 @@ def test_repulsion_is_the_sum_over_all_sources(seed, scale, n):
     apart = points[:, None].astype(float) - sources
     q = 1 / (1 + np.square(apart).sum(axis=2))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report_map, "BOX", 0.25)  # the finer, the nearer to the sums
-        repulsion, near = report_map._repulsion(sources, points)
+        patch.setattr(core_map, "BOX", 0.25)  # the finer, the nearer to the sums
+        both = np.concatenate([sources, points])
+        repulsion, near = Field.of(sources, both.min(axis=0), both.max(axis=0)).at(points)
     np.testing.assert_allclose(near, q.sum(axis=1), rtol=0.01, atol=0.01 * n)
     np.testing.assert_allclose(repulsion, (apart * np.square(q)[:, :, None]).sum(axis=1), rtol=0.01, atol=0.01 * n)
 
@@ -31,27 +36,25 @@ def test_attraction_is_the_sum_over_the_edges():
     apart = points[:, None] - targets[neighbors]
     expected = (apart / (1 + np.square(apart).sum(axis=2, keepdims=True))).sum(axis=1)
     np.testing.assert_allclose(
-        report_map._attraction(report_map._graph(neighbors, 20), points, targets), expected, rtol=1e-4
+        core_map._attraction(core_map._graph(neighbors, 20), points, targets), expected, rtol=1e-4
     )
 
 
 def test_placed_points_are_among_their_neighbors():
     corners = np.array([[0, 0], [50, 0], [0, 50]], np.float32)
     among = np.repeat(corners, 20, axis=0) + np.random.default_rng(0).normal(size=(60, 2)).astype(np.float32)
-    calls = []
-    placed = report_map.place(np.arange(60).reshape(3, 20), among, lambda: calls.append(1))
-    assert placed == pytest.approx(corners, abs=2)
-    assert len(calls) == report_map.PLACING
+    field = Field.of(among, among.min(axis=0), among.max(axis=0))
+    assert core_map.place(np.arange(60).reshape(3, 20), field) == pytest.approx(corners, abs=2)
 
 
 @pytest.mark.parametrize("landmarks", [4000, 150])
 def test_neighbors_on_the_map_are_of_the_same_group(planted, monkeypatch, landmarks):
-    monkeypatch.setattr(report_map, "LANDMARKS", landmarks)
+    monkeypatch.setattr(core_map, "LANDMARKS", landmarks)
     X, truth = planted(4, 300, noise=0.2)
     rows = np.flatnonzero(np.arange(300) % 7)
     calls = []
     points = project(X, rows, progress=lambda *step: calls.append(step))
-    assert np.abs(points).max() == 1
+    assert np.abs(points).max() == pytest.approx(1)
     near = NearestNeighbors(n_neighbors=5).fit(points).kneighbors(return_distance=False)
     assert (truth[rows][near] == truth[rows][:, None]).mean() > 0.97
     assert calls == sorted(calls)
@@ -69,3 +72,32 @@ def test_few_rows_and_few_dimensions_have_a_map(shape):
     points = project(np.random.default_rng(0).standard_normal(shape), np.arange(shape[0]))
     assert points.shape == (shape[0], 2)
     assert np.abs(points).max() <= 1
+
+
+def test_a_row_has_one_point_whatever_else_is_asked_for(planted, monkeypatch):
+    monkeypatch.setattr(core_map, "LANDMARKS", 100)
+    X, _ = planted(4, 400, noise=0.2)
+    rows = np.flatnonzero(np.arange(400) % 9)
+    whole, parts = RowMap(400, rows), RowMap(400, rows)
+    points = whole.points(X)
+    assert np.isnan(points[::9]).all()
+    assert np.abs(points[rows]).max() == pytest.approx(1)
+    calls = []
+    for part in (rows[200:], rows[:250][::-1], rows[:0]):
+        found = parts.points(X, part, progress=lambda *step: calls.append(step))
+        np.testing.assert_allclose(found, points[part], atol=1e-5)
+    assert calls[-1] == (1, 1)  # the landmarks were arranged once, and two parts were placed
+    new = whole.place(np.concatenate([X[rows], X[rows]]))
+    others = np.setdiff1d(np.arange(len(rows)), np.searchsorted(rows, core_map.sample_landmarks(rows)))
+    np.testing.assert_allclose(new[others], points[rows][others], atol=1e-5)
+    np.testing.assert_array_equal(whole.points(X), points)
+
+
+def test_rows_on_dask_are_placed_as_in_memory(planted):
+    da = pytest.importorskip("dask.array")
+    X, _ = planted(3, 300, noise=0.2)
+    row_map = RowMap(200, np.arange(200))
+    row_map.points(X[:200])
+    np.testing.assert_allclose(
+        row_map.place(da.from_array(X[200:], chunks=(40, -1))), row_map.place(X[200:]), atol=1e-5
+    )

@@ -1,0 +1,261 @@
+"""The map of rows in the plane, by t-SNE: neighbors attract each other, and all points repel each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy import fft
+from scipy.sparse import csr_array
+
+from ..parallel import one_blas_thread, run_tasks
+from . import F32, Array, Ints, PerRow, Rows
+from .discriminants import highest_columns
+from .rows import map_unit_rows, take_units
+
+LANDMARKS = 4000  # rows that t-SNE arranges; the other rows are placed among them
+NEAREST, NEAREST_LANDMARKS = 13, 10  # neighbors that attract a landmark, itself among them, and another row
+COMPONENTS, SPARE_COMPONENTS, POWER_ITERATIONS = 50, 10, 4
+"""Principal components for the search of neighbors, random directions beyond them, and iterations to find them."""
+SEARCH_BLOCK, PLACED_BLOCK = 512, 65_536  # rows whose neighbors are searched at a time, and that are placed at a time
+
+PHASES = ((50, 12.0, 0.5), (120, 1.0, 0.8))
+"""Iterations, exaggeration of the attraction, and momentum; twice as many keep no more of the neighbors."""
+LONGEST_STEP = 5.0  # of a point in one iteration
+PLACING, PLACING_RATE, PLACING_EXAGGERATION, PLACING_STEP = 30, 0.1, 1.5, 0.25
+"""For points that are placed among others: iterations, step along the gradient, exaggeration, and longest gradient."""
+BOX, FEWEST_BOXES = 1.5, 10
+"""Largest width of a box within which the repulsion is interpolated, and the fewest boxes on a side. A width of 1 takes
+twice as long and keeps no more neighbors, a width of 2 loses some."""
+
+
+class RowMap:
+    """A point in the plane for each of the `rows` of an array of `n_rows`; similar rows are close to each other.
+
+    A random sample, the landmarks, is arranged by t-SNE. Each other row is placed among them when it is asked for, at a
+    point that does not depend on the other rows that are placed. The map is deterministic, its longer side is
+    horizontal, as on a screen, and its coordinates are between -1 and 1. No row may be all zeros.
+    """
+
+    def __init__(self, n_rows: int, rows: Ints) -> None:
+        self.rows = rows
+        self._landmarks: Landmarks | None = None
+        self._points = np.full((n_rows, 2), np.nan, np.float32)
+
+    def points(
+        self, X: Rows, rows: Ints | None = None, *, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> F32:
+        """Return the points of some rows of `X`, or of all rows (NaN for a row that is not on the map).
+
+        Every call must get the same `X`. A point is computed once.
+        """
+        wanted = self.rows if rows is None else rows
+        chosen = sample_landmarks(self.rows)
+        others = np.setdiff1d(wanted[np.isnan(self._points[wanted, 0])], chosen)
+        starts = range(0, len(others), PLACED_BLOCK)
+        n_steps = 0 if self._landmarks else sum(iterations for iterations, _, _ in PHASES)
+        total = n_steps + len(starts)
+        steps = iter(range(1, total + 1))
+        with one_blas_thread():  # more threads would change the last bits, and with them the map
+            if self._landmarks is None:
+                self._landmarks = arrange_rows(take_units(X, chosen), lambda: progress(next(steps), total))
+                self._points[chosen] = self._landmarks.scaled(self._landmarks.points)
+            for start in starts:
+                block = others[start : start + PLACED_BLOCK]
+                self._points[block] = self._landmarks.place_rows(X[block])
+                progress(next(steps), total)
+        return self._points.copy() if rows is None else self._points[rows]
+
+    def place(self, X: Rows) -> F32:
+        """Return the points of rows that are not on the map, once :meth:`points` was called; `X` may be on Dask."""
+        assert self._landmarks is not None  # noqa: S101 - for the type checker
+        return np.asarray(self._landmarks.place_rows(X))
+
+
+class Landmarks(NamedTuple):
+    """Rows that are arranged in the plane: their mean, principal axes and components, and their points."""
+
+    mean: F32
+    axes: F32
+    components: F32
+    points: F32  # centered, but not scaled
+
+    def scaled(self, points: F32) -> F32:
+        """Return points in the units of the map."""
+        return np.asarray(points / (np.abs(self.points).max() or 1), np.float32)
+
+    def place_rows(self, X: Rows) -> PerRow:
+        """Return the points of other rows, in the units of the map."""
+        field = Field.of(self.points, self.points.min(axis=0), self.points.max(axis=0))
+        size = min(NEAREST_LANDMARKS, len(self.points))
+
+        def place_block(block: F32, scale: F32) -> F32:
+            components = np.asarray((block * scale[:, None] - self.mean) @ self.axes, np.float32)
+            return self.scaled(place(_nearest(components, self.components, size), field))
+
+        return map_unit_rows(place_block, X, dtype=np.float32)
+
+
+def sample_landmarks(rows: Ints) -> Ints:
+    """Return the rows that t-SNE arranges: all of them, or a random sample."""
+    if len(rows) <= LANDMARKS:
+        return rows
+    return np.sort(np.random.default_rng(0).choice(rows, LANDMARKS, replace=False))
+
+
+def arrange_rows(units: F32, progress: Callable[[], None] = lambda: None) -> Landmarks:
+    """Find points for rows of length 1 by t-SNE; too few rows to have neighborhoods get their principal components."""
+    mean = units.mean(axis=0)
+    axes = _leading_axes(units - mean, min(COMPONENTS, *units.shape))
+    components = (units - mean) @ axes
+    start = np.pad(components[:, :2], ((0, 0), (0, max(0, 2 - axes.shape[1]))))
+    if len(units) <= 8:
+        return Landmarks(mean, axes, components, _centered(start))
+    start *= 1e-4 / (float(start[:, 0].std()) or 1)
+    # Without noise, points that start at the same place, or on a line, would stay there.
+    start += np.random.default_rng(2).normal(scale=1e-6, size=start.shape)
+    points = arrange(_nearest(components, components, min(NEAREST, len(units) // 4)), start, progress)
+    return Landmarks(mean, axes, components, _centered(points))
+
+
+def _leading_axes(centered: F32, n_axes: int) -> F32:
+    """Return the leading principal axes as columns, by power iterations of random directions."""
+    n_directions = min(n_axes + SPARE_COMPONENTS, *centered.shape)
+    axes = np.random.default_rng(0).standard_normal((centered.shape[1], n_directions), np.float32)
+    for _ in range(POWER_ITERATIONS):
+        axes, _ = np.linalg.qr(centered.T @ (centered @ axes))
+    _, _, turned = np.linalg.svd(centered @ axes, full_matrices=False)
+    return np.asarray(axes @ turned[:n_axes].T)
+
+
+def _nearest(rows: F32, among: F32, size: int) -> Ints:
+    """Return the `size` nearest of the rows `among` for each row, itself included."""
+    squares = np.einsum("ij,ij->i", among, among)
+
+    def search(start: int) -> Ints:
+        return highest_columns(2 * rows[start : start + SEARCH_BLOCK] @ among.T - squares, size)
+
+    starts = range(0, max(len(rows), 1), SEARCH_BLOCK)
+    return np.concatenate(run_tasks(search, ((start,) for start in starts), shared_memory=True))
+
+
+def _centered(points: Array) -> F32:
+    """Turn points so that their longest side is horizontal, and move the middle of their box to the origin."""
+    points = points - points.mean(axis=0)
+    _, _, axes = np.linalg.svd(points.T @ points)
+    points = points @ (axes.T * np.where(axes.sum(axis=1) < 0, -1, 1))
+    return np.asarray(points - (points.max(axis=0) + points.min(axis=0)) / 2, np.float32)
+
+
+def arrange(neighbors: Ints, start: F32, progress: Callable[[], None]) -> F32:
+    """Move points from `start` until neighbors are close; row i of `neighbors` has the neighbors of point i.
+
+    All neighbors count alike, which gives nearly the same map as weights of a fixed perplexity.
+    """
+    n = len(start)
+    directed = _graph(neighbors, n)
+    graph = csr_array(directed + directed.T)
+    graph.data /= graph.data.sum()
+    points = start.astype(np.float32)
+    gains, step = np.ones_like(points), np.zeros_like(points)
+    for iterations, exaggeration, momentum in PHASES:
+        for _ in range(iterations):
+            repulsion, near = Field.of(points, points.min(axis=0), points.max(axis=0)).at(points)
+            gradient = exaggeration * _attraction(graph, points, points) - repulsion / max(float(near.sum()) - n, 1e-6)
+            gains = np.maximum(np.where(gradient * step < 0, gains + 0.2, gains * 0.8), 0.01)
+            step = momentum * step - n / exaggeration * gains * gradient
+            points += _shortened(step, LONGEST_STEP)
+            points -= points.mean(axis=0)
+            progress()
+    return points
+
+
+def place(neighbors: Ints, field: Field) -> F32:
+    """Return points near their neighbors among the sources of a field, which stay where they are, and in its square."""
+    among = field.sources
+    graph = _graph(neighbors, len(among))
+    graph.data /= neighbors.shape[1]
+    low, high = among.min(axis=0), among.max(axis=0)
+    points = np.median(among[neighbors], axis=1).astype(np.float32)
+    for _ in range(PLACING):
+        repulsion, near = field.at(points)
+        gradient = PLACING_EXAGGERATION * _attraction(graph, points, among) - repulsion / near[:, None]
+        points = np.clip(points - PLACING_RATE * _shortened(gradient, PLACING_STEP), low, high)
+    return points
+
+
+def _graph(neighbors: Ints, n: int) -> csr_array:
+    starts = np.arange(0, neighbors.size + 1, neighbors.shape[1])
+    return csr_array((np.ones(neighbors.size, np.float32), neighbors.ravel(), starts), shape=(len(neighbors), n))
+
+
+def _shortened(steps: F32, longest: float) -> F32:
+    length = np.sqrt(np.einsum("ij,ij->i", steps, steps))[:, None]
+    return np.asarray(steps * np.minimum(1, longest / np.maximum(length, longest)))
+
+
+def _attraction(graph: csr_array, points: F32, targets: F32) -> F32:
+    """Return for each point the sum of ``weight * (point - target) / (1 + squared distance)`` over its edges."""
+    apart = np.repeat(points, np.diff(graph.indptr), axis=0) - targets[graph.indices]
+    pull = graph.data / (1 + np.einsum("ij,ij->i", apart, apart))
+    pulls = csr_array((pull, graph.indices, graph.indptr), shape=graph.shape)
+    return np.asarray(points * pulls.sum(axis=1)[:, None] - pulls @ targets)
+
+
+class Field(NamedTuple):
+    """The repulsion of sources in a square, as convolutions of a few charges with ``q**2``.
+
+    q is ``1 / (1 + squared distance)``. As in FIt-SNE, the charges are spread over a regular grid, convolved there by
+    the fast Fourier transform, and interpolated.
+    """
+
+    sources: F32
+    low: F32
+    spacing: float
+    size: int  # knots on a side
+    spread: csr_array  # the weights of the knots for each source
+    sums: F32  # the convolved charges at the knots
+
+    @classmethod
+    def of(cls, sources: F32, low: F32, high: F32) -> Field:
+        """Return the field of sources in the square that has the corner `low` and holds the point `high`."""
+        extent = float((high - low).max()) * 1.001 + 1e-6
+        size = 3 * max(FEWEST_BOXES, int(np.ceil(extent / BOX)))
+        spacing = extent / size
+        spread = _interpolation((sources - low) / spacing, size)
+        squares = np.einsum("ij,ij->i", sources, sources)
+        charges = np.column_stack([np.ones(len(sources), np.float32), sources, squares])
+        return cls(sources, low, spacing, size, spread, _convolved(spread.T @ charges, size, spacing))
+
+    def at(self, points: F32) -> tuple[F32, F32]:
+        """Return for each point the sums over all sources of ``(point - source) * q**2`` and of q."""
+        is_own = points is self.sources
+        read = self.spread if is_own else _interpolation((points - self.low) / self.spacing, self.size)
+        mass, x, y, square = (read @ self.sums).T
+        repulsion = points * mass[:, None] - np.column_stack([x, y])
+        near = (1 + np.einsum("ij,ij->i", points, points)) * mass - 2 * (points[:, 0] * x + points[:, 1] * y) + square
+        return repulsion, np.maximum(near, np.finfo(np.float32).tiny)
+
+
+def _interpolation(places: F32, size: int) -> csr_array:
+    """Return the weights of 3 x 3 knots of the grid for each place: quadratic polynomials within boxes of 3 knots."""
+    box = np.minimum(places // 3, size // 3 - 1).astype(np.intp)
+    t = places - 3 * box
+    weights = np.stack([(t - 1.5) * (t - 2.5) / 2, (t - 0.5) * (2.5 - t), (t - 0.5) * (t - 1.5) / 2])
+    knots = 3 * box + np.arange(3)[:, None, None]
+    both = (weights[:, None, :, 0] * weights[None, :, :, 1]).reshape(9, -1).T
+    flat = (knots[:, None, :, 0] * size + knots[None, :, :, 1]).reshape(9, -1).T
+    starts = np.arange(0, flat.size + 1, 9)
+    return csr_array((both.ravel(), flat.ravel(), starts), shape=(len(places), size * size))
+
+
+def _convolved(charges: F32, size: int, spacing: float) -> F32:
+    """Convolve charges on the knots of the grid with ``1 / (1 + squared distance)**2``."""
+    padded = fft.next_fast_len(2 * size, real=True)
+    offset = np.arange(padded)
+    squares = np.square(spacing * np.minimum(offset, padded - offset))
+    kernel = (1 / np.square(1 + squares[:, None] + squares)).astype(np.float32)
+    planes = charges.T.reshape(-1, size, size)
+    convolved = fft.irfft2(fft.rfft2(planes, (padded, padded)) * fft.rfft2(kernel).real, (padded, padded))
+    return np.ascontiguousarray(convolved[:, :size, :size].reshape(len(planes), -1).T)
