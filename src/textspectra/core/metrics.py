@@ -81,8 +81,8 @@ def evaluate(
 
     Distances are Euclidean, between rows scaled to length 1. Above 10,000 rows, the silhouette is computed on a
     random sample of 10,000 (see ``silhouette_rows``). Above 4,096 rows, the Cohesion Ratio is partly sampled (see
-    ``cohesion_ratio_se``). All other metrics are exact at any n. At a million rows, ``ami`` takes longest: half a minute
-    for 100 clusters, as in scikit-learn.
+    ``cohesion_ratio_se``). All other metrics are exact at any n. At a million rows, ``ami`` takes longest: half a
+    minute for 100 clusters, as in scikit-learn.
 
     Noise is treated as scikit-learn treats it: rows labeled -1, as HDBSCAN labels them, are one more cluster for every
     metric, but they do not count in ``n_clusters`` and ``k_relative_error``, and ``n_noise`` is their number. So an
