@@ -160,7 +160,9 @@ def print_head(summary: Summary, meanings: Mapping[str, str], headline: Text, co
 def _headline(summary: Summary) -> str:
     grouped, total = _grouped(summary), summary["texts"]
     texts = count_of(total, "text") if grouped == total else f"{grouped:,} of {count_of(total, 'text')}"
-    return f"{texts} in {count_of(summary['k'], 'group')}{', as you asked' if summary['level'] is None else ''}"
+    # Without an estimate, groups were known, and their note says more.
+    asked = ", as you asked" if summary["level"] is None and summary["k_found_by"] else ""
+    return f"{texts} in {count_of(summary['k'], 'group')}{asked}"
 
 
 def _grouped(summary: Summary) -> int:

@@ -18,7 +18,7 @@ from ..core.validation import Level, RandomState
 from ..embedding.base import Backend
 from ..embedding.cache import EmbeddingCache
 from ..embedding.embed import embed_texts
-from ..embedding.registry import DEFAULT_MODEL, Model, chosen_backend
+from ..embedding.registry import DEFAULT_MODEL, Model, chosen_backend, is_auto
 from ..errors import UserError
 from ..tables.columns import TextTable
 from ..tables.frames import library_of
@@ -27,6 +27,7 @@ from .clustered import Hierarchy
 from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Texts, Totals, embed_corpus, open_texts
 from .details import Columns, Period, Values, details_of, wanted_columns
 from .grouping import describe_embedded
+from .known import Examples, KnownGroups, group_around, with_known
 from .notes import KEEP_ALL, is_foreign, notes_on_content, notes_on_languages, notes_on_lengths
 from .result import TextClustering
 from .tally import tally_rows
@@ -42,6 +43,7 @@ def cluster_texts(
     embeddings: ArrayLike | None = None,
     algorithm: Algorithm = "kmeans",
     n_clusters: int | Level = "auto",
+    known: Examples | None = None,
     random_state: RandomState = 0,
     cache: EmbeddingCache | bool = True,
     keep_all: bool = False,
@@ -75,6 +77,11 @@ def cluster_texts(
     n_clusters : {"auto", "coarse", "suggested", "fine"} or int, default="auto"
         "auto" is the suggested number. "coarse" merges these groups, and "fine" splits them. An int overrules the
         estimate, which is kept; between the coarse and the fine level, it merges or splits the suggested groups, too.
+    known : mapping from names to lists of texts, optional
+        Groups that you know, with examples: ``{"refund": ["where is my refund", "money back"], ...}``. They keep their
+        names, have the labels 0, 1, ... in this order, and get the texts that belong to them; the rest is grouped as
+        usual. `n_clusters` as an int counts them. Examples count only if they are among the texts, and they need a
+        model: beside `embeddings`, name the one that made these.
     random_state : int, RandomState, Generator or None, default=0
         The seed. The same int gives the same result on the same machine. The int8 vectors of minilm differ by
         rounding between kinds of processors; ``model="float32:minilm"`` avoids that.
@@ -101,6 +108,15 @@ def cluster_texts(
     >>> X = [[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9], [0, 0]]
     >>> ts.cluster_texts(texts, embeddings=X, n_clusters=2).labels
     array([ 0,  0,  1,  1, -1])
+
+    With a known group, and a model that counts letters:
+
+    >>> def count_letters(texts):
+    ...     return [[text.count(letter) + 0.1 for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts]
+    >>> known = {"login": ["password lost"]}
+    >>> result = ts.cluster_texts(texts, model=count_letters, known=known, n_clusters=2, cache=False)
+    >>> result.clusters[0].name
+    'login'
     """
     check_algorithm(algorithm)
     tell: StageProgress = progress or (lambda stage, done, total: None)
@@ -109,19 +125,32 @@ def cluster_texts(
     corpus.check_content()
     table, wanted = wanted_columns(opened, len(corpus.rows), time, by, show, every)
     details, notes = details_of(table, wanted) if wanted.names else (None, [])
+    groups = None if known is None else KnownGroups.of(known)
     embedded, languages, encoder, reason = embed_source(corpus, model, embeddings, cache=cache, progress=tell)
+    if groups is not None:
+        groups = groups.embedded(_model_of_examples(encoder, model), embedded.X.shape[1], cache=cache)
     tell("grouping", 0, 1)
-    fitted = fit_clusters(embedded.vectors, embedded.weights, algorithm, n_clusters, random_state)
+
+    def fit(X: Rows, weights: NDArray[np.float64], k: int | Level) -> Clusters:
+        return fit_clusters(X, weights, algorithm, k, random_state)
+
+    if groups is None:
+        fitted, labels = fit(embedded.vectors, embedded.weights, n_clusters), None
+    else:
+        fitted, labels = group_around(groups, embedded, fit, n_clusters)
     tell("describing", 0, 1)
     options = {"algorithm": algorithm, "n_clusters": n_clusters, **wanted._asdict()}
-    recipe = recipe_of("cluster_texts(texts", encoder, reason, random_state, keep_all, options)
+    call = "cluster_texts(texts, known=known" if known else "cluster_texts(texts"
+    recipe = recipe_of(call, encoder, reason, random_state, keep_all, options)
     result = describe_clustering(
         embedded, embedded.scatter(fitted.labels, -1), fitted, leaves=np.asarray(fitted.leaves), algorithm=algorithm,
         totals=embedded.totals, encoder=encoder, cache=cache, without_content=corpus.without_content(),
         languages=languages, recipe=recipe, frame=frame if library_of(frame) else None,
     )  # fmt: skip
+    if groups is not None and labels is not None:
+        result = with_known(result, groups, labels)
     if details is not None:
-        tally = tally_rows(details, result.labels, result.n_clusters, wanted.every)
+        tally = tally_rows(details, result.codes, result.n_clusters, wanted.every)
         notes += tally.notes() if tally else ()
         result = replace(result, details=details, tally=tally, notes=(*result.notes, *notes))
     tell("describing", 1, 1)
@@ -147,6 +176,13 @@ def embed_source(
     return texts, languages, encoder, reason
 
 
+def _model_of_examples(encoder: Backend | None, model: Model) -> Model:
+    """Return the model of the texts, or the one that was named beside given embeddings."""
+    if encoder is None and is_auto(model):
+        raise UserError("known= has examples, which need a model: give model=, the one that made the embeddings.")
+    return encoder or model
+
+
 def fit_clusters(
     X: Rows, weights: NDArray[np.float64], algorithm: Algorithm, n_clusters: int | Level, seed: RandomState
 ) -> Clusters:
@@ -166,7 +202,6 @@ def describe_clustering(
     languages: dict[str, float], recipe: dict[str, str], frame: object = None,
 ) -> TextClustering:  # fmt: skip
     """Turn fitted clusters into a result, given the cluster of each distinct text and the leaf of each that counts."""
-    assert fitted.tree is not None  # noqa: S101 - for the type checker
     embed = None if encoder is None else partial(embed_texts, model=encoder, cache=cache)
     # Every level of a sample is described by the sample, so that a cluster has one name at all of them.
     read = np.ones(len(labels), bool) if len(texts.corpus.distinct) < totals.distinct else None
@@ -181,7 +216,7 @@ def describe_clustering(
         centers=fitted.centers, rule=fitted.rule, clusters=clusters, next_label=len(clusters),
         cohesion=fitted.cohesion if len(texts.counting) > 1 else None, k_estimate=fitted.estimate, algorithm=algorithm,
         source=EmbeddingSource(None, {}) if encoder is None else EmbeddingSource(encoder.name, dict(encoder.settings)),
-        hierarchy=Hierarchy(fitted.tree, texts.scatter(leaves, -1)),
+        hierarchy=None if fitted.tree is None else Hierarchy(fitted.tree, texts.scatter(leaves, -1)),
         recipe=recipe, notes=notes, languages=languages,
         encoder=encoder, cache=cache, known_embeddings=texts.X, frame=frame,
     ).with_level_names()  # fmt: skip
