@@ -76,8 +76,9 @@ def _run_on_one(source: str, options: Options, clustering: Options, tell: Stages
     outputs = _place_outputs(Path(source).parent / stem, suffix, options)
     output_format(outputs["table"], table, options["table_format"])
     embeddings = inputs.given_embeddings(options["embeddings"], table)
+    known = inputs.read_known(options["known"]) if options["known"] else None
     with inputs.replacing_outputs(outputs) as together:
-        result = cluster_texts(table, embeddings=embeddings, **clustering)
+        result = cluster_texts(table, embeddings=embeddings, known=known, **clustering)
         reading = {"read": inputs.describe_reading(source, table), DIGESTS: content_digest(table.table)}
         result = replace(result, recipe=reading | result.recipe, notes=(*table.notes, *result.notes))
         result = _finish(result, truth, [source], options, outputs, together, tell)
@@ -88,6 +89,8 @@ def _run_on_one(source: str, options: Options, clustering: Options, tell: Stages
 
 
 def _run_on_many(sources: Sequence[str], options: Options, clustering: Options, tell: Stages) -> Done:
+    if options["known"]:
+        raise click.UsageError("--known is for one file, but there are several; join them first.")
     embeddings = options["embeddings"]
     if embeddings and Path(embeddings).suffix in (".npy", ".parquet"):
         raise click.UsageError(f"--embeddings must be a column of each file, but {embeddings!r} looks like a file.")

@@ -139,6 +139,9 @@ _CLUSTERING = (
         "--clusters auto|coarse|suggested|fine|N",
         "The level to show (auto is suggested), or a number that overrules it.", "result", default="auto",
     ),
+    Setting(
+        "--known FILE", "Groups that you know: a table with the columns name and example, one example a row.", "recipe",
+    ),
     *_EMBEDDING,
     _KEEP_ALL,
     Setting("--name-with MODEL", "Name groups by a chat model (OPENAI_BASE_URL, OPENAI_API_KEY).", "recipe"),

@@ -32,7 +32,7 @@ Fit = Callable[[NDArray[np.floating], NDArray[np.float64], int | Level], Cluster
 
 KNOWN = "known"  # entry of a recipe: the names and examples of the known groups, as JSON
 USUAL = 0.8  # share of texts as near to examples of their own group as a text must be (``benchmarks/known.md``)
-MOST = 0.5  # least share of a found group near to a known one for the rest of it to belong there, too
+MOST, FEW = 0.5, 0.3  # share of a found group near to a known one with which all of it, or more than none, joins
 _TRIALS, _MOST_EXAMPLES = 1000, 20  # texts, and examples for each of them, by which that is measured
 
 Result = TypeVar("Result", bound=ClusteredTexts)
@@ -111,35 +111,39 @@ def group_around(
     if isinstance(n_clusters, int) and n_clusters < n_known:
         raise UserError(f"{n_clusters:,} clusters were asked for, but the {n_known:,} known groups count, too.")
     units = take_units(texts.X, texts.counting)
-    codes = _near_known(known, units, None if n_clusters == n_known else fit(units, weights, "auto").labels)
-    rest, k = np.flatnonzero(codes < 0), n_known
-    if len(rest):
-        wanted = min(n_clusters - n_known, len(rest)) if isinstance(n_clusters, int) else n_clusters
-        found = fit(units[rest], weights[rest], wanted)
-        codes[rest], k = n_known + np.asarray(found.labels)[: len(rest)], n_known + len(found.centers)
-    both, all_codes = np.concatenate([known.units, units]), np.concatenate([known.codes, codes])
-    rule = separate_clusters(both, None, all_codes, k, n_passes=DISCRIMINANT_PASSES)
     # An example that is one of the texts stays where the user put it.
     code_of = dict(zip(known.texts, known.codes.tolist(), strict=True))
     given = np.array([code_of.get(texts.corpus.distinct[row], -1) for row in texts.counting], np.intp)
-    codes = np.where(given >= 0, given, labels_by(units, rule))
-    sizes = np.bincount(codes, weights, k)
-    order = np.concatenate([np.arange(n_known), n_known + np.argsort(-sizes[n_known:], kind="stable")])
-    labels = np.flatnonzero(sizes[order])
-    order = order[labels]
-    codes = np.argsort(np.append(order, np.setdiff1d(np.arange(k), order)))[codes]
+    codes = _near_known(known, units, None if n_clusters == n_known else fit(units, weights, "auto").labels)
+    codes = np.where(given >= 0, given, codes)
+    rest = np.flatnonzero(codes < 0)
+    if len(rest):
+        wanted = min(n_clusters - n_known, len(rest)) if isinstance(n_clusters, int) else n_clusters
+        codes[rest] = n_known + np.asarray(fit(units[rest], weights[rest], wanted).labels)[: len(rest)]
+    # A known group without texts does not compete: it would get those that are unlike all others.
+    filled, codes = np.unique(codes, return_inverse=True)
+    taught = np.flatnonzero(np.isin(known.codes, filled))
+    both = np.concatenate([known.units[taught], units])
+    all_codes = np.concatenate([np.searchsorted(filled, known.codes[taught]), codes])
+    rule = separate_clusters(both, None, all_codes, len(filled), n_passes=DISCRIMINANT_PASSES)
+    codes = filled[np.where(given >= 0, np.searchsorted(filled, given), labels_by(units, rule))]
+    sizes = np.bincount(codes, weights, filled[-1] + 1)
+    order = np.append(filled[filled < n_known], n_known + np.argsort(-sizes[n_known:], kind="stable"))
+    order = order[sizes[order] > 0]
+    labels = np.where(order < n_known, order, n_known + np.arange(len(order)) - (order < n_known).sum())
+    codes = np.argsort(np.append(order, np.setdiff1d(np.arange(len(sizes)), order)))[codes]
     centers = mean_vectors(texts, texts.scatter(codes, -1), len(order))
     cohesion = report_if_defined(units, codes, len(order), random_state=0)
-    return Clusters(codes, centers, rule.numbered(order), cohesion=cohesion), labels
+    return Clusters(codes, centers, rule.numbered(np.searchsorted(filled, order)), cohesion=cohesion), labels
 
 
 def _near_known(known: KnownGroups, units: NDArray[np.float32], found: NDArray[np.intp] | None) -> NDArray[np.intp]:
     """Return the nearest known group of each unit row; -1 if it is farther than rows of the `found` clusters are.
 
-    If most rows of a found cluster are near to a known group, so that it is this group, its other rows go there, too.
-
     Seen from the mean of the rows, the cosine with the sum of the examples counts. How high it must be is measured on
     clusters that were found without known groups: there, random rows of a cluster are the examples for another row.
+    If most rows of a found cluster are near to a known group, its other rows join them; if only a few are, they stay
+    with the others.
     """
     mean = units.mean(axis=0)
     rows, examples = (directions_of(part - mean, np.zeros_like(part)) for part in (units, known.units))
@@ -154,8 +158,9 @@ def _near_known(known: KnownGroups, units: NDArray[np.float32], found: NDArray[n
     codes = np.where(cosines.max(axis=1) >= enough[codes], codes, -1)
     near = np.zeros((int(found.max()) + 1, len(known.names) + 1))
     np.add.at(near, (found, codes), 1)  # rows that are not near are counted in the last column
-    most, share = near[:, :-1].argmax(axis=1), near[:, :-1].max(axis=1) / near.sum(axis=1)
-    return np.where((codes < 0) & (share >= MOST)[found], most[found], codes)
+    share = (near / near.sum(axis=1, keepdims=True))[:, :-1]
+    joins, stays = share.max(axis=1) >= MOST, share[found, np.maximum(codes, 0)] >= FEW
+    return np.where((codes >= 0) & stays, codes, np.where((codes < 0) & joins[found], share.argmax(axis=1)[found], -1))
 
 
 def _usual_cosine(rows: NDArray[np.float32], clusters: NDArray[np.intp], n_examples: int) -> float:
