@@ -31,8 +31,8 @@ Fit = Callable[[NDArray[np.floating], NDArray[np.float64], int | Level], Cluster
 """Groups rows of given weights: into a number of clusters, or at a level of the estimate."""
 
 KNOWN = "known"  # entry of a recipe: the names and examples of the known groups, as JSON
-USUAL = 0.8  # share of texts as near to examples of their own group as a text must be (``benchmarks/known.md``)
-MOST, FEW = 0.5, 0.3  # share of a found group near to a known one with which all of it, or more than none, joins
+_USUAL = 0.8  # share of texts as near to examples of their own group as a text must be (``benchmarks/known.md``)
+_MOST, _FEW = 0.5, 0.3  # share of a found group near to a known one with which all of it, or more than none, joins
 _TRIALS, _MOST_EXAMPLES = 1000, 20  # texts, and examples for each of them, by which that is measured
 
 Result = TypeVar("Result", bound=ClusteredTexts)
@@ -159,7 +159,7 @@ def _near_known(known: KnownGroups, units: NDArray[np.float32], found: NDArray[n
     near = np.zeros((int(found.max()) + 1, len(known.names) + 1))
     np.add.at(near, (found, codes), 1)  # rows that are not near are counted in the last column
     share = (near / near.sum(axis=1, keepdims=True))[:, :-1]
-    joins, stays = share.max(axis=1) >= MOST, share[found, np.maximum(codes, 0)] >= FEW
+    joins, stays = share.max(axis=1) >= _MOST, share[found, np.maximum(codes, 0)] >= _FEW
     return np.where((codes >= 0) & stays, codes, np.where((codes < 0) & joins[found], share.argmax(axis=1)[found], -1))
 
 
@@ -175,7 +175,7 @@ def _usual_cosine(rows: NDArray[np.float32], clusters: NDArray[np.intp], n_examp
     drawn += drawn >= places[:, None]  # a row is not an example for itself
     sums = rows[order[drawn]].sum(axis=1)
     cosines = np.einsum("ij,ij->i", directions_of(sums, np.zeros_like(sums)), rows[order[places]])
-    return float(np.quantile(cosines, 1 - USUAL))
+    return float(np.quantile(cosines, 1 - _USUAL))
 
 
 def with_known(result: Result, known: KnownGroups, labels: NDArray[np.intp]) -> Result:
