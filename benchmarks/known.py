@@ -42,11 +42,13 @@ The threshold and the three constants of `known` (of 2 to 7 values each) were ch
 END = """
 What to expect:
 
-- Where classes are clear, five examples find most of their texts. Where they overlap or are vague (newsgroups,
-  subreddits), known groups also get texts of related classes: look at their texts before you rely on their sizes.
-- Examples that are not like any text do harm: a known group that is absent from the data may get the group that is
-  most like its examples.
-- The ARI of the whole changes little: the classes that are not known are found as well as before.
+- Precision is about twice that of the baseline on intents, at some cost in recall; the groups of the whole are about
+  as good as without `known`.
+- With many small classes (121 in 3,000 rows of stackexchange121_s), found groups are coarser than the classes. They
+  then hold texts of a known class back, and the baseline is better.
+- Where classes are vague, known groups also get texts of related classes: look at their texts before you rely on
+  their sizes.
+- A known group that is absent from the data may get the found group that is most like its examples.
 """
 
 

@@ -32,7 +32,7 @@ Fit = Callable[[NDArray[np.floating], NDArray[np.float64], int | Level], Cluster
 
 KNOWN = "known"  # entry of a recipe: the names and examples of the known groups, as JSON
 _USUAL = 0.8  # share of texts as near to examples of their own group as a text must be (``benchmarks/known.md``)
-_MOST, _FEW = 0.5, 0.3  # share of a found group near to a known one with which all of it, or more than none, joins
+_MOST, _FEW = 0.5, 0.3  # share of a found group near to a known one: all of it joins, or none below
 _TRIALS, _MOST_EXAMPLES = 1000, 20  # texts, and examples for each of them, by which that is measured
 
 Result = TypeVar("Result", bound=ClusteredTexts)
