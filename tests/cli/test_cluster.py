@@ -133,3 +133,36 @@ def test_numbers_are_labels_and_negative_ones_are_noise(run, coded):
     assert [row["cluster"] for row in table] == [row["number"].replace("-3", "") for row in table]
     error = run("describe", "a.csv", "--labels", "cod", "--text-column", "message", "--overwrite", code=3).err
     assert "unknown column 'cod'; did you mean 'code'?" in error
+
+
+def test_known_groups_come_from_a_table(run, months):
+    (months / "known.csv").write_text(
+        "name,example\nlogin,my password has a problem\nlogin,problem with password\nmoney,my refund has a problem\n"
+    )
+    run("cluster", "july.csv", "--known", "known.csv", "--clusters", 4, "--no-report", "-q")
+    groups = {row["message"].split()[1]: row["cluster_name"] for row in read_csv(months / "july.clusters.csv")[:40]}
+    assert (groups["password"], groups["refund"]) == ("login", "money")
+    recipe = json.loads((months / "july.model" / "clustering.json").read_text())["recipe"]
+    assert "--known known.csv" in recipe["command"]
+    assert json.loads(recipe["known"])["money"] == ["my refund has a problem"]
+    assert "as you asked" not in run("cluster", "july.csv", "--known", "known.csv", "--overwrite").out
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("name,text\na,b\n", "example"),
+        ("group,example\na,b\n", "name"),
+        ("name,example\n ,my refund\n", "the name in row 1 is blank; every example needs the name of its group."),
+        ("name,example\na, \n", "The known group 'a' has no example; give at least one text."),
+    ],
+)
+def test_a_table_of_known_groups_that_does_not_fit_is_refused(run, months, content, message):
+    (months / "known.csv").write_text(content)
+    done = run("cluster", "july.csv", "--known", "known.csv", code=3)
+    assert message in done.err
+
+
+def test_known_groups_are_for_one_file(run, months):
+    done = run("cluster", "july.csv", "august.csv", "--known", "known.csv", code=2)
+    assert "--known is for one file" in done.err

@@ -70,7 +70,8 @@ def run_cluster(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
         return _run_on_many(sources, options, clustering, tell)
     if options["scheduler"] is not None:
         raise click.UsageError("--scheduler is for many files: give a pattern in quotes, such as 'folder/*.parquet'.")
-    return _run_on_one(sources[0], options, partial(cluster_texts, **clustering), tell)
+    known = inputs.read_known(options["known"]) if options["known"] else None
+    return _run_on_one(sources[0], options, partial(cluster_texts, known=known, **clustering), tell)
 
 
 def _run_describe(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
@@ -111,6 +112,8 @@ def _run_on_one(source: str, options: Options, group: Callable[..., TextClusteri
 
 
 def _run_on_many(sources: Sequence[str], options: Options, clustering: Options, tell: Stages) -> Done:
+    if options["known"]:
+        raise click.UsageError("--known is for one file, but there are several; join them first.")
     embeddings = options["embeddings"]
     if embeddings and Path(embeddings).suffix in (".npy", ".parquet"):
         raise click.UsageError(f"--embeddings must be a column of each file, but {embeddings!r} looks like a file.")

@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..errors import UsageError, cannot_write
+from ..errors import UsageError, UserError, cannot_write
 from ..files import Outputs, replacing_together
-from ..tables.columns import TextTable
+from ..tables.columns import TextTable, column_values
 from ..tables.headers import quoted_names
 from ..tables.read import is_pattern, matching_files, read_table
 from ..tables.vectors import list_column, read_embeddings
@@ -55,6 +55,18 @@ def given_embeddings(embeddings: str | None, table: TextTable) -> NDArray[np.gen
     if embeddings in table.table.column_names:
         return list_column(table.table, embeddings)
     return read_embeddings(Path(embeddings))
+
+
+def read_known(source: str) -> dict[str, list[str]]:
+    """Read the examples of each known group: a table with the columns name and example."""
+    table = read_table(source, text_column="example")
+    known: dict[str, list[str]] = {}
+    names = column_values(table.table, "name")
+    for row, (name, example) in enumerate(zip(names, table.texts(), strict=True), start=1):
+        if name is None or not str(name).strip():
+            raise UserError(f"'{source}': the name in row {row} is blank; every example needs the name of its group.")
+        known.setdefault(str(name), []).append(example or "")
+    return known
 
 
 def is_single(sources: Sequence[str]) -> bool:

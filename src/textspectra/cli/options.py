@@ -158,6 +158,9 @@ _CLUSTERING = (
         "The level to show (auto is suggested), or a number that overrules it.", "result", default="auto",
     ),
     _METHOD,
+    Setting(
+        "--known FILE", "Groups that you know: a table with the columns name and example, one example a row.", "recipe",
+    ),
     *_EMBEDDING,
     _KEEP_ALL,
     _NAME_WITH,

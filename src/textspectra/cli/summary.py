@@ -165,7 +165,9 @@ def print_head(summary: Summary, meanings: Mapping[str, str], headline: Text, co
 def _headline(summary: Summary) -> str:
     grouped, total = _grouped(summary), summary["texts"]
     texts = plural(total, "text") if grouped == total else f"{grouped:,} of {plural(total, 'text')}"
-    origin = ", by their labels" if summary["algorithm"] == GIVEN else ", as you asked"
+    # Without an estimate, groups were known, and their note says more.
+    asked = ", as you asked" if summary["k_found_by"] else ""
+    origin = ", by their labels" if summary["algorithm"] == GIVEN else asked
     return f"{texts} in {plural(summary['k'], 'group')}{origin if summary['level'] is None else ''}"
 
 

@@ -23,6 +23,7 @@ from ..tables.write import output_paths_free
 from ..texts.comparison import Comparison
 from ..texts.corpus import Corpus
 from ..texts.history import DIGESTS, ClusterChange
+from ..texts.known import KNOWN
 from ..texts.result import TextClustering
 from ..texts.sentences import estimate_in_words, level_in_words
 from ..texts.verdict import LOOSE, overriding_doubt, verdict_at
@@ -41,6 +42,7 @@ OF_A_MODEL = "These are the groups of the model that the texts were compared wit
 SPECTRA = 8  # random samples behind a spectrum that is only shown; the paper's estimate takes several hundred
 MAX_QUOTE = 160  # characters of the typical text of a new group
 APPLIED = "applied"  # the entry of a recipe with the mark of the last edits that were applied; not for readers
+NOT_SHOWN = (APPLIED, DIGESTS, KNOWN, "read")  # entries of a recipe that the page does not list
 
 
 def write_report(
@@ -173,7 +175,9 @@ def _about(tree: ReportTree, cut_at: int | None) -> dict[str, object]:
         "read": result.reading,
         "notes": [note for note in result.notes if note != result.language_doubt],
         "loose": LOOSE,
-        "recipe": {name: value for name, value in result.recipe.items() if name not in (APPLIED, DIGESTS, "read")},
+        "recipe": {
+            name: value for name, value in result.recipe.items() if name not in (APPLIED, DIGESTS, KNOWN, "read")
+        },
         "fingerprint": corpus_fingerprint(result.corpus),
         "grouping": grouping_mark(result),
     }
@@ -209,6 +213,8 @@ def answer_texts(result: TextClustering, curves: dict[str, list[float | None]], 
 def _origin(result: TextClustering) -> str:
     """Say where the groups come from if their number was neither estimated nor given."""
     parts = []
+    if KNOWN in result.recipe:
+        parts.append("Some groups were known by examples; the others were found in the rest of the texts.")
     if result.history:
         added = sum(change.status == "new" for entry in result.history for change in entry.changes)
         updates, new = plural(len(result.history), "update"), plural(added, "new group") if added else "no group"

@@ -30,6 +30,7 @@ from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Texts, Totals, embed
 from .details import Columns, Details, Period, Values, details_of, wanted_columns
 from .duplicates import notes_on_repeats
 from .grouping import describe_embedded
+from .known import Examples, KnownGroups, group_around, with_known
 from .notes import KEEP_ALL, is_foreign, notes_on_content, notes_on_languages, notes_on_lengths
 from .result import TextClustering
 from .tally import tally_rows
@@ -47,6 +48,7 @@ def cluster_texts(
     n_clusters: int | Level = "auto",
     method: Method = "auto",
     refine: bool = True,
+    known: Examples | None = None,
     random_state: RandomState = 0,
     cache: EmbeddingCache | bool = True,
     keep_all: bool = False,
@@ -88,6 +90,11 @@ def cluster_texts(
     refine : bool, default=True
         Find groups among neighbors, which agrees better with human labels. False is plain K-Means, as in the paper.
         HAC is always plain.
+    known : mapping from names to lists of texts, optional
+        Groups that you know, with examples: ``{"refund": ["where is my refund", "money back"], ...}``. They keep their
+        names, have the labels 0, 1, ... in this order, and get the texts that belong to them; the rest is grouped as
+        usual. `n_clusters` as an int counts them. Examples count only if they are among the texts, and they need a
+        model: beside `embeddings`, name the one that made these.
     random_state : int, RandomState, Generator or None, default=0
         The seed. The same int gives the same result on the same machine. The int8 vectors of minilm differ by
         rounding between kinds of processors; ``model="float32:minilm"`` avoids that.
@@ -114,6 +121,15 @@ def cluster_texts(
     >>> X = [[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9], [0, 0]]
     >>> ts.cluster_texts(texts, embeddings=X, n_clusters=2).labels
     array([ 0,  0,  1,  1, -1])
+
+    With a known group, and a model that counts letters:
+
+    >>> def count_letters(texts):
+    ...     return [[text.count(letter) + 0.1 for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts]
+    >>> known = {"login": ["password lost"]}
+    >>> result = ts.cluster_texts(texts, model=count_letters, known=known, n_clusters=2, cache=False)
+    >>> result.clusters[0].name
+    'login'
     """
     check_algorithm(algorithm)
     check_method(method)
@@ -124,22 +140,35 @@ def cluster_texts(
     table, wanted = wanted_columns(opened, len(corpus.rows), time, by, show, every)
     details, notes = details_of(table, wanted) if wanted.names else (None, [])
     given = None if embeddings is None else given_vectors(embeddings, opened)
+    groups = None if known is None else KnownGroups.of(known)
     embedded, languages, encoder, reason = embed_source(corpus, model, given, cache=cache, progress=tell)
+    if groups is not None:
+        if encoder is None:
+            raise UserError("known= has examples, which need a model: give model=, the one that made the embeddings.")
+        groups = groups.embedded(encoder, cache=cache)
     tell("grouping", 0, 1)
-    fitted = fit_clusters(
-        embedded.vectors, embedded.weights, algorithm, n_clusters, random_state, method=method, refine=refine
-    )
+
+    def fit(X: Rows, weights: NDArray[np.float64], k: int | Level) -> Clusters:
+        return fit_clusters(X, weights, algorithm, k, random_state, method=method, refine=refine)
+
+    if groups is None:
+        fitted, labels = fit(embedded.vectors, embedded.weights, n_clusters), None
+    else:
+        fitted, labels = group_around(groups, embedded, fit, n_clusters)
     tell("describing", 0, 1)
     options = {"algorithm": algorithm, "n_clusters": n_clusters, "method": method, "refine": refine}
     options |= wanted._asdict()
     is_given = embeddings is not None
-    recipe = recipe_of("cluster_texts(texts", encoder, reason, random_state, keep_all, options, is_given=is_given)
+    call = "cluster_texts(texts, known=known" if known else "cluster_texts(texts"
+    recipe = recipe_of(call, encoder, reason, random_state, keep_all, options, is_given=is_given)
     result = describe_clustering(
         embedded, embedded.scatter(fitted.labels, -1), fitted, leaves=np.asarray(fitted.leaves), algorithm=algorithm,
         totals=embedded.totals, encoder=encoder, is_given=is_given, cache=cache,
         without_content=corpus.without_content(), languages=languages, recipe=recipe,
         frame=frame if library_of(frame) else None,
     )  # fmt: skip
+    if groups is not None and labels is not None:
+        result = with_known(result, groups, labels)
     result = with_details(result, details, wanted.every, notes)
     tell("describing", 1, 1)
     return result
@@ -218,7 +247,6 @@ def describe_clustering(
 
     If the user gave the vectors (`is_given`), the model only names the groups.
     """
-    assert fitted.tree is not None  # noqa: S101 - for the type checker
     embed = None if encoder is None else partial(embed_texts, model=encoder, cache=cache)
     # Every level of a sample is described by the sample, so that a cluster has one name at all of them.
     read = np.ones(len(labels), bool) if len(texts.corpus.distinct) < totals.distinct else None
@@ -237,7 +265,8 @@ def describe_clustering(
         corpus=texts.corpus, totals=totals, distinct_codes=labels, distinct_similarity=similarity,
         centers=fitted.centers, rule=fitted.rule, clusters=clusters, next_label=len(clusters),
         cohesion=fitted.cohesion if len(texts.counting) > 1 else None, k_estimate=fitted.estimate, algorithm=algorithm,
-        source=source, hierarchy=Hierarchy(fitted.tree, texts.scatter(leaves, -1)),
+        source=source,
+        hierarchy=None if fitted.tree is None else Hierarchy(fitted.tree, texts.scatter(leaves, -1)),
         recipe=recipe, notes=notes, languages=languages,
         encoder=encoder, cache=cache, known_embeddings=texts.X, frame=frame,
     ).with_level_names()  # fmt: skip
