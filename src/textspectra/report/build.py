@@ -160,7 +160,7 @@ def report_blocks(
 def _about(tree: ReportTree, cut_at: int | None) -> dict[str, object]:
     from .. import __version__
 
-    result, totals = tree.result, tree.result.totals
+    result, totals, source = tree.result, tree.result.totals, tree.result.source
     return {
         "version": __version__,
         "texts": totals.rows,
@@ -170,7 +170,7 @@ def _about(tree: ReportTree, cut_at: int | None) -> dict[str, object]:
         "distinct": totals.distinct,
         "shown": len(tree.order),
         "cut_at": cut_at,
-        "model": " and ".join(filter(None, ["given embeddings"[: 99 * result.source.is_given], result.source.model])),
+        "model": " and ".join(filter(None, ["given embeddings" if source.is_given else "", source.model])),
         "algorithm": result.algorithm,
         "read": result.reading,
         "notes": [note for note in result.notes if note != result.language_doubt],
