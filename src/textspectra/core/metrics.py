@@ -86,6 +86,10 @@ def evaluate(
         ``nmi``, ``homogeneity``, ``completeness``, ``fowlkes_mallows``. A metric that is not defined, such as the
         silhouette of one cluster, is NaN.
 
+    See Also
+    --------
+    cohesion_ratio : The score that needs no ground truth.
+
     Examples
     --------
     >>> import textspectra as ts
