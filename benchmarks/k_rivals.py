@@ -37,8 +37,7 @@ def knn(X: Any) -> Any:
 
 def papers_rule(*, zscore: bool) -> Callable[[Any], int]:
     def count(X: Any) -> int:
-        options: dict[str, Any] = {"n_replicates": PAPER_SAMPLES, "zscore": zscore, "n_jobs": 1}
-        return ts.estimate_k(X, method="spectral", **options).k
+        return ts.spectral_k(X, n_replicates=PAPER_SAMPLES, zscore=zscore, n_jobs=1).k
 
     return count
 

@@ -16,19 +16,14 @@ TABLE = Path(__file__).with_name("paper_sets.csv")
 SETS = ["bless", "dbpedia14", "dbpedia14_titleonly", "ng20_train_clean", "reddit50_s", "stackexchange121_s"]
 
 
-def _papers_k(X):
-    return ts.estimate_k(X, method="spectral", random_state=0).k
-
-
 def measure(name):
     stored = np.load(DATA / "minilm" / f"{name}.npz")
     X = stored["embedding"]
     truth = pq.read_table(DATA / f"{name}.parquet")["label"].take(stored["row"]).to_pylist()
-    row = {"set": name, "rows": len(X), "classes": len(set(truth)), "k": _papers_k(X)}
-    for algorithm, model in [("kmeans", ts.AutoKMeans), ("hac", ts.AutoAgglomerative)]:
-        plain = {"refine": False} if algorithm == "kmeans" else {}
-        labels = model(row["k"], random_state=0, **plain).fit_predict(X)
-        scores = ts.evaluate(X, labels, truth, random_state=0)
+    models = {"kmeans": ts.AutoKMeans(method="spectral", refine=False), "hac": ts.AutoAgglomerative(method="spectral")}
+    row = {"set": name, "rows": len(X), "classes": len(set(truth)), "k": ts.spectral_k(X).k}
+    for algorithm, model in models.items():
+        scores = ts.evaluate(X, model.fit_predict(X), truth)
         row |= {f"{algorithm}_{metric}": round(scores[metric], 3) for metric in ("ari", "nmi", "cohesion_ratio")}
     return row
 

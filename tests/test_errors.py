@@ -41,8 +41,10 @@ def test_a_path_must_be_utf_8():
 
 
 def test_a_missing_package_names_its_install_command_and_a_broken_one_its_own_error(tmp_path, monkeypatch):
-    with pytest.raises(ModuleNotFoundError, match=r'^no_such is needed .* pip install "textspectra\[plot\]"$'):
+    with pytest.raises(ImportError, match=r'^no_such is needed .* pip install "textspectra\[plot\]"$') as caught:
         require("no_such", extra="plot")
+    assert isinstance(caught.value, UserError)
+    assert caught.value.name == "no_such"
     (tmp_path / "broken_package.py").write_text("import no_such_dependency")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModuleNotFoundError, match=r"^No module named 'no_such_dependency'$"):

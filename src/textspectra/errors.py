@@ -43,6 +43,10 @@ class ExternalError(TextspectraError):
     kind = "external"
 
 
+class MissingExtraError(ModuleNotFoundError, UsageError):
+    """An optional package is not installed. It is an ImportError, too, for code that tries an import and goes on."""
+
+
 class NoRowsError(UserError):
     """A table has no rows. Among many tables, empty ones are skipped."""
 
@@ -70,6 +74,6 @@ def require(module: str, *, extra: str) -> ModuleType:
         # Only the module itself or a parent may be missing; anything else is a broken installation of it.
         if not f"{module}.".startswith(f"{error.name}."):
             raise
-        raise ModuleNotFoundError(
+        raise MissingExtraError(
             f'{module} is needed for this and is not installed: pip install "textspectra[{extra}]"', name=error.name
         ) from None

@@ -13,7 +13,7 @@ def test_a_sweep_over_all_rows_is_the_estimate_at_every_window(planted, zscore):
     found = sweep(X, truth, 0, zscore=zscore, tau=100)["windows"]
     assert [row["window"] for row in found] == list(WINDOWS)
     for row in found:
-        expected = ts.estimate_k(X, method="spectral", window=row["window"], zscore=zscore, random_state=0).spectrum
+        expected = ts.spectral_k(X, window=row["window"], zscore=zscore, random_state=0).spectrum
         assert (row["k"], row["fallback"]) == (expected.mean, expected.fallback_fraction)
 
 

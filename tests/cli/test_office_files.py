@@ -175,10 +175,4 @@ def test_a_group_of_one_text_that_was_sent_often_is_not_called_mixed(run, tmp_pa
     found = json.loads(run("cluster", "a.csv", "--model", "wordllama", "--json", "--no-report").out)
     largest = dict(found["clusters"][0])
     assert (largest["representatives"][0], largest["representative_counts"][0]) == (texts[0], 500)
-    from textspectra.cli.summary import _notes
-
-    loose = {**found, "clusters": [{**largest, "cohesion": 0.98}, *found["clusters"][1:]]}
-    assert "leftover" not in " ".join(_notes(loose))
-    assert "leftover" in " ".join(
-        _notes({**loose, "clusters": [{**loose["clusters"][0], "representative_counts": [1]}]})
-    )
+    assert "leftover" not in " ".join(found["verdict_reasons"])

@@ -44,6 +44,6 @@ def test_the_recipe_has_the_options_that_decide_the_result(planted):
     result = ts.cluster_texts([f"text {i}" for i in range(20)], embeddings=X, n_clusters=2)
     options = {**defaults_of("cluster"), "embeddings": "v", "by": ("a", "b c"), "keep_all": True, "out": "elsewhere"}
     assert _command_line(["x y.csv"], options, result) == (
-        "textspectra cluster 'x y.csv' --algorithm kmeans --clusters auto --embeddings v --seed 0 --by a --by 'b c' "
-        "--keep-all"
+        "textspectra cluster 'x y.csv' --algorithm kmeans --clusters auto --method auto --embeddings v --seed 0 --by a "
+        "--by 'b c' --keep-all"
     )

@@ -23,10 +23,10 @@ from targets import downloaded_state
 from textspectra import TextClustering, __version__
 from textspectra.cli.main import describe, root
 from textspectra.cli.options import COMMANDS
-from textspectra.cli.output import SCHEMA_VERSION, Manner, count_of, stages
+from textspectra.cli.output import SCHEMA_VERSION, Manner, stages
 from textspectra.cli.summary import Terminal
 from textspectra.cli.system import read_schema, schema_of
-from textspectra.errors import ExternalError, UsageError, UserError
+from textspectra.errors import ExternalError, MissingExtraError, UsageError, UserError
 
 COLORS = ["red", "green", "blue"]
 
@@ -192,7 +192,7 @@ def test_an_error_is_one_json_object_on_standard_error(call, arguments, code, ki
         (UserError("x"), 3),
         (UsageError("x"), 2),
         (ExternalError("x"), 4),
-        (ModuleNotFoundError('x is not installed: pip install "textspectra[x]"'), 2),
+        (MissingExtraError('x is not installed: pip install "textspectra[x]"'), 2),
         (ModuleNotFoundError("No module named 'x'"), 1),
         (OSError(28, "No space left on device"), 4),
         (PermissionError(13, "Permission denied"), 2),
@@ -318,7 +318,3 @@ def test_what_takes_long_is_said_on_standard_error_unless_quiet(capsys, quiet):
         logging.getLogger("textspectra.embedding.embed").info("Embedding takes %s.", "hours")
     logging.getLogger("textspectra.embedding.embed").info("nobody listens")
     assert capsys.readouterr() == ("", "" if quiet else "Embedding takes hours.\n")
-
-
-def test_numbers_have_nouns():
-    assert (count_of(1, "group"), count_of(1200, "text")) == ("1 group", "1,200 texts")

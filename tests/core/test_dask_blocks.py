@@ -90,12 +90,11 @@ def test_clusters_are_those_of_the_array_in_memory(blobs, model, sizes):
         assert there.inertia_ == pytest.approx(here.inertia_, rel=1e-5)
 
 
-@pytest.mark.parametrize("method", ["auto", "spectral"])
+@pytest.mark.parametrize("method", ["auto", partial(ts.spectral_k, max_sample=200, n_replicates=6)])
 def test_k_is_that_of_the_array_in_memory(planted, method):
     X, _ = planted(5, 1300, d=8, noise=0.3)
-    options = {"max_sample": 200, "n_replicates": 6} if method == "spectral" else {}
-    here = ts.estimate_k(X, method=method, random_state=1, **options)
-    there = ts.estimate_k(cut(X, (400, 0, 600, 300)), method=method, random_state=1, **options)
+    here = ts.estimate_k(X, method=method, random_state=1)
+    there = ts.estimate_k(cut(X, (400, 0, 600, 300)), method=method, random_state=1)
     assert (there.k, there.interval, there.n_samples) == (here.k, here.interval, here.n_samples)
     assert there.confidence == pytest.approx(here.confidence, rel=1e-5)
     assert (there.replicates == here.replicates).all()
@@ -193,7 +192,7 @@ def test_only_chunks_with_sampled_rows_are_read(planted):
 
     lazy = cut(X, (1,) * 40 + (3960,)).map_blocks(read_chunk, dtype=X.dtype, meta=X[:0])
     with dask.config.set(scheduler="sync"):
-        ts.estimate_k(lazy, method="spectral", max_sample=8, n_replicates=2, random_state=0)
+        ts.spectral_k(lazy, max_sample=8, n_replicates=2, random_state=0)
     assert read
     assert len(read) < 20
 

@@ -43,10 +43,10 @@ def test_clusters_are_those_of_the_array_in_memory(client, blobs, fitted):
 
 @pytest.mark.parametrize("backend", ["threading", "loky", "dask"])
 def test_k_does_not_depend_on_the_back_end_of_joblib(client, blobs, backend):
-    options = {"method": "spectral", "max_sample": 100, "n_replicates": 4, "random_state": 0}
-    expected = ts.estimate_k(blobs, **options)
+    options = {"max_sample": 100, "n_replicates": 4, "random_state": 0}
+    expected = ts.spectral_k(blobs, **options)
     with joblib.parallel_config(backend=backend, n_jobs=2):
-        found = ts.estimate_k(blobs, **options)
+        found = ts.spectral_k(blobs, **options)
     assert (found.k, found.interval) == (expected.k, expected.interval)
 
 

@@ -115,7 +115,7 @@ def tree(X, truth):
 
 
 CALLS = {
-    "spectral estimate": lambda X, truth: ts.estimate_k(X, method="spectral", max_sample=99, random_state=0).interval,
+    "spectral estimate": lambda X, truth: ts.spectral_k(X, max_sample=99, random_state=0).interval,
     "estimate": lambda X, truth: [ts.estimate_k(X[:300], random_state=0).k],
     "tree": tree,
     "cohesion": lambda X, truth: [ts.cohesion_ratio(X, truth, random_state=0)],

@@ -1,6 +1,8 @@
 import inspect
 import itertools
+import re
 import xml.etree.ElementTree as ElementTree
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 import textspectra as ts
 from textspectra.core.agreement import Agreement
-from textspectra.core.estimate import NAMES, interval_around, suggest
+from textspectra.core.estimate import NAMES, interval_around, name_of, suggest
 
 MODELS = pytest.mark.parametrize("model", [ts.AutoKMeans, ts.AutoAgglomerative])
 
@@ -80,8 +82,70 @@ def test_the_seed_is_0_unless_another_one_is_given(vague):
 
 
 def test_no_seed_is_a_random_one(vague):
-    drawn = [ts.estimate_k(vague, method="spectral", max_sample=50, random_state=None) for _ in range(2)]
+    drawn = [ts.spectral_k(vague, max_sample=50, random_state=None) for _ in range(2)]
     assert answer(drawn[0]) != answer(drawn[1])
+
+
+def seven(X):
+    return 7
+
+
+@MODELS
+@pytest.mark.parametrize("weights", [None, np.arange(300) % 3])
+def test_the_papers_rule_is_one_answer_wherever_it_is_asked(vague, model, weights):
+    expected = ts.spectral_k(vague, sample_weight=weights, random_state=2)
+    assert answer(ts.estimate_k(vague, sample_weight=weights, method="spectral", random_state=2)) == answer(expected)
+    for method in ("spectral", partial(ts.spectral_k, random_state=2)):
+        fitted = model(method=method, random_state=2).fit(vague, sample_weight=weights)
+        assert answer(fitted.k_estimate_) == answer(expected)
+        assert fitted.n_clusters_ == expected.k
+
+
+def test_a_function_gives_the_number(vague):
+    estimate = ts.estimate_k(vague, method=seven)
+    assert repr(estimate) == "7 groups, given by seven"
+    assert (estimate.k, estimate.interval, estimate.method, estimate.at("auto")) == (7, (7, 7), "given by seven", 7)
+    assert ts.estimate_k(vague, method=np.linalg.matrix_rank).k == 48  # an integer of NumPy
+    fitted = ts.AutoKMeans(method=seven).fit(vague)
+    assert (fitted.n_clusters_, fitted.k_estimate_) == (7, estimate)
+    assert (fitted.labels_ == ts.AutoKMeans(7).fit_predict(vague)).all()
+    assert estimate._repr_html_() == "<div><b>7 groups</b>, given by seven</div>"
+
+
+def test_a_function_gets_the_rows_as_they_are(vague):
+    seen = []
+    ts.AutoAgglomerative(method=lambda X: seen.append(X) or 2).fit(vague)
+    assert seen[0] is vague or np.shares_memory(seen[0], vague)
+
+
+@pytest.mark.parametrize("wrong", [0, 301, 2.5, "7", None, True])
+def test_a_function_that_gives_no_number_is_named(vague, wrong):
+    def mine(X):
+        return wrong
+
+    expected = "it must return a whole number from 1 to the 300 rows, or a KEstimate."
+    with pytest.raises(ts.UserError, match=f"^{re.escape(f'method=mine returned {wrong!r}; {expected}')}$"):
+        ts.estimate_k(vague, method=mine)
+
+
+@pytest.mark.parametrize("wrong", ["reproducible", None, 7])
+def test_an_unknown_method_is_refused_also_if_k_is_given(vague, wrong):
+    expected = f'method must be "auto", "spectral" or a function from rows to k, but it is {wrong!r}.'
+    for call in (partial(ts.estimate_k, vague, method=wrong), partial(ts.AutoKMeans(2, method=wrong).fit, vague)):
+        with pytest.raises(ts.UserError, match=f"^{re.escape(expected)}$"):
+            call()
+
+
+def test_functions_are_named_as_they_are_written():
+    class Rule:
+        def __call__(self, X):
+            return 1
+
+    assert name_of("auto") == "'auto'"
+    assert name_of(seven) == "seven"
+    assert name_of(Rule()) == "Rule"
+    assert name_of(partial(ts.spectral_k, window=5)) == "partial(spectral_k, window=5)"
+    assert name_of(partial(partial(pow, 2), mod=3)) == "partial(pow, 2, mod=3)"
 
 
 def test_few_rows_are_read_off_the_spectrum(planted):

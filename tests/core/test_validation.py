@@ -58,7 +58,7 @@ EVERY_CALL = pytest.mark.parametrize(
         ),
         (GOOD[:, 0], ValueError, "Expected 2D array, got 1D array instead"),
         (GOOD[:, :, None], ValueError, "dim 3"),
-        (sparse.csr_array(GOOD), TypeError, "X is a sparse matrix; textspectra works on dense embeddings"),
+        (sparse.csr_array(GOOD), ts.UserError, "X is a sparse matrix; textspectra works on dense embeddings"),
         (GOOD + 1j, ValueError, "Complex data not supported"),
         (GOOD[:, :0], ValueError, "0 feature(s)"),
     ],
@@ -67,6 +67,26 @@ EVERY_CALL = pytest.mark.parametrize(
 def test_bad_embeddings(call, X, error, message):
     with pytest.raises(error, match=re.escape(message)):
         call(X)
+
+
+@pytest.mark.parametrize("X", [GOOD[0], GOOD[0].tolist(), pd.Series(GOOD[0])])
+@pytest.mark.parametrize("call", [ts.estimate_k, ts.AutoKMeans(2).fit, lambda X: ts.cohesion_ratio(X, [0] * 4)])
+def test_a_single_row_says_how_to_pass_it(call, X):
+    expected = (
+        "Expected 2D array, got 1D array instead: X must have a row of numbers for each text. Reshape your data with "
+        "X.reshape(1, -1) if it is a single row."
+    )
+    with pytest.raises(ts.UserError, match=f"^{re.escape(expected)}$"):
+        call(X)
+
+
+@pytest.mark.parametrize("labels", [[0, 1] * 20, np.arange(40), ["a", "b"] * 20, pd.Series(["a", "b"] * 20)])
+@pytest.mark.parametrize("X", [GOOD, GOOD.tolist(), pd.DataFrame(GOOD)])
+@pytest.mark.parametrize("call", [ts.cohesion_ratio, ts.cohesion_report, ts.evaluate])
+def test_swapped_arguments_are_recognized(call, X, labels):
+    expected = "X and labels are swapped: the embeddings come first, then one label per row."
+    with pytest.raises(ts.UserError, match=f"^{re.escape(expected)}$"):
+        call(labels, X)
 
 
 TEXTS = ["a text", "another"] * 20
@@ -136,14 +156,11 @@ def test_one_row_is_too_few_and_two_are_enough(call):
         ({"max_sample": True}, "max_sample must be a whole number at least 8, but it is True."),
         ({"n_replicates": 0}, "n_replicates must be a whole number at least 1, but it is 0."),
         ({"fallback": 0}, "fallback must be a whole number at least 1, but it is 0."),
-        ({"method": "guess"}, "method must be one of auto, reproducible, spectral, but it is 'guess'."),
-        ({"window": 5}, "window is an option of method='spectral', but the method is 'auto'."),
-        ({"method": "reproducible"}, "method='reproducible' needs at least 64 rows, but X has 40."),
     ],
 )
-def test_bad_options_of_estimate_k(options, message):
+def test_bad_options_of_spectral_k(options, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        ts.estimate_k(GOOD, **options)
+        ts.spectral_k(GOOD, **options)
 
 
 @pytest.mark.parametrize(

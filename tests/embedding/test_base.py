@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 from embedding_helpers import CountingBackend, expected
+from scipy import sparse
 
 from textspectra.embedding.cache import EmbeddingCache
 from textspectra.embedding.embed import embed_texts
@@ -86,3 +87,12 @@ def test_other_objects_are_an_error(model, message):
 def test_the_wrong_number_of_vectors_is_an_error_that_names_the_encoder():
     with pytest.raises(UserError, match=r"encoder:<lambda> gave an array of shape \(1, 2\) for 2 texts; it must"):
         embed_texts(["a", "b"], lambda texts: [[1, 2]])
+
+
+def test_sparse_vectors_are_an_error_that_says_what_to_do():
+    with pytest.raises(UserError) as caught:
+        embed_texts(["a", "b"], lambda texts: sparse.csr_array(np.eye(2)), cache=False)
+    assert str(caught.value) == (
+        "encoder:<lambda> gave a sparse matrix, but a model must give dense vectors: reduce it first, for example with "
+        "sklearn.decomposition.TruncatedSVD(256), or return its .toarray() if it is small."
+    )

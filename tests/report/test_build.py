@@ -13,7 +13,8 @@ from textspectra.cli.summary import summarize
 from textspectra.errors import UserError
 from textspectra.report.build import OF_A_MODEL
 from textspectra.texts.history import ClusterChange
-from textspectra.texts.sentences import estimate_in_words, score_at
+from textspectra.texts.sentences import estimate_in_words
+from textspectra.texts.verdict import score_at
 
 
 @pytest.mark.parametrize(

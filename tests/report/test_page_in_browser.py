@@ -13,7 +13,8 @@ from report_data import quick_map
 
 import textspectra as ts
 from textspectra.report.state import apply_state, read_state
-from textspectra.texts.sentences import estimate_in_words, score_at, worth_in_words
+from textspectra.texts.sentences import estimate_in_words
+from textspectra.texts.verdict import judge, score_at
 
 pytestmark = needs_browser
 
@@ -64,7 +65,8 @@ def test_the_answer_is_at_the_top(open_page, report, result):
     assert page.inner_text("h1") == "5 groups in 600 of 602 texts"
     silhouette = page.evaluate("textspectra.meta.profile.curves.silhouette")[4]
     score = score_at(result.k_estimate, 5)
-    assert page.inner_text("#worth") == worth_in_words(result.cohesion.ratio, 5, score=score, silhouette=silhouette)
+    expected = judge(result.cohesion.ratio, 5, score=score, silhouette=silhouette)
+    assert page.inner_text("#worth") == expected.sentence
     assert page.inner_text("#notes summary") == "a <b>note</b>\nand 1 more note"
     page.click("#notes summary")
     assert page.locator("#notes .note").all_inner_texts() == ["a <b>note</b>", "2 blank texts without a group"]

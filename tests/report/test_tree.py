@@ -9,9 +9,10 @@ from sklearn import metrics
 from sklearn.metrics import adjusted_rand_score
 
 import textspectra as ts
+from textspectra.core.metrics import silhouette, silhouettes
 from textspectra.core.ward import ward_tree
 from textspectra.report import tree
-from textspectra.report.tree import MAX_TEXT_CHARACTERS, agreement_curves, silhouette, silhouettes, top_levels
+from textspectra.report.tree import MAX_TEXT_CHARACTERS, agreement_curves, top_levels
 
 
 def test_levels_are_the_cuts_of_the_tree():

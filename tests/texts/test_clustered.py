@@ -50,7 +50,10 @@ def test_a_label_that_no_cluster_has_is_refused_with_the_ones_there_are(result):
 
 def test_the_text_of_a_result_counts_right(result):
     assert repr(result).startswith("7 texts in 3 groups, Cohesion Ratio ")
-    assert repr(ts.cluster_texts(["parcel late"], embeddings=[[1, 0]])) == "1 text in 1 group"
+    assert (
+        repr(ts.cluster_texts(["parcel late"], embeddings=[[1, 0]]))
+        == "1 text in 1 group, weak: there is only one text"
+    )
 
 
 def test_typical_texts_have_counts(result):

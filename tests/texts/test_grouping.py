@@ -109,3 +109,32 @@ def test_names_that_groups_had_are_kept_and_no_other_group_gets_one(model):
     assert [cluster.label for cluster in named] == [5, 9]
     assert named[0].name == second.name
     assert named[1].name not in (second.name, "other")
+
+
+@pytest.mark.parametrize("algorithm", ["kmeans", "hac"])
+def test_scores_are_probabilities_in_the_order_of_the_groups(planted, algorithm):
+    X, _ = planted(4, 120, d=32, noise=0.1)
+    texts = [f"text {row}" for row in range(120)]
+    result = ts.cluster_texts([*texts, " ", texts[0]], embeddings=[*X, X[0], X[0]], n_clusters=4, algorithm=algorithm)
+    later = result.update([f"new {row}" for row in range(40)], embeddings=X[:40])
+    for grouped in (result, result.cut(3), result.merge(0, 2), result.cut(7), later):
+        scores = grouped.scores()
+        assert scores.shape == (len(grouped), grouped.n_clusters)
+        assert np.isnan(scores[120]).all()
+        named = grouped.labels >= 0
+        assert scores[named].sum(axis=1) == pytest.approx(1, abs=1e-5)
+        highest = grouped.labels_of(scores[named].argmax(axis=1))
+        assert (highest == grouped.labels[named]).mean() > 0.9
+        new = grouped.scores(["hello", "", "again"], embeddings=X[[5, 6, 7]])
+        assert np.isnan(new[1]).all()
+        assert new[[0, 2]] == pytest.approx(scores[[5, 7]], abs=1e-6)
+    with pytest.raises(UserError, match=r"^text_column= and embeddings= describe new texts; give these, too\.$"):
+        result.scores(embeddings=X)
+    assert result.scores([], embeddings=np.zeros((0, 32))).shape == (0, 4)
+
+
+def test_scores_are_those_of_the_estimator(planted):
+    X, _ = planted(4, 120, d=32, noise=0.3)
+    result = ts.cluster_texts([f"text {row}" for row in range(120)], embeddings=X)
+    expected = ts.AutoKMeans().fit(X).predict_proba(X)
+    assert result.scores() == pytest.approx(expected, abs=1e-5)

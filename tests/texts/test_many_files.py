@@ -65,7 +65,7 @@ def test_a_large_input_leaves_a_sample_that_stands_for_all_rows(tmp_path, plante
     seen = []
     done = cluster_files(
         matching_files(f"{tmp_path}/*.parquet"), tmp_path / "out", embeddings="v", n_clusters=3, truth="class",
-        refine=lambda result, classes: seen.append(classes) or result.rename(0, "largest"),
+        finish=lambda result, classes: seen.append(classes) or result.rename(0, "largest"),
     )  # fmt: skip
     result = done.result
     assert 150 < len(result) < 260

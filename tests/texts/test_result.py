@@ -184,6 +184,18 @@ def test_one_distinct_text_is_one_cluster(texts):
         (np.array([["a"], ["b"]]), {}, "texts must be one-dimensional, but its shape is (2, 1)."),
         (["a"], {"text_column": "t"}, "text_column='t' names a column of a data frame, but texts is not a data frame."),
         (["a", 7], {}, "The text of row 1 is 7 (int); every text must be a str."),
+        (
+            np.eye(3),
+            {},
+            "texts is an array of numbers of the shape (3, 3); give the texts, and these vectors as "
+            "embeddings=. For groups of vectors without texts: AutoKMeans().fit(X).",
+        ),
+        (
+            [[0.5, 1], [1, 2]],
+            {},
+            "The text of row 0 is a row of 2 numbers; give the texts, and these vectors as "
+            "embeddings=. For groups of vectors without texts: AutoKMeans().fit(X).",
+        ),
         (["a", "b"], {"embeddings": [[1, 2]]}, "embeddings must have one row per text (2), but it has 1."),
         (["a", "b"], {"embeddings": [[0, 0], [0, 0]]}, "could represent none of the texts"),
         (["a", "b"], {"algorithm": "magic"}, 'algorithm must be "kmeans" or "hac", but it is \'magic\'.'),

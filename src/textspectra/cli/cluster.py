@@ -57,7 +57,7 @@ def run_cluster(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
     clustering = {
         "n_clusters": _number_of_clusters(options["clusters"]), "random_state": options["seed"],
         "cache": not options["no_cache"], "progress": tell,
-        **{name: options[name] for name in ("algorithm", "model", "keep_all", "time", "by", "show", "every")},
+        **{name: options[name] for name in ("algorithm", "method", "model", "keep_all", "time", "by", "show", "every")},
     }  # fmt: skip
     if options["every"] and not options["time"]:
         raise click.UsageError("--every needs --time: the column that holds the dates.")
@@ -98,7 +98,7 @@ def _run_on_many(sources: Sequence[str], options: Options, clustering: Options, 
     with inputs.replacing_outputs(outputs) as together:
         done = cluster_files(
             paths, outputs["table"], outputs=together, **clustering, **{name: options[name] for name in names},
-            refine=lambda result, truth: _finish(result, truth, sources, options, outputs, together, tell),
+            finish=lambda result, truth: _finish(result, truth, sources, options, outputs, together, tell),
         )  # fmt: skip
     return Done(done.result, done.text_column, outputs)
 

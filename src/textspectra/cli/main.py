@@ -130,8 +130,6 @@ def describe(error: Exception) -> tuple[int, str, str]:
     """Return the exit code, the kind of an error, and a message; whatever is not foreseen is a bug."""
     if isinstance(error, click.ClickException):
         return 2, "usage", error.format_message()
-    if isinstance(error, ModuleNotFoundError) and "pip install" in str(error):
-        return 2, "usage", str(error)
     if isinstance(error, OSError) and error.errno in SYSTEM:
         name = shown_path(error.filename or "writing")
         error = cannot_write(f"{name}: {SYSTEM[error.errno]}. Existing files are untouched.", error)

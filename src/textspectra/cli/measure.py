@@ -13,6 +13,7 @@ import numpy as np
 from ..core.estimate import Method, estimate_k
 from ..core.metrics import evaluate
 from ..errors import UserError
+from ..hygiene import plural
 from ..tables.columns import TextTable, column_values, find_column
 from ..tables.write import ADDED, name_parts, output_format, write_embeddings
 from ..texts.comparison import Drift, novelty_of
@@ -21,9 +22,10 @@ from ..texts.grouping import place_texts, similarity_to_clusters
 from ..texts.notes import doubt_about_languages, reading_in_words
 from ..texts.pipeline import embed_source
 from ..texts.result import TextClustering
-from ..texts.sentences import levels_in_words, worth_in_words
+from ..texts.sentences import levels_in_words
+from ..texts.verdict import judge
 from .inputs import check_outputs, describe_reading, given_embeddings, read_input, write_rows
-from .output import Options, Stages, Summary, count_of, model_lines, present, stages
+from .output import Options, Stages, Summary, model_lines, present, stages
 
 
 def embed_command(source: str, target: str, overwrite: bool, **chosen: Any) -> None:
@@ -36,7 +38,7 @@ def embed_command(source: str, target: str, overwrite: bool, **chosen: Any) -> N
         tell("writing")
         write_embeddings(X, path, texts=table.texts(), overwrite=True)
     summary = {"input": source, "texts": X.shape[0], "dimensions": X.shape[1], "outputs": {"embeddings": str(path)}}
-    lines = [f"{count_of(X.shape[0], 'embedding')} of {X.shape[1]} dimensions in {path}", *model_lines(described)]
+    lines = [f"{plural(X.shape[0], 'embedding')} of {X.shape[1]} dimensions in {path}", *model_lines(described)]
     present(summary | described, "\n".join(lines))
 
 
@@ -89,7 +91,7 @@ def score_command(source: str, labels: str, truth: str | None, seed: int, **chos
         figures.append(f"{name.replace('_', ' '):>20}  {figure}")
     lines = [*model_lines(described), *figures]
     if not math.isnan(ratio):
-        lines.append(f"\n{worth_in_words(ratio, len({clusters[row] for row in keep}))}")
+        lines.append(f"\n{judge(ratio, len({clusters[row] for row in keep})).sentence}")
     present({**scores, "rows_left_out": left_out, **described}, "\n".join(lines), bare="\n".join(figures))
 
 

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ..files import Outputs
+from ..hygiene import plural
 from ..report.build import write_report
 from ..tables.columns import SHARE_MARK, TextTable, as_strings
 from ..tables.write import ADDED, name_parts, output_format
@@ -25,7 +26,7 @@ from ..texts.result import TextClustering
 from ..texts.storage import write_clustering
 from . import inputs
 from .measure import describe_drift
-from .output import Options, Stages, Summary, count_of, present, stages
+from .output import Options, Stages, Summary, present, stages
 from .report import made_with
 from .summary import Terminal, clusters_as_json, describe_run, describe_totals, one_line, print_clusters, print_head
 
@@ -191,8 +192,8 @@ def summarize_changes(
 def print_changes(summary: Summary, console: Console | None = None) -> None:
     """Print for a person the new groups, the changed ones, and the texts that fit nothing."""
     console, new = console or Terminal(highlight=False), summary["new_clusters"]
-    texts = f"{count_of(summary['texts'], 'text')} against {count_of(summary['clusters_of_the_model'], 'group')}"
-    headline = count_of(len(new), "new group") if new else "Nothing new"
+    texts = f"{plural(summary['texts'], 'text')} against {plural(summary['clusters_of_the_model'], 'group')}"
+    headline = plural(len(new), "new group") if new else "Nothing new"
     print_head(summary, _OUTPUTS, Text.assemble((headline, "bold"), f" in {texts} of {summary['model']}"), console)
     for note in summary["notes"]:
         console.print(Text(note, "yellow"))
@@ -221,11 +222,11 @@ def _lines(summary: Summary) -> list[str]:
     steady = sum(change["status"] == "steady" for change in summary["changes"])
     if steady:
         other = "the other " if steady < len(summary["changes"]) else ""
-        groups = "the other group" if other and steady == 1 else f"{other}{count_of(steady, 'group')}"
+        groups = "the other group" if other and steady == 1 else f"{other}{plural(steady, 'group')}"
         lines.append(f"No significant change in {groups}")
     if summary["misfits"]:
         verb = "fits" if len(summary["misfits"]) == 1 else "fit"
-        lines.append(f"{count_of(len(summary['misfits']), 'text')} {verb} no group well, such as:")
+        lines.append(f"{plural(len(summary['misfits']), 'text')} {verb} no group well, such as:")
         lines += [f"  · {one_line(text)}" for text in summary["misfits"][:3]]
     if summary["novelty"]["median"] is None:
         lines.append("The model has too few texts to tell what is new.")

@@ -133,12 +133,18 @@ LOG = (
 _WRITING = (_OVERWRITE, _QUIET, _JSON)
 _MEASURING = (_SEED, _QUIET, _JSON)
 _OUT_FOLDER = Setting("--out FOLDER", "Where outputs go; next to the input by default.")
+_METHOD = Setting(
+    "--method auto|spectral",
+    "How to estimate their number: by the agreement of two halves of the texts, or by the paper's spectrum.", "result",
+    default="auto",
+)  # fmt: skip
 _CLUSTERING = (
     Setting("--algorithm kmeans|hac", "How texts are grouped.", "result", default="kmeans"),
     Setting(
         "--clusters auto|coarse|suggested|fine|N",
         "The level to show (auto is suggested), or a number that overrules it.", "result", default="auto",
     ),
+    _METHOD,
     *_EMBEDDING,
     _KEEP_ALL,
     Setting("--name-with MODEL", "Name groups by a chat model (OPENAI_BASE_URL, OPENAI_API_KEY).", "recipe"),
@@ -191,12 +197,7 @@ COMMANDS = {
         "measure", "Estimate how many groups there are, and nothing else.",
         (
             _FILE, *READING, *_EMBEDDING, _KEEP_ALL,
-            Setting(
-                "--method auto|reproducible|spectral",
-                "How to find k: by the agreement of two halves of the data, or by the paper's spectrum.", "shared",
-                default="auto",
-            ),
-            *_MEASURING,
+            _METHOD, *_MEASURING,
         ),
         "Estimate how many groups the texts of FILE have, with the interval of the estimate.",
     ),

@@ -83,11 +83,6 @@ def at_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def count_of(number: int, noun: str) -> str:
-    """Return a number and its noun: '1 group', '1,200 texts'."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def model_lines(summary: Summary) -> list[str]:
     """Return a line that names the model and why it was chosen, if it was."""
     reason = summary["model_reason"]

@@ -13,20 +13,21 @@ import pyarrow as pa
 
 from ..errors import TextspectraError
 from ..files import Outputs, replacing_together
+from ..hygiene import plural
 from ..report.build import report_blocks, write_report
 from ..report.page import render_page
 from ..report.state import EditCounts, apply_state, count_changes, read_state, what_only_it_has
 from ..tables.columns import TextTable, holds_text
 from ..tables.frames import with_columns
 from ..tables.lines import made_safe
-from ..tables.parquet import read_embeddings
 from ..tables.read import read_table
 from ..tables.source import TableFormat
+from ..tables.vectors import read_embeddings
 from ..texts.clustered import clusters_of
 from ..texts.result import TextClustering
 from ..texts.storage import write_clustering
 from .inputs import check_outputs, write_rows
-from .output import Options, Stages, count_of, present, stages
+from .output import Options, Stages, present, stages
 
 
 def report_command(model: str, out: str | None, embeddings: str | None, overwrite: bool) -> None:
@@ -149,8 +150,8 @@ def edits_in_words(changes: EditCounts) -> str:
     """Say how many groups were renamed, merged, split, or exchanged texts."""
     regrouped = changes.regrouped()
     parts = {
-        f"{count_of(changes.renamed, 'group')} renamed": changes.renamed,
-        **{f"{count_of(before, 'group')} {verb} into {after}": before for verb, (before, after) in regrouped.items()},
-        f"{count_of(changes.unchanged, 'group')} unchanged": changes.unchanged,
+        f"{plural(changes.renamed, 'group')} renamed": changes.renamed,
+        **{f"{plural(before, 'group')} {verb} into {after}": before for verb, (before, after) in regrouped.items()},
+        f"{plural(changes.unchanged, 'group')} unchanged": changes.unchanged,
     }
     return ", ".join(part for part, number in parts.items() if number)

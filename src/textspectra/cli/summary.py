@@ -11,13 +11,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..report.tree import silhouette
+from ..hygiene import plural
 from ..texts import sentences
 from ..texts.clustered import with_count
 from ..texts.corpus import DataFrame, Totals
 from ..texts.result import TextClustering
+from ..texts.verdict import LOOSE, unstated
 from ..words.describe import Cluster
-from .output import Summary, count_of, model_lines
+from .output import Summary, model_lines
 
 _OUTPUTS = {
     "report": "to explore the groups, open this in a browser",
@@ -61,7 +62,9 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> Summary:
         "k_found_by": estimate.method if estimate else None,
         "cohesion_ratio": cohesion.ratio if cohesion else None,
         "cohesion_ratio_se": cohesion.standard_error if cohesion else None,
-        "verdict": sentences.verdict(result, silhouette(result.embedded().X, result.distinct_codes)),
+        "verdict": result.verdict.sentence,
+        "verdict_level": result.verdict.level,
+        "verdict_reasons": list(result.verdict.reasons),
         "clusters": clusters_as_json(result, sorted(result.clusters, key=lambda cluster: -cluster.size)),
         **_further_columns(result),
         "notes": list(result.notes),
@@ -136,7 +139,7 @@ def print_summary(summary: Summary, console: Console | None = None) -> None:
     console, is_doubt = console or Terminal(highlight=False), _is_doubt(summary)
     levels = [suggestion["k"] for suggestion in summary["k_suggestions"]]
     print_head(summary, _OUTPUTS, Text(_headline(summary), "bold"), console)
-    lines = [Text(), Text(summary["verdict"], "yellow" if is_doubt else "")]
+    lines = [Text(), Text(summary["verdict"], "yellow" if summary["verdict_level"] == "weak" else "")]
     if set(levels) - {summary["k"]} and not is_doubt:
         lines.append(Text(sentences.shown_in_words(summary["k"], levels)))
     lines += map(Text, model_lines(summary))
@@ -159,8 +162,8 @@ def print_head(summary: Summary, meanings: Mapping[str, str], headline: Text, co
 
 def _headline(summary: Summary) -> str:
     grouped, total = _grouped(summary), summary["texts"]
-    texts = count_of(total, "text") if grouped == total else f"{grouped:,} of {count_of(total, 'text')}"
-    return f"{texts} in {count_of(summary['k'], 'group')}{', as you asked' if summary['level'] is None else ''}"
+    texts = plural(total, "text") if grouped == total else f"{grouped:,} of {plural(total, 'text')}"
+    return f"{texts} in {plural(summary['k'], 'group')}{', as you asked' if summary['level'] is None else ''}"
 
 
 def _grouped(summary: Summary) -> int:
@@ -176,24 +179,11 @@ def _is_doubt(summary: Summary) -> bool:
 def _notes(summary: Summary) -> list[str]:
     notes = [note for note in summary["notes"] if note != summary["verdict"]]
     if summary["blank_texts"]:
-        notes.append(f"{count_of(summary['blank_texts'], 'blank text')} without a group.")
+        notes.append(f"{plural(summary['blank_texts'], 'blank text')} without a group.")
     if summary["unknown_to_the_model"]:
-        unknown = count_of(summary["unknown_to_the_model"], "text")
+        unknown = plural(summary["unknown_to_the_model"], "text")
         notes.append(f"{unknown} without a group, because the model knows none of their words.")
-    is_estimated = summary["level"] == "suggested"
-    without = sentences.without_clusters(_grouped(summary), summary["distinct_texts"], estimated=is_estimated)
-    if without or _is_doubt(summary):
-        return notes
-    suggested = next((level["k"] for level in summary["k_suggestions"] if level["name"] == "suggested"), 0)
-    doubt = sentences.doubt_about_k(summary["k_found_by"], suggested, summary["k_confidence"])
-    loose = [cluster["name"] for cluster in summary["clusters"] if summary["k"] > 1 and _is_leftover(cluster)]
-    return [*notes, *filter(None, [doubt, sentences.leftovers_in_words(loose)])]
-
-
-def _is_leftover(cluster: Summary) -> bool:
-    """Return True if a group has no common theme. One repeated text is not mixed."""
-    most = max((count or 0 for count in cluster["representative_counts"]), default=0)
-    return bool((cluster["cohesion"] or sentences.LOOSE) < sentences.LOOSE and 2 * most <= cluster["size"])
+    return notes + unstated(summary["verdict"], summary["verdict_reasons"])
 
 
 def print_clusters(clusters: Sequence[Summary], rest: str, outputs: Mapping[str, str], console: Console) -> None:
@@ -205,7 +195,7 @@ def print_clusters(clusters: Sequence[Summary], rest: str, outputs: Mapping[str,
     table.add_column("typical texts", ratio=3, overflow="fold")
     for cluster in clusters[:_LISTED]:
         value = cluster["cohesion"]
-        cohesion = Text() if value is None else Text(f"{value:.2f}", "yellow" if value < sentences.LOOSE else "")
+        cohesion = Text() if value is None else Text(f"{value:.2f}", "yellow" if value < LOOSE else "")
         texts, counts = cluster["representatives"][:2], cluster["representative_counts"]
         typical = "\n".join(f"· {with_count(one_line(text), n)}" for text, n in zip(texts, counts, strict=False))
         table.add_row(
@@ -217,7 +207,7 @@ def print_clusters(clusters: Sequence[Summary], rest: str, outputs: Mapping[str,
     hidden = len(clusters) - _LISTED
     if hidden > 0:
         place = outputs.get("report", outputs["table"])
-        console.print(Text(f"and {count_of(hidden, rest)}: all are in {place}"), soft_wrap=True)
+        console.print(Text(f"and {plural(hidden, rest)}: all are in {place}"), soft_wrap=True)
 
 
 def one_line(text: str, width: int = 90) -> str:

@@ -18,8 +18,9 @@ import click
 
 from .. import __version__
 from ..errors import UsageError, UserError
+from ..hygiene import plural
 from .options import COMMANDS, VARIABLE_PREFIX, options_of, variables_of
-from .output import Summary, count_of, manner, present
+from .output import Summary, manner, present
 from .settings import SettingsFile, default_map, nearest, own_file, settings_files
 
 CACHE_VARIABLE = f"{VARIABLE_PREFIX}CACHE"  # names the folder of the cache; the one variable that is not an option
@@ -88,9 +89,9 @@ def cache_command(clear: bool, limit: str | None) -> None:
         in_megabytes(sizes[name]) for name in ("embeddings_bytes", "limit_bytes", "converted_models_bytes")
     )
     lines = [
-        f"{count_of(sizes['embeddings'], 'embedding')}, {embeddings} of at most {most}, in {sizes['folder']}",
+        f"{plural(sizes['embeddings'], 'embedding')}, {embeddings} of at most {most}, in {sizes['folder']}",
         *(f"  {name}" for name in sizes["models"]),
-        f"{count_of(sizes['converted_models'], 'converted model')}, {weights}",
+        f"{plural(sizes['converted_models'], 'converted model')}, {weights}",
         *["cleared"] * clear,
     ]
     present({**sizes, "cleared": clear}, "\n".join(lines))

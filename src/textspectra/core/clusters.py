@@ -15,7 +15,7 @@ from ..errors import UserError
 from . import F32, F64, Arguments, Ints, PerRow, Rows, kmeans
 from .cohesion import CohesionReport, report_if_defined
 from .discriminants import n_nearest, refined_rule, smoothed_rows
-from .estimate import KEstimate, count_rows, estimate_from_rows
+from .estimate import KEstimate, Method, check_method, estimate_from_rows
 from .kmeans import LinearRule, directions_of, nearest_rule
 from .rows import (
     align,
@@ -63,6 +63,7 @@ def find_clusters(
     *,
     algorithm: Algorithm = "kmeans",
     n_clusters: int | Level = "auto",
+    method: Method = "auto",
     refine: bool = True,
     hierarchy: bool = False,
     random_state: RandomState = 0,
@@ -75,13 +76,14 @@ def find_clusters(
     """
     weights, largest = check_weights(sample_weight, X)
     asked = check_n_clusters(n_clusters, len(X))
+    check_method(method)
     if not isinstance(refine, bool | np.bool_):
         raise UserError(f"refine must be True or False, but it is {refine!r}.")
     refuse_bad_rows(X)
     seed = make_seed(random_state)
     estimate = None
     if hierarchy or isinstance(asked, str):
-        estimate = estimate_from_rows(count_rows(X, weights), random_state=seed)
+        estimate = estimate_from_rows(X, weights, method, random_state=seed)
     k = base = estimate.at(asked) if estimate is not None and isinstance(asked, str) else int(asked)
     # A separate stream, so that the clusters at a given k do not depend on whether k was estimated.
     _, rng = np.random.default_rng(seed).spawn(2)
@@ -232,6 +234,16 @@ def split_leaves(leaves: Leaves, X: Rows, clusters: Ints) -> Leaves:
     n_rows = np.bincount(of_row).astype(np.float64)
     sums = cluster_sums(X, of_row, len(pairs))
     return Leaves((sums / n_rows[:, None]).astype(np.float32), n_rows, n_rows, of_row)
+
+
+def tree_of_clusters(X: Rows, clusters: Ints) -> tuple[MergeTree, Ints]:
+    """Build the tree around given clusters of rows (numbered from 0); also return the leaf of each row."""
+    n_leaves = max(MICRO_CLUSTERS, LEAVES_PER_CLUSTER * (int(clusters.max()) + 1))
+    leaves = gather_leaves(X, None, np.random.default_rng(0), exact_rows=EXACT_ROWS, n_leaves=n_leaves)
+    leaves = split_leaves(leaves, X, clusters)
+    of_leaf = np.empty(len(leaves.mass), np.intp)
+    of_leaf[leaves.of_row] = clusters
+    return tree_around(leaves, of_leaf), leaves.of_row
 
 
 def tree_around(leaves: Leaves, clusters: Ints) -> MergeTree:

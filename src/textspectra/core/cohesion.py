@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..errors import UserError
 from . import F32, F64, Ints, Rows
 from .rows import ALL_ROWS, map_members, sums_and_sizes, take_units
-from .validation import RandomState, check_embeddings, check_labels, make_generator
+from .validation import RandomState, check_labeled, make_generator
 
 LEAST_SIMILARITY = 1e-6  # a mean similarity below this is taken for rounding in float32
 # Up to this many rows, the negative cosines of all pairs are summed; in larger sets, pairs are sampled. Inside
@@ -145,8 +145,7 @@ def cohesion_report(
     >>> [cluster.size for cluster in ts.cohesion_report(X, ["a", "a", "a", "b"]).per_cluster]
     [3, 1]
     """
-    X = check_embeddings(X)
-    codes, names = check_labels(labels, X)
+    X, codes, names = check_labeled(X, labels)
     return _report(X, codes, names, rectify, random_state)
 
 

@@ -383,12 +383,6 @@ def call_each(
     return compute([task(work, before=arguments) for arguments in tasks], progress=progress)[0]
 
 
-def call_on_chunks(function: Callable[..., object], array: da.Array, arguments: Sequence[Arguments]) -> list[PerRow]:
-    """Call ``function(*arguments, chunk)`` where each chunk is, results in order."""
-    work, chunks = shared(function), chunks_of([array], array)
-    return compute([task(work, *parts, before=of) for of, (_, parts) in zip(arguments, chunks, strict=True)])[0]
-
-
 class DaskDraws:
     """The counterpart of :class:`~textspectra.core.rows.Draws` for Dask arrays."""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,14 +18,15 @@ from ..parallel import use_jobs
 from . import Ints, PerRow, Rows
 from .agreement import FEWEST_HALVED, Agreement, reproducible_k
 from .rows import CountedRows, refuse_bad_rows
-from .spectral import Rule, Spectrum, spectral_k
+from .spectral import Rule, Spectrum, mean_jump
 from .validation import Level, RandomState, check_embeddings, check_weights, check_whole_number, make_seed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Method = Literal["auto", "reproducible", "spectral"]
+Method: TypeAlias = "Literal['auto', 'spectral'] | Callable[[Any], int | KEstimate]"
 
+GIVEN = "given by "  # what the method of an estimate begins with if a function returned the number
 INTERVAL_WIDTH = 2.3  # half the width of the interval in ln k if the halves do not agree at all; see `interval_around`
 WEAK = 0.25  # below this confidence, an answer is off by a factor of 2.5 on average, and says so
 APART = 2.25  # the levels differ by this factor, unless halves agree on a clear k elsewhere
@@ -57,14 +60,16 @@ class KEstimate:
     interval : tuple of int
         A range that includes `k`. Method "reproducible": the range in which the number of groups that people see
         should lie, calibrated on labeled text sets. Method "spectral": the range of 95 % of the estimates from single
-        samples.
+        samples. A given number is its own interval.
     confidence : float
         From 0 to 1. Method "reproducible": the share of the weight within a factor of 1.5 of k, times the agreement of
-        the halves there. Real texts rarely exceed 0.5. Method "spectral": the share of samples with a jump.
+        the halves there. Real texts rarely exceed 0.5. Method "spectral": the share of samples with a jump. 1 for a
+        given number, which is not questioned.
     suggestions : tuple of Suggestion
-        Up to three levels, from coarse to fine, each with the agreement of the halves.
-    method : {"reproducible", "spectral"}
-        The method that was used.
+        Up to three levels, from coarse to fine, each with the agreement of the halves; only `k` for other methods.
+    method : str
+        The evidence: "reproducible" (two halves of the rows agree), "spectral" (a jump in the spectrum), or "given by
+        NAME", the function that returned the number.
     n_samples : int
         Number of rows, each as often as it counts.
     replicates : ndarray of int
@@ -89,7 +94,7 @@ class KEstimate:
     interval: tuple[int, int]
     confidence: float
     suggestions: tuple[Suggestion, ...]
-    method: Literal["reproducible", "spectral"]
+    method: str
     n_samples: int
     replicates: Ints = field(compare=False)
     agreement: Agreement | None = field(compare=False)
@@ -117,10 +122,12 @@ class KEstimate:
         return ks[sought]
 
     def __repr__(self) -> str:
+        plural = "group" if self.k == 1 else "groups"
+        if self.method.startswith(GIVEN):
+            return f"{self.k} {plural}, {self.method}"
         if self.k == 1 and self.spectrum is None:
             return "1 group: no structure here; the rows lie like one cloud, with no groups that could be told apart"
         low, high = self.interval
-        plural = "group" if self.k == 1 else "groups"
         answer = f"{self.k} {plural} (95 % interval {low} to {high})"
         if self.spectrum is None:
             agree = "agree only in part: a rough guess" if self.confidence < WEAK else "agree"
@@ -163,7 +170,7 @@ class KEstimate:
         --------
         >>> import numpy as np, textspectra as ts
         >>> X = np.repeat(np.eye(8), 20, axis=0)
-        >>> ts.estimate_k(X, method="spectral", random_state=0).plot().get_xlabel()
+        >>> ts.spectral_k(X).plot().get_xlabel()
         'index of the eigenvalue'
         """
         if ax is None:
@@ -177,17 +184,12 @@ def estimate_k(
     *,
     sample_weight: ArrayLike | None = None,
     method: Method = "auto",
-    window: int = 3,
-    max_sample: int = 1000,
-    n_replicates: int | None = None,
-    zscore: bool = False,
-    fallback: int = 5,
     random_state: RandomState = 0,
     n_jobs: int | None = None,
 ) -> KEstimate:
     """Estimate the number of groups, with an interval, a confidence, and coarser and finer levels.
 
-    All methods work on random samples, so the time hardly grows with the number of rows.
+    Both methods work on random samples, so the time hardly grows with the number of rows.
 
     Parameters
     ----------
@@ -195,19 +197,16 @@ def estimate_k(
         Embeddings: an array or memory map of any numeric type, or a data frame of numbers. They are neither copied
         nor changed. Of a Dask array, only chunks with sampled rows are read, and the workers do the computing.
     sample_weight : array-like of shape (n,), optional
-        How often each row counts, rounded up; once by default. For "reproducible", rows count once or not at all,
-        unless fewer than 64 do.
-    method : {"auto", "reproducible", "spectral"}
-        "reproducible" splits the rows into random halves, clusters each half at every k and compares the two. Each k
-        gets a power of this agreement as its weight. The estimate is the k up to which 42 % of the weight lies if the
-        halves hardly agree, and 70 % if they agree well. Without structure, k is 1.
-        Duplicates do not count, unless fewer than 64 rows are distinct.
-        "spectral" is the paper's rule: the last jump in the spectrum of the Laplacian (:func:`k_from_spectrum`),
-        averaged over samples. "auto" is "reproducible" for 64 rows or more and "spectral" below.
-    window, max_sample, n_replicates, zscore, fallback
-        Options of the spectral method: the length of the moving average, the rows per sample, the number of samples
-        (by default ``round(10 · log2 n)``, and 40 if they serve the interval alone), whether to standardize
-        similarities before negative ones become 0, and the answer of a sample without a jump.
+        How often each row counts, rounded up; once by default. For "auto", rows count once or not at all, unless
+        fewer than 64 do.
+    method : {"auto", "spectral"} or callable, default="auto"
+        "auto" splits the rows into random halves, clusters each half at every k and compares the two. Each k gets a
+        power of this agreement as its weight. The estimate is the k up to which 42 % of the weight lies if the halves
+        hardly agree, and 70 % if they agree well. Without structure, k is 1. Duplicates do not count, unless fewer
+        than 64 rows are distinct. Below 64 rows, "auto" is "spectral".
+        "spectral" is the paper's rule, :func:`spectral_k`, with its defaults.
+        A callable is your own rule: it gets `X`, and `sample_weight` if it has such a parameter, and returns a whole
+        number or a KEstimate. ``functools.partial(spectral_k, window=5)`` is one.
     random_state : int, RandomState, Generator or None, default=0
         The seed. The same int gives the same result for any `n_jobs`, here and in :class:`AutoKMeans` and
         :class:`AutoAgglomerative`. None is a random seed.
@@ -231,13 +230,70 @@ def estimate_k(
     >>> X = np.repeat(np.eye(12), 40, axis=0) + 0.03 * rng.standard_normal((480, 12))
     >>> ts.estimate_k(X, random_state=0).k
     12
-    >>> ts.estimate_k(X, method="spectral", max_sample=200, random_state=0)
-    12 groups (95 % interval 12 to 12), from random samples of 200 out of 480 rows
+    >>> ts.estimate_k(X, method="spectral")
+    12 groups (95 % interval 12 to 12), from the spectrum of all 480 rows
+    >>> def root(X):
+    ...     return round(len(X) ** 0.5)
+    >>> ts.estimate_k(X, method=root)
+    22 groups, given by root
     >>> ts.estimate_k(rng.standard_normal((500, 12)), random_state=0)
     1 group: no structure here; the rows lie like one cloud, with no groups that could be told apart
     """
-    if method not in get_args(Method):
-        raise UserError(f"method must be one of {', '.join(get_args(Method))}, but it is {method!r}.")
+    check_method(method)
+    X = check_embeddings(X)
+    weights, _ = check_weights(sample_weight, X)
+    with use_jobs(n_jobs):
+        refuse_bad_rows(X)
+        return estimate_from_rows(X, weights, method, random_state=random_state)
+
+
+def spectral_k(
+    X: ArrayLike,
+    *,
+    window: int = 3,
+    max_sample: int = 1000,
+    n_replicates: int | None = None,
+    zscore: bool = False,
+    fallback: int = 5,
+    sample_weight: ArrayLike | None = None,
+    random_state: RandomState = 0,
+    n_jobs: int | None = None,
+) -> KEstimate:
+    """Estimate the number of groups by the paper's rule: the mean of :func:`k_from_spectrum` over random samples.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Embeddings, as in :func:`estimate_k`.
+    window : int, default=3
+        Length of the moving average, by which differences of eigenvalues are divided.
+    max_sample : int, default=1000
+        Rows of a sample, at most. The time grows with its third power.
+    n_replicates : int, optional
+        Number of samples; by default ``round(10 * log2(n))``, and 40 if they serve the interval alone, because one
+        sample has all rows.
+    zscore : bool, default=False
+        Standardize the similarities of a sample before negative ones become 0.
+    fallback : int, default=5
+        The answer of a sample without a jump.
+    sample_weight, random_state, n_jobs
+        As in :func:`estimate_k`; a weight is a number of copies of a row, and all of them count.
+
+    Returns
+    -------
+    KEstimate
+        With the `spectrum` of a typical sample.
+
+    Examples
+    --------
+    >>> import numpy as np, textspectra as ts
+    >>> from functools import partial
+    >>> X = np.repeat(np.eye(12), 40, axis=0) + 0.03 * np.random.default_rng(0).standard_normal((480, 12))
+    >>> ts.spectral_k(X, max_sample=200)
+    12 groups (95 % interval 12 to 12), from random samples of 200 out of 480 rows
+    >>> ts.AutoKMeans(method=partial(ts.spectral_k, window=5), refine=False).fit(X).n_clusters_
+    12
+    """
     X = check_embeddings(X)
     weights, _ = check_weights(sample_weight, X)
     rule = Rule(
@@ -247,12 +303,15 @@ def estimate_k(
         zscore,
         check_whole_number("fallback", fallback, low=1),
     )
-    if method != "spectral" and rule != Rule():
-        changed = next(name for name, value in rule._asdict().items() if value != Rule._field_defaults[name])
-        raise UserError(f"{changed} is an option of method='spectral', but the method is {method!r}.")
     with use_jobs(n_jobs):
         refuse_bad_rows(X)
-        return estimate_from_rows(count_rows(X, weights), method, rule, random_state=random_state)
+        return spectral_estimate(count_rows(X, weights), rule, random_state=random_state)
+
+
+def check_method(method: object) -> None:
+    """Raise a UserError if this is not a way to find k."""
+    if method not in ("auto", "spectral") and not callable(method):
+        raise UserError(f'method must be "auto", "spectral" or a function from rows to k, but it is {method!r}.')
 
 
 def count_rows(X: Rows, weights: PerRow) -> CountedRows:
@@ -261,25 +320,58 @@ def count_rows(X: Rows, weights: PerRow) -> CountedRows:
 
 
 def estimate_from_rows(
-    rows: CountedRows,
-    method: Method = "auto",
-    rule: Rule = Rule(),  # noqa: B008 - a NamedTuple is immutable
-    *,
-    random_state: RandomState = 0,
+    X: Rows, weights: PerRow = None, method: Method = "auto", *, random_state: RandomState = 0
 ) -> KEstimate:
-    """Estimate k from rows and options that are already checked."""
-    rng = np.random.default_rng(make_seed(random_state))
-    if method == "reproducible" and len(rows) < FEWEST_HALVED:
-        raise UserError(f"method='reproducible' needs at least {FEWEST_HALVED} rows, but X has {len(rows)}.")
+    """Estimate k from rows, weights and a method that are already checked."""
+    if callable(method):
+        return _given_estimate(X, weights, method)
+    rows = count_rows(X, weights)
     if method == "spectral" or len(rows) < FEWEST_HALVED:
-        k, interval, replicates, spectrum = spectral_k(rows, rule, rng)
-        confidence = 1 - spectrum.fallback_fraction
-        only = (Suggestion("suggested", k, confidence),)
-        return KEstimate(k, interval, confidence, only, "spectral", len(rows), replicates, None, spectrum)
+        return spectral_estimate(rows, random_state=random_state)
+    rng = np.random.default_rng(make_seed(random_state))
     (k, confidence), replicates, agreement, n_rows = reproducible_k(rows, rng)
     interval = (1, 1) if k == 1 else interval_around(k, confidence, n_rows)
     levels = suggest(agreement, k, confidence, n_rows)
     return KEstimate(k, interval, confidence, levels, "reproducible", len(rows), replicates, agreement, None)
+
+
+def spectral_estimate(
+    rows: CountedRows,
+    rule: Rule = Rule(),  # noqa: B008 - a NamedTuple is immutable
+    *,
+    random_state: RandomState = 0,
+) -> KEstimate:
+    """Estimate k by the paper's rule, from rows and options that are already checked."""
+    rng = np.random.default_rng(make_seed(random_state))
+    k, interval, replicates, spectrum = mean_jump(rows, rule, rng)
+    confidence = 1 - spectrum.fallback_fraction
+    only = (Suggestion("suggested", k, confidence),)
+    return KEstimate(k, interval, confidence, only, "spectral", len(rows), replicates, None, spectrum)
+
+
+def _given_estimate(X: Rows, weights: PerRow, method: Callable[..., object]) -> KEstimate:
+    """Return the answer of a function: an estimate of its own, or a number that is taken as it is."""
+    takes_weights = weights is not None and "sample_weight" in inspect.signature(method).parameters
+    answer = method(X, sample_weight=weights) if takes_weights else method(X)
+    k, name = answer.k if isinstance(answer, KEstimate) else answer, name_of(method)
+    try:
+        k = check_whole_number("k", k, low=1, high=len(X))
+    except UserError:
+        expected = f"it must return a whole number from 1 to the {len(X):,} rows, or a KEstimate."
+        raise UserError(f"method={name} returned {k!r}; {expected}") from None
+    if isinstance(answer, KEstimate):
+        return answer
+    n_rows = len(X) if weights is None else int(np.ceil(weights).sum())
+    only = (Suggestion("suggested", k, 1.0),)
+    return KEstimate(k, (k, k), 1.0, only, GIVEN + name, n_rows, np.array([k]), None, None)
+
+
+def name_of(value: object) -> str:
+    """Return how a value, possibly a function, is written in a call."""
+    if isinstance(value, partial):
+        values = [*map(name_of, (value.func, *value.args)), *(f"{name}={v!r}" for name, v in value.keywords.items())]
+        return f"partial({', '.join(values)})"
+    return str(getattr(value, "__name__", type(value).__name__)) if callable(value) else repr(value)
 
 
 def suggest(agreement: Agreement | None, k: int, confidence: float, n: int) -> tuple[Suggestion, ...]:

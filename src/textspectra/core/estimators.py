@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..parallel import use_jobs
 from . import F32, Array, PerRow
 from .clusters import Algorithm, find_clusters
+from .estimate import Method
 from .kmeans import label_pass, label_sizes, labels_by, largest_first, nearest_rule
 from .rows import as_given, map_unit_rows, recode
 from .validation import Level, RandomState, check_embeddings, check_weights
@@ -27,9 +28,15 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
     _fields: dict[str, str]  # attributes that only this algorithm sets, and the fields of `Clusters` they come from
 
     def __init__(
-        self, n_clusters: int | Level = "auto", *, random_state: RandomState = 0, n_jobs: int | None = None
+        self,
+        n_clusters: int | Level = "auto",
+        *,
+        method: Method = "auto",
+        random_state: RandomState = 0,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters
+        self.method = method
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -113,8 +120,9 @@ class AutoClusterer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMi
         """Return the probability of each cluster for each row: the softmax of the scores.
 
         It estimates how often another clustering, which includes the row, would put it in that cluster. On held-out
-        rows of labeled sets, the probability of the predicted cluster is off by 0.1 on average. It cannot say that a
-        row fits no cluster, because the probabilities of a row add up to 1.
+        rows of labeled sets, the probability of the predicted cluster is off by 0.10 on average (0.12 with
+        ``refine=False``, 0.09 for :class:`AutoAgglomerative`), and by up to 0.2 on a set. It cannot say that a row fits
+        no cluster, because the probabilities of a row add up to 1.
 
         Parameters
         ----------
@@ -234,6 +242,8 @@ class AutoKMeans(AutoClusterer):
     n_clusters : {"auto", "coarse", "suggested", "fine"} or int, default="auto"
         Number of clusters; "auto" and "suggested" take k from :func:`estimate_k`. "coarse" merges these clusters, and
         "fine" splits them, along a tree around them. A level that does not exist is a UserError.
+    method : {"auto", "spectral"} or callable, default="auto"
+        How k is found, as in :func:`estimate_k`: "spectral" is the paper's rule, and a callable your own.
     refine : bool, default=True
         Find clusters among neighbors, which agrees better with human labels. False is the plain algorithm.
     random_state : int, RandomState, Generator or None, default=0
@@ -285,11 +295,12 @@ class AutoKMeans(AutoClusterer):
         self,
         n_clusters: int | Level = "auto",
         *,
+        method: Method = "auto",
         refine: bool = True,
         random_state: RandomState = 0,
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(n_clusters, random_state=random_state, n_jobs=n_jobs)
+        super().__init__(n_clusters, method=method, random_state=random_state, n_jobs=n_jobs)
         self.refine = refine
 
 
@@ -304,6 +315,8 @@ class AutoAgglomerative(AutoClusterer):
     n_clusters : {"auto", "coarse", "suggested", "fine"} or int, default="auto"
         Number of clusters; "auto" and "suggested" take k from :func:`estimate_k`. "coarse" merges these clusters, and
         "fine" splits them, because all levels are cuts of one tree. A level that does not exist is a UserError.
+    method : {"auto", "spectral"} or callable, default="auto"
+        How k is found, as in :func:`estimate_k`: "spectral" is the paper's rule, and a callable your own.
     random_state : int, RandomState, Generator or None, default=0
         The seed; None is a random one. An int gives the same labels for any `n_jobs`, and the k of `estimate_k`.
     n_jobs : int, optional

@@ -11,10 +11,12 @@ from scipy import sparse
 
 from . import F32, Array, Ints, Rows
 from .cohesion import report_if_defined
-from .rows import CountedRows, fold_blocks, fold_rows, sums_and_sizes
-from .validation import RandomState, check_embeddings, check_labels, make_generator
+from .rows import CountedRows, fold_blocks, fold_rows, sums_and_sizes, take_units
+from .validation import RandomState, check_labeled, check_labels, make_generator
 
+NOISE = (-1, "-1")  # labels of rows without a cluster; tables of text have the latter
 MAX_SILHOUETTE_ROWS = 10_000  # above this, the silhouette is computed on a random sample of this size
+SILHOUETTE_SAMPLE = 2000  # and on one of this size for a verdict, or if it is computed for many cuts of a tree
 
 
 def contingency(classes: Rows, n_classes: int, clusters: Rows, n_clusters: int) -> sparse.csr_array:
@@ -50,6 +52,19 @@ def agreements(table: Array | sparse.csr_array) -> dict[str, float]:
     }
 
 
+def adjusted_information(table: sparse.csr_array) -> float:
+    """Return the adjusted mutual information (AMI) of classes and clusters, from the counts of each pair."""
+    from sklearn.metrics.cluster import expected_mutual_information  # late: the command line does without scikit-learn
+
+    by_class, by_cluster = (np.asarray(table.sum(axis=axis), np.int64) for axis in (1, 0))
+    of_class, of_cluster = entropy(by_class), entropy(by_cluster)
+    shared = of_class + of_cluster - entropy(table.data)
+    by_chance = float(expected_mutual_information(sparse.csr_matrix(table), int(by_class.sum())))
+    most = (of_class + of_cluster) / 2
+    # Both labelings have one label, or one label per row: then chance reaches the maximum.
+    return (shared - by_chance) / (most - by_chance) if abs(most - by_chance) > np.finfo(float).eps else 1.0
+
+
 def entropy(counts: Array) -> float:
     """Return the entropy of a labeling, in nats, from the size of each label."""
     share = counts[counts > 0] / counts.sum()
@@ -69,6 +84,10 @@ def evaluate(
     random sample of 10,000 (see ``silhouette_rows``). Above 4,096 rows, the Cohesion Ratio is partly sampled (see
     ``cohesion_ratio_se``). All other metrics are exact at any n.
 
+    Noise is treated as scikit-learn treats it: rows labeled -1, as HDBSCAN labels them, are one more cluster for every
+    metric, but they do not count in ``n_clusters`` and ``k_relative_error``, and ``n_noise`` is their number. So an
+    algorithm gains nothing by leaving rows out. To score the clustered rows alone, pass only these.
+
     Parameters
     ----------
     X, labels
@@ -81,10 +100,10 @@ def evaluate(
     Returns
     -------
     dict
-        ``n_samples``, ``n_clusters``, ``cohesion_ratio``, ``cohesion_ratio_se``, ``silhouette``, ``silhouette_rows``,
-        ``davies_bouldin``, ``calinski_harabasz``, and with `truth` ``n_classes``, ``k_relative_error``, ``ari``,
-        ``nmi``, ``homogeneity``, ``completeness``, ``fowlkes_mallows``. A metric that is not defined, such as the
-        silhouette of one cluster, is NaN.
+        ``n_samples``, ``n_clusters``, ``n_noise``, ``cohesion_ratio``, ``cohesion_ratio_se``, ``silhouette``,
+        ``silhouette_rows``, ``davies_bouldin``, ``calinski_harabasz``, and with `truth` ``n_classes``,
+        ``k_relative_error``, ``ari``, ``nmi``, ``homogeneity``, ``completeness``, ``fowlkes_mallows``, ``ami``. A
+        metric that is not defined, such as the silhouette of one cluster, is NaN.
 
     See Also
     --------
@@ -95,16 +114,22 @@ def evaluate(
     >>> import textspectra as ts
     >>> X = [[1, 0], [1, 0.1], [0, 1], [0.1, 1]]
     >>> row = ts.evaluate(X, [0, 0, 1, 1], truth=["a", "a", "b", "b"])
-    >>> row["ari"], round(row["silhouette"], 2)
-    (1.0, 0.93)
+    >>> row["ari"], row["ami"], round(row["silhouette"], 2)
+    (1.0, 1.0, 0.93)
+    >>> row = ts.evaluate(X, [0, 0, 1, -1], truth=["a", "a", "b", "b"])
+    >>> row["n_clusters"], row["n_noise"], round(row["ami"], 2)
+    (2, 1, 0.57)
     """
-    X = check_embeddings(X)
-    codes, names = check_labels(labels, X)
+    X, codes, names = check_labeled(X, labels)
+    noise = next((code for code, name in enumerate(names) if name in NOISE), None)
+    n_noise = 0 if noise is None else int((codes == noise).sum())
+    n_clusters = len(names) - (noise is not None)
     rng = make_generator(random_state)
     report = report_if_defined(X, codes, len(names), random_state=rng)
     row: dict[str, float] = {
         "n_samples": len(X),
-        "n_clusters": len(names),
+        "n_clusters": n_clusters,
+        "n_noise": n_noise,
         "cohesion_ratio": report.ratio if report else float("nan"),
         "cohesion_ratio_se": report.standard_error if report else float("nan"),
         **_silhouette(X, codes, rng),
@@ -112,8 +137,9 @@ def evaluate(
     }
     if truth is not None:
         true, classes = check_labels(truth, X)
-        row |= {"n_classes": len(classes), "k_relative_error": abs(len(names) - len(classes)) / len(classes)}
-        row |= agreements(contingency(true, len(classes), codes, len(names)))
+        row |= {"n_classes": len(classes), "k_relative_error": abs(n_clusters - len(classes)) / len(classes)}
+        table = contingency(true, len(classes), codes, len(names))
+        row |= agreements(table) | {"ami": adjusted_information(table)}
     return row
 
 
@@ -156,3 +182,41 @@ def _dispersion(X: Rows, codes: Rows, k: int) -> dict[str, float]:
         "davies_bouldin": float(worst.mean()),
         "calinski_harabasz": between * (n - k) / (within * (k - 1)) if within > 0 else 1.0,
     }
+
+
+def silhouettes(X: Array, codes: Ints, spans: Ints, cuts: Sequence[Sequence[int]]) -> list[float]:
+    """Return the mean silhouette of a sample for each cut; NaN if it is not defined.
+
+    A cut is a list of nodes, and `spans` has the first code of each node, and one past its last. Rows with the code -1
+    do not count. Distances between unit vectors are Euclidean, as in :func:`evaluate`.
+    """
+    rows = np.flatnonzero(codes >= 0)
+    if len(rows) > SILHOUETTE_SAMPLE:
+        rows = np.sort(np.random.default_rng(0).choice(rows, SILHOUETTE_SAMPLE, replace=False))
+    units = take_units(X, rows)
+    squares = 2 - 2 * (units @ units.T)
+    np.fill_diagonal(squares, 0)
+    members = (codes[rows] >= spans[:, :1]) & (codes[rows] < spans[:, 1:])
+    sizes = members.sum(axis=1)
+    distances = members.astype(np.float32) @ np.sqrt(np.maximum(squares, 0))
+    # The mean distances of each row to the other rows of its node, and to the rows of other nodes.
+    inside = distances / np.maximum(sizes - 1, 1)[:, None]
+    outside = np.where(members, np.inf, distances / np.maximum(sizes, 1)[:, None])
+
+    def mean(cut: Sequence[int]) -> float:
+        nodes = np.array([node for node in cut if sizes[node]])
+        if not 2 <= len(nodes) < len(rows):
+            return float("nan")
+        node_of = nodes[members[nodes].argmax(axis=0)]
+        within, nearest = inside[node_of, np.arange(len(rows))], outside[nodes].min(axis=0)
+        score = (nearest - within) / np.maximum(np.maximum(within, nearest), np.finfo(np.float32).tiny)
+        return float(np.where(sizes[node_of] > 1, score, 0).mean())
+
+    return [mean(cut) for cut in cuts]
+
+
+def silhouette(X: Array, labels: Ints) -> float | None:
+    """Return the mean silhouette of one clustering, as :func:`silhouettes` does; None if it is not defined."""
+    clusters = np.arange(labels.max() + 1)
+    (value,) = silhouettes(X, labels, clusters[:, None] + [0, 1], [clusters.tolist()])
+    return None if np.isnan(value) else value

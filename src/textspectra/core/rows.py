@@ -299,6 +299,11 @@ def nonzero_rows(X: Rows) -> Bools:
     return np.asarray(map_rows(lambda first_row, part: part.any(axis=1), X, dtype=np.bool_))
 
 
+def finite_rows(X: Rows) -> Bools:
+    """Return which rows have neither a NaN nor an infinite value."""
+    return np.asarray(map_rows(lambda first_row, part: np.isfinite(part).all(axis=1), X, dtype=np.bool_))
+
+
 def cosines_to_centers(X: Rows, codes: Rows, centers: F32) -> PerRow:
     """Return the cosine of each row with the center of its code."""
     directions = centers / np.maximum(np.linalg.norm(centers, axis=1, keepdims=True), np.finfo(np.float32).tiny)

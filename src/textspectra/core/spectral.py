@@ -36,7 +36,7 @@ def laplacian_eigenvalues(X: ArrayLike, *, zscore: bool = False) -> F32:
     ----------
     X : array-like of shape (n, d)
         Embeddings, n ≥ 2. The time grows with n³ and the memory with n². Above a few thousand rows, pass a sample, as
-        :func:`estimate_k` does.
+        :func:`spectral_k` does.
     zscore : bool, default=False
         Standardize the similarities over the whole matrix before they are rectified.
 
@@ -206,7 +206,7 @@ class Rule(NamedTuple):
     fallback: int = 5
 
 
-def spectral_k(rows: CountedRows, rule: Rule, rng: Generator) -> tuple[int, tuple[int, int], Ints, Spectrum]:
+def mean_jump(rows: CountedRows, rule: Rule, rng: Generator) -> tuple[int, tuple[int, int], Ints, Spectrum]:
     """Return k, the mean over random samples, the range of the single estimates, these estimates, and the evidence."""
     n = len(rows)
     size = min(n, rule.max_sample)

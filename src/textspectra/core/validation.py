@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 MAX_TOTAL_WEIGHT = 1e15  # in a larger sum, rows of weight 1 would be lost by rounding
 IF_TEXTS = "For texts, call textspectra.cluster_texts(texts), or get their vectors from textspectra.embed_texts(texts)."
+NOT_2D = (  # begins and ends as scikit-learn's message, which its checks of estimators look for
+    "Expected 2D array, got {}D array instead: X must have a row of numbers for each text. Reshape your data with "
+    "X.reshape(1, -1) if it is a single row."
+)
 
 Level = Literal["auto", "coarse", "suggested", "fine"]
 """Which of the suggested numbers of groups to take; "auto" is "suggested"."""
@@ -30,13 +34,14 @@ RandomState = int | np.random.RandomState | np.random.Generator | None
 
 
 def check_embeddings(
-    X: ArrayLike, *, minimum: int = 2, estimator: BaseEstimator | None = None, reset: bool = True
+    X: ArrayLike, *, minimum: int = 2, estimator: BaseEstimator | None = None, reset: bool = True, name: str = "X"
 ) -> Array:
     """Return `X` as a two-dimensional array of numbers, without copying or reading its values.
 
     Values are checked when rows are read, in :mod:`textspectra.core.rows`, so a memory map of any size costs nothing
     here. With an `estimator`, the number and names of the features are stored on it, or compared with the stored ones
-    if ``reset=False``, as scikit-learn demands. A Dask array stays one, with known chunk sizes.
+    if ``reset=False``, as scikit-learn demands. A Dask array stays one, with known chunk sizes. Messages call
+    it `name`.
     """
     if is_dask(X):
         checked: Array = _check_dask(X, minimum, estimator, reset)
@@ -44,9 +49,9 @@ def check_embeddings(
     if type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "to_dask_array"):
         raise UserError("X is a Dask data frame, but a Dask array is needed: pass X.to_dask_array(lengths=True).")
     if sparse.issparse(X):
-        raise TypeError(
-            "X is a sparse matrix; textspectra works on dense embeddings. Reduce it first, for example with "
-            "sklearn.decomposition.TruncatedSVD(256), or pass X.toarray() if it is small."
+        raise UserError(
+            f"{name} is a sparse matrix; textspectra works on dense embeddings. Reduce it first, for example with "
+            f"sklearn.decomposition.TruncatedSVD(256), or pass {name}.toarray() if it is small."
         )
     is_array = estimator is None and isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
     if is_array and len(numbers := np.asarray(X)) >= minimum and numbers.shape[1] > 0:
@@ -57,16 +62,34 @@ def check_embeddings(
     options = {"dtype": "numeric", "ensure_all_finite": False, "ensure_min_samples": minimum}
     try:
         if estimator is None:
-            numbers = np.asarray(check_array(X, input_name="X", **options))
+            numbers = np.asarray(check_array(X, input_name=name, **options))
         else:
             numbers = np.asarray(validate_data(estimator, X, reset=reset, **options))
         # scikit-learn lets some data frames with text pass as objects.
         return numbers if numbers.dtype != object else numbers.astype(np.float64)
     except ValueError as error:
         if _holds_text(X):
-            problem = "X holds texts, but this function takes vectors: one row of numbers for each text."
+            problem = f"{name} holds texts, but this function takes vectors: one row of numbers for each text."
             raise UserError(f"{problem} {IF_TEXTS}") from None
+        if _n_dimensions(X) in (0, 1):
+            raise UserError(NOT_2D.format(_n_dimensions(X))) from None
         raise UserError(str(error)) from None
+
+
+def check_labeled(X: ArrayLike, labels: ArrayLike | Sequence[Hashable]) -> tuple[Array, PerRow, list[Hashable]]:
+    """Return embeddings, an integer code for each row, and the label of each code."""
+    if _n_dimensions(X) == 1 and _n_dimensions(labels) == 2:
+        raise UserError("X and labels are swapped: the embeddings come first, then one label per row.")
+    X = check_embeddings(X)
+    return X, *check_labels(labels, X)
+
+
+def _n_dimensions(values: object) -> int | None:
+    """Return the number of dimensions of an array, or of what would be one; None for rows of different lengths."""
+    try:
+        return int(getattr(values, "ndim", None) or np.ndim(values))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
 
 
 def _holds_text(X: ArrayLike) -> bool:
@@ -83,7 +106,7 @@ def _check_dask(X: da.Array, minimum: int, estimator: BaseEstimator | None, rese
     if X.dtype.kind not in "iufb":
         raise UserError(f"X must hold numbers, but the type of the Dask array is {X.dtype}. {IF_TEXTS}")
     if X.ndim != 2:
-        raise UserError(f"Expected 2D array, got {X.ndim}D array instead: X must have a row of numbers for each text.")
+        raise UserError(NOT_2D.format(X.ndim))
     check_workers()
     X = _with_known_chunks(X)
     # Without values: an array of this shape that has no memory passes the checks of any other array.

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ..errors import UserError
 
@@ -102,6 +103,11 @@ class EncoderBackend:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one row for each text."""
         vectors = self._encode(list(texts))
+        if sparse.issparse(vectors):
+            raise UserError(
+                f"{self.name} gave a sparse matrix, but a model must give dense vectors: reduce it first, for example "
+                "with sklearn.decomposition.TruncatedSVD(256), or return its .toarray() if it is small."
+            )
         return np.asarray(vectors if hasattr(vectors, "__len__") else list(vectors), np.float32)
 
 

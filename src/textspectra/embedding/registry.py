@@ -92,11 +92,10 @@ def load_model(name: str) -> Backend:
     Raises
     ------
     UserError
-        If the model is unknown or cannot be loaded; the message says what to do.
+        If the model is unknown or cannot be loaded; the message says what to do. If an optional package is missing,
+        it is an ImportError, too.
     ExternalError
         If the model cannot be downloaded.
-    ModuleNotFoundError
-        If an optional package is missing; the message has the command that installs it.
 
     Examples
     --------
@@ -255,7 +254,7 @@ def chosen_backend(model: Model, n_texts: int, *, is_foreign: bool = False) -> C
     if is_foreign:
         try:
             return Chosen(_load_once(str(hub.MULTILINGUAL.preset)), "chosen because most of the texts are not English")
-        except (TextspectraError, ModuleNotFoundError) as error:
+        except TextspectraError as error:
             backend, reason = chosen_backend(model, n_texts)
             return Chosen(backend, f"{reason}; {hub.MULTILINGUAL.preset} cannot be used here: {error}")
     if n_texts > FEW_TEXTS and find_spec("wordllama"):

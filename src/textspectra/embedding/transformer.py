@@ -13,7 +13,7 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ExternalError, UserError
+from ..errors import ExternalError, MissingExtraError, UserError
 from ..hygiene import without_surrogates
 from . import hub
 from .base import Backend
@@ -145,7 +145,7 @@ def load_transformer(source: str, *, compute_type: str = "int8") -> Backend:
         return TransformerBackend(read_checkpoint(folder), name=name, version=version, compute_type=compute_type)
     except hub.NotSupportedError as reason:
         if not find_spec("sentence_transformers"):
-            raise ModuleNotFoundError(
+            raise MissingExtraError(
                 f'{source} needs sentence-transformers, because {reason}: pip install "textspectra[transformers]"'
             ) from None
         return SentenceTransformerBackend(source)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..core.estimate import KEstimate, estimate_from_rows
+from ..core.estimate import KEstimate, spectral_estimate
 from ..core.rows import CountedRows
 from ..core.spectral import Rule
 from ..core.validation import is_missing
@@ -20,12 +20,12 @@ from ..files import replacing_file
 from ..hygiene import plural
 from ..parallel import one_blas_thread
 from ..tables.write import output_paths_free
-from ..texts.clustered import EDITED
 from ..texts.comparison import Comparison
 from ..texts.corpus import Corpus
 from ..texts.history import DIGESTS, ClusterChange
 from ..texts.result import TextClustering
-from ..texts.sentences import LOOSE, estimate_in_words, level_in_words, overriding_doubt, verdict
+from ..texts.sentences import estimate_in_words, level_in_words
+from ..texts.verdict import LOOSE, overriding_doubt, verdict_at
 from ..words.languages import STOP_WORDS
 from ..words.tokens import clean_text
 from .counts import describe_counts, describe_rows
@@ -173,7 +173,7 @@ def _about(tree: ReportTree, cut_at: int | None) -> dict[str, object]:
         "distinct": totals.distinct,
         "shown": len(tree.order),
         "cut_at": cut_at,
-        "model": result.source.model or "given embeddings",
+        "model": " and ".join(filter(None, ["given embeddings"[: 99 * result.source.is_given], result.source.model])),
         "algorithm": result.algorithm,
         "read": result.reading,
         "notes": [note for note in result.notes if note != result.language_doubt],
@@ -206,7 +206,7 @@ def answer_texts(result: TextClustering, curves: dict[str, list[float | None]], 
     If the texts were `compared` with a model, nothing was estimated.
     """
     cuts = enumerate(zip(curves["cohesion"], curves["silhouette"], strict=True), start=1)
-    worth = [verdict(result, silhouette, k=k, ratio=ratio, compared=compared) for k, (ratio, silhouette) in cuts]
+    worth = [verdict_at(result, k, *scores, compared=compared).sentence for k, scores in cuts]
     origin = OF_A_MODEL if compared else _origin(result) or estimate_in_words(result.k_estimate, result.n_clusters)
     return {"range": "" if overriding_doubt(result, compared=compared) else origin, "worth": worth}
 
@@ -218,7 +218,7 @@ def _origin(result: TextClustering) -> str:
         added = sum(change.status == "new" for entry in result.history for change in entry.changes)
         updates, new = plural(len(result.history), "update"), plural(added, "new group") if added else "no group"
         parts.append(f"The groups were found in the first texts of the model; {updates} since then added {new}.")
-    if result.recipe.get("groups") == EDITED:
+    if result.is_edited:
         parts.append(f"The groups were {'also ' if parts else ''}edited by hand.")
     return " ".join(parts)
 
@@ -231,6 +231,7 @@ def why_this_k(estimate: KEstimate, rows: CountedRows) -> dict[str, object]:
     agreement = estimate.agreement
     return {
         "k": estimate.k,
+        "method": estimate.method,
         "interval": list(estimate.interval),
         "suggestions": [
             {"name": name, "k": k, "score": round(score, 4), "words": level_in_words(name, score)}
@@ -248,7 +249,7 @@ def why_this_k(estimate: KEstimate, rows: CountedRows) -> dict[str, object]:
 def _spectrum(estimate: KEstimate, rows: CountedRows) -> dict[str, object]:
     spectrum = estimate.spectrum
     if spectrum is None:
-        return _spectrum(estimate_from_rows(rows, "spectral", Rule(n_replicates=SPECTRA), random_state=0), rows)
+        return _spectrum(spectral_estimate(rows, Rule(n_replicates=SPECTRA)), rows)
     values, counts = np.unique(estimate.replicates, return_counts=True)
     return {
         "k": estimate.k,

@@ -84,7 +84,7 @@ def _nearest(rows: F32, among: F32, size: int) -> Ints:
     def search(start: int) -> Ints:
         return highest_columns(2 * rows[start : start + SEARCH_BLOCK] @ among.T - squares, size)
 
-    return np.concatenate(run_tasks(search, ((start,) for start in range(0, len(rows), SEARCH_BLOCK)), n_jobs=None))
+    return np.concatenate(run_tasks(search, ((start,) for start in range(0, len(rows), SEARCH_BLOCK))))
 
 
 def _centered(points: Array) -> F32:

@@ -77,7 +77,7 @@ def _similarities(tree: ReportTree, centers: F32) -> list[F32]:
             before = tree.ranges[node][0]
             similarity[node][start - before : end - before] = column
 
-    run_tasks(on_finest, ((code,) for code in range(tree.levels.k)), n_jobs=None, shared_memory=True)
+    run_tasks(on_finest, ((code,) for code in range(tree.levels.k)), shared_memory=True)
     return similarity
 
 
@@ -125,8 +125,8 @@ def _total_similarity(tree: ReportTree, sums: F64, sizes: Ints, known: dict[int,
         negative = np.minimum(take_units(X, left) @ take_units(X, right).T, 0).mean(dtype=np.float64)
         return total - float(negative * sizes[pair[0]] * sizes[pair[1]])
 
-    total = run_tasks(inside, ((node,) for node in range(levels.k)), n_jobs=None, shared_memory=True)
-    added = run_tasks(between, enumerate(levels.merges), n_jobs=None, shared_memory=True)
+    total = run_tasks(inside, ((node,) for node in range(levels.k)), shared_memory=True)
+    added = run_tasks(between, enumerate(levels.merges), shared_memory=True)
     for step, (left, right) in enumerate(levels.merges):
         total.append(known.get(levels.k + step, total[left] + total[right] + added[step]))
     return np.array(total)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import Array, Ints
-from ..core.metrics import agreements
+from ..core.metrics import SILHOUETTE_SAMPLE, agreements, silhouettes
 from ..core.rows import SumsAndSizes, cluster_sums, sums_and_sizes, take_units
 from ..core.spectral import cosine_graph
 from ..core.validation import check_labels
@@ -23,7 +23,6 @@ from .page import Section, none_if_nan, pack_array, pack_json
 
 MAX_POINTS = 100_000  # distinct texts on the map and in the lists; of more, a random sample is shown
 MAX_TEXT_CHARACTERS = 16_000_000  # of all texts together; if there are more, long texts are cut
-SILHOUETTE_SAMPLE = 2000  # random texts on which the silhouette is computed
 MATRIX_SIDE = 240  # texts in the matrix
 Z_LIMIT = 4.0  # standard deviations above the mean at the end of the color scale
 
@@ -187,44 +186,6 @@ def longest_text(lengths: Ints, most: int) -> int:
         return int(np.minimum(lengths, limit).sum())
 
     return bisect_right(range(int(lengths.max(initial=0)) + 1), most, key=total) - 1
-
-
-def silhouettes(X: Array, codes: Ints, spans: Ints, cuts: Sequence[Sequence[int]]) -> list[float]:
-    """Return the mean silhouette of a sample for each cut; NaN if it is not defined.
-
-    A cut is a list of nodes, and `spans` has the first code of each node, and one past its last. Rows with the code -1
-    do not count. Distances between unit vectors are Euclidean, as in :func:`textspectra.evaluate`.
-    """
-    rows = np.flatnonzero(codes >= 0)
-    if len(rows) > SILHOUETTE_SAMPLE:
-        rows = np.sort(np.random.default_rng(0).choice(rows, SILHOUETTE_SAMPLE, replace=False))
-    units = take_units(X, rows)
-    squares = 2 - 2 * (units @ units.T)
-    np.fill_diagonal(squares, 0)
-    members = (codes[rows] >= spans[:, :1]) & (codes[rows] < spans[:, 1:])
-    sizes = members.sum(axis=1)
-    distances = members.astype(np.float32) @ np.sqrt(np.maximum(squares, 0))
-    # The mean distances of each row to the other rows of its node, and to the rows of other nodes.
-    inside = distances / np.maximum(sizes - 1, 1)[:, None]
-    outside = np.where(members, np.inf, distances / np.maximum(sizes, 1)[:, None])
-
-    def mean(cut: Sequence[int]) -> float:
-        nodes = np.array([node for node in cut if sizes[node]])
-        if not 2 <= len(nodes) < len(rows):
-            return float("nan")
-        node_of = nodes[members[nodes].argmax(axis=0)]
-        within, nearest = inside[node_of, np.arange(len(rows))], outside[nodes].min(axis=0)
-        score = (nearest - within) / np.maximum(np.maximum(within, nearest), np.finfo(np.float32).tiny)
-        return float(np.where(sizes[node_of] > 1, score, 0).mean())
-
-    return [mean(cut) for cut in cuts]
-
-
-def silhouette(X: Array, labels: Ints) -> float | None:
-    """Return the mean silhouette of one clustering, as :func:`silhouettes` does; None if it is not defined."""
-    clusters = np.arange(labels.max() + 1)
-    (value,) = silhouettes(X, labels, clusters[:, None] + [0, 1], [clusters.tolist()])
-    return None if np.isnan(value) else value
 
 
 def describe_profile(tree: ReportTree, ratios: list[float], classes: list[Hashable] | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from ..errors import NoRowsError
+from ..errors import NoRowsError, UserError
 from ..hygiene import plural
 from .columns import TextTable, choose_text_column, refuse_duplicates
 from .lines import build_column, table_of
@@ -42,8 +42,10 @@ def as_table(data: Any, text_column: str | None = None) -> TextTable:
     import narwhals
 
     if not narwhals.dependencies.is_into_dataframe(data):
-        kind = type(data).__qualname__
-        raise TypeError(f"a data frame of pandas, polars or pyarrow is needed, but this is a {kind}.")
+        kind, lazy = type(data).__qualname__, {"polars": "collect", "dask": "compute"}
+        call = lazy.get(type(data).__module__.partition("_")[0].partition(".")[0])
+        hint = f" Its values are not computed yet: pass .{call}() of it." if call else ""
+        raise UserError(f"a data frame of pandas, polars or pyarrow is needed, but this is a {kind}.{hint}")
     is_arrow = isinstance(data, pa.Table)
     names = data.column_names if is_arrow else [str(name) for name in data.columns]
     refuse_duplicates(names, "the data frame")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..core.cohesion import CohesionReport
 from ..core.estimate import KEstimate, levels_html
 from ..core.kmeans import LinearRule, same_clusters
+from ..core.metrics import silhouette
 from ..core.ward import MergeTree
 from ..embedding.base import Backend
 from ..embedding.cache import EmbeddingCache
@@ -23,12 +24,13 @@ from ..tables.columns import ClusterColumns
 from ..tables.source import MAX_CLUSTER_NAME
 from ..words.describe import Cluster
 from ..words.names import EmbedPhrases
-from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Scalar, Totals, embed_corpus
+from .corpus import NOT_SAVED, Corpus, EmbeddedTexts, EmbeddingSource, Scalar, Totals, embed_corpus
 from .details import Details
 from .history import Update
 from .notes import doubt_about_languages, reading_in_words
 from .novelty import Reference
 from .tally import Tally
+from .verdict import Verdict, verdict_of
 
 FINEST = 300  # highest number of clusters that a report shows, unless the result, or one of its levels, has more
 EDITED = "edited by hand"  # the entry `groups` in the recipe of a result whose groups were changed
@@ -99,16 +101,18 @@ class ClusteredTexts:
     frame: object = None
 
     def __repr__(self) -> str:
-        return f"{plural(self.totals.rows, 'text')} in {plural(self.n_clusters, 'group')}{self._score}"
+        weak = f", {self.verdict.short}" if self.verdict.level == "weak" else ""
+        return f"{plural(self.totals.rows, 'text')} in {plural(self.n_clusters, 'group')}{self._score}{weak}"
 
     def _repr_html_(self) -> str:
-        """Return the size, the number of groups with the levels, and the largest groups."""
+        """Return the size, the number of groups with the levels, the verdict, and the largest groups."""
         rows, grouped = self.totals.rows, self.totals.grouped
         texts = f"{rows:,}" if grouped == rows else f"{grouped:,} of {rows:,}"
         parts = [f"<b>{plural(self.n_clusters, 'group')}</b> in {texts} texts{self._score}"]
         if self.k_estimate is not None and len(self.k_estimate.suggestions) > 1:
             parts.append(levels_html(self.k_estimate.suggestions, self.n_clusters))
-        parts += [f"<i>{escape(note)}</i>" for note in self.notes]
+        parts.append(escape(self.verdict.sentence))
+        parts += [f"<i>{escape(note)}</i>" for note in self.notes if note != self.verdict.sentence]
         body = ""
         for cluster in sorted(self.clusters, key=lambda cluster: -cluster.size)[:N_LARGEST]:
             share, words = f"{cluster.size / max(1, grouped):.1%}", " · ".join(cluster.keywords[:N_WORDS])
@@ -139,9 +143,28 @@ class ClusteredTexts:
         return self.k_estimate is not None and self.k_estimate.k == self.n_clusters
 
     @property
+    def is_edited(self) -> bool:
+        """Whether the groups were changed by hand after they were found."""
+        return self.recipe.get("groups") == EDITED
+
+    @cached_property
+    def silhouette(self) -> float | None:
+        """The silhouette of a sample of the distinct texts whose vectors are in memory; None if it is not defined."""
+        if self.known_embeddings is not None:
+            return silhouette(self.known_embeddings, self.distinct_codes)
+        if self.reference is None:
+            return None
+        return silhouette(self.reference.units, self.distinct_codes[self.reference.positions])
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the groups can be relied on: a sentence, the level "good", "fair" or "weak", and the reasons."""
+        return verdict_of(self)
+
+    @property
     def language_doubt(self) -> str:
         """Why the groups say little: most texts are in languages that the model does not read. Empty otherwise."""
-        return doubt_about_languages(self.languages, self.source.model)
+        return doubt_about_languages(self.languages, None if self.source.is_given else self.source.model)
 
     @property
     def reading(self) -> str:
@@ -217,6 +240,8 @@ class ClusteredTexts:
         """Return the distinct texts with their vectors, from memory, the cache or the model."""
         if self.known_embeddings is not None:
             return EmbeddedTexts(self.corpus, self.known_embeddings)
+        if self.source.given:  # the model's vectors may be others
+            raise UserError(NOT_SAVED)
         return embed_corpus(self.corpus, self.load_encoder(), cache=self.cache)
 
     def embed_phrases(self) -> EmbedPhrases | None:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import special
 
 from ..core.cohesion import report_if_defined
@@ -20,6 +20,7 @@ from ..embedding.cache import EmbeddingCache
 from ..errors import UserError
 from ..hygiene import plural
 from ..tables.frames import library_of, new_frame, with_columns
+from ..tables.vectors import Vectors
 from ..words.describe import Cluster
 from ..words.languages import language_shares
 from .clustered import ClusteredTexts
@@ -173,7 +174,7 @@ class Comparison:
 
 
 def compare_texts(
-    model: TextClustering, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+    model: TextClustering, texts: Texts, *, text_column: str | None = None, embeddings: Vectors | None = None,
     cache: EmbeddingCache | bool = True, progress: Callable[[int, int], None] | None = None, source: str = "",
 ) -> Comparison:  # fmt: skip
     """Compare new texts with a model, which is not changed; `source` is the name of their file."""
@@ -213,7 +214,7 @@ def compare_texts(
 
 
 def drift_of(
-    model: ClusteredTexts, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+    model: ClusteredTexts, texts: Texts, *, text_column: str | None = None, embeddings: Vectors | None = None,
     cache: EmbeddingCache | bool = True,
 ) -> Drift:  # fmt: skip
     """Judge how new texts are for a model on the whole, without a search for new groups."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
-from ..core.rows import nonzero_rows
+from ..core.rows import finite_rows, nonzero_rows
 from ..core.validation import check_embeddings, is_missing
 from ..embedding.base import Backend
 from ..embedding.cache import EmbeddingCache
@@ -37,22 +39,33 @@ Texts: TypeAlias = "Iterable[str | None] | IntoSeries | IntoDataFrame | TextTabl
 DataFrame: TypeAlias = "pandas.DataFrame | polars.DataFrame | IntoDataFrame"  # of the library that the texts came in
 Scalar = TypeVar("Scalar", bound=np.generic)
 
+_IF_NUMBERS = (
+    "give the texts, and these vectors as embeddings=. For groups of vectors without texts: AutoKMeans().fit(X)."
+)
+NOT_SAVED = (
+    "This clustering was made from given embeddings, which are not saved with it: give embeddings= to predict, and to "
+    "load before you cut or merge."
+)
 ALLOW_SERVER = "TEXTSPECTRA_ALLOW_SERVER"  # environment variable: models from all folders may send texts to the server
 
 
 class Totals(NamedTuple):
-    """Numbers of rows: all, blank, unknown to the model, and saying nothing ("n/a"); `distinct` texts are grouped."""
+    """Numbers of rows: all, and those without a group, by reason; `distinct` texts are grouped.
+
+    A row is blank, or unknown to the model, or says nothing ("n/a"), or has no label where labels were given.
+    """
 
     rows: int
     distinct: int
     blank: int
     unknown: int
     without_content: int = 0
+    unlabeled: int = 0
 
     @property
     def grouped(self) -> int:
         """Rows that are in a group."""
-        return self.rows - self.blank - self.unknown - self.without_content
+        return self.rows - self.blank - self.unknown - self.without_content - self.unlabeled
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +81,7 @@ class Corpus:
     @classmethod
     def from_texts(cls, texts: Texts, *, keep_all: bool = False) -> Corpus:
         """Take in a sequence, series or array of texts, or a table whose column of texts is known."""
-        values = texts.texts() if isinstance(texts, TextTable) else _values(texts)
+        values = texts.texts() if isinstance(texts, TextTable) else python_values(texts, "texts")
         rows = [_as_text(value, row) for row, value in enumerate(values)]
         counting = {row for row in set(rows) if (row.strip() if keep_all else has_content(row))}
         return cls.from_rows(rows, [row in counting for row in rows], keep_all=keep_all)
@@ -141,34 +154,46 @@ def open_texts(texts: Texts, text_column: str | None) -> Texts:
     return texts
 
 
-def _values(texts: Any) -> Iterable[object]:
-    if isinstance(texts, str | bytes | Mapping) or not isinstance(texts, Iterable):
-        kind = type(texts).__name__
-        raise UserError(f"texts has the type {kind}; give a list of texts, or a data frame with a column of texts.")
-    if isinstance(texts, set | frozenset):  # its order changes from run to run, and so would the labels
-        raise UserError("texts is a set, which has no order, so labels could not be matched to texts; give a list.")
-    if isinstance(texts, np.ndarray) and texts.ndim != 1:
-        raise UserError(f"texts must be one-dimensional, but its shape is {texts.shape}.")
+def python_values(values: Any, name: str) -> Iterable[object]:
+    """Return the values of a sequence, series or array as Python objects; messages call it `name`."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        kind = type(values).__name__
+        raise UserError(f"{name} has the type {kind}; give a list of {name}, or a data frame with a column of {name}.")
+    if isinstance(values, set | frozenset):  # its order changes from run to run, and so would the labels
+        raise UserError(f"{name} is a set, which has no order, so labels could not be matched to texts; give a list.")
+    shape: tuple[int, ...] = getattr(values, "shape", (0,))
+    if sparse.issparse(values) or (isinstance(values, np.ndarray) and len(shape) > 1 and values.dtype.kind in "biufc"):
+        raise UserError(f"{name} is an array of numbers of the shape {shape}; {_IF_NUMBERS}")
+    if isinstance(values, np.ndarray) and len(shape) != 1:
+        raise UserError(f"{name} must be one-dimensional, but its shape is {shape}.")
     for convert in ("to_pylist", "to_list", "tolist"):  # pyarrow; pandas and polars; NumPy
-        if hasattr(texts, convert):
-            values: Iterable[object] = getattr(texts, convert)()
-            return values
-    return texts
+        if hasattr(values, convert):
+            converted: Iterable[object] = getattr(values, convert)()
+            return converted
+    return values
 
 
 def _as_text(value: object, row: int) -> str:
     if isinstance(value, str):
         return value[:MAX_TEXT]
+    if isinstance(value, Sequence | np.ndarray) and len(value) and isinstance(value[0], Real):
+        raise UserError(f"The text of row {row} is a row of {len(value):,} numbers; {_IF_NUMBERS}")
     if is_missing(value):
         return ""
     raise UserError(f"The text of row {row} is {value!r} ({type(value).__name__}); every text must be a str.")
 
 
 class EmbeddingSource(NamedTuple):
-    """The model that made the embeddings, and its settings; `model` is None if the user gave the embeddings."""
+    """The model and its settings. If the user gave the embeddings, it is None, or a model for names and new texts."""
 
     model: str | None
     settings: dict[str, object]
+    given: bool = False  # the user gave embeddings, although there is a model
+
+    @property
+    def is_given(self) -> bool:
+        """Whether the user gave the embeddings of the texts."""
+        return self.given or self.model is None
 
     @property
     def is_elsewhere(self) -> bool:
@@ -178,10 +203,7 @@ class EmbeddingSource(NamedTuple):
     def load(self, *, allow_server: bool = False) -> Backend:
         """Load the model; warn if it is not exactly the one that made the embeddings."""
         if self.model is None:
-            raise UserError(
-                "This clustering was made from given embeddings, which are not saved with it: give embeddings= to "
-                "predict, and to load before you cut or merge."
-            )
+            raise UserError(NOT_SAVED)
         # The name may come from a stranger's folder. Models are read as data, but texts leave this machine only if the
         # user allows it.
         if self.is_elsewhere and not (allow_server or is_on(ALLOW_SERVER)):
@@ -238,7 +260,7 @@ class EmbeddedTexts:
 
     def scatter(self, values: NDArray[Scalar], otherwise: float) -> NDArray[Scalar]:
         """Give each distinct text that counts its value, and the others `otherwise`."""
-        scattered = np.full(len(self.X), otherwise, values.dtype)
+        scattered = np.full((len(self.X), *values.shape[1:]), otherwise, values.dtype)
         scattered[self.counting] = values[: len(self.counting)]
         return scattered
 
@@ -253,10 +275,15 @@ def embed_corpus(
 ) -> EmbeddedTexts:  # fmt: skip
     """Give each distinct text a vector: from `given`, which has one per row, or else from the model."""
     if given is not None:
-        X = check_embeddings(given, minimum=1)
+        X = check_embeddings(given, minimum=1, name="embeddings")
         if len(X) != len(corpus.rows):
             raise UserError(f"embeddings must have one row per text ({len(corpus.rows):,}), but it has {len(X):,}.")
-        return EmbeddedTexts(corpus, X if len(corpus.distinct) == len(X) else X[corpus.first_rows])
+        X = X if len(corpus.distinct) == len(X) else X[corpus.first_rows]
+        is_finite = finite_rows(X)
+        if not is_finite.all():
+            row = corpus.first_rows[is_finite.argmin()]
+            raise UserError(f"embeddings has a NaN or an infinite value in row {row}, counting from 0; embed it again.")
+        return EmbeddedTexts(corpus, X)
     if encoder is None:
         raise ValueError("either a model or embeddings are needed")
     said = [plain_text(text) for text in corpus.distinct]  # without markup and web addresses

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..core import clusters as core
 from ..core.cohesion import report_if_defined
 from ..core.discriminants import separate_clusters
 from ..core.estimate import SuggestionName
 from ..core.kmeans import LinearRule, labels_by, same_clusters
-from ..core.rows import cluster_sums, cosines_to_centers
+from ..core.rows import cluster_sums, cosines_to_centers, map_unit_rows
 from ..embedding.cache import EmbeddingCache
 from ..errors import UserError
+from ..tables.vectors import Vectors, given_vectors
 from ..words.describe import Cluster, describe_clusters
 from ..words.languages import language_shares
 from ..words.names import EmbedPhrases, unique_name
@@ -37,17 +39,19 @@ class Placed(NamedTuple):
 
 
 def place_texts(
-    model: ClusteredTexts, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+    model: ClusteredTexts, texts: Texts, *, text_column: str | None = None, embeddings: Vectors | None = None,
     cache: EmbeddingCache | bool = True, progress: Callable[[int, int], None] | None = None,
 ) -> Placed:  # fmt: skip
     """Embed new texts as a model's texts were embedded, and assign them to its groups, by position in `clusters`."""
-    corpus = Corpus.from_texts(open_texts(texts, text_column), keep_all=model.corpus.keep_all)
+    opened = open_texts(texts, text_column)
+    corpus = Corpus.from_texts(opened, keep_all=model.corpus.keep_all)
     dimension = model.centers.shape[1]
     notes = notes_on_content(corpus.without_content())
     if not corpus.distinct:
         return Placed(EmbeddedTexts(corpus, np.zeros((0, dimension), np.float32)), np.zeros(0, np.intp), notes, {})
     encoder = model.load_encoder() if embeddings is None else None
-    new = embed_corpus(corpus, encoder, embeddings, cache=cache, progress=progress)
+    given = None if embeddings is None else given_vectors(embeddings, opened)
+    new = embed_corpus(corpus, encoder, given, cache=cache, progress=progress)
     if new.X.shape[1] != dimension:
         raise UserError(
             f"These embeddings have {new.X.shape[1]} dimensions, but the clusters were found in {dimension}; use the "
@@ -57,6 +61,29 @@ def place_texts(
     languages = language_shares(corpus.distinct)
     on_model = note_on_model(languages, len(corpus.distinct), encoder)
     return Placed(new, codes, (*filter(None, [on_model]), *notes, *notes_on_lengths(corpus, encoder)), languages)
+
+
+def score_texts(
+    model: ClusteredTexts, texts: Texts | None, *, text_column: str | None = None, embeddings: Vectors | None = None,
+    cache: EmbeddingCache | bool = True,
+) -> NDArray[np.float32]:  # fmt: skip
+    """Return the probability of each group of a model for each row: of new texts, or of its own if they are None."""
+    if texts is not None:
+        placed = place_texts(model, texts, text_column=text_column, embeddings=embeddings, cache=cache)
+        scored = placed.texts
+        for note in placed.notes:
+            warnings.warn(note, stacklevel=3)
+    elif text_column is not None or embeddings is not None:
+        raise UserError("text_column= and embeddings= describe new texts; give these, too.")
+    else:
+        scored = model.embedded()
+    rule, centers = model.rule, model.centers
+
+    def probabilities(rows: NDArray[np.float32], scale: NDArray[np.float32]) -> NDArray[np.float32]:
+        return rule.probabilities(rule.scores(rows, scale), centers)
+
+    of_distinct = scored.scatter(map_unit_rows(probabilities, scored.vectors, dtype=np.float32), np.nan)
+    return scored.corpus.spread(of_distinct, np.nan)
 
 
 def mean_vectors(texts: EmbeddedTexts, codes: NDArray[np.intp], k: int) -> NDArray[np.float32]:
@@ -141,17 +168,8 @@ class RegroupedTexts(ClusteredTexts):
         if self.hierarchy is not None and self.hierarchy.has_cut(self.distinct_codes):
             return self
         texts = self.embedded()
-        vectors, codes = texts.vectors, self.distinct_codes[texts.counting]
-        n_leaves = max(core.MICRO_CLUSTERS, core.LEAVES_PER_CLUSTER * self.n_clusters)
-        leaves = core.gather_leaves(
-            vectors, None, np.random.default_rng(0), exact_rows=core.EXACT_ROWS, n_leaves=n_leaves
-        )
-        leaves = core.split_leaves(leaves, vectors, codes)
-        code_of_leaf = np.empty(len(leaves.mass), np.intp)
-        code_of_leaf[leaves.of_row] = codes
-        return replace(
-            self, hierarchy=Hierarchy(core.tree_around(leaves, code_of_leaf), texts.scatter(leaves.of_row, -1))
-        )
+        tree, leaves = core.tree_of_clusters(texts.vectors, self.distinct_codes[texts.counting])
+        return replace(self, hierarchy=Hierarchy(tree, texts.scatter(leaves, -1)))
 
     def level_clusters(self) -> dict[SuggestionName, tuple[NDArray[np.intp], tuple[Cluster, ...]]]:
         """Return the groups at the other levels: the position of each distinct text's group, and the groups."""

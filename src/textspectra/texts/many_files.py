@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.clusters import Algorithm, Clusters
+from ..core.estimate import Method, check_method
 from ..core.rows import cosines_to_centers, keep
 from ..core.validation import Level
 from ..embedding.base import Backend
 from ..embedding.embed import Forecast
 from ..embedding.hub import is_offline
-from ..embedding.registry import DEFAULT_MODEL, FEW_TEXTS, PRESETS, chosen_backend, is_auto
+from ..embedding.registry import DEFAULT_MODEL, FEW_TEXTS, PRESETS, as_backend, chosen_backend, is_auto
 from ..errors import ExternalError, NoRowsError, UsageError, UserError
 from ..files import Outputs
 from ..hygiene import plural
@@ -39,7 +40,7 @@ from .corpus import Corpus, EmbeddedTexts
 from .details import Details, Period, Wanted
 from .history import DIGESTS
 from .notes import is_foreign
-from .pipeline import StageProgress, check_algorithm, describe_clustering, fit_clusters, recipe_of
+from .pipeline import StageProgress, check_algorithm, check_dimension, describe_clustering, fit_clusters, recipe_of
 from .result import TextClustering
 from .tally import Tally, notes_on_segments
 
@@ -74,6 +75,8 @@ def cluster_files(
     embeddings: str | None = None,
     algorithm: Algorithm = "kmeans",
     n_clusters: int | Level = "auto",
+    method: Method = "auto",
+    refine: bool = True,
     random_state: int = 0,
     cache: bool = True,
     keep_all: bool = False,
@@ -86,7 +89,7 @@ def cluster_files(
     spreadsheet_safe: bool = False,
     overwrite: bool = False,
     scheduler: str | None = None,
-    refine: Callable[[TextClustering, list[object] | None], TextClustering] | None = None,
+    finish: Callable[[TextClustering, list[object] | None], TextClustering] | None = None,
     outputs: Outputs | None = None,
     progress: StageProgress | None = None,
 ) -> ClusteredFiles:
@@ -106,11 +109,11 @@ def cluster_files(
     text_column, encoding, sheet, header_row
         How each file is read, as in :func:`read_table`. The first file decides on the column of the texts.
     embeddings : str, optional
-        A column of lists of numbers that is used instead of a model.
-    model, algorithm, n_clusters, random_state, cache, keep_all, time, by, show, every, progress
+        A column of lists of numbers by which the texts are grouped, as in :func:`cluster_texts`.
+    model, algorithm, n_clusters, method, refine, random_state, cache, keep_all, time, by, show, every, progress
         As in :func:`cluster_texts`; columns are given by their names.
     truth : str, optional
-        A column of true classes for `refine`.
+        A column of true classes for `finish`.
     table_format : TableFormat, optional
         The format of the tables; by default each file keeps its own.
     spreadsheet_safe : bool, default=False
@@ -120,8 +123,8 @@ def cluster_files(
     scheduler : str, optional
         The address of a Dask scheduler whose workers see the same files, or "local" for workers on this machine.
         Without it, this process goes through the files and keeps vectors in memory maps.
-    refine : callable, optional
-        Called as ``refine(result, truth)`` before the tables are written, with the true class of each distinct text or
+    finish : callable, optional
+        Called as ``finish(result, truth)`` before the tables are written, with the true class of each distinct text or
         None. It returns the result to write, for example with other names.
     outputs : Outputs, optional
         Other outputs with which the folder takes its place.
@@ -150,10 +153,11 @@ def cluster_files(
     ...         _ = Path(place, f"{name}.jsonl").write_text(line)
     ...     files = [f"{place}/{name}.jsonl" for name in "ab"]
     ...     done = cluster_files(files, f"{place}/out", embeddings="vector", text_column="text", n_clusters=2)
-    ...     print(done.result, sorted(path.name for path in done.folder.glob("*.jsonl")))
-    2 texts in 2 groups ['a.jsonl', 'b.jsonl']
+    ...     print(done.result.n_clusters, sorted(path.name for path in done.folder.glob("*.jsonl")))
+    2 ['a.jsonl', 'b.jsonl']
     """
     check_algorithm(algorithm)
+    check_method(method)
     wanted = Wanted(time, tuple(by), tuple(show), every)
     wanted.check()
     tell: StageProgress = progress or (lambda stage, done, total: None)
@@ -172,6 +176,9 @@ def cluster_files(
         foreign = is_foreign(language_shares(sorted(distinct)))
         encoder, reason = chosen_backend(model, len(distinct), is_foreign=foreign)
         model = encoder.name if reason else model
+    namer = encoder
+    if embeddings and not is_auto(model):
+        namer = as_backend(model)
     every_file = [partition.File.at(number, path) for number, path in enumerate(paths)]
     sizes = [file.state[0] for file in every_file]
     n_vectors, n_others = _expected_bytes(first, sum(sizes) / max(sizes[place], 1), encoder, embeddings)
@@ -195,28 +202,41 @@ def cluster_files(
             texts = partition.find_distinct(job, parts)
             new = {file: int(size) for file, size in zip(parts, np.diff(texts.starts), strict=True) if size}
             X = workers.rows(job, new, next(parts[file].dimension for file in new))
-            fitted = fit_clusters(X, texts.counts.astype(float), algorithm, n_clusters, random_state)
+            if namer is not None and embeddings:
+                check_dimension(namer, X.shape[1], cache)
+            fitted = fit_clusters(
+                X, texts.counts.astype(float), algorithm, n_clusters, random_state, method=method, refine=refine
+            )
             of_rows = keep(fitted.labels[: len(X)])  # a single text was fitted as two
             labels, leaves = np.asarray(of_rows), np.asarray(fitted.leaves)[: len(X)]
             job.save("labels", None, labels.astype(np.int32))
             job.save("similarity", None, np.asarray(keep(cosines_to_centers(X, of_rows, fitted.centers))))
             tell("describing", 0, 1)
             sample = _sample(job, parts, texts, fitted, leaves, workers, reading, random_state)
-            options = {"algorithm": algorithm, "n_clusters": n_clusters, **wanted._asdict()}
+            options = {"algorithm": algorithm, "n_clusters": n_clusters, "method": method, "refine": refine}
+            options |= wanted._asdict()
             recipe = {
                 "read": f"{plural(len(paths), 'file')}, column {first.text_column!r}",
                 DIGESTS: " ".join(part.digest for part in parts.values()),
-                **recipe_of("cluster_files(files, folder", encoder, reason, random_state, keep_all, options),
+                **recipe_of(
+                    "cluster_files(files, folder",
+                    namer,
+                    reason,
+                    random_state,
+                    keep_all,
+                    options,
+                    is_given=bool(embeddings),
+                ),
             }
             result = describe_clustering(
                 sample.texts, labels[sample.rows].astype(np.intp), fitted, leaves=leaves[sample.rows],
-                algorithm=algorithm, totals=texts.totals, encoder=encoder, cache=cache,
+                algorithm=algorithm, totals=texts.totals, encoder=namer, is_given=bool(embeddings), cache=cache,
                 without_content=sum((Counter(part.without_content) for part in parts.values()), Counter()),
                 languages=language_shares(sample.texts.corpus.distinct), recipe=recipe,
             )  # fmt: skip
             notes = (*notes, *_notes_on_files(parts), *result.notes, *sample.notes)
             result = replace(result, details=sample.details, tally=sample.tally, notes=notes)
-            result = refine(result, sample.classes) if refine else result
+            result = finish(result, sample.classes) if finish else result
             names = _output_names(parts)
             tasks = [(job, file, waiting / name) for file, name in names.items()]
             workers.each(partial(partition.write_file, clusters=clusters_of(result)), tasks, partial(tell, "writing"))

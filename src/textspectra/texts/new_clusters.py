@@ -106,7 +106,7 @@ def _crowding(known: Known, units: _Units, near: _Neighbors) -> NDArray[np.float
         block = slice(start, start + SEARCH_ROWS)
         return np.asarray((2 - 2 * units[block] @ known.units.T < near.squares[block, None]).sum(axis=1))
 
-    parts = run_tasks(on_block, ((start,) for start in range(0, len(units), SEARCH_ROWS)), n_jobs=None)
+    parts = run_tasks(on_block, ((start,) for start in range(0, len(units), SEARCH_ROWS)))
     # At most 1, so that a few rows in a crowd do not outweigh the others.
     return np.asarray(np.minimum(np.concatenate(parts) / expected, 1))
 

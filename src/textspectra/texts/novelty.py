@@ -113,7 +113,7 @@ def nearest_rows(
         squares = np.maximum(2 - 2 * np.take_along_axis(cosine, order, axis=1), SMALLEST_SQUARE)
         return np.take_along_axis(columns, order, axis=1), np.log(squares) / 2
 
-    parts = run_tasks(on_block, ((start,) for start in range(0, len(units), SEARCH_ROWS)), n_jobs=None)
+    parts = run_tasks(on_block, ((start,) for start in range(0, len(units), SEARCH_ROWS)))
     return Nearest(np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts]))
 
 

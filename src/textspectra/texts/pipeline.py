@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
@@ -14,18 +14,21 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..core import Rows
 from ..core.clusters import Algorithm, Clusters, find_clusters
+from ..core.estimate import Method, check_method, name_of
 from ..core.validation import Level, RandomState
 from ..embedding.base import Backend
 from ..embedding.cache import EmbeddingCache
 from ..embedding.embed import embed_texts
-from ..embedding.registry import DEFAULT_MODEL, Model, chosen_backend
+from ..embedding.registry import DEFAULT_MODEL, Model, as_backend, chosen_backend, is_auto
 from ..errors import UserError
 from ..tables.columns import TextTable
 from ..tables.frames import library_of
+from ..tables.vectors import Vectors, given_vectors
 from ..words.languages import language_shares
 from .clustered import Hierarchy
 from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Texts, Totals, embed_corpus, open_texts
-from .details import Columns, Period, Values, details_of, wanted_columns
+from .details import Columns, Details, Period, Values, details_of, wanted_columns
+from .duplicates import notes_on_repeats
 from .grouping import describe_embedded
 from .notes import KEEP_ALL, is_foreign, notes_on_content, notes_on_languages, notes_on_lengths
 from .result import TextClustering
@@ -39,9 +42,11 @@ def cluster_texts(
     *,
     text_column: str | None = None,
     model: Model = DEFAULT_MODEL,
-    embeddings: ArrayLike | None = None,
+    embeddings: Vectors | None = None,
     algorithm: Algorithm = "kmeans",
     n_clusters: int | Level = "auto",
+    method: Method = "auto",
+    refine: bool = True,
     random_state: RandomState = 0,
     cache: EmbeddingCache | bool = True,
     keep_all: bool = False,
@@ -68,13 +73,21 @@ def cluster_texts(
         What embeds the texts: a name (``textspectra models`` lists them), an encoder such as a SentenceTransformer,
         or a function from a list of texts to an array. "auto" is minilm for up to 50,000 distinct texts, and wordllama
         for more, or multilingual if most texts are not English; the result's `recipe` says which and why.
-    embeddings : array-like of shape (n, d), optional
-        Used instead of a model: one row per text.
+    embeddings : str, array-like of shape (n, d), or series of vectors, optional
+        The texts are grouped by these vectors, one row per text, and not by a model. A name is a column of the data
+        frame that holds lists of numbers. A `model` that is given as well, and gives vectors of the same length, names
+        the groups and embeds the new texts of :meth:`TextClustering.predict`; without one, names are keywords.
     algorithm : {"kmeans", "hac"}, default="kmeans"
         K-Means with a tree around its groups, or hierarchical clustering: Ward's tree of the texts, cut at k.
     n_clusters : {"auto", "coarse", "suggested", "fine"} or int, default="auto"
         "auto" is the suggested number. "coarse" merges these groups, and "fine" splits them. An int overrules the
         estimate, which is kept; between the coarse and the fine level, it merges or splits the suggested groups, too.
+    method : {"auto", "spectral"} or callable, default="auto"
+        How the number is estimated, as in :func:`estimate_k`: "spectral" is the paper's rule, and a callable your own.
+        Only "auto" has the levels "coarse" and "fine". The result keeps the estimate and its evidence.
+    refine : bool, default=True
+        Find groups among neighbors, which agrees better with human labels. False is plain K-Means, as in the paper.
+        HAC is always plain.
     random_state : int, RandomState, Generator or None, default=0
         The seed. The same int gives the same result on the same machine. The int8 vectors of minilm differ by
         rounding between kinds of processors; ``model="float32:minilm"`` avoids that.
@@ -109,27 +122,31 @@ def cluster_texts(
     array([ 0,  0,  1,  1, -1])
     """
     check_algorithm(algorithm)
+    check_method(method)
     tell: StageProgress = progress or (lambda stage, done, total: None)
     frame, opened = texts.table if isinstance(texts, TextTable) else texts, open_texts(texts, text_column)
     corpus = Corpus.from_texts(opened, keep_all=keep_all)
     corpus.check_content()
     table, wanted = wanted_columns(opened, len(corpus.rows), time, by, show, every)
     details, notes = details_of(table, wanted) if wanted.names else (None, [])
-    embedded, languages, encoder, reason = embed_source(corpus, model, embeddings, cache=cache, progress=tell)
+    given = None if embeddings is None else given_vectors(embeddings, opened)
+    embedded, languages, encoder, reason = embed_source(corpus, model, given, cache=cache, progress=tell)
     tell("grouping", 0, 1)
-    fitted = fit_clusters(embedded.vectors, embedded.weights, algorithm, n_clusters, random_state)
+    fitted = fit_clusters(
+        embedded.vectors, embedded.weights, algorithm, n_clusters, random_state, method=method, refine=refine
+    )
     tell("describing", 0, 1)
-    options = {"algorithm": algorithm, "n_clusters": n_clusters, **wanted._asdict()}
-    recipe = recipe_of("cluster_texts(texts", encoder, reason, random_state, keep_all, options)
+    options = {"algorithm": algorithm, "n_clusters": n_clusters, "method": method, "refine": refine}
+    options |= wanted._asdict()
+    is_given = embeddings is not None
+    recipe = recipe_of("cluster_texts(texts", encoder, reason, random_state, keep_all, options, is_given=is_given)
     result = describe_clustering(
         embedded, embedded.scatter(fitted.labels, -1), fitted, leaves=np.asarray(fitted.leaves), algorithm=algorithm,
-        totals=embedded.totals, encoder=encoder, cache=cache, without_content=corpus.without_content(),
-        languages=languages, recipe=recipe, frame=frame if library_of(frame) else None,
+        totals=embedded.totals, encoder=encoder, is_given=is_given, cache=cache,
+        without_content=corpus.without_content(), languages=languages, recipe=recipe,
+        frame=frame if library_of(frame) else None,
     )  # fmt: skip
-    if details is not None:
-        tally = tally_rows(details, result.labels, result.n_clusters, wanted.every)
-        notes += tally.notes() if tally else ()
-        result = replace(result, details=details, tally=tally, notes=(*result.notes, *notes))
+    result = with_details(result, details, wanted.every, notes)
     tell("describing", 1, 1)
     return result
 
@@ -143,19 +160,48 @@ def check_algorithm(algorithm: str) -> None:
 def embed_source(
     corpus: Corpus, model: Model, embeddings: ArrayLike | None, *, cache: EmbeddingCache | bool, progress: StageProgress
 ) -> tuple[EmbeddedTexts, dict[str, float], Backend | None, str]:
-    """Return the texts with vectors, the shares of their languages, the model (or None) and why it was chosen."""
+    """Return the texts with vectors, the shares of their languages, the model (or None) and why it was chosen.
+
+    If vectors are given, there is a model only if the user chose one: it is for names and for new texts.
+    """
     languages = language_shares(corpus.distinct)
     encoder, reason = None, ""
     if embeddings is None:
         encoder, reason = chosen_backend(model, len(corpus.distinct), is_foreign=is_foreign(languages))
+    elif not is_auto(model):
+        encoder = as_backend(model)
     progress("embedding", 0, len(corpus.distinct))
     texts = embed_corpus(corpus, encoder, embeddings, cache=cache, progress=partial(progress, "embedding"))
+    if encoder is not None and embeddings is not None:
+        check_dimension(encoder, texts.X.shape[1], cache)
     return texts, languages, encoder, reason
 
 
+def check_dimension(encoder: Backend, dimension: int, cache: EmbeddingCache | bool) -> None:
+    """Raise a UserError if a model gives vectors of another length than the vectors that the user gave."""
+    own = embed_texts(["text"], encoder, cache=cache).shape[1]
+    if own != dimension:
+        raise UserError(
+            f"The model {encoder.name} gives vectors of length {own:,}, but embeddings has {dimension:,} columns, so "
+            "it can neither name these groups nor place new texts in them; give the model that made them, or no model."
+        )
+
+
+def with_details(
+    result: TextClustering, details: Details | None, every: Period | None, notes: Sequence[str]
+) -> TextClustering:
+    """Return the result with the columns beside its texts, its groups counted by them, and notes on them."""
+    if details is None:
+        return result
+    tally = tally_rows(details, result.codes, result.n_clusters, every)
+    notes = (*result.notes, *notes, *(tally.notes() if tally else ()))
+    return replace(result, details=details, tally=tally, notes=notes)
+
+
 def fit_clusters(
-    X: Rows, weights: NDArray[np.float64], algorithm: Algorithm, n_clusters: int | Level, seed: RandomState
-) -> Clusters:
+    X: Rows, weights: NDArray[np.float64], algorithm: Algorithm, n_clusters: int | Level, seed: RandomState,
+    *, method: Method = "auto", refine: bool = True,
+) -> Clusters:  # fmt: skip
     """Group distinct texts by their vectors, in memory or on Dask; `weights` are their numbers of rows."""
     if not len(X):
         raise UserError("The model could represent none of the texts (all vectors are zero); try another model.")
@@ -163,31 +209,41 @@ def fit_clusters(
         raise UserError(f"{n_clusters:,} clusters were asked for, but there are {len(X):,} different texts.")
     if len(X) == 1:  # a single text is one cluster, but the estimators need two rows to compare
         X, weights = X[np.zeros(2, np.intp)], np.append(weights, 0)
-    return find_clusters(X, weights, algorithm=algorithm, n_clusters=n_clusters, hierarchy=True, random_state=seed)
+    return find_clusters(
+        X, weights, algorithm=algorithm, n_clusters=n_clusters, method=method, refine=refine, hierarchy=True,
+        random_state=seed,
+    )  # fmt: skip
 
 
 def describe_clustering(
-    texts: EmbeddedTexts, labels: NDArray[np.intp], fitted: Clusters, *, leaves: NDArray[np.intp], algorithm: Algorithm,
-    totals: Totals, encoder: Backend | None, cache: EmbeddingCache | bool, without_content: Counter[str],
-    languages: dict[str, float], recipe: dict[str, str], frame: object = None,
+    texts: EmbeddedTexts, labels: NDArray[np.intp], fitted: Clusters, *, leaves: NDArray[np.intp], algorithm: str,
+    totals: Totals, encoder: Backend | None, is_given: bool, cache: EmbeddingCache | bool,
+    without_content: Counter[str], languages: dict[str, float], recipe: dict[str, str], frame: object = None,
 ) -> TextClustering:  # fmt: skip
-    """Turn fitted clusters into a result, given the cluster of each distinct text and the leaf of each that counts."""
+    """Turn fitted clusters into a result, given the cluster of each distinct text and the leaf of each that counts.
+
+    If the user gave the vectors (`is_given`), the model only names the groups.
+    """
     assert fitted.tree is not None  # noqa: S101 - for the type checker
     embed = None if encoder is None else partial(embed_texts, model=encoder, cache=cache)
     # Every level of a sample is described by the sample, so that a cluster has one name at all of them.
     read = np.ones(len(labels), bool) if len(texts.corpus.distinct) < totals.distinct else None
     similarity, clusters = describe_embedded(texts, labels, fitted.centers, embed, read)
+    reader = None if is_given else encoder
     notes = (
-        *notes_on_languages(languages, len(texts.corpus.distinct), encoder),
+        *notes_on_languages(languages, len(texts.corpus.distinct), reader),
         *notes_on_content(without_content, hint=KEEP_ALL),
-        *notes_on_lengths(texts.corpus, encoder),
+        *notes_on_lengths(texts.corpus, reader),
+        *(() if reader is None else notes_on_repeats(texts)),  # in given vectors, a high cosine may be usual
     )
+    source = EmbeddingSource(None, {})
+    if encoder is not None:
+        source = EmbeddingSource(encoder.name, dict(encoder.settings), is_given)
     return TextClustering(
         corpus=texts.corpus, totals=totals, distinct_codes=labels, distinct_similarity=similarity,
         centers=fitted.centers, rule=fitted.rule, clusters=clusters, next_label=len(clusters),
         cohesion=fitted.cohesion if len(texts.counting) > 1 else None, k_estimate=fitted.estimate, algorithm=algorithm,
-        source=EmbeddingSource(None, {}) if encoder is None else EmbeddingSource(encoder.name, dict(encoder.settings)),
-        hierarchy=Hierarchy(fitted.tree, texts.scatter(leaves, -1)),
+        source=source, hierarchy=Hierarchy(fitted.tree, texts.scatter(leaves, -1)),
         recipe=recipe, notes=notes, languages=languages,
         encoder=encoder, cache=cache, known_embeddings=texts.X, frame=frame,
     ).with_level_names()  # fmt: skip
@@ -195,16 +251,21 @@ def describe_clustering(
 
 def recipe_of(
     call: str, encoder: Backend | None, reason: str, random_state: RandomState, keep_all: bool,
-    options: Mapping[str, object],
+    options: Mapping[str, object], *, is_given: bool,
 ) -> dict[str, str]:  # fmt: skip
     """Return how a result is made: the call, why the model was chosen (if it was "auto"), the seed, the date."""
     seed = str(random_state) if isinstance(random_state, int | np.integer) else "not fixed"
-    chosen = [f"{name}={value!r}" for name, value in options.items() if value]
+    usual = {"method": "auto", "refine": True}  # of other options, a value that is false
+    chosen = [
+        f"{name}={name_of(value)}"
+        for name, value in options.items()
+        if (value != usual[name] if name in usual else value)
+    ]
     # The options of every call come first, then those that only some calls have.
     chosen[2:2] = [f"random_state={seed}", *["keep_all=True"] * keep_all]
-    vectors = "embeddings=X" if encoder is None else f"model={encoder.name!r}"
+    vectors = ["embeddings=X"] * is_given + ([] if encoder is None else [f"model={encoder.name!r}"])
     return {
-        "command": f"textspectra.{', '.join([call, vectors, *chosen])})",
+        "command": f"textspectra.{', '.join([call, *vectors, *chosen])})",
         **({"model_reason": reason} if reason else {}),
         "seed": seed,
         "date": datetime.now(UTC).date().isoformat(),

@@ -20,11 +20,13 @@ from ..files import replacing_folder
 from ..hygiene import without_surrogates
 from ..tables.columns import TextTable
 from ..tables.frames import is_data_frame, library_of, new_frame, with_columns
+from ..tables.vectors import Vectors, given_vectors
 from ..words.describe import name_clusters
 from .clustered import check_name_length, framed
 from .comparison import Comparison, Drift, compare_texts, drift_of, updated
 from .corpus import DataFrame, Texts, embed_corpus, open_texts
-from .grouping import RegroupedTexts, place_texts, similarity_to_clusters
+from .duplicates import duplicate_columns
+from .grouping import RegroupedTexts, place_texts, score_texts, similarity_to_clusters
 from .history import check_not_taken_in, columns_of, content_digest
 from .storage import load_clustering, model_folder_free, texts_table, write_clustering
 from .tally import CountColumns, Tally, by_segment, over_time
@@ -35,8 +37,8 @@ Classes: TypeAlias = "ArrayLike | Sequence[Hashable]"
 class TextClustering(RegroupedTexts):
     """Texts, their groups, and everything that can be done with them.
 
-    It is made by :func:`cluster_texts` or :meth:`load` and never changes: :meth:`rename`, :meth:`merge`, :meth:`cut`
-    and :meth:`update` return a new one.
+    It is made by :func:`cluster_texts`, :func:`describe_texts` or :meth:`load` and never changes: :meth:`rename`,
+    :meth:`merge`, :meth:`cut` and :meth:`update` return a new one.
 
     Attributes
     ----------
@@ -48,9 +50,13 @@ class TextClustering(RegroupedTexts):
     n_clusters : int
         The number of clusters.
     k_estimate : KEstimate or None
-        What the data says about the number of clusters, also if another number was given; None after an update.
+        What the data says about the number of clusters, also if another number was given; None after an update, or
+        if the groups were made elsewhere.
     cohesion : CohesionReport or None
         The Cohesion Ratio of the distinct texts; None if there is only one, or if no two of them are alike.
+    verdict : Verdict
+        Whether the groups can be relied on: `sentence`, `level` ("good", "fair" or "weak") and `reasons`. The weakest
+        evidence decides: the Cohesion Ratio, how well two halves of the texts agree, or the silhouette.
     themes : tuple of Theme
         The groups of the coarse level, each with its clusters; empty if no level is coarser than the clusters.
     notes : tuple of str
@@ -90,18 +96,18 @@ class TextClustering(RegroupedTexts):
 
     @overload
     def predict(
-        self, texts: Texts, *, text_column: str | None = ..., embeddings: ArrayLike | None = ...,
+        self, texts: Texts, *, text_column: str | None = ..., embeddings: Vectors | None = ...,
         return_similarity: Literal[False] = ..., cache: EmbeddingCache | bool = ...,
     ) -> NDArray[np.intp]: ...  # fmt: skip
 
     @overload
     def predict(
-        self, texts: Texts, *, text_column: str | None = ..., embeddings: ArrayLike | None = ...,
+        self, texts: Texts, *, text_column: str | None = ..., embeddings: Vectors | None = ...,
         return_similarity: Literal[True], cache: EmbeddingCache | bool = ...,
     ) -> tuple[NDArray[np.intp], NDArray[np.float32]]: ...  # fmt: skip
 
     def predict(
-        self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+        self, texts: Texts, *, text_column: str | None = None, embeddings: Vectors | None = None,
         return_similarity: bool = False, cache: EmbeddingCache | bool = True,
     ) -> NDArray[np.intp] | tuple[NDArray[np.intp], NDArray[np.float32]]:  # fmt: skip
         """Return the label of each new text's cluster; -1 for a blank text or one that the model cannot represent.
@@ -112,8 +118,9 @@ class TextClustering(RegroupedTexts):
             New texts, as in :func:`cluster_texts`.
         text_column : str, optional
             The column of a data frame that holds the texts.
-        embeddings : array-like of shape (n, d), optional
-            Embeddings of the new texts, if the clustering was made from precomputed embeddings.
+        embeddings : str, array-like of shape (n, d), or series of vectors, optional
+            Embeddings of the new texts, if the clustering was made from precomputed embeddings; a name is a column of
+            the data frame.
         return_similarity : bool, default=False
             Return a pair: the labels, and the cosine of each text with the center of its cluster (NaN: none).
         cache : bool or EmbeddingCache, default=True
@@ -127,6 +134,41 @@ class TextClustering(RegroupedTexts):
             return labels
         similarity = similarity_to_clusters(placed.texts, placed.codes, self.centers)
         return labels, placed.texts.corpus.spread(similarity, np.nan)
+
+    def scores(
+        self, texts: Texts | None = None, *, text_column: str | None = None, embeddings: Vectors | None = None,
+        cache: EmbeddingCache | bool = True,
+    ) -> NDArray[np.float32]:  # fmt: skip
+        """Return the probability of each group for each text: soft assignment.
+
+        It is the probability of :meth:`AutoKMeans.predict_proba`: how often another clustering, which includes the
+        text, would put it in that group. It cannot say that a text fits no group, because the probabilities of a text
+        add up to 1; :meth:`drift` and :meth:`compare` find such texts. The highest probability is at the group of
+        :meth:`predict`, which is the group of nearly all of its own texts.
+
+        Parameters
+        ----------
+        texts : sequence or series of str, or data frame, optional
+            New texts, as in :meth:`predict`. By default, the texts of this result.
+        text_column, embeddings, cache
+            As in :meth:`predict`, for new texts.
+
+        Returns
+        -------
+        ndarray of float32, shape (n, n_clusters)
+            In the order of `clusters`; NaN for a text without a group.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> texts = ["where is my parcel", "my parcel is late", "reset my password", "password forgotten"]
+        >>> result = ts.cluster_texts(texts, embeddings=[[2, 0], [2, 1], [0, 2], [1, 2]], n_clusters=2)
+        >>> result.scores(["parcel", "parcel password", ""], embeddings=[[1, 0], [1, 1], [0, 0]]).round(2)
+        array([[1. , 0. ],
+               [0.5, 0.5],
+               [nan, nan]], dtype=float32)
+        """
+        return score_texts(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
 
     def rename(self, label: int | Mapping[int, str], name: str | None = None) -> TextClustering:
         """Give clusters other names: ``rename(3, "refunds")``, or several: ``rename({3: "refunds", 5: "login"})``."""
@@ -202,7 +244,7 @@ class TextClustering(RegroupedTexts):
         return apply_state(self, state)
 
     def compare(
-        self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+        self, texts: Texts, *, text_column: str | None = None, embeddings: Vectors | None = None,
         cache: EmbeddingCache | bool = True,
     ) -> Comparison:  # fmt: skip
         """Find the news in new texts: new groups, groups that grow, shrink or are gone, texts that fit nothing.
@@ -213,14 +255,14 @@ class TextClustering(RegroupedTexts):
         return compare_texts(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
 
     def drift(
-        self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+        self, texts: Texts, *, text_column: str | None = None, embeddings: Vectors | None = None,
         cache: EmbeddingCache | bool = True,
     ) -> Drift:  # fmt: skip
         """Return whether the groups still fit new texts: the drift of :meth:`compare`, without its search for news."""
         return drift_of(self, texts, text_column=text_column, embeddings=embeddings, cache=cache)
 
     def update(
-        self, texts: Texts, *, text_column: str | None = None, embeddings: ArrayLike | None = None,
+        self, texts: Texts, *, text_column: str | None = None, embeddings: Vectors | None = None,
         cache: EmbeddingCache | bool = True, again: bool = False,
     ) -> TextClustering:  # fmt: skip
         """Take in new texts: they join their groups, and new groups get new labels.
@@ -297,6 +339,30 @@ class TextClustering(RegroupedTexts):
             "typical_texts": [self.typical_texts(cluster) for cluster in self.clusters],
             "typical_counts": [self.typical_counts(cluster) for cluster in self.clusters],
         })  # fmt: skip
+
+    def duplicates(self, threshold: float = 0.95) -> DataFrame:
+        """Return a data frame of the texts that nearly repeat an earlier text.
+
+        Its columns are row, duplicate_of (the row of the most similar earlier text, which is not in the list itself),
+        similarity (the cosine of the two) and text. Of identical texts, which are one text for the groups, only the
+        first row is listed. Without the listed texts, no two different texts have a cosine of `threshold` or more.
+
+        All texts are compared; if more than 50,000 are different, only with texts of the same group. Time grows with
+        the square of their number: 50,000 take about ten seconds. Which cosine means the same depends on the model.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> texts = ["my parcel is late", "my parcel is late!", "reset my password", "my parcel is late"]
+        >>> X = [[1, 0], [0.99, 0.1], [0, 1], [1, 0]]
+        >>> result = ts.cluster_texts(texts, embeddings=X, n_clusters=2)
+        >>> result.duplicates()[["row", "duplicate_of", "text"]].values.tolist()
+        [[1, 0, 'my parcel is late!']]
+        >>> frame = result.to_frame()
+        >>> frame[~frame["text"].isin(result.duplicates()["text"])].drop_duplicates("text")["text"].tolist()
+        ['my parcel is late', 'reset my password']
+        """
+        return self._frame(duplicate_columns(self, threshold))
 
     def over_time(self) -> DataFrame:
         """Return a data frame with one row per group and period.
@@ -406,8 +472,8 @@ class TextClustering(RegroupedTexts):
         >>> result = ts.cluster_texts(["a b", "x y"], embeddings=[[1, 0], [0, 1]], n_clusters=2)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     result.save(f"{folder}/model")
-        ...     ts.TextClustering.load(f"{folder}/model")
-        2 texts in 2 groups
+        ...     ts.TextClustering.load(f"{folder}/model").n_clusters
+        2
         """
         model_folder_free(Path(folder), overwrite=overwrite)
         with replacing_folder(Path(folder)) as temporary:
@@ -415,7 +481,7 @@ class TextClustering(RegroupedTexts):
 
     @classmethod
     def load(
-        cls, folder: str | Path, *, model: Model | None = None, embeddings: ArrayLike | None = None,
+        cls, folder: str | Path, *, model: Model | None = None, embeddings: Vectors | None = None,
         allow_server: bool = False,
     ) -> TextClustering:  # fmt: skip
         """Read what :meth:`save` wrote; an error names files that are missing, cut short or changed.
@@ -426,7 +492,7 @@ class TextClustering(RegroupedTexts):
             The model folder.
         model : str, Backend, object with ``encode``, or callable, optional
             What embeds new texts, if the clustering was made with an encoder that cannot be loaded by name.
-        embeddings : array-like of shape (n, d), optional
+        embeddings : array-like of shape (n, d), or series of vectors, optional
             The embeddings that the clustering was made from, if they were given: :meth:`cut` and :meth:`merge` need
             them.
         allow_server : bool, default=False
@@ -440,4 +506,4 @@ class TextClustering(RegroupedTexts):
             loaded = replace(loaded, encoder=loaded.source.load(allow_server=True))
         if embeddings is None:
             return loaded
-        return replace(loaded, known_embeddings=embed_corpus(loaded.corpus, None, embeddings).X)
+        return replace(loaded, known_embeddings=embed_corpus(loaded.corpus, None, given_vectors(embeddings)).X)

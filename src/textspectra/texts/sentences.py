@@ -1,4 +1,4 @@
-"""The verdict on a result, its levels and its changes in plain words; command and page share these sentences."""
+"""The levels of a result and its changes in plain words; command and page share these sentences."""
 
 from __future__ import annotations
 
@@ -6,116 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..core.estimate import WEAK, KEstimate, Suggestion, SuggestionName
+from ..core.estimate import GIVEN, KEstimate, Suggestion, SuggestionName
 from ..hygiene import plural
-from .clustered import EDITED, ClusteredTexts
+from .clustered import ClusteredTexts
 from .details import name_period
 from .shares import FEWEST_VOLUMES, LEVEL
 from .tally import Tally, Trends, by_segment
+from .verdict import agreement_in_words, doubt_about_k, listed
 
-LOOSE = 1.1  # groups with a Cohesion Ratio below this are hardly better than random groups
-_TOO_FEW = 20  # different texts: with fewer, nothing can be said about groups
-_HOLDING_RATIOS, _HOLDING_SCORES, _HOLDING_SILHOUETTES = (1.5, 2.5), (0.55, 0.7), (0.02, 0.1)  # and holding well
-_STRONGEST, _LEFTOVERS = 3, 5  # changes that are put into words, and loose groups that are named
-
-
-def verdict(
-    result: ClusteredTexts, silhouette: float | None, *, k: int | None = None, ratio: float | None = None,
-    compared: bool = False,
-) -> str:  # fmt: skip
-    """Say how far the groups of a result can be trusted, in one sentence.
-
-    With `k`, it is about the cut of the tree into `k` groups, and `silhouette` and `ratio` are of these groups. If the
-    texts were `compared` with a model, their number does not matter: nothing was estimated from them.
-    """
-    if k is None:
-        k, ratio = result.n_clusters, result.cohesion.ratio if result.cohesion else None
-    # Halves of the texts were compared on the groups that were found, and not on groups that were edited.
-    estimate = None if result.recipe.get("groups") == EDITED else result.k_estimate
-    error = result.cohesion.standard_error if result.cohesion and k == result.n_clusters else 0.0
-    worth = worth_in_words(ratio, k, error=error, score=score_at(estimate, k), silhouette=silhouette)
-    return overriding_doubt(result, compared=compared) or worth
-
-
-def overriding_doubt(result: ClusteredTexts, *, compared: bool = False) -> str:
-    """Say why the groups of a result mean little, however good they look; an empty string otherwise."""
-    if result.language_doubt or compared:
-        return result.language_doubt
-    return without_clusters(result.totals.grouped, result.totals.distinct, estimated=result.is_estimated)
-
-
-def without_clusters(rows: int, distinct: int, *, estimated: bool) -> str:
-    """Say why there are too few different texts among the grouped rows; an empty string if there are enough."""
-    if distinct == 1:
-        return "There is only one text." if rows == 1 else "All texts are the same."
-    if estimated and distinct < _TOO_FEW:
-        return f"{distinct} different texts are too few to find groups."
-    return ""
-
-
-def worth_in_words(
-    ratio: float | None, k: int, *, error: float = 0.0, score: float | None = None, silhouette: float | None = None
-) -> str:
-    """Say how good `k` groups are, in one sentence: the verdict, its reasons, and the numbers in brackets.
-
-    `ratio` is the Cohesion Ratio (None if it is not defined), and `error` its standard error; `score` says how well two
-    halves of the texts agree on `k` groups (:func:`score_at`).
-    """
-    if ratio is None:
-        return "No two texts are alike, so the Cohesion Ratio is not defined."
-    if k == 1:
-        return "There is only one group, so its Cohesion Ratio is 1."
-    number = f"Cohesion Ratio {ratio:.2f}" + (f" ± {2 * error:.2f}" if error > 0.005 else "")
-    if ratio < LOOSE:
-        return f"Do not rely on these groups: texts of one group are hardly more alike than any two texts ({number})."
-    evidence = [(_HOLDING_RATIOS, ratio), (_HOLDING_SCORES, score), (_HOLDING_SILHOUETTES, silhouette)]
-    # The weakest evidence decides.
-    strength = min(sum(value >= step for step in steps) for steps, value in evidence if value is not None)
-    reasons = [f"two texts of one group are {ratio:.1f} times as alike as any two texts ({number})"]
-    doubts: list[str] = []
-    if score is not None:
-        agree = f"two halves of the texts agree {_agreement(score)} on {k} groups ({score:.2f} of 1)"
-        (reasons if _agreement(score) == "well" else doubts).append(agree)
-    if silhouette is not None:
-        few, many = _HOLDING_SILHOUETTES
-        share = "most" if silhouette >= many else "many" if silhouette < few else "some"
-        near = "nearest to their own group" if share == "most" else "as near to another group"
-        (reasons if share == "most" else doubts).append(f"{share} texts are {near} (silhouette {silhouette:.2f})")
-    hold = ("are loose", "hold together", "hold together well")[strength]
-    but = f", but {_listed(doubts, ', and')}" if doubts else ""
-    return f"The groups {hold}: {_listed(reasons, ', and' if len(reasons) > 2 else ' and')}{but}."
-
-
-def score_at(estimate: KEstimate | None, k: int) -> float | None:
-    """Return how well two halves of the texts agree on `k` groups; None if they were not compared."""
-    curve = None if estimate is None else estimate.agreement
-    if curve is None or not curve.k[0] <= k <= curve.k[-1]:
-        return None
-    # Above 8, not every k was tried.
-    return float(np.interp(np.log(k), np.log(curve.k), np.clip(curve.halves, 0, 1)))
-
-
-def doubt_about_k(method: str | None, k: int, confidence: float) -> str:
-    """Say why the number of groups is not reliable; an empty string if it is."""
-    if method == "reproducible" and k == 1:
-        return "The texts have no structure: they form one cloud, without groups that could be told apart."
-    if method == "reproducible" and confidence < WEAK:
-        return (
-            "The number of groups is a rough guess: others explain the texts about as well "
-            f"(confidence {confidence:.2f} of 1)."
-        )
-    if method == "spectral" and k > 1 and confidence < 0.5:
-        return "The spectrum shows no clear number of groups; the number is a default, not a finding."
-    return ""
-
-
-def leftovers_in_words(names: Sequence[str]) -> str:
-    """Say which groups are loose; an empty string if there are none."""
-    if not names:
-        return ""
-    which = plural(len(names), "group is a leftover", "groups are leftovers")
-    more = ", …" if len(names) > _LEFTOVERS else ""
-    return f"{which} without a common theme: {', '.join(names[:_LEFTOVERS])}{more}"
+_STRONGEST = 3  # changes that are put into words
 
 
 def level_in_words(name: SuggestionName, score: float) -> str:
@@ -125,13 +24,13 @@ def level_in_words(name: SuggestionName, score: float) -> str:
         "suggested": "As fine as the texts support.",
         "fine": "More detail: themes in their parts.",
     }
-    return f"{meanings[name]} Two halves of the texts agree {_agreement(score)}."
+    return f"{meanings[name]} Two halves of the texts agree {agreement_in_words(score)}."
 
 
 def shown_in_words(k: int, levels: Sequence[int]) -> str:
     """Say how many groups the result has, and how many the other levels have."""
     others = {"Broader": [str(n) for n in levels if n < k], "Finer": [str(n) for n in levels if n > k]}
-    also = [f"{word}: {_listed(numbers, ' or')}." for word, numbers in others.items() if numbers]
+    also = [f"{word}: {listed(numbers, ' or')}." for word, numbers in others.items() if numbers]
     return " ".join([f"You see {k} {'group' if k == 1 else 'groups'}.", *also])
 
 
@@ -139,13 +38,13 @@ def levels_in_words(suggestions: Sequence[Suggestion]) -> str:
     """Say which numbers of groups are worth a look, and how well two halves of the texts agree on each."""
     by_word: dict[str, list[str]] = {"well": [], "only in part": [], "poorly": []}
     for suggestion in suggestions:
-        by_word[_agreement(suggestion.score)].append(str(suggestion.k))
-    numbers = _listed([str(suggestion.k) for suggestion in suggestions], " or")
+        by_word[agreement_in_words(suggestion.score)].append(str(suggestion.k))
+    numbers = listed([str(suggestion.k) for suggestion in suggestions], " or")
     if len(by_word["poorly"]) == len(suggestions):
         return (
             f"None of {numbers} groups is reliable." if len(suggestions) > 1 else f"{numbers} groups are not reliable."
         )
-    agree = ", ".join(f"{word} on {_listed(ks, ' and')}" for word, ks in by_word.items() if ks)
+    agree = ", ".join(f"{word} on {listed(ks, ' and')}" for word, ks in by_word.items() if ks)
     choice = ", depending on how fine you want it" if len(suggestions) > 1 else ""
     return f"About {numbers} groups{choice}. Two halves of the texts agree {agree}."
 
@@ -155,17 +54,19 @@ def estimate_in_words(estimate: KEstimate | None, given: int) -> str:
     if estimate is None:
         return f"The number of groups was given: {given}."
     doubt = doubt_about_k(estimate.method, estimate.k, estimate.confidence)
+    asked = "" if any(level.k == given for level in estimate.suggestions) else f"You asked for {given}. "
+    if estimate.method.startswith(GIVEN):
+        return f"{asked}The number of groups was {estimate.method}: {estimate.k}."
     if estimate.spectrum is None:
         if estimate.k == 1:
             return doubt
-        asked = "" if any(level.k == given for level in estimate.suggestions) else f"You asked for {given}. "
         return f"{asked}{levels_in_words(estimate.suggestions)} {doubt}".strip()
     if doubt:
         return doubt
     low, high = estimate.interval
     size, rows = len(estimate.spectrum.eigenvalues), estimate.n_samples
     source = f"all {rows:,} texts" if size == rows else f"random samples of {size:,} texts"
-    return f"Plausible range {low} to {high}: 95 % of the estimates from the spectra of {source}."
+    return f"{asked}Plausible range {low} to {high}: 95 % of the estimates from the spectra of {source}."
 
 
 def trends_in_words(result: ClusteredTexts) -> list[str]:
@@ -257,16 +158,6 @@ def segments_in_words(result: ClusteredTexts) -> list[str]:
         if not different:
             lines.append(f"No significant difference by {name} in any group.")
     return lines
-
-
-def _agreement(score: float) -> str:
-    """Say how well two halves of the texts agree."""
-    return "well" if score >= 0.7 else "only in part" if score >= 0.5 else "poorly"
-
-
-def _listed(words: Sequence[str], last: str) -> str:
-    """Join words by commas, and the last one by a word."""
-    return f"{last} ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def _rest(number: int, singular: str, several: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textspectra import AutoAgglomerative, AutoKMeans, estimate_k, evaluate, k_from_spectrum, laplacian_eigenvalues
+from textspectra import AutoAgglomerative, AutoKMeans, evaluate, k_from_spectrum, laplacian_eigenvalues, spectral_k
 
 from .results import rounded
 from .similarities import unit_rows, zscored_graph
@@ -82,7 +82,7 @@ def profile(
 
 def spectrum(X: Array, truth: NDArray[np.intp], seed: int) -> Values:
     """Return eigenvalues, differences and threshold behind the paper's estimate: its Figure 1."""
-    estimate = estimate_k(X, method="spectral", random_state=seed, n_jobs=1)
+    estimate = spectral_k(X, random_state=seed, n_jobs=1)
     seen = estimate.spectrum
     if seen is None:
         raise AssertionError("the spectral method always keeps its spectrum")

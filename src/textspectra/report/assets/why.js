@@ -35,16 +35,16 @@ export class Why {
     element("levels").hidden = !levels.length;
   }
 
-  #captions({ agreement, interval, spectrum }) {
+  #captions({ method, interval, spectrum }) {
     element("agreement-text").textContent =
       "1 is perfect agreement, 0 is chance. We suggest the number of groups on which two halves of your texts agree best, weighted toward detail.";
     element("halves-text").textContent =
       `The score favors finer groups, which tell more about the texts. People would see between ${interval[0]} and ${
         interval[1]
       } groups (95 % interval).`;
-    const other = agreement
-      ? "The method of the paper, for comparison; it does not affect the number of groups above. "
-      : "";
+    const other = method === "spectral"
+      ? ""
+      : "The method of the paper, for comparison; it does not affect the number of groups above. ";
     const jump = spectrum.fallback < 1
       ? `The last difference above the threshold comes after eigenvalue ${jumpOf(spectrum)}, which means ${
         jumpOf(spectrum)
