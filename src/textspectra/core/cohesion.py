@@ -98,6 +98,11 @@ def cohesion_ratio(
     -------
     float
 
+    See Also
+    --------
+    cohesion_report : The parts of the ratio, and the cohesion of each cluster.
+    evaluate : Every metric of a clustering.
+
     Examples
     --------
     >>> import textspectra as ts
@@ -128,6 +133,10 @@ def cohesion_report(
     Returns
     -------
     CohesionReport
+
+    See Also
+    --------
+    cohesion_ratio : The ratio alone.
 
     Examples
     --------

@@ -218,6 +218,11 @@ def estimate_k(
     -------
     KEstimate
 
+    See Also
+    --------
+    AutoKMeans : Find the clusters, too.
+    laplacian_eigenvalues : The spectrum behind the rule of the paper.
+
     Examples
     --------
     >>> import numpy as np, textspectra as ts

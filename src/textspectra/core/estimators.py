@@ -271,6 +271,12 @@ class AutoKMeans(AutoClusterer):
         Sum of squared distances of unit rows to their centers, weighted in proportion to `sample_weight` with a
         largest weight of 1.
 
+    See Also
+    --------
+    AutoAgglomerative : Hierarchical clustering that estimates k.
+    estimate_k : The number of clusters alone.
+    cluster_texts : The same for texts, with names and a report.
+
     Examples
     --------
     >>> import numpy as np, textspectra as ts
@@ -324,6 +330,11 @@ class AutoAgglomerative(AutoClusterer):
         The whole hierarchy.
     leaves_ : ndarray or Dask array of int, shape (n,)
         The leaf of the tree that each row belongs to.
+
+    See Also
+    --------
+    AutoKMeans : K-Means that estimates k; its clusters agree better with human labels.
+    estimate_k : The number of clusters alone.
 
     Examples
     --------

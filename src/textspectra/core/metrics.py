@@ -106,6 +106,10 @@ def evaluate(
         ``k_relative_error``, ``ari``, ``nmi``, ``homogeneity``, ``completeness``, ``fowlkes_mallows``, ``ami``. A
         metric that is not defined, such as the silhouette of one cluster, is NaN.
 
+    See Also
+    --------
+    cohesion_ratio : The score that needs no ground truth.
+
     Examples
     --------
     >>> import textspectra as ts

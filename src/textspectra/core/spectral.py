@@ -44,6 +44,10 @@ def laplacian_eigenvalues(X: ArrayLike, *, zscore: bool = False) -> F32:
     -------
     ndarray of shape (n,), float32
 
+    See Also
+    --------
+    k_from_spectrum : The number of groups in these eigenvalues.
+
     Examples
     --------
     Two groups that have nothing in common give two eigenvalues of zero.
@@ -165,6 +169,11 @@ def k_from_spectrum(eigenvalues: ArrayLike, *, window: int = 3, fallback: int = 
     Returns
     -------
     int
+
+    See Also
+    --------
+    laplacian_eigenvalues : The eigenvalues of the graph of the rows.
+    estimate_k : Both, on random samples of the rows.
 
     Examples
     --------

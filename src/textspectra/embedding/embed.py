@@ -60,6 +60,11 @@ def embed_texts(
     ExternalError
         If a server or a download fails.
 
+    See Also
+    --------
+    cluster_texts : Embed texts and group them.
+    list_models : The models that can be used.
+
     Examples
     --------
     >>> vectors = embed_texts(["good morning", "good evening", "good morning"], "wordllama", cache=False)

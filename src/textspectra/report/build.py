@@ -74,6 +74,10 @@ def write_report(
     progress : callable, optional
         Called as ``progress(stage, done, total)``; the stages are "mapping" and "reporting".
 
+    See Also
+    --------
+    apply_state : Take over what a reader changed in the report.
+
     Examples
     --------
     >>> import tempfile, textspectra as ts

@@ -130,6 +130,10 @@ def apply_state(result: TextClustering, state: State | str | Path) -> TextCluste
     left or joined. The others get new labels. A result of the same state stays as it is, so that the same command can
     be run again.
 
+    See Also
+    --------
+    write_report : Write the report.
+
     Examples
     --------
     >>> import textspectra as ts

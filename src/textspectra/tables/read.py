@@ -72,6 +72,10 @@ def read_table(
         to 2**24 characters, and a file 5,000,000 rows and 1 GB once it is unpacked. A valid file without rows raises
         a NoRowsError, which is a UserError.
 
+    See Also
+    --------
+    cluster_texts : Group the texts of a table.
+
     Examples
     --------
     >>> import io

@@ -145,6 +145,10 @@ def cluster_files(
     ExternalError
         If the disk has too little room, before the work begins.
 
+    See Also
+    --------
+    cluster_texts : Group texts that are in memory.
+
     Examples
     --------
     >>> import json, tempfile, textspectra as ts

@@ -114,6 +114,12 @@ def cluster_texts(
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
+    See Also
+    --------
+    cluster_files : Group the texts of many files, also more than memory holds.
+    AutoKMeans : Clusters of vectors, without texts.
+    TextClustering : What is returned.
+
     Examples
     --------
     >>> import textspectra as ts
