@@ -51,10 +51,8 @@ def test_known_groups_keep_names_and_get_their_texts_and_the_rest_is_found() -> 
     assert groups["password"] == {"login"}
     assert [c.size for c in result.clusters][:2] == [40, 40]
     assert sum(c.size for c in result.clusters) == len(TEXTS)  # examples are not counted
-    assert (
-        result.notes[0]
-        == f"80 texts in 2 known groups, and the rest in {result.n_clusters - 2} groups found beside them."
-    )
+    rest = f"the rest in {result.n_clusters - 2} groups found beside them."
+    assert f"80 texts in 2 known groups, and {rest}" in result.notes
     assert json.loads(result.recipe["known"]) == KNOWN
     assert "cluster_texts(texts, known=known, model=" in result.recipe["command"]
 
@@ -65,7 +63,7 @@ def test_a_number_of_clusters_counts_known_groups() -> None:
     assert sorted(map(sorted, groups_of(result).values())) == [["invoice"], ["login"], ["parcel"], ["refund"]]
     closed = cluster(n_clusters=2)
     assert closed.n_clusters == 2
-    assert closed.notes[0] == "160 texts in 2 known groups, and no other group."
+    assert "160 texts in 2 known groups, and no other group." in closed.notes
     with pytest.raises(ts.UserError, match=re.escape("1 clusters were asked for, but the 2 known groups count, too.")):
         cluster(n_clusters=1)
 
@@ -90,7 +88,7 @@ def test_a_known_group_without_texts_is_named_in_a_note_and_labels_do_not_shift(
     result = cluster(texts, known={"a": ["refund 101", "refund 102"], "b": ["login 101", "login 102"]}, n_clusters=4)
     assert [c.label for c in result.clusters] == [1, 2, 3]
     assert result.next_label == 4
-    assert result.notes[1] == "No text belongs to 1 known group: 'a'."
+    assert "No text belongs to 1 known group: 'a'." in result.notes
     assert set(result.predict(["refund 500"])) <= {1, 2, 3}
 
 
@@ -122,7 +120,7 @@ def test_given_embeddings_need_the_model_of_the_examples() -> None:
     with pytest.raises(ts.UserError, match=re.escape("give model=, the one that made the embeddings.")):
         cluster(embeddings=embed(TEXTS), model="auto")
     assert groups_of(cluster(embeddings=embed(TEXTS)))["money back"] == {"refund"}
-    with pytest.raises(ts.UserError, match="The model .* gives vectors of length 8, but embeddings has 3 columns"):
+    with pytest.raises(ts.UserError, match=r"The model .* gives vectors of length 8, but embeddings has 3 columns"):
         cluster(embeddings=np.ones((len(TEXTS), 3)))
 
 

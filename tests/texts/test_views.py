@@ -1,4 +1,4 @@
-"""The views of a result: its map, its keywords with weights, and the tree of its groups, in every library of frames."""
+"""The tables of a result: map, keywords with weights, near-duplicates and the tree of groups, in every library."""
 
 from collections import Counter
 from dataclasses import replace
@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import textspectra as ts
+from textspectra.errors import UserError
+from textspectra.texts import views
+from textspectra.texts.notes import notes_on_repeats
 from textspectra.words import keywords as keywords_module
 
 WORDS = ["parcel", "password", "refund", "invoice", "battery", "delivery", "voucher", "camera"]
@@ -169,3 +172,59 @@ def test_views_of_a_single_text():
     assert result.map().to_numpy().tolist() == [[0, 0]]
     nodes = check_tree(result.hierarchy_frame(), result)
     assert len(nodes) == 2
+
+
+@pytest.fixture
+def parcels():
+    texts = ["", "late parcel", "late parcel!", "late parcel", "password", "so late, the parcel", "passwords"]
+    X = [[1, 1], [1, 0], [1, 0.1], [1, 0], [0, 1], [1, 0.2], [0.2, 1]]
+    return ts.cluster_texts(texts, embeddings=X, n_clusters=2)
+
+
+def test_each_text_is_listed_once_by_its_first_row(parcels):
+    frame = parcels.duplicates()
+    assert list(frame.columns) == ["row", "duplicate_of", "similarity", "text"]
+    assert frame[["row", "duplicate_of", "text"]].values.tolist() == [
+        [2, 1, "late parcel!"], [5, 1, "so late, the parcel"], [6, 4, "passwords"],
+    ]  # fmt: skip
+    assert frame["similarity"].tolist() == pytest.approx([1 / 1.01**0.5, 1 / 1.04**0.5, 1 / 1.04**0.5])
+    assert parcels.duplicates(0.99)["row"].tolist() == [2]
+    assert parcels.duplicates(1)["row"].tolist() == []
+
+
+def test_very_many_texts_are_compared_within_groups(parcels, monkeypatch):
+    everything = parcels.duplicates(0.1)["row"].tolist()
+    assert everything == [2, 4, 5, 6] or everything == [2, 5, 6]
+    monkeypatch.setattr(views, "COMPARED_TEXTS", 2)
+    assert parcels.duplicates(0.1)["row"].tolist() == [2, 5, 6]
+    assert parcels.duplicates()["row"].tolist() == [2, 5, 6]
+
+
+@pytest.mark.parametrize("threshold", [0, 1.01, -1, float("nan"), "high", True])
+def test_a_threshold_is_a_cosine(parcels, threshold):
+    expected = f"threshold must be a number above 0 and at most 1, but it is {threshold!r}."
+    with pytest.raises(UserError) as error:
+        parcels.duplicates(threshold)
+    assert str(error.value) == expected
+
+
+def test_a_note_says_that_many_texts_nearly_repeat():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 50))
+
+    def encoder(texts):
+        return X[[int(word) if word.isdigit() else 199 for text in texts for word in text.split()[-1:]]]
+
+    texts = [f"text number {row}" for row in range(200)]
+    X[:40] = X[40:80] + 0.01 * rng.standard_normal((40, 50))
+    share = "About 40 % of the different texts nearly repeat another one"
+    note = f"{share}, so the groups may look clearer than they are; in Python, result.duplicates() lists them."
+    result = ts.cluster_texts(texts, model=encoder, n_clusters=3, cache=False)
+    assert note in result.notes
+    assert len(result.duplicates()) == 40
+    # In given vectors, a high cosine may be usual.
+    assert note not in ts.cluster_texts(texts, embeddings=X, n_clusters=3).notes
+    X[:10] = rng.standard_normal((10, 50))
+    assert notes_on_repeats(ts.cluster_texts(texts, embeddings=X, n_clusters=3).embedded()) == ()
+    few = ts.cluster_texts(texts[:99], embeddings=X[40:139] * 0 + 1, n_clusters=1)
+    assert notes_on_repeats(few.embedded()) == ()

@@ -19,7 +19,7 @@ from ..report.build import write_report
 from ..tables.columns import column_values
 from ..tables.write import ADDED, name_parts, output_format
 from ..texts.history import DIGESTS, content_digest
-from ..texts.labels import GIVEN, describe_texts
+from ..texts.labels import MADE_ELSEWHERE, describe_texts
 from ..texts.many_files import cluster_files
 from ..texts.pipeline import cluster_texts
 from ..texts.result import TextClustering
@@ -155,7 +155,7 @@ def _command_line(sources: Sequence[str], options: Options, result: TextClusteri
     model = result.source.model if "model_reason" in result.recipe else options["model"]
     is_unused = options["embeddings"] and is_auto(options["model"])
     chosen = {**options, "model": None if is_unused else model}
-    command = "describe" if result.algorithm == GIVEN else "cluster"
+    command = "describe" if result.algorithm == MADE_ELSEWHERE else "cluster"
     words, flags = ["textspectra", command, *sources], []
     for option in COMMANDS[command].parameters:
         if isinstance(option, Setting) and option.recipe:

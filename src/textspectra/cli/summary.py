@@ -15,7 +15,7 @@ from ..hygiene import plural
 from ..texts import sentences
 from ..texts.clustered import with_count
 from ..texts.corpus import DataFrame, Totals
-from ..texts.labels import GIVEN
+from ..texts.labels import MADE_ELSEWHERE
 from ..texts.result import TextClustering
 from ..texts.verdict import LOOSE, unstated
 from ..words.describe import Cluster
@@ -167,7 +167,7 @@ def _headline(summary: Summary) -> str:
     texts = plural(total, "text") if grouped == total else f"{grouped:,} of {plural(total, 'text')}"
     # Without an estimate, groups were known, and their note says more.
     asked = ", as you asked" if summary["k_found_by"] else ""
-    origin = ", by their labels" if summary["algorithm"] == GIVEN else asked
+    origin = ", by their labels" if summary["algorithm"] == MADE_ELSEWHERE else asked
     return f"{texts} in {plural(summary['k'], 'group')}{origin if summary['level'] is None else ''}"
 
 

@@ -32,7 +32,7 @@ from .result import TextClustering
 
 Labels: TypeAlias = "str | ArrayLike | Sequence[Hashable] | Values"
 
-GIVEN = "given"  # the algorithm of a result whose groups were made elsewhere
+MADE_ELSEWHERE = "given"  # the algorithm of a result whose groups were made elsewhere
 LARGEST_LABEL = 2**53 - 2  # the page and JSON cannot hold larger ones
 RELIABLE = 0.9  # share of the texts that fall into their own group by their vectors; below it, a note says so
 _WHOLE = re.compile(r"-?(0|[1-9]\d*)")
@@ -113,7 +113,7 @@ def describe_texts(
     is_given, call = embeddings is not None, "describe_texts(texts, labels"
     recipe = recipe_of(call, encoder, reason, random_state, False, wanted._asdict(), is_given=is_given)
     result = describe_clustering(
-        embedded, of_text, fitted, leaves=np.asarray(fitted.leaves), algorithm=GIVEN,
+        embedded, of_text, fitted, leaves=np.asarray(fitted.leaves), algorithm=MADE_ELSEWHERE,
         totals=Totals(len(corpus.rows), len(embedded.counting), blank, unknown, unlabeled=unlabeled),
         encoder=encoder, is_given=is_given, cache=cache, without_content=Counter(), languages=languages, recipe=recipe,
         frame=frame if library_of(frame) else None,

@@ -1,4 +1,4 @@
-"""Notes on the texts of a result: their languages, texts that say nothing, and texts that were cut."""
+"""Notes on the texts of a result: their languages, texts that say nothing, that were cut, or that nearly repeat."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ..core.repeats import repeated_share
 from ..embedding.base import Backend
 from ..embedding.hub import MULTILINGUAL
 from ..embedding.registry import knows_only_english
@@ -15,7 +16,7 @@ from ..hygiene import plural
 from ..tables.source import MAX_TEXT
 from ..words.languages import ANOTHER, plain_text
 from ..words.tokens import INSTALL, segmenter
-from .corpus import Corpus
+from .corpus import Corpus, EmbeddedTexts
 
 KEEP_ALL = "To group such texts, use --keep-all (in Python, keep_all=True)."
 
@@ -28,6 +29,13 @@ _USE_ANOTHER = (
     f"They are grouped by language and spelling rather than by theme; cluster with --model {MULTILINGUAL.preset} "
     f'(in Python, model="{MULTILINGUAL.preset}").'
 )
+
+NEAR_DUPLICATE = 0.95  # cosine of two texts that nearly repeat each other
+
+# Share of near-duplicates that gives a note, and fewest texts. Of 40 labeled sets with MiniLM, 32 have less than 5 %,
+# five have 9 to 13 %, and one has 31 %: questions of customers about 77 matters. Two get the note: reviews such as
+# "very good app" (40 %), and synthetic requests (46 %). 16 sets were measured in full, the others on up to 3,000 texts.
+MANY_REPEAT, FEWEST_TEXTS = 1 / 3, 100
 
 
 def notes_on_languages(shares: Mapping[str, float], n_texts: int, encoder: Backend | None) -> tuple[str, ...]:
@@ -141,3 +149,12 @@ def _percents(shares: Sequence[float]) -> list[int]:
     for i in order[: total - sum(whole)]:
         whole[i] += 1
     return whole
+
+
+def notes_on_repeats(texts: EmbeddedTexts) -> tuple[str, ...]:
+    """Return a note if many texts nearly repeat another one."""
+    share = repeated_share(texts.vectors, NEAR_DUPLICATE) if len(texts.counting) >= FEWEST_TEXTS else 0.0
+    if share < MANY_REPEAT:
+        return ()
+    which = f"About {share:.0%} of the different texts nearly repeat another one".replace("%", " %")
+    return (f"{which}, so the groups may look clearer than they are; in Python, result.duplicates() lists them.",)

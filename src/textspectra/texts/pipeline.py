@@ -28,10 +28,9 @@ from ..words.languages import language_shares
 from .clustered import Hierarchy
 from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Texts, Totals, embed_corpus, open_texts
 from .details import Columns, Details, Period, Values, details_of, wanted_columns
-from .duplicates import notes_on_repeats
 from .grouping import describe_embedded
 from .known import Examples, KnownGroups, group_around, with_known
-from .notes import KEEP_ALL, is_foreign, notes_on_content, notes_on_languages, notes_on_lengths
+from .notes import KEEP_ALL, is_foreign, notes_on_content, notes_on_languages, notes_on_lengths, notes_on_repeats
 from .result import TextClustering
 from .tally import tally_rows
 
