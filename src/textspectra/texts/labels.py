@@ -56,7 +56,7 @@ def describe_texts(
     """Describe groups that were made elsewhere: by another clustering, or by hand.
 
     The result is the same as from :func:`cluster_texts`, with names, keywords, typical texts, scores, the report, and
-    everything else, but the groups are yours. Nothing is estimated: `k_estimate` is None, and there are no themes.
+    everything else, but the groups are yours. Nothing is estimated: `k_estimate` is None, and themes are empty.
     :meth:`TextClustering.predict` places new texts by a linear rule that is learned from your groups; a note says so if
     it gives fewer than nine tenths of these texts the group that they have.
 
