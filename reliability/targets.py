@@ -225,7 +225,7 @@ def use_table(folder: Path, name: str, content: bytes) -> None:
 def use_npy(folder: Path, name: str, content: bytes) -> None:
     """Read a matrix, and check it as every command does."""
     from textspectra.core.validation import check_embeddings
-    from textspectra.tables.vectors import read_embeddings
+    from textspectra.tables.parquet import read_embeddings
 
     (folder / name).write_bytes(content)
     check_embeddings(read_embeddings(folder / name), minimum=1)

@@ -182,7 +182,7 @@ def test_texts_that_say_nothing_have_no_group_and_are_counted(tmp_path):
     result = ts.cluster_texts(SURVEY + JUNK + [""], model="wordllama", cache=False, n_clusters=2)
     assert (result.labels[6:] == -1).all()
     assert (result.labels[:6] >= 0).all()
-    assert result.totals == (22, 6, 1, 0, 15)
+    assert result.totals == (22, 6, 1, 0, 15, 0)
     assert result.notes == (f"{JUNK_NOTE} To group such texts, use --keep-all (in Python, keep_all=True).",)
     result.save(tmp_path / "model")
     loaded = ts.TextClustering.load(tmp_path / "model")

@@ -20,8 +20,8 @@ from ..errors import UsageError, UserError, cannot_write
 from ..files import Outputs, replacing_together
 from ..tables.columns import TextTable, column_values
 from ..tables.headers import quoted_names
+from ..tables.parquet import list_column, read_embeddings
 from ..tables.read import is_pattern, matching_files, read_table
-from ..tables.vectors import list_column, read_embeddings
 from ..tables.write import output_paths_free, write_labeled
 from ..texts.clustered import ClusteredTexts, clusters_of
 from ..texts.many_files import folder_free

@@ -20,9 +20,9 @@ from ..report.state import EditCounts, apply_state, count_changes, read_state, w
 from ..tables.columns import TextTable, holds_text
 from ..tables.frames import with_columns
 from ..tables.lines import made_safe
+from ..tables.parquet import read_embeddings
 from ..tables.read import read_table
 from ..tables.source import TableFormat
-from ..tables.vectors import read_embeddings
 from ..texts.clustered import clusters_of
 from ..texts.result import TextClustering
 from ..texts.storage import write_clustering

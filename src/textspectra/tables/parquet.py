@@ -1,4 +1,4 @@
-"""Parquet tables.
+"""Parquet tables, and vectors in tables and files: columns of lists, series of arrays, NumPy and Parquet files.
 
 A small Parquet file can hold gigabytes of equal values, so its size is checked before it is unfolded.
 """
@@ -6,16 +6,24 @@ A small Parquet file can hold gigabytes of equal values, so its size is checked 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import UserError
-from .columns import is_any, python_values, refuse_duplicates
+from .columns import TextTable, describe_values, find_column, is_any, python_values, refuse_duplicates
+from .headers import quoted_names
 from .lines import json_column, structs_in
-from .source import INSTEAD, check_bytes, check_row_count
+from .source import INSTEAD, ZIP_START, check_bytes, check_row_count, open_file
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoSeries
+
+Vectors: TypeAlias = "str | ArrayLike | IntoSeries"  # a column of a data frame, an array, or a series of vectors
 
 
 def read_parquet(file: Path | pa.Buffer, *, name: str, advice: str = INSTEAD) -> pa.Table:
@@ -97,3 +105,119 @@ def write_parquet(table: pa.Table, stream: IO[bytes]) -> None:
         if any(not struct.num_fields for struct in structs_in(field.type)):
             table = table.set_column(place, *json_column(field.name, python_values(table.column(place))))
     pq.write_table(table, stream, compression="zstd")
+
+
+def given_vectors(embeddings: Vectors, texts: object = None) -> Any:
+    """Return embeddings as an array, one row per text.
+
+    They may be the name of a column of `texts`, a series of lists or arrays, or an Arrow array of lists. Anything else
+    is returned as it is: the caller checks arrays. An error names the first row that cannot be used.
+    """
+    if isinstance(embeddings, str):
+        if not isinstance(texts, TextTable):
+            instead = "but texts is not one; give the vectors themselves."
+            raise UserError(f"embeddings={embeddings!r} names a column of a data frame, {instead}")
+        return list_column(texts.table, embeddings)
+    name = str(getattr(embeddings, "name", None) or "embeddings")
+    if isinstance(embeddings, pa.Array | pa.ChunkedArray):
+        return list_column(pa.table({name: embeddings}), name)
+    library = type(embeddings).__module__.partition(".")[0]
+    if library == "polars" and type(embeddings).__name__ == "Series":
+        return list_column(pa.table({name: embeddings.to_arrow()}), name)  # type: ignore[union-attr]
+    is_series = library == "pandas" and type(embeddings).__name__ == "Series"
+    if is_series or (isinstance(embeddings, np.ndarray) and embeddings.dtype == object and embeddings.ndim == 1):
+        return _stacked(list(embeddings), name)  # type: ignore[arg-type]
+    if isinstance(embeddings, list | tuple):
+        return _stacked(embeddings, name)
+    return embeddings
+
+
+def _stacked(rows: Any, name: str) -> ArrayLike:
+    """Stack vectors, one per row; what is not a list of vectors is left to the check of arrays."""
+    sizes = [len(row) if hasattr(row, "__len__") and not isinstance(row, str | bytes) else -1 for row in rows]
+    if not sizes or max(sizes) < 0:
+        return np.asarray(rows)
+    for row, size in enumerate(sizes):
+        if size < 0:
+            raise UserError(f"row {row:,} of {name!r} is missing")
+        if size != sizes[0] >= 0:
+            raise UserError(f"row {row:,} of {name!r} has {size:,} numbers, but row 0 has {sizes[0]:,}")
+    return np.stack([np.asarray(row) for row in rows])
+
+
+def read_embeddings(path: Path) -> NDArray[np.generic]:
+    """Map a matrix of embeddings from ``.npy``, or read it from the only column of lists of numbers in Parquet."""
+    suffix = embedding_suffix(path, "read from")
+    with open_file(path) as file:
+        is_archive = file.read(len(ZIP_START)) == ZIP_START
+    if suffix == ".npy":
+        if is_archive:
+            raise UserError(f"'{path}' holds several arrays. Write the one with numpy.save.")
+        return _read_npy(path)
+    try:
+        parquet = pq.ParquetFile(path)
+        fitting = [field.name for field in parquet.schema_arrow if _is_list_of_numbers(field.type)]
+        if len(fitting) != 1:
+            listed = quoted_names(fitting) if fitting else "none"
+            raise UserError(f"'{path}' must have exactly one column of lists of numbers; found: {listed}")
+        column = parquet.read(columns=fitting).column(fitting[0])
+        column.validate(full=True)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise UserError(f"'{path}' is not a Parquet file, or it is damaged or cut short.") from error
+    if not len(column):
+        raise UserError(f"'{path}' has no rows")
+    return _as_matrix(column, f"'{path}': ", fitting[0])
+
+
+def embedding_suffix(path: Path, verb: str) -> str:
+    """Return the suffix of a file of embeddings, or raise a UserError if it is another kind of file."""
+    suffix = path.suffix.lower()
+    if suffix not in (".npy", ".parquet", ".pq"):
+        raise UserError(f"'{path}': embeddings are {verb} .npy and .parquet files")
+    return suffix
+
+
+def _read_npy(path: Path) -> NDArray[np.generic]:
+    try:
+        rows: NDArray[np.generic] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # a damaged header, which is Python code, can raise anything
+        advice = "Write it with numpy.save."
+        raise UserError(f"'{path}' is not a .npy file of numbers, or it is cut short. {advice}") from error
+    if rows.ndim != 2 or rows.dtype.kind not in "iuf":
+        content = f"its shape is {rows.shape} and its type {rows.dtype}"
+        raise UserError(f"'{path}' must hold a matrix of numbers, but {content}.")
+    return rows
+
+
+def list_column(table: pa.Table, name: str) -> NDArray[np.generic]:
+    """Return a column of lists of numbers as a matrix; a column in one chunk is not copied."""
+    field = find_column(table, name)
+    if not _is_list_of_numbers(field.type):
+        raise UserError(f"the column {name!r} holds {describe_values(field)}, not lists of numbers")
+    return _as_matrix(table.column(name), "", name)
+
+
+def _is_list_of_numbers(kind: pa.DataType) -> bool:
+    is_list = is_any(kind, "list", "large_list", "fixed_size_list")
+    return is_list and is_any(kind.value_type, "floating", "integer")
+
+
+def _as_matrix(column: pa.ChunkedArray, where: str, name: str) -> NDArray[np.generic]:
+    if column.null_count:
+        raise UserError(f"{where}row {pc.index(column.is_null(), True).as_py():,} of {name!r} is missing")
+    lengths = pc.list_value_length(column)
+    width = lengths[0].as_py()
+    row = pc.index(pc.not_equal(lengths, width), True).as_py()
+    if row >= 0:
+        raise UserError(f"{where}row {row:,} of {name!r} has {lengths[row].as_py():,} numbers, but row 0 has {width:,}")
+    if not width:
+        raise UserError(f"{where}the lists of {name!r} are empty")
+    parts = [chunk.flatten() for chunk in column.chunks if len(chunk)]
+    start = 0
+    for part in parts:
+        if part.null_count:
+            row = start + pc.index(part.is_null(), True).as_py() // width
+            raise UserError(f"{where}a number in row {row:,} of {name!r} is missing. Embed this text again.")
+        start += len(part) // width
+    blocks = [part.to_numpy(zero_copy_only=True).reshape(-1, width) for part in parts]
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)

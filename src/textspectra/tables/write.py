@@ -17,9 +17,8 @@ from .columns import TextTable
 from .excel import check_sheet_size, write_workbook
 from .frames import with_columns
 from .lines import write_delimited, write_jsonlines
-from .parquet import write_parquet
+from .parquet import embedding_suffix, write_parquet
 from .source import FORMAT_BY_SUFFIX, OTHER_WORKBOOKS, SUFFIXES, TableFormat, compressed, format_from_name
-from .vectors import embedding_suffix
 
 ADDED = 5  # most columns that a clustering adds: cluster, cluster_name, similarity, cluster_coarse, cluster_coarse_name
 

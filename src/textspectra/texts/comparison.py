@@ -20,7 +20,7 @@ from ..embedding.cache import EmbeddingCache
 from ..errors import UserError
 from ..hygiene import plural
 from ..tables.frames import library_of, new_frame, with_columns
-from ..tables.vectors import Vectors
+from ..tables.parquet import Vectors
 from ..words.describe import Cluster
 from ..words.languages import language_shares
 from .clustered import ClusteredTexts

@@ -19,7 +19,7 @@ from ..core.kmeans import LinearRule, labels_by, same_clusters
 from ..core.rows import cluster_sums, cosines_to_centers, map_unit_rows
 from ..embedding.cache import EmbeddingCache
 from ..errors import UserError
-from ..tables.vectors import Vectors, given_vectors
+from ..tables.parquet import Vectors, given_vectors
 from ..words.describe import Cluster, describe_clusters
 from ..words.languages import language_shares
 from ..words.names import EmbedPhrases, unique_name

@@ -22,7 +22,7 @@ from ..errors import UserError
 from ..hygiene import plural, without_surrogates
 from ..tables.columns import TextTable, column_values
 from ..tables.frames import library_of
-from ..tables.vectors import Vectors, given_vectors
+from ..tables.parquet import Vectors, given_vectors
 from .clustered import check_name_length
 from .corpus import Corpus, Texts, Totals, as_values, open_texts
 from .details import Columns, Period, Values, details_of, wanted_columns

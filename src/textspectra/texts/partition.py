@@ -28,8 +28,8 @@ from ..errors import ExternalError, NoRowsError, TextspectraError, require
 from ..files import replacing_file
 from ..tables.columns import ClusterColumns, TextTable, column_values
 from ..tables.dates import Problem, Reading, Survey, check_dates, survey
+from ..tables.parquet import list_column
 from ..tables.source import TableFormat, open_file
-from ..tables.vectors import list_column
 from ..tables.write import ADDED, name_parts, output_format, write_labeled
 from .corpus import Corpus, Scalar, Totals, embed_corpus
 from .details import Wanted, read_details

@@ -23,7 +23,7 @@ from ..embedding.registry import DEFAULT_MODEL, Model, as_backend, chosen_backen
 from ..errors import UserError
 from ..tables.columns import TextTable
 from ..tables.frames import library_of
-from ..tables.vectors import Vectors, given_vectors
+from ..tables.parquet import Vectors, given_vectors
 from ..words.languages import language_shares
 from .clustered import Hierarchy
 from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Texts, Totals, embed_corpus, open_texts

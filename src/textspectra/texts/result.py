@@ -19,7 +19,7 @@ from ..errors import UserError
 from ..files import replacing_folder
 from ..hygiene import without_surrogates
 from ..tables.columns import TextTable
-from ..tables.vectors import Vectors, given_vectors
+from ..tables.parquet import Vectors, given_vectors
 from ..words.describe import name_clusters
 from .clustered import check_name_length, framed
 from .comparison import Comparison, Drift, compare_texts, drift_of, updated
