@@ -10,7 +10,11 @@ export class Answer {
     this.#notes(notes(about, details));
     const { command, model_reason, ...recipe } = about.recipe;
     const model = model_reason ? `${about.model}, ${model_reason}` : about.model;
-    const facts = { model, algorithm: { kmeans: "K-Means", hac: "Ward (HAC)", given: "groups made elsewhere" }[about.algorithm], ...recipe };
+    const facts = {
+      model,
+      algorithm: { kmeans: "K-Means", hac: "Ward (HAC)", given: "groups made elsewhere" }[about.algorithm],
+      ...recipe,
+    };
     element("facts").replaceChildren(
       ...Object.entries(facts).map(([name, value]) =>
         make("div", {}, make("dt", {}, name), make("dd", {}, String(value)))
