@@ -168,4 +168,26 @@ def test_the_usual_cosine_is_a_quantile_over_pairs_of_a_cluster() -> None:
     pairs = [rows[i] @ rows[j] for i in range(60) for j in range(60) if i != j and clusters[i] == clusters[j]]
     draws = [_usual_cosine(np.tile(rows, (20, 1)), np.tile(clusters, 20), 1)]
     assert draws[0] == pytest.approx(np.quantile(pairs, 0.2), abs=0.08)
-    assert _usual_cosine(rows[:2], np.arange(2), 3) == 0.0
+    assert _usual_cosine(rows[:2], np.arange(2), 3) == np.inf
+
+
+@pytest.mark.parametrize("texts", [["the weather is nice today"], ["pasta", "bicycle", "whales", "moon", "novel"]])
+def test_among_a_few_texts_only_examples_join_a_known_group(texts: list[str]) -> None:
+    known = {"refund": ["where is my refund", "money back"], "login": ["password forgotten"]}
+    result = ts.cluster_texts(texts, known=known, model="wordllama", cache=False)
+    assert not {"refund", "login"} & {cluster.name for cluster in result.clusters}
+    assert result.notes[-1] == "No text belongs to 2 known groups: 'refund', 'login'."
+    among = ts.cluster_texts([*texts, "money back"], known=known, model="wordllama", cache=False)
+    assert among.names[-1] == "refund"
+
+
+def test_a_numpy_number_counts_known_groups_and_an_impossible_one_is_refused() -> None:
+    assert cluster(n_clusters=np.int64(4)).n_clusters == cluster(n_clusters=4).n_clusters == 4
+    with pytest.raises(ts.UserError, match="There are 160 different texts"):
+        cluster(n_clusters=400)
+
+
+@pytest.mark.parametrize("examples", [None, 5, "one text", [1]])
+def test_examples_that_are_not_a_list_of_texts(examples: object) -> None:
+    with pytest.raises(ts.UserError, match=r"The examples of the known group 'a' must be a list of texts\."):
+        cluster(known={"a": examples})

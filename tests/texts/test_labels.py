@@ -173,3 +173,11 @@ def test_the_majority_is_the_most_common_group(pairs):
     counts = np.array([np.bincount(groups[texts == text], minlength=4) for text in range(texts.max() + 1)])
     np.testing.assert_array_equal(counts[np.arange(len(chosen)), chosen], counts.max(axis=1))
     assert n_other == len(pairs) - counts.max(axis=1).sum()
+
+
+def test_new_texts_that_say_nothing_have_no_group():
+    texts = ["my parcel is late", "parcel lost", "n/a", "reset password", "password forgotten"]
+    result = ts.describe_texts(texts, ["parcel", "parcel", "nothing", "login", "login"], model="wordllama", cache=False)
+    assert result.names[2] == "nothing"
+    with pytest.warns(UserWarning, match="say nothing"):
+        assert result.predict(["n/a", "👍", "lost parcel"], cache=False).tolist()[:2] == [-1, -1]

@@ -228,3 +228,13 @@ def test_a_note_says_that_many_texts_nearly_repeat():
     assert notes_on_repeats(ts.cluster_texts(texts, embeddings=X, n_clusters=3).embedded()) == ()
     few = ts.cluster_texts(texts[:99], embeddings=X[40:139] * 0 + 1, n_clusters=1)
     assert notes_on_repeats(few.embedded()) == ()
+
+
+def test_the_map_has_the_index_of_the_given_frame(messages):
+    import pandas as pd
+
+    texts, X = messages
+    frame = pd.DataFrame({"text": texts, "v": list(X)}).iloc[3:40]
+    result = ts.cluster_texts(frame, text_column="text", embeddings="v", n_clusters=3)
+    assert result.map().index.equals(frame.index)
+    assert result.to_frame().join(result.map())["x"].notna().all()

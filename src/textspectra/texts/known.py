@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from ..core.cohesion import report_if_defined
 from ..core.discriminants import DISCRIMINANT_PASSES, separate_clusters
 from ..core.kmeans import directions_of, labels_by
 from ..core.rows import nonzero_rows, sum_by_code, take_units
-from ..core.validation import Level
+from ..core.validation import Level, check_n_clusters
 from ..embedding.base import Backend
 from ..embedding.cache import EmbeddingCache
 from ..embedding.embed import embed_texts
@@ -26,7 +26,7 @@ from .clustered import ClusteredTexts, check_name_length
 from .corpus import EmbeddedTexts
 from .grouping import mean_vectors, with_names
 
-Examples = Mapping[str, Sequence[str]]
+Examples = Mapping[str, Iterable[str]]
 Fit = Callable[[NDArray[np.floating], NDArray[np.float64], int | Level], Clusters]
 """Groups rows of given weights: into a number of clusters, or at a level of the estimate."""
 
@@ -54,9 +54,12 @@ class KnownGroups(NamedTuple):
         group_of: dict[str, str] = {}
         for name, examples in known.items():
             _check_name(name)
-            if isinstance(examples, str) or not all(isinstance(text, str) for text in examples):
+            texts: list[Any] = (
+                [None] if isinstance(examples, str) or not isinstance(examples, Iterable) else list(examples)
+            )
+            if not all(isinstance(text, str) for text in texts):
                 raise UserError(f"The examples of the known group {name!r} must be a list of texts.")
-            said = [text for text in examples if text.strip()]
+            said = [text for text in texts if text.strip()]
             if not said:
                 raise UserError(f"The known group {name!r} has no example; give at least one text.")
             for text in said:
@@ -103,6 +106,9 @@ def group_around(
     text is left out.
     """
     n_known, weights = len(known.names), texts.weights
+    if not len(texts.counting):
+        raise UserError("The model could represent none of the texts (all vectors are zero); try another model.")
+    n_clusters = check_n_clusters(n_clusters, len(texts.counting), "There are {:,} different texts.")
     if isinstance(n_clusters, int) and n_clusters < n_known:
         raise UserError(f"{n_clusters:,} clusters were asked for, but the {n_known:,} known groups count, too.")
     units = take_units(texts.X, texts.counting)
@@ -163,8 +169,8 @@ def _usual_cosine(rows: NDArray[np.float32], clusters: NDArray[np.intp], n_examp
     order, sizes = np.argsort(clusters, kind="stable"), np.bincount(clusters)
     starts, rng = np.cumsum(sizes) - sizes, np.random.default_rng(0)
     places = rng.permutation(np.flatnonzero(sizes[clusters[order]] > 1))[:_TRIALS]  # among the ordered rows
-    if not len(places):
-        return 0.0
+    if not len(places):  # nothing shows how near is near, so only examples that are among the texts join
+        return np.inf
     first, n_others = (part[clusters[order[places]], None] for part in (starts, sizes - 1))
     drawn = first + (rng.random((len(places), min(n_examples, _MOST_EXAMPLES))) * n_others).astype(np.intp)
     drawn += drawn >= places[:, None]  # a row is not an example for itself
@@ -181,7 +187,7 @@ def with_known(result: Result, known: KnownGroups, labels: NDArray[np.intp]) -> 
     n_texts = sum(cluster.size for cluster in clusters if cluster.label < n_known)
     n_others = len(labels) - len(kept)
     rest = f"the rest in {plural(n_others, 'group')} found beside them" if n_others else "no other group"
-    notes = [f"{plural(n_texts, 'text')} in {plural(len(kept), 'known group')}, and {rest}."]
+    notes = [f"{plural(n_texts, 'text')} in {plural(len(kept), 'known group')}, and {rest}."] if kept else []
     empty = [repr(name) for name in known.names if name not in kept.values()]
     if empty:
         notes.append(f"No text belongs to {plural(len(empty), 'known group')}: {', '.join(empty)}.")

@@ -95,7 +95,7 @@ def describe_texts(
     given = read_labels(labels, opened, len(everything.rows))
     table, wanted = wanted_columns(opened, len(everything.rows), time, by, show, every)
     details, notes = details_of(table, wanted) if wanted.names else (None, [])
-    corpus = Corpus.from_rows(everything.rows, ((everything.codes >= 0) & (given.codes >= 0)).tolist(), keep_all=True)
+    corpus = Corpus.from_rows(everything.rows, ((everything.codes >= 0) & (given.codes >= 0)).tolist(), keep_all=False)
     if not corpus.distinct:
         raise UserError(f"None of the {len(corpus.rows):,} texts has both a label and anything but white space.")
     vectors = None if embeddings is None else given_vectors(embeddings, opened)

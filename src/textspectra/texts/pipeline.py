@@ -92,8 +92,10 @@ def cluster_texts(
     known : mapping from names to lists of texts, optional
         Groups that you know, with examples: ``{"refund": ["where is my refund", "money back"], ...}``. They keep their
         names, have the labels 0, 1, ... in this order, and get the texts that belong to them; the rest is grouped as
-        usual. `n_clusters` as an int counts them. Examples count only if they are among the texts, and they need a
-        model: beside `embeddings`, name the one that made these.
+        usual. A group that gets no text is left out, also for new texts. All groups compete by one rule, whatever the
+        algorithm; `method` and levels are about the rest, and there is no estimate. `n_clusters` as an int counts the
+        known groups; if it is their number, each text goes to the nearest. Examples count only if they are among the
+        texts, and they need a model: beside `embeddings`, name the one that made these.
     random_state : int, RandomState, Generator or None, default=0
         The seed. The same int gives the same result on the same machine. The int8 vectors of minilm differ by
         rounding between kinds of processors; ``model="float32:minilm"`` avoids that.

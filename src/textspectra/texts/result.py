@@ -219,7 +219,7 @@ class TextClustering(TabulatedTexts):
         asked = check_n_clusters(n_clusters, base.hierarchy.tree.n_leaves, "The tree has {:,} leaves.")
         if isinstance(asked, str):
             if self.k_estimate is None:
-                raise UserError("The levels of this result are not known any more; cut it into a number of clusters.")
+                raise UserError("This result has no levels; cut it into a number of clusters.")
             asked = self.k_estimate.at(asked)
         return replace(base.regroup(base.hierarchy.cut(asked)), recipe=self.recipe).with_themes()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,10 +187,7 @@ class TabulatedTexts(RegroupedTexts):
         if is_data_frame(given):
             widened: DataFrame = with_columns(given, columns)[0]
             return widened
-        frame = self._frame({"text": self.corpus.rows, **columns})
-        if library_of(given) == "pandas":
-            frame.index = given.index  # type: ignore[union-attr]
-        return frame
+        return self._frame_of_texts({"text": self.corpus.rows, **columns})
 
     def map(self) -> DataFrame:
         """Return a data frame with one row per text: x and y, its place on the map of the report.
@@ -207,7 +204,7 @@ class TabulatedTexts(RegroupedTexts):
         [-1.0, -1.0, 1.0, nan]
         """
         x, y = self.map_points().T
-        return self._frame({"x": x, "y": y})
+        return self._frame_of_texts({"x": x, "y": y})
 
     def cluster_table(self) -> DataFrame:
         """Return a data frame with one row per group.
@@ -368,6 +365,13 @@ class TabulatedTexts(RegroupedTexts):
         clusters = columns.pop("group")
         names = [self.clusters[cluster].name for cluster in clusters]
         return self._frame({"cluster": self.labels_of(clusters), "cluster_name": names, **columns})
+
+    def _frame_of_texts(self, columns: Mapping[str, object]) -> DataFrame:
+        """Return a frame with a row per text; in pandas it has the index of what was given."""
+        frame, given = self._frame(columns), cast("Any", self.frame)
+        if library_of(given) == "pandas":
+            frame.index = given.index  # type: ignore[union-attr]
+        return frame
 
     def _frame(self, columns: Mapping[str, object]) -> DataFrame:
         frame: DataFrame = new_frame(columns, like=self.frame)
