@@ -134,7 +134,7 @@ def test_a_cut_that_cannot_be_is_refused(results, asked, message):
     assert str(refused.value) == message
 
 
-def test_levels_are_not_known_after_an_update(data, results):
+def test_an_updated_result_has_no_levels(data, results):
     later = results["suggested"].update(data[0][:100], embeddings=data[1][:100])
-    with pytest.raises(ts.UserError, match="The levels of this result are not known"):
+    with pytest.raises(ts.UserError, match="This result has no levels"):
         later.cut("coarse")

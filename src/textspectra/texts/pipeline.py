@@ -133,7 +133,7 @@ def cluster_texts(
 
     >>> def count_letters(texts):
     ...     return [[text.count(letter) + 0.1 for letter in "abcdefghijklmnopqrstuvwxyz"] for text in texts]
-    >>> known = {"login": ["password lost"]}
+    >>> known = {"login": ["password forgotten"]}
     >>> result = ts.cluster_texts(texts, model=count_letters, known=known, n_clusters=2, cache=False)
     >>> result.clusters[0].name
     'login'
