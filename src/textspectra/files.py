@@ -121,7 +121,7 @@ class Outputs:
                 _remove_abandoned(abandoned)
             hidden = _hidden(target, self._token)
             self._make_locked(hidden, make)
-            # New files get the default permissions, also in a folder, or those of the older file.
+            # A new file gets the default permissions, and a replaced file keeps its own.
             replaces_file = target.exists() and hidden.is_file()
             mode = target.stat().st_mode if replaces_file else hidden.stat().st_mode & 0o666
             yield hidden

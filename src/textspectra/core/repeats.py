@@ -39,8 +39,8 @@ def near_duplicates(X: Rows, threshold: float, groups: Ints | None = None) -> Du
     for rows in parts:
         nearest, similarity[rows] = _nearest_kept(take_units(X, rows), threshold - ROUNDING)
         of[rows] = np.where(nearest >= 0, rows[nearest], -1)
-    found = np.flatnonzero(of >= 0)
-    return Duplicates(found, of[found], similarity[found])
+    repeating = np.flatnonzero(of >= 0)
+    return Duplicates(repeating, of[repeating], similarity[repeating])
 
 
 def repeated_share(X: Rows, threshold: float) -> float:

@@ -232,7 +232,7 @@ class CountedRows:
         return self if self._counts is None else CountedRows(self.X, np.minimum(self._counts, 1))
 
     def positions(self, size: int, rng: Generator) -> Ints:
-        """Return `size` random positions without repetition; all positions in order if there are no more."""
+        """Return `size` random positions without repetition; all positions in order if there are fewer."""
         n = len(self)
         return np.arange(n) if size >= n else rng.choice(n, size, replace=False, shuffle=False)
 

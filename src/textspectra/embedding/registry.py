@@ -200,6 +200,8 @@ def list_models() -> list[ModelInfo]:
     )
     unavailable = "" if find_spec("wordllama") else "a package for this Python or platform"
     summary = f"the default; here minilm for up to {FEW_TEXTS:,} distinct texts, wordllama for more"
+    if unavailable:
+        summary = "the default; here always minilm"
     auto = replace(minilm, name=DEFAULT_MODEL, summary=summary, dimension=None)
     if minilm.status == "missing" and not unavailable:
         auto = replace(auto, summary="the default; here always wordllama", status="ready", needs="")

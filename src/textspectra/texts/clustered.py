@@ -20,7 +20,7 @@ from ..embedding.base import Backend
 from ..embedding.cache import EmbeddingCache
 from ..embedding.embed import embed_texts
 from ..errors import UserError
-from ..hygiene import plural
+from ..hygiene import plural, without_surrogates
 from ..tables.columns import ClusterColumns
 from ..tables.source import MAX_CLUSTER_NAME
 from ..words.describe import Cluster
@@ -275,6 +275,16 @@ def _listed(labels: list[int]) -> str:
     if len(labels) > 2 and labels[-1] - labels[0] == len(labels) - 1:
         return f"{labels[0]} to {labels[-1]}"
     return " and ".join(filter(None, [", ".join(map(str, labels[:-1])), str(labels[-1])]))
+
+
+def check_cluster_name(name: object) -> str:
+    """Return a name that a user gives to a group, or raise a UserError if a group cannot have it."""
+    if not isinstance(name, str) or not name.strip():
+        raise UserError(f"A cluster's name must be a text that is not blank, but it is {name!r}.")
+    if without_surrogates(name) != name:
+        raise UserError(f"The name {name!r} holds half of a character, which cannot be written to a file.")
+    check_name_length(name)
+    return name
 
 
 def check_name_length(name: str, where: str = "") -> None:

@@ -162,9 +162,10 @@ def as_values(values: Any, name: str) -> Iterable[object]:
     if isinstance(values, set | frozenset):  # its order changes from run to run, and so would the labels
         raise UserError(f"{name} is a set, which has no order, so labels could not be matched to texts; give a list.")
     shape: tuple[int, ...] = getattr(values, "shape", (0,))
-    if sparse.issparse(values) or (isinstance(values, np.ndarray) and len(shape) > 1 and values.dtype.kind in "biufc"):
-        raise UserError(f"{name} is an array of numbers of the shape {shape}; {_IF_NUMBERS}")
-    if isinstance(values, np.ndarray) and len(shape) != 1:
+    is_table = sparse.issparse(values) or (isinstance(values, np.ndarray) and len(shape) != 1)
+    if is_table and shape and name == "texts" and np.dtype(getattr(values, "dtype", object)).kind in "biufc":
+        raise UserError(f"texts is an array of numbers of the shape {shape}; {_IF_NUMBERS}")
+    if is_table:
         raise UserError(f"{name} must be one-dimensional, but its shape is {shape}.")
     for convert in ("to_pylist", "to_list", "tolist"):  # pyarrow; pandas and polars; NumPy
         if hasattr(values, convert):

@@ -20,9 +20,9 @@ from ..embedding.base import Backend
 from ..embedding.cache import EmbeddingCache
 from ..embedding.embed import embed_texts
 from ..errors import UserError
-from ..hygiene import plural, without_surrogates
+from ..hygiene import plural
 from ..words.languages import plain_text
-from .clustered import ClusteredTexts, check_name_length
+from .clustered import ClusteredTexts, check_cluster_name
 from .corpus import EmbeddedTexts
 from .grouping import mean_vectors, with_names
 
@@ -53,16 +53,16 @@ class KnownGroups(NamedTuple):
             raise UserError('known must map names to examples, such as {"refund": ["where is my refund"]}.')
         group_of: dict[str, str] = {}
         for name, examples in known.items():
-            _check_name(name)
+            check_cluster_name(name)
             texts: list[Any] = (
                 [None] if isinstance(examples, str) or not isinstance(examples, Iterable) else list(examples)
             )
             if not all(isinstance(text, str) for text in texts):
                 raise UserError(f"The examples of the known group {name!r} must be a list of texts.")
-            said = [text for text in texts if text.strip()]
-            if not said:
+            filled = [text for text in texts if text.strip()]
+            if not filled:
                 raise UserError(f"The known group {name!r} has no example; give at least one text.")
-            for text in said:
+            for text in filled:
                 other = group_of.setdefault(text, name)
                 if other != name:
                     raise UserError(f"{text!r} is an example of two known groups, {other!r} and {name!r}; choose one.")
@@ -83,14 +83,6 @@ class KnownGroups(NamedTuple):
         members = {name: np.flatnonzero(self.codes == code) for code, name in enumerate(self.names)}
         examples = {name: [self.texts[row] for row in rows] for name, rows in members.items()}
         return json.dumps(examples, ensure_ascii=False)
-
-
-def _check_name(name: object) -> None:
-    if not isinstance(name, str) or not name.strip():
-        raise UserError(f"The name of a known group must be a text that is not blank, but it is {name!r}.")
-    if without_surrogates(name) != name:
-        raise UserError(f"The name {name!r} holds half of a character, which cannot be written to a file.")
-    check_name_length(name)
 
 
 def group_around(
@@ -138,8 +130,8 @@ def group_around(
     return Clusters(codes, centers, rule.numbered(np.searchsorted(filled, order)), cohesion=cohesion), labels
 
 
-def _near_known(known: KnownGroups, units: NDArray[np.float32], found: NDArray[np.intp] | None) -> NDArray[np.intp]:
-    """Return the nearest known group of each unit row; -1 if it is farther than rows of the `found` clusters are.
+def _near_known(known: KnownGroups, units: NDArray[np.float32], clusters: NDArray[np.intp] | None) -> NDArray[np.intp]:
+    """Return the nearest known group of each unit row; -1 if it is farther than rows of the `clusters` are.
 
     Seen from the mean of the rows, the cosine with the sum of the examples counts. How high it must be is measured on
     clusters that were found without known groups: there, random rows of a cluster are the examples for another row.
@@ -151,17 +143,19 @@ def _near_known(known: KnownGroups, units: NDArray[np.float32], found: NDArray[n
     sums = sum_by_code(examples, known.codes, len(known.names), np.ones(len(examples), np.float32))
     cosines = rows @ directions_of(sums, sums).T
     codes: NDArray[np.intp] = cosines.argmax(axis=1)
-    if found is None:
+    if clusters is None:
         return codes
-    found = np.asarray(found)[: len(rows)]
+    clusters = np.asarray(clusters)[: len(rows)]
     numbers, of_group = np.unique(np.bincount(known.codes), return_inverse=True)
-    enough = np.array([_usual_cosine(rows, found, int(n)) for n in numbers])[of_group]
+    enough = np.array([_usual_cosine(rows, clusters, int(n)) for n in numbers])[of_group]
     codes = np.where(cosines.max(axis=1) >= enough[codes], codes, -1)
-    near = np.zeros((int(found.max()) + 1, len(known.names) + 1))
-    np.add.at(near, (found, codes), 1)  # rows that are not near are counted in the last column
+    near = np.zeros((int(clusters.max()) + 1, len(known.names) + 1))
+    np.add.at(near, (clusters, codes), 1)  # rows that are not near are counted in the last column
     share = (near / near.sum(axis=1, keepdims=True))[:, :-1]
-    joins, stays = share.max(axis=1) >= _MOST, share[found, np.maximum(codes, 0)] >= _FEW
-    return np.where((codes >= 0) & stays, codes, np.where((codes < 0) & joins[found], share.argmax(axis=1)[found], -1))
+    joins, stays = share.max(axis=1) >= _MOST, share[clusters, np.maximum(codes, 0)] >= _FEW
+    return np.where(
+        (codes >= 0) & stays, codes, np.where((codes < 0) & joins[clusters], share.argmax(axis=1)[clusters], -1)
+    )
 
 
 def _usual_cosine(rows: NDArray[np.float32], clusters: NDArray[np.intp], n_examples: int) -> float:

@@ -93,9 +93,9 @@ def cluster_texts(
         Groups that you know, with examples: ``{"refund": ["where is my refund", "money back"], ...}``. They keep their
         names, have the labels 0, 1, ... in this order, and get the texts that belong to them; the rest is grouped as
         usual. A group that gets no text is left out, also for new texts. All groups compete by one rule, whatever the
-        algorithm; `method` and levels are about the rest, and there is no estimate. `n_clusters` as an int counts the
-        known groups; if it is their number, each text goes to the nearest. Examples count only if they are among the
-        texts, and they need a model: beside `embeddings`, name the one that made these.
+        algorithm; `method` and levels apply to the rest, and `k_estimate` is None. An int for `n_clusters` includes the
+        known groups; if it equals their number, each text goes to the nearest. Examples count only if they are among
+        the texts, and they need a model: beside `embeddings`, name the one that made these.
     random_state : int, RandomState, Generator or None, default=0
         The seed. The same int gives the same result on the same machine. The int8 vectors of minilm differ by
         rounding between kinds of processors; ``model="float32:minilm"`` avoids that.
@@ -209,11 +209,11 @@ def embed_source(
 
 def check_dimension(encoder: Backend, dimension: int, cache: EmbeddingCache | bool) -> None:
     """Raise a UserError if a model gives vectors of another length than the vectors that the user gave."""
-    own = embed_texts(["text"], encoder, cache=cache).shape[1]
-    if own != dimension:
+    length = embed_texts(["text"], encoder, cache=cache).shape[1]
+    if length != dimension:
         raise UserError(
-            f"The model {encoder.name} gives vectors of length {own:,}, but embeddings has {dimension:,} columns, so "
-            "it can neither name these groups nor place new texts in them; give the model that made them, or no model."
+            f"The model {encoder.name} gives vectors of length {length:,}, but embeddings has {dimension:,} columns, "
+            "so it can neither name these groups nor place new texts in them; give the model that made them, or none."
         )
 
 

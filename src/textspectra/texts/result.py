@@ -17,11 +17,10 @@ from ..embedding.registry import Model, as_backend
 from ..embedding.server import OpenAIServer
 from ..errors import UserError
 from ..files import replacing_folder
-from ..hygiene import without_surrogates
 from ..tables.columns import TextTable
 from ..tables.parquet import Vectors, given_vectors
 from ..words.describe import name_clusters
-from .clustered import check_name_length, framed
+from .clustered import check_cluster_name, framed
 from .comparison import Comparison, Drift, compare_texts, drift_of, updated
 from .corpus import Texts, embed_corpus, open_texts
 from .grouping import place_texts, score_texts, similarity_to_clusters
@@ -175,12 +174,8 @@ class TextClustering(TabulatedTexts):
         known = {cluster.name for cluster in self.clusters}
         for number, new in names.items():
             self.position(number)
-            if not isinstance(new, str) or not new.strip():
-                raise UserError(f"A cluster's name must be a text that is not blank, but it is {new!r}.")
-            if new not in known and without_surrogates(new) != new:
-                raise UserError(f"The name {new!r} holds half of a character, which cannot be written to a file.")
-            if new not in known:
-                check_name_length(new)
+            if new not in known:  # a name may come from a chat model or an old file, and stays possible
+                check_cluster_name(new)
         clusters = [replace(cluster, name=names.get(cluster.label) or cluster.name) for cluster in self.clusters]
         for new in names.values():
             first, *others = [cluster.label for cluster in clusters if cluster.name == new]
@@ -301,7 +296,7 @@ class TextClustering(TabulatedTexts):
     def report(
         self, path: str | Path | None = None, *, truth: Classes | None = None, overwrite: bool = False
     ) -> str | None:
-        """Write the page to explore the groups in a browser, or return it if there is no path: :func:`write_report`."""
+        """Write the page to explore the groups in a browser, or return it without a path: see :func:`write_report`."""
         from .. import write_report  # the page is a layer above this one
 
         return write_report(self, path, truth=truth, overwrite=overwrite)

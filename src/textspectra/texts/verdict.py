@@ -100,8 +100,9 @@ def judge(
     halves of the texts agree on `k` groups (:func:`score_at`).
     """
     if ratio is None or k == 1:
-        one, none = "There is only one group, so its Cohesion Ratio is 1.", "No two texts are alike"
-        sentence = f"{none}, so the Cohesion Ratio is not defined." if ratio is None else one
+        sentence = "There is only one group, so its Cohesion Ratio is 1."
+        if ratio is None:
+            sentence = "No two texts are alike, so the Cohesion Ratio is not defined."
         return Verdict(sentence, "weak", (sentence,))
     number = f"Cohesion Ratio {ratio:.2f}" + (f" ± {2 * error:.2f}" if error > 0.005 else "")
     if ratio < LOOSE:
