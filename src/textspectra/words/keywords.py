@@ -12,8 +12,8 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from ..core import Ints
-from .languages import STOP_WORDS
-from .tokens import TermCounts, count_terms, stemmer, term_parts
+from .languages import DEFAULT_LANGUAGE
+from .tokens import TermCounts, count_terms, grammar, stemmer, term_parts
 
 KEYWORDS = 10  # per cluster
 MAX_TEXTS, MIN_TEXTS, TOTAL_TEXTS = 2_000, 100, 300_000  # texts counted per cluster and in all; others are sampled
@@ -23,7 +23,11 @@ EVERYWHERE, MIN_CLUSTERS = 0.05, 6
 """A word is a stop word if it has at least this mean share over the clusters, and half of them have half of it. With
 fewer clusters, an even spread could be chance."""
 SWALLOWED = 0.5  # a phrase replaces a word if a larger share of the texts with the word have the phrase
-WORDS_WEIGHT = 2 / 3  # weight of the words of a phrase in its score, beside the phrase as a whole, which is rarer
+import os
+WORDS_WEIGHT = float(os.environ.get('WW', '0.6667'))  # weight of the words of a phrase in its score, beside the phrase as a whole, which is rarer
+import os
+WANTING = float(os.environ.get('WANT','0.6'))  # a word that wants another one has it in a larger share of its texts
+SHARED = 0.03  # a name is a phrase of three texts, or of this share of the texts
 MAX_NAME = 48  # characters of a phrase
 MAX_WORD_DIGITS = 3  # words with more digits are numbers of orders, telephone numbers and years
 
@@ -68,11 +72,11 @@ def rank_terms(
         for number, sign in ((left, -1), (right, -1), (-1, 1)):
             _add_shares(total_share, clusters[number], sign)
         scored.append(_scores(clusters[-1], total_share, k - step - 1, boring))
-    spelling, stop_words = _usual_writing(counted)
+    writing = _usual_writing(counted)
     n_phrases = min(MAX_PHRASES, max(MIN_PHRASES, TOTAL_PHRASES // max(1, len(clusters))))
     pairs = list(zip(scored, clusters, strict=True))
-    phrases = (_rank_phrases(scores, cluster, spelling, stop_words) for scores, cluster in pairs)
-    return [_pick_keywords(*pair, spelling) for pair in pairs], [list(islice(best, n_phrases)) for best in phrases]
+    phrases = (_rank_phrases(scores, cluster, writing) for scores, cluster in pairs)
+    return [_pick_keywords(*pair, writing.spelling) for pair in pairs], [list(islice(best, n_phrases)) for best in phrases]
 
 
 class TermWeights(NamedTuple):
@@ -88,7 +92,7 @@ def weigh_terms(texts: Sequence[str], members: Sequence[Ints], counts: Ints) -> 
     counted, clusters = _count(texts, members, counts)
     total_share = _total_share(clusters)
     boring = _spread_evenly(clusters, total_share)
-    spelling = _usual_writing(counted)[0]
+    spelling = _usual_writing(counted).spelling
     weights = [_keyword_scores(_scores(each, total_share, len(clusters), boring), each) for each in clusters]
     best: dict[str, tuple[int, str]] = {}
     for cluster, of_cluster in zip(clusters, weights, strict=True):
@@ -154,10 +158,26 @@ def _frequent(counts: dict[str, TermCounts], n_texts: int) -> dict[str, TermCoun
         phrases = nlargest(RARE_PHRASES, ((mean_count(term), term) for term in rare if " " in term))
         # Words stay as well: they tell how special a word is that is frequent in other clusters.
         kept |= {term for _, term in phrases} | {term for term in rare if " " not in term}
+    import os
+    mode = os.environ.get("TOG", "T")
+
+    def together(term: str, n: int, terms: TermCounts) -> float:
+        if " " not in term or mode == "E":
+            return n
+        rows = -1
+        for word in term.split(" "):
+            if word in terms.rows:
+                rows &= terms.rows[word]
+        t = rows.bit_count()
+        return t if mode == "T" else (n * t) ** 0.5 if mode == "G" else min(t, 3 * n)
+
     return {
         language: TermCounts(
-            Counter({term: n for term, n in terms.texts.items() if term in kept}),
+            Counter({term: together(term, n, terms) for term, n in terms.texts.items() if term in kept}),
             Counter({pair: n for pair, n in terms.forms.items() if pair[0] in kept}),
+            Counter({word: n for word, n in terms.open_ended.items() if word in kept}),
+            Counter({word: n for word, n in terms.led.items() if word in kept}),
+            terms.rows,
         )
         for language, terms in counts.items()
     }
@@ -207,24 +227,39 @@ def _spread_evenly(clusters: list[_Terms], total_share: dict[str, float]) -> fro
     return frozenset(stem for stem, is_even in zip(frequent, even, strict=True) if is_even)
 
 
-def _usual_writing(counts: list[dict[str, TermCounts]]) -> tuple[dict[str, str], frozenset[str]]:
-    """Return the most frequent spelling of each term that is not usually in lower case, and the usual stop words.
+class _Writing(NamedTuple):
+    """How terms are usually written, and which words cannot begin a name, end it, or be one."""
+
+    spelling: dict[str, str]
+    starts: frozenset[str]
+    ends: frozenset[str]
+    alone: frozenset[str]
+
+
+def _usual_writing(counts: list[dict[str, TermCounts]]) -> _Writing:
+    """Return the most frequent spelling of each term that is not usually in lower case, and the words to avoid.
 
     These are of the most frequent language: a text that was taken for another one may have them.
     """
     languages: Counter[str] = Counter()
-    plain: Counter[str] = Counter()
+    texts, plain, open_ended, led = Counter(), Counter(), Counter(), Counter()
     spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for language, terms in chain.from_iterable(by_language.items() for by_language in counts):
         languages[language] += terms.texts.total()
-        plain.update(terms.texts)
+        texts.update(terms.texts)
+        open_ended.update(terms.open_ended)
+        led.update(terms.led)
         for (term, spelling), n in terms.forms.items():
             plain[term] -= n
             if spelling:
                 spellings[term][spelling] += n
     best = {term: min(forms, key=lambda form: (-forms[form], form)) for term, forms in spellings.items()}
-    usual = {term: spelling for term, spelling in best.items() if spellings[term][spelling] > plain[term]}
-    return usual, STOP_WORDS[languages.most_common(1)[0][0]] if languages else frozenset()
+    usual = {term: form for term, form in best.items() if spellings[term][form] > texts[term] + plain[term]}
+    words = grammar(languages.most_common(1)[0][0] if languages else DEFAULT_LANGUAGE)
+    never = words.stop_words | words.edges
+    want_start = {word for word, n in led.items() if n > WANTING * texts[word]}
+    want_end = {word for word, n in open_ended.items() if n > WANTING * texts[word]}
+    return _Writing(usual, never | want_start, never | want_end, words.alone)
 
 
 def _scores(cluster: _Terms, total_share: dict[str, float], k: int, boring: frozenset[str]) -> list[tuple[str, float]]:
@@ -275,7 +310,7 @@ def _pick_keywords(scored: list[tuple[str, float]], cluster: _Terms, spelling: d
 
 
 def _rank_phrases(
-    scored: list[tuple[str, float]], cluster: _Terms, spelling: dict[str, str], stop_words: frozenset[str]
+    scored: list[tuple[str, float]], cluster: _Terms, writing: _Writing
 ) -> Iterator[Phrase]:
     """Yield the phrases that can be names, the best first.
 
@@ -289,6 +324,12 @@ def _rank_phrases(
         So a phrase that few texts have word for word can stand for what many of them say.
         """
         whole = scores[stem]
+        import math, os
+        if " " not in stem:
+            lift = whole / (cluster.texts[stem] / cluster.n_texts)
+            g = float(os.environ.get("PG", "0"))
+            L = float(os.environ.get("PL", "2"))
+            return whole * min(1, lift / L) ** g
         # Stop words inside a phrase have no score and do not count.
         words = [max(scores[word], whole) for word in stem.split(" ") if word in scores] or [whole]
         return float(whole ** (1 - WORDS_WEIGHT) * (sum(words) / len(words)) ** WORDS_WEIGHT)
@@ -300,5 +341,10 @@ def _rank_phrases(
         has_number = any(n > MAX_WORD_DIGITS or n == len(word) for n, word in zip(digits, words, strict=True))
         is_number = has_number or all(word[0].isnumeric() for word in words)
         repeats = len(set(stem.split(" "))) < len(words)
-        if len(form) <= MAX_NAME and stop_words.isdisjoint(_ends(form)) and not repeats and not is_number:
-            yield Phrase(spelling.get(form, form), -negative)
+        wants_more = words[0] in writing.starts or words[-1] in writing.ends
+        is_vague = len(words) == 1 and words[0] in writing.alone
+        is_rare = cluster.texts[stem] < min(3, SHARED * cluster.n_texts)
+        if wants_more or is_vague or is_rare or "_" in form:
+            continue
+        if len(form) <= MAX_NAME and not repeats and not is_number:
+            yield Phrase(writing.spelling.get(form, form), -negative)

@@ -12,7 +12,8 @@ from ..core import F32, Array
 from ..tables.source import MAX_CLUSTER_NAME
 from .keywords import MAX_NAME, Keyword, Phrase
 
-KEYWORD_WEIGHT = 0.14  # weight of the logarithm of a phrase's score, beside its cosine with the cluster
+import os
+KEYWORD_WEIGHT = float(os.environ.get('KWW', '0.14'))  # weight of the logarithm of a phrase's score, beside its cosine with the cluster
 KEYWORDS_IN_NAME = 3
 SEPARATOR = " / "  # between the keywords in a name
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
@@ -19,6 +19,8 @@ from itertools import chain, pairwise
 from typing import Any, Literal, NamedTuple
 
 from .languages import DEFAULT_LANGUAGE, READ_CHARACTERS, STOP_WORDS, plain_text, read_lists, text_languages
+
+PHRASE_WORDS = read_lists("phrase_words.txt")
 
 MAX_PHRASE = 4  # words of a phrase
 MAX_WORD = 40  # characters of a word; longer ones are hashes, keys and other noise
@@ -73,14 +75,47 @@ def has_content(text: str) -> bool:
 
 
 class TermCounts(NamedTuple):
-    """The number of texts by term, and by pairs of a term and a spelling with upper case.
+    """The number of texts by term, by pairs of a term and another spelling of it, and by words that want another.
 
-    A term is a lower-case word, or a phrase of up to four with spaces between them. The spelling is empty at the
-    beginning of a sentence, where a capital says nothing.
+    A term is a lower-case word, or a phrase of up to four with spaces between them. The spelling may have upper case
+    and articles; it is empty at the beginning of a sentence, where a capital says nothing. `open_ended` counts words
+    before an article or a possessive, such as "cancel" in "cancel my order", and `led` words after a question word,
+    such as "long" in "how long".
     """
 
     texts: Counter[str]
     forms: Counter[tuple[str, str]]
+    open_ended: Counter[str]
+    led: Counter[str]
+    rows: defaultdict[str, int]
+
+
+class Grammar(NamedTuple):
+    """The function words of a language, by what they do to the phrase around them.
+
+    In a phrase, articles count only as part of its spelling, and possessives and forms of "be" and "have" are dropped:
+    "cancel my order" is "cancel order", and "card was stolen" is "card stolen". Other function words end a phrase,
+    unless they are `inside` words, such as "of". So do greetings. Words in `edges` cannot begin or end a name, and
+    those in `alone` cannot be one.
+    """
+
+    stop_words: frozenset[str]
+    articles: frozenset[str]
+    possessives: frozenset[str]
+    auxiliaries: frozenset[str]
+    prepositions: frozenset[str]
+    connectives: frozenset[str]
+    questions: frozenset[str]
+    edges: frozenset[str]
+    alone: frozenset[str]
+    greetings: frozenset[str]
+
+
+@cache
+def grammar(language: str) -> Grammar:
+    """Return the function words of a language with a list."""
+    roles = Grammar._fields[1:]
+    return Grammar(STOP_WORDS[language], *(PHRASE_WORDS.get(f"{language} {role}", frozenset()) for role in roles))
 
 
 def count_terms(texts: Iterable[str]) -> dict[str, TermCounts]:
@@ -96,11 +131,24 @@ def count_terms(texts: Iterable[str]) -> dict[str, TermCounts]:
     usual = Counter(filter(None, clear)).most_common(1)
     languages = [language or (usual[0][0] if usual else DEFAULT_LANGUAGE) for language in clear]
     occurring = set(languages)
-    counts = {language: TermCounts(Counter(), Counter()) for language in STOP_WORDS if language in occurring}
-    for parts, language in zip(phrases, languages, strict=True):
-        terms = _terms(parts, STOP_WORDS[language])
-        counts[language].texts.update(terms.keys())
-        counts[language].forms.update([(term, form) for term, form in terms.items() if form != term])
+    counts = {
+        language: TermCounts(Counter(), Counter(), Counter(), Counter(), defaultdict(int))
+        for language in STOP_WORDS
+        if language in occurring
+    }
+    for row, (parts, language) in enumerate(zip(phrases, languages, strict=True)):
+        terms = _Terms(grammar(language))
+        for phrase in parts:
+            terms.read(phrase)
+        forms = terms.forms or terms.weak
+        of_language = counts[language]
+        of_language.texts.update(forms.keys())
+        of_language.forms.update([(term, form) for term, form in forms.items() if form != term])
+        of_language.open_ended.update(terms.open_ended)
+        of_language.led.update(terms.led)
+        for term in forms:
+            if " " not in term:
+                of_language.rows[term] |= 1 << row
     return counts
 
 
@@ -155,41 +203,74 @@ def _phrases(text: str) -> list[list[str]]:
     return phrases
 
 
-def _terms(phrases: list[list[str]], stop_words: frozenset[str]) -> dict[str, str]:
-    """Return the terms of a text with their spellings, which are empty at the beginning of a sentence."""
-    terms: dict[str, str] = {}
-    weak: dict[str, str] = {}  # numbers and single characters
-    for phrase in phrases:
-        before: list[tuple[str, str, bool]] = []  # words, their spellings, and whether a phrase can begin with them
+class _Terms:
+    """The terms of one text with their spellings, which are empty at the beginning of a sentence."""
+
+    def __init__(self, words: Grammar) -> None:
+        self.grammar = words
+        self.forms: dict[str, str] = {}
+        self.weak: dict[str, str] = {}  # numbers and single characters
+        self.open_ended: set[str] = set()
+        self.led: set[str] = set()
+
+    def read(self, phrase: list[str]) -> None:
+        """Add the terms of a phrase without punctuation."""
+        words = self.grammar
+        before: list[_Word] = []
+        article = last = ""
         for place, written in enumerate(phrase):
             form = written if written.isalnum() else _without_apostrophe(written)
-            word = form.lower()
-            if word in stop_words or not word:
-                before.append((written.lower(), written, False))
-            elif len(word) > MAX_WORD:
-                before.clear()
-            elif _is_weak(word):
-                weak.setdefault(word, form)
-                before.clear()
-            else:
+            word, function = form.lower(), written.lower().replace("’", "'")
+            if word in words.stop_words or not word:
+                if function in words.articles or function in words.possessives or function in words.prepositions:
+                    self.open_ended.add(last)
+                if function in words.articles:
+                    article = f"{written} "
+                elif function in words.prepositions or function in words.connectives:
+                    before.append(_Word(function, written, article, begins=False))
+                    article = ""
+                elif function not in words.possessives and function not in words.auxiliaries:
+                    before.clear()
+                    article = ""
+                last = function
+                continue
+            if last in words.questions:
+                self.led.add(word)
+            last = word
+            if _is_weak(word):
+                self.weak.setdefault(word, form)
+            elif len(word) <= MAX_WORD:
                 if place == 0 and form != word and form == word.capitalize():
                     form = ""
-                terms.setdefault(word, form)
-                _add_phrases(terms, before, word, form)
-                before.append((word, form, True))
-    return terms or weak
+                self.forms.setdefault(word, form)
+                if word not in words.greetings:
+                    self._add_phrases(before, word, form, article)
+                    before.append(_Word(word, form, article, begins=True))
+                    article = ""
+                    continue
+            before.clear()
+            article = ""
+
+    def _add_phrases(self, before: list[_Word], word: str, form: str, article: str) -> None:
+        """Add the phrases that end with a word, given the words before it; no phrase begins with the same word."""
+        phrase, form = word, form and article + form
+        for other in before[:-MAX_PHRASE:-1]:
+            if other.word == word:
+                break
+            phrase = f"{other.word} {phrase}"
+            form = f"{other.form} {form}" if other.form and form else ""
+            if other.begins:
+                self.forms.setdefault(phrase, form)
+            form = form and other.article + form
 
 
-def _add_phrases(terms: dict[str, str], before: list[tuple[str, str, bool]], word: str, form: str) -> None:
-    """Add the phrases that end with a word, given the words before it; no phrase begins with the same word."""
-    phrase = word
-    for other, other_form, begins in before[:-MAX_PHRASE:-1]:
-        if other == word:
-            break
-        phrase = f"{other} {phrase}"
-        form = f"{other_form} {form}" if other_form and form else ""
-        if begins:
-            terms.setdefault(phrase, form)
+class _Word(NamedTuple):
+    """A word of a phrase, its spelling, the article before it, and whether a phrase can begin with it."""
+
+    word: str
+    form: str
+    article: str
+    begins: bool
 
 
 def _without_apostrophe(word: str) -> str:
