@@ -30,6 +30,7 @@ from .details import Details
 from .history import Update
 from .notes import doubt_about_languages, reading_in_words
 from .novelty import Reference
+from .similar import SimilarPair, find_similar, pairs_in_words
 from .tally import Tally
 from .verdict import Verdict, verdict_of
 
@@ -114,10 +115,13 @@ class ClusteredTexts:
             parts.append(levels_html(self.k_estimate.suggestions, self.n_clusters))
         parts.append(escape(self.verdict.sentence))
         parts += [f"<i>{escape(note)}</i>" for note in self.notes if note != self.verdict.sentence]
+        alike = [(self.clusters[pair.cluster].name, self.clusters[pair.other].name) for pair in self.similar_pairs]
+        parts += [escape(line) for line in pairs_in_words(alike)]
         body = ""
         for cluster in sorted(self.clusters, key=lambda cluster: -cluster.size)[:N_LARGEST]:
             share, words = f"{cluster.size / max(1, grouped):.1%}", " · ".join(cluster.keywords[:N_WORDS])
-            cells = (f"{cluster.label}", cluster.name, f"{cluster.size:,}", share, words)
+            name = f"{cluster.name} (mixed)" if cluster.is_mixed else cluster.name
+            cells = (f"{cluster.label}", name, f"{cluster.size:,}", share, words)
             row = "".join(f'<td dir="auto" style="text-align: left">{escape(cell)}</td>' for cell in cells)
             body += f"<tr>{row}</tr>"
         head = "".join(f"<th>{name}</th>" for name in ("cluster", "name", "size", "share", "keywords"))
@@ -161,6 +165,11 @@ class ClusteredTexts:
     def verdict(self) -> Verdict:
         """Whether the groups can be relied on: a sentence, the level "good", "fair" or "weak", and the reasons."""
         return verdict_of(self)
+
+    @cached_property
+    def similar_pairs(self) -> tuple[SimilarPair, ...]:
+        """The pairs of groups that look alike and may be one, the most similar first."""
+        return find_similar(self)
 
     @property
     def language_doubt(self) -> str:
@@ -302,6 +311,7 @@ def clusters_of(result: ClusteredTexts) -> ClusterColumns:
         labels=[cluster.label for cluster in clusters],
         names=[cluster.name for cluster in clusters],
         keywords=[", ".join(cluster.keywords) for cluster in clusters],
+        mixed=[cluster.is_mixed for cluster in clusters],
         typical_texts=[next((with_count(text, times) for text, times in pairs), "") for pairs in counted],
         coarse=result.coarse if result.themes else [],
     )

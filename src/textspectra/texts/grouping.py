@@ -124,14 +124,21 @@ def describe_embedded(
 
 
 def with_names(
-    clusters: Sequence[Cluster], labels: Sequence[int], kept: Mapping[int, str], others: Iterable[str] = ()
+    clusters: Sequence[Cluster], labels: Sequence[int], kept: Mapping[int, Cluster], others: Iterable[str] = ()
 ) -> tuple[Cluster, ...]:
-    """Give groups their labels, and those in `kept` the names that they had; a name that is taken gets a number."""
-    taken = {*kept.values(), *others}
-    return tuple(
-        replace(cluster, label=label, name=kept.get(position) or unique_name(cluster.name, taken))
-        for position, (cluster, label) in enumerate(zip(clusters, labels, strict=True))
-    )
+    """Give groups their labels, and those in `kept` the names that they had; a name that is taken gets a number.
+
+    A name may say that a group is mixed, so the mark stays with it.
+    """
+    taken = {*(cluster.name for cluster in kept.values()), *others}
+
+    def named(cluster: Cluster, before: Cluster | None) -> Cluster:
+        if before is None:
+            return replace(cluster, name=unique_name(cluster.name, taken))
+        return replace(cluster, name=before.name, is_mixed=cluster.is_mixed or before.is_mixed)
+
+    pairs = zip(clusters, labels, strict=True)
+    return tuple(replace(named(cluster, kept.get(i)), label=label) for i, (cluster, label) in enumerate(pairs))
 
 
 def label_clusters(
@@ -201,8 +208,8 @@ class RegroupedTexts(ClusteredTexts):
 
     def with_level_names(self) -> Self:
         """Name each group that the suggested level also has as it is named there, so that it has one name."""
-        names = self._names_when_suggested(self.distinct_codes, fresh=True)
-        clusters = with_names(self.clusters, [cluster.label for cluster in self.clusters], names)
+        kept = self._when_suggested(self.distinct_codes, fresh=True)
+        clusters = with_names(self.clusters, [cluster.label for cluster in self.clusters], kept)
         return replace(self, clusters=clusters).with_themes()
 
     def regroup(self, codes: NDArray[np.intp], labels: Mapping[int, int] | None = None) -> Self:
@@ -231,22 +238,22 @@ class RegroupedTexts(ClusteredTexts):
         texts, counts = self.embedded(), self.corpus.counts
         same = {} if fresh else same_clusters(self.distinct_codes, codes)
         known = {new: self.clusters[old].label for new, old in same.items()} | dict(known or {})
-        names = {} if fresh else self._names_when_suggested(codes)
-        name_of = {cluster.label: cluster.name for cluster in self.clusters}
-        names |= {new: name_of[label] for new, label in known.items() if label in name_of}
+        named = {} if fresh else self._when_suggested(codes)
+        by_label = {cluster.label: cluster for cluster in self.clusters}
+        named |= {new: by_label[label] for new, label in known.items() if label in by_label}
         labels = label_clusters(codes, counts, known, 0 if fresh else self.next_label)
         # They are described by size, because words are weighted a little differently in another order.
         by_size = list(label_clusters(codes, counts, {}, 0))
         ranks = positions_in(codes, by_size)
         centers = mean_vectors(texts, ranks, len(labels))
         similarity, clusters = describe_embedded(texts, ranks, centers, self.embed_phrases())
-        kept = {rank: names[code] for rank, code in enumerate(by_size) if code in names}
+        kept = {rank: named[code] for rank, code in enumerate(by_size) if code in named}
         ranked = [labels[code] for code in by_size]
-        named, order = with_names(clusters, ranked, kept), np.argsort(ranked)
-        return Grouping(positions_in(codes, labels), centers[order], similarity, tuple(named[i] for i in order))
+        clusters, order = with_names(clusters, ranked, kept), np.argsort(ranked)
+        return Grouping(positions_in(codes, labels), centers[order], similarity, tuple(clusters[i] for i in order))
 
-    def _names_when_suggested(self, codes: NDArray[np.intp], *, fresh: bool = False) -> dict[int, str]:
-        """Return the names of those groups that the suggested level also has."""
+    def _when_suggested(self, codes: NDArray[np.intp], *, fresh: bool = False) -> dict[int, Cluster]:
+        """Return those groups that the suggested level also has, as they are described there."""
         k = self.k_estimate.k if self.k_estimate else self.n_clusters
         if self.hierarchy is None or k in (self.n_clusters, codes.max() + 1) or k > self.hierarchy.tree.n_leaves:
             return {}
@@ -256,7 +263,7 @@ class RegroupedTexts(ClusteredTexts):
             return {}
         level = self.describe_grouping(suggested, fresh=fresh)
         position = dict(zip(suggested.tolist(), level.codes.tolist(), strict=True))
-        return {new: level.clusters[position[old]].name for new, old in same.items()}
+        return {new: level.clusters[position[old]] for new, old in same.items()}
 
     def rule_of(self, texts: EmbeddedTexts, codes: NDArray[np.intp], k: int) -> LinearRule:
         """Return the rule of other groups: derived from the old rule if they are groups merged or split on the tree."""
