@@ -15,8 +15,9 @@ from ..core.cohesion import BATCHES, linear_means, n_pairs, negative_mean
 from ..core.rows import take_units
 from ..parallel import run_tasks
 from ..words.describe import typical_rows
-from ..words.keywords import MAX_NAME, rank_terms
+from ..words.keywords import rank_terms
 from ..words.names import choose_name, score_phrases, unit_vectors
+from ..words.phrases import MAX_NAME
 from ..words.tokens import clean_text
 from .page import Section, none_if_nan, pack_array, shares_as_u2
 from .tree import ReportTree

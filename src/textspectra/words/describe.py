@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core import F32, Array, Ints
-from ..core.cohesion import LOOSE, report_if_defined
-from ..core.rows import take_units
-from .keywords import MAX_NAME, rank_terms
+from ..core.rows import cluster_sums, take_units
+from .keywords import rank_terms
 from .names import EmbedPhrases, choose_names, score_phrases
+from .phrases import MAX_NAME
 from .tokens import clean_text
 
+MIXED_SPREAD, MIXED_MEDIAN = 0.12, 0.6
+"""A mixed cluster is nearer to the others than this share of the spread, and of the median over the clusters."""
 TYPICAL_TEXTS = 5  # per cluster
 CENTRAL = 50  # most central distinct texts, from which the typical ones are chosen
 RELEVANCE = 0.7  # weight of similarity to the center in that choice, beside being different from each other
@@ -77,8 +79,8 @@ def describe_clusters(
         clean_text(texts[rows[0]], limit=MAX_NAME) or f"group {label}"
         for label, rows in zip(members, typical, strict=True)
     ]
-    names = choose_names(candidates, keywords, examples)
     mixed = are_mixed(X, list(members.values()), counts)
+    names = choose_names(candidates, keywords, examples, mixed)
     return [
         Cluster(label, len(rows), tuple(keyword.text for keyword in words), tuple(chosen), name, is_mixed)
         for (label, rows), words, chosen, name, is_mixed in zip(
@@ -88,18 +90,22 @@ def describe_clusters(
 
 
 def are_mixed(X: Array, members: Sequence[Ints], counts: Ints) -> list[bool]:
-    """Return which clusters have no common theme: their rows are hardly more alike than any two rows.
+    """Return which clusters have no common theme: their texts are about everything that the others are about.
 
-    A cluster of one repeated text has a theme, and so has a single cluster, which cannot be compared with others.
+    The measure is the squared distance from the center of a cluster to the mean of all other texts, as a share of the
+    spread of all texts. It is small if the texts of a cluster go in all directions. A cluster of one repeated text has
+    a theme, and so has each of two clusters, because nothing tells what is usual.
     """
-    rows, codes = np.concatenate(members), np.repeat(np.arange(len(members)), [len(part) for part in members])
-    cohesion = report_if_defined(X[rows], codes, len(members), random_state=0) if len(members) > 1 else None
-    if cohesion is None:
+    if len(members) <= 2:
         return [False] * len(members)
-    return [
-        bool(part.ratio < LOOSE and 2 * counts[rows].max() <= counts[rows].sum())
-        for part, rows in zip(cohesion.per_cluster, members, strict=True)
-    ]
+    rows, codes = np.concatenate(members), np.repeat(np.arange(len(members)), [len(part) for part in members])
+    sums, sizes = cluster_sums(X[rows], codes, len(members)), np.array([len(part) for part in members])[:, None]
+    others = (sums.sum(axis=0) - sums) / (sizes.sum() - sizes)
+    distance = ((sums / sizes - others) ** 2).sum(axis=1)
+    spread = 1 - ((sums.sum(axis=0) / sizes.sum()) ** 2).sum()
+    mixed = (distance < MIXED_SPREAD * spread) & (distance < MIXED_MEDIAN * np.median(distance))
+    repeats = [2 * counts[part].max() > counts[part].sum() for part in members]
+    return [bool(flag) for flag in mixed & ~np.array(repeats)]
 
 
 def typical_rows(texts: Sequence[str], X: Array, rows: Ints, cosines: F32, counts: Ints) -> list[int]:

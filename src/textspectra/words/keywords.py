@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
 from heapq import nlargest
-from itertools import chain, islice
+from itertools import islice
+from operator import and_
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from ..core import Ints
-from .languages import DEFAULT_LANGUAGE
-from .tokens import TermCounts, count_terms, grammar, stemmer, term_parts
+from .phrases import Phrase, Terms, Writing, rank_phrases, usual_writing
+from .tokens import TermCounts, count_terms, stemmer, term_parts
 
 KEYWORDS = 10  # per cluster
 MAX_TEXTS, MIN_TEXTS, TOTAL_TEXTS = 2_000, 100, 300_000  # texts counted per cluster and in all; others are sampled
 MAX_PHRASES, MIN_PHRASES, TOTAL_PHRASES = 30, 6, 3_000  # phrases embedded per cluster and in all
+LOOSE_PHRASE = 3  # "cancel order" counts in texts that have both words, up to this many times its own texts
 SMALL, RARE_PHRASES = 100, 100  # a cluster with fewer texts can be named by one of 100 phrases of a single text
 EVERYWHERE, MIN_CLUSTERS = 0.05, 6
 """A word is a stop word if it has at least this mean share over the clusters, and half of them have half of it. With
 fewer clusters, an even spread could be chance."""
 SWALLOWED = 0.5  # a phrase replaces a word if a larger share of the texts with the word have the phrase
-import os
-WORDS_WEIGHT = float(os.environ.get('WW', '0.6667'))  # weight of the words of a phrase in its score, beside the phrase as a whole, which is rarer
-import os
-WANTING = float(os.environ.get('WANT','0.6'))  # a word that wants another one has it in a larger share of its texts
-SHARED = 0.03  # a name is a phrase of three texts, or of this share of the texts
-MAX_NAME = 48  # characters of a phrase
-MAX_WORD_DIGITS = 3  # words with more digits are numbers of orders, telephone numbers and years
 
 
 class Keyword(NamedTuple):
@@ -39,44 +35,34 @@ class Keyword(NamedTuple):
     stems: frozenset[str]
 
 
-class Phrase(NamedTuple):
-    """A phrase of one to four words in its usual spelling, and how well it describes its cluster."""
-
-    text: str
-    score: float
-
-
-class _Terms(NamedTuple):
-    """The terms of a cluster by their stems: the number of texts with each, and its most frequent form."""
-
-    texts: Counter[str]
-    forms: dict[str, str]
-    n_texts: int
-
-
 def rank_terms(
-    texts: Sequence[str], members: Sequence[Ints], counts: Ints, merges: Sequence[tuple[int, int]] = ()
-) -> tuple[list[list[Keyword]], list[list[Phrase]]]:
+    texts: Sequence[str], members: Sequence[Ints], counts: Ints, merges: Sequence[tuple[int, int]] = (),
+    *, stop_words: Collection[str] = (),
+) -> tuple[list[list[Keyword]], list[list[Phrase]]]:  # fmt: skip
     """Return the keywords of each cluster, and the phrases that could name it, the most telling first.
 
     `members` has the rows of each of the k clusters. Merge number j joins two clusters into cluster k + j. These get
     terms too, in comparison with the clusters that exist at the same time. `counts` says how often each text counts.
+    `stop_words` are further ones, in lower case: they are not keywords, and at neither end of a phrase.
     """
     k = len(members)
-    counted, clusters = _count(texts, members, counts)
+    counted, clusters = _count(texts, members, counts, stop_words)
     total_share = _total_share(clusters)
     boring = _spread_evenly(clusters, total_share)
     scored = [_scores(cluster, total_share, k, boring) for cluster in clusters]
+    others = [k] * k
     for step, (left, right) in enumerate(merges):
         clusters.append(_merged(clusters[left], clusters[right]))
         for number, sign in ((left, -1), (right, -1), (-1, 1)):
             _add_shares(total_share, clusters[number], sign)
-        scored.append(_scores(clusters[-1], total_share, k - step - 1, boring))
-    writing = _usual_writing(counted)
+        others.append(k - step - 1)
+        scored.append(_scores(clusters[-1], total_share, others[-1], boring))
+    writing = usual_writing(counted, stop_words)
     n_phrases = min(MAX_PHRASES, max(MIN_PHRASES, TOTAL_PHRASES // max(1, len(clusters))))
     pairs = list(zip(scored, clusters, strict=True))
-    phrases = (_rank_phrases(scores, cluster, writing) for scores, cluster in pairs)
-    return [_pick_keywords(*pair, writing.spelling) for pair in pairs], [list(islice(best, n_phrases)) for best in phrases]
+    ranked = (rank_phrases(*pair, n, writing) for pair, n in zip(pairs, others, strict=True))
+    phrases = [list(islice(best, n_phrases)) for best in ranked]
+    return [_pick_keywords(*pair, writing) for pair in pairs], phrases
 
 
 class TermWeights(NamedTuple):
@@ -87,12 +73,14 @@ class TermWeights(NamedTuple):
     forms: list[dict[str, float]]  # the weights of the terms of each cluster, in its own most frequent forms
 
 
-def weigh_terms(texts: Sequence[str], members: Sequence[Ints], counts: Ints) -> TermWeights:
+def weigh_terms(
+    texts: Sequence[str], members: Sequence[Ints], counts: Ints, *, stop_words: Collection[str] = ()
+) -> TermWeights:
     """Return the weights by which :func:`rank_terms` ranks the keywords of clusters; weights are above 0."""
-    counted, clusters = _count(texts, members, counts)
+    counted, clusters = _count(texts, members, counts, stop_words)
     total_share = _total_share(clusters)
     boring = _spread_evenly(clusters, total_share)
-    spelling = _usual_writing(counted).spelling
+    spelling = usual_writing(counted).spelling
     weights = [_keyword_scores(_scores(each, total_share, len(clusters), boring), each) for each in clusters]
     best: dict[str, tuple[int, str]] = {}
     for cluster, of_cluster in zip(clusters, weights, strict=True):
@@ -116,16 +104,16 @@ def weigh_terms(texts: Sequence[str], members: Sequence[Ints], counts: Ints) -> 
 
 
 def _count(
-    texts: Sequence[str], members: Sequence[Ints], counts: Ints
-) -> tuple[list[dict[str, TermCounts]], list[_Terms]]:
+    texts: Sequence[str], members: Sequence[Ints], counts: Ints, stop_words: Collection[str]
+) -> tuple[list[dict[str, TermCounts]], list[Terms]]:
     """Count the terms of each cluster: in each language as they are written, and by their stems."""
     limit = min(MAX_TEXTS, max(MIN_TEXTS, TOTAL_TEXTS // max(1, len(members))))
     samples = [_sample(rows, counts[rows], limit) for rows in members]
-    counted = [_frequent(count_terms(texts[row] for row in rows), len(rows)) for rows in samples]
+    counted = [_frequent(count_terms((texts[row] for row in rows), stop_words), len(rows)) for rows in samples]
     return counted, [_by_stem(terms, len(rows)) for terms, rows in zip(counted, samples, strict=True)]
 
 
-def _total_share(clusters: list[_Terms]) -> defaultdict[str, float]:
+def _total_share(clusters: list[Terms]) -> defaultdict[str, float]:
     total: defaultdict[str, float] = defaultdict(float)
     for cluster in clusters:
         _add_shares(total, cluster)
@@ -149,8 +137,8 @@ def _frequent(counts: dict[str, TermCounts], n_texts: int) -> dict[str, TermCoun
         total.update(terms.texts)
 
     def mean_count(term: str) -> float:
-        of_words = [total[word] for word in term.split(" ") if word in total]  # without the stop words inside
-        return sum(of_words) / len(of_words)
+        of_words = [total[word] for word in term.rstrip("?").split(" ") if word in total]  # no stop words
+        return sum(of_words) / max(1, len(of_words))
 
     kept = set(_drop_rare(total, n_texts))
     if n_texts < SMALL:
@@ -158,29 +146,24 @@ def _frequent(counts: dict[str, TermCounts], n_texts: int) -> dict[str, TermCoun
         phrases = nlargest(RARE_PHRASES, ((mean_count(term), term) for term in rare if " " in term))
         # Words stay as well: they tell how special a word is that is frequent in other clusters.
         kept |= {term for _, term in phrases} | {term for term in rare if " " not in term}
-    import os
-    mode = os.environ.get("TOG", "T")
 
-    def together(term: str, n: int, terms: TermCounts) -> float:
-        if " " not in term or mode == "E":
-            return n
-        rows = -1
-        for word in term.split(" "):
-            if word in terms.rows:
-                rows &= terms.rows[word]
-        t = rows.bit_count()
-        return t if mode == "T" else (n * t) ** 0.5 if mode == "G" else min(t, 3 * n)
+    def known(counts: Counter[str]) -> Counter[str]:
+        return Counter({term: n for term, n in counts.items() if term in kept})
 
     return {
         language: TermCounts(
-            Counter({term: together(term, n, terms) for term, n in terms.texts.items() if term in kept}),
+            Counter({term: _texts_with(term, n, terms.rows) for term, n in known(terms.texts).items()}),
             Counter({pair: n for pair, n in terms.forms.items() if pair[0] in kept}),
-            Counter({word: n for word, n in terms.open_ended.items() if word in kept}),
-            Counter({word: n for word, n in terms.led.items() if word in kept}),
-            terms.rows,
+            known(terms.open_ended), known(terms.linked), known(terms.continued), known(terms.led), terms.rows,
         )
         for language, terms in counts.items()
-    }
+    }  # fmt: skip
+
+
+def _texts_with(term: str, n: int, rows: Mapping[str, int]) -> int:
+    """Return the number of texts that have all words of a phrase; at most three times those that have the phrase."""
+    together = [] if term.endswith("?") else [rows[word] for word in term.split(" ") if word in rows]
+    return min(reduce(and_, together).bit_count(), LOOSE_PHRASE * n) if len(together) > 1 else n
 
 
 def _drop_rare(texts: Counter[str], n_texts: int) -> Counter[str]:
@@ -189,7 +172,7 @@ def _drop_rare(texts: Counter[str], n_texts: int) -> Counter[str]:
     return Counter({term: n for term, n in texts.items() if n >= least}) or texts
 
 
-def _by_stem(counts: dict[str, TermCounts], n_texts: int) -> _Terms:
+def _by_stem(counts: dict[str, TermCounts], n_texts: int) -> Terms:
     texts: Counter[str] = Counter()
     best: dict[str, tuple[int, int, str]] = {}
     for language, terms in counts.items():
@@ -199,25 +182,25 @@ def _by_stem(counts: dict[str, TermCounts], n_texts: int) -> _Terms:
             texts[stem] = min(n_texts, texts[stem] + n)  # a text may have two forms of a word
             rank = (-n, len(term), term)
             best[stem] = min(best.get(stem, rank), rank)
-    return _Terms(texts, {stem: term for stem, (_, _, term) in best.items()}, n_texts)
+    return Terms(texts, {stem: term for stem, (_, _, term) in best.items()}, n_texts)
 
 
-def _merged(left: _Terms, right: _Terms) -> _Terms:
+def _merged(left: Terms, right: Terms) -> Terms:
     """Join two clusters; the larger one decides the form of the terms that both have."""
     small, large = sorted((left, right), key=lambda terms: terms.n_texts)
     texts, forms, n_texts = left.texts + right.texts, small.forms | large.forms, left.n_texts + right.n_texts
     if n_texts >= SMALL:
         texts = _drop_rare(texts, n_texts)
         forms = {stem: forms[stem] for stem in texts}
-    return _Terms(texts, forms, n_texts)
+    return Terms(texts, forms, n_texts)
 
 
-def _add_shares(total: defaultdict[str, float], cluster: _Terms, sign: int = 1) -> None:
+def _add_shares(total: defaultdict[str, float], cluster: Terms, sign: int = 1) -> None:
     for stem, n in cluster.texts.items():
         total[stem] += sign * n / cluster.n_texts
 
 
-def _spread_evenly(clusters: list[_Terms], total_share: dict[str, float]) -> frozenset[str]:
+def _spread_evenly(clusters: list[Terms], total_share: dict[str, float]) -> frozenset[str]:
     k = len(clusters)
     if k < MIN_CLUSTERS:
         return frozenset()
@@ -227,42 +210,7 @@ def _spread_evenly(clusters: list[_Terms], total_share: dict[str, float]) -> fro
     return frozenset(stem for stem, is_even in zip(frequent, even, strict=True) if is_even)
 
 
-class _Writing(NamedTuple):
-    """How terms are usually written, and which words cannot begin a name, end it, or be one."""
-
-    spelling: dict[str, str]
-    starts: frozenset[str]
-    ends: frozenset[str]
-    alone: frozenset[str]
-
-
-def _usual_writing(counts: list[dict[str, TermCounts]]) -> _Writing:
-    """Return the most frequent spelling of each term that is not usually in lower case, and the words to avoid.
-
-    These are of the most frequent language: a text that was taken for another one may have them.
-    """
-    languages: Counter[str] = Counter()
-    texts, plain, open_ended, led = Counter(), Counter(), Counter(), Counter()
-    spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for language, terms in chain.from_iterable(by_language.items() for by_language in counts):
-        languages[language] += terms.texts.total()
-        texts.update(terms.texts)
-        open_ended.update(terms.open_ended)
-        led.update(terms.led)
-        for (term, spelling), n in terms.forms.items():
-            plain[term] -= n
-            if spelling:
-                spellings[term][spelling] += n
-    best = {term: min(forms, key=lambda form: (-forms[form], form)) for term, forms in spellings.items()}
-    usual = {term: form for term, form in best.items() if spellings[term][form] > texts[term] + plain[term]}
-    words = grammar(languages.most_common(1)[0][0] if languages else DEFAULT_LANGUAGE)
-    never = words.stop_words | words.edges
-    want_start = {word for word, n in led.items() if n > WANTING * texts[word]}
-    want_end = {word for word, n in open_ended.items() if n > WANTING * texts[word]}
-    return _Writing(usual, never | want_start, never | want_end, words.alone)
-
-
-def _scores(cluster: _Terms, total_share: dict[str, float], k: int, boring: frozenset[str]) -> list[tuple[str, float]]:
+def _scores(cluster: Terms, total_share: dict[str, float], k: int, boring: frozenset[str]) -> list[tuple[str, float]]:
     """Return the stems of a cluster with their class-based TF-IDF, the highest first.
 
     It is the share of the texts that have the stem, times the log ratio of this share to the mean over all clusters.
@@ -279,13 +227,13 @@ def _ends(term: str) -> tuple[str, str]:
     return term.partition(" ")[0], term.rpartition(" ")[2]
 
 
-def _keyword_scores(scored: list[tuple[str, float]], cluster: _Terms) -> dict[str, float]:
+def _keyword_scores(scored: list[tuple[str, float]], cluster: Terms) -> dict[str, float]:
     """Return the terms of one or two words that could be keywords, by their stems, with their scores."""
     texts = _drop_rare(cluster.texts, cluster.n_texts)
     return {stem: score for stem, score in scored if stem.count(" ") < 2 and stem in texts and score > 0}
 
 
-def _pick_keywords(scored: list[tuple[str, float]], cluster: _Terms, spelling: dict[str, str]) -> list[Keyword]:
+def _pick_keywords(scored: list[tuple[str, float]], cluster: Terms, writing: Writing) -> list[Keyword]:
     """Return the best terms of one or two words; each has a word that the terms before it do not have."""
     texts = cluster.texts
     parts_of = {stem: term_parts(stem) for stem in _keyword_scores(scored, cluster)}
@@ -299,52 +247,13 @@ def _pick_keywords(scored: list[tuple[str, float]], cluster: _Terms, spelling: d
     seen: set[str] = set()
     for stem, parts in parts_of.items():
         form = cluster.forms[stem]
-        text = spelling.get(form, form)
+        text = writing.spelling.get(form, form)
+        # With an article, or if it is cut off, a keyword is only a part of a phrase.
+        is_whole = " " not in form or (writing.can_be_name(form.split(" ")) and text.count(" ") == 1)
         # The same word can have another stem in another language.
-        if stem not in swallowed and not parts <= seen and text not in keywords:
+        if stem not in swallowed and not parts <= seen and text not in keywords and is_whole:
             keywords[text] = Keyword(text, parts)
             seen |= parts
         if len(keywords) == KEYWORDS:
             break
     return list(keywords.values())
-
-
-def _rank_phrases(
-    scored: list[tuple[str, float]], cluster: _Terms, writing: _Writing
-) -> Iterator[Phrase]:
-    """Yield the phrases that can be names, the best first.
-
-    They have no repeated word, no long number, not only words such as "14th", and no stop word at their ends.
-    """
-    scores = dict(scored)
-
-    def score_of(stem: str) -> float:
-        """Return the weighted geometric mean of the scores of a phrase and of its words.
-
-        So a phrase that few texts have word for word can stand for what many of them say.
-        """
-        whole = scores[stem]
-        import math, os
-        if " " not in stem:
-            lift = whole / (cluster.texts[stem] / cluster.n_texts)
-            g = float(os.environ.get("PG", "0"))
-            L = float(os.environ.get("PL", "2"))
-            return whole * min(1, lift / L) ** g
-        # Stop words inside a phrase have no score and do not count.
-        words = [max(scores[word], whole) for word in stem.split(" ") if word in scores] or [whole]
-        return float(whole ** (1 - WORDS_WEIGHT) * (sum(words) / len(words)) ** WORDS_WEIGHT)
-
-    for negative, stem in sorted((-score_of(stem), stem) for stem, score in scored if score > 0):
-        form = cluster.forms[stem]
-        words = form.split(" ")
-        digits = [sum(map(str.isnumeric, word)) for word in words]
-        has_number = any(n > MAX_WORD_DIGITS or n == len(word) for n, word in zip(digits, words, strict=True))
-        is_number = has_number or all(word[0].isnumeric() for word in words)
-        repeats = len(set(stem.split(" "))) < len(words)
-        wants_more = words[0] in writing.starts or words[-1] in writing.ends
-        is_vague = len(words) == 1 and words[0] in writing.alone
-        is_rare = cluster.texts[stem] < min(3, SHARED * cluster.n_texts)
-        if wants_more or is_vague or is_rare or "_" in form:
-            continue
-        if len(form) <= MAX_NAME and not repeats and not is_number:
-            yield Phrase(writing.spelling.get(form, form), -negative)

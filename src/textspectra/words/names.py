@@ -5,25 +5,37 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ..core import F32, Array
 from ..tables.source import MAX_CLUSTER_NAME
-from .keywords import MAX_NAME, Keyword, Phrase
+from .keywords import Keyword
+from .phrases import MAX_NAME, Phrase
 
-import os
-KEYWORD_WEIGHT = float(os.environ.get('KWW', '0.14'))  # weight of the logarithm of a phrase's score, beside its cosine with the cluster
+KEYWORD_WEIGHT = 0.1  # weight of the logarithm of a phrase's score, beside its cosine with the cluster
 KEYWORDS_IN_NAME = 3
+SAME_MEANING = 0.8  # two names with a higher cosine would be taken for the same
+SACRIFICE = 0.15  # by how much the score of a name may be lower, so that it is not taken for another
+MIXED = "Mixed: "  # the beginning of the name of a cluster without a common theme
 SEPARATOR = " / "  # between the keywords in a name
 
 EmbedPhrases = Callable[[list[str]], F32]
 """A function from phrases to their vectors, by the model of the texts."""
 
 
+class Candidate(NamedTuple):
+    """A phrase that could name a cluster, its score as a name, and its meaning as a unit vector."""
+
+    text: str
+    score: float
+    meaning: Array
+
+
 def score_phrases(
     phrases: Sequence[Sequence[Phrase]], centers: Array, embed: EmbedPhrases | None
-) -> list[list[Phrase]]:
+) -> list[list[Candidate]]:
     """Return the phrases of each cluster that could name it, the best first; without a model there are none.
 
     The score of a name is a cosine plus the weighted logarithm of the phrase's score. The cosine favors what the
@@ -48,10 +60,10 @@ def score_phrases(
     meanings, directions = (unit_vectors(rows - contrast * rows.mean(axis=0)) for rows in units)
     scored = []
     for of_cluster, direction in zip(phrases, directions, strict=True):
-        cosines = meanings[[row_of[phrase.text] for phrase in of_cluster]] @ direction
+        rows = [row_of[phrase.text] for phrase in of_cluster]
         names = [
-            Phrase(text, cosine + KEYWORD_WEIGHT * math.log(score))
-            for (text, score), cosine in zip(of_cluster, cosines.tolist(), strict=True)
+            Candidate(text, cosine + KEYWORD_WEIGHT * math.log(score), units[0][row])
+            for (text, score), cosine, row in zip(of_cluster, (meanings[rows] @ direction).tolist(), rows, strict=True)
         ]
         scored.append(sorted(names, key=lambda name: -name.score))
     return scored
@@ -63,25 +75,53 @@ def unit_vectors(X: Array) -> Array:
 
 
 def choose_names(
-    candidates: Sequence[Sequence[Phrase]], keywords: Sequence[Sequence[Keyword]], examples: Sequence[str]
-) -> list[str]:
-    """Return a name for each cluster; if two clusters have the same best phrase, the better match gets it."""
+    candidates: Sequence[Sequence[Candidate]], keywords: Sequence[Sequence[Keyword]], examples: Sequence[str],
+    mixed: Sequence[bool],
+) -> list[str]:  # fmt: skip
+    """Return a name for each cluster; if two clusters have the same best phrase, the better match gets it.
+
+    A phrase that means the same as the name of another cluster is passed over, if there is another that is nearly as
+    good. A mixed cluster is named by keywords.
+    """
     best = [options[0].score if options else -math.inf for options in candidates]
     names: dict[int, str] = {}
+    meanings: list[Array] = []
     for cluster in sorted(range(len(best)), key=lambda cluster: -best[cluster]):
-        names[cluster] = choose_name(candidates[cluster], keywords[cluster], examples[cluster], names.values())
+        options: Sequence[Candidate] = [] if mixed[cluster] else _set_apart(candidates[cluster], meanings)
+        name = choose_name(options, keywords[cluster], examples[cluster], names.values(), is_mixed=mixed[cluster])
+        names[cluster] = name
+        meanings += [option.meaning for option in options if option.text == name]
     return [name for _, name in sorted(names.items())]
 
 
-def choose_name(candidates: Sequence[Phrase], keywords: Sequence[Keyword], example: str, taken: Iterable[str]) -> str:
-    """Return a name that is not taken: the best phrase, else the best keywords, or the example if there are none."""
+def _set_apart(candidates: Sequence[Candidate], meanings: Sequence[Array]) -> list[Candidate]:
+    """Move candidates that mean the same as one of the names behind those that do not and are nearly as good."""
+    if not candidates or not meanings:
+        return list(candidates)
+    cosines = np.array([option.meaning for option in candidates]) @ np.array(meanings).T
+    repeats = (cosines.max(axis=1) > SAME_MEANING).tolist()
+    enough = candidates[0].score - SACRIFICE
+    order = sorted(range(len(repeats)), key=lambda i: (repeats[i] or candidates[i].score < enough, i))
+    return [candidates[i] for i in order]
+
+
+def choose_name(
+    candidates: Sequence[Candidate], keywords: Sequence[Keyword], example: str, taken: Iterable[str],
+    *, is_mixed: bool = False,
+) -> str:  # fmt: skip
+    """Return a name that is not taken: the best phrase, else the best keywords, or the example if there are none.
+
+    The keywords of a mixed cluster follow the word "Mixed", so that nobody takes them for its theme.
+    """
     used = {name.casefold() for name in taken}
     short = _readable(keywords)
     more = [keyword.text for keyword in keywords if keyword.text not in short]
-    lists = [SEPARATOR.join([*short, *more[:n]]) for n in range(len(more) + 1)] if short else []
-    names = [name for name in (*(candidate.text for candidate in candidates), *lists) if len(name) <= MAX_CLUSTER_NAME]
+    start, separator = (MIXED, ", ") if is_mixed else ("", SEPARATOR)
+    lists = [start + separator.join([*short, *more[:n]]) for n in range(len(more) + 1)] if short else []
+    phrases = [] if is_mixed else [candidate.text for candidate in candidates]
+    names = [name for name in (*phrases, *lists) if len(name) <= MAX_CLUSTER_NAME]
     free = (name for name in names if name.casefold() not in used)
-    return next(free, "") or unique_name(names[0] if names else example, used)
+    return next(free, "") or unique_name(names[0] if names else start + example, used)
 
 
 def _readable(keywords: Sequence[Keyword]) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -20,9 +20,8 @@ from typing import Any, Literal, NamedTuple
 
 from .languages import DEFAULT_LANGUAGE, READ_CHARACTERS, STOP_WORDS, plain_text, read_lists, text_languages
 
-PHRASE_WORDS = read_lists("phrase_words.txt")
-
 MAX_PHRASE = 4  # words of a phrase
+MAX_QUESTION = 8  # words of a question that can be a name as it stands
 MAX_WORD = 40  # characters of a word; longer ones are hashes, keys and other noise
 MAX_UNSPACED_WORD = 4  # characters of a run that counts as a word in scripts without spaces
 MAX_NON_ANSWER = 40  # characters; longer texts are not looked up
@@ -74,18 +73,25 @@ def has_content(text: str) -> bool:
     return any(map(str.isalnum, words)) and words not in NON_ANSWERS and not _HELD_KEY.fullmatch(words)
 
 
+PHRASE_WORDS = read_lists("phrase_words.txt")
+"""Function words by a language and what they do in a phrase: the fields of :class:`Grammar`."""
+
+
 class TermCounts(NamedTuple):
-    """The number of texts by term, by pairs of a term and another spelling of it, and by words that want another.
+    """The number of texts by term, by a term and another spelling of it, and by words that want another word.
 
     A term is a lower-case word, or a phrase of up to four with spaces between them. The spelling may have upper case
     and articles; it is empty at the beginning of a sentence, where a capital says nothing. `open_ended` counts words
-    before an article or a possessive, such as "cancel" in "cancel my order", and `led` words after a question word,
-    such as "long" in "how long".
+    before an article or a possessive, such as "cancel" in "cancel my order", `linked` those before a preposition, and
+    `continued` those before another word. `led` counts words after a question word, such as "long" in "how long".
+    `rows` has the texts of each word as the bits of a number.
     """
 
     texts: Counter[str]
     forms: Counter[tuple[str, str]]
     open_ended: Counter[str]
+    linked: Counter[str]
+    continued: Counter[str]
     led: Counter[str]
     rows: defaultdict[str, int]
 
@@ -93,10 +99,10 @@ class TermCounts(NamedTuple):
 class Grammar(NamedTuple):
     """The function words of a language, by what they do to the phrase around them.
 
-    In a phrase, articles count only as part of its spelling, and possessives and forms of "be" and "have" are dropped:
-    "cancel my order" is "cancel order", and "card was stolen" is "card stolen". Other function words end a phrase,
-    unless they are `inside` words, such as "of". So do greetings. Words in `edges` cannot begin or end a name, and
-    those in `alone` cannot be one.
+    Articles are only part of the spelling of a phrase. Possessives and auxiliaries are dropped, as in a headline:
+    "cancel my order" is "cancel order", and "card was stolen" is "card stolen". Prepositions and connectives stay
+    inside. Other stop words end a phrase, and so do greetings. Words in `edges` cannot begin or end a name, and those
+    in `alone` cannot be one.
     """
 
     stop_words: frozenset[str]
@@ -118,38 +124,51 @@ def grammar(language: str) -> Grammar:
     return Grammar(STOP_WORDS[language], *(PHRASE_WORDS.get(f"{language} {role}", frozenset()) for role in roles))
 
 
-def count_terms(texts: Iterable[str]) -> dict[str, TermCounts]:
+def count_terms(texts: Iterable[str], stop_words: Collection[str] = ()) -> dict[str, TermCounts]:
     """Count the words and phrases of up to four words of texts that belong together, by the language of the texts.
 
-    Phrases contain no punctuation, and no stop word at their ends. Numbers and single characters are in no phrase, and
-    count only in texts without other words. In Chinese and Japanese, the terms are the content words that the extra
-    ``cjk`` finds. Without it, and in other scripts without spaces, short runs and all pairs of adjacent characters are
-    terms. Runs of katakana are words. Only the first 1,000 characters of a text are read.
+    Phrases contain no punctuation, and no stop word at their ends; `stop_words` are further ones. Numbers and single
+    characters are in no phrase, and count only in texts without other words. In Chinese and Japanese, the terms are
+    the content words that the extra ``cjk`` finds. Without it, and in other scripts without spaces, short runs and all
+    pairs of adjacent characters are terms. Runs of katakana are words. Only the first 1,000 characters of a text are
+    read.
     """
+    texts = list(texts)
     phrases = [_phrases(text) for text in texts]
     clear = text_languages([[word.lower() for phrase in parts for word in phrase] for parts in phrases])
     usual = Counter(filter(None, clear)).most_common(1)
     languages = [language or (usual[0][0] if usual else DEFAULT_LANGUAGE) for language in clear]
-    occurring = set(languages)
+    occurring = {language: grammar(language) for language in STOP_WORDS if language in set(languages)}
+    grammars = {
+        name: words._replace(stop_words=words.stop_words.union(stop_words)) for name, words in occurring.items()
+    }
     counts = {
-        language: TermCounts(Counter(), Counter(), Counter(), Counter(), defaultdict(int))
-        for language in STOP_WORDS
-        if language in occurring
+        language: TermCounts(Counter(), Counter(), Counter(), Counter(), Counter(), Counter(), defaultdict(int))
+        for language in grammars
     }
     for row, (parts, language) in enumerate(zip(phrases, languages, strict=True)):
-        terms = _Terms(grammar(language))
+        terms, counted = _Terms(grammars[language]), counts[language]
         for phrase in parts:
             terms.read(phrase)
+        if is_question(texts[row]):
+            terms.ask(parts)
         forms = terms.forms or terms.weak
-        of_language = counts[language]
-        of_language.texts.update(forms.keys())
-        of_language.forms.update([(term, form) for term, form in forms.items() if form != term])
-        of_language.open_ended.update(terms.open_ended)
-        of_language.led.update(terms.led)
+        counted.texts.update(forms.keys())
+        counted.forms.update([(term, form) for term, form in forms.items() if form != term])
+        counted.open_ended.update(terms.open_ended)
+        counted.linked.update(terms.linked)
+        counted.continued.update(terms.continued)
+        counted.led.update(terms.led)
         for term in forms:
             if " " not in term:
-                of_language.rows[term] |= 1 << row
+                counted.rows[term] |= 1 << row
     return counts
+
+
+def is_question(text: str) -> bool:
+    """Return True if a text is one question and nothing else."""
+    text = text[: READ_CHARACTERS + 1].strip()
+    return text.endswith("?") and len(re.findall(r"[.!?;:,\n]", text)) == 1
 
 
 def clean_text(text: str, *, limit: int = READ_CHARACTERS) -> str:
@@ -203,18 +222,29 @@ def _phrases(text: str) -> list[list[str]]:
     return phrases
 
 
+class _Word(NamedTuple):
+    """A word of a phrase, its spelling, the article before it, and whether a phrase can begin with it."""
+
+    word: str
+    form: str
+    article: str
+    begins: bool
+
+
 class _Terms:
-    """The terms of one text with their spellings, which are empty at the beginning of a sentence."""
+    """The terms of one text with their spellings, and its words that want another."""
 
     def __init__(self, words: Grammar) -> None:
         self.grammar = words
         self.forms: dict[str, str] = {}
         self.weak: dict[str, str] = {}  # numbers and single characters
         self.open_ended: set[str] = set()
+        self.linked: set[str] = set()
+        self.continued: set[str] = set()
         self.led: set[str] = set()
 
     def read(self, phrase: list[str]) -> None:
-        """Add the terms of a phrase without punctuation."""
+        """Add the terms of a run of words without punctuation."""
         words = self.grammar
         before: list[_Word] = []
         article = last = ""
@@ -222,34 +252,40 @@ class _Terms:
             form = written if written.isalnum() else _without_apostrophe(written)
             word, function = form.lower(), written.lower().replace("’", "'")
             if word in words.stop_words or not word:
-                if function in words.articles or function in words.possessives or function in words.prepositions:
+                if function in words.articles or function in words.possessives:
                     self.open_ended.add(last)
                 if function in words.articles:
                     article = f"{written} "
                 elif function in words.prepositions or function in words.connectives:
+                    self.linked.add(last)
                     before.append(_Word(function, written, article, begins=False))
                     article = ""
                 elif function not in words.possessives and function not in words.auxiliaries:
-                    before.clear()
-                    article = ""
+                    before, article = [], ""
                 last = function
                 continue
+            self.continued.add(last)
             if last in words.questions:
                 self.led.add(word)
-            last = word
             if _is_weak(word):
                 self.weak.setdefault(word, form)
             elif len(word) <= MAX_WORD:
-                if place == 0 and form != word and form == word.capitalize():
-                    form = ""
+                # At the beginning of a sentence, a capital says nothing.
+                form = "" if place == 0 and form != word and form == word.capitalize() else form
                 self.forms.setdefault(word, form)
-                if word not in words.greetings:
-                    self._add_phrases(before, word, form, article)
-                    before.append(_Word(word, form, article, begins=True))
-                    article = ""
-                    continue
-            before.clear()
-            article = ""
+            if _is_weak(word) or len(word) > MAX_WORD or word in words.greetings:
+                before = []
+            else:
+                self._add_phrases(before, word, form, article)
+                before.append(_Word(word, form, article, begins=True))
+            article, last = "", word
+
+    def ask(self, phrases: list[list[str]]) -> None:
+        """Add a question as it stands, if it is one phrase of a few words; a term that ends with "?" is a question."""
+        words, *others = filter(None, phrases)
+        question = f"{' '.join(words)}?"
+        if self.forms and not others and 2 < len(words) <= MAX_QUESTION:
+            self.forms[question.lower()] = question[0].upper() + question[1:]
 
     def _add_phrases(self, before: list[_Word], word: str, form: str, article: str) -> None:
         """Add the phrases that end with a word, given the words before it; no phrase begins with the same word."""
@@ -262,15 +298,6 @@ class _Terms:
             if other.begins:
                 self.forms.setdefault(phrase, form)
             form = form and other.article + form
-
-
-class _Word(NamedTuple):
-    """A word of a phrase, its spelling, the article before it, and whether a phrase can begin with it."""
-
-    word: str
-    form: str
-    article: str
-    begins: bool
 
 
 def _without_apostrophe(word: str) -> str:
