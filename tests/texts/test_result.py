@@ -151,7 +151,9 @@ def test_what_was_sent_most_names_its_group_and_is_shown_with_its_count():
 
 def test_the_table_of_topics(result):
     frame = result.cluster_table()
-    columns = ["cluster", "name", "size", "share", "cohesion", "keywords", "typical_texts", "typical_counts"]
+    columns = [
+        "cluster", "name", "size", "share", "cohesion", "mixed", "keywords", "typical_texts", "typical_counts",
+    ]  # fmt: skip
     assert list(frame.columns) == columns
     assert frame["share"].sum() == pytest.approx(1)
     assert frame["name"].tolist() == [cluster.name for cluster in result.clusters]
