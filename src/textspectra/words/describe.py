@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..core.rows import take_units
 from ..embedding.server import PARALLEL_REQUESTS, OpenAIServer, in_parallel
 from .keywords import MAX_NAME, rank_terms
 from .names import EmbedPhrases, choose_names, score_phrases, unique_name, unit_vectors
+from .themes import theme_phrases
 from .tokens import clean_text
 
 TYPICAL_TEXTS = 5  # per cluster
@@ -57,28 +58,33 @@ class Cluster:
 
 
 def describe_clusters(
-    texts: Sequence[str], X: Array, codes: Ints, centers: F32, cosines: F32, *, counts: Ints, embed: EmbedPhrases | None
-) -> list[Cluster]:
+    texts: Sequence[str], X: Array, codes: Ints, centers: F32, cosines: F32, *, counts: Ints,
+    embed: EmbedPhrases | None, parts: Mapping[int, Sequence[Cluster]] | None = None, taken: Sequence[str] = (),
+) -> list[Cluster]:  # fmt: skip
     """Describe each cluster that occurs in `codes` by keywords, typical texts and a name.
 
     `centers` are the centers of all clusters, and `cosines` has the cosine of each text with its own. Texts with the
     code -1 are ignored. `counts` says how often each text was sent: keywords, names and typical texts follow that.
-    Without `embed`, a name is a list of up to three keywords.
+    Without `embed`, a name is a list of up to three keywords. A cluster that joins several `parts`, which are described
+    already, is named as a theme. No name is `taken`.
     """
     order = np.argsort(codes, kind="stable")
     labels, starts = np.unique(codes[order], return_index=True)
-    parts = zip(labels.tolist(), np.split(order, starts[1:]), strict=True)
-    members = {label: rows for label, rows in parts if label >= 0}
+    pairs = zip(labels.tolist(), np.split(order, starts[1:]), strict=True)
+    members = {label: rows for label, rows in pairs if label >= 0}
     if not members:
         return []
     keywords, phrases = rank_terms(texts, list(members.values()), counts)
     typical = [typical_rows(texts, X, rows, cosines, counts) for rows in members.values()]
     candidates = score_phrases(phrases, centers[list(members)], embed)
+    for place, label in enumerate(members):
+        if parts and len(parts.get(label, ())) > 1:
+            candidates[place] = theme_phrases(candidates[place], parts[label])
     examples = [
         clean_text(texts[rows[0]], limit=MAX_NAME) or f"group {label}"
         for label, rows in zip(members, typical, strict=True)
     ]
-    names = choose_names(candidates, keywords, examples)
+    names = choose_names(candidates, keywords, examples, taken)
     return [
         Cluster(label, len(rows), tuple(keyword.text for keyword in words), tuple(chosen), name)
         for (label, rows), words, chosen, name in zip(members.items(), keywords, typical, names, strict=True)

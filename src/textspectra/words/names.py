@@ -62,13 +62,15 @@ def unit_vectors(X: Array) -> Array:
 
 
 def choose_names(
-    candidates: Sequence[Sequence[Phrase]], keywords: Sequence[Sequence[Keyword]], examples: Sequence[str]
-) -> list[str]:
-    """Return a name for each cluster; if two clusters have the same best phrase, the better match gets it."""
+    candidates: Sequence[Sequence[Phrase]], keywords: Sequence[Sequence[Keyword]], examples: Sequence[str],
+    taken: Sequence[str] = (),
+) -> list[str]:  # fmt: skip
+    """Return a name for each cluster that is not taken; if two have the same best phrase, the better match gets it."""
     best = [options[0].score if options else -math.inf for options in candidates]
     names: dict[int, str] = {}
     for cluster in sorted(range(len(best)), key=lambda cluster: -best[cluster]):
-        names[cluster] = choose_name(candidates[cluster], keywords[cluster], examples[cluster], names.values())
+        used = [*taken, *names.values()]
+        names[cluster] = choose_name(candidates[cluster], keywords[cluster], examples[cluster], used)
     return [name for _, name in sorted(names.items())]
 
 
