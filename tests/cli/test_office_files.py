@@ -157,7 +157,7 @@ def test_tables_of_several_new_files_get_the_chosen_format(run, tickets, tmp_pat
     ]
 
 
-@pytest.mark.parametrize(("command", "n_added"), [("predict", 6), ("compare", 7)])
+@pytest.mark.parametrize(("command", "n_added"), [("predict", 7), ("compare", 8)])
 def test_a_workbook_without_room_for_new_columns_is_refused_before_any_work(run, tickets, tmp_path, command, n_added):
     run("cluster", "tickets.xlsx", *OPTIONS)
     wide = pa.table({"message": ["my parcel"], **{f"c{i}": [i] for i in range(16_384 - n_added)}})

@@ -25,6 +25,10 @@ def test_the_summary_for_people_says_what_the_data_says(planted, tmp_path):
     assert "80 of 81 texts in 4 groups" in printed
     assert "1 blank text without a group." in printed
     assert all(cluster["name"] in printed for cluster in summary["clusters"])
+    assert "mixed" not in printed
+    summary["clusters"][1]["mixed"] = True
+    print_summary(summary, console)
+    assert f"mixed · {summary['clusters'][1]['keywords'][0]}" in console.file.getvalue()
 
 
 def test_texts_have_one_line():

@@ -366,7 +366,7 @@ def test_a_table_that_is_too_large(tmp_path):
         "--format csv or --format parquet."
     )
     high = TextTable(pa.table({"text": pa.array(["a"] * 1_048_576)}), "text", TableFormat.PARQUET)
-    assert message(output_format, Path("a.xlsx"), high) == expected.format("1,048,576", 6)
+    assert message(output_format, Path("a.xlsx"), high) == expected.format("1,048,576", 7)
     assert output_format(Path("a.parquet"), high) == "parquet"
     fits = TextTable(high.table.slice(1), "text", TableFormat.PARQUET)
     assert output_format(Path("a"), fits, TableFormat.XLSX) == "xlsx"
@@ -379,17 +379,16 @@ def test_a_table_that_is_too_large(tmp_path):
 def test_the_groups_are_a_second_sheet(save):
     source = save("a.xlsx", workbook(("Tickets", [["id", "text"], [1, "pay"], [2, "log in"], [3, ""], [4, "=pay"]])))
     table = read_table(source, text_column="text")
-    clusters = ClusterColumns([0, 1], ["billing", "login"], ["pay, invoice", ""], ["=pay", "log in"]).count(
-        np.array([0, 1, -1, 0])
-    )
+    columns = ClusterColumns([0, 1], ["billing", "login"], ["pay, invoice", ""], ["=pay", "log in"], [False, True])
+    clusters = columns.count(np.array([0, 1, -1, 0]))
     write_labeled(table, {"cluster": pa.array([0, 1, None, 0])}, Path("b.xlsx"), clusters=clusters)
     assert read_table("b.xlsx", text_column="text").table.column("cluster").to_pylist() == [0, 1, None, 0]
     second = read_table("b.xlsx", sheet="groups", text_column="name").table.to_pylist()
     assert second == [
-        {"cluster": 0, "name": "billing", "size": 2, "share": pytest.approx(2 / 3), "keywords": "pay, invoice",
-         "typical_text": "=pay"},
-        {"cluster": 1, "name": "login", "size": 1, "share": pytest.approx(1 / 3), "keywords": None,
-         "typical_text": "log in"},
+        {"cluster": 0, "name": "billing", "size": 2, "share": pytest.approx(2 / 3), "mixed": False,
+         "keywords": "pay, invoice", "typical_text": "=pay"},
+        {"cluster": 1, "name": "login", "size": 1, "share": pytest.approx(1 / 3), "mixed": True,
+         "keywords": None, "typical_text": "log in"},
     ]  # fmt: skip
 
 
@@ -487,7 +486,7 @@ def test_a_workbook_that_would_take_many_minutes_is_refused_at_once(tmp_path):
     )
     assert list(tmp_path.iterdir()) == []
     # The columns that a clustering adds count before the work begins.
-    with pytest.raises(UserError, match="has 1,000,000 rows and 11 columns"):
+    with pytest.raises(UserError, match="has 1,000,000 rows and 12 columns"):
         output_format(tmp_path / "a.xlsx", TextTable(table.select(range(6)), "c0", TableFormat.XLSX))
 
 

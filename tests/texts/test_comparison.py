@@ -260,14 +260,18 @@ def test_groups_merged_since_the_last_file_have_their_sizes_in_it(result, news):
 
 def test_a_mixed_group_says_so_wherever_it_is_named(result, found):
     (new,) = found.new_clusters
+    assert not new.is_mixed
     assert not found.cluster_changes[-1].mixed
     loose = replace(found.cluster_changes[-1], mixed=True)
     assert loose.figures.endswith(" texts, mixed")
-    mixed = replace(found, cluster_changes=(*found.cluster_changes[:-1], loose))
+    marked = replace(new, is_mixed=True)
+    mixed = replace(found, cluster_changes=(*found.cluster_changes[:-1], loose), new_clusters=(marked,))
     assert mixed.changes.set_index("cluster").loc[new.label, "mixed"]
     summary = summarize_changes(mixed, "m.model", ["october.csv"], {}, {})
     assert [cluster["mixed"] for cluster in summary["new_clusters"]] == [True]
     said = Console(record=True, width=200, file=io.StringIO())
     print_changes({**summary, "outputs": {"table": "t.csv"}}, said)
     assert "coupon is mixed: the name does not speak for all texts of the group." in said.export_text()
-    assert updated(result, mixed, []).history[-1].changes[-1].mixed
+    after = updated(result, mixed, [])
+    assert after.history[-1].changes[-1].mixed
+    assert [cluster.label for cluster in after.clusters if cluster.is_mixed] == [new.label]

@@ -147,18 +147,12 @@ def test_a_doubt_overrides_the_evidence():
 
 def test_reasons_name_leftovers_and_doubts_about_the_number():
     result = planted_result()
-    parts = [replace(part, ratio=1.0) if row == 1 else part for row, part in enumerate(result.cohesion.per_cluster)]
-    loose = replace(result, cohesion=replace(result.cohesion, per_cluster=parts),
+    mixed = replace(result.clusters[1], is_mixed=True)
+    loose = replace(result, clusters=(result.clusters[0], mixed, *result.clusters[2:]),
                     k_estimate=replace(result.k_estimate, method="reproducible", confidence=0.2))  # fmt: skip
     leftover = f"1 group is a leftover without a common theme: {result.clusters[1].name}"
     assert loose.verdict.reasons == (*result.verdict.reasons, FAINT, leftover)
     assert loose.verdict.sentence == result.verdict.sentence
-    # One repeated text is not mixed.
-    code = loose.corpus.codes[loose.clusters[1].representatives[0]]
-    counts = loose.corpus.counts.copy()
-    counts[code] = 20
-    often = replace(loose, corpus=replace(loose.corpus, counts=counts))
-    assert leftover not in often.verdict.reasons
 
 
 def test_a_saved_model_has_its_verdict_without_its_embeddings(tmp_path):

@@ -157,6 +157,17 @@ def test_a_text_counts_as_often_as_it_was_sent():
     assert 30 not in twice.representatives[:1]
 
 
+def test_a_group_without_a_common_theme_is_mixed():
+    rng = np.random.default_rng(0)
+    codes = np.repeat([0, 1, 2], 30)
+    X = np.eye(3, 40)[codes] * (codes < 2)[:, None] + 0.05 * rng.standard_normal((90, 40))
+    texts = [f"text {row}" for row in range(90)]
+    assert [cluster.is_mixed for cluster in describe_vectors(texts, X, codes)] == [False, False, True]
+    repeated = np.where(np.arange(90) == 89, 100, 1)  # most rows have the same text
+    assert not any(cluster.is_mixed for cluster in describe_vectors(texts, X, codes, counts=repeated))
+    assert not any(cluster.is_mixed for cluster in describe_vectors(texts, X, np.zeros(90, int)))
+
+
 pytest.importorskip("openai", reason="needs the extra openai")
 
 

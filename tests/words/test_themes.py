@@ -1,5 +1,7 @@
 """Names of themes: a phrase that the groups share, or the names of the groups side by side."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,6 +40,11 @@ def test_a_good_phrase_that_most_groups_share_names_the_theme():
 )
 def test_names_that_have_little_in_common_stand_side_by_side_and_each_word_once(names, theme):
     assert best([part(i, name, size=100 - i) for i, name in enumerate(names)]) == [theme]
+
+
+def test_the_name_of_a_mixed_group_is_not_a_part_of_it():
+    mixed = replace(part(2, "Mixed: days, fix", size=900), is_mixed=True)
+    assert best([part(0, "refund"), part(1, "return"), mixed]) == ["refund / return"]
 
 
 def test_no_phrase_is_another_form_of_the_name_of_a_group():

@@ -164,7 +164,6 @@ def summarize_changes(
     """Return the summary that --json prints."""
     result, changes = comparison.result, comparison.cluster_changes
     names = {cluster.label: cluster.name for cluster in comparison.model.clusters}
-    mixed = {change.label for change in changes if change.mixed}
     described = [{**asdict(change), "same_count": change.keeps_count, "figures": change.figures} for change in changes]
     beside = made_with(Path(model)) if "model" in outputs else []
     return {
@@ -175,10 +174,7 @@ def summarize_changes(
         "texts_of_the_model": comparison.model.totals.rows,
         "clusters_of_the_model": comparison.model.n_clusters,
         "compared": comparison.in_words,
-        "new_clusters": [
-            {**cluster, "mixed": cluster["cluster"] in mixed}
-            for cluster in clusters_as_json(result, comparison.new_clusters)
-        ],
+        "new_clusters": clusters_as_json(result, comparison.new_clusters),
         "changes": [{"cluster": change.pop("label"), **change} for change in described],
         "misfits": [result.corpus.distinct[position] for position in comparison.misfits],
         "splits": [{"cluster": label, "name": names[label]} for label in comparison.splits],

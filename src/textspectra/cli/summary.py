@@ -17,7 +17,7 @@ from ..texts.clustered import with_count
 from ..texts.corpus import DataFrame, Totals
 from ..texts.labels import MADE_ELSEWHERE
 from ..texts.result import TextClustering
-from ..texts.verdict import LOOSE, unstated
+from ..texts.verdict import unstated
 from ..words.describe import Cluster
 from .output import Summary, model_lines
 
@@ -89,6 +89,7 @@ def clusters_as_json(result: TextClustering, clusters: Iterable[Cluster]) -> lis
             "name": cluster.name,
             "size": cluster.size,
             "share": cluster.size / result.totals.grouped,
+            "mixed": cluster.is_mixed,
             "keywords": list(cluster.keywords),
             "cohesion": cohesion[cluster.label],
             "representatives": result.typical_texts(cluster),
@@ -199,13 +200,14 @@ def print_clusters(clusters: Sequence[Summary], rest: str, outputs: Mapping[str,
     table.add_column("group", ratio=2, overflow="fold")
     table.add_column("typical texts", ratio=3, overflow="fold")
     for cluster in clusters[:_LISTED]:
-        value = cluster["cohesion"]
-        cohesion = Text() if value is None else Text(f"{value:.2f}", "yellow" if value < LOOSE else "")
+        value, words = cluster["cohesion"], (", ".join(cluster["keywords"][:5]), "dim")
+        mark = [("mixed · ", "yellow")] if cluster["mixed"] else []
         texts, counts = cluster["representatives"][:2], cluster["representative_counts"]
         typical = "\n".join(f"· {with_count(one_line(text), n)}" for text, n in zip(texts, counts, strict=False))
         table.add_row(
-            str(cluster["cluster"]), f"{cluster['size']:,}", f"{cluster['share']:.1%}", cohesion,
-            Text.assemble((cluster["name"], "bold"), "\n", (", ".join(cluster["keywords"][:5]), "dim")), Text(typical),
+            str(cluster["cluster"]), f"{cluster['size']:,}", f"{cluster['share']:.1%}",
+            "" if value is None else f"{value:.2f}",
+            Text.assemble((cluster["name"], "bold"), "\n", *mark, words), Text(typical),
         )  # fmt: skip
     console.print()
     console.print(table)

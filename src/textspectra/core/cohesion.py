@@ -15,6 +15,7 @@ from . import F32, F64, Ints, Rows
 from .rows import ALL_ROWS, map_members, sums_and_sizes, take_units
 from .validation import RandomState, check_labeled, make_generator
 
+LOOSE = 1.1  # clusters with a ratio below this are hardly better than random groups
 LEAST_SIMILARITY = 1e-6  # a mean similarity below this is taken for rounding in float32
 # Up to this many rows, the negative cosines of all pairs are summed; in larger sets, pairs are sampled. Inside
 # clusters, too, all pairs are summed up to the same number; the largest clusters are sampled first.

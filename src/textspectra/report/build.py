@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..core.cohesion import LOOSE
 from ..core.estimate import KEstimate, spectral_estimate
 from ..core.rows import CountedRows
 from ..core.spectral import Rule
@@ -26,7 +27,7 @@ from ..texts.history import DIGESTS, ClusterChange
 from ..texts.known import KNOWN
 from ..texts.result import TextClustering
 from ..texts.sentences import estimate_in_words, level_in_words
-from ..texts.verdict import LOOSE, overriding_doubt, verdict_at
+from ..texts.verdict import overriding_doubt, verdict_at
 from ..words.languages import STOP_WORDS
 from ..words.tokens import clean_text
 from .counts import describe_counts, describe_rows

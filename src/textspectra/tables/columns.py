@@ -75,7 +75,7 @@ class TextTable:
 
 
 class ClusterColumns(NamedTuple):
-    """The label, name, keywords and a typical text of each cluster; labels ascend.
+    """The label, name, keywords and a typical text of each cluster, and whether it is mixed; labels ascend.
 
     `coarse` has the label and the name of each cluster at the coarse level, if there is one.
     """
@@ -84,6 +84,7 @@ class ClusterColumns(NamedTuple):
     names: list[str]
     keywords: list[str]
     typical_texts: list[str]
+    mixed: list[bool]
     coarse: Sequence[tuple[int | None, str | None]] = ()
 
     def columns(
@@ -98,6 +99,8 @@ class ClusterColumns(NamedTuple):
         places = pa.array(np.searchsorted(self.labels, labels), mask=without)
         columns = {"cluster": pa.array(labels, mask=without)}
         columns["cluster_name"] = pa.array(self.names, pa.string()).take(places)
+        if any(self.mixed):
+            columns["cluster_mixed"] = pa.array(self.mixed, pa.bool_()).take(places)
         if similarity is not None:
             columns["similarity"] = pa.array(similarity.astype(float).round(4), mask=without)
         if self.coarse:
@@ -114,7 +117,7 @@ class ClusterColumns(NamedTuple):
         sizes = np.bincount(np.searchsorted(self.labels, labels[labels >= 0]), minlength=len(self.labels))
         table = pa.table({
             "cluster": self.labels, "name": self.names, "size": sizes, "share": sizes / max(sizes.sum(), 1),
-            "keywords": self.keywords, "typical_text": self.typical_texts,
+            "mixed": pa.array(self.mixed, pa.bool_()), "keywords": self.keywords, "typical_text": self.typical_texts,
         })  # fmt: skip
         return table.set_column(3, pa.field("share", pa.float64(), metadata=SHARE_MARK), table["share"])
 

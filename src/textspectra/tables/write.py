@@ -20,7 +20,8 @@ from .lines import write_delimited, write_jsonlines
 from .parquet import embedding_suffix, write_parquet
 from .source import FORMAT_BY_SUFFIX, OTHER_WORKBOOKS, SUFFIXES, TableFormat, compressed, format_from_name
 
-ADDED = 5  # most columns that a clustering adds: cluster, cluster_name, similarity, cluster_coarse, cluster_coarse_name
+# Most columns that a clustering adds: cluster, cluster_name, cluster_mixed, similarity, cluster_coarse and its name.
+ADDED = 6
 
 
 def output_paths_free(paths: Iterable[Path], *, overwrite: bool) -> None:

@@ -117,7 +117,8 @@ class ClusteredTexts:
         body = ""
         for cluster in sorted(self.clusters, key=lambda cluster: -cluster.size)[:N_LARGEST]:
             share, words = f"{cluster.size / max(1, grouped):.1%}", " · ".join(cluster.keywords[:N_WORDS])
-            cells = (f"{cluster.label}", cluster.name, f"{cluster.size:,}", share, words)
+            name = f"{cluster.name} (mixed)" if cluster.is_mixed else cluster.name
+            cells = (f"{cluster.label}", name, f"{cluster.size:,}", share, words)
             row = "".join(f'<td dir="auto" style="text-align: left">{escape(cell)}</td>' for cell in cells)
             body += f"<tr>{row}</tr>"
         head = "".join(f"<th>{name}</th>" for name in ("cluster", "name", "size", "share", "keywords"))
@@ -302,6 +303,7 @@ def clusters_of(result: ClusteredTexts) -> ClusterColumns:
         labels=[cluster.label for cluster in clusters],
         names=[cluster.name for cluster in clusters],
         keywords=[", ".join(cluster.keywords) for cluster in clusters],
+        mixed=[cluster.is_mixed for cluster in clusters],
         typical_texts=[next((with_count(text, times) for text, times in pairs), "") for pairs in counted],
         coarse=result.coarse if result.themes else [],
     )

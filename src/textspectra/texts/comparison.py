@@ -201,10 +201,13 @@ def compare_texts(
         _new_texts_alone(model, new, codes, centers, rule, details), notes=(*placed.notes, *notes),
         languages=placed.languages, frame=texts if library_of(texts) else None, recipe={**model.recipe, "read": source},
     )  # fmt: skip
+    loose = {model.next_label + place for place, mixed in enumerate(is_mixed) if mixed}
+    clusters = [replace(cluster, is_mixed=cluster.is_mixed or cluster.label in loose) for cluster in result.clusters]
+    result = replace(result, clusters=tuple(clusters))
     new_clusters = tuple(cluster for cluster in result.clusters if cluster.label >= model.next_label)
     last, sizes = _last_file(model)
     this = _described(source or "the new file", result.totals.rows, details)
-    changes = find_changes([*model.clusters, *new_clusters], sizes, _sizes(corpus, codes, rule.n_clusters), is_mixed)
+    changes = find_changes([*model.clusters, *new_clusters], sizes, _sizes(corpus, codes, rule.n_clusters))
     return Comparison(
         model=model, result=result, cluster_changes=changes, new_clusters=new_clusters,
         codes=codes, centers=centers, rule=rule,
@@ -265,13 +268,14 @@ def _new_texts_alone(
     _, clusters = describe_embedded(texts, compact, centers[filled], model.embed_phrases(), (codes >= k) | is_central)
     kept = {place: model.clusters[code] for place, code in enumerate(filled.tolist()) if code < k}
     labels = [model.clusters[code].label if code < k else model.next_label + code - k for code in filled.tolist()]
-    names = {place: cluster.name for place, cluster in kept.items()}
-    named = with_names(clusters, labels, names, {cluster.name for cluster in model.clusters} - set(names.values()))
+    gone = {cluster.name for cluster in model.clusters} - {cluster.name for cluster in kept.values()}
+    named = with_names(clusters, labels, kept, gone)
     return replace(
         model, corpus=corpus, totals=texts.totals, known_embeddings=texts.X,
         distinct_codes=compact, distinct_similarity=similarity, centers=centers[filled], rule=rule.numbered(filled),
         clusters=tuple(
-            replace(cluster, keywords=kept.get(place, cluster).keywords) for place, cluster in enumerate(named)
+            replace(cluster, keywords=before.keywords, is_mixed=before.is_mixed)
+            for cluster, before in ((cluster, kept.get(place, cluster)) for place, cluster in enumerate(named))
         ),
         next_label=model.next_label + int((filled >= k).sum()),
         cohesion=report_if_defined(texts.vectors, compact[texts.counting], len(filled), random_state=0),

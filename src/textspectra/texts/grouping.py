@@ -131,14 +131,21 @@ def describe_embedded(
 
 
 def with_names(
-    clusters: Sequence[Cluster], labels: Sequence[int], kept: Mapping[int, str], others: Iterable[str] = ()
+    clusters: Sequence[Cluster], labels: Sequence[int], kept: Mapping[int, Cluster], others: Iterable[str] = ()
 ) -> tuple[Cluster, ...]:
-    """Give groups their labels, and those in `kept` the names that they had; a name that is taken gets a number."""
-    taken = {*kept.values(), *others}
-    return tuple(
-        replace(cluster, label=label, name=kept.get(position) or unique_name(cluster.name, taken))
-        for position, (cluster, label) in enumerate(zip(clusters, labels, strict=True))
-    )
+    """Give groups their labels, and those in `kept` the names that they had; a name that is taken gets a number.
+
+    A name may say that a group is mixed, so the mark stays with it.
+    """
+    taken = {*(cluster.name for cluster in kept.values()), *others}
+
+    def named(cluster: Cluster, before: Cluster | None) -> Cluster:
+        if before is None:
+            return replace(cluster, name=unique_name(cluster.name, taken))
+        return replace(cluster, name=before.name, is_mixed=cluster.is_mixed or before.is_mixed)
+
+    pairs = zip(clusters, labels, strict=True)
+    return tuple(replace(named(cluster, kept.get(i)), label=label) for i, (cluster, label) in enumerate(pairs))
 
 
 def label_clusters(
@@ -167,9 +174,9 @@ class Grouping(NamedTuple):
     clusters: tuple[Cluster, ...]
 
 
-def _names_at(level: Grouping, codes: NDArray[np.intp]) -> dict[int, str]:
-    """Return the names of those groups that a level also has."""
-    return {new: level.clusters[old].name for new, old in same_clusters(level.codes, codes).items()}
+def _same_at(level: Grouping, codes: NDArray[np.intp]) -> dict[int, Cluster]:
+    """Return those groups that a level also has, as they are described there."""
+    return {new: level.clusters[old] for new, old in same_clusters(level.codes, codes).items()}
 
 
 def _parts_of(codes: NDArray[np.intp], level: Grouping) -> dict[int, list[Cluster]]:
@@ -234,9 +241,9 @@ class RegroupedTexts(ClusteredTexts):
             return self.with_themes()
         describe = partial(self.describe_grouping, fresh=True, level=level)
         themed = self._with_themes(describe)
-        names = _names_at(themed.describe_grouping(self.distinct_codes, fresh=True, level=level), self.distinct_codes)
+        kept = _same_at(themed.describe_grouping(self.distinct_codes, fresh=True, level=level), self.distinct_codes)
         labels = [cluster.label for cluster in self.clusters]
-        return replace(themed, clusters=with_names(self.clusters, labels, names))
+        return replace(themed, clusters=with_names(self.clusters, labels, kept))
 
     def regroup(self, codes: NDArray[np.intp], labels: Mapping[int, int] | None = None) -> Self:
         """Describe the same texts in other groups, which the recipe then calls edited.
@@ -267,14 +274,12 @@ class RegroupedTexts(ClusteredTexts):
         """
         texts, counts = self.embedded(), self.corpus.counts
         level = level or self._suggested(codes, fresh=fresh)
-        names, taken = self._theme_names(codes), [theme.name for theme in self.themes]
-        if level is not None:
-            names |= _names_at(level, codes)
-            taken += [cluster.name for cluster in level.clusters]
+        named = _same_at(level, codes) if level else {}
+        taken = [theme.name for theme in self.themes] + [cluster.name for cluster in (level.clusters if level else ())]
         same = {} if fresh else same_clusters(self.distinct_codes, codes)
         known = {new: self.clusters[old].label for new, old in same.items()} | dict(known or {})
-        name_of = {cluster.label: cluster.name for cluster in self.clusters}
-        names |= {new: name_of[label] for new, label in known.items() if label in name_of}
+        by_label = {cluster.label: cluster for cluster in self.clusters}
+        named |= {new: by_label[label] for new, label in known.items() if label in by_label}
         labels = label_clusters(codes, counts, known, 0 if fresh else self.next_label)
         # They are described by size, because words are weighted a little differently in another order.
         by_size = list(label_clusters(codes, counts, {}, 0))
@@ -282,10 +287,12 @@ class RegroupedTexts(ClusteredTexts):
         centers = mean_vectors(texts, ranks, len(labels))
         parts = _parts_of(ranks, level) if level else {}
         similarity, clusters = describe_embedded(texts, ranks, centers, self.embed_phrases(), parts=parts, taken=taken)
-        kept = {rank: names[code] for rank, code in enumerate(by_size) if code in names}
+        themes = self._theme_names(ranks)
+        clusters = tuple(replace(each, name=themes.get(rank, each.name)) for rank, each in enumerate(clusters))
+        kept = {rank: named[code] for rank, code in enumerate(by_size) if code in named}
         ranked = [labels[code] for code in by_size]
-        named, order = with_names(clusters, ranked, kept), np.argsort(ranked)
-        return Grouping(positions_in(codes, labels), centers[order], similarity, tuple(named[i] for i in order))
+        clusters, order = with_names(clusters, ranked, kept), np.argsort(ranked)
+        return Grouping(positions_in(codes, labels), centers[order], similarity, tuple(clusters[i] for i in order))
 
     def _suggested(self, codes: NDArray[np.intp], *, fresh: bool = False) -> Grouping | None:
         """Return the groups of the suggested level; None if it has as many as there are in `codes`."""

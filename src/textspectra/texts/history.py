@@ -38,7 +38,7 @@ class ClusterChange:
     share_before: float  # of all texts in a group
     share_after: float
     p: float  # adjusted for the number of groups; 0 for a new group
-    mixed: bool = False  # a new group is loose, so that its name does not speak for all its texts
+    mixed: bool = False  # the group has no common theme
 
     @property
     def keeps_count(self) -> bool:
@@ -65,9 +65,9 @@ def _percents(before: float, after: float) -> tuple[str, str]:
 
 
 def find_changes(
-    clusters: Sequence[Cluster], before: NDArray[np.intp], after: NDArray[np.intp], is_mixed: Sequence[bool] = ()
+    clusters: Sequence[Cluster], before: NDArray[np.intp], after: NDArray[np.intp]
 ) -> tuple[ClusterChange, ...]:
-    """Compare the sizes of groups in two files; groups after the last of `before` are new, and may be mixed.
+    """Compare the sizes of groups in two files; groups after the last of `before` are new.
 
     Status, p-value and shares all refer to the same counts: every text of each file that has a group.
     """
@@ -83,8 +83,8 @@ def find_changes(
     shares = counts / np.maximum(counts.sum(axis=0), 1)
     direction = np.where(shares[:k, 1] > shares[:k, 0], "growing", "shrinking")
     statuses = np.where(p >= LEVEL, "steady", np.where(after[:k] == 0, "gone", direction)).tolist() + ["new"] * n_new
-    flags = [False] * k + (list(is_mixed) or [False] * n_new)
-    columns = (statuses, *counts.T.tolist(), *shares.T.tolist(), np.append(p, np.zeros(n_new)).tolist(), flags)
+    mixed = [cluster.is_mixed for cluster in clusters]
+    columns = (statuses, *counts.T.tolist(), *shares.T.tolist(), np.append(p, np.zeros(n_new)).tolist(), mixed)
     return tuple(
         ClusterChange(cluster.label, cluster.name, *values) for cluster, *values in zip(clusters, *columns, strict=True)
     )

@@ -176,13 +176,18 @@ def _usual_cosine(rows: NDArray[np.float32], clusters: NDArray[np.intp], n_examp
 def with_known(result: Result, known: KnownGroups, labels: NDArray[np.intp]) -> Result:
     """Give the groups of a result their labels, and known groups their names; notes say what known groups got."""
     n_known = len(known.names)
-    kept = {place: known.names[label] for place, label in enumerate(labels.tolist()) if label < n_known}
+    kept = {
+        place: replace(result.clusters[place], name=known.names[label])
+        for place, label in enumerate(labels.tolist())
+        if label < n_known
+    }
     clusters = with_names(result.clusters, labels.tolist(), kept)
     n_texts = sum(cluster.size for cluster in clusters if cluster.label < n_known)
     n_others = len(labels) - len(kept)
     rest = f"the rest in {plural(n_others, 'group')} found beside them" if n_others else "no other group"
     notes = [f"{plural(n_texts, 'text')} in {plural(len(kept), 'known group')}, and {rest}."] if kept else []
-    empty = [repr(name) for name in known.names if name not in kept.values()]
+    filled = {cluster.name for cluster in kept.values()}
+    empty = [repr(name) for name in known.names if name not in filled]
     if empty:
         notes.append(f"No text belongs to {plural(len(empty), 'known group')}: {', '.join(empty)}.")
     return replace(

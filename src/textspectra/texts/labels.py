@@ -118,11 +118,15 @@ def describe_texts(
         encoder=encoder, is_given=is_given, cache=cache, without_content=Counter(), languages=languages, recipe=recipe,
         frame=frame if library_of(frame) else None,
     )  # fmt: skip
-    names = {place: group for place, group in enumerate(groups) if isinstance(group, str)}
+    named = {
+        place: replace(result.clusters[place], name=group)
+        for place, group in enumerate(groups)
+        if isinstance(group, str)
+    }
     numbers = [place if isinstance(group, str) else group for place, group in enumerate(groups)]
     correct = embedded.weights[labels_by(embedded.vectors, fitted.rule) == codes].sum() / embedded.weights.sum()
     result = replace(
-        result, clusters=with_names(result.clusters, numbers, names), next_label=_next_label(given.values, numbers),
+        result, clusters=with_names(result.clusters, numbers, named), next_label=_next_label(given.values, numbers),
         notes=(*result.notes, *notes_on_labels(unlabeled, n_other, float(correct))),
     )  # fmt: skip
     result = with_details(result, details, wanted.every, notes)

@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from ..core.cohesion import LOOSE
 from ..core.estimate import WEAK, KEstimate
 from ..hygiene import plural
-from ..words.describe import Cluster
 
 if TYPE_CHECKING:
     from .clustered import ClusteredTexts
 
 VerdictLevel = Literal["good", "fair", "weak"]
 
-LOOSE = 1.1  # groups with a Cohesion Ratio below this are hardly better than random groups
 _TOO_FEW = 20  # different texts: with fewer, nothing can be said about groups
 _HOLDING_RATIOS, _HOLDING_SCORES, _HOLDING_SILHOUETTES = (1.5, 2.5), (0.55, 0.7), (0.02, 0.1)  # and holding well
 _LEVELS: tuple[tuple[VerdictLevel, str], ...] = (
     ("weak", "are loose"), ("fair", "hold together"), ("good", "hold together well"),
 )  # fmt: skip
-_LEFTOVERS = 5  # loose groups that are named
+_LEFTOVERS = 5  # groups without a common theme that are named
 
 
 class Verdict(NamedTuple):
@@ -156,7 +155,7 @@ def doubt_about_k(method: str | None, k: int, confidence: float) -> str:
 
 
 def leftovers_in_words(names: Sequence[str]) -> str:
-    """Say which groups are loose; an empty string if there are none."""
+    """Say which groups have no common theme; an empty string if there are none."""
     if not names:
         return ""
     which = plural(len(names), "group is a leftover", "groups are leftovers")
@@ -165,14 +164,9 @@ def leftovers_in_words(names: Sequence[str]) -> str:
 
 
 def _leftovers(result: ClusteredTexts) -> list[str]:
-    """Return the names of the groups without a common theme, the largest first. One repeated text is not mixed."""
-
-    def is_mixed(cluster: Cluster) -> bool:
-        return 2 * max((n or 0 for n in result.typical_counts(cluster)), default=0) <= cluster.size
-
-    pairs = zip(result.clusters, result.ratios, strict=True)
-    loose = [cluster for cluster, ratio in pairs if (ratio or LOOSE) < LOOSE and is_mixed(cluster)]
-    return [cluster.name for cluster in sorted(loose, key=lambda cluster: -cluster.size)]
+    """Return the names of the groups without a common theme, the largest first."""
+    by_size = sorted(result.clusters, key=lambda cluster: -cluster.size)
+    return [cluster.name for cluster in by_size if cluster.is_mixed]
 
 
 def agreement_in_words(score: float) -> str:

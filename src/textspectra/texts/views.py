@@ -165,10 +165,10 @@ class TabulatedTexts(RegroupedTexts):
     def to_frame(self) -> DataFrame:
         """Return a data frame with one row per text.
 
-        A data frame that was given comes back with the columns cluster, cluster_name and similarity, and
-        cluster_coarse and cluster_coarse_name if a level is coarser than the clusters. For other texts it also has
-        the column text, and is of the library of the series that was given; otherwise of pandas, polars or pyarrow,
-        whichever is installed first.
+        A data frame that was given comes back with the columns cluster, cluster_name and similarity, with
+        cluster_mixed if a group has no common theme, and with cluster_coarse and cluster_coarse_name if a level is
+        coarser than the clusters. For other texts it also has the column text, and is of the library of the series that
+        was given; otherwise of pandas, polars or pyarrow, whichever is installed first.
 
         Examples
         --------
@@ -178,7 +178,11 @@ class TabulatedTexts(RegroupedTexts):
         >>> result.to_frame()[["id", "cluster"]].values.tolist()
         [[7, 0], [8, 0], [9, 1]]
         """
-        columns: dict[str, Any] = {"cluster": self.labels, "cluster_name": self.names, "similarity": self.similarity}
+        columns: dict[str, Any] = {"cluster": self.labels, "cluster_name": self.names}
+        mixed = np.array([*(cluster.is_mixed for cluster in self.clusters), False])
+        if mixed.any():
+            columns["cluster_mixed"] = mixed[self.codes]
+        columns["similarity"] = self.similarity
         if self.themes:
             numbers, names = zip(*self.coarse, (None, None), strict=True)
             columns["cluster_coarse"] = np.array([-1 if number is None else number for number in numbers])[self.codes]
@@ -209,8 +213,8 @@ class TabulatedTexts(RegroupedTexts):
     def cluster_table(self) -> DataFrame:
         """Return a data frame with one row per group.
 
-        Its columns are cluster, name, size, share (of all rows in a group), cohesion, keywords, typical_texts, and
-        typical_counts, the number of rows with each typical text.
+        Its columns are cluster, name, size, share (of all rows in a group), cohesion, mixed (whether it has no common
+        theme), keywords, typical_texts, and typical_counts, the number of rows with each typical text.
         """
         return self._frame({
             "cluster": [cluster.label for cluster in self.clusters],
@@ -218,6 +222,7 @@ class TabulatedTexts(RegroupedTexts):
             "size": [cluster.size for cluster in self.clusters],
             "share": [cluster.size / self.totals.grouped for cluster in self.clusters],
             "cohesion": self.ratios,
+            "mixed": [cluster.is_mixed for cluster in self.clusters],
             "keywords": [list(cluster.keywords) for cluster in self.clusters],
             "typical_texts": [self.typical_texts(cluster) for cluster in self.clusters],
             "typical_counts": [self.typical_counts(cluster) for cluster in self.clusters],

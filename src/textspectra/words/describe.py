@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core import F32, Array, Ints
+from ..core.cohesion import LOOSE, report_if_defined
 from ..core.rows import take_units
 from ..embedding.server import PARALLEL_REQUESTS, OpenAIServer, in_parallel
 from .keywords import MAX_NAME, rank_terms
@@ -43,6 +44,8 @@ class Cluster:
     name : str
         A phrase of the texts; without a model, up to three keywords; a typical text if there are none. Unique among
         the clusters.
+    is_mixed : bool
+        Whether the cluster has no common theme. It keeps this mark if it gets another name.
 
     Examples
     --------
@@ -55,6 +58,7 @@ class Cluster:
     keywords: tuple[str, ...]
     representatives: tuple[int, ...]
     name: str
+    is_mixed: bool = False
 
 
 def describe_clusters(
@@ -85,9 +89,27 @@ def describe_clusters(
         for label, rows in zip(members, typical, strict=True)
     ]
     names = choose_names(candidates, keywords, examples, taken)
+    mixed = are_mixed(X, list(members.values()), counts)
     return [
-        Cluster(label, len(rows), tuple(keyword.text for keyword in words), tuple(chosen), name)
-        for (label, rows), words, chosen, name in zip(members.items(), keywords, typical, names, strict=True)
+        Cluster(label, len(rows), tuple(keyword.text for keyword in words), tuple(chosen), name, is_mixed)
+        for (label, rows), words, chosen, name, is_mixed in zip(
+            members.items(), keywords, typical, names, mixed, strict=True
+        )
+    ]
+
+
+def are_mixed(X: Array, members: Sequence[Ints], counts: Ints) -> list[bool]:
+    """Return which clusters have no common theme: their rows are hardly more alike than any two rows.
+
+    A cluster of one repeated text has a theme, and so has a single cluster, which cannot be compared with others.
+    """
+    rows, codes = np.concatenate(members), np.repeat(np.arange(len(members)), [len(part) for part in members])
+    cohesion = report_if_defined(X[rows], codes, len(members), random_state=0) if len(members) > 1 else None
+    if cohesion is None:
+        return [False] * len(members)
+    return [
+        bool(part.ratio < LOOSE and 2 * counts[rows].max() <= counts[rows].sum())
+        for part, rows in zip(cohesion.per_cluster, members, strict=True)
     ]
 
 

@@ -39,9 +39,12 @@ def theme_phrases(phrases: Sequence[Phrase], parts: Sequence[Cluster]) -> list[P
 
 
 def _side_by_side(parts: Sequence[Cluster]) -> list[Phrase]:
-    """Return the names of the largest clusters in one, as far as there is room; each word occurs once."""
-    by_size = sorted(parts, key=lambda part: -part.size)
-    words_of = {part.label: _words(part.name) for part in parts}
+    """Return the names of the largest clusters in one, as far as there is room; each word occurs once.
+
+    The name of a mixed cluster says little about the theme, so it has no place there.
+    """
+    by_size = sorted((part for part in parts if not part.is_mixed), key=lambda part: -part.size)
+    words_of = {part.label: _words(part.name) for part in by_size}
 
     def contains(part: Cluster) -> bool:
         others = (words for label, words in words_of.items() if label != part.label)
