@@ -63,7 +63,10 @@ def run_cluster(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
     clustering = {
         "n_clusters": _number_of_clusters(options["clusters"]), "random_state": options["seed"],
         "cache": not options["no_cache"], "progress": tell,
-        **{name: options[name] for name in ("algorithm", "method", "model", "keep_all", "time", "by", "show", "every")},
+        **{
+            name: options[name]
+            for name in ("algorithm", "method", "model", "keep_all", "time", "by", "show", "every", "name_with")
+        },
     }  # fmt: skip
     _check_periods(options)
     if not inputs.is_single(sources):
@@ -77,7 +80,7 @@ def run_cluster(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
 def _run_describe(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
     options = defaults_of("describe") | chosen
     _check_periods(options)
-    names = ("labels", "model", "time", "by", "show", "every")
+    names = ("labels", "model", "time", "by", "show", "every", "name_with")
     describe = partial(
         describe_texts, random_state=options["seed"], cache=not options["no_cache"], progress=tell,
         **{name: options[name] for name in names},
@@ -137,9 +140,7 @@ def _finish(
     result: TextClustering, truth: Sequence[object] | None, sources: Sequence[str], options: Options,
     outputs: Mapping[str, Path], together: Outputs, tell: Stages,
 ) -> TextClustering:  # fmt: skip
-    """Name the groups, and write the model and the report, which take their places when all outputs are complete."""
-    if options["name_with"]:
-        result = result.name(options["name_with"])
+    """Write the model and the report, which take their places when all outputs are complete."""
     result = replace(result, recipe={**result.recipe, "command": _command_line(sources, options, result)})
     if "report" in outputs:
         result = result.with_hierarchy()

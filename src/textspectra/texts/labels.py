@@ -23,6 +23,7 @@ from ..hygiene import plural, without_surrogates
 from ..tables.columns import TextTable, column_values
 from ..tables.frames import library_of
 from ..tables.parquet import Vectors, given_vectors
+from ..words.naming import NameWith, check_name_with
 from .clustered import check_name_length
 from .corpus import Corpus, Texts, Totals, as_values, open_texts
 from .details import Columns, Period, Values, details_of, wanted_columns
@@ -51,6 +52,7 @@ def describe_texts(
     by: Columns = (),
     show: Columns = (),
     every: Period | None = None,
+    name_with: NameWith | None = None,
     progress: StageProgress | None = None,
 ) -> TextClustering:
     """Describe groups that were made elsewhere: by another clustering, or by hand.
@@ -73,6 +75,9 @@ def describe_texts(
         The column of a data frame that holds the texts.
     model, embeddings, cache, time, by, show, every, progress
         As in :func:`cluster_texts`.
+    name_with : str or callable, optional
+        A chat model of a server, or a function, that names the groups, also those that have names: see
+        :meth:`TextClustering.name`.
     random_state : int, RandomState, Generator or None, default=0
         The seed of the sample on which the Cohesion Ratio of many texts is computed.
 
@@ -87,6 +92,8 @@ def describe_texts(
     >>> ts.describe_texts(texts, [7, 7, 3, -1], embeddings=X).labels
     array([ 7,  7,  3, -1])
     """
+    if name_with is not None:
+        check_name_with(name_with)
     tell: StageProgress = progress or (lambda stage, done, total: None)
     frame, opened = texts.table if isinstance(texts, TextTable) else texts, open_texts(texts, text_column)
     # A text that says nothing ("n/a") has a group if somebody gave it one.
@@ -111,7 +118,8 @@ def describe_texts(
     blank, unlabeled = int((everything.codes < 0).sum()), int(((everything.codes >= 0) & (given.codes < 0)).sum())
     unknown = len(corpus.rows) - blank - unlabeled - int(embedded.weights.sum())
     is_given, call = embeddings is not None, "describe_texts(texts, labels"
-    recipe = recipe_of(call, encoder, reason, random_state, False, wanted._asdict(), is_given=is_given)
+    options = {**wanted._asdict(), "name_with": name_with}
+    recipe = recipe_of(call, encoder, reason, random_state, False, options, is_given=is_given)
     result = describe_clustering(
         embedded, of_text, fitted, leaves=np.asarray(fitted.leaves), algorithm=MADE_ELSEWHERE,
         totals=Totals(len(corpus.rows), len(embedded.counting), blank, unknown, unlabeled=unlabeled),
@@ -129,7 +137,7 @@ def describe_texts(
         result, clusters=with_names(result.clusters, numbers, named), next_label=_next_label(given.values, numbers),
         notes=(*result.notes, *notes_on_labels(unlabeled, n_other, float(correct))),
     )  # fmt: skip
-    result = with_details(result, details, wanted.every, notes)
+    result = with_details(result if name_with is None else result.name(name_with), details, wanted.every, notes)
     tell("describing", 1, 1)
     return result
 

@@ -35,6 +35,7 @@ from ..tables.dates import Reading, Survey, joined_problems, notes_on_dates
 from ..tables.read import read_table
 from ..tables.source import TableFormat
 from ..words.languages import language_shares
+from ..words.naming import NameWith, check_name_with
 from . import partition
 from .clustered import FINEST, clusters_of
 from .corpus import Corpus, EmbeddedTexts
@@ -85,6 +86,7 @@ def cluster_files(
     by: Sequence[str] = (),
     show: Sequence[str] = (),
     every: Period | None = None,
+    name_with: NameWith | None = None,
     truth: str | None = None,
     table_format: TableFormat | None = None,
     spreadsheet_safe: bool = False,
@@ -112,7 +114,8 @@ def cluster_files(
         How each file is read, as in :func:`read_table`. The first file decides on the column of the texts.
     embeddings : str, optional
         A column of lists of numbers by which the texts are grouped, as in :func:`cluster_texts`.
-    model, algorithm, n_clusters, method, refine, random_state, cache, keep_all, time, by, show, every, progress
+    model, algorithm, n_clusters, method, refine, random_state, cache, keep_all, time, by, show, every, name_with, \
+    progress
         As in :func:`cluster_texts`; columns are given by their names.
     truth : str, optional
         A column of true classes for `finish`.
@@ -163,6 +166,8 @@ def cluster_files(
     """
     check_algorithm(algorithm)
     check_method(method)
+    if name_with is not None:
+        check_name_with(name_with)
     wanted = Wanted(time, tuple(by), tuple(show), every)
     wanted.check()
     tell: StageProgress = progress or (lambda stage, done, total: None)
@@ -219,8 +224,13 @@ def cluster_files(
             job.save("similarity", None, np.asarray(keep(cosines_to_centers(X, of_rows, fitted.centers))))
             tell("describing", 0, 1)
             sample = _sample(job, parts, texts, fitted, leaves, workers, reading, random_state)
-            options = {"algorithm": algorithm, "n_clusters": n_clusters, "method": method, "refine": refine}
-            options |= wanted._asdict()
+            options: dict[str, object] = {
+                "algorithm": algorithm,
+                "n_clusters": n_clusters,
+                "method": method,
+                "refine": refine,
+            }
+            options |= {**wanted._asdict(), "name_with": name_with}
             recipe = {
                 "read": f"{plural(len(paths), 'file')}, column {first.text_column!r}",
                 DIGESTS: " ".join(part.digest for part in parts.values()),
@@ -242,6 +252,7 @@ def cluster_files(
             )  # fmt: skip
             notes = (*notes, *_notes_on_files(parts), *result.notes, *sample.notes)
             result = replace(result, details=sample.details, tally=sample.tally, notes=notes)
+            result = result if name_with is None else result.name(name_with)
             result = finish(result, sample.classes) if finish else result
             if add_map:
                 tell("mapping", 0, 1)

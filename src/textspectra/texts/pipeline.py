@@ -25,6 +25,7 @@ from ..tables.columns import TextTable
 from ..tables.frames import library_of
 from ..tables.parquet import Vectors, given_vectors
 from ..words.languages import language_shares
+from ..words.naming import NameWith, check_name_with
 from .clustered import Hierarchy
 from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Texts, Totals, embed_corpus, open_texts
 from .details import Columns, Details, Period, Values, details_of, wanted_columns
@@ -55,6 +56,7 @@ def cluster_texts(
     by: Columns = (),
     show: Columns = (),
     every: Period | None = None,
+    name_with: NameWith | None = None,
     progress: StageProgress | None = None,
 ) -> TextClustering:
     """Find how many groups a pile of texts has, what they are, and which text is in which.
@@ -112,6 +114,9 @@ def cluster_texts(
         Columns that the report shows with each text, such as an id.
     every : {"day", "week", "month", "quarter", "year"}, optional
         The periods over which groups are followed. They are chosen by the dates and the number of texts otherwise.
+    name_with : str or callable, optional
+        A chat model of a server, or a function, that names the groups: see :meth:`TextClustering.name`. Known groups
+        keep their names.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
 
@@ -140,6 +145,8 @@ def cluster_texts(
     """
     check_algorithm(algorithm)
     check_method(method)
+    if name_with is not None:
+        check_name_with(name_with)
     tell: StageProgress = progress or (lambda stage, done, total: None)
     frame, opened = texts.table if isinstance(texts, TextTable) else texts, open_texts(texts, text_column)
     corpus = Corpus.from_texts(opened, keep_all=keep_all)
@@ -163,8 +170,8 @@ def cluster_texts(
     else:
         fitted, labels = group_around(groups, embedded, fit, n_clusters)
     tell("describing", 0, 1)
-    options = {"algorithm": algorithm, "n_clusters": n_clusters, "method": method, "refine": refine}
-    options |= wanted._asdict()
+    options: dict[str, object] = {"algorithm": algorithm, "n_clusters": n_clusters, "method": method, "refine": refine}
+    options |= {**wanted._asdict(), "name_with": name_with}
     is_given = embeddings is not None
     call = "cluster_texts(texts, known=known" if known else "cluster_texts(texts"
     recipe = recipe_of(call, encoder, reason, random_state, keep_all, options, is_given=is_given)
@@ -174,6 +181,8 @@ def cluster_texts(
         without_content=corpus.without_content(), languages=languages, recipe=recipe,
         frame=frame if library_of(frame) else None,
     )  # fmt: skip
+    if name_with is not None:
+        result = result.name(name_with)
     if groups is not None and labels is not None:
         result = with_known(result, groups, labels)
     result = with_details(result, details, wanted.every, notes)

@@ -14,12 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.validation import Level, check_n_clusters, check_whole_number
 from ..embedding.cache import EmbeddingCache
 from ..embedding.registry import Model, as_backend
-from ..embedding.server import OpenAIServer
 from ..errors import UserError
 from ..files import replacing_folder
 from ..tables.columns import TextTable
 from ..tables.parquet import Vectors, given_vectors
-from ..words.describe import name_clusters
+from ..words.naming import NameWith, name_clusters
 from .clustered import check_cluster_name, framed
 from .comparison import Comparison, Drift, compare_texts, drift_of, updated
 from .corpus import Texts, embed_corpus, open_texts
@@ -218,13 +217,24 @@ class TextClustering(TabulatedTexts):
             asked = self.k_estimate.at(asked)
         return replace(base.regroup(base.hierarchy.cut(asked)), recipe=self.recipe).with_themes()
 
-    def name(self, model: str) -> TextClustering:
-        """Name the groups by a chat model, one request for each.
+    def name(self, name_with: NameWith) -> TextClustering:
+        """Name the groups by a chat model or by a function of your own, one call for each group.
 
-        `model` is a model of the server at ``OPENAI_BASE_URL``, with the key ``OPENAI_API_KEY``. A group keeps its name
-        if the server fails or does not answer with a name; a warning says for how many.
+        A chat model is named by a string: it is asked at ``OPENAI_BASE_URL``, with the key ``OPENAI_API_KEY``. A
+        function gets the evidence of a group: its `name`, `keywords`, typical `texts`, `size`, `is_mixed`, the
+        keywords `only_here`, and its nearest `neighbors`, each with `name`, `keywords` and `texts`. It returns a name.
+        A group keeps its name if the call fails or does not return one; a warning says for how many, and why.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> texts = ["where is my parcel", "my parcel is late", "reset my password", "password forgotten"]
+        >>> X = [[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]]
+        >>> result = ts.cluster_texts(texts, embeddings=X, n_clusters=2)
+        >>> result.name(lambda group: f"{group.keywords[0].title()} ({group.size})").names[0]
+        'Parcel (2)'
         """
-        clusters = name_clusters(self.clusters, self.corpus.rows, self.centers, model=model, server=OpenAIServer())
+        clusters = name_clusters(self.clusters, self.corpus.rows, self.centers, name_with)
         return replace(self, clusters=tuple(clusters))
 
     def apply(self, state: str | Path) -> TextClustering:
