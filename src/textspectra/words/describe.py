@@ -102,10 +102,12 @@ def are_mixed(X: Array, members: Sequence[Ints], counts: Ints) -> list[bool]:
     cohesion = report_if_defined(X[rows], codes, len(members), random_state=0) if len(members) > 1 else None
     if cohesion is None:
         return [False] * len(members)
-    return [
-        bool(part.ratio < LOOSE and 2 * counts[rows].max() <= counts[rows].sum())
-        for part, rows in zip(cohesion.per_cluster, members, strict=True)
-    ]
+    return [is_mixed(part.ratio, counts[rows]) for part, rows in zip(cohesion.per_cluster, members, strict=True)]
+
+
+def is_mixed(ratio: float, counts: Ints) -> bool:
+    """Return True if a cluster has no common theme, given its Cohesion Ratio and how often each of its texts counts."""
+    return bool(ratio < LOOSE and 2 * counts.max(initial=0) <= counts.sum())
 
 
 def typical_rows(texts: Sequence[str], X: Array, rows: Ints, cosines: F32, counts: Ints) -> list[int]:
