@@ -18,6 +18,7 @@ from ..texts.clustered import with_count
 from ..texts.corpus import DataFrame, Totals
 from ..texts.labels import MADE_ELSEWHERE
 from ..texts.result import TextClustering
+from ..texts.similar import pairs_in_words
 from ..texts.verdict import unstated
 from ..words.describe import Cluster
 from .output import Summary, model_lines
@@ -70,6 +71,7 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> Summary:
         "verdict_reasons": list(result.verdict.reasons),
         "clusters": clusters_as_json(result, sorted(result.clusters, key=lambda cluster: -cluster.size)),
         "themes": _themes_as_json(result),
+        "similar_clusters": _records(result.similar_clusters()),
         **_further_columns(result),
         "notes": list(result.notes),
         **describe_run(done.outputs, seconds),
@@ -163,7 +165,8 @@ def print_summary(summary: Summary, console: Console | None = None) -> None:
     lines = [Text(), Text(summary["verdict"], "yellow" if summary["verdict_level"] == "weak" else "")]
     if set(levels) - {summary["k"]} and not is_doubt:
         lines.append(Text(sentences.shown_in_words(summary["k"], levels)))
-    lines += map(Text, model_lines(summary))
+    alike = [(pair["cluster_name"], pair["other_name"]) for pair in summary["similar_clusters"]]
+    lines += map(Text, [*model_lines(summary), *pairs_in_words(alike)])
     console.print(*lines, *(Text(note, "yellow") for note in _notes(summary)), sep="\n")
     rest = "other group" if summary["themes"] else "smaller group"
     print_clusters(summary["clusters"], rest, summary["outputs"], console, summary["themes"])

@@ -148,7 +148,7 @@ def report_blocks(
                 "next": result.next_label,
             },
             "themes": describe_themes(result, tree.base),
-            "similar": [],
+            "similar": [[tree.base[pair.cluster], tree.base[pair.other]] for pair in result.similar_pairs],
             "profile": profile,
             "evidence": evidence and evidence.result(),
             "palette": palette(levels.k),

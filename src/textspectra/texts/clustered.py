@@ -30,6 +30,7 @@ from .details import Details
 from .history import Update
 from .notes import doubt_about_languages, reading_in_words
 from .novelty import Reference
+from .similar import SimilarPair, find_similar, pairs_in_words
 from .tally import Tally
 from .verdict import Verdict, verdict_of
 
@@ -114,6 +115,8 @@ class ClusteredTexts:
             parts.append(levels_html(self.k_estimate.suggestions, self.n_clusters))
         parts.append(escape(self.verdict.sentence))
         parts += [f"<i>{escape(note)}</i>" for note in self.notes if note != self.verdict.sentence]
+        alike = [(self.clusters[pair.cluster].name, self.clusters[pair.other].name) for pair in self.similar_pairs]
+        parts += [escape(line) for line in pairs_in_words(alike)]
         body = ""
         for cluster in sorted(self.clusters, key=lambda cluster: -cluster.size)[:N_LARGEST]:
             share, words = f"{cluster.size / max(1, grouped):.1%}", " · ".join(cluster.keywords[:N_WORDS])
@@ -162,6 +165,11 @@ class ClusteredTexts:
     def verdict(self) -> Verdict:
         """Whether the groups can be relied on: a sentence, the level "good", "fair" or "weak", and the reasons."""
         return verdict_of(self)
+
+    @cached_property
+    def similar_pairs(self) -> tuple[SimilarPair, ...]:
+        """The pairs of groups that look alike and may be one, the most similar first."""
+        return find_similar(self)
 
     @property
     def language_doubt(self) -> str:

@@ -230,6 +230,34 @@ class TabulatedTexts(RegroupedTexts):
             "typical_counts": [self.typical_counts(cluster) for cluster in self.clusters],
         })  # fmt: skip
 
+    def similar_clusters(self) -> DataFrame:
+        """Return a data frame of pairs of groups that look alike and may be one, the most similar first.
+
+        Its columns are cluster and cluster_name (the larger group), other and other_name, similarity (the cosine of
+        the two centers, seen from the mean of all texts) and reason: "names" if the names have the same words, or one
+        has the initials of the other, or if they share a word and the texts are close to each other; "texts" if the
+        texts of both are so close that they mix. :meth:`merge` makes one group of a pair. On labeled sets, about two
+        of three pairs have the same class.
+
+        Examples
+        --------
+        >>> import textspectra as ts
+        >>> texts = ["cancel my order", "order cancelled", "my card", "card lost"]
+        >>> result = ts.cluster_texts(texts, embeddings=[[1, 0], [1, 0.1], [0, 1], [0.1, 1]], n_clusters=2)
+        >>> alike = result.rename({0: "cash on delivery", 1: "COD"}).similar_clusters()
+        >>> alike[["cluster_name", "other_name", "reason"]].values.tolist()
+        [['cash on delivery', 'COD', 'names']]
+        """
+        pairs, clusters = self.similar_pairs, self.clusters
+        return self._frame({
+            "cluster": [clusters[pair.cluster].label for pair in pairs],
+            "cluster_name": [clusters[pair.cluster].name for pair in pairs],
+            "other": [clusters[pair.other].label for pair in pairs],
+            "other_name": [clusters[pair.other].name for pair in pairs],
+            "similarity": [pair.similarity for pair in pairs],
+            "reason": [pair.reason for pair in pairs],
+        })  # fmt: skip
+
     def duplicates(self, threshold: float = 0.95) -> DataFrame:
         """Return a data frame of the texts that nearly repeat an earlier text.
 

@@ -93,7 +93,7 @@ export class Groups {
     element("sorting").append(element("fold"));
   }
 
-  // Groups with matches come first. A theme has the size and the matches of its groups; otherwise its first one decides.
+  // Groups with matches come first. By size they stand under their themes, the largest theme first.
   #sorted() {
     const size = this.counts.nodes;
     const value = {
@@ -108,11 +108,11 @@ export class Groups {
     const hits = (node) => this.found?.get(node).rows ?? 0;
     const left = this.tree.cut(this.state.k).filter((node) => size[node] > 0);
     left.sort((a, b) => hits(b) - hits(a) || sign * compare(a, b) || size[b] - size[a]);
+    if (this.order.key !== "size") return left.map((node) => ({ theme: null, nodes: [node] }));
     const sections = this.themes.sections(left);
     const total = (of) => new Map(sections.map((each) => [each, each.nodes.reduce((sum, node) => sum + of(node), 0)]));
     const [rows, sizes] = [total(hits), total((node) => size[node])];
-    const bySize = (a, b) => this.order.key === "size" ? sign * (sizes.get(a) - sizes.get(b)) : 0;
-    return sections.sort((a, b) => rows.get(b) - rows.get(a) || bySize(a, b));
+    return sections.sort((a, b) => rows.get(b) - rows.get(a) || sign * (sizes.get(a) - sizes.get(b)));
   }
 
   #section({ theme, nodes }) {
