@@ -5,10 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from browser import needs_browser
-from in_browser import PAYLOAD, card_texts, move_to
+from in_browser import PAYLOAD, card_texts, download, move_to
 from report_data import contents, quick_map
 
 import textspectra as ts
+from textspectra.report.state import apply_state, read_state
+from textspectra.texts.similar import SimilarPair
 
 pytestmark = needs_browser
 
@@ -138,11 +140,66 @@ def test_names_of_themes_are_not_markup(open_page, result, tmp_path):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(open_page, report, scheme):
+def test_axe_finds_nothing(open_page, alike_report, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-    page = open_page(report, color_scheme=scheme, reduced_motion="reduce")
+    page = open_page(alike_report, color_scheme=scheme, reduced_motion="reduce")
     found = axe.Axe().run(page).response["violations"]
     page.click("#list .theme-name >> nth=1")
     page.set_viewport_size({"width": 390, "height": 844})
     found += axe.Axe().run(page).response["violations"]
     assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
+@pytest.fixture(scope="module")
+def alike(result):
+    """Return the same groups, of which five pairs look alike: the first, the second and the third group share two."""
+    pairs = [(0, 1), (1, 2), (2, 0), (4, 6), (5, 7)]
+    found = replace(result)
+    found.__dict__["similar_pairs"] = tuple(SimilarPair(*pair, 0.9, "texts") for pair in pairs)
+    return found
+
+
+@pytest.fixture(scope="module")
+def alike_report(alike, tmp_path_factory):
+    path = tmp_path_factory.mktemp("alike") / "report.html"
+    with quick_map():
+        ts.write_report(alike, path)
+    return path
+
+
+def offers(page):
+    return page.locator("#alike-pairs li > span").all_text_contents() if page.is_visible("#alike") else []
+
+
+def test_groups_that_look_alike_are_merged_by_one_click(open_page, alike_report, alike, tmp_path):
+    page = open_page(alike_report)
+    names = [cluster.name for cluster in alike.clusters]
+    first = [f"{names[0]} and {names[1]}", f"{names[1]} and {names[2]}", f"{names[0]} and {names[2]}"]
+    assert offers(page) == first
+    assert page.inner_text("#alike summary") == "These groups look alike (3 of 5)"
+    page.click("#alike-pairs button >> nth=0")
+    assert page.inner_text("#headline b") == "7 groups"
+    assert offers(page) == [f"{names[4]} and {names[6]}", f"{names[5]} and {names[7]}"]  # the others have group 0 or 1
+    assert page.inner_text("#alike summary") == "These groups look alike"
+    path = tmp_path / "clusters.json"
+    path.write_bytes(download(page, "#json").read_bytes())
+    after = apply_state(alike, read_state(path))
+    assert after.clusters[0].size == alike.clusters[0].size + alike.clusters[1].size
+    page.focus("#alike-pairs button >> nth=1")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#headline b") == "6 groups"
+    page.click("#undo")
+    page.click("#undo")
+    assert offers(page) == first
+    move_to(page, 4)
+    assert offers(page) == []
+    move_to(page, 8)
+    page.evaluate("textspectra.state.rename(textspectra.tree.base.nodes[0], 'a <b>name</b>')")
+    assert offers(page)[0] == f"a <b>name</b> and {names[1]}"
+    page.click("#alike summary")
+    assert page.is_hidden("#alike-pairs")
+
+
+def test_there_is_no_offer_without_groups_that_look_alike(open_page, report, result):
+    assert result.similar_pairs == ()
+    assert open_page(report).is_hidden("#alike")
