@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import groupby
 from typing import NamedTuple, Self
 
@@ -174,8 +173,10 @@ class Grouping(NamedTuple):
     clusters: tuple[Cluster, ...]
 
 
-def _same_at(level: Grouping, codes: NDArray[np.intp]) -> dict[int, Cluster]:
+def _same_at(level: Grouping | None, codes: NDArray[np.intp]) -> dict[int, Cluster]:
     """Return those groups that a level also has, as they are described there."""
+    if level is None:
+        return {}
     return {new: level.clusters[old] for new, old in same_clusters(level.codes, codes).items()}
 
 
@@ -214,16 +215,11 @@ class RegroupedTexts(ClusteredTexts):
 
     def with_themes(self) -> Self:
         """Return the same result with the themes of its clusters, if a level is coarser than these."""
-        return self._with_themes(self.describe_grouping)
-
-    def _with_themes(self, describe: Callable[[NDArray[np.intp]], Grouping]) -> Self:
-        levels = self.k_estimate.suggestions if self.k_estimate else ()
-        k = next((level.k for level in levels if level.name == "coarse"), self.n_clusters)
-        if self.hierarchy is None or k >= self.n_clusters:
+        if self.hierarchy is None or self._n_themes >= self.n_clusters:
             return replace(self, themes=())
-        cut = self.hierarchy.cut(k)
+        cut = self.hierarchy.cut(self._n_themes)
         codes = positions_in(cut, label_clusters(cut, self.corpus.counts, {}, 0))
-        coarse = describe(codes)
+        coarse = self.describe_grouping(codes)
         rows = np.unique(np.column_stack([codes, coarse.codes, self.distinct_codes])[codes >= 0], axis=0).tolist()
         themes = (
             Theme(number, coarse.clusters[position].name, tuple(self.clusters[code].label for *_, code in members))
@@ -231,19 +227,22 @@ class RegroupedTexts(ClusteredTexts):
         )
         return replace(self, themes=tuple(themes))
 
-    def with_level_names(self) -> Self:
-        """Return the same result with its themes, and with names as if the suggested level had been described first.
+    @property
+    def _n_themes(self) -> int:
+        levels = self.k_estimate.suggestions if self.k_estimate else ()
+        return next((level.k for level in levels if level.name == "coarse"), self.n_clusters)
 
-        So a group has one name at all levels, and no two groups of different levels have the same name.
+    def with_level_names(self) -> Self:
+        """Name each group that the suggested level also has as it is named there, and themes as themes of its groups.
+
+        So a group has one name at all levels.
         """
         level = self._suggested(self.distinct_codes, fresh=True)
-        if level is None:
-            return self.with_themes()
-        describe = partial(self.describe_grouping, fresh=True, level=level)
-        themed = self._with_themes(describe)
-        kept = _same_at(themed.describe_grouping(self.distinct_codes, fresh=True, level=level), self.distinct_codes)
-        labels = [cluster.label for cluster in self.clusters]
-        return replace(themed, clusters=with_names(self.clusters, labels, kept))
+        if level is not None and self.n_clusters == self._n_themes:
+            level = self.describe_grouping(self.distinct_codes, fresh=True, level=level)
+        kept = _same_at(level, self.distinct_codes)
+        clusters = with_names(self.clusters, [cluster.label for cluster in self.clusters], kept)
+        return replace(self, clusters=clusters).with_themes()
 
     def regroup(self, codes: NDArray[np.intp], labels: Mapping[int, int] | None = None) -> Self:
         """Describe the same texts in other groups, which the recipe then calls edited.
@@ -270,13 +269,20 @@ class RegroupedTexts(ClusteredTexts):
     ) -> Grouping:  # fmt: skip
         """Describe other groups of the same texts; `fresh` ones have nothing to do with the groups that are there.
 
-        A group that the suggested `level` or the themes also have is named as there; no other gets one of these names.
+        A group that the suggested `level` also has is named as there. The other groups of the coarse level are named as
+        themes of its groups, and none of them has the name of a group.
         """
         texts, counts = self.embedded(), self.corpus.counts
         level = level or self._suggested(codes, fresh=fresh)
-        named = _same_at(level, codes) if level else {}
-        taken = [theme.name for theme in self.themes] + [cluster.name for cluster in (level.clusters if level else ())]
+        named = _same_at(level, codes)
         same = {} if fresh else same_clusters(self.distinct_codes, codes)
+        of_level = level if level and self._n_themes == codes.max() + 1 < len(level.clusters) else None
+        inside = {
+            cluster.name
+            for code, cluster in enumerate(self.clusters)
+            if of_level and self.n_clusters > self._n_themes and code not in same.values()
+        }
+        named = {new: cluster for new, cluster in named.items() if cluster.name not in inside}
         known = {new: self.clusters[old].label for new, old in same.items()} | dict(known or {})
         by_label = {cluster.label: cluster for cluster in self.clusters}
         named |= {new: by_label[label] for new, label in known.items() if label in by_label}
@@ -285,7 +291,8 @@ class RegroupedTexts(ClusteredTexts):
         by_size = list(label_clusters(codes, counts, {}, 0))
         ranks = positions_in(codes, by_size)
         centers = mean_vectors(texts, ranks, len(labels))
-        parts = _parts_of(ranks, level) if level else {}
+        parts = _parts_of(ranks, of_level) if of_level else {}
+        taken = [*inside, *(cluster.name for cluster in (of_level.clusters if of_level else ()))]
         similarity, clusters = describe_embedded(texts, ranks, centers, self.embed_phrases(), parts=parts, taken=taken)
         themes = self._theme_names(ranks)
         clusters = tuple(replace(each, name=themes.get(rank, each.name)) for rank, each in enumerate(clusters))
