@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from browser import needs_browser
-from firefox import firefox, needs_firefox
 from in_browser import PAYLOAD, card_texts, download, move_to
 from report_data import contents, quick_map
 
@@ -204,20 +203,3 @@ def test_groups_that_look_alike_are_merged_by_one_click(open_page, alike_report,
 def test_there_is_no_offer_without_groups_that_look_alike(open_page, report, result):
     assert result.similar_pairs == ()
     assert open_page(report).is_hidden("#alike")
-
-
-@needs_firefox
-def test_folding_and_merging_in_firefox(alike_report):
-    with firefox() as browser:
-        browser.open(alike_report)
-        cards = "document.querySelectorAll('.card').length"
-        assert browser.evaluate(cards) == 8
-        browser.evaluate("document.querySelector('.theme-name').click()")
-        assert browser.evaluate("document.querySelector('.theme-name').getAttribute('aria-expanded')") == "false"
-        assert browser.evaluate(cards) == 6
-        browser.evaluate("document.querySelector('.theme-name').click()")
-        browser.evaluate("document.querySelector('#alike-pairs button').click()")
-        assert browser.evaluate(cards) == 7
-        assert browser.evaluate("document.querySelectorAll('#alike-pairs li').length") == 2
-        assert browser.evaluate("document.querySelectorAll('.mixed').length") == 1
-        assert browser.problems == []
