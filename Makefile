@@ -93,6 +93,7 @@ bench-groups: $(VENV)/.bench
 	$(BIN)/python benchmarks/soft.py
 	$(BIN)/python benchmarks/known.py
 	$(BIN)/python benchmarks/names.py
+	$(BIN)/python benchmarks/similar.py
 
 # Novelty in next month's file, on held-out classes; BERTopic takes most of the time. It continues where it stopped.
 bench-months: $(VENV)/.bench

@@ -82,7 +82,7 @@ def test_halves_of_one_group_look_alike_by_their_texts():
     assert near.mixing[0, 1] == pytest.approx(1, abs=0.2)
     assert near.mixing[2, 3] < 0.05
     assert pairs(result) == [(0, 1, "texts")]
-    assert pairs(result.rename(1, "bag check")) == [(0, 1, "names")]
+    assert pairs(result.rename(1, "bags")) == [(0, 1, "names")]
     frame = result.similar_clusters()
     assert frame.columns.tolist() == ["cluster", "cluster_name", "other", "other_name", "similarity", "reason"]
     assert frame.iloc[0, [0, 1, 2, 3, 5]].tolist() == [0, "bag", 1, "luggage", "texts"]

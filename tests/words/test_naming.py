@@ -3,6 +3,7 @@
 import json
 import threading
 import warnings
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -62,9 +63,9 @@ def test_a_function_sees_the_evidence_and_names_each_cluster():
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (None, "it returned NoneType, not a text."),
-        (7, "it returned int, not a text."),
-        (["refund"], "it returned list, not a text."),
+        (None, "it returned nothing, not a text."),
+        (7, "it returned a value of type int, not a text."),
+        (["refund"], "it returned a value of type list, not a text."),
         ("", "the answer is empty."),
         (" \n\u200b", "the answer is empty."),
         ("long " * 50, "the answer is longer than 200 characters: long long"),
@@ -287,3 +288,27 @@ def test_no_clusters_need_no_server(chat):
         warnings.simplefilter("error")
         assert chat([], []) == []
     assert chat.server.requests == []
+
+
+def test_the_model_is_told_that_a_cluster_is_mixed(chat):
+    clusters = [CLUSTERS[0], replace(CLUSTERS[1], is_mixed=True)]
+    named = chat(["Refund requests", "Mixed: noise, numbers"], clusters)
+    seen = {cluster["draft"]: cluster["mixed"] for cluster in map(evidence_in, chat.server.requests)}
+    assert seen == {"refund / money back": False, "noise": True}
+    assert [cluster.is_mixed for cluster in named] == [False, True]
+
+
+def evidence_in(request):
+    return json.loads(request[1]["messages"][1]["content"])
+
+
+def test_texts_are_clustered_and_named_by_a_model_in_one_call(chat):
+    pytest.importorskip("openai", reason="needs the extra openai")
+    chat.server.requests, chat.server.answers = [], {"parcel": "Lost parcels", "password": ""}
+    texts = ["where is my parcel", "my parcel is late", "reset my password", "password forgotten"]
+    X = [[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]]
+    with pytest.warns(UserWarning, match="^1 of 2 groups keep their names, because the model 'small' gave them none"):
+        result = ts.cluster_texts(texts, embeddings=X, n_clusters=2, name_with="small")
+    assert result.clusters[0].name == "Lost parcels"
+    assert "password" in result.clusters[1].name
+    assert "name_with='small'" in result.recipe["command"]

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 Reason = Literal["names", "texts"]
 
 # Two groups look alike if each is the other's nearest, and the cosine of their centers times their mixing is at least
-# one of these. Chosen on 28 labeled sets, see benchmarks/similar.md.
-NEAR_WITH_WORD, NEAR = 0.15, 0.35  # if their names share a word, and for any names
+# this. It was chosen on 28 labeled sets, see benchmarks/similar.md.
+NEAR = 0.35
 SAMPLED_ROWS = 4_000  # texts whose neighbors are searched
 SAID = 3  # pairs in the summary
 _NUMBERED = re.compile(r" \(\d+\)$")  # after a name that another group has, too
@@ -62,15 +62,12 @@ def find_similar(result: ClusteredTexts) -> tuple[SimilarPair, ...]:
     """Return the pairs of groups that look alike, the most similar first; a mixed group is like no other."""
     if result.n_clusters < 2:
         return ()
-    near, names = nearness_of(result), NameWords.of(result)
-    both = near.both
-    reasons: dict[tuple[int, int], Reason] = {}
+    near = nearness_of(result)
+    both, reasons = near.both, dict[tuple[int, int], Reason]()
     for first, second in enumerate(both.argmax(axis=1).tolist()):
-        if first < second and both[second].argmax() == first:
-            share = names.share(first, second)
-            if both[first, second] >= (NEAR_WITH_WORD if share else NEAR):
-                reasons[first, second] = "names" if share else "texts"
-    reasons |= dict.fromkeys(names.equal_pairs(), "names")
+        if first < second and both[second].argmax() == first and both[first, second] >= NEAR:
+            reasons[first, second] = "texts"
+    reasons |= dict.fromkeys(NameWords.of(result).equal_pairs(), "names")
     clusters, pairs = result.clusters, []
     for (first, second), reason in reasons.items():
         if not (clusters[first].is_mixed or clusters[second].is_mixed):
@@ -117,10 +114,6 @@ class NameWords:
         return cls(
             [cluster.name for cluster in result.clusters], next(iter(result.languages), DEFAULT_LANGUAGE).lower()
         )
-
-    def share(self, first: int, second: int) -> bool:
-        """Return True if two names have a word in common, in any form."""
-        return not self.stems[first].isdisjoint(self.stems[second])
 
     def equal_pairs(self) -> Iterator[tuple[int, int]]:
         """Yield pairs of names with the same words in any form and order, and of a name with its initials."""

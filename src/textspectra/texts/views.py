@@ -235,9 +235,8 @@ class TabulatedTexts(RegroupedTexts):
 
         Its columns are cluster and cluster_name (the larger group), other and other_name, similarity (the cosine of
         the two centers, seen from the mean of all texts) and reason: "names" if the names have the same words, or one
-        has the initials of the other, or if they share a word and the texts are close to each other; "texts" if the
-        texts of both are so close that they mix. :meth:`merge` makes one group of a pair. On labeled sets, about two
-        of three pairs have the same class.
+        has the initials of the other, and "texts" if the texts of both are so close that they mix. :meth:`merge` makes
+        one group of a pair. On labeled sets, two of three pairs have the same class.
 
         Examples
         --------

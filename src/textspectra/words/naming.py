@@ -141,7 +141,8 @@ def _call(function: Callable[[ClusterEvidence], str], cluster: ClusterEvidence) 
     except Exception as error:
         raise ValueError(f"it raised {type(error).__name__}: {error}") from error
     if not isinstance(answer, str):
-        raise ValueError(f"it returned {type(answer).__name__}, not a text.")
+        what = "nothing" if answer is None else f"a value of type {type(answer).__name__}"
+        raise ValueError(f"it returned {what}, not a text.")
     return _checked(clean_text(answer), MAX_CLUSTER_NAME)
 
 
