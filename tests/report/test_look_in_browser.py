@@ -172,7 +172,7 @@ def test_a_phone_has_the_map_on_its_first_screen_and_a_group_opens_in_place(open
     page.click(".back")
     assert page.evaluate("[scrollY, document.querySelectorAll('.card')[6].getBoundingClientRect().top]") == before
     assert page.evaluate("document.activeElement.className") == "card"
-    assert page.locator(".card >> visible=true").count() == 8
+    assert page.locator("#list > li >> visible=true").count() == 12
     page.click("#list-all")
     assert page.locator(".card >> visible=true").count() == 12
 

@@ -1,10 +1,14 @@
 """The report in Firefox: it opens, and what a reader does first works."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from firefox import firefox, needs_firefox
 from report_data import quick_map
 
 import textspectra as ts
+from textspectra.texts.similar import SimilarPair
 
 pytestmark = needs_firefox
 
@@ -56,4 +60,28 @@ def test_map_slider_search_and_groups_work(report):
         browser.evaluate("document.getElementById('experts').open = true")
         browser.evaluate("document.getElementById('profile').scrollIntoView()")
         browser.wait_for("document.querySelector('#profile .main-svg')")
+        assert browser.problems == []
+
+
+def test_themes_fold_and_groups_that_look_alike_merge(tmp_path):
+    groups = np.arange(160) % 8
+    noise = 0.05 * np.random.default_rng(0).standard_normal((160, 12))
+    X = 3 * np.eye(12)[groups // 2] + np.eye(12)[4 + groups] + noise
+    result = ts.cluster_texts([f"text {i}" for i in range(160)], embeddings=X)
+    result = replace(result, clusters=(replace(result.clusters[0], is_mixed=True), *result.clusters[1:]))
+    result.__dict__["similar_pairs"] = (SimilarPair(0, 1, 0.9, "texts"), SimilarPair(2, 3, 0.9, "names"))
+    with quick_map():
+        ts.write_report(result, tmp_path / "report.html")
+    cards = "document.querySelectorAll('.card').length"
+    with firefox() as browser:
+        browser.open(tmp_path / "report.html")
+        assert browser.evaluate(cards) == 8
+        browser.evaluate("document.querySelector('.theme-name').click()")
+        assert browser.evaluate("document.querySelector('.theme-name').getAttribute('aria-expanded')") == "false"
+        assert browser.evaluate(cards) == 6
+        browser.evaluate("document.querySelector('.theme-name').click()")
+        assert browser.evaluate("document.querySelectorAll('.mixed').length") == 1
+        browser.evaluate("document.querySelector('#alike-pairs button').click()")
+        assert browser.evaluate(cards) == 7
+        assert browser.evaluate("document.querySelectorAll('#alike-pairs li').length") == 1
         assert browser.problems == []

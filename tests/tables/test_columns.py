@@ -1,10 +1,11 @@
 """The column that holds the texts."""
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from io_helpers import message
 
-from textspectra.tables.columns import TextTable, choose_text_column
+from textspectra.tables.columns import ClusterColumns, TextTable, choose_text_column
 from textspectra.tables.read import read_table
 from textspectra.tables.source import TableFormat
 
@@ -97,3 +98,15 @@ def test_an_explicit_choice_wins(save):
 def test_texts_of_any_string_type(kind):
     table = pa.table({"text": pa.array(["a", None, "b"]).cast(kind)})
     assert TextTable(table, choose_text_column(table), TableFormat.PARQUET).texts() == ["a", "", "b"]
+
+
+def test_clusters_are_listed_by_their_themes_the_largest_first():
+    coarse = [(0, "delivery"), (1, "account"), (None, None), (0, "delivery"), (1, "account")]
+    names = ["late", "login", "new", "lost", "password"]
+    columns = ClusterColumns([0, 1, 3, 5, 9], names, [1.0] * 5, [False] * 5, [""] * 5, [["text"]] * 5, coarse)
+    table = columns.count(np.repeat([0, 1, 3, 5, 9, -1], [1, 2, 9, 2, 4, 7]))
+    assert table.column_names[:6] == ["theme", "cluster", "name", "size", "share", "cohesion"]
+    assert list(zip(table["theme"].to_pylist(), table["cluster"].to_pylist(), strict=True)) == [
+        ("account", 9), ("account", 1), ("delivery", 5), ("delivery", 0), (None, 3)
+    ]  # fmt: skip
+    assert table["size"].to_pylist() == [4, 2, 2, 1, 9]

@@ -379,16 +379,17 @@ def test_a_table_that_is_too_large(tmp_path):
 def test_the_groups_are_a_second_sheet(save):
     source = save("a.xlsx", workbook(("Tickets", [["id", "text"], [1, "pay"], [2, "log in"], [3, ""], [4, "=pay"]])))
     table = read_table(source, text_column="text")
-    columns = ClusterColumns([0, 1], ["billing", "login"], ["pay, invoice", ""], ["=pay", "log in"], [False, True])
+    texts = [["=pay", "2 × invoice", "bill", "fourth"], ["log in"]]
+    columns = ClusterColumns([0, 1], ["billing", "login"], [2.5, None], [False, True], ["pay, invoice", ""], texts)
     clusters = columns.count(np.array([0, 1, -1, 0]))
     write_labeled(table, {"cluster": pa.array([0, 1, None, 0])}, Path("b.xlsx"), clusters=clusters)
     assert read_table("b.xlsx", text_column="text").table.column("cluster").to_pylist() == [0, 1, None, 0]
     second = read_table("b.xlsx", sheet="groups", text_column="name").table.to_pylist()
     assert second == [
-        {"cluster": 0, "name": "billing", "size": 2, "share": pytest.approx(2 / 3), "mixed": False,
-         "keywords": "pay, invoice", "typical_text": "=pay"},
-        {"cluster": 1, "name": "login", "size": 1, "share": pytest.approx(1 / 3), "mixed": True,
-         "keywords": None, "typical_text": "log in"},
+        {"cluster": 0, "name": "billing", "size": 2, "share": pytest.approx(2 / 3), "cohesion": 2.5, "mixed": False,
+         "keywords": "pay, invoice", "typical_text": "=pay", "typical_text_2": "2 × invoice", "typical_text_3": "bill"},
+        {"cluster": 1, "name": "login", "size": 1, "share": pytest.approx(1 / 3), "cohesion": None, "mixed": True,
+         "keywords": None, "typical_text": "log in", "typical_text_2": None, "typical_text_3": None},
     ]  # fmt: skip
 
 

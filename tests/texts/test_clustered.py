@@ -64,7 +64,7 @@ def test_typical_texts_have_counts(result):
     assert with_count("thank you", None) == with_count("thank you", 1) == "thank you"
     columns = clusters_of(result)
     assert columns.labels == [0, 1, 2]
-    assert [text.removeprefix("2 × ") in TEXTS for text in columns.typical_texts] == [True] * 3
+    assert [texts[0].removeprefix("2 × ") in TEXTS for texts in columns.typical_texts] == [True] * 3
 
 
 @pytest.mark.parametrize("labels", [[0, 0, 1, 1, 2], [0, 1, 0, 1, 2], [0, 0, 0, 0, 0]])

@@ -59,7 +59,8 @@ def test_names_are_phrases_if_there_is_a_model(tmp_path):
     for cut in (result, result.cut(1), result.cut(5)):
         for cluster in cut.clusters:
             own = [text for text, label in zip(TEXTS_IN, cut.labels, strict=True) if label == cluster.label]
-            assert any(cluster.name in text for text in own)
+            for phrase in cluster.name.split(" / "):  # joined groups may have the names of their parts
+                assert any(phrase in text for text in own)
     result.save(tmp_path / "model")
     again = ts.TextClustering.load(tmp_path / "model").cut(5)
     assert [cluster.name for cluster in again.clusters] == [cluster.name for cluster in result.cut(5).clusters]
@@ -140,21 +141,19 @@ def test_what_was_sent_most_names_its_group_and_is_shown_with_its_count():
     X = np.array([[1, 0.3, 0]] * 500 + [[1, 0, 0]] * 4 + [[0, 0, 1]] * 3)
     result = ts.cluster_texts(texts, embeddings=X, n_clusters=2)
     largest = result.clusters[0]
-    assert largest.name == "contacting / thank / care number"
+    assert largest.name.startswith("contacting / thank / care number")
     assert result.typical_texts(largest)[0] == "Thank you for contacting us"
     assert result.cluster_table()["typical_counts"].tolist() == [[500, 1, 1, 1, 1], [1, 1, 1]]
-    assert clusters_of(result).typical_texts[0] == "500 × Thank you for contacting us"
+    assert clusters_of(result).typical_texts[0][0] == "500 × Thank you for contacting us"
     sample = replace(result, totals=result.totals._replace(distinct=10**6))
     assert sample.typical_counts(largest) == [None] * 5  # the counts of a sample stand for other texts too
-    assert clusters_of(sample).typical_texts[0] == "Thank you for contacting us"
+    assert clusters_of(sample).typical_texts[0][0] == "Thank you for contacting us"
 
 
 def test_the_table_of_topics(result):
     frame = result.cluster_table()
-    columns = [
-        "cluster", "name", "size", "share", "cohesion", "mixed", "keywords", "typical_texts", "typical_counts",
-    ]  # fmt: skip
-    assert list(frame.columns) == columns
+    columns = ["cluster", "name", "size", "share", "cohesion", "mixed", "keywords", "typical_texts", "typical_counts"]
+    assert list(frame.columns) == (["theme", *columns] if result.themes else columns)
     assert frame["share"].sum() == pytest.approx(1)
     assert frame["name"].tolist() == [cluster.name for cluster in result.clusters]
     assert all(set(texts) <= set(TEXTS_IN) for texts in frame["typical_texts"])

@@ -79,6 +79,19 @@ def test_the_table_has_the_themes_of_the_groups(data, results, tmp_path):
     assert (loaded.to_frame()["cluster_coarse"] == results["coarse"].labels).all()
 
 
+@pytest.mark.parametrize("level", ["suggested", "fine"])
+def test_a_theme_of_several_groups_has_a_name_of_its_own(results, level):
+    result = results[level]
+    names = {cluster.label: cluster.name for cluster in result.clusters}
+    assert any(len(theme.clusters) > 1 for theme in result.themes)
+    for theme in result.themes:
+        alone = len(theme.clusters) == 1
+        assert (theme.name in names.values()) == alone
+        assert not alone or theme.name == names[theme.clusters[0]]
+    others = result.rename(result.themes[0].clusters[0], "my name").cut("coarse")
+    assert {theme.name for theme in result.themes if len(theme.clusters) > 1} <= set(named_sizes(others))
+
+
 def test_themes_outlast_a_new_name_and_new_texts_but_not_other_groups(data, results):
     result = results["suggested"]
     alone = next((theme.clusters[0] for theme in result.themes if len(theme.clusters) == 1), None)

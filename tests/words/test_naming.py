@@ -310,5 +310,5 @@ def test_texts_are_clustered_and_named_by_a_model_in_one_call(chat):
     with pytest.warns(UserWarning, match="^1 of 2 groups keep their names, because the model 'small' gave them none"):
         result = ts.cluster_texts(texts, embeddings=X, n_clusters=2, name_with="small")
     assert result.clusters[0].name == "Lost parcels"
-    assert result.clusters[1].name.startswith("password")
+    assert "password" in result.clusters[1].name
     assert "name_with='small'" in result.recipe["command"]

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import narwhals
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -29,6 +30,7 @@ _OUTPUTS = {
 }
 
 _LISTED = 10  # groups in the table of the terminal: the largest ones
+_LISTED_BY_THEME, _OF_THEME = 12, 3  # groups in it if they stand under their themes, and of each theme at first
 
 
 class Done(NamedTuple):
@@ -68,6 +70,7 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> Summary:
         "verdict_level": result.verdict.level,
         "verdict_reasons": list(result.verdict.reasons),
         "clusters": clusters_as_json(result, sorted(result.clusters, key=lambda cluster: -cluster.size)),
+        "themes": _themes_as_json(result),
         "similar_clusters": _records(result.similar_clusters()),
         **_further_columns(result),
         "notes": list(result.notes),
@@ -99,6 +102,21 @@ def clusters_as_json(result: TextClustering, clusters: Iterable[Cluster]) -> lis
         }
         for cluster in clusters
     ]
+
+
+def _themes_as_json(result: TextClustering) -> list[Summary]:
+    """Return the themes as --json prints them, the largest first."""
+    by_label = {cluster.label: cluster for cluster in result.clusters}
+    names = dict(result.coarse)
+    themes = []
+    for theme in result.themes:
+        clusters = sorted((by_label[label] for label in theme.clusters), key=lambda cluster: -cluster.size)
+        size = sum(cluster.size for cluster in clusters)
+        share, labels = size / result.totals.grouped, [cluster.label for cluster in clusters]
+        themes.append({
+            "theme": theme.label, "name": names[theme.label], "size": size, "share": share, "clusters": labels,
+        })  # fmt: skip
+    return sorted(themes, key=lambda theme: -theme["size"])
 
 
 def describe_run(outputs: Mapping[str, Path], seconds: Mapping[str, float]) -> Summary:
@@ -150,7 +168,8 @@ def print_summary(summary: Summary, console: Console | None = None) -> None:
     alike = [(pair["cluster_name"], pair["other_name"]) for pair in summary["similar_clusters"]]
     lines += map(Text, [*model_lines(summary), *pairs_in_words(alike)])
     console.print(*lines, *(Text(note, "yellow") for note in _notes(summary)), sep="\n")
-    print_clusters(summary["clusters"], "smaller group", summary["outputs"], console)
+    rest = "other group" if summary["themes"] else "smaller group"
+    print_clusters(summary["clusters"], rest, summary["outputs"], console, summary["themes"])
     for title, part in {"Over time": "changes", "By segment": "differences"}.items():
         if summary.get(part):
             console.print(Text(f"\n{title}", "bold"), *(Text(f"· {line}") for line in summary[part]), sep="\n")
@@ -195,29 +214,66 @@ def _notes(summary: Summary) -> list[str]:
     return notes + unstated(summary["verdict"], summary["verdict_reasons"])
 
 
-def print_clusters(clusters: Sequence[Summary], rest: str, outputs: Mapping[str, str], console: Console) -> None:
-    """Print a table of the first clusters, and which output has the `rest`."""
+def print_clusters(
+    clusters: Sequence[Summary], rest: str, outputs: Mapping[str, str], console: Console,
+    themes: Sequence[Summary] = (),
+) -> None:  # fmt: skip
+    """Print a table of the first clusters, under their themes if there are any, and which output has the `rest`."""
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     for name in ("", "size", "share", "cohesion"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("group", ratio=2, overflow="fold")
+    table.add_column("theme and group" if themes else "group", ratio=2, overflow="fold")
     table.add_column("typical texts", ratio=3, overflow="fold")
-    for cluster in clusters[:_LISTED]:
-        value, words = cluster["cohesion"], (", ".join(cluster["keywords"][:5]), "dim")
-        mark = [("mixed · ", "yellow")] if cluster["mixed"] else []
-        texts, counts = cluster["representatives"][:2], cluster["representative_counts"]
-        typical = "\n".join(f"· {with_count(one_line(text), n)}" for text, n in zip(texts, counts, strict=False))
-        table.add_row(
-            str(cluster["cluster"]), f"{cluster['size']:,}", f"{cluster['share']:.1%}",
-            "" if value is None else f"{value:.2f}",
-            Text.assemble((cluster["name"], "bold"), "\n", *mark, words), Text(typical),
-        )  # fmt: skip
+    n_listed = 0
+    for theme, listed in _by_theme(clusters, themes):
+        if theme is not None:
+            title = Text.assemble((theme["name"], "underline"), f" ({plural(len(theme['clusters']), 'group')})")
+            table.add_row("", f"{theme['size']:,}", f"{theme['share']:.1%}", "", title, "", style="bold")
+        for cluster in listed:
+            table.add_row(*_row(cluster, indent=0 if theme is None else 2))
+        n_listed += len(listed)
     console.print()
     console.print(table)
-    hidden = len(clusters) - _LISTED
+    hidden = len(clusters) - n_listed
     if hidden > 0:
         place = outputs.get("report", outputs["table"])
         console.print(Text(f"and {plural(hidden, rest)}: all are in {place}"), soft_wrap=True)
+
+
+def _by_theme(clusters: Sequence[Summary], themes: Sequence[Summary]) -> list[tuple[Summary | None, list[Summary]]]:
+    """Return the clusters to list, by theme: three of each, the largest theme first, then more of them, up to twelve.
+
+    A cluster that is a theme by itself, or has none, stands alone.
+    """
+    several = {label: theme for theme in themes if len(theme["clusters"]) > 1 for label in theme["clusters"]}
+    if not several:
+        return [(None, list(clusters[:_LISTED]))]
+    groups: dict[tuple[str, int], list[Summary]] = {}
+    for cluster in clusters:
+        label = cluster["cluster"]
+        key = ("theme", several[label]["theme"]) if label in several else ("cluster", label)
+        groups.setdefault(key, []).append(cluster)
+    by_size = sorted(groups.values(), key=lambda group: -sum(cluster["size"] for cluster in group))
+    turns = [(rank // _OF_THEME, place, rank) for place, group in enumerate(by_size) for rank in range(len(group))]
+    listed = {(place, rank) for _, place, rank in sorted(turns)[:_LISTED_BY_THEME]}
+    chosen = [
+        (several.get(group[0]["cluster"]), [cluster for rank, cluster in enumerate(group) if (place, rank) in listed])
+        for place, group in enumerate(by_size)
+    ]
+    return [(theme, group) for theme, group in chosen if group]
+
+
+def _row(cluster: Summary, indent: int) -> tuple[RenderableType, ...]:
+    """Return a cluster as a row of the table."""
+    value, words = cluster["cohesion"], (", ".join(cluster["keywords"][:5]), "dim")
+    mark = [("mixed · ", "yellow")] if cluster["mixed"] else []
+    texts, counts = cluster["representatives"][:2], cluster["representative_counts"]
+    typical = "\n".join(f"· {with_count(one_line(text), n)}" for text, n in zip(texts, counts, strict=False))
+    described = Text.assemble((cluster["name"], "bold"), "\n", *mark, words)
+    return (
+        str(cluster["cluster"]), f"{cluster['size']:,}", f"{cluster['share']:.1%}",
+        "" if value is None else f"{value:.2f}", Padding(described, (0, 0, 0, indent)), Text(typical),
+    )  # fmt: skip
 
 
 def one_line(text: str, width: int = 90) -> str:

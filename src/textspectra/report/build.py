@@ -147,6 +147,8 @@ def report_blocks(
                 "labels": [cluster.label for cluster in result.clusters],
                 "next": result.next_label,
             },
+            "themes": describe_themes(result, tree.base),
+            "similar": [[tree.base[pair.cluster], tree.base[pair.other]] for pair in result.similar_pairs],
             "profile": profile,
             "evidence": evidence and evidence.result(),
             "palette": palette(levels.k),
@@ -160,6 +162,12 @@ def report_blocks(
     for _, further in sections.values():
         blocks |= further
     return blocks
+
+
+def describe_themes(result: TextClustering, base: list[int]) -> list[dict[str, object]]:
+    """Return the name of each theme, and the nodes of its groups."""
+    node_of = dict(zip((cluster.label for cluster in result.clusters), base, strict=True))
+    return [{"name": theme.name, "nodes": [node_of[label] for label in theme.clusters]} for theme in result.themes]
 
 
 def _about(tree: ReportTree, cut_at: int | None) -> dict[str, object]:

@@ -6,6 +6,7 @@ cluster from their texts, merged clusters from the nodes that they are made of.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..core import F32, F64, Array, Ints
 from ..core.cohesion import BATCHES, linear_means, n_pairs, negative_mean
 from ..core.rows import take_units
 from ..parallel import run_tasks
-from ..words.describe import typical_rows
+from ..words.describe import Cluster, are_mixed, repeats_itself, typical_rows
 from ..words.keywords import rank_terms
 from ..words.names import choose_name, score_phrases, unit_vectors
 from ..words.phrases import MAX_NAME
@@ -43,13 +44,16 @@ def describe_nodes(tree: ReportTree, points: F32, cohesion: F64) -> Section:
     first = kept[np.unique(tree.finest[kept], return_index=True)[1]]
     similarity = _similarities(tree, centers.astype(np.float32))
     typical = _typical(tree, similarity)
-    keywords, names = _words(tree, typical, centers)
+    known = known_nodes(tree)
+    mixed = _mixed(tree, known)
+    keywords, names = _words(tree, known, typical, centers, mixed)
     middles = [np.median(points[start:end], axis=0) if end > start else (0, 0) for start, end in tree.ranges]
     meta = {
         "size": levels.total(rows).tolist(),
         # The first distinct text breaks ties when groups are numbered by size.
         "first": [int(first[start:end].min()) for start, end in levels.spans],
         "cohesion": none_if_nan(cohesion),
+        "mixed": mixed,
         "keywords": keywords,
         "name": names,
         "typical": typical,
@@ -149,12 +153,17 @@ def _typical(tree: ReportTree, similarity: list[F32]) -> list[list[int]]:
     return [tree.positions[chosen(node)].tolist() for node in range(len(similarity))]
 
 
-def _words(tree: ReportTree, typical: list[list[int]], centers: Array) -> tuple[list[list[str]], list[str]]:
+def known_nodes(tree: ReportTree) -> dict[int, Cluster]:
+    """Return the nodes that are described already: the clusters of the result, and of its levels."""
+    described = [*tree.result.level_clusters().values(), (tree.result.distinct_codes, tree.result.clusters)]
+    return dict(pair for codes, clusters in described for pair in zip(tree.nodes_of(codes), clusters, strict=True))
+
+
+def _words(
+    tree: ReportTree, known: Mapping[int, Cluster], typical: list[list[int]], centers: Array, mixed: list[bool]
+) -> tuple[list[list[str]], list[str]]:
     """Return the keywords and the name of each node."""
     levels, texts = tree.levels, tree.result.corpus.distinct
-    # The clusters of the result, and of its levels, are described already.
-    described = [*tree.result.level_clusters().values(), (tree.result.distinct_codes, tree.result.clusters)]
-    known = dict(pair for codes, clusters in described for pair in zip(tree.nodes_of(codes), clusters, strict=True))
     members = [np.flatnonzero(tree.finest == code) for code in range(levels.k)]
     terms, phrases = rank_terms(texts, members, tree.result.corpus.counts, levels.merges.tolist())
     unnamed = [[] if node in known else phrases[node] for node in range(len(phrases))]
@@ -171,8 +180,24 @@ def _words(tree: ReportTree, typical: list[list[int]], centers: Array) -> tuple[
         taken = [*(names[other] for other in beside if other < node), *(cluster.name for cluster in known.values())]
         example = clean_text(texts[tree.order[typical[node][0]]], limit=MAX_NAME) if typical[node] else ""
         keywords.append([keyword.text for keyword in terms[node]])
-        names.append(choose_name(candidates[node], terms[node], example or f"group {node}", taken))
+        name = choose_name(candidates[node], terms[node], example or f"group {node}", taken, is_mixed=mixed[node])
+        names.append(name)
     return keywords, names
+
+
+def _mixed(tree: ReportTree, known: Mapping[int, Cluster]) -> list[bool]:
+    """Return which nodes are mixed, each among those that it is first seen beside when clusters merge one by one."""
+    levels, counts = tree.levels, tree.result.corpus.counts
+    sums, sizes = levels.total(tree.sums[1].sums), levels.total(tree.sums[1].sizes)
+    flags: list[bool] = []
+    for node in range(len(levels.spans)):
+        if node in known:
+            flags.append(known[node].is_mixed)
+            continue
+        cut = np.asarray(levels.cuts[min(levels.k, 2 * levels.k - 1 - node) - 1])
+        is_mixed = are_mixed(sums[cut], sizes[cut])[int(np.flatnonzero(cut == node)[0])]
+        flags.append(bool(is_mixed) and not repeats_itself(counts[tree.texts_of(node)]))
+    return flags
 
 
 def describe_parts(tree: ReportTree) -> Section:

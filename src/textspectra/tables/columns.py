@@ -74,17 +74,21 @@ class TextTable:
         return texts
 
 
+TYPICAL_COLUMNS = ("typical_text", "typical_text_2", "typical_text_3")  # of the table of clusters
+
+
 class ClusterColumns(NamedTuple):
-    """The label, name, keywords and a typical text of each cluster, and whether it is mixed; labels ascend.
+    """The label, name, cohesion, keywords and typical texts of each cluster, and whether it is mixed; labels ascend.
 
     `coarse` has the label and the name of each cluster at the coarse level, if there is one.
     """
 
     labels: list[int]
     names: list[str]
-    keywords: list[str]
-    typical_texts: list[str]
+    cohesion: list[float | None]
     mixed: list[bool]
+    keywords: list[str]
+    typical_texts: list[list[str]]
     coarse: Sequence[tuple[int | None, str | None]] = ()
 
     def columns(
@@ -113,13 +117,29 @@ class ClusterColumns(NamedTuple):
         return columns
 
     def count(self, labels: NDArray[np.intp]) -> pa.Table:
-        """Return a table with one row per cluster, with its size and share among these labels."""
+        """Return a table with one row per cluster, with its size and share among these labels.
+
+        Clusters stand by their themes, the largest theme and its largest cluster first; those without a theme are last.
+        """
         sizes = np.bincount(np.searchsorted(self.labels, labels[labels >= 0]), minlength=len(self.labels))
-        table = pa.table({
+        numbers = [len(sizes) if number is None else number for number, _ in self.coarse]
+        themes = np.array(numbers or [0] * len(sizes))
+        totals = np.bincount(themes, sizes)
+        totals[len(sizes) :] = -1  # of the clusters without a theme
+        order = np.lexsort((-sizes, themes, -totals[themes]))
+        typical = {
+            name: pa.array([texts[place] if place < len(texts) else None for texts in self.typical_texts], pa.string())
+            for place, name in enumerate(TYPICAL_COLUMNS)
+        }
+        columns = {
+            **({"theme": pa.array([name for _, name in self.coarse], pa.string())} if self.coarse else {}),
             "cluster": self.labels, "name": self.names, "size": sizes, "share": sizes / max(sizes.sum(), 1),
-            "mixed": pa.array(self.mixed, pa.bool_()), "keywords": self.keywords, "typical_text": self.typical_texts,
-        })  # fmt: skip
-        return table.set_column(3, pa.field("share", pa.float64(), metadata=SHARE_MARK), table["share"])
+            "cohesion": pa.array(self.cohesion, pa.float64()), "mixed": pa.array(self.mixed, pa.bool_()),
+            "keywords": self.keywords, **typical,
+        }  # fmt: skip
+        table = pa.table(columns).take(order)
+        place = table.column_names.index("share")
+        return table.set_column(place, pa.field("share", pa.float64(), metadata=SHARE_MARK), table["share"])
 
 
 def choose_text_column(table: pa.Table, name: str | None = None, *, option: str = "--text-column") -> str:

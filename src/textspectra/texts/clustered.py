@@ -310,9 +310,10 @@ def clusters_of(result: ClusteredTexts) -> ClusterColumns:
     return ClusterColumns(
         labels=[cluster.label for cluster in clusters],
         names=[cluster.name for cluster in clusters],
-        keywords=[", ".join(cluster.keywords) for cluster in clusters],
+        cohesion=[None if ratio is None else round(float(ratio), 3) for ratio in result.ratios],
         mixed=[cluster.is_mixed for cluster in clusters],
-        typical_texts=[next((with_count(text, times) for text, times in pairs), "") for pairs in counted],
+        keywords=[", ".join(cluster.keywords) for cluster in clusters],
+        typical_texts=[[with_count(text, times) for text, times in pairs] for pairs in counted],
         coarse=result.coarse if result.themes else [],
     )
 

@@ -102,9 +102,13 @@ def similarity_to_clusters(
 
 def describe_embedded(
     texts: EmbeddedTexts, codes: NDArray[np.intp], centers: NDArray[np.float32], embed: EmbedPhrases | None,
-    read: NDArray[np.bool_] | None = None,
+    read: NDArray[np.bool_] | None = None, parts: Mapping[int, Sequence[Cluster]] | None = None,
+    taken: Sequence[str] = (),
 ) -> tuple[NDArray[np.float32], tuple[Cluster, ...]]:  # fmt: skip
-    """Return the similarity of each distinct text to its center, and each group described by the texts to `read`."""
+    """Return the similarity of each distinct text to its center, and each group described by the texts to `read`.
+
+    A group that joins several `parts`, which are described already, is named as a theme. No name is `taken`.
+    """
     counts, first_rows = texts.corpus.counts, texts.corpus.first_rows
     similarity = cosines = similarity_to_clusters(texts, codes, centers)
     sizes = np.bincount(codes[texts.counting], texts.weights).astype(int).tolist()
@@ -115,7 +119,9 @@ def describe_embedded(
         centers = cluster_sums(X, codes[rows], len(centers), weights=counts[rows]).astype(np.float32)
         cosines = similarity.copy()
         cosines[rows] = cosines_to_centers(X, codes[rows], centers)
-    described = describe_clusters(texts.corpus.distinct, texts.X, codes, centers, cosines, counts=counts, embed=embed)
+    described = describe_clusters(
+        texts.corpus.distinct, texts.X, codes, centers, cosines, counts=counts, embed=embed, parts=parts, taken=taken
+    )
     typical = [tuple(first_rows[list(cluster.representatives)].tolist()) for cluster in described]
     return similarity, tuple(
         replace(cluster, size=sizes[cluster.label], representatives=chosen)
@@ -167,6 +173,23 @@ class Grouping(NamedTuple):
     clusters: tuple[Cluster, ...]
 
 
+def _same_at(level: Grouping | None, codes: NDArray[np.intp]) -> dict[int, Cluster]:
+    """Return those groups that a level also has, as they are described there."""
+    if level is None:
+        return {}
+    return {new: level.clusters[old] for new, old in same_clusters(level.codes, codes).items()}
+
+
+def _parts_of(codes: NDArray[np.intp], level: Grouping) -> dict[int, list[Cluster]]:
+    """Return the groups of a level that are inside each group."""
+    pairs = np.unique(np.column_stack([level.codes, codes])[codes >= 0], axis=0)
+    whole = pairs[np.bincount(pairs[:, 0])[pairs[:, 0]] == 1].tolist()  # the others are divided among groups
+    parts: dict[int, list[Cluster]] = {}
+    for part, code in whole:
+        parts.setdefault(code, []).append(level.clusters[part])
+    return parts
+
+
 class RegroupedTexts(ClusteredTexts):
     """A record of a clustering that can be made again with other groups of the same texts."""
 
@@ -192,11 +215,9 @@ class RegroupedTexts(ClusteredTexts):
 
     def with_themes(self) -> Self:
         """Return the same result with the themes of its clusters, if a level is coarser than these."""
-        levels = self.k_estimate.suggestions if self.k_estimate else ()
-        k = next((level.k for level in levels if level.name == "coarse"), self.n_clusters)
-        if self.hierarchy is None or k >= self.n_clusters:
+        if self.hierarchy is None or self._n_themes >= self.n_clusters:
             return replace(self, themes=())
-        cut = self.hierarchy.cut(k)
+        cut = self.hierarchy.cut(self._n_themes)
         codes = positions_in(cut, label_clusters(cut, self.corpus.counts, {}, 0))
         coarse = self.describe_grouping(codes)
         rows = np.unique(np.column_stack([codes, coarse.codes, self.distinct_codes])[codes >= 0], axis=0).tolist()
@@ -206,9 +227,20 @@ class RegroupedTexts(ClusteredTexts):
         )
         return replace(self, themes=tuple(themes))
 
+    @property
+    def _n_themes(self) -> int:
+        levels = self.k_estimate.suggestions if self.k_estimate else ()
+        return next((level.k for level in levels if level.name == "coarse"), self.n_clusters)
+
     def with_level_names(self) -> Self:
-        """Name each group that the suggested level also has as it is named there, so that it has one name."""
-        kept = self._when_suggested(self.distinct_codes, fresh=True)
+        """Name each group that the suggested level also has as it is named there, and themes as themes of its groups.
+
+        So a group has one name at all levels.
+        """
+        level = self._suggested(self.distinct_codes, fresh=True)
+        if level is not None and self.n_clusters == self._n_themes:
+            level = self.describe_grouping(self.distinct_codes, fresh=True, level=level)
+        kept = _same_at(level, self.distinct_codes)
         clusters = with_names(self.clusters, [cluster.label for cluster in self.clusters], kept)
         return replace(self, clusters=clusters).with_themes()
 
@@ -232,13 +264,26 @@ class RegroupedTexts(ClusteredTexts):
         )  # fmt: skip
 
     def describe_grouping(
-        self, codes: NDArray[np.intp], known: Mapping[int, int] | None = None, *, fresh: bool = False
-    ) -> Grouping:
-        """Describe other groups of the same texts; `fresh` ones have nothing to do with the groups that are there."""
+        self, codes: NDArray[np.intp], known: Mapping[int, int] | None = None, *, fresh: bool = False,
+        level: Grouping | None = None,
+    ) -> Grouping:  # fmt: skip
+        """Describe other groups of the same texts; `fresh` ones have nothing to do with the groups that are there.
+
+        A group that the suggested `level` also has is named as there. The other groups of the coarse level are named as
+        themes of its groups, and none of them has the name of a group.
+        """
         texts, counts = self.embedded(), self.corpus.counts
+        level = level or self._suggested(codes, fresh=fresh)
+        named = _same_at(level, codes)
         same = {} if fresh else same_clusters(self.distinct_codes, codes)
+        of_level = level if level and self._n_themes == codes.max() + 1 < len(level.clusters) else None
+        inside = {
+            cluster.name
+            for code, cluster in enumerate(self.clusters)
+            if of_level and self.n_clusters > self._n_themes and code not in same.values()
+        }
+        named = {new: cluster for new, cluster in named.items() if cluster.name not in inside}
         known = {new: self.clusters[old].label for new, old in same.items()} | dict(known or {})
-        named = {} if fresh else self._when_suggested(codes)
         by_label = {cluster.label: cluster for cluster in self.clusters}
         named |= {new: by_label[label] for new, label in known.items() if label in by_label}
         labels = label_clusters(codes, counts, known, 0 if fresh else self.next_label)
@@ -246,24 +291,33 @@ class RegroupedTexts(ClusteredTexts):
         by_size = list(label_clusters(codes, counts, {}, 0))
         ranks = positions_in(codes, by_size)
         centers = mean_vectors(texts, ranks, len(labels))
-        similarity, clusters = describe_embedded(texts, ranks, centers, self.embed_phrases())
+        parts = _parts_of(ranks, of_level) if of_level else {}
+        taken = [*inside, *(cluster.name for cluster in (of_level.clusters if of_level else ()))]
+        similarity, clusters = describe_embedded(texts, ranks, centers, self.embed_phrases(), parts=parts, taken=taken)
+        themes = self._theme_names(ranks)
+        clusters = tuple(replace(each, name=themes.get(rank, each.name)) for rank, each in enumerate(clusters))
         kept = {rank: named[code] for rank, code in enumerate(by_size) if code in named}
         ranked = [labels[code] for code in by_size]
         clusters, order = with_names(clusters, ranked, kept), np.argsort(ranked)
         return Grouping(positions_in(codes, labels), centers[order], similarity, tuple(clusters[i] for i in order))
 
-    def _when_suggested(self, codes: NDArray[np.intp], *, fresh: bool = False) -> dict[int, Cluster]:
-        """Return those groups that the suggested level also has, as they are described there."""
+    def _suggested(self, codes: NDArray[np.intp], *, fresh: bool = False) -> Grouping | None:
+        """Return the groups of the suggested level; None if it has as many as there are in `codes`."""
         k = self.k_estimate.k if self.k_estimate else self.n_clusters
-        if self.hierarchy is None or k in (self.n_clusters, codes.max() + 1) or k > self.hierarchy.tree.n_leaves:
-            return {}
-        suggested = self.hierarchy.cut(k)
-        same = same_clusters(suggested, codes)
-        if not same:
-            return {}
-        level = self.describe_grouping(suggested, fresh=fresh)
-        position = dict(zip(suggested.tolist(), level.codes.tolist(), strict=True))
-        return {new: level.clusters[position[old]] for new, old in same.items()}
+        if k == codes.max() + 1:
+            return None
+        if k == self.n_clusters:
+            return Grouping(self.distinct_codes, self.centers, self.distinct_similarity, self.clusters)
+        if self.hierarchy is None or k > self.hierarchy.tree.n_leaves:
+            return None
+        return self.describe_grouping(self.hierarchy.cut(k), fresh=fresh)
+
+    def _theme_names(self, codes: NDArray[np.intp]) -> dict[int, str]:
+        """Return the names of those groups that are themes."""
+        numbers = [-1 if number is None else number for number, _ in self.coarse]
+        of_text = np.append(numbers, -1)[self.distinct_codes]
+        names = {theme.label: theme.name for theme in self.themes}
+        return {new: names[old] for new, old in same_clusters(of_text, codes).items()}
 
     def rule_of(self, texts: EmbeddedTexts, codes: NDArray[np.intp], k: int) -> LinearRule:
         """Return the rule of other groups: derived from the old rule if they are groups merged or split on the tree."""

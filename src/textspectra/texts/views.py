@@ -213,10 +213,12 @@ class TabulatedTexts(RegroupedTexts):
     def cluster_table(self) -> DataFrame:
         """Return a data frame with one row per group.
 
-        Its columns are cluster, name, size, share (of all rows in a group), cohesion, mixed (whether it has no common
-        theme), keywords, typical_texts, and typical_counts, the number of rows with each typical text.
+        Its columns are theme (if a level is coarser than the clusters), cluster, name, size, share (of all rows in a
+        group), cohesion, mixed (whether it has no common theme), keywords, typical_texts, and typical_counts, the
+        number of rows with each typical text.
         """
         return self._frame({
+            **({"theme": [name for _, name in self.coarse]} if self.themes else {}),
             "cluster": [cluster.label for cluster in self.clusters],
             "name": [cluster.name for cluster in self.clusters],
             "size": [cluster.size for cluster in self.clusters],

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..core import F32, Array, Ints
+from ..core import F32, Array, Bools, Ints
 from ..core.rows import cluster_sums, take_units
 from .keywords import rank_terms
 from .names import EmbedPhrases, choose_names, score_phrases
 from .phrases import MAX_NAME
+from .themes import theme_phrases
 from .tokens import clean_text
 
 MIXED_SPREAD, MIXED_MEDIAN = 0.12, 0.6
@@ -58,18 +59,20 @@ class Cluster:
 
 
 def describe_clusters(
-    texts: Sequence[str], X: Array, codes: Ints, centers: F32, cosines: F32, *, counts: Ints, embed: EmbedPhrases | None
-) -> list[Cluster]:
+    texts: Sequence[str], X: Array, codes: Ints, centers: F32, cosines: F32, *, counts: Ints,
+    embed: EmbedPhrases | None, parts: Mapping[int, Sequence[Cluster]] | None = None, taken: Sequence[str] = (),
+) -> list[Cluster]:  # fmt: skip
     """Describe each cluster that occurs in `codes` by keywords, typical texts and a name.
 
     `centers` are the centers of all clusters, and `cosines` has the cosine of each text with its own. Texts with the
     code -1 are ignored. `counts` says how often each text was sent: keywords, names and typical texts follow that.
-    Without `embed`, a name is a list of up to three keywords.
+    Without `embed`, a name is a list of up to three keywords. A cluster that joins several `parts`, which are described
+    already, is named as a theme. No name is `taken`.
     """
     order = np.argsort(codes, kind="stable")
     labels, starts = np.unique(codes[order], return_index=True)
-    parts = zip(labels.tolist(), np.split(order, starts[1:]), strict=True)
-    members = {label: rows for label, rows in parts if label >= 0}
+    pairs = zip(labels.tolist(), np.split(order, starts[1:]), strict=True)
+    members = {label: rows for label, rows in pairs if label >= 0}
     if not members:
         return []
     keywords, phrases = rank_terms(texts, list(members.values()), counts)
@@ -79,8 +82,11 @@ def describe_clusters(
         clean_text(texts[rows[0]], limit=MAX_NAME) or f"group {label}"
         for label, rows in zip(members, typical, strict=True)
     ]
-    mixed = are_mixed(X, list(members.values()), counts)
-    names = choose_names(candidates, keywords, examples, mixed)
+    mixed = _mixed_among(X, list(members.values()), counts)
+    for place, label in enumerate(members):
+        if parts and len(parts.get(label, ())) > 1:
+            candidates[place], mixed[place] = theme_phrases(candidates[place], parts[label]), False
+    names = choose_names(candidates, keywords, examples, mixed, taken)
     return [
         Cluster(label, len(rows), tuple(keyword.text for keyword in words), tuple(chosen), name, is_mixed)
         for (label, rows), words, chosen, name, is_mixed in zip(
@@ -89,23 +95,32 @@ def describe_clusters(
     ]
 
 
-def are_mixed(X: Array, members: Sequence[Ints], counts: Ints) -> list[bool]:
+def _mixed_among(X: Array, members: Sequence[Ints], counts: Ints) -> list[bool]:
+    rows, sizes = np.concatenate(members), np.array([len(part) for part in members])
+    sums = cluster_sums(X[rows], np.repeat(np.arange(len(sizes)), sizes), len(sizes))
+    pairs = zip(are_mixed(sums, sizes).tolist(), members, strict=True)
+    return [flag and not repeats_itself(counts[part]) for flag, part in pairs]
+
+
+def are_mixed(sums: Array, sizes: Ints) -> Bools:
     """Return which clusters have no common theme: their texts are about everything that the others are about.
 
-    The measure is the squared distance from the center of a cluster to the mean of all other texts, as a share of the
-    spread of all texts. It is small if the texts of a cluster go in all directions. A cluster of one repeated text has
-    a theme, and so has each of two clusters, because nothing tells what is usual.
+    `sums` are the sums of the unit vectors of the clusters. The measure is the squared distance from the center of a
+    cluster to the mean of all other texts, as a share of the spread of all texts. It is small if the texts of a cluster
+    go in all directions. None of two clusters is mixed, because nothing tells what is usual.
     """
-    if len(members) <= 2:
-        return [False] * len(members)
-    rows, codes = np.concatenate(members), np.repeat(np.arange(len(members)), [len(part) for part in members])
-    sums, sizes = cluster_sums(X[rows], codes, len(members)), np.array([len(part) for part in members])[:, None]
-    others = (sums.sum(axis=0) - sums) / (sizes.sum() - sizes)
-    distance = ((sums / sizes - others) ** 2).sum(axis=1)
-    spread = 1 - ((sums.sum(axis=0) / sizes.sum()) ** 2).sum()
-    mixed = (distance < MIXED_SPREAD * spread) & (distance < MIXED_MEDIAN * np.median(distance))
-    repeats = [2 * counts[part].max() > counts[part].sum() for part in members]
-    return [bool(flag) for flag in mixed & ~np.array(repeats)]
+    n = sizes.sum()
+    if len(sizes) <= 2:
+        return np.zeros(len(sizes), bool)
+    others = (sums.sum(axis=0) - sums) / (n - sizes)[:, None]
+    distance = ((sums / sizes[:, None] - others) ** 2).sum(axis=1)
+    spread = 1 - float(((sums.sum(axis=0) / n) ** 2).sum())
+    return np.asarray(distance < min(MIXED_SPREAD * spread, MIXED_MEDIAN * float(np.median(distance))))
+
+
+def repeats_itself(counts: Ints) -> bool:
+    """Return True if one text is most of a cluster; so it has a theme."""
+    return bool(2 * counts.max(initial=0) > counts.sum())
 
 
 def typical_rows(texts: Sequence[str], X: Array, rows: Ints, cosines: F32, counts: Ints) -> list[int]:

@@ -76,9 +76,9 @@ def unit_vectors(X: Array) -> Array:
 
 def choose_names(
     candidates: Sequence[Sequence[Candidate]], keywords: Sequence[Sequence[Keyword]], examples: Sequence[str],
-    mixed: Sequence[bool],
+    mixed: Sequence[bool], taken: Sequence[str] = (),
 ) -> list[str]:  # fmt: skip
-    """Return a name for each cluster; if two clusters have the same best phrase, the better match gets it.
+    """Return a name for each cluster that is not taken; if two have the same best phrase, the better match gets it.
 
     A phrase that means the same as the name of another cluster is passed over, if there is another that is nearly as
     good. A mixed cluster is named by keywords.
@@ -87,22 +87,22 @@ def choose_names(
     names: dict[int, str] = {}
     meanings: list[Array] = []
     for cluster in sorted(range(len(best)), key=lambda cluster: -best[cluster]):
-        options: Sequence[Candidate] = [] if mixed[cluster] else _set_apart(candidates[cluster], meanings)
-        name = choose_name(options, keywords[cluster], examples[cluster], names.values(), is_mixed=mixed[cluster])
+        options, used = _set_apart(candidates[cluster], meanings), [*taken, *names.values()]
+        name = choose_name(options, keywords[cluster], examples[cluster], used, is_mixed=mixed[cluster])
         names[cluster] = name
         meanings += [option.meaning for option in options if option.text == name]
     return [name for _, name in sorted(names.items())]
 
 
 def _set_apart(candidates: Sequence[Candidate], meanings: Sequence[Array]) -> list[Candidate]:
-    """Move candidates that mean the same as one of the names behind those that do not and are nearly as good."""
+    """Put the first candidate that does not mean the same as one of the names first, if it is nearly as good."""
     if not candidates or not meanings:
         return list(candidates)
     cosines = np.array([option.meaning for option in candidates]) @ np.array(meanings).T
-    repeats = (cosines.max(axis=1) > SAME_MEANING).tolist()
     enough = candidates[0].score - SACRIFICE
-    order = sorted(range(len(repeats)), key=lambda i: (repeats[i] or candidates[i].score < enough, i))
-    return [candidates[i] for i in order]
+    differ = (cosines.max(axis=1) <= SAME_MEANING).tolist()
+    first = next((i for i, option in enumerate(candidates) if differ[i] and option.score >= enough), 0)
+    return [candidates[first], *candidates[:first], *candidates[first + 1 :]]
 
 
 def choose_name(

@@ -276,6 +276,7 @@ function addNode(tree, { leaves, moved, left }, color) {
   nodes.size.push(parts.reduce((total, part) => total + nodes.size[part], 0) + sum(moved) - sum(left));
   nodes.first.push(Math.min(...parts.map((part) => nodes.first[part]), Infinity));
   nodes.cohesion.push(null);
+  nodes.mixed.push(parts.length > 0 && parts.every((part) => nodes.mixed[part]));
   const single = moved.length > positions.length / 2;
   nodes.keywords.push(single ? [] : inTurn(byShare.map((part) => nodes.keywords[part])).slice(0, 10));
   nodes.name.push("");

@@ -1,5 +1,6 @@
 // The groups as a list, and one group with its texts.
 import { count, element, make, number, percent, quoted, shorten, sortedBy } from "./data.js";
+import { Themes } from "./themes.js";
 
 const NEAREST = 5;
 const EXTREMES = 5;
@@ -10,6 +11,8 @@ export class Groups {
   constructor(report) {
     Object.assign(this, report);
     this.cards = new Map();
+    this.themes = new Themes(report);
+    this.folded = new Set(); // themes whose groups are not listed
     this.order = { key: "size", down: true };
     this.matches = null;
     this.found = null;
@@ -86,9 +89,11 @@ export class Groups {
       };
       element("sorting").append(make("button", { type: "button", "data-key": key, onclick: sort }, name));
     }
+    element("fold").addEventListener("click", () => this.#foldAll());
+    element("sorting").append(element("fold"));
   }
 
-  // Groups with matches come first.
+  // Groups with matches come first. By size they stand under their themes, the largest theme first.
   #sorted() {
     const size = this.counts.nodes;
     const value = {
@@ -102,17 +107,58 @@ export class Groups {
     const sign = this.order.down ? -1 : 1;
     const hits = (node) => this.found?.get(node).rows ?? 0;
     const left = this.tree.cut(this.state.k).filter((node) => size[node] > 0);
-    return left.sort((a, b) => hits(b) - hits(a) || sign * compare(a, b) || size[b] - size[a]);
+    left.sort((a, b) => hits(b) - hits(a) || sign * compare(a, b) || size[b] - size[a]);
+    if (this.order.key !== "size") return left.map((node) => ({ theme: null, nodes: [node] }));
+    const sections = this.themes.sections(left);
+    const total = (of) => new Map(sections.map((each) => [each, each.nodes.reduce((sum, node) => sum + of(node), 0)]));
+    const [rows, sizes] = [total(hits), total((node) => size[node])];
+    return sections.sort((a, b) => rows.get(b) - rows.get(a) || sign * (sizes.get(a) - sizes.get(b)));
+  }
+
+  #section({ theme, nodes }) {
+    const cards = () => nodes.map((node) => this.#card(node));
+    if (theme === null) return cards();
+    const folded = this.folded.has(theme);
+    const rows = this.found && nodes.reduce((sum, node) => sum + (this.found.get(node)?.rows ?? 0), 0);
+    const fold = () => {
+      if (!this.folded.delete(theme)) this.folded.add(theme);
+      this.#showList();
+      this.#themeButton(theme).focus();
+    };
+    const heading = this.themes.heading({ theme, nodes }, { folded, rows, fold });
+    return folded ? [heading] : [heading, ...cards()];
+  }
+
+  #listedThemes(sections) {
+    return sections.map(({ theme }) => theme).filter((theme) => theme !== null);
+  }
+
+  #foldAll() {
+    const themes = this.#listedThemes(this.#sorted());
+    const all = themes.every((theme) => this.folded.has(theme));
+    for (const theme of themes) all ? this.folded.delete(theme) : this.folded.add(theme);
+    this.#showList();
+  }
+
+  #themeButton(theme) {
+    return element("list").querySelector(`[data-theme="${theme}"]`);
   }
 
   #showList() {
-    for (const button of element("sorting").children) {
+    for (const button of element("sorting").querySelectorAll("[data-key]")) {
       const active = button.dataset.key === this.order.key;
       button.setAttribute("aria-pressed", String(active));
       button.dataset.down = active ? String(this.order.down) : "";
       button.hidden = { change: this.trends.filled.length < 2 }[button.dataset.key] ?? false;
     }
-    element("list").replaceChildren(...this.#sorted().map((node) => this.#card(node)));
+    const sections = this.#sorted();
+    element("list").replaceChildren(...sections.flatMap((section) => this.#section(section)));
+    const themes = this.#listedThemes(sections);
+    element("fold").hidden = themes.length === 0;
+    element("fold").textContent = themes.every((theme) => this.folded.has(theme)) ? "Unfold themes" : "Fold themes";
+    for (const { theme, nodes } of sections) {
+      for (const node of nodes) this.#card(node).classList.toggle("of-theme", theme !== null);
+    }
   }
 
   #card(node) {
@@ -135,7 +181,7 @@ export class Groups {
     const button = make(
       "button",
       { type: "button", class: "card", "data-node": node, onclick: () => this.#open(node) },
-      make("span", { class: "top" }, this.swatch(node), title, figures),
+      make("span", { class: "top" }, this.swatch(node), title, this.#mixed(node), figures),
       this.#bar(node),
       this.trends.line(node),
       make("span", { class: "keywords", dir: "auto" }, this.keywords(node).slice(0, 7).join(" · ")),
@@ -145,6 +191,12 @@ export class Groups {
     const item = make("li", { class: found && !found.rows ? "without-hits" : "" }, this.editing.tick(node), button);
     if (found?.rows) item.append(this.#foundIn(node, found));
     return item;
+  }
+
+  // The mark of a group without a common theme.
+  #mixed(node) {
+    const title = "The texts of this group have no common theme";
+    return this.tree.nodes.mixed[node] ? make("span", { class: "mixed", title }, "mixed") : "";
   }
 
   // A text on a card, with the number of its rows if that is known and above 1.
@@ -198,7 +250,8 @@ export class Groups {
     const label = this.tree.labelsAt(this.state.k).get(node);
     const back = make("button", { type: "button", class: "back", onclick: () => this.#close(node) }, "← all groups");
     const share = percent(size / Math.max(1, this.counts.total));
-    const facts = `group ${label} · ${count(size, "text")} · ${share}`;
+    const mixed = this.tree.nodes.mixed[node] ? " · mixed: its texts have no common theme" : "";
+    const facts = `group ${label} · ${count(size, "text")} · ${share}${mixed}`;
     element("group-view").replaceChildren(
       back,
       make("h2", { class: "hidden", dir: "auto" }, this.state.nameOf(node)),
@@ -215,7 +268,9 @@ export class Groups {
 
   #close(node) {
     this.state.set({ selected: null });
-    this.#card(node).querySelector(".card").focus(); // does nothing if the filter leaves none of its texts
+    const card = this.#card(node).querySelector(".card");
+    // Its theme may be folded. Nothing gets the focus if the filter leaves none of its texts.
+    (card.isConnected ? card : this.#themeButton(this.themes.of(node)))?.focus();
   }
 
   #nameForm(node) {

@@ -10,6 +10,7 @@ import { Slider } from "./slider.js";
 import { followPointer } from "./hover.js";
 import { Why } from "./why.js";
 import { Groups } from "./groups.js";
+import { Alike } from "./themes.js";
 import { Charts } from "./charts.js";
 import { TakeAway } from "./takeaway.js";
 import { FilterBar } from "./filterbar.js";
@@ -48,6 +49,7 @@ function work(report, map) {
   report.textRows = new TextRows(report);
   report.editing = new Editing(report);
   report.groups = new Groups(report);
+  new Alike(report);
   new Search(report, map);
   report.takeAway = new TakeAway(report, map);
   new Picked(report, map);

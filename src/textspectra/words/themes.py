@@ -1,0 +1,95 @@
+"""Names of themes: a phrase that several groups of a theme share, or else the names of its groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .languages import STOP_WORDS
+from .names import KEYWORDS_IN_NAME, SEPARATOR, Candidate
+from .phrases import MAX_NAME
+from .tokens import term_parts
+
+if TYPE_CHECKING:
+    from .describe import Cluster
+
+SHARED = 2 / 3  # of the rows of a theme are in groups that share the words of its name
+NEAR = 0.15  # a phrase that groups share may have a score this much below the best phrase
+MAX_ENDING = 2  # characters by which the forms of a word may differ at its end
+
+
+def theme_phrases(phrases: Sequence[Candidate], parts: Sequence[Cluster]) -> list[Candidate]:
+    """Return what could name a theme of several clusters, the best first, given the phrases of all its texts.
+
+    First come good phrases whose words are in the keywords or the names of clusters with two thirds of the rows, then
+    the names of the largest clusters side by side, then the other phrases. None is the name of a cluster.
+    """
+    known = [(part.size, _words(part.name, *part.keywords)) for part in parts]
+    names = [_words(part.name) for part in parts]
+    total, best = sum(part.size for part in parts), max((phrase.score for phrase in phrases), default=0)
+
+    def is_shared(phrase: Candidate) -> bool:
+        sizes = [size for size, words in known if _covers(words, _words(phrase.text))]
+        return phrase.score >= best - NEAR and len(sizes) > 1 and sum(sizes) >= SHARED * total
+
+    fresh = [phrase for phrase in phrases if not any(_same(_words(phrase.text), name) for name in names)]
+    shared = [phrase for phrase in fresh if is_shared(phrase)]
+    others = [phrase for phrase in fresh if not is_shared(phrase)]
+    return [*shared, *_side_by_side(parts, phrases), *others]
+
+
+def _side_by_side(parts: Sequence[Cluster], phrases: Sequence[Candidate]) -> list[Candidate]:
+    """Return the names of the largest clusters in one, as far as there is room; each word occurs once.
+
+    The name of a mixed cluster says little about the theme, so it has no place there.
+    """
+    by_size = sorted((part for part in parts if not part.is_mixed), key=lambda part: -part.size)
+    words_of = {part.label: _words(part.name) for part in by_size}
+
+    def contains(part: Cluster) -> bool:
+        others = (words for label, words in words_of.items() if label != part.label)
+        return any(_covers(words_of[part.label], words) for words in others)
+
+    chosen: list[str] = []
+    seen: set[str] = set()
+    for part in sorted(by_size, key=contains):  # a name that another one continues comes before it
+        words = [word for word in part.name.split() if word.casefold() in words_of[part.label]]
+        new = [word for word in words if not _is_among(word.casefold(), seen)]
+        name = part.name if not seen or (new == words and new) else " ".join(new)
+        if name and len(SEPARATOR.join([*chosen, name])) <= MAX_NAME:
+            chosen.append(name)
+            seen |= words_of[part.label]
+        if len(chosen) == KEYWORDS_IN_NAME:
+            break
+    nothing = np.zeros_like(phrases[0].meaning) if phrases else np.zeros(0)  # it cannot be taken for another name
+    return [Candidate(SEPARATOR.join(chosen), 0.0, nothing)] if len(chosen) > 1 else []
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    return frozenset().union(*STOP_WORDS.values())
+
+
+def _words(*texts: str) -> frozenset[str]:
+    """Return the words of names and keywords, without stop words of any language unless there are no others."""
+    words = frozenset().union(*(term_parts(text.casefold()) for text in texts))
+    return words - _stop_words() or words
+
+
+def _same(words: frozenset[str], others: frozenset[str]) -> bool:
+    return _covers(words, others) and _covers(others, words)
+
+
+def _covers(words: Iterable[str], others: Iterable[str]) -> bool:
+    return all(_is_among(other, words) for other in others)
+
+
+def _is_among(word: str, words: Iterable[str]) -> bool:
+    """Return True if a form of the word is among others: one begins with the other, and is hardly longer."""
+    return any(
+        abs(len(word) - len(other)) <= MAX_ENDING and (word.startswith(other) or other.startswith(word))
+        for other in words
+    )
