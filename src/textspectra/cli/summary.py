@@ -69,6 +69,7 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> Summary:
         "clusters": clusters_as_json(result, sorted(result.clusters, key=lambda cluster: -cluster.size)),
         **_further_columns(result),
         "notes": list(result.notes),
+        "ignore_suggestion": list(result.ignore_suggestion),
         **describe_run(done.outputs, seconds),
     }
 

@@ -89,6 +89,7 @@ class ClusteredTexts:
     hierarchy: Hierarchy | None = None
     recipe: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    ignore_suggestion: tuple[str, ...] = ()
     languages: dict[str, float] = field(default_factory=dict)
     details: Details | None = None
     tally: Tally | None = None

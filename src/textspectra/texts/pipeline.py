@@ -27,6 +27,7 @@ from ..tables.parquet import Vectors, given_vectors
 from ..words.languages import language_shares
 from .clustered import Hierarchy
 from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Texts, Totals, embed_corpus, open_texts
+from .deciding import words_that_decide
 from .details import Columns, Details, Period, Values, details_of, wanted_columns
 from .grouping import describe_embedded
 from .known import Examples, KnownGroups, group_around, with_known
@@ -258,12 +259,15 @@ def describe_clustering(
     # Every level of a sample is described by the sample, so that a cluster has one name at all of them.
     read = np.ones(len(labels), bool) if len(texts.corpus.distinct) < totals.distinct else None
     similarity, clusters = describe_embedded(texts, labels, fitted.centers, embed, read)
+    is_found = algorithm in get_args(Algorithm)  # groups that were made elsewhere are as the user wants them
+    deciding = words_that_decide(texts, labels, clusters, embed) if embed is not None and is_found else None
     reader = None if is_given else encoder
     notes = (
         *notes_on_languages(languages, len(texts.corpus.distinct), reader),
         *notes_on_content(without_content, hint=KEEP_ALL),
         *notes_on_lengths(texts.corpus, reader),
         *(() if reader is None else notes_on_repeats(texts)),  # in given vectors, a high cosine may be usual
+        *(() if deciding is None else [deciding.sentence]),
     )
     source = EmbeddingSource(None, {})
     if encoder is not None:
@@ -274,7 +278,7 @@ def describe_clustering(
         cohesion=fitted.cohesion if len(texts.counting) > 1 else None, k_estimate=fitted.estimate, algorithm=algorithm,
         source=source,
         hierarchy=None if fitted.tree is None else Hierarchy(fitted.tree, texts.scatter(leaves, -1)),
-        recipe=recipe, notes=notes, languages=languages,
+        recipe=recipe, notes=notes, ignore_suggestion=() if deciding is None else deciding.ignore, languages=languages,
         encoder=encoder, cache=cache, known_embeddings=texts.X, frame=frame,
     ).with_level_names()  # fmt: skip
 

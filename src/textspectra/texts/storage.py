@@ -42,8 +42,8 @@ FORMAT_VERSION, OLDEST_FORMAT = 5, 3  # that is written, and the oldest that is 
 SUMMARY, ARRAYS, TEXTS = "clustering.json", "arrays.safetensors", "texts.parquet"
 
 # Fields of a result that are in JSON, some of them with arrays, and fields that are only arrays.
-IN_SUMMARY = ("algorithm", "totals", "recipe", "history", "notes", "languages", "tally", "source", "next_label",
-              "clusters", "themes", "cohesion", "k_estimate")  # fmt: skip
+IN_SUMMARY = ("algorithm", "totals", "recipe", "history", "notes", "ignore_suggestion", "languages", "tally", "source",
+              "next_label", "clusters", "themes", "cohesion", "k_estimate")  # fmt: skip
 IN_ARRAYS = ("distinct_codes", "distinct_similarity", "centers", "rule", "hierarchy", "reference")
 SEGMENT, SHOWN = "by:", "show:"  # prefixes of the columns beside the texts; the column of dates is called time
 
@@ -170,7 +170,8 @@ def _upgrade(summary: Stored, arrays: Arrays) -> None:
     if summary["format"] == 3:
         arrays["codes"] = arrays["labels"]  # labels were positions
         summary["next_label"] = len(summary["clusters"])
-    absent: Stored = {"details": None, "tally": None, "history": [], "notes": [], "themes": [], "languages": {}}
+    absent: Stored = {"details": None, "tally": None, "history": [], "notes": [], "themes": [], "languages": {},
+                      "ignore_suggestion": []}  # fmt: skip
     for name, value in (absent | {"keep_all": True}).items():
         summary.setdefault(name, value)
 
