@@ -104,6 +104,12 @@ def test_the_sentence_says_what_to_do(place, words, sentence):
     assert DecidingWords(place, words, (0, 3), 0.338).sentence == sentence
 
 
+def test_what_is_ignored_already_stays_ignored():
+    more = DecidingWords(NAMES, ("Excel", "Chrome", "Word"), (0, 3), 0.338, ("handles",))
+    assert more.ignore == ("handles", "Excel", "Chrome", "Word")
+    assert "Run again, also with --ignore Excel --ignore Chrome --ignore Word (in Python, " in more.sentence
+
+
 def test_the_result_has_the_note_and_the_suggestion(tmp_path):
     texts = to_airlines()
     result = ts.cluster_texts(texts, model=bag_of_words, n_clusters=3, cache=False)
@@ -113,6 +119,8 @@ def test_the_result_has_the_note_and_the_suggestion(tmp_path):
     assert ts.TextClustering.load(tmp_path / "model").ignore_suggestion == ("handles",)
     vectors = bag_of_words(texts)
     assert ts.cluster_texts(texts, embeddings=vectors, n_clusters=3).ignore_suggestion == ()
+    again = ts.cluster_texts(texts, model=bag_of_words, n_clusters=3, cache=False, ignore=result.ignore_suggestion)
+    assert again.ignore_suggestion == ()
     made = ts.describe_texts(texts, result.labels, model=bag_of_words, cache=False)
     assert made.ignore_suggestion == ()
 

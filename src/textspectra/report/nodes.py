@@ -150,12 +150,14 @@ def _typical(tree: ReportTree, similarity: list[F32]) -> list[list[int]]:
 
 def _words(tree: ReportTree, typical: list[list[int]], centers: Array) -> tuple[list[list[str]], list[str]]:
     """Return the keywords and the name of each node."""
-    levels, texts = tree.levels, tree.result.corpus.distinct
+    levels, texts = tree.levels, tree.result.corpus.read
     # The clusters of the result, and of its levels, are described already.
     described = [*tree.result.level_clusters().values(), (tree.result.distinct_codes, tree.result.clusters)]
     known = dict(pair for codes, clusters in described for pair in zip(tree.nodes_of(codes), clusters, strict=True))
     members = [np.flatnonzero(tree.finest == code) for code in range(levels.k)]
-    terms, phrases = rank_terms(texts, members, tree.result.corpus.counts, levels.merges.tolist())
+    terms, phrases = rank_terms(
+        texts, members, tree.result.corpus.counts, levels.merges.tolist(), stop_words=tree.result.stop_words
+    )
     unnamed = [[] if node in known else phrases[node] for node in range(len(phrases))]
     candidates = score_phrases(unnamed, centers, tree.result.embed_phrases())
     keywords: list[list[str]] = []

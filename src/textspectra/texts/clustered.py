@@ -96,6 +96,7 @@ class ClusteredTexts:
     reference: Reference | None = None
     history: tuple[Update, ...] = ()
     themes: tuple[Theme, ...] = ()
+    stop_words: tuple[str, ...] = ()
     # What follows is not saved.
     encoder: Backend | None = None
     cache: EmbeddingCache | bool = True

@@ -38,11 +38,12 @@ class DecidingWords(NamedTuple):
     words: tuple[str, ...]  # as they are usually written, the most frequent first
     labels: tuple[int, ...]  # of the groups
     share: float  # of the texts, in these groups
+    ignored: tuple[str, ...] = ()  # already
 
     @property
     def ignore(self) -> tuple[str, ...]:
-        """The values of `ignore` that take these words out."""
-        return _patterns(self.place, self.words)
+        """The values of `ignore` that take these words out, too."""
+        return (*self.ignored, *_patterns(self.place, self.words))
 
     @property
     def sentence(self) -> str:
@@ -54,8 +55,9 @@ class DecidingWords(NamedTuple):
         which = f"{plural(len(self.labels), 'group')} ({100 * self.share:.0f} % of the texts) differ mainly by {kind}"
         words = ", ".join(word.removeprefix("@") for word in self.words[:SHOWN])
         more = " …" if len(self.words) > SHOWN else "."
-        options = " ".join(f"--ignore {shlex.quote(value)}" for value in self.ignore)
-        return f"{which}: {words}{more} Run again with {options} (in Python, ignore=result.ignore_suggestion)."
+        options = " ".join(f"--ignore {shlex.quote(value)}" for value in _patterns(self.place, self.words))
+        run = "Run again, also with" if self.ignored else "Run again with"
+        return f"{which}: {words}{more} {run} {options} (in Python, ignore=result.ignore_suggestion)."
 
 
 def words_that_decide(
@@ -69,7 +71,7 @@ def words_that_decide(
     rows = np.flatnonzero(codes >= 0)
     if len(rows) > READ_TEXTS:
         rows = np.sort(np.random.default_rng(0).choice(rows, READ_TEXTS, replace=False))
-    read = [texts.corpus.distinct[row] for row in rows]
+    read = [texts.corpus.read[row] for row in rows]
     words = WordsInGroups(read, codes[rows], len(clusters))
     sizes = np.array([cluster.size for cluster in clusters])
     n_tested = 0
@@ -82,7 +84,7 @@ def words_that_decide(
         alike = rest.alike_words(embed)
         if alike:
             labels = tuple(clusters[code].label for code in family.clusters)
-            return DecidingWords(family.place, tuple(map(words.spelling, alike)), labels, share)
+            return DecidingWords(family.place, tuple(map(words.spelling, alike)), labels, share, texts.corpus.ignore)
     return None
 
 

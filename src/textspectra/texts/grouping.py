@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple, Self
@@ -25,7 +25,7 @@ from ..words.languages import language_shares
 from ..words.names import EmbedPhrases, unique_name
 from .clustered import EDITED, ClusteredTexts, Hierarchy, Theme
 from .corpus import Corpus, EmbeddedTexts, Texts, embed_corpus, open_texts
-from .notes import note_on_model, notes_on_content, notes_on_lengths
+from .notes import note_on_model, notes_on_lengths, notes_on_reading
 from .tally import Tally, tally_rows
 
 
@@ -44,9 +44,9 @@ def place_texts(
 ) -> Placed:  # fmt: skip
     """Embed new texts as a model's texts were embedded, and assign them to its groups, by position in `clusters`."""
     opened = open_texts(texts, text_column)
-    corpus = Corpus.from_texts(opened, keep_all=model.corpus.keep_all)
+    corpus = Corpus.from_texts(opened, keep_all=model.corpus.keep_all, ignore=model.corpus.ignore)
     dimension = model.centers.shape[1]
-    notes = notes_on_content(corpus.without_content())
+    notes = notes_on_reading(corpus.without_content(), corpus.emptied())
     if not corpus.distinct:
         return Placed(EmbeddedTexts(corpus, np.zeros((0, dimension), np.float32)), np.zeros(0, np.intp), notes, {})
     encoder = model.load_encoder() if embeddings is None else None
@@ -58,7 +58,7 @@ def place_texts(
             "same model."
         )
     codes = new.scatter(labels_by(new.vectors, model.rule), -1)
-    languages = language_shares(corpus.distinct)
+    languages = language_shares(corpus.read)
     on_model = note_on_model(languages, len(corpus.distinct), encoder)
     return Placed(new, codes, (*filter(None, [on_model]), *notes, *notes_on_lengths(corpus, encoder)), languages)
 
@@ -102,7 +102,7 @@ def similarity_to_clusters(
 
 def describe_embedded(
     texts: EmbeddedTexts, codes: NDArray[np.intp], centers: NDArray[np.float32], embed: EmbedPhrases | None,
-    read: NDArray[np.bool_] | None = None,
+    read: NDArray[np.bool_] | None = None, *, stop_words: Collection[str] = (),
 ) -> tuple[NDArray[np.float32], tuple[Cluster, ...]]:  # fmt: skip
     """Return the similarity of each distinct text to its center, and each group described by the texts to `read`."""
     counts, first_rows = texts.corpus.counts, texts.corpus.first_rows
@@ -115,7 +115,9 @@ def describe_embedded(
         centers = cluster_sums(X, codes[rows], len(centers), weights=counts[rows]).astype(np.float32)
         cosines = similarity.copy()
         cosines[rows] = cosines_to_centers(X, codes[rows], centers)
-    described = describe_clusters(texts.corpus.distinct, texts.X, codes, centers, cosines, counts=counts, embed=embed)
+    described = describe_clusters(
+        texts.corpus.read, texts.X, codes, centers, cosines, counts=counts, embed=embed, stop_words=stop_words
+    )
     typical = [tuple(first_rows[list(cluster.representatives)].tolist()) for cluster in described]
     return similarity, tuple(
         replace(cluster, size=sizes[cluster.label], representatives=chosen)
@@ -239,7 +241,9 @@ class RegroupedTexts(ClusteredTexts):
         by_size = list(label_clusters(codes, counts, {}, 0))
         ranks = positions_in(codes, by_size)
         centers = mean_vectors(texts, ranks, len(labels))
-        similarity, clusters = describe_embedded(texts, ranks, centers, self.embed_phrases())
+        similarity, clusters = describe_embedded(
+            texts, ranks, centers, self.embed_phrases(), stop_words=self.stop_words
+        )
         kept = {rank: names[code] for rank, code in enumerate(by_size) if code in names}
         ranked = [labels[code] for code in by_size]
         named, order = with_names(clusters, ranked, kept), np.argsort(ranked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -57,13 +57,14 @@ class Cluster:
 
 
 def describe_clusters(
-    texts: Sequence[str], X: Array, codes: Ints, centers: F32, cosines: F32, *, counts: Ints, embed: EmbedPhrases | None
-) -> list[Cluster]:
+    texts: Sequence[str], X: Array, codes: Ints, centers: F32, cosines: F32, *, counts: Ints,
+    embed: EmbedPhrases | None, stop_words: Collection[str] = (),
+) -> list[Cluster]:  # fmt: skip
     """Describe each cluster that occurs in `codes` by keywords, typical texts and a name.
 
     `centers` are the centers of all clusters, and `cosines` has the cosine of each text with its own. Texts with the
     code -1 are ignored. `counts` says how often each text was sent: keywords, names and typical texts follow that.
-    Without `embed`, a name is a list of up to three keywords.
+    Without `embed`, a name is a list of up to three keywords. `stop_words` are neither keywords nor ends of names.
     """
     order = np.argsort(codes, kind="stable")
     labels, starts = np.unique(codes[order], return_index=True)
@@ -71,7 +72,7 @@ def describe_clusters(
     members = {label: rows for label, rows in parts if label >= 0}
     if not members:
         return []
-    keywords, phrases = rank_terms(texts, list(members.values()), counts)
+    keywords, phrases = rank_terms(texts, list(members.values()), counts, stop_words=stop_words)
     typical = [typical_rows(texts, X, rows, cosines, counts) for rows in members.values()]
     candidates = score_phrases(phrases, centers[list(members)], embed)
     examples = [

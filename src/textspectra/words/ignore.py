@@ -154,6 +154,19 @@ class Ignored:
         return "".join([*parts, text[end:]])
 
 
+def check_stop_words(words: Iterable[str]) -> tuple[str, ...]:
+    """Return the stop words of the user as texts are searched for them: in lower case, each once."""
+    if isinstance(words, str) or not isinstance(words, Iterable):
+        raise UserError(f"stop_words must be a list of words, but it is {words!r}.")
+    given = list(words)
+    for word in given:
+        if not isinstance(word, str) or len(word.split()) != 1:
+            raise UserError(f"stop_words has {word!r}, which is not one word; give a list of single words.")
+        if len(word) > MAX_PATTERN or without_surrogates(word) != word:
+            raise UserError(f"stop_words has {word[:40]!r}..., which is not a word; leave it out.")
+    return tuple(dict.fromkeys(unicodedata.normalize("NFC", word.strip()).lower() for word in given))
+
+
 @lru_cache(maxsize=8)
 def _of(patterns: tuple[str, ...]) -> Ignored:
     return Ignored(patterns)

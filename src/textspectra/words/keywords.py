@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from heapq import nlargest
 from itertools import chain, islice
 from typing import NamedTuple
@@ -51,15 +51,17 @@ class _Terms(NamedTuple):
 
 
 def rank_terms(
-    texts: Sequence[str], members: Sequence[Ints], counts: Ints, merges: Sequence[tuple[int, int]] = ()
-) -> tuple[list[list[Keyword]], list[list[Phrase]]]:
+    texts: Sequence[str], members: Sequence[Ints], counts: Ints, merges: Sequence[tuple[int, int]] = (),
+    *, stop_words: Collection[str] = (),
+) -> tuple[list[list[Keyword]], list[list[Phrase]]]:  # fmt: skip
     """Return the keywords of each cluster, and the phrases that could name it, the most telling first.
 
     `members` has the rows of each of the k clusters. Merge number j joins two clusters into cluster k + j. These get
     terms too, in comparison with the clusters that exist at the same time. `counts` says how often each text counts.
+    `stop_words` are further ones, in lower case: they are not keywords, and at neither end of a phrase.
     """
     k = len(members)
-    counted, clusters = _count(texts, members, counts)
+    counted, clusters = _count(texts, members, counts, stop_words)
     total_share = _total_share(clusters)
     boring = _spread_evenly(clusters, total_share)
     scored = [_scores(cluster, total_share, k, boring) for cluster in clusters]
@@ -68,10 +70,10 @@ def rank_terms(
         for number, sign in ((left, -1), (right, -1), (-1, 1)):
             _add_shares(total_share, clusters[number], sign)
         scored.append(_scores(clusters[-1], total_share, k - step - 1, boring))
-    spelling, stop_words = _usual_writing(counted)
+    spelling, usual = _usual_writing(counted)
     n_phrases = min(MAX_PHRASES, max(MIN_PHRASES, TOTAL_PHRASES // max(1, len(clusters))))
     pairs = list(zip(scored, clusters, strict=True))
-    phrases = (_rank_phrases(scores, cluster, spelling, stop_words) for scores, cluster in pairs)
+    phrases = (_rank_phrases(scores, cluster, spelling, usual.union(stop_words)) for scores, cluster in pairs)
     return [_pick_keywords(*pair, spelling) for pair in pairs], [list(islice(best, n_phrases)) for best in phrases]
 
 
@@ -83,9 +85,11 @@ class TermWeights(NamedTuple):
     forms: list[dict[str, float]]  # the weights of the terms of each cluster, in its own most frequent forms
 
 
-def weigh_terms(texts: Sequence[str], members: Sequence[Ints], counts: Ints) -> TermWeights:
+def weigh_terms(
+    texts: Sequence[str], members: Sequence[Ints], counts: Ints, *, stop_words: Collection[str] = ()
+) -> TermWeights:
     """Return the weights by which :func:`rank_terms` ranks the keywords of clusters; weights are above 0."""
-    counted, clusters = _count(texts, members, counts)
+    counted, clusters = _count(texts, members, counts, stop_words)
     total_share = _total_share(clusters)
     boring = _spread_evenly(clusters, total_share)
     spelling = _usual_writing(counted)[0]
@@ -112,12 +116,12 @@ def weigh_terms(texts: Sequence[str], members: Sequence[Ints], counts: Ints) -> 
 
 
 def _count(
-    texts: Sequence[str], members: Sequence[Ints], counts: Ints
+    texts: Sequence[str], members: Sequence[Ints], counts: Ints, stop_words: Collection[str]
 ) -> tuple[list[dict[str, TermCounts]], list[_Terms]]:
     """Count the terms of each cluster: in each language as they are written, and by their stems."""
     limit = min(MAX_TEXTS, max(MIN_TEXTS, TOTAL_TEXTS // max(1, len(members))))
     samples = [_sample(rows, counts[rows], limit) for rows in members]
-    counted = [_frequent(count_terms(texts[row] for row in rows), len(rows)) for rows in samples]
+    counted = [_frequent(count_terms((texts[row] for row in rows), stop_words), len(rows)) for rows in samples]
     return counted, [_by_stem(terms, len(rows)) for terms, rows in zip(counted, samples, strict=True)]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -84,7 +84,7 @@ class TermCounts(NamedTuple):
     forms: Counter[tuple[str, str]]
 
 
-def count_terms(texts: Iterable[str]) -> dict[str, TermCounts]:
+def count_terms(texts: Iterable[str], stop_words: Collection[str] = ()) -> dict[str, TermCounts]:
     """Count the words and phrases of up to four words of texts that belong together, by the language of the texts.
 
     Phrases contain no punctuation, and no stop word at their ends. Numbers and single characters are in no phrase, and
@@ -99,7 +99,7 @@ def count_terms(texts: Iterable[str]) -> dict[str, TermCounts]:
     occurring = set(languages)
     counts = {language: TermCounts(Counter(), Counter()) for language in STOP_WORDS if language in occurring}
     for parts, language in zip(phrases, languages, strict=True):
-        terms = _terms(parts, STOP_WORDS[language])
+        terms = _terms(parts, STOP_WORDS[language].union(stop_words))
         counts[language].texts.update(terms.keys())
         counts[language].forms.update([(term, form) for term, form in terms.items() if form != term])
     return counts
