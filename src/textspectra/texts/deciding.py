@@ -36,7 +36,7 @@ class DecidingWords(NamedTuple):
 
     place: Place
     words: tuple[str, ...]  # as they are usually written, the most frequent first
-    labels: tuple[int, ...]  # of the groups
+    n_clusters: int  # that they hold together
     share: float  # of the texts, in these groups
     ignored: tuple[str, ...] = ()  # already
 
@@ -52,7 +52,7 @@ class DecidingWords(NamedTuple):
         ends = {"before": "their last word", "after": "their first word"}
         kinds = {ACCOUNTS: "an account name", NAMES: "a name"}
         kind = kinds.get(self.place) or (f"the word {side} “{neighbor}”" if neighbor else ends[side])
-        which = f"{plural(len(self.labels), 'group')} ({100 * self.share:.0f} % of the texts) differ mainly by {kind}"
+        which = f"{plural(self.n_clusters, 'group')} ({100 * self.share:.0f} % of the texts) differ mainly by {kind}"
         words = ", ".join(word.removeprefix("@") for word in self.words[:SHOWN])
         more = " …" if len(self.words) > SHOWN else "."
         options = " ".join(f"--ignore {shlex.quote(value)}" for value in _patterns(self.place, self.words))
@@ -83,8 +83,8 @@ def words_that_decide(
         n_tested += 1
         alike = rest.alike_words(embed)
         if alike:
-            labels = tuple(clusters[code].label for code in family.clusters)
-            return DecidingWords(family.place, tuple(map(words.spelling, alike)), labels, share, texts.corpus.ignore)
+            spelled, n_clusters = tuple(map(words.spelling, alike)), len(family.clusters)
+            return DecidingWords(family.place, spelled, n_clusters, share, texts.corpus.ignore)
     return None
 
 

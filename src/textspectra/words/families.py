@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..core import Ints
 from .languages import DEFAULT_LANGUAGE, READ_CHARACTERS, STOP_WORDS, plain_text, text_languages
+from .tokens import MAX_WORD
 
 FEWEST_TEXTS, LEAST_SHARE = 10, 0.005  # with a word
 FEWEST_WORDS = 3  # of a family
@@ -151,7 +152,8 @@ class WordsInGroups:
 
 def _tokens(text: str) -> list[str]:
     """Return the words and marks of a text; the name of an account keeps its @."""
-    return _TOKEN.findall(plain_text(text)[:READ_CHARACTERS])
+    tokens = _TOKEN.findall(plain_text(text)[:READ_CHARACTERS])
+    return [token for token in tokens if len(token) <= MAX_WORD and token.isprintable()]
 
 
 def _effective_number(table: NDArray[np.intp]) -> NDArray[np.float64]:
