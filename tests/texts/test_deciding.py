@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import textspectra as ts
 from textspectra.texts import deciding
@@ -128,3 +130,14 @@ def test_the_result_has_the_note_and_the_suggestion(tmp_path):
 def test_topics_give_no_suggestion():
     result = ts.cluster_texts(about_topics(), model=bag_of_words, n_clusters=3, cache=False)
     assert result.ignore_suggestion == ()
+
+
+@given(
+    st.lists(st.text(st.sampled_from("ab@ .,:'-é我\u200b\n"), max_size=12), min_size=1, max_size=60), st.integers(1, 4)
+)
+def test_any_texts_are_read(texts, k):
+    codes = np.arange(len(texts)) % k - (len(texts) == 1)  # a single text has no group
+    clusters = [Cluster(code, 1 + int((codes == code).sum()), (), (), f"{code}") for code in range(k)]
+    corpus = Corpus.from_counts(texts, np.ones(len(texts), np.intp))
+    found = words_that_decide(EmbeddedTexts(corpus, np.ones((len(texts), 2))), codes, clusters, bag_of_words)
+    assert found is None or found.share >= deciding.LEAST_TEXTS
