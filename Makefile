@@ -92,6 +92,7 @@ bench-groups: $(VENV)/.bench
 	$(BIN)/python benchmarks/repeats.py
 	$(BIN)/python benchmarks/soft.py
 	$(BIN)/python benchmarks/known.py
+	$(BIN)/python benchmarks/ignore.py
 	$(BIN)/python benchmarks/names.py
 
 # Novelty in next month's file, on held-out classes; BERTopic takes most of the time. It continues where it stopped.
