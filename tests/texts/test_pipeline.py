@@ -179,7 +179,8 @@ def test_many_words_are_written_as_a_name_in_the_recipe():
     result = ts.cluster_texts(FLIGHTS, embeddings=np.eye(12), n_clusters=2, ignore=words, stop_words=words)
     assert "ignore=ignore, stop_words=stop_words)" in result.recipe["command"]
     assert result.notes[1] == (
-        "10,000 of 10,000 --ignore match none of the texts: 'word0', 'word1', 'word2', 'word3', 'word4' and 9,995 more."
+        "10,000 of 10,000 values of --ignore match none of the texts: 'word0', 'word1', 'word2', 'word3', 'word4' and "
+        "9,995 more."
     )
 
 

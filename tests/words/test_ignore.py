@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from textspectra.errors import UserError
-from textspectra.words.ignore import Ignored
+from textspectra.words.ignore import KINDS, Ignored
 
 TAKEN_OUT = [
     # kinds
@@ -85,6 +85,14 @@ def test_ten_thousand_words_take_less_time_than_embedding():
     assert read[0] == "is or the words here"
     assert read[100] == "is the or the words here"
     assert read[-1] == texts[-1]
+
+
+@pytest.mark.parametrize("pattern", [*KINDS, "@*", "*ware", "a*b", "a b", "我我"])
+@pytest.mark.parametrize("piece", ["a", "a.", "a-", "a'", "a@", "@a", "1-", "1.", "a/", "a.aa/", "a b ", "我1", "'s"])
+def test_time_does_not_grow_with_the_square_of_a_text(pattern, piece):
+    start = time.process_time()
+    Ignored.of([pattern]).apply(piece * (100_000 // len(piece)))
+    assert time.process_time() - start < 0.8  # it is about 0.1 s; the square would take minutes
 
 
 def test_an_expression_that_runs_away_is_stopped_and_named():

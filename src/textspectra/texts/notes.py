@@ -136,7 +136,9 @@ def notes_on_ignored(patterns: Sequence[str], unmatched: Sequence[str], *, is_gi
         notes.append(f"--ignore {named} matches none of the texts.")
     elif unmatched:
         more = f" and {len(unmatched) - _MOST_NAMED:,} more" if len(unmatched) > _MOST_NAMED else ""
-        notes.append(f"{len(unmatched):,} of {len(patterns):,} --ignore match none of the texts: {named}{more}.")
+        notes.append(
+            f"{len(unmatched):,} of {len(patterns):,} values of --ignore match none of the texts: {named}{more}."
+        )
     return tuple(notes)
 
 

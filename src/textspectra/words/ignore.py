@@ -18,19 +18,20 @@ import regex
 from ..errors import UserError
 from ..hygiene import without_surrogates
 from .languages import plain_text
-from .tokens import ELIDED, UNSPACED
+from .tokens import ELIDED, UNSPACED_CHARACTERS
 
 MAX_PATTERN = 1_000  # characters
 SECONDS = 1.0  # for one expression and one text
 MAX_REPEATS = 100_000  # the counts of an expression such as (a{9}){9}, multiplied: a compiled one grows with them
 
-_LETTER = rf"[^\W{UNSPACED}]"  # of a word in a script with spaces: there, a word begins and ends where a letter does
+_LETTER = rf"[^\W{UNSPACED_CHARACTERS}]"  # in a script with spaces: a word begins and ends where a letter does
 _REST = rf"(?:{_LETTER}|['’‑-](?={_LETTER}))*"  # what a * stands for: the rest of the word
 _BEFORE, _AFTER = rf"(?<!{_LETTER})", rf"(?:['’]s)?(?!{_LETTER})"
 _NAME = rf"{_LETTER}+(?:[.-]{_LETTER}+)*"
+_DOMAINS = "com|org|net|edu|gov|io"
 
 KINDS = {
-    "urls": rf"(?:[a-z]+://|\bwww\.)\S+|(?<![@\w.-]){_NAME}\.(?:[a-z]{{2,}}/\S*|(?:com|org|net|edu|gov|io)\b)",
+    "urls": rf"(?<!\w)(?:[a-z]+://|www\.)\S+|(?<![@\w.-])(?>{_NAME})(?:(?<=\.[a-z]{{2,}})/\S*|(?<=\.(?:{_DOMAINS})))",
     "emails": rf"(?<![\w.+-])[\w.+-]+@{_NAME}",
     "handles": rf"(?<![\w.+-])@{_LETTER}+(?:@{_NAME})?(?:['’]s\b)?",
     "numbers": rf"{_BEFORE}(?:[+-]?[$€£¥]|[+#-])?\d+(?:[.,:/-]\d+)*(?:\s?[%€£¥])?(?!{_LETTER})",
@@ -39,7 +40,7 @@ KINDS = {
 
 _WORD = rf"[@#]?{_LETTER}+(?:['’]{_LETTER}+)*"
 _ASCII_WORD, _ANY_WORD = re.compile(r"[@#]?\w+(?:'\w+)*"), regex.compile(_WORD)
-_UNSPACED = re.compile(f"[{UNSPACED}]")
+_UNSPACED = re.compile(f"[{UNSPACED_CHARACTERS}]")
 _SPACE, _SPACES, _COUNT = re.compile(r"\s+"), re.compile(r"[ \t]{2,}"), re.compile(r"\{(\d+)")
 
 
@@ -122,24 +123,23 @@ class Ignored:
             is_other = folded.isalnum() and folded not in self._sizes
             if is_other or word.start() < end:  # most words are not looked for, and some are in a phrase
                 continue
-            pattern, size = self._longest(text, words[place:])
+            pattern, last = self._longest(text, words, place)
             if pattern:
                 parts += [text[end : word.start()], " "]
-                end = words[place + size - 1].end()
+                end = words[last].end()
                 matched.add(pattern)
         return "".join([*parts, text[end:]])
 
-    def _longest(self, text: str, words: list[re.Match[str]]) -> tuple[str, int]:
-        """Return the longest pattern that begins with the first of some words, and its number of words."""
-        for form in _forms(words[0][0]):
-            for size in self._sizes.get(form, ()):
-                if size > len(words):
-                    continue
-                phrase = form + _folded(_SPACE.sub(" ", text[words[0].end() : words[size - 1].end()]))
-                pattern = self._words.get(phrase) or self._words.get(phrase.removesuffix("'s"))
-                if pattern:
-                    return pattern, size
-        return "", 0
+    def _longest(self, text: str, words: list[re.Match[str]], first: int) -> tuple[str, int]:
+        """Return the longest pattern that begins with a word of a text, and the position of its last word."""
+        for form in _forms(words[first][0]):
+            for last in [first + size - 1 for size in self._sizes.get(form, ())]:
+                if last < len(words):
+                    phrase = form + _folded(_SPACE.sub(" ", text[words[first].end() : words[last].end()]))
+                    pattern = self._words.get(phrase) or self._words.get(phrase.removesuffix("'s"))
+                    if pattern:
+                        return pattern, last
+        return "", first
 
     def _without_unspaced(self, text: str, matched: set[str]) -> str:
         lower = text.lower() if len(text.lower()) == len(text) else text
@@ -194,7 +194,8 @@ def _as_expression(plain: str) -> regex.Pattern[str]:
     escaped = [regex.escape(part, special_only=True, literal_spaces=True) for part in plain.split("*")]
     parts = [part.replace(" ", r"\s+").replace("'", "['’]") for part in escaped]
     is_letter = regex.compile(_LETTER).match
-    before = rf"{_BEFORE}[@#]?" if plain[0] == "*" or is_letter(plain[0]) else _BEFORE * (plain[0] in "@#")
+    start = rf"{_BEFORE}(?<!{_LETTER}['’‑-])"  # not inside a word that the wildcard would have read already
+    before = rf"{start}[@#]?" if plain[0] == "*" or is_letter(plain[0]) else start * (plain[0] in "@#")
     after = _AFTER if is_letter(plain[-1]) else ""
     return regex.compile(before + _REST.join(parts) + after, regex.IGNORECASE | regex.FULLCASE)
 
