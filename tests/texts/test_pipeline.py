@@ -168,9 +168,7 @@ def test_given_embeddings_stay_and_only_the_words_change():
     X = np.repeat(np.eye(2), 6, axis=0)
     result = ts.cluster_texts(FLIGHTS, embeddings=X, n_clusters=2, ignore=["bag", "late"])
     assert result.labels.tolist() == [0] * 6 + [1] * 6
-    assert result.notes == (
-        "The embeddings are as they were given: --ignore only keeps words out of keywords and names.",
-    )
+    assert result.notes == ("The embeddings stay as they were given: --ignore keeps words out of keywords and names.",)
     assert not any("bag" in word or "late" in word for cluster in result.clusters for word in cluster.keywords)
 
 

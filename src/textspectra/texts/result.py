@@ -59,6 +59,8 @@ class TextClustering(TabulatedTexts):
         The groups of the coarse level, each with its clusters; empty if no level is coarser than the clusters.
     notes : tuple of str
         What to know before relying on the groups, such as languages that the model does not know.
+    stop_words : tuple of str
+        The words that were given as neither keywords nor ends of names; `corpus.ignore` are the words to ignore.
     languages : dict of str to float
         The share of the texts that are clearly in each language.
     recipe : dict

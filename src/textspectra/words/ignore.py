@@ -41,7 +41,8 @@ KINDS = {
 _WORD = rf"[@#]?{_LETTER}+(?:['’]{_LETTER}+)*"
 _ASCII_WORD, _ANY_WORD = re.compile(r"[@#]?\w+(?:'\w+)*"), regex.compile(_WORD)
 _UNSPACED = re.compile(f"[{UNSPACED_CHARACTERS}]")
-_SPACE, _SPACES, _COUNT = re.compile(r"\s+"), re.compile(r"[ \t]{2,}"), re.compile(r"\{(\d+)")
+_SPACE, _SPACES = re.compile(r"\s+"), re.compile(r"[ \t]{2,}")
+_COUNT, _RECURSION = re.compile(r"\{(\d+)"), re.compile(r"\(\?(?:R|[+-]?\d|&|P>)")  # (?R) can take all memory
 
 
 class _Rule(NamedTuple):
@@ -95,7 +96,7 @@ class Ignored:
                 raise UserError(f"{pattern[:40]!r}... to ignore has more than {MAX_PATTERN:,} characters; shorten it.")
             if without_surrogates(pattern) != pattern:
                 raise UserError(f"{pattern!r} to ignore holds half of a character; write it again.")
-        return _of(tuple(dict.fromkeys(given)))
+        return _of(tuple({_folded(pattern) if pattern[0] != "/" else pattern: pattern for pattern in given}.values()))
 
     def apply(self, text: str) -> str:
         """Return a text without these words, with single spaces in their places; the same text if it has none."""
@@ -142,12 +143,12 @@ class Ignored:
         return "", first
 
     def _without_unspaced(self, text: str, matched: set[str]) -> str:
-        lower = text.lower() if len(text.lower()) == len(text) else text
+        folded = text.casefold() if len(text.casefold()) == len(text) else text
         parts, place, end = [], 0, 0
         while place < len(text):
-            length = next((size for size in self._lengths if lower[place : place + size] in self._unspaced), 0)
+            length = next((size for size in self._lengths if folded[place : place + size] in self._unspaced), 0)
             if length:
-                matched.add(self._unspaced[lower[place : place + length]])
+                matched.add(self._unspaced[folded[place : place + length]])
                 parts += [text[end:place], " "]
                 end = place + length
             place += length or 1
@@ -203,13 +204,14 @@ def _as_expression(plain: str) -> regex.Pattern[str]:
 def _compiled(pattern: str) -> regex.Pattern[str]:
     """Return the expression between two slashes."""
     try:
-        if math.prod(max(int(count), 1) for count in _COUNT.findall(pattern)) > MAX_REPEATS:
+        repeats = math.prod(max(int(count), 1) for count in _COUNT.findall(pattern))
+        if repeats > MAX_REPEATS or _RECURSION.search(pattern):
             raise ValueError
         return regex.compile(pattern[1:-1], regex.IGNORECASE)
     except regex.error as error:
         reason = f"{error.msg} at character {error.pos + 1} between the slashes" if error.pos is not None else error.msg
     except (RecursionError, ValueError):
-        reason = "it has too many repetitions or parentheses"
+        reason = "it has too many repetitions or parentheses, or a recursion"
     raise UserError(f"The expression {pattern!r} to ignore cannot be used: {reason}.")
 
 
