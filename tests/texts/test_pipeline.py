@@ -168,9 +168,7 @@ def test_given_embeddings_stay_and_only_the_words_change():
     X = np.repeat(np.eye(2), 6, axis=0)
     result = ts.cluster_texts(FLIGHTS, embeddings=X, n_clusters=2, ignore=["bag", "late"])
     assert result.labels.tolist() == [0] * 6 + [1] * 6
-    assert result.notes == (
-        "The embeddings are as they were given: --ignore only keeps words out of keywords and names.",
-    )
+    assert result.notes == ("The embeddings stay as they were given: --ignore keeps words out of keywords and names.",)
     assert not any("bag" in word or "late" in word for cluster in result.clusters for word in cluster.keywords)
 
 
@@ -179,7 +177,8 @@ def test_many_words_are_written_as_a_name_in_the_recipe():
     result = ts.cluster_texts(FLIGHTS, embeddings=np.eye(12), n_clusters=2, ignore=words, stop_words=words)
     assert "ignore=ignore, stop_words=stop_words)" in result.recipe["command"]
     assert result.notes[1] == (
-        "10,000 of 10,000 --ignore match none of the texts: 'word0', 'word1', 'word2', 'word3', 'word4' and 9,995 more."
+        "10,000 of 10,000 values of --ignore match none of the texts: 'word0', 'word1', 'word2', 'word3', 'word4' and "
+        "9,995 more."
     )
 
 

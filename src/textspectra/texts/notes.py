@@ -130,13 +130,15 @@ def notes_on_ignored(patterns: Sequence[str], unmatched: Sequence[str], *, is_gi
     """Return notes on patterns of words to ignore that no text has, and on vectors that were given with them."""
     notes = []
     if is_given and patterns:
-        notes.append("The embeddings are as they were given: --ignore only keeps words out of keywords and names.")
-    named = ", ".join(map(repr, unmatched[:_MOST_NAMED]))
+        notes.append("The embeddings stay as they were given: --ignore keeps words out of keywords and names.")
+    named = ", ".join(repr(text if len(text) <= 40 else f"{text[:40]}…") for text in unmatched[:_MOST_NAMED])
     if len(unmatched) == 1:
         notes.append(f"--ignore {named} matches none of the texts.")
     elif unmatched:
         more = f" and {len(unmatched) - _MOST_NAMED:,} more" if len(unmatched) > _MOST_NAMED else ""
-        notes.append(f"{len(unmatched):,} of {len(patterns):,} --ignore match none of the texts: {named}{more}.")
+        notes.append(
+            f"{len(unmatched):,} of {len(patterns):,} values of --ignore match none of the texts: {named}{more}."
+        )
     return tuple(notes)
 
 

@@ -148,6 +148,12 @@ def cluster_texts(
     >>> ts.cluster_texts(texts, embeddings=X, n_clusters=2).labels
     array([ 0,  0,  1,  1, -1])
 
+    Without words that should not decide; a text that has no other word has no group:
+
+    >>> tweets = ["@ann my bag is lost", "@bob my bag is late", "@ann"]
+    >>> ts.cluster_texts(tweets, embeddings=[[1, 0], [1, 0], [0, 1]], n_clusters=1, ignore=["handles"]).labels
+    array([ 0,  0, -1])
+
     With a known group, and a model that counts letters:
 
     >>> def count_letters(texts):

@@ -61,7 +61,9 @@ class TextClustering(TabulatedTexts):
         What to know before relying on the groups, such as languages that the model does not know.
     ignore_suggestion : tuple of str
         Words that hold together groups that are otherwise alike, such as the names of the accounts that tweets are
-        sent to, as values of `ignore`; empty if there are none. A note says which groups.
+        sent to, as values of `ignore`; empty if there are none. A note says how many groups.
+    stop_words : tuple of str
+        The words that were given as neither keywords nor ends of names; `corpus.ignore` are the words to ignore.
     languages : dict of str to float
         The share of the texts that are clearly in each language.
     recipe : dict

@@ -18,19 +18,20 @@ import regex
 from ..errors import UserError
 from ..hygiene import without_surrogates
 from .languages import plain_text
-from .tokens import ELIDED, UNSPACED
+from .tokens import ELIDED, UNSPACED_CHARACTERS
 
 MAX_PATTERN = 1_000  # characters
 SECONDS = 1.0  # for one expression and one text
 MAX_REPEATS = 100_000  # the counts of an expression such as (a{9}){9}, multiplied: a compiled one grows with them
 
-_LETTER = rf"[^\W{UNSPACED}]"  # of a word in a script with spaces: there, a word begins and ends where a letter does
+_LETTER = rf"[^\W{UNSPACED_CHARACTERS}]"  # in a script with spaces: a word begins and ends where a letter does
 _REST = rf"(?:{_LETTER}|['’‑-](?={_LETTER}))*"  # what a * stands for: the rest of the word
 _BEFORE, _AFTER = rf"(?<!{_LETTER})", rf"(?:['’]s)?(?!{_LETTER})"
 _NAME = rf"{_LETTER}+(?:[.-]{_LETTER}+)*"
+_DOMAINS = "com|org|net|edu|gov|io"
 
 KINDS = {
-    "urls": rf"(?:[a-z]+://|\bwww\.)\S+|(?<![@\w.-]){_NAME}\.(?:[a-z]{{2,}}/\S*|(?:com|org|net|edu|gov|io)\b)",
+    "urls": rf"(?<!\w)(?:[a-z]+://|www\.)\S+|(?<![@\w.-])(?>{_NAME})(?:(?<=\.[a-z]{{2,}})/\S*|(?<=\.(?:{_DOMAINS})))",
     "emails": rf"(?<![\w.+-])[\w.+-]+@{_NAME}",
     "handles": rf"(?<![\w.+-])@{_LETTER}+(?:@{_NAME})?(?:['’]s\b)?",
     "numbers": rf"{_BEFORE}(?:[+-]?[$€£¥]|[+#-])?\d+(?:[.,:/-]\d+)*(?:\s?[%€£¥])?(?!{_LETTER})",
@@ -39,8 +40,9 @@ KINDS = {
 
 _WORD = rf"[@#]?{_LETTER}+(?:['’]{_LETTER}+)*"
 _ASCII_WORD, _ANY_WORD = re.compile(r"[@#]?\w+(?:'\w+)*"), regex.compile(_WORD)
-_UNSPACED = re.compile(f"[{UNSPACED}]")
-_SPACE, _SPACES, _COUNT = re.compile(r"\s+"), re.compile(r"[ \t]{2,}"), re.compile(r"\{(\d+)")
+_UNSPACED = re.compile(f"[{UNSPACED_CHARACTERS}]")
+_SPACE, _SPACES = re.compile(r"\s+"), re.compile(r"[ \t]{2,}")
+_COUNT, _RECURSION = re.compile(r"\{(\d+)"), re.compile(r"\(\?(?:R|[+-]?\d|&|P>)")  # (?R) can take all memory
 
 
 class _Rule(NamedTuple):
@@ -94,7 +96,7 @@ class Ignored:
                 raise UserError(f"{pattern[:40]!r}... to ignore has more than {MAX_PATTERN:,} characters; shorten it.")
             if without_surrogates(pattern) != pattern:
                 raise UserError(f"{pattern!r} to ignore holds half of a character; write it again.")
-        return _of(tuple(dict.fromkeys(given)))
+        return _of(tuple({_folded(pattern) if pattern[0] != "/" else pattern: pattern for pattern in given}.values()))
 
     def apply(self, text: str) -> str:
         """Return a text without these words, with single spaces in their places; the same text if it has none."""
@@ -122,32 +124,31 @@ class Ignored:
             is_other = folded.isalnum() and folded not in self._sizes
             if is_other or word.start() < end:  # most words are not looked for, and some are in a phrase
                 continue
-            pattern, size = self._longest(text, words[place:])
+            pattern, last = self._longest(text, words, place)
             if pattern:
                 parts += [text[end : word.start()], " "]
-                end = words[place + size - 1].end()
+                end = words[last].end()
                 matched.add(pattern)
         return "".join([*parts, text[end:]])
 
-    def _longest(self, text: str, words: list[re.Match[str]]) -> tuple[str, int]:
-        """Return the longest pattern that begins with the first of some words, and its number of words."""
-        for form in _forms(words[0][0]):
-            for size in self._sizes.get(form, ()):
-                if size > len(words):
-                    continue
-                phrase = form + _folded(_SPACE.sub(" ", text[words[0].end() : words[size - 1].end()]))
-                pattern = self._words.get(phrase) or self._words.get(phrase.removesuffix("'s"))
-                if pattern:
-                    return pattern, size
-        return "", 0
+    def _longest(self, text: str, words: list[re.Match[str]], first: int) -> tuple[str, int]:
+        """Return the longest pattern that begins with a word of a text, and the position of its last word."""
+        for form in _forms(words[first][0]):
+            for last in [first + size - 1 for size in self._sizes.get(form, ())]:
+                if last < len(words):
+                    phrase = form + _folded(_SPACE.sub(" ", text[words[first].end() : words[last].end()]))
+                    pattern = self._words.get(phrase) or self._words.get(phrase.removesuffix("'s"))
+                    if pattern:
+                        return pattern, last
+        return "", first
 
     def _without_unspaced(self, text: str, matched: set[str]) -> str:
-        lower = text.lower() if len(text.lower()) == len(text) else text
+        folded = text.casefold() if len(text.casefold()) == len(text) else text
         parts, place, end = [], 0, 0
         while place < len(text):
-            length = next((size for size in self._lengths if lower[place : place + size] in self._unspaced), 0)
+            length = next((size for size in self._lengths if folded[place : place + size] in self._unspaced), 0)
             if length:
-                matched.add(self._unspaced[lower[place : place + length]])
+                matched.add(self._unspaced[folded[place : place + length]])
                 parts += [text[end:place], " "]
                 end = place + length
             place += length or 1
@@ -194,7 +195,8 @@ def _as_expression(plain: str) -> regex.Pattern[str]:
     escaped = [regex.escape(part, special_only=True, literal_spaces=True) for part in plain.split("*")]
     parts = [part.replace(" ", r"\s+").replace("'", "['’]") for part in escaped]
     is_letter = regex.compile(_LETTER).match
-    before = rf"{_BEFORE}[@#]?" if plain[0] == "*" or is_letter(plain[0]) else _BEFORE * (plain[0] in "@#")
+    start = rf"{_BEFORE}(?<!{_LETTER}['’‑-])"  # not inside a word that the wildcard would have read already
+    before = rf"{start}[@#]?" if plain[0] == "*" or is_letter(plain[0]) else start * (plain[0] in "@#")
     after = _AFTER if is_letter(plain[-1]) else ""
     return regex.compile(before + _REST.join(parts) + after, regex.IGNORECASE | regex.FULLCASE)
 
@@ -202,13 +204,14 @@ def _as_expression(plain: str) -> regex.Pattern[str]:
 def _compiled(pattern: str) -> regex.Pattern[str]:
     """Return the expression between two slashes."""
     try:
-        if math.prod(max(int(count), 1) for count in _COUNT.findall(pattern)) > MAX_REPEATS:
+        repeats = math.prod(max(int(count), 1) for count in _COUNT.findall(pattern))
+        if repeats > MAX_REPEATS or _RECURSION.search(pattern):
             raise ValueError
         return regex.compile(pattern[1:-1], regex.IGNORECASE)
     except regex.error as error:
         reason = f"{error.msg} at character {error.pos + 1} between the slashes" if error.pos is not None else error.msg
     except (RecursionError, ValueError):
-        reason = "it has too many repetitions or parentheses"
+        reason = "it has too many repetitions or parentheses, or a recursion"
     raise UserError(f"The expression {pattern!r} to ignore cannot be used: {reason}.")
 
 
