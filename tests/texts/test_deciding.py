@@ -10,7 +10,7 @@ from textspectra.texts import deciding
 from textspectra.texts.corpus import Corpus, EmbeddedTexts
 from textspectra.texts.deciding import DecidingWords, words_that_decide
 from textspectra.words.describe import Cluster
-from textspectra.words.families import ACCOUNTS, NAMES
+from textspectra.words.families import ACCOUNTS, PROPER_NAMES
 
 AIRLINES = ["@united", "@JetBlue", "@Delta"]
 COMPLAINTS = ["my bag is lost in {}", "the flight to {} is late again", "rude staff at the gate in {}",
@@ -90,7 +90,7 @@ def test_many_texts_are_sampled(monkeypatch):
         (ACCOUNTS, ("@united", "@JetBlue", "@Delta", "@AA"),
          "2 groups (34 % of the texts) differ mainly by an account name: united, JetBlue, Delta … "
          "Run again with --ignore handles (in Python, ignore=result.ignore_suggestion)."),
-        (NAMES, ("Excel", "Chrome", "Word"),
+        (PROPER_NAMES, ("Excel", "Chrome", "Word"),
          "2 groups (34 % of the texts) differ mainly by a name: Excel, Chrome, Word. Run again with "
          "--ignore Excel --ignore Chrome --ignore Word (in Python, ignore=result.ignore_suggestion)."),
         (("before", "account"), ("gold", "pro", "l'or"),
@@ -107,7 +107,7 @@ def test_the_sentence_says_what_to_do(place, words, sentence):
 
 
 def test_what_is_ignored_already_stays_ignored():
-    more = DecidingWords(NAMES, ("Excel", "Chrome", "Word"), 2, 0.338, ("handles",))
+    more = DecidingWords(PROPER_NAMES, ("Excel", "Chrome", "Word"), 2, 0.338, ("handles",))
     assert more.ignore == ("handles", "Excel", "Chrome", "Word")
     assert "Run again, also with --ignore Excel --ignore Chrome --ignore Word (in Python, " in more.sentence
 

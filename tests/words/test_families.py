@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from textspectra.words.families import ACCOUNTS, NAMES, WordsInGroups
+from textspectra.words.families import ACCOUNTS, PROPER_NAMES, WordsInGroups
 
 ASKED = [
     "delete the {} account",
@@ -49,7 +49,7 @@ def test_names_have_capitals_where_other_words_have_none():
     places = ["crashes when {} starts", "log out of {} twice", "we like what {} does", "the new {} is slow"]
     places += ["can {} print maps", "ask how {} works", "why did {} stop", "use it without {} please"]
     (family,) = families_of(*planted(places, ["Excel", "Chrome", "Outlook"], 5))
-    assert (family.place, sorted(family.words)) == (NAMES, ["chrome", "excel", "outlook"])
+    assert (family.place, sorted(family.words)) == (PROPER_NAMES, ["chrome", "excel", "outlook"])
     for change in (str.lower, str.title):  # without capitals, or if all words have them
         texts, codes = planted(places, ["Excel", "Chrome", "Outlook"], 5)
         assert families_of(list(map(change, texts)), codes) == []

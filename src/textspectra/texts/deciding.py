@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..hygiene import plural
 from ..words.describe import Cluster
-from ..words.families import ACCOUNTS, FEWEST_TEXTS, FEWEST_WORDS, NAMES, Family, Place, WordsInGroups
+from ..words.families import ACCOUNTS, FEWEST_WORDS, PROPER_NAMES, TEXTS_WITH_WORD, Family, Place, WordsInGroups
 from ..words.ignore import Ignored
 from ..words.names import EmbedPhrases, unit_vectors
 from .corpus import EmbeddedTexts
@@ -25,10 +25,10 @@ LEAST_TEXTS = 0.05  # share of the texts in groups that follow the words
 TESTED_FAMILIES, TESTED_WORDS, TEXTS_PER_WORD = 2, 8, 25  # the first are embedded without the words
 CONTENT_WORDS, WITH_CONTENT = 2, 0.8  # words that are left of a text, and share of the texts with so many
 SPLITS = 5  # into halves
-ALIKE, RECOGNIZED = 0.2, 0.5
+CHANCE_LIKE, RECOGNIZED = 0.2, 0.5
 """Highest accuracy (0 is chance, and 1 always right) at which the rest of the texts does not tell which word they had:
 over all words, and for a word that belongs to them. `benchmarks/ignore.md` describes how the constants were chosen."""
-SHOWN = 3  # words before the advice
+WORDS_SHOWN = 3  # words before the advice
 
 
 class DecidingWords(NamedTuple):
@@ -50,11 +50,11 @@ class DecidingWords(NamedTuple):
         """What was noticed, and what the user can do about it."""
         side, neighbor = self.place
         ends = {"before": "their last word", "after": "their first word"}
-        kinds = {ACCOUNTS: "an account name", NAMES: "a name"}
+        kinds = {ACCOUNTS: "an account name", PROPER_NAMES: "a name"}
         kind = kinds.get(self.place) or (f"the word {side} “{neighbor}”" if neighbor else ends[side])
         which = f"{plural(self.n_clusters, 'group')} ({100 * self.share:.0f} % of the texts) differ mainly by {kind}"
-        words = ", ".join(word.removeprefix("@") for word in self.words[:SHOWN])
-        more = " …" if len(self.words) > SHOWN else "."
+        words = ", ".join(word.removeprefix("@") for word in self.words[:WORDS_SHOWN])
+        more = " …" if len(self.words) > WORDS_SHOWN else "."
         options = " ".join(f"--ignore {shlex.quote(value)}" for value in _patterns(self.place, self.words))
         run = "Run again, also with" if self.ignored else "Run again with"
         return f"{which}: {words}{more} {run} {options} (in Python, ignore=result.ignore_suggestion)."
@@ -78,7 +78,7 @@ def words_that_decide(
     for family in words.families():
         share = float(sizes[list(family.clusters)].sum() / sizes.sum())
         rest = _rest(family, words, read) if share >= LEAST_TEXTS and n_tested < TESTED_FAMILIES else None
-        if rest is None or rest.recognized_by_words() > ALIKE:
+        if rest is None or rest.recognized_by_words() > CHANCE_LIKE:
             continue
         n_tested += 1
         alike = rest.alike_words(embed)
@@ -112,14 +112,14 @@ class _Rest(NamedTuple):
         except Exception:  # advice is optional: no problem with it may cost the user the result
             return []
         kept = [word for word, rate in zip(self.words, recognized.tolist(), strict=True) if rate <= RECOGNIZED]
-        return kept if recognized.mean() <= ALIKE and len(kept) >= FEWEST_WORDS else []
+        return kept if recognized.mean() <= CHANCE_LIKE and len(kept) >= FEWEST_WORDS else []
 
 
 def _rest(family: Family, words: WordsInGroups, texts: Sequence[str]) -> _Rest | None:
     """Take the words of a family out of some texts with each of them; None if that leaves too little."""
     rng, which = np.random.default_rng(0), words.which(family.words)[0]
     rows_of = {word: np.flatnonzero(which == position) for position, word in enumerate(family.words)}
-    frequent = [word for word, rows in rows_of.items() if len(rows) >= FEWEST_TEXTS][:TESTED_WORDS]
+    frequent = [word for word, rows in rows_of.items() if len(rows) >= TEXTS_WITH_WORD][:TESTED_WORDS]
     samples = [rng.permutation(rows_of[word])[:TEXTS_PER_WORD] for word in frequent]
     ignored = Ignored.of(_patterns(family.place, family.words))
     rest = [ignored.apply(texts[row]) for sample in samples for row in sample]

@@ -20,7 +20,7 @@ from ..core import Ints
 from .languages import DEFAULT_LANGUAGE, READ_CHARACTERS, STOP_WORDS, plain_text, text_languages
 from .tokens import MAX_WORD
 
-FEWEST_TEXTS, LEAST_SHARE = 10, 0.005  # with a word
+TEXTS_WITH_WORD, SHARE_WITH_WORD = 10, 0.005  # at least
 FEWEST_WORDS = 3  # of a family
 IN_PLACE = 0.5  # share of the texts with a word that have it in the place of the family
 INSIDE, CAPITALIZED = 0.3, 0.8  # share of the texts with a name that have it in a sentence, and of these with a capital
@@ -33,7 +33,7 @@ of the entropy of its words is at most this share of that of all texts."""
 Place = tuple[str, str]
 """Where the words of a family are: "before" or "after" a word or mark, which is empty at the ends of a text."""
 ACCOUNTS: Place = ("account", "@")
-NAMES: Place = ("name", "")
+PROPER_NAMES: Place = ("name", "")
 
 _TOKEN = re.compile(r"(?<![\w.+-])@\w+|\w+(?:[-'’]\w+)*|[^\w\s]")
 _BEGINS_AFTER = frozenset('.!?:;…"“”„«»([{<*-–—|/')  # a capital says nothing at the beginning of a sentence
@@ -51,7 +51,7 @@ class Family(NamedTuple):
     @property
     def order(self) -> tuple[float, bool, bool, int]:
         """The strongest come first; of equally strong ones, kinds of words, places beside a word, and usual places."""
-        is_kind = self.place in (ACCOUNTS, NAMES)
+        is_kind = self.place in (ACCOUNTS, PROPER_NAMES)
         return -self.strength, not is_kind, not self.place[1].isalnum(), -self.n_in_place
 
 
@@ -66,7 +66,7 @@ class WordsInGroups:
         self._stop_words = STOP_WORDS[usual[0][0] if usual else DEFAULT_LANGUAGE]
         self._words = [self._with_content(lower) for lower in self._lower]
         counts = Counter(word for words in self._words for word in words)
-        least = max(FEWEST_TEXTS, LEAST_SHARE * len(texts))
+        least = max(TEXTS_WITH_WORD, SHARE_WITH_WORD * len(texts))
         self._counts = {word: n for word, n in counts.items() if n >= least}
 
     def _with_content(self, lower: Sequence[str]) -> set[str]:
@@ -78,7 +78,7 @@ class WordsInGroups:
 
     def families(self) -> list[Family]:
         """Return the families that several groups follow, the strongest first; of equal ones, the first."""
-        candidates = {**self._by_place(), NAMES: self._names()}
+        candidates = {**self._by_place(), PROPER_NAMES: self._names()}
         followed = [self._followed(place, words) for place, words in candidates.items() if len(words) >= FEWEST_WORDS]
         ranked = sorted(filter(None, followed), key=lambda family: family.order)
         return list({family.words: family for family in reversed(ranked)}.values())[::-1]
@@ -143,7 +143,7 @@ class WordsInGroups:
         table = np.bincount(self._codes[has_one] * m + which[has_one], minlength=k * m).reshape(k, m)
         ratios = _effective_number(table) / _effective_number(table.sum(axis=0, keepdims=True))
         covered = np.bincount(self._codes[has_any], minlength=k) >= HELD * self._sizes
-        following = np.flatnonzero(covered & (ratios <= FEW) & (table.sum(axis=1) >= FEWEST_TEXTS))
+        following = np.flatnonzero(covered & (ratios <= FEW) & (table.sum(axis=1) >= TEXTS_WITH_WORD))
         if len(np.unique(table[following].argmax(axis=1))) < 2:
             return None
         strength = float(self._sizes[following] @ (1 - ratios[following]) / self._sizes.sum())
