@@ -92,6 +92,7 @@ bench-groups: $(VENV)/.bench
 	$(BIN)/python benchmarks/repeats.py
 	$(BIN)/python benchmarks/soft.py
 	$(BIN)/python benchmarks/known.py
+	$(BIN)/python benchmarks/ignore.py
 	$(BIN)/python benchmarks/names.py
 	$(BIN)/python benchmarks/similar.py
 

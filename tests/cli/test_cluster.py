@@ -166,3 +166,80 @@ def test_a_table_of_known_groups_that_does_not_fit_is_refused(run, months, conte
 def test_known_groups_are_for_one_file(run, months):
     done = run("cluster", "july.csv", "august.csv", "--known", "known.csv", code=2)
     assert "--known is for one file" in done.err
+
+
+FLIGHTS = "\n".join(
+    [
+        "text",
+        *(
+            f"@{who} my {what} is {how}"
+            for who in ("ann", "bob")
+            for what in ("bag", "seat")
+            for how in ("late", "lost", "wet")
+        ),
+        "@ann",
+        "",
+    ]
+)
+
+
+def test_words_to_ignore_and_stop_words_are_settings_of_the_result(run, tmp_path):
+    (tmp_path / "flights.csv").write_text(FLIGHTS)
+    (tmp_path / "words.txt").write_bytes("\ufeff# filler\nlate\n\nLost\n".encode())
+    (tmp_path / "textspectra.toml").write_text('ignore = ["handles", "/x+y/"]\n')
+    options = ("--model", "wordllama", "--clusters", 2, "--no-report", "--json")
+    summary = json.loads(run("cluster", "flights.csv", "--stop-words", "words.txt", *options).out)
+    assert summary["texts_without_content"] == 1
+    assert summary["notes"] == [
+        "1 text has no words left after --ignore and stays without a group.",
+        "--ignore '/x+y/' matches none of the texts.",
+    ]
+    words = {word for cluster in summary["clusters"] for word in cluster["keywords"]}
+    assert words.isdisjoint(["ann", "bob", "late", "lost"])
+    assert "wet" in words
+    model = ts.TextClustering.load(tmp_path / "flights.model")
+    assert (model.corpus.ignore, model.stop_words) == (("handles", "/x+y/"), ("late", "lost"))
+    assert "--ignore handles --ignore /x+y/" in model.recipe["command"]
+    assert "--stop-words words.txt" in model.recipe["command"]
+    (tmp_path / "textspectra.toml").unlink()
+    predicted = json.loads(run("predict", "flights.model", "flights.csv", "--json").out)
+    assert (predicted["without_cluster"], predicted["notes"]) == (1, summary["notes"][:1])
+    run("report", "flights.model", "-q")
+    page = run("describe", "flights.clusters.csv", "--labels", "cluster", "--ignore", "bag", "--json", "--no-report")
+    assert "bag" not in {word for cluster in json.loads(page.out)["clusters"] for word in cluster["keywords"]}
+    estimated = run("estimate", "flights.csv", "--model", "wordllama", "--ignore", "@*", "--ignore", "/x+y/")
+    assert "--ignore '/x+y/' matches none of the texts." in estimated.err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "file not found: 'words.txt'"),
+        (b"# nothing\n\n", "--stop-words 'words.txt' has no words; give one word a line."),
+        (b"late\nvery late\n", "--stop-words 'words.txt', line 2: 'very late' is not one word; give one word a line."),
+        (b"sch\xf6n\n", "--stop-words 'words.txt' is not in UTF-8; save it as UTF-8."),
+        (b"late\n" * 300_000, "--stop-words 'words.txt' is larger than 1 MB; shorten it."),
+    ],
+)
+def test_a_bad_file_of_stop_words_is_refused(call, tmp_path, content, message):
+    (tmp_path / "flights.csv").write_text(FLIGHTS)
+    if content is not None:
+        (tmp_path / "words.txt").write_bytes(content)
+    assert message in call("cluster", "flights.csv", "--stop-words", "words.txt", code=3).err
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("/(a/", "The expression '/(a/' to ignore cannot be used: missing ) at character 3 between the slashes."),
+        (
+            "*",
+            "None of the 13 texts has a word left after --ignore, such as '@ann my bag is late'; ignore fewer words.",
+        ),
+        (" ", "ignore has ' ', which is blank; leave it out."),
+    ],
+)
+def test_bad_words_to_ignore_are_refused(call, tmp_path, pattern, message):
+    (tmp_path / "flights.csv").write_text(FLIGHTS)
+    said = call("cluster", "flights.csv", "--ignore", pattern, code=3).err
+    assert message in " ".join(said.split())

@@ -135,9 +135,9 @@ def test_every_option_that_only_changes_the_result_may_come_with_the_data(call, 
 
 def test_only_options_that_change_the_result_are_shared():
     assert {
-        "algorithm", "by", "clusters", "encoding", "every", "format", "header-row", "keep-all", "labels", "map",
-        "method", "model", "no-report", "offline", "seed", "sheet", "show", "spreadsheet-safe", "text-column", "time",
-        "truth",
+        "algorithm", "by", "clusters", "encoding", "every", "format", "header-row", "ignore", "keep-all", "labels",
+        "map", "method", "model", "no-report", "offline", "seed", "sheet", "show", "spreadsheet-safe", "text-column",
+        "time", "truth",
     } == SHARED  # fmt: skip
     assert {key for key, option in SETTINGS if option.protects} == {"offline", "spreadsheet-safe"}
 

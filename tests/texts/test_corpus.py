@@ -1,5 +1,7 @@
 """Rows of texts, the distinct texts behind them, and their vectors."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,6 +24,34 @@ def test_each_row_has_the_text_that_it_came_with(texts, keep_all):
     for row, code in zip(corpus.rows, corpus.codes, strict=True):
         assert code == (corpus.distinct.index(row) if row in corpus.distinct else -1)
     assert [corpus.rows[row] for row in corpus.first_rows] == corpus.distinct
+
+
+IGNORE = ["bye", "nowhere"]
+
+
+@given(TEXTS, st.booleans())
+def test_texts_are_read_without_the_words_to_ignore_and_stay_as_they_are(texts, keep_all):
+    corpus = Corpus.from_texts(texts, keep_all=keep_all, ignore=IGNORE)
+    usual = Corpus.from_texts(texts, keep_all=keep_all)
+    assert corpus.rows == usual.rows
+    assert corpus.distinct == [text for text in usual.distinct if text != "bye"]
+    assert corpus.emptied() == Counter(text for text in texts if text == "bye")
+    assert corpus.unmatched == (("nowhere",) if "bye" in texts else ("bye", "nowhere"))
+    assert usual.read is usual.distinct
+    again = Corpus.from_rows(corpus.rows, corpus.codes >= 0, keep_all=keep_all, ignore=corpus.ignore)
+    assert again.read == corpus.read
+
+
+def test_joined_texts_are_read_in_the_same_way():
+    corpus = Corpus.from_texts(["@a hello", "@b"], ignore=["handles"])
+    joined, _ = corpus.joined(Corpus.from_texts(["@c so long"], ignore=["handles"]))
+    assert (joined.distinct, joined.read) == (["@a hello", "@c so long"], ["hello", "so long"])
+
+
+def test_texts_without_a_word_left_are_named_if_there_are_no_others():
+    message = r"^None of the 3 texts has a word left after --ignore, such as '@me'; ignore fewer words\.$"
+    with pytest.raises(UserError, match=message):
+        Corpus.from_texts(["@me", "@you", "n/a"], ignore=["handles"]).check_content()
 
 
 @given(TEXTS, TEXTS)

@@ -181,3 +181,13 @@ def test_new_texts_that_say_nothing_have_no_group():
     assert result.names[2] == "nothing"
     with pytest.warns(UserWarning, match="say nothing"):
         assert result.predict(["n/a", "👍", "lost parcel"], cache=False).tolist()[:2] == [-1, -1]
+
+
+def test_words_to_ignore_and_stop_words_are_in_no_keyword_or_name():
+    texts = ["@ann my parcel", "@ann parcel late", "@bob a password", "@bob", "@bob password lost"]
+    X = np.eye(2)[[0, 0, 1, 1, 1]]
+    result = ts.describe_texts(texts, [0, 0, 1, 1, 1], embeddings=X, ignore=["handles"], stop_words=["late", "lost"])
+    assert [cluster.keywords for cluster in result.clusters] == [("parcel",), ("password",)]
+    assert result.labels.tolist() == [0, 0, 1, -1, 1]
+    assert result.totals == (5, 4, 0, 0, 1, 0)
+    assert "1 text has no words left after --ignore and stays without a group." in result.notes

@@ -281,6 +281,26 @@ def test_texts_that_say_nothing_are_counted_over_all_files(tmp_path):
     assert kept.recipe["command"].endswith("keep_all=True)")
 
 
+def test_words_to_ignore_are_ignored_in_all_files(tmp_path):
+    (tmp_path / "a.txt").write_text("@ann my parcel is late\n@ann\n@bob gold\n")
+    (tmp_path / "b.txt").write_text("@bob the invoice is wrong\n@ann @bob\n")
+    files = [str(tmp_path / f"{name}.txt") for name in "ab"]
+    lines = [line for name in "ab" for line in (tmp_path / f"{name}.txt").read_text().splitlines()]
+    options = {"model": "wordllama", "n_clusters": 2, "cache": False, "ignore": ["handles", "gold", "xyz"]}
+    result = cluster_files(files, tmp_path / "out", stop_words=["parcel"], **options).result
+    assert result.totals == (5, 2, 0, 0, 3, 0)
+    assert result.notes == (
+        "3 texts have no words left after --ignore and stay without a group.",
+        "--ignore 'xyz' matches none of the texts.",
+    )
+    assert (result.corpus.ignore, result.stop_words) == (("handles", "gold", "xyz"), ("parcel",))
+    alone = ts.cluster_texts(lines, stop_words=["parcel"], **options)
+    assert [cluster.name for cluster in result.clusters] == [cluster.name for cluster in alone.clusters]
+    assert (result.notes, result.languages, result.totals) == (alone.notes, alone.languages, alone.totals)
+    with pytest.raises(ts.UserError, match=r"^None of the texts has a word left after --ignore; ignore fewer words\.$"):
+        cluster_files(files, tmp_path / "none", **options | {"ignore": ["*"]})
+
+
 @pytest.mark.usefixtures("cache_place")
 def test_a_stopped_run_leaves_nothing_but_its_vectors_in_the_cache(texts, tmp_path, monkeypatch):
     """Above a limit, vectors wait in half precision; a model that is slow to compute them caches them."""

@@ -6,7 +6,7 @@ from labeled_sets import DATA, needs_data
 from words_helpers import describe, describe_vectors
 
 from textspectra.words import keywords as keywords_module
-from textspectra.words.keywords import rank_terms
+from textspectra.words.keywords import rank_terms, weigh_terms
 
 PLANTED = {
     "english": (
@@ -146,3 +146,19 @@ def test_a_word_of_two_languages_is_one_keyword():
     words = [keyword.text for keyword in keywords[0]]
     assert "abonnement" in words
     assert len(set(words)) == len(words)
+
+
+def test_further_stop_words_are_not_keywords_and_stand_at_neither_end_of_a_phrase():
+    texts = ["lost acme parcel again", "lost acme parcel today", "acme password reset", "acme password forgotten"]
+    members, counts = [np.arange(2), np.arange(2, 4)], np.ones(4, int)
+    keywords, phrases = rank_terms(texts, members, counts, stop_words=["acme", "lost"])
+    assert not {"acme", "lost"} & {word for of_cluster in keywords for keyword in of_cluster for word in keyword.stems}
+    ends = {
+        word
+        for of_cluster in phrases
+        for phrase in of_cluster
+        for word in (phrase.text.split()[0], phrase.text.split()[-1])
+    }
+    assert ends.isdisjoint(["acme", "lost"])
+    assert "parcel" in {keyword.text for keyword in keywords[0]}
+    assert {"acme", "lost"}.isdisjoint(weigh_terms(texts, members, counts, stop_words=["acme", "lost"]).terms)

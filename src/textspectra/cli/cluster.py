@@ -63,10 +63,7 @@ def run_cluster(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
     clustering = {
         "n_clusters": _number_of_clusters(options["clusters"]), "random_state": options["seed"],
         "cache": not options["no_cache"], "progress": tell,
-        **{
-            name: options[name]
-            for name in ("algorithm", "method", "model", "keep_all", "time", "by", "show", "every", "name_with")
-        },
+        **{name: options[name] for name in ("algorithm", "method", "model", "keep_all")}, **_words_and_columns(options),
     }  # fmt: skip
     _check_periods(options)
     if not inputs.is_single(sources):
@@ -80,12 +77,20 @@ def run_cluster(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
 def _run_describe(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:
     options = defaults_of("describe") | chosen
     _check_periods(options)
-    names = ("labels", "model", "time", "by", "show", "every", "name_with")
     describe = partial(
         describe_texts, random_state=options["seed"], cache=not options["no_cache"], progress=tell,
-        **{name: options[name] for name in names},
+        labels=options["labels"], model=options["model"], **_words_and_columns(options),
     )  # fmt: skip
     return _run_on_one(sources[0], {**options, "truth": None}, describe, tell)
+
+
+def _words_and_columns(options: Options) -> Options:
+    """Return what the calls of `cluster` and `describe` have in common."""
+    stop_words = inputs.read_stop_words(options["stop_words"]) if options["stop_words"] else ()
+    return {
+        "stop_words": stop_words,
+        **{name: options[name] for name in ("ignore", "time", "by", "show", "every", "name_with")},
+    }
 
 
 def _check_periods(options: Options) -> None:

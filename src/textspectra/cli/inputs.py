@@ -22,12 +22,15 @@ from ..tables.columns import TextTable, column_values
 from ..tables.headers import quoted_names
 from ..tables.parquet import list_column, read_embeddings
 from ..tables.read import is_pattern, matching_files, read_table
+from ..tables.source import open_file
 from ..tables.write import output_paths_free, write_labeled
 from ..texts.clustered import ClusteredTexts, clusters_of
 from ..texts.many_files import folder_free
 from ..texts.storage import model_folder_free
 from .options import READING
 from .output import Options
+
+LARGEST_WORDS = 2**20  # bytes of a file of stop words
 
 
 def read_input(source: str, options: Options, *, warn: bool = True) -> TextTable:
@@ -67,6 +70,25 @@ def read_known(source: str) -> dict[str, list[str]]:
             raise UserError(f"'{source}': the name in row {row} is blank; every example needs the name of its group.")
         known.setdefault(str(name), []).append(example or "")
     return known
+
+
+def read_stop_words(source: str) -> list[str]:
+    """Read a file with one word a line; lines that begin with # are comments."""
+    with open_file(Path(source)) as file:
+        content = file.read(LARGEST_WORDS + 1)
+    if len(content) > LARGEST_WORDS:
+        raise UserError(f"--stop-words '{source}' is larger than {LARGEST_WORDS // 2**20} MB; shorten it.")
+    try:
+        lines = content.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise UserError(f"--stop-words '{source}' is not in UTF-8; save it as UTF-8.") from None
+    words = {number: line.strip() for number, line in enumerate(lines, start=1) if not line.strip().startswith("#")}
+    for number, word in words.items():
+        if len(word.split()) > 1:
+            raise UserError(f"--stop-words '{source}', line {number}: {word!r} is not one word; give one word a line.")
+    if not any(words.values()):
+        raise UserError(f"--stop-words '{source}' has no words; give one word a line.")
+    return list(filter(None, words.values()))
 
 
 def is_single(sources: Sequence[str]) -> bool:

@@ -19,7 +19,7 @@ from ..tables.write import ADDED, name_parts, output_format, write_embeddings
 from ..texts.comparison import Drift, novelty_of
 from ..texts.corpus import Corpus, EmbeddedTexts
 from ..texts.grouping import place_texts, similarity_to_clusters
-from ..texts.notes import doubt_about_languages, reading_in_words
+from ..texts.notes import doubt_about_languages, notes_on_ignored, notes_on_reading, reading_in_words
 from ..texts.pipeline import embed_source
 from ..texts.result import TextClustering
 from ..texts.sentences import levels_in_words
@@ -149,9 +149,13 @@ def _embed(
     table = read_input(source, chosen)
     for column in filter(None, columns):
         find_column(table.table, column)
-    corpus = Corpus.from_texts(table.texts(), keep_all=chosen.get("keep_all", True))
+    keep_all, ignore = chosen.get("keep_all", True), chosen.get("ignore", ())
+    corpus = Corpus.from_texts(table.texts(), keep_all=keep_all, ignore=ignore)
     corpus.check_content()
     embeddings = given_embeddings(chosen.get("embeddings"), table)
+    on_ignored = notes_on_ignored(corpus.ignore, corpus.unmatched, is_given=embeddings is not None)
+    for note in (*notes_on_reading(corpus.emptied(), corpus.emptied()), *on_ignored):
+        warnings.warn(note, stacklevel=2)
     cache = not chosen["no_cache"]
     texts, languages, encoder, reason = embed_source(corpus, chosen["model"], embeddings, cache=cache, progress=tell)
     name = encoder.name if encoder else None

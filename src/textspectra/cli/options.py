@@ -107,6 +107,16 @@ _KNOWN_EMBEDDINGS = Setting(
     "--embeddings FILE", "The embeddings that the model was made from, if they were given as a file."
 )
 _KEEP_ALL = Setting("--keep-all", 'Group texts that say nothing, too: "n/a", "-", emoji.', "result")
+_IGNORE = Setting(
+    "--ignore WORD_OR_/REGEX/",
+    "A word that should not decide, such as freemium: it is not embedded, and in no keyword or name; repeatable. Or a "
+    "phrase, '@*', an expression such as '/order [0-9]+/', or a kind: handles, urls, numbers or emails (the word: "
+    "'/numbers/').",
+    "result", multiple=True,
+)  # fmt: skip
+_STOP_WORDS = Setting(
+    "--stop-words FILE", "Words that are neither keywords nor at the ends of names: one word a line.", "recipe"
+)
 _SEED = Setting("--seed N", "The same seed gives the same result.", "result", default=0)
 _FORMAT = Setting(
     "--format xlsx|csv|excel-csv|tsv|jsonl|parquet",
@@ -163,6 +173,8 @@ _CLUSTERING = (
     ),
     *_EMBEDDING,
     _KEEP_ALL,
+    _IGNORE,
+    _STOP_WORDS,
     _NAME_WITH,
     _SEED,
     *_TABLE,
@@ -209,8 +221,8 @@ COMMANDS = {
         (
             _FILE,
             Setting("--labels COLUMN", "The column that holds the group of each text.", "result", required=True),
-            _OUT_FOLDER, *READING, *_EMBEDDING, _NAME_WITH, _SEED, *_TABLE, *_COLUMNS, _MAP, _NO_REPORT, _OPEN,
-            *_WRITING,
+            _OUT_FOLDER, *READING, *_EMBEDDING, _IGNORE, _STOP_WORDS, _NAME_WITH, _SEED, *_TABLE, *_COLUMNS, _MAP,
+            _NO_REPORT, _OPEN, *_WRITING,
         ),
         """Describe the groups in a column of FILE: names, keywords, scores, the report and a model for new texts.
 
@@ -222,7 +234,7 @@ COMMANDS = {
     "estimate": Command(
         "measure", "Estimate how many groups there are, and nothing else.",
         (
-            _FILE, *READING, *_EMBEDDING, _KEEP_ALL,
+            _FILE, *READING, *_EMBEDDING, _KEEP_ALL, _IGNORE,
             _METHOD, *_MEASURING,
         ),
         "Estimate how many groups the texts of FILE have, with the interval of the estimate.",

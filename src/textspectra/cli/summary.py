@@ -74,6 +74,7 @@ def summarize(done: Done, source: str, seconds: Mapping[str, float]) -> Summary:
         "similar_clusters": _records(result.similar_clusters()),
         **_further_columns(result),
         "notes": list(result.notes),
+        "ignore_suggestion": list(result.ignore_suggestion),
         **describe_run(done.outputs, seconds),
     }
 

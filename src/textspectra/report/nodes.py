@@ -163,9 +163,11 @@ def _words(
     tree: ReportTree, known: Mapping[int, Cluster], typical: list[list[int]], centers: Array, mixed: list[bool]
 ) -> tuple[list[list[str]], list[str]]:
     """Return the keywords and the name of each node."""
-    levels, texts = tree.levels, tree.result.corpus.distinct
+    levels, texts = tree.levels, tree.result.corpus.read
     members = [np.flatnonzero(tree.finest == code) for code in range(levels.k)]
-    terms, phrases = rank_terms(texts, members, tree.result.corpus.counts, levels.merges.tolist())
+    terms, phrases = rank_terms(
+        texts, members, tree.result.corpus.counts, levels.merges.tolist(), stop_words=tree.result.stop_words
+    )
     unnamed = [[] if node in known else phrases[node] for node in range(len(phrases))]
     candidates = score_phrases(unnamed, centers, tree.result.embed_phrases())
     keywords: list[list[str]] = []

@@ -90,12 +90,14 @@ class ClusteredTexts:
     hierarchy: Hierarchy | None = None
     recipe: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    ignore_suggestion: tuple[str, ...] = ()
     languages: dict[str, float] = field(default_factory=dict)
     details: Details | None = None
     tally: Tally | None = None
     reference: Reference | None = None
     history: tuple[Update, ...] = ()
     themes: tuple[Theme, ...] = ()
+    stop_words: tuple[str, ...] = ()
     # What follows is not saved.
     encoder: Backend | None = None
     cache: EmbeddingCache | bool = True

@@ -265,7 +265,9 @@ def _new_texts_alone(
     # New groups are read in full, and the others only near their centers: they keep their names.
     order, is_central = np.argsort(-similarity, kind="stable"), np.zeros(len(codes), bool)
     is_central[order] = is_among_first(codes[order], _READ_TEXTS)
-    _, clusters = describe_embedded(texts, compact, centers[filled], model.embed_phrases(), (codes >= k) | is_central)
+    _, clusters = describe_embedded(
+        texts, compact, centers[filled], model.embed_phrases(), (codes >= k) | is_central, stop_words=model.stop_words
+    )
     kept = {place: model.clusters[code] for place, code in enumerate(filled.tolist()) if code < k}
     labels = [model.clusters[code].label if code < k else model.next_label + code - k for code in filled.tolist()]
     gone = {cluster.name for cluster in model.clusters} - {cluster.name for cluster in kept.values()}
@@ -359,7 +361,7 @@ def updated(model: Updated, comparison: Comparison, digests: Sequence[str]) -> U
         centers=comparison.centers, rule=comparison.rule,
         clusters=tuple(replace(cluster, size=size) for cluster, size in clusters), next_label=new.next_label,
         cohesion=report_if_defined(reference.units, codes[reference.positions], k, random_state=0),
-        notes=tuple(dict.fromkeys([*model.notes, *new.notes])), languages=language_shares(corpus.distinct),
+        notes=tuple(dict.fromkeys([*model.notes, *new.notes])), languages=language_shares(corpus.read),
         details=details, tally=_tally_like(model, details, corpus.spread(codes, -1), k),
         k_estimate=None, hierarchy=None, frame=None, reference=reference, history=(*model.history, entry),
     )  # fmt: skip

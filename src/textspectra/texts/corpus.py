@@ -6,7 +6,7 @@ import json
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
@@ -27,6 +27,7 @@ from ..errors import UsageError, UserError
 from ..tables.columns import TextTable
 from ..tables.frames import as_table, is_data_frame
 from ..tables.source import MAX_TEXT
+from ..words.ignore import Ignored
 from ..words.languages import plain_text
 from ..words.tokens import has_content
 
@@ -77,28 +78,48 @@ class Corpus:
     codes: NDArray[np.intp]  # the position in `distinct` of each row's text, or -1
     counts: NDArray[np.intp]  # the number of input rows with each distinct text
     keep_all: bool = False  # blank texts never count, and texts that say nothing only if this is set
+    ignore: tuple[str, ...] = ()  # patterns of words that are not read
+    unmatched: tuple[str, ...] = ()  # those of them that none of the rows has, if that is known
 
     @classmethod
-    def from_texts(cls, texts: Texts, *, keep_all: bool = False) -> Corpus:
+    def from_texts(cls, texts: Texts, *, keep_all: bool = False, ignore: Iterable[str] = ()) -> Corpus:
         """Take in a sequence, series or array of texts, or a table whose column of texts is known."""
         values = texts.texts() if isinstance(texts, TextTable) else as_values(texts, "texts")
         rows = [_as_text(value, row) for row, value in enumerate(values)]
-        counting = {row for row in set(rows) if (row.strip() if keep_all else has_content(row))}
-        return cls.from_rows(rows, [row in counting for row in rows], keep_all=keep_all)
+        ignored, matched = Ignored.of(ignore), set[str]()
+        read = {row: ignored.take_out(row, matched) if ignored.patterns else row for row in dict.fromkeys(rows)}
+        counting = {row for row, text in read.items() if _counts(text, keep_all=keep_all)}
+        unmatched = tuple(pattern for pattern in ignored.patterns if pattern not in matched)
+        corpus = replace(
+            cls.from_rows(rows, [row in counting for row in rows], keep_all=keep_all, ignore=ignored.patterns),
+            unmatched=unmatched,
+        )
+        if ignored.patterns:
+            vars(corpus)["read"] = [read[text] for text in corpus.distinct]  # so that it is not computed again
+        return corpus
 
     @classmethod
-    def from_rows(cls, rows: list[str], counting: Iterable[bool], *, keep_all: bool) -> Corpus:
+    def from_rows(
+        cls, rows: list[str], counting: Iterable[bool], *, keep_all: bool, ignore: tuple[str, ...] = ()
+    ) -> Corpus:
         """Take in rows of texts if it is known which of them count."""
         code_of: dict[str, int] = {}
         pairs = zip(rows, counting, strict=True)
         codes = np.array([code_of.setdefault(row, len(code_of)) if counts else -1 for row, counts in pairs], np.intp)
         counts = np.bincount(codes[codes >= 0], minlength=len(code_of))
-        return cls(rows, list(code_of), codes, counts, keep_all)
+        return cls(rows, list(code_of), codes, counts, keep_all, ignore)
 
     @classmethod
-    def from_counts(cls, texts: list[str], counts: NDArray[np.intp], *, keep_all: bool = False) -> Corpus:
+    def from_counts(
+        cls, texts: list[str], counts: NDArray[np.intp], *, keep_all: bool = False, ignore: tuple[str, ...] = ()
+    ) -> Corpus:
         """Take in distinct texts, and the number of input rows that each of them stands for."""
-        return cls(texts, texts, np.arange(len(texts)), counts, keep_all)
+        return cls(texts, texts, np.arange(len(texts)), counts, keep_all, ignore)
+
+    @cached_property
+    def read(self) -> list[str]:
+        """The distinct texts as they are embedded and as their words are counted: without the words to ignore."""
+        return list(map(Ignored.of(self.ignore).apply, self.distinct)) if self.ignore else self.distinct
 
     def joined(self, other: Corpus) -> tuple[Corpus, NDArray[np.intp]]:
         """Append the rows of another corpus; also return the new position of each of its distinct texts."""
@@ -108,9 +129,9 @@ class Corpus:
         counts[: len(self.counts)] = self.counts
         counts[positions] += other.counts
         if not (self.has_all_rows and other.has_all_rows):
-            return Corpus.from_counts(distinct, counts, keep_all=self.keep_all), positions
+            return Corpus.from_counts(distinct, counts, keep_all=self.keep_all, ignore=self.ignore), positions
         codes = np.concatenate([self.codes, np.append(positions, -1)[other.codes]])
-        return Corpus(self.rows + other.rows, distinct, codes, counts, self.keep_all), positions
+        return Corpus(self.rows + other.rows, distinct, codes, counts, self.keep_all, self.ignore), positions
 
     @property
     def has_all_rows(self) -> bool:
@@ -120,6 +141,9 @@ class Corpus:
     def check_content(self) -> None:
         """Raise a UserError if no text counts."""
         none, said = f"None of the {len(self.rows):,} texts", self.without_content().most_common(1)
+        if not self.distinct and self.emptied():
+            example = next(iter(self.emptied()))
+            raise UserError(f"{none} has a word left after --ignore, such as {example[:40]!r}; ignore fewer words.")
         if not self.distinct and said:
             hint = "To group them all the same, use --keep-all (in Python, keep_all=True)."
             raise UserError(f"{none} says anything: they are blank, or like {said[0][0][:20]!r}. {hint}")
@@ -129,6 +153,11 @@ class Corpus:
     def without_content(self) -> Counter[str]:
         """Return the texts that say nothing but are not blank, with their numbers of rows."""
         return Counter(row for row in (self.rows[i].strip() for i in np.flatnonzero(self.codes < 0)) if row)
+
+    def emptied(self) -> Counter[str]:
+        """Return those of them that say something, but only in the words to ignore."""
+        texts = self.without_content() if self.ignore else Counter[str]()
+        return Counter({text: n for text, n in texts.items() if _counts(text, keep_all=self.keep_all)})
 
     @property
     def first_rows(self) -> NDArray[np.intp]:
@@ -172,6 +201,11 @@ def as_values(values: Any, name: str) -> Iterable[object]:
             converted: Iterable[object] = getattr(values, convert)()
             return converted
     return values
+
+
+def _counts(text: str, *, keep_all: bool) -> bool:
+    """Return True if a text, as it is read, can be in a group."""
+    return bool(text.strip()) if keep_all else has_content(text)
 
 
 def _as_text(value: object, row: int) -> str:
@@ -287,5 +321,5 @@ def embed_corpus(
         return EmbeddedTexts(corpus, X)
     if encoder is None:
         raise ValueError("either a model or embeddings are needed")
-    said = [plain_text(text) for text in corpus.distinct]  # without markup and web addresses
+    said = [plain_text(text) for text in corpus.read]  # without markup and web addresses
     return EmbeddedTexts(corpus, embed_texts(said, encoder, cache=cache, progress=progress))

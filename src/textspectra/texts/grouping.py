@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import NamedTuple, Self
@@ -25,7 +25,7 @@ from ..words.languages import language_shares
 from ..words.names import EmbedPhrases, unique_name
 from .clustered import EDITED, ClusteredTexts, Hierarchy, Theme
 from .corpus import Corpus, EmbeddedTexts, Texts, embed_corpus, open_texts
-from .notes import note_on_model, notes_on_content, notes_on_lengths
+from .notes import note_on_model, notes_on_lengths, notes_on_reading
 from .tally import Tally, tally_rows
 
 
@@ -44,9 +44,9 @@ def place_texts(
 ) -> Placed:  # fmt: skip
     """Embed new texts as a model's texts were embedded, and assign them to its groups, by position in `clusters`."""
     opened = open_texts(texts, text_column)
-    corpus = Corpus.from_texts(opened, keep_all=model.corpus.keep_all)
+    corpus = Corpus.from_texts(opened, keep_all=model.corpus.keep_all, ignore=model.corpus.ignore)
     dimension = model.centers.shape[1]
-    notes = notes_on_content(corpus.without_content())
+    notes = notes_on_reading(corpus.without_content(), corpus.emptied())
     if not corpus.distinct:
         return Placed(EmbeddedTexts(corpus, np.zeros((0, dimension), np.float32)), np.zeros(0, np.intp), notes, {})
     encoder = model.load_encoder() if embeddings is None else None
@@ -58,7 +58,7 @@ def place_texts(
             "same model."
         )
     codes = new.scatter(labels_by(new.vectors, model.rule), -1)
-    languages = language_shares(corpus.distinct)
+    languages = language_shares(corpus.read)
     on_model = note_on_model(languages, len(corpus.distinct), encoder)
     return Placed(new, codes, (*filter(None, [on_model]), *notes, *notes_on_lengths(corpus, encoder)), languages)
 
@@ -103,7 +103,7 @@ def similarity_to_clusters(
 def describe_embedded(
     texts: EmbeddedTexts, codes: NDArray[np.intp], centers: NDArray[np.float32], embed: EmbedPhrases | None,
     read: NDArray[np.bool_] | None = None, parts: Mapping[int, Sequence[Cluster]] | None = None,
-    taken: Sequence[str] = (),
+    taken: Sequence[str] = (), *, stop_words: Collection[str] = (),
 ) -> tuple[NDArray[np.float32], tuple[Cluster, ...]]:  # fmt: skip
     """Return the similarity of each distinct text to its center, and each group described by the texts to `read`.
 
@@ -120,7 +120,16 @@ def describe_embedded(
         cosines = similarity.copy()
         cosines[rows] = cosines_to_centers(X, codes[rows], centers)
     described = describe_clusters(
-        texts.corpus.distinct, texts.X, codes, centers, cosines, counts=counts, embed=embed, parts=parts, taken=taken
+        texts.corpus.read,
+        texts.X,
+        codes,
+        centers,
+        cosines,
+        counts=counts,
+        embed=embed,
+        parts=parts,
+        taken=taken,
+        stop_words=stop_words,
     )
     typical = [tuple(first_rows[list(cluster.representatives)].tolist()) for cluster in described]
     return similarity, tuple(
@@ -293,7 +302,9 @@ class RegroupedTexts(ClusteredTexts):
         centers = mean_vectors(texts, ranks, len(labels))
         parts = _parts_of(ranks, of_level) if of_level else {}
         taken = [*inside, *(cluster.name for cluster in (of_level.clusters if of_level else ()))]
-        similarity, clusters = describe_embedded(texts, ranks, centers, self.embed_phrases(), parts=parts, taken=taken)
+        similarity, clusters = describe_embedded(
+            texts, ranks, centers, self.embed_phrases(), parts=parts, taken=taken, stop_words=self.stop_words
+        )
         themes = self._theme_names(ranks)
         clusters = tuple(replace(each, name=themes.get(rank, each.name)) for rank, each in enumerate(clusters))
         kept = {rank: named[code] for rank, code in enumerate(by_size) if code in named}

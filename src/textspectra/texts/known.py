@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,6 +21,7 @@ from ..embedding.cache import EmbeddingCache
 from ..embedding.embed import embed_texts
 from ..errors import UserError
 from ..hygiene import plural
+from ..words.ignore import Ignored
 from ..words.languages import plain_text
 from .clustered import ClusteredTexts, check_cluster_name
 from .corpus import EmbeddedTexts
@@ -69,12 +70,16 @@ class KnownGroups(NamedTuple):
         names = list(known)
         return cls(names, list(group_of), np.array([names.index(name) for name in group_of.values()], np.intp))
 
-    def embedded(self, model: Backend, *, cache: EmbeddingCache | bool) -> KnownGroups:
-        """Embed the examples as the texts were embedded."""
-        X = embed_texts([plain_text(text) for text in self.texts], model, cache=cache)
-        usable = np.flatnonzero(nonzero_rows(X))
+    def embedded(self, model: Backend, ignore: Sequence[str] = (), *, cache: EmbeddingCache | bool) -> KnownGroups:
+        """Embed the examples as the texts were embedded: without the words to ignore."""
+        read = list(map(Ignored.of(ignore).apply, self.texts)) if ignore else self.texts
+        X = embed_texts([plain_text(text) for text in read], model, cache=cache)
+        usable = np.flatnonzero(nonzero_rows(X) & np.array([bool(text.strip()) for text in read]))
         for position in np.setdiff1d(np.arange(len(self.names)), self.codes[usable]):
-            raise UserError(f"The model knows no word in the examples of the known group {self.names[position]!r}.")
+            left = " after --ignore" if ignore else ""
+            raise UserError(
+                f"The model knows no word in the examples of the known group {self.names[position]!r}{left}."
+            )
         texts = [self.texts[row] for row in usable]
         return KnownGroups(self.names, texts, self.codes[usable], take_units(X, usable))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeAlias
@@ -23,11 +22,13 @@ from ..hygiene import plural, without_surrogates
 from ..tables.columns import TextTable, column_values
 from ..tables.frames import library_of
 from ..tables.parquet import Vectors, given_vectors
+from ..words.ignore import check_stop_words
 from ..words.naming import NameWith, check_name_with
 from .clustered import check_name_length
 from .corpus import Corpus, Texts, Totals, as_values, open_texts
 from .details import Columns, Period, Values, details_of, wanted_columns
 from .grouping import mean_vectors, with_names
+from .notes import notes_on_ignored, notes_on_reading
 from .pipeline import StageProgress, describe_clustering, embed_source, recipe_of, with_details
 from .result import TextClustering
 
@@ -48,6 +49,8 @@ def describe_texts(
     embeddings: Vectors | None = None,
     random_state: RandomState = 0,
     cache: EmbeddingCache | bool = True,
+    ignore: Sequence[str] = (),
+    stop_words: Sequence[str] = (),
     time: str | Values | None = None,
     by: Columns = (),
     show: Columns = (),
@@ -73,7 +76,7 @@ def describe_texts(
         A text that occurs several times gets the label that most of its rows have.
     text_column : str, optional
         The column of a data frame that holds the texts.
-    model, embeddings, cache, time, by, show, every, progress
+    model, embeddings, cache, ignore, stop_words, time, by, show, every, progress
         As in :func:`cluster_texts`.
     name_with : str or callable, optional
         A chat model of a server, or a function, that names the groups, also those that have names: see
@@ -97,12 +100,13 @@ def describe_texts(
     tell: StageProgress = progress or (lambda stage, done, total: None)
     frame, opened = texts.table if isinstance(texts, TextTable) else texts, open_texts(texts, text_column)
     # A text that says nothing ("n/a") has a group if somebody gave it one.
-    everything = Corpus.from_texts(opened, keep_all=True)
+    everything, stop_words = Corpus.from_texts(opened, keep_all=True, ignore=ignore), check_stop_words(stop_words)
     everything.check_content()
     given = read_labels(labels, opened, len(everything.rows))
     table, wanted = wanted_columns(opened, len(everything.rows), time, by, show, every)
     details, notes = details_of(table, wanted) if wanted.names else (None, [])
-    corpus = Corpus.from_rows(everything.rows, ((everything.codes >= 0) & (given.codes >= 0)).tolist(), keep_all=False)
+    is_labeled = (everything.codes >= 0) & (given.codes >= 0)
+    corpus = Corpus.from_rows(everything.rows, is_labeled.tolist(), keep_all=False, ignore=everything.ignore)
     if not corpus.distinct:
         raise UserError(f"None of the {len(corpus.rows):,} texts has both a label and anything but white space.")
     vectors = None if embeddings is None else given_vectors(embeddings, opened)
@@ -115,15 +119,27 @@ def describe_texts(
     fitted = fit_to_labels(embedded.vectors, codes, len(groups), random_state)
     of_text = embedded.scatter(codes, -1)
     fitted = replace(fitted, centers=mean_vectors(embedded, of_text, len(groups)))
+    emptied = everything.emptied()
     blank, unlabeled = int((everything.codes < 0).sum()), int(((everything.codes >= 0) & (given.codes < 0)).sum())
     unknown = len(corpus.rows) - blank - unlabeled - int(embedded.weights.sum())
     is_given, call = embeddings is not None, "describe_texts(texts, labels"
-    options = {**wanted._asdict(), "name_with": name_with}
+    options = {
+        "ignore": list(corpus.ignore),
+        "stop_words": list(stop_words),
+        **wanted._asdict(),
+        "name_with": name_with,
+    }
     recipe = recipe_of(call, encoder, reason, random_state, False, options, is_given=is_given)
     result = describe_clustering(
         embedded, of_text, fitted, leaves=np.asarray(fitted.leaves), algorithm=MADE_ELSEWHERE,
-        totals=Totals(len(corpus.rows), len(embedded.counting), blank, unknown, unlabeled=unlabeled),
-        encoder=encoder, is_given=is_given, cache=cache, without_content=Counter(), languages=languages, recipe=recipe,
+        totals=Totals(
+            len(corpus.rows), len(embedded.counting), blank - emptied.total(), unknown, emptied.total(), unlabeled
+        ),
+        encoder=encoder, is_given=is_given, cache=cache, languages=languages, recipe=recipe, stop_words=stop_words,
+        content_notes=(
+            *notes_on_reading(emptied, emptied),
+            *notes_on_ignored(everything.ignore, everything.unmatched, is_given=is_given),
+        ),
         frame=frame if library_of(frame) else None,
     )  # fmt: skip
     named = {

@@ -7,7 +7,7 @@ import logging
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -34,6 +34,7 @@ from ..tables.columns import TextTable, notes_on_columns
 from ..tables.dates import Reading, Survey, joined_problems, notes_on_dates
 from ..tables.read import read_table
 from ..tables.source import TableFormat
+from ..words.ignore import Ignored, check_stop_words
 from ..words.languages import language_shares
 from ..words.naming import NameWith, check_name_with
 from . import partition
@@ -41,7 +42,7 @@ from .clustered import FINEST, clusters_of
 from .corpus import Corpus, EmbeddedTexts
 from .details import Details, Period, Wanted
 from .history import DIGESTS
-from .notes import is_foreign
+from .notes import KEEP_ALL, is_foreign, notes_on_ignored, notes_on_reading
 from .pipeline import StageProgress, check_algorithm, check_dimension, describe_clustering, fit_clusters, recipe_of
 from .result import TextClustering
 from .tally import Tally, notes_on_segments
@@ -82,6 +83,8 @@ def cluster_files(
     random_state: int = 0,
     cache: bool = True,
     keep_all: bool = False,
+    ignore: Sequence[str] = (),
+    stop_words: Sequence[str] = (),
     time: str | None = None,
     by: Sequence[str] = (),
     show: Sequence[str] = (),
@@ -114,8 +117,9 @@ def cluster_files(
         How each file is read, as in :func:`read_table`. The first file decides on the column of the texts.
     embeddings : str, optional
         A column of lists of numbers by which the texts are grouped, as in :func:`cluster_texts`.
-    model, algorithm, n_clusters, method, refine, random_state, cache, keep_all, time, by, show, every, name_with, \
-    progress
+    model, algorithm, n_clusters, method, refine, random_state, cache, keep_all, ignore, stop_words
+        As in :func:`cluster_texts`.
+    time, by, show, every, name_with, progress
         As in :func:`cluster_texts`; columns are given by their names.
     truth : str, optional
         A column of true classes for `finish`.
@@ -166,6 +170,7 @@ def cluster_files(
     """
     check_algorithm(algorithm)
     check_method(method)
+    ignore, stop_words = Ignored.of(ignore).patterns, check_stop_words(stop_words)
     if name_with is not None:
         check_name_with(name_with)
     wanted = Wanted(time, tuple(by), tuple(show), every)
@@ -182,8 +187,8 @@ def cluster_files(
     if not embeddings:
         if model.lower() not in PRESETS and Path(model).is_dir():  # relative to this process, not to a worker
             model = str(Path(model).absolute())
-        distinct = _enough_texts(paths, read, keep_all=keep_all) if is_auto(model) else set()
-        foreign = is_foreign(language_shares(sorted(distinct)))
+        distinct = _enough_texts(paths, read, keep_all=keep_all, ignore=ignore) if is_auto(model) else {}
+        foreign = is_foreign(language_shares([text for _, text in sorted(distinct.items())]))
         encoder, reason = chosen_backend(model, len(distinct), is_foreign=foreign)
         model = encoder.name if reason else model
     namer = encoder
@@ -203,7 +208,7 @@ def cluster_files(
             settings=partition.settings_of(encoder) if encoder else "", embeddings=embeddings,
             cache=is_cached, dtype=np.float16 if half else np.float32, keep_all=keep_all,
             wanted=wanted, truth=truth, table_format=table_format, spreadsheet_safe=spreadsheet_safe,
-            add_map=add_map,
+            add_map=add_map, ignore=ignore,
         )  # fmt: skip
         job.work.mkdir()
         with partition.Workers.at(scheduler) as workers:
@@ -225,12 +230,9 @@ def cluster_files(
             tell("describing", 0, 1)
             sample = _sample(job, parts, texts, fitted, leaves, workers, reading, random_state)
             options: dict[str, object] = {
-                "algorithm": algorithm,
-                "n_clusters": n_clusters,
-                "method": method,
-                "refine": refine,
-            }
-            options |= {**wanted._asdict(), "name_with": name_with}
+                "algorithm": algorithm, "n_clusters": n_clusters, "method": method, "refine": refine,
+                "ignore": list(ignore), "stop_words": list(stop_words), **wanted._asdict(), "name_with": name_with,
+            }  # fmt: skip
             recipe = {
                 "read": f"{plural(len(paths), 'file')}, column {first.text_column!r}",
                 DIGESTS: " ".join(part.digest for part in parts.values()),
@@ -247,8 +249,8 @@ def cluster_files(
             result = describe_clustering(
                 sample.texts, labels[sample.rows].astype(np.intp), fitted, leaves=leaves[sample.rows],
                 algorithm=algorithm, totals=texts.totals, encoder=namer, is_given=bool(embeddings), cache=cache,
-                without_content=sum((Counter(part.without_content) for part in parts.values()), Counter()),
-                languages=language_shares(sample.texts.corpus.distinct), recipe=recipe,
+                content_notes=_notes_on_content(parts.values(), ignore, is_given=bool(embeddings)),
+                languages=language_shares(sample.texts.corpus.read), recipe=recipe, stop_words=stop_words,
             )  # fmt: skip
             notes = (*notes, *_notes_on_files(parts), *result.notes, *sample.notes)
             result = replace(result, details=sample.details, tally=sample.tally, notes=notes)
@@ -302,12 +304,15 @@ def _first_table(paths: Sequence[str], read: Callable[[str], TextTable]) -> tupl
     raise NoRowsError("None of the files has any rows.")
 
 
-def _enough_texts(paths: Sequence[str], read: Callable[[str], TextTable], *, keep_all: bool) -> set[str]:
-    """Return the distinct texts of the files, which are read only until there are too many for a slow model."""
-    distinct: set[str] = set()
+def _enough_texts(
+    paths: Sequence[str], read: Callable[[str], TextTable], *, keep_all: bool, ignore: Sequence[str] = ()
+) -> dict[str, str]:
+    """Return the distinct texts, and as they are read, of as many files as have too many for a slow model."""
+    distinct: dict[str, str] = {}
     for path in paths:
         with suppress(NoRowsError), partition.named_in_errors(path):
-            distinct.update(Corpus.from_texts(read(path).texts(), keep_all=keep_all).distinct)
+            corpus = Corpus.from_texts(read(path).texts(), keep_all=keep_all, ignore=ignore)
+            distinct.update(zip(corpus.distinct, corpus.read, strict=True))
         if len(distinct) > FEW_TEXTS:
             break
     return distinct
@@ -371,6 +376,8 @@ def _embed(
     embedded = workers.each(partition.embed_file, [(job, file) for file in files], report)
     parts = {file: part for file, part in zip(files, embedded, strict=True) if part is not None}
     dimensions = {file: part.dimension for file, part in parts.items() if part.totals.distinct}
+    if not dimensions and any(part.emptied for part in parts.values()):
+        raise UserError("None of the texts has a word left after --ignore; ignore fewer words.")
     if not dimensions:
         raise UserError(
             "None of the texts could be represented; all are blank, say nothing or are unknown to the model."
@@ -383,6 +390,19 @@ def _embed(
                 f"{expected}; they must be equally long."
             )
     return parts
+
+
+def _notes_on_content(
+    parts: Collection[partition.Embedded], ignore: Sequence[str], *, is_given: bool
+) -> tuple[str, ...]:
+    """Return notes on texts that say nothing, and on words to ignore, over all files."""
+    said, emptied = (
+        sum(map(Counter, texts), Counter[str]())
+        for texts in zip(*((part.without_content, part.emptied) for part in parts), strict=True)
+    )
+    unmatched = [pattern for pattern in ignore if all(pattern in part.unmatched for part in parts)]
+    on_reading = notes_on_reading(said, emptied, hint=KEEP_ALL)
+    return (*on_reading, *notes_on_ignored(ignore, unmatched, is_given=is_given))
 
 
 def _notes_on_files(parts: Mapping[partition.File, partition.Embedded]) -> list[str]:
@@ -426,6 +446,7 @@ def _sample(
     parts = [part for part in workers.each(task, tasks) if part is not None]
     counts = counts_of_sample(texts.counts, clusters, rows)
     corpus = Corpus.from_counts(list(chain.from_iterable(p.texts for p in parts)), counts, keep_all=job.keep_all)
+    corpus = replace(corpus, ignore=job.ignore)
     embedded = EmbeddedTexts(corpus, np.concatenate([part.vectors for part in parts]))
     classes = list(chain.from_iterable(part.classes for part in parts)) if job.truth else None
     columns = [list(chain(*values)) for values in zip(*(part.shown for part in parts), strict=True)]

@@ -87,7 +87,7 @@ def reading_in_words(where: str, n_rows: int, shares: Mapping[str, float]) -> st
 
 def notes_on_lengths(corpus: Corpus, encoder: Backend | None = None) -> tuple[str, ...]:
     """Return notes on texts that were not read to their end, by this package or by the model."""
-    lengths = np.fromiter(map(len, corpus.distinct), np.intp, len(corpus.distinct))
+    lengths, read = (np.fromiter(map(len, texts), np.intp, len(texts)) for texts in (corpus.distinct, corpus.read))
     notes = []
     n_long = int(corpus.counts[lengths >= MAX_TEXT].sum())
     if n_long:
@@ -95,8 +95,8 @@ def notes_on_lengths(corpus: Corpus, encoder: Backend | None = None) -> tuple[st
         notes.append(f"{which} {MAX_TEXT:,} characters or more; what comes after that was not read.")
     if isinstance(encoder, TransformerBackend):
         # Shorter texts cannot be cut: a token has at least one character.
-        places = np.flatnonzero(lengths >= encoder.max_tokens - 1)
-        are_cut = encoder.are_cut([plain_text(corpus.distinct[place]) for place in places])
+        places = np.flatnonzero(read >= encoder.max_tokens - 1)
+        are_cut = encoder.are_cut([plain_text(corpus.read[place]) for place in places])
         n_cut = int(corpus.counts[places[np.array(are_cut, bool)]].sum())
         if n_cut:
             which = plural(n_cut, "text is", "texts are")
@@ -115,6 +115,31 @@ def notes_on_content(texts: Counter[str], *, hint: str = "") -> tuple[str, ...]:
     named = ", ".join(f"'{text}'" + (f" ({n:,} times)" if n > 1 else "") for text, n in cut)
     more = f" and {len(texts) - _MOST_NAMED:,} more" if len(texts) > _MOST_NAMED else ""
     return (f"{say} no group: {named}{more}.{' ' * bool(hint)}{hint}",)
+
+
+def notes_on_reading(without_content: Counter[str], emptied: Counter[str], *, hint: str = "") -> tuple[str, ...]:
+    """Return notes on texts that say nothing, and on those that say something only in words to ignore."""
+    notes = notes_on_content(without_content - emptied, hint=hint)
+    if not emptied:
+        return notes
+    have, stay = ("text has", "stays") if emptied.total() == 1 else ("texts have", "stay")
+    return (*notes, f"{emptied.total():,} {have} no words left after --ignore and {stay} without a group.")
+
+
+def notes_on_ignored(patterns: Sequence[str], unmatched: Sequence[str], *, is_given: bool) -> tuple[str, ...]:
+    """Return notes on patterns of words to ignore that no text has, and on vectors that were given with them."""
+    notes = []
+    if is_given and patterns:
+        notes.append("The embeddings stay as they were given: --ignore keeps words out of keywords and names.")
+    named = ", ".join(repr(text if len(text) <= 40 else f"{text[:40]}…") for text in unmatched[:_MOST_NAMED])
+    if len(unmatched) == 1:
+        notes.append(f"--ignore {named} matches none of the texts.")
+    elif unmatched:
+        more = f" and {len(unmatched) - _MOST_NAMED:,} more" if len(unmatched) > _MOST_NAMED else ""
+        notes.append(
+            f"{len(unmatched):,} of {len(patterns):,} values of --ignore match none of the texts: {named}{more}."
+        )
+    return tuple(notes)
 
 
 def _foreign(shares: Mapping[str, float]) -> dict[str, float]:

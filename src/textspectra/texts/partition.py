@@ -85,6 +85,7 @@ class Job:
     table_format: TableFormat | None
     spreadsheet_safe: bool
     add_map: bool
+    ignore: tuple[str, ...] = ()
 
     def load(self, what: str, file: File | None = None, *, mapped: bool = False) -> NDArray[np.generic]:
         """Read an array of a file, or of all files, or map it into memory."""
@@ -109,7 +110,7 @@ class Job:
 
     def corpus(self, table: TextTable) -> Corpus:
         """Return the texts of a table."""
-        return Corpus.from_texts(table.texts(), keep_all=self.keep_all)
+        return Corpus.from_texts(table.texts(), keep_all=self.keep_all, ignore=self.ignore)
 
 
 @contextmanager
@@ -130,6 +131,8 @@ class Embedded(NamedTuple):
     dimension: int  # length of a vector
     name: str  # of the output table
     without_content: dict[str, int]  # texts that say nothing, with their numbers of rows
+    emptied: dict[str, int]  # those of them that say something in words to ignore
+    unmatched: tuple[str, ...]  # patterns of words to ignore that no text has
     notes: list[str]  # on how it was read
     digest: str  # of its content
 
@@ -175,7 +178,9 @@ def embed_file(job: Job, file: File) -> Embedded | None:
     job.save("vectors", file, vectors)
     notes = [note.replace(file.path, Path(file.path).name) for note in table.notes]
     digest, without_content = content_digest(table.table), corpus.without_content()
-    return Embedded(texts.totals, vectors.shape[1], output, without_content, notes, digest)
+    return Embedded(
+        texts.totals, vectors.shape[1], output, without_content, corpus.emptied(), corpus.unmatched, notes, digest
+    )
 
 
 class DistinctTexts(NamedTuple):

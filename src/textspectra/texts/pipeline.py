@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -24,17 +23,28 @@ from ..errors import UserError
 from ..tables.columns import TextTable
 from ..tables.frames import library_of
 from ..tables.parquet import Vectors, given_vectors
+from ..words.ignore import check_stop_words
 from ..words.languages import language_shares
 from ..words.naming import NameWith, check_name_with
 from .clustered import Hierarchy
 from .corpus import Corpus, EmbeddedTexts, EmbeddingSource, Texts, Totals, embed_corpus, open_texts
+from .deciding import words_that_decide
 from .details import Columns, Details, Period, Values, details_of, wanted_columns
 from .grouping import describe_embedded
 from .known import Examples, KnownGroups, group_around, with_known
-from .notes import KEEP_ALL, is_foreign, notes_on_content, notes_on_languages, notes_on_lengths, notes_on_repeats
+from .notes import (
+    KEEP_ALL,
+    is_foreign,
+    notes_on_ignored,
+    notes_on_languages,
+    notes_on_lengths,
+    notes_on_reading,
+    notes_on_repeats,
+)
 from .result import TextClustering
 from .tally import tally_rows
 
+LONGEST_WRITTEN = 500  # characters of a value in the call of a recipe; of a longer one, the name is written
 StageProgress = Callable[[str, int, int], None]  # gets the stage, such as "embedding", the steps done, and all steps
 
 
@@ -52,6 +62,8 @@ def cluster_texts(
     random_state: RandomState = 0,
     cache: EmbeddingCache | bool = True,
     keep_all: bool = False,
+    ignore: Sequence[str] = (),
+    stop_words: Sequence[str] = (),
     time: str | Values | None = None,
     by: Columns = (),
     show: Columns = (),
@@ -59,7 +71,7 @@ def cluster_texts(
     name_with: NameWith | None = None,
     progress: StageProgress | None = None,
 ) -> TextClustering:
-    """Find how many groups a pile of texts has, what they are, and which text is in which.
+    r"""Find how many groups a pile of texts has, what they are, and which text is in which.
 
     Identical texts are embedded once and share a cluster. In sizes and shares they count as often as they occur, but
     the clusters are found among distinct texts. Blank texts, texts that say nothing ("n/a", a lone emoji), and texts
@@ -105,6 +117,13 @@ def cluster_texts(
         Whether embeddings are kept on disk for the next time.
     keep_all : bool, default=False
         Group texts that say nothing, too.
+    ignore : sequence of str, default=()
+        Words that should not decide. They are taken out before texts are embedded, and out of keywords and names; the
+        texts stay as they are. Each is a word or phrase ("freemium"), has wildcards ("@*"), is a regular expression
+        between slashes (r"/flight \d+/"), or is a kind: "handles", "urls", "numbers" or "emails". Case does not matter.
+        A text without any other word has no group. The result and its model do the same with new texts.
+    stop_words : sequence of str, default=()
+        Words that are neither keywords nor at the ends of names, beside those that every language has.
     time : str, or sequence or series of dates, optional
         A column of the data frame, or the date of each text: dates, timestamps, or strings in one of the usual formats.
         :meth:`TextClustering.over_time` and :meth:`TextClustering.trends` need it.
@@ -134,6 +153,12 @@ def cluster_texts(
     >>> ts.cluster_texts(texts, embeddings=X, n_clusters=2).labels
     array([ 0,  0,  1,  1, -1])
 
+    Without words that should not decide; a text that has no other word has no group:
+
+    >>> tweets = ["@ann my bag is lost", "@bob my bag is late", "@ann"]
+    >>> ts.cluster_texts(tweets, embeddings=[[1, 0], [1, 0], [0, 1]], n_clusters=1, ignore=["handles"]).labels
+    array([ 0,  0, -1])
+
     With a known group, and a model that counts letters:
 
     >>> def count_letters(texts):
@@ -149,7 +174,7 @@ def cluster_texts(
         check_name_with(name_with)
     tell: StageProgress = progress or (lambda stage, done, total: None)
     frame, opened = texts.table if isinstance(texts, TextTable) else texts, open_texts(texts, text_column)
-    corpus = Corpus.from_texts(opened, keep_all=keep_all)
+    corpus, stop_words = Corpus.from_texts(opened, keep_all=keep_all, ignore=ignore), check_stop_words(stop_words)
     corpus.check_content()
     table, wanted = wanted_columns(opened, len(corpus.rows), time, by, show, every)
     details, notes = details_of(table, wanted) if wanted.names else (None, [])
@@ -159,7 +184,7 @@ def cluster_texts(
     if groups is not None:
         if encoder is None:
             raise UserError("known= has examples, which need a model: give model=, the one that made the embeddings.")
-        groups = groups.embedded(encoder, cache=cache)
+        groups = groups.embedded(encoder, corpus.ignore, cache=cache)
     tell("grouping", 0, 1)
 
     def fit(X: Rows, weights: NDArray[np.float64], k: int | Level) -> Clusters:
@@ -171,15 +196,23 @@ def cluster_texts(
         fitted, labels = group_around(groups, embedded, fit, n_clusters)
     tell("describing", 0, 1)
     options: dict[str, object] = {"algorithm": algorithm, "n_clusters": n_clusters, "method": method, "refine": refine}
-    options |= {**wanted._asdict(), "name_with": name_with}
+    options |= {
+        "ignore": list(corpus.ignore),
+        "stop_words": list(stop_words),
+        **wanted._asdict(),
+        "name_with": name_with,
+    }
     is_given = embeddings is not None
     call = "cluster_texts(texts, known=known" if known else "cluster_texts(texts"
     recipe = recipe_of(call, encoder, reason, random_state, keep_all, options, is_given=is_given)
     result = describe_clustering(
         embedded, embedded.scatter(fitted.labels, -1), fitted, leaves=np.asarray(fitted.leaves), algorithm=algorithm,
         totals=embedded.totals, encoder=encoder, is_given=is_given, cache=cache,
-        without_content=corpus.without_content(), languages=languages, recipe=recipe,
-        frame=frame if library_of(frame) else None,
+        content_notes=(
+            *notes_on_reading(corpus.without_content(), corpus.emptied(), hint=KEEP_ALL),
+            *notes_on_ignored(corpus.ignore, corpus.unmatched, is_given=is_given),
+        ),
+        languages=languages, recipe=recipe, stop_words=stop_words, frame=frame if library_of(frame) else None,
     )  # fmt: skip
     if name_with is not None:
         result = result.name(name_with)
@@ -203,7 +236,7 @@ def embed_source(
 
     If vectors are given, there is a model only if the user chose one: it is for names and for new texts.
     """
-    languages = language_shares(corpus.distinct)
+    languages = language_shares(corpus.read)
     encoder, reason = None, ""
     if embeddings is None:
         encoder, reason = chosen_backend(model, len(corpus.distinct), is_foreign=is_foreign(languages))
@@ -257,7 +290,8 @@ def fit_clusters(
 def describe_clustering(
     texts: EmbeddedTexts, labels: NDArray[np.intp], fitted: Clusters, *, leaves: NDArray[np.intp], algorithm: str,
     totals: Totals, encoder: Backend | None, is_given: bool, cache: EmbeddingCache | bool,
-    without_content: Counter[str], languages: dict[str, float], recipe: dict[str, str], frame: object = None,
+    content_notes: Sequence[str], languages: dict[str, float], recipe: dict[str, str],
+    stop_words: tuple[str, ...] = (), frame: object = None,
 ) -> TextClustering:  # fmt: skip
     """Turn fitted clusters into a result, given the cluster of each distinct text and the leaf of each that counts.
 
@@ -266,13 +300,16 @@ def describe_clustering(
     embed = None if encoder is None else partial(embed_texts, model=encoder, cache=cache)
     # Every level of a sample is described by the sample, so that a cluster has one name at all of them.
     read = np.ones(len(labels), bool) if len(texts.corpus.distinct) < totals.distinct else None
-    similarity, clusters = describe_embedded(texts, labels, fitted.centers, embed, read)
+    similarity, clusters = describe_embedded(texts, labels, fitted.centers, embed, read, stop_words=stop_words)
+    is_found = algorithm in get_args(Algorithm)  # groups that were made elsewhere are as the user wants them
+    deciding = words_that_decide(texts, labels, clusters, embed) if embed is not None and is_found else None
     reader = None if is_given else encoder
     notes = (
         *notes_on_languages(languages, len(texts.corpus.distinct), reader),
-        *notes_on_content(without_content, hint=KEEP_ALL),
+        *content_notes,
         *notes_on_lengths(texts.corpus, reader),
         *(() if reader is None else notes_on_repeats(texts)),  # in given vectors, a high cosine may be usual
+        *(() if deciding is None else [deciding.sentence]),
     )
     source = EmbeddingSource(None, {})
     if encoder is not None:
@@ -283,7 +320,8 @@ def describe_clustering(
         cohesion=fitted.cohesion if len(texts.counting) > 1 else None, k_estimate=fitted.estimate, algorithm=algorithm,
         source=source,
         hierarchy=None if fitted.tree is None else Hierarchy(fitted.tree, texts.scatter(leaves, -1)),
-        recipe=recipe, notes=notes, languages=languages,
+        recipe=recipe, notes=notes, languages=languages, stop_words=stop_words,
+        ignore_suggestion=() if deciding is None else deciding.ignore,
         encoder=encoder, cache=cache, known_embeddings=texts.X, frame=frame,
     ).with_level_names()  # fmt: skip
 
@@ -296,7 +334,7 @@ def recipe_of(
     seed = str(random_state) if isinstance(random_state, int | np.integer) else "not fixed"
     usual = {"method": "auto", "refine": True}  # of other options, a value that is false
     chosen = [
-        f"{name}={name_of(value)}"
+        f"{name}={name_of(value) if len(repr(value)) < LONGEST_WRITTEN else name}"
         for name, value in options.items()
         if (value != usual[name] if name in usual else value)
     ]

@@ -58,6 +58,11 @@ class TextClustering(TabulatedTexts):
         The groups of the coarse level, each with its clusters; empty if no level is coarser than the clusters.
     notes : tuple of str
         What to know before relying on the groups, such as languages that the model does not know.
+    ignore_suggestion : tuple of str
+        Words that hold together groups that are otherwise alike, such as the names of the accounts that tweets are
+        sent to, as values of `ignore`; empty if there are none. A note says how many groups.
+    stop_words : tuple of str
+        The words that were given as neither keywords nor ends of names; `corpus.ignore` are the words to ignore.
     languages : dict of str to float
         The share of the texts that are clearly in each language.
     recipe : dict

@@ -11,7 +11,7 @@ import json
 import re
 import types
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeGuard, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -43,7 +43,7 @@ SUMMARY, ARRAYS, TEXTS = "clustering.json", "arrays.safetensors", "texts.parquet
 
 # Fields of a result that are in JSON, some of them with arrays, and fields that are only arrays.
 IN_SUMMARY = ("algorithm", "totals", "recipe", "history", "notes", "languages", "tally", "source", "next_label",
-              "clusters", "themes", "cohesion", "k_estimate")  # fmt: skip
+              "clusters", "themes", "cohesion", "k_estimate", "stop_words", "ignore_suggestion")  # fmt: skip
 IN_ARRAYS = ("distinct_codes", "distinct_similarity", "centers", "rule", "hierarchy", "reference")
 SEGMENT, SHOWN = "by:", "show:"  # prefixes of the columns beside the texts; the column of dates is called time
 
@@ -134,6 +134,7 @@ def _summary(result: ClusteredTexts, arrays: Arrays) -> Stored:
         "format": FORMAT_VERSION,
         "written_by": f"textspectra {__version__}",
         "keep_all": result.corpus.keep_all,
+        "ignore": list(result.corpus.ignore),
         "details": None if result.details is None else {"time": result.details.time},
         **{"embedding" if name == "source" else name: stored[name] for name in IN_SUMMARY},
     }
@@ -152,7 +153,10 @@ def _result(kind: type[Saved], summary: Stored, arrays: Arrays, texts: pa.Table)
         stored["reference"] = {}
     hints = _hints(ClusteredTexts)
     result = kind(
-        corpus=_corpus(texts, keep_all=decode(summary["keep_all"], bool, "keep_all", arrays)),
+        corpus=replace(
+            _corpus(texts, keep_all=decode(summary["keep_all"], bool, "keep_all", arrays)),
+            ignore=decode(summary["ignore"], tuple[str, ...], "ignore", arrays),
+        ),
         details=_details(texts, summary["details"]),
         **{name: decode(stored.get(name), hints[name], name, arrays) for name in (*IN_SUMMARY, *IN_ARRAYS)},
     )
@@ -171,7 +175,7 @@ def _upgrade(summary: Stored, arrays: Arrays) -> None:
         arrays["codes"] = arrays["labels"]  # labels were positions
         summary["next_label"] = len(summary["clusters"])
     absent: Stored = {"details": None, "tally": None, "history": [], "notes": [], "themes": [], "languages": {}}
-    for name, value in (absent | {"keep_all": True}).items():
+    for name, value in (absent | {"keep_all": True, "ignore": [], "stop_words": [], "ignore_suggestion": []}).items():
         summary.setdefault(name, value)
 
 

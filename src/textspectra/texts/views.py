@@ -30,7 +30,7 @@ NODE_LEVELS = ("cluster", "merge", "suggested", "coarse", "root")
 
 def term_weights(result: ClusteredTexts) -> TermWeights:
     """Return the weights of the terms of each cluster, in the order of `clusters`."""
-    return weigh_terms(result.corpus.distinct, _members(result), result.corpus.counts)
+    return weigh_terms(result.corpus.read, _members(result), result.corpus.counts, stop_words=result.stop_words)
 
 
 def _members(result: ClusteredTexts) -> list[NDArray[np.intp]]:
@@ -132,7 +132,9 @@ def _named(
     """Name merges by their keywords, in comparison with the groups that exist at the same time."""
     if not wanted:
         return []
-    keywords, _ = rank_terms(result.corpus.distinct, _members(result), result.corpus.counts, list(merges.values()))
+    keywords, _ = rank_terms(
+        result.corpus.read, _members(result), result.corpus.counts, list(merges.values()), stop_words=result.stop_words
+    )
     words_of = dict(zip(merges, keywords[result.n_clusters :], strict=True))
     nodes = []
     for group in wanted:

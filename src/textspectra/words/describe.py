@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,13 +61,14 @@ class Cluster:
 def describe_clusters(
     texts: Sequence[str], X: Array, codes: Ints, centers: F32, cosines: F32, *, counts: Ints,
     embed: EmbedPhrases | None, parts: Mapping[int, Sequence[Cluster]] | None = None, taken: Sequence[str] = (),
+    stop_words: Collection[str] = (),
 ) -> list[Cluster]:  # fmt: skip
     """Describe each cluster that occurs in `codes` by keywords, typical texts and a name.
 
     `centers` are the centers of all clusters, and `cosines` has the cosine of each text with its own. Texts with the
     code -1 are ignored. `counts` says how often each text was sent: keywords, names and typical texts follow that.
     Without `embed`, a name is a list of up to three keywords. A cluster that joins several `parts`, which are described
-    already, is named as a theme. No name is `taken`.
+    already, is named as a theme. No name is `taken`. `stop_words` are neither keywords nor ends of names.
     """
     order = np.argsort(codes, kind="stable")
     labels, starts = np.unique(codes[order], return_index=True)
@@ -75,7 +76,7 @@ def describe_clusters(
     members = {label: rows for label, rows in pairs if label >= 0}
     if not members:
         return []
-    keywords, phrases = rank_terms(texts, list(members.values()), counts)
+    keywords, phrases = rank_terms(texts, list(members.values()), counts, stop_words=stop_words)
     typical = [typical_rows(texts, X, rows, cosines, counts) for rows in members.values()]
     candidates = score_phrases(phrases, centers[list(members)], embed)
     examples = [
