@@ -117,13 +117,13 @@ def test_names_that_groups_had_are_kept_and_no_other_group_gets_one(model):
 
 @pytest.fixture(scope="module")
 def with_a_rest():
-    """Three groups with a theme, and a rest of texts about everything."""
+    """Five groups with a theme, and a rest of texts about everything; it has the label 5."""
     rng = np.random.default_rng(0)
-    codes = np.repeat([0, 1, 2, 3], 30)
-    X = np.eye(4, 40)[codes] * (codes < 3)[:, None] + 0.05 * rng.standard_normal((120, 40))
-    words = ["parcel", "password", "refund"]
+    codes = np.repeat(np.arange(6), 20)
+    X = np.eye(5, 40)[np.where(codes < 5, codes, np.arange(120) % 5)] + 0.05 * rng.standard_normal((120, 40))
+    words = ["parcel", "password", "refund", "invoice", "address"]
     texts = [
-        f"my {words[code]} number {row}" if code < 3 else f"topic{row} thing{row}" for row, code in enumerate(codes)
+        f"my {words[code]} number {row}" if code < 5 else f"topic{row} thing{row}" for row, code in enumerate(codes)
     ]
     return ts.describe_texts(texts, codes, embeddings=X)
 
@@ -134,27 +134,27 @@ def mixed(result):
 
 def test_the_mark_of_a_mixed_group_follows_it(with_a_rest):
     result = with_a_rest
-    assert mixed(result) == mixed(result.rename(3, "the rest")) == mixed(result.merge(0, 1)) == [3]
-    assert mixed(result.merge(0, 3)) in ([], [0])  # it is judged again
-    assert mixed(result.merge(3, 0)) == [3]  # its name is the one of the rest
-    assert mixed(result.cut(4)) == [3]
+    assert mixed(result) == mixed(result.rename(5, "the rest")) == mixed(result.merge(0, 1)) == [5]
+    assert mixed(result.merge(0, 5)) in ([], [0])  # it is judged again
+    assert mixed(result.merge(5, 0)) == [5]  # its name is the one of the rest
+    assert mixed(result.cut(6)) == [5]
     new = [f"parcel {i}" for i in range(12)]
-    later = result.update(new, embeddings=np.eye(4, 40)[np.zeros(12, int)] + 0.01)
-    assert mixed(later) == [3]
+    later = result.update(new, embeddings=np.eye(5, 40)[np.zeros(12, int)] + 0.01)
+    assert mixed(later) == [5]
 
 
 def test_the_mark_of_a_mixed_group_is_in_the_tables_and_in_the_saved_model(with_a_rest, tmp_path):
     frame, clear = with_a_rest.to_frame(), with_a_rest.cut(1)
-    assert frame["cluster_mixed"].tolist() == [False] * 90 + [True] * 30
+    assert frame["cluster_mixed"].tolist() == [False] * 100 + [True] * 20
     assert "cluster_mixed" not in clear.to_frame()
     assert "cluster_mixed" not in clusters_of(clear).columns(clear.labels)
-    columns = clusters_of(with_a_rest).columns(np.array([3, 0, -1]))
+    columns = clusters_of(with_a_rest).columns(np.array([5, 0, -1]))
     assert columns["cluster_mixed"].to_pylist() == [True, False, None]
-    assert with_a_rest.cluster_table()["mixed"].tolist() == [False, False, False, True]
-    assert f"{with_a_rest.clusters[3].name} (mixed)" in with_a_rest._repr_html_()
+    assert with_a_rest.cluster_table()["mixed"].tolist() == [False] * 5 + [True]
+    assert f"{with_a_rest.clusters[5].name} (mixed)" in with_a_rest._repr_html_()
     assert with_a_rest.verdict.reasons[-1].startswith("1 group is a leftover without a common theme: ")
     with_a_rest.save(tmp_path / "a.model")
-    assert mixed(ts.TextClustering.load(tmp_path / "a.model")) == [3]
+    assert mixed(ts.TextClustering.load(tmp_path / "a.model")) == [5]
 
 
 @pytest.mark.parametrize("algorithm", ["kmeans", "hac"])

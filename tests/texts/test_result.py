@@ -60,7 +60,7 @@ def test_names_are_phrases_if_there_is_a_model(tmp_path):
         for cluster in cut.clusters:
             own = [text for text, label in zip(TEXTS_IN, cut.labels, strict=True) if label == cluster.label]
             for phrase in cluster.name.split(" / "):  # joined groups may have the names of their parts
-                assert any(phrase in text for text in own)
+                assert any(set(phrase.split()) <= set(text.split()) for text in own)
     result.save(tmp_path / "model")
     again = ts.TextClustering.load(tmp_path / "model").cut(5)
     assert [cluster.name for cluster in again.clusters] == [cluster.name for cluster in result.cut(5).clusters]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from words_helpers import describe, describe_vectors
 
-from textspectra.words.describe import TYPICAL_TEXTS, Cluster
+from textspectra.words.describe import TYPICAL_TEXTS, Cluster, are_mixed
 from textspectra.words.keywords import KEYWORDS
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "customer_messages.csv"
@@ -60,7 +60,7 @@ def test_hostile_texts_leave_no_trace():
         for shown in (cluster.name, *cluster.keywords):
             assert shown.encode()
             assert not any(unicodedata.category(character) in ("Cc", "Cf", "Cs") for character in shown)
-    assert "evil" in clusters[0].keywords
+    assert clusters[0].keywords == ("evil lamp",)
 
 
 def test_one_cluster_one_text():
@@ -153,10 +153,22 @@ def test_a_text_counts_as_often_as_it_was_sent():
 
 def test_a_group_without_a_common_theme_is_mixed():
     rng = np.random.default_rng(0)
-    codes = np.repeat([0, 1, 2], 30)
-    X = np.eye(3, 40)[codes] * (codes < 2)[:, None] + 0.05 * rng.standard_normal((90, 40))
-    texts = [f"text {row}" for row in range(90)]
-    assert [cluster.is_mixed for cluster in describe_vectors(texts, X, codes)] == [False, False, True]
-    repeated = np.where(np.arange(90) == 89, 100, 1)  # most rows have the same text
+    codes = np.repeat(np.arange(6), 30)
+    X = np.eye(6, 40)[codes] * (codes < 5)[:, None] + 0.05 * rng.standard_normal((180, 40))
+    X[codes == 5] += np.eye(6, 40)[rng.integers(0, 5, 30)]  # texts of all the other kinds
+    texts = [f"text {row} {'abcdef'[code]}{'xyz'[row % 3]}" for row, code in enumerate(codes)]
+    clusters = describe_vectors(texts, X, codes)
+    assert [cluster.is_mixed for cluster in clusters] == [False] * 5 + [True]
+    assert clusters[5].name.startswith("Mixed: f")
+    assert not any(cluster.name.startswith("Mixed") for cluster in clusters[:5])
+    repeated = np.where(np.arange(180) == 179, 100, 1)  # most rows have the same text
     assert not any(cluster.is_mixed for cluster in describe_vectors(texts, X, codes, counts=repeated))
-    assert not any(cluster.is_mixed for cluster in describe_vectors(texts, X, np.zeros(90, int)))
+    assert not any(cluster.is_mixed for cluster in describe_vectors(texts, X, np.zeros(180, int)))
+
+
+def test_the_mark_of_mixed_groups_does_not_depend_on_the_number_of_texts():
+    sums, sizes = np.append(10 * np.eye(7), np.full((1, 7), 10 / 7), axis=0), np.full(8, 10)
+    once = are_mixed(sums, sizes)
+    assert once.tolist() == [False] * 7 + [True]
+    assert (are_mixed(7 * sums, 7 * sizes) == once).all()
+    assert not are_mixed(sums[:2], sizes[:2]).any()

@@ -139,8 +139,8 @@ def test_sites_are_recognized_by_their_keywords():
 
 
 def test_a_word_of_two_languages_is_one_keyword():
-    dutch = ["Ik wil mijn abonnement opzeggen en het geld terug"] * 3
-    french = ["Je veux suspendre mon abonnement et je ne le paie pas"] * 3
+    dutch = ["Mijn abonnement: ik wil opzeggen en het geld terug"] * 3
+    french = ["Mon abonnement : je veux suspendre et je ne le paie pas"] * 3
     others = [f"the lamp is broken {i}" for i in range(6)]
     keywords, _ = rank_terms(dutch + french + others, [np.arange(6), np.arange(6, 12)], np.ones(12))
     words = [keyword.text for keyword in keywords[0]]

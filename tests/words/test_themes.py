@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from textspectra.words.describe import Cluster
-from textspectra.words.keywords import MAX_NAME, Phrase
+from textspectra.words.names import Candidate
+from textspectra.words.phrases import MAX_NAME
 from textspectra.words.themes import theme_phrases
 
 
@@ -16,7 +18,7 @@ def part(label, name, *keywords, size=100):
 
 
 def best(parts, *phrases):
-    return [phrase.text for phrase in theme_phrases([Phrase(*phrase) for phrase in phrases], parts)]
+    return [phrase.text for phrase in theme_phrases([Candidate(*phrase, np.zeros(2)) for phrase in phrases], parts)]
 
 
 def test_a_good_phrase_that_most_groups_share_names_the_theme():

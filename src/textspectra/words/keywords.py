@@ -235,8 +235,14 @@ def _keyword_scores(scored: list[tuple[str, float]], cluster: Terms) -> dict[str
 
 def _pick_keywords(scored: list[tuple[str, float]], cluster: Terms, writing: Writing) -> list[Keyword]:
     """Return the best terms of one or two words; each has a word that the terms before it do not have."""
-    texts = cluster.texts
-    parts_of = {stem: term_parts(stem) for stem in _keyword_scores(scored, cluster)}
+    texts, written = cluster.texts, {stem: cluster.forms[stem] for stem in _keyword_scores(scored, cluster)}
+    spelled = {stem: writing.spelling.get(form, form) for stem, form in written.items()}
+    # With an article, or if it is cut off, a phrase is only a part of another.
+    parts_of = {
+        stem: term_parts(stem)
+        for stem, form in written.items()
+        if " " not in form or (writing.can_be_name(form.split(" ")) and spelled[stem].count(" ") == 1)
+    }
     swallowed = {
         part
         for stem, parts in parts_of.items()
@@ -246,13 +252,9 @@ def _pick_keywords(scored: list[tuple[str, float]], cluster: Terms, writing: Wri
     keywords: dict[str, Keyword] = {}
     seen: set[str] = set()
     for stem, parts in parts_of.items():
-        form = cluster.forms[stem]
-        text = writing.spelling.get(form, form)
-        # With an article, or if it is cut off, a keyword is only a part of a phrase.
-        is_whole = " " not in form or (writing.can_be_name(form.split(" ")) and text.count(" ") == 1)
         # The same word can have another stem in another language.
-        if stem not in swallowed and not parts <= seen and text not in keywords and is_whole:
-            keywords[text] = Keyword(text, parts)
+        if stem not in swallowed and not parts <= seen and spelled[stem] not in keywords:
+            keywords[spelled[stem]] = Keyword(spelled[stem], parts)
             seen |= parts
         if len(keywords) == KEYWORDS:
             break

@@ -255,10 +255,11 @@ class _Terms:
             if word in words.stop_words or not word:
                 if function in words.articles or function in words.possessives:
                     self.open_ended.add(last)
+                elif function in words.prepositions:
+                    self.linked.add(last)
                 if function in words.articles:
                     article = f"{written} "
                 elif function in words.prepositions or function in words.connectives:
-                    self.linked.add(last)
                     before.append(_Word(function, written, article, begins=False))
                     article = ""
                 elif function not in words.possessives and function not in words.auxiliaries:
