@@ -56,7 +56,7 @@ def test_the_phrase_nearest_to_the_center_wins():
     assert [cluster.keywords for cluster in clusters] == [("red wine",), ("blue sky",)]
 
 
-PASSWORDS = ["reset it", "password lost", "reset now", "password wrong", "password reset", "new password"]
+PASSWORDS = ["reset it", "password lost", "reset now", "password wrong", "password reset", "password: reset"]
 
 
 def terms_of_passwords():
@@ -65,7 +65,7 @@ def terms_of_passwords():
     return keywords[0], phrases[0]
 
 
-def test_a_small_group_can_take_a_phrase_of_a_single_text():
+def test_a_small_group_can_take_a_phrase_of_a_single_text_if_another_has_its_words():
     keywords, phrases = terms_of_passwords()
     assert "password reset" in [phrase.text for phrase in phrases]
     assert [keyword.text for keyword in keywords] == ["password", "reset"]
@@ -95,7 +95,7 @@ def test_the_score_of_a_phrase_is_its_own_and_that_of_its_words():
 
     scores = {phrase.text: phrase.score for phrase in terms_of_passwords()[1]}
     assert scores["password"] == pytest.approx(tf_idf(4))
-    assert scores["password reset"] == pytest.approx(tf_idf(1) ** (1 / 3) * tf_idf((4 + 3) / 2) ** (2 / 3))
+    assert scores["password reset"] == pytest.approx(tf_idf(2) ** (1 / 3) * tf_idf(4) ** (2 / 3))
 
 
 def test_what_all_groups_share_does_not_count():
@@ -155,7 +155,7 @@ def test_numbers_of_orders_are_not_in_a_name(number):
 
 
 def test_a_day_alone_is_not_a_name():
-    assert names([["on the 14th", "the 14th please", "14th", "open on the 14th"], CARDS])[0] == "open on the 14th"
+    assert names([["on the 14th", "the 14th please", "14th", "open on the 14th", "shop open on the 14th"], CARDS])[0] == "open on the 14th"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from .phrases import MAX_NAME
 from .themes import theme_phrases
 from .tokens import clean_text
 
-MIXED_SPREAD, MIXED_MEDIAN = 0.12, 0.6
+MIXED_SPREAD, MIXED_MEDIAN = 0.15, 0.7
 """A mixed cluster is nearer to the others than this share of the spread, and of the median over the clusters."""
 TYPICAL_TEXTS = 5  # per cluster
 CENTRAL = 50  # most central distinct texts, from which the typical ones are chosen

@@ -15,9 +15,13 @@ WORDS_WEIGHT = 2 / 3  # weight of the words of a phrase in its score, beside the
 SPECIFIC = 0.5  # share of the highest log ratio from which a single word says enough; below, its score falls
 WANTING = 0.5  # a word wants another one if a larger share of its texts have one there: "cancel" an article after it
 CONTINUED = 0.8  # and this share of any words after it: "flowering" in "flowering plant", "located" in "located in"
-SHARED_BY, SHARED = 3, 0.03  # a name is a phrase of three texts, or of this share of the texts
-ASKED = 0.05  # a question is a name as it stands if this share of the texts ask it
+SHARED_BY, SHARED = (
+    2,
+    0.04,
+)  # a name is in two texts, unless there are few, and in this share of them; a word in half of it
+ASKED_BY, ASKED = 3, 0.05  # a question is a name as it stands if so many texts ask it, and this share of them
 MAX_NAME = 48  # characters of a phrase
+SHORTEST = 3  # letters of a single word, unless it is usually written in capitals, such as "AI"
 MAX_WORD_DIGITS = 3  # words with more digits are numbers of orders, telephone numbers and years
 
 
@@ -56,6 +60,7 @@ class Writing(NamedTuple):
         if len(words) == 1:
             is_cut_off = words[0] in self.not_alone
         is_code = any("_" in word for word in words) or all(word[0].isnumeric() for word in words)
+        is_code |= len(words) == 1 and words[0].isascii() and len(words[0]) < SHORTEST and words[0] not in self.spelling
         return not (is_cut_off or is_code)
 
 
@@ -82,11 +87,11 @@ def usual_writing(counts: Sequence[Mapping[str, TermCounts]], stop_words: Collec
     best = {term: min(forms, key=lambda form: (-forms[form], form)) for term, forms in spellings.items()}
     usual = {term: form for term, form in best.items() if spellings[term][form] > texts[term] - spelled[term]}
     words = grammar(languages.most_common(1)[0][0] if languages else DEFAULT_LANGUAGE)
-    never = words.stop_words.union(words.edges, stop_words)
 
     def wanting(counts: Counter[str], share: float = WANTING) -> set[str]:
         return {word for word, n in counts.items() if n > share * (texts[word] + 1)}  # one text proves nothing
 
+    never = words.stop_words.union(words.edges, stop_words)
     verbs, not_first = wanting(open_ended), never | wanting(led)
     not_last = never.union(verbs, wanting(followed, CONTINUED))
     return Writing(usual, not_first, not_last, not_first.union(words.alone, verbs, wanting(continued, CONTINUED)))
@@ -119,7 +124,10 @@ def rank_phrases(
     for negative, stem in sorted((-score_of(stem), stem) for stem, score in scored if score > 0):
         form, parts = forms[stem], stem.split(" ")
         is_question = form.endswith("?")
-        least = max(SHARED_BY, ASKED * n_texts) if is_question else min(SHARED_BY, SHARED * n_texts)
+        if is_question:
+            least = max(ASKED_BY, ASKED * n_texts)
+        else:
+            least = max(min(SHARED_BY, n_texts / 3), (SHARED if " " in stem else SHARED / 2) * n_texts)
         is_name = is_question or (writing.can_be_name(form.split(" ")) and len(set(parts)) == len(parts))
         # The usual order of the same words comes first, because it has more texts.
         words = frozenset([stem] if is_question else (word for word in parts if word in scores))
