@@ -15,11 +15,9 @@ WORDS_WEIGHT = 2 / 3  # weight of the words of a phrase in its score, beside the
 SPECIFIC = 0.5  # share of the highest log ratio from which a single word says enough; below, its score falls
 WANTING = 0.5  # a word wants another one if a larger share of its texts have one there: "cancel" an article after it
 CONTINUED = 0.8  # and this share of any words after it: "flowering" in "flowering plant", "located" in "located in"
-SHARED_BY, SHARED = (
-    2,
-    0.04,
-)  # a name is in two texts, unless there are few, and in this share of them; a word in half of it
-ASKED_BY, ASKED = 3, 0.05  # a question is a name as it stands if so many texts ask it, and this share of them
+SHARED_BY, SHARED, PHRASE_SHARED = 3, 0.03, 0.04
+"""A name is in three texts, or in this share of the texts; a phrase of several words in the second share."""
+ASKED = 0.05  # a question is a name as it stands if three texts ask it, and this share of them
 MAX_NAME = 48  # characters of a phrase
 SHORTEST = 3  # letters of a single word, unless it is usually written in capitals, such as "AI"
 MAX_WORD_DIGITS = 3  # words with more digits are numbers of orders, telephone numbers and years
@@ -124,10 +122,11 @@ def rank_phrases(
     for negative, stem in sorted((-score_of(stem), stem) for stem, score in scored if score > 0):
         form, parts = forms[stem], stem.split(" ")
         is_question = form.endswith("?")
+        least = min(SHARED_BY, SHARED * n_texts)
+        if " " in stem:
+            least = max(least, PHRASE_SHARED * n_texts)
         if is_question:
-            least = max(ASKED_BY, ASKED * n_texts)
-        else:
-            least = max(min(SHARED_BY, n_texts / 3), (SHARED if " " in stem else SHARED / 2) * n_texts)
+            least = max(SHARED_BY, ASKED * n_texts)
         is_name = is_question or (writing.can_be_name(form.split(" ")) and len(set(parts)) == len(parts))
         # The usual order of the same words comes first, because it has more texts.
         words = frozenset([stem] if is_question else (word for word in parts if word in scores))
