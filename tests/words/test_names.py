@@ -85,7 +85,7 @@ def test_a_joined_group_has_the_phrases_of_its_parts():
     texts = [*PASSWORDS, *REFUNDS]
     _, phrases = rank_terms(texts, [np.arange(6), np.arange(6, 10)], np.ones(10), merges=[(0, 1)])
     assert "password reset" in [phrase.text for phrase in phrases[0]]
-    assert {phrase.text for phrase in phrases[2]} == {"password", "reset", "password reset", "refund"}
+    assert {"password", "reset", "password reset", "refund"} <= {phrase.text for phrase in phrases[2]}
 
 
 def test_the_score_of_a_phrase_is_its_own_and_that_of_its_words():

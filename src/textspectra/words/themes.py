@@ -16,8 +16,8 @@ from .tokens import term_parts
 if TYPE_CHECKING:
     from .describe import Cluster
 
-SHARED = 2 / 3  # of the rows of a theme are in groups that share the words of its name
-NEAR = 0.15  # a phrase that groups share may have a score this much below the best phrase
+SHARED_ROWS = 2 / 3  # of the rows of a theme are in groups that share the words of its name
+NEARLY_BEST = 0.15  # a phrase that groups share may have a score this much below the best phrase
 MAX_ENDING = 2  # characters by which the forms of a word may differ at its end
 
 
@@ -33,7 +33,7 @@ def theme_phrases(phrases: Sequence[Candidate], parts: Sequence[Cluster]) -> lis
 
     def is_shared(phrase: Candidate) -> bool:
         sizes = [size for size, words in known if _covers(words, _words(phrase.text))]
-        return phrase.score >= best - NEAR and len(sizes) > 1 and sum(sizes) >= SHARED * total
+        return phrase.score >= best - NEARLY_BEST and len(sizes) > 1 and sum(sizes) >= SHARED_ROWS * total
 
     fresh = [phrase for phrase in phrases if not any(_same(_words(phrase.text), name) for name in names)]
     shared = [phrase for phrase in fresh if is_shared(phrase)]
