@@ -154,7 +154,10 @@ def test_numbers_of_orders_are_not_in_a_name(number):
 
 
 def test_a_day_alone_is_not_a_name():
-    assert names([["on the 14th", "the 14th please", "14th", "open on the 14th", "shop open on the 14th"], CARDS])[0] == "open on the 14th"
+    assert (
+        names([["on the 14th", "the 14th please", "14th", "open on the 14th", "shop open on the 14th"], CARDS])[0]
+        == "open on the 14th"
+    )
 
 
 @pytest.mark.parametrize(
