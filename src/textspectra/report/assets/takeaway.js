@@ -2,6 +2,7 @@
 import { count, element } from "./data.js";
 import { runs } from "./grouping.js";
 import { csv } from "./safecells.js";
+import { markSaved } from "./unsaved.js";
 
 const FORMAT = "textspectra-state-4";
 
@@ -24,6 +25,7 @@ export class TakeAway {
       link: () => this.#copyLink(),
     };
     for (const [id, act] of Object.entries(actions)) element(id).addEventListener("click", act);
+    for (const id of ["csv", "json"]) element(id).addEventListener("click", () => this.#taken(id));
   }
 
   // The rows of the data that pass the filter, with their labels, as in `to_frame`. For groups made by hand, the
@@ -57,6 +59,11 @@ export class TakeAway {
     // People count rows from 1.
     const rows = this.rows(only).map((row) => names.map((name) => name === "row" ? row.row + 1 : row[name]));
     return csv([names, ...rows], element("safe").checked);
+  }
+
+  // Whoever has the file has the edits, unless it lacks the texts that a filter hides.
+  #taken(id) {
+    if (id === "json" || !this.counts.isFiltered) markSaved(this.state);
   }
 
   // Texts with their rows in the data.
