@@ -36,7 +36,7 @@ def report_command(model: str, out: str | None, embeddings: str | None, overwrit
     with stages() as tell:
         tell("reading")
         check_outputs({"report": path}, overwrite=overwrite)
-        write_report(_load(model, embeddings), path, overwrite=True, progress=tell)
+        write_report(_load(model, embeddings), path, model=model, overwrite=True, progress=tell)
     present({"model": model, "outputs": {"report": str(path)}}, f"open this in a browser: {path}")
 
 
@@ -104,7 +104,7 @@ def _update_report(model: Path, after: TextClustering, together: Outputs, tell: 
     if only and not overwrite:
         return f"{path} {only}, so it was left alone; --overwrite replaces it"
     try:
-        page = render_page(report_blocks(after, progress=tell))
+        page = render_page(report_blocks(after, model=model, progress=tell))
     except TextspectraError as error:
         return f"{path} still has the groups from before: {error}"
     with together.file(path) as waiting:
