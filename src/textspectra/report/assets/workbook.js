@@ -1,6 +1,6 @@
-// Writes an Excel workbook. The libraries that do this would add 0.4 to 1 MB to every report, for styles and formulas that
-// a table of texts does not need; CSV has one sheet, and lets Excel guess what is a date or a formula. A workbook is a
-// zip archive of a few XML files, and the browser compresses it.
+// Writes an Excel workbook. A library would be in every report, and is many times as long as this file, for formulas and
+// styles that a table of texts does not need. CSV would have one sheet, and Excel guesses what is a date or a formula in
+// it. A workbook is a zip archive of a few XML files, and the browser can compress them.
 
 const SHEET_ROWS = 1_048_576; // of Excel, with the header
 const CELL_LETTERS = 32_767;
