@@ -5,6 +5,10 @@ export class Dropping {
   constructor(state) {
     this.dialog = element("dropping");
     this.drop = null; // what happens if the reader agrees
+    // A frame of a notebook allows no forms, which would close the dialog on their own.
+    for (const button of this.dialog.querySelectorAll("button")) {
+      button.addEventListener("click", () => this.dialog.close(button.value));
+    }
     this.dialog.addEventListener("close", () => this.dialog.returnValue === "drop" && this.drop());
     state.askFirst = (drop) => this.#ask(drop);
   }
@@ -16,6 +20,6 @@ export class Dropping {
     this.dialog.returnValue = "keep"; // also with the Escape key
     this.dialog.showModal();
     // After the mouse was pressed on the slider, the browser moves the focus out of the dialog.
-    setTimeout(() => this.dialog.matches(":focus-within") || this.dialog.querySelector("[autofocus]").focus());
+    setTimeout(() => this.dialog.matches(":focus-within") || this.dialog.querySelector("button").focus());
   }
 }

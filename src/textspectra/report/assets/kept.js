@@ -11,8 +11,8 @@ export class Kept {
   constructor(state, { fingerprint, grouping }) {
     Object.assign(this, { state, key: `textspectra ${fingerprint} ${grouping}`, written: writtenEdits(state) });
     this.#begin(this.#read(), new URLSearchParams(location.hash.slice(1)).has("k"));
-    state.listen((changed) => (changed.k || changed.names) && this.#follow());
-    whenSaved(() => this.#write());
+    state.listen((changed) => (changed.k || changed.names) && this.#follow(changed.link));
+    whenSaved(() => this.#read()?.edits === this.written && this.#write());
   }
 
   #begin(found, isLink) {
@@ -41,10 +41,11 @@ export class Kept {
     }
   }
 
-  #follow() {
+  #follow(isLink) {
     const written = writtenEdits(this.state);
     if (written === this.written) return;
     this.written = written;
+    if (isLink) return this.#begin(this.#read(), true);
     if (!this.isOffer) element("kept").hidden = true;
     this.#write();
   }

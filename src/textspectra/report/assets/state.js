@@ -4,7 +4,7 @@ import { Filter } from "./filter.js";
 import { Grouping } from "./grouping.js";
 
 const WRITE_AFTER = 250; // browsers refuse an address that changes too often
-const ALL = { k: true, selected: true, query: true, filter: true, names: true, work: true };
+const ALL = { k: true, selected: true, query: true, filter: true, names: true, work: true, link: true };
 
 export class State {
   constructor(tree, { tally, details, about }) {

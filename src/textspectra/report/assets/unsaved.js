@@ -26,9 +26,10 @@ export function whenSaved(listener) {
   savedListeners.push(listener);
 }
 
+// Asks before the page is closed, if work would be lost: without any edits, there is none.
 export function askBeforeLeaving(state) {
   globalThis.addEventListener("beforeunload", (event) => {
-    if (!hasUnsaved(state)) return;
+    if (!writtenEdits(state) || !hasUnsaved(state)) return;
     event.preventDefault();
     event.returnValue = true; // for browsers of 2023 and before
   });
