@@ -88,8 +88,7 @@ def test_texts_and_groups_are_as_on_the_screen(open_page, report, texts):
     assert [row[time] for row in rows[2:6]] == [dt.date(2026, 3, 11), "", "1900-01-11", dt.date(2026, 2, 11)]
 
 
-def test_a_filter_leaves_its_texts(open_page, report):
-    page = open_page(report)
+def filter_channel(page):
     page.evaluate(
         """() => {
             const { state } = textspectra;
@@ -98,6 +97,11 @@ def test_a_filter_leaves_its_texts(open_page, report):
             state.set({ filter });
         }"""
     )
+
+
+def test_a_filter_leaves_its_texts(open_page, report):
+    page = open_page(report)
+    filter_channel(page)
     assert page.evaluate("textspectra.counts.isFiltered")
     sheets = sheets_of(download(page, "#xlsx").read_bytes())
     rows, groups = as_records(sheets["texts"]), as_records(sheets["groups"])
@@ -106,15 +110,18 @@ def test_a_filter_leaves_its_texts(open_page, report):
     assert sum(group["size"] for group in groups) == 60
 
 
-def test_the_package_reads_it_and_so_does_openpyxl(open_page, report, texts, tmp_path):
+def test_the_package_reads_it(open_page, report, texts, tmp_path):
     pytest.importorskip("python_calamine")
     path = tmp_path / "x.xlsx"
     path.write_bytes(download(open_page(report), "#xlsx").read_bytes())
     table = read_table(path, text_column="text", sheet="texts")
     assert table.texts()[: len(SIGNS)] == SIGNS
     assert len(table.texts()) == len(texts)
+
+
+def test_openpyxl_reads_it(open_page, report):
     openpyxl = pytest.importorskip("openpyxl")
-    sheet = openpyxl.load_workbook(path)["texts"]
+    sheet = openpyxl.load_workbook(io.BytesIO(download(open_page(report), "#xlsx").read_bytes()))["texts"]
     assert [cell.value for cell in sheet["B"]][1 : len(SIGNS) + 1] == SIGNS
     assert {cell.data_type for cell in sheet["B"]} == {"s"}
 
@@ -125,6 +132,13 @@ def test_a_workbook_counts_as_saved_unless_a_filter_hides_texts(open_page, repor
     asks = "!dispatchEvent(new Event('beforeunload', { cancelable: true }))"
     assert page.evaluate(asks)
     download(page, "#xlsx")
+    assert not page.evaluate(asks)
+    page.evaluate("textspectra.state.rename(textspectra.tree.base.nodes[0], 'ours')")
+    filter_channel(page)
+    for button in ("#xlsx", "#csv"):
+        download(page, button)
+        assert page.evaluate(asks)
+    download(page, "#json")
     assert not page.evaluate(asks)
 
 
