@@ -17,6 +17,8 @@ needs_firefox = pytest.mark.skipif(
 
 PREFERENCES = {
     "app.normandy.enabled": False,
+    "browser.download.alwaysOpenPanel": False,
+    "browser.download.folderList": 2,  # the folder that `firefox` names
     "browser.aboutwelcome.enabled": False,
     "browser.shell.checkDefaultBrowser": False,
     "datareporting.policy.dataSubmissionEnabled": False,
@@ -71,11 +73,12 @@ class Firefox:
 
 
 @contextmanager
-def firefox():
-    """Start Firefox with a new profile."""
+def firefox(downloads=None):
+    """Start Firefox with a new profile; files that are downloaded go to a folder."""
     websocket, ioloop = pytest.importorskip("tornado.websocket"), pytest.importorskip("tornado.ioloop")
     with tempfile.TemporaryDirectory() as profile:
-        lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});" for name, value in PREFERENCES.items()]
+        preferences = {**PREFERENCES, "browser.download.dir": str(downloads or profile)}
+        lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});" for name, value in preferences.items()]
         Path(profile, "user.js").write_text("\n".join(lines), encoding="utf-8")
         command = [FIREFOX, "--headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0"]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)  # noqa: S603

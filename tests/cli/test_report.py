@@ -3,9 +3,12 @@
 import csv
 import gzip
 import json
+import os
 import shutil
 import subprocess
 import sys
+import time
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +23,7 @@ from textspectra.cli.output import Stages
 from textspectra.core.kmeans import same_clusters
 from textspectra.errors import ExternalError, UserError
 from textspectra.report.build import corpus_fingerprint, grouping_mark
-from textspectra.report.state import FORMAT
+from textspectra.report.state import CHANGED, FORMAT
 from textspectra.tables.read import read_table
 from textspectra.tables.source import TableFormat
 
@@ -304,3 +307,83 @@ def test_a_state_that_is_too_large_is_not_read(folder, monkeypatch):
     (folder / "state.json").write_text("[" * (2**20 + 1))
     with pytest.raises(UserError, match=r"^state.json has more than 1 MB, which no report downloads.$"):
         apply()
+
+
+@pytest.fixture
+def downloads(folder, monkeypatch):
+    place = folder / "loaded"
+    place.mkdir()
+    monkeypatch.setattr("platformdirs.user_downloads_path", lambda: place)
+    return place
+
+
+def run_apply(*arguments):
+    return CliRunner().invoke(root, ["apply", *arguments, "--embeddings", "x.npy"], catch_exceptions=False)
+
+
+def move_state(folder, place, *, age):
+    path = (folder / "state.json").rename(place)
+    os.utime(path, (time.time() - age,) * 2)
+    return path
+
+
+def test_without_a_state_the_newest_one_in_the_downloads_folder_is_applied(folder, downloads):
+    before = load(folder)
+    write_state(folder, before, {2: "old"})
+    move_state(folder, downloads / "x.state.json", age=60)
+    write_state(folder, before, {2: "newest"})
+    newest = move_state(folder, downloads / "x.state (1).json", age=20)
+    (downloads / "other.json").write_text(newest.read_text().replace(corpus_fingerprint(before.corpus), "0" * 16))
+    saved, *told = run_apply("x.model").output.splitlines()
+    day = datetime.fromtimestamp(newest.stat().st_mtime).strftime("%Y-%m-%d %H:%M")
+    assert saved == f"the newest state of the model: {newest}, saved {day}"
+    assert told == ["x.model: 1 group renamed, 5 groups unchanged", "every text with its group: x.clusters.csv"]
+    assert load(folder).clusters[2].name == "newest"
+    assert json.loads(run_apply("x.model", "--json").output)["state"] == str(newest)
+    assert json.loads(run_apply(str(newest), "x.model", "--json").output)["state"] == str(newest)
+    assert [cluster.name for cluster in before.apply().clusters][2] == "newest"
+
+
+def test_a_state_that_was_found_and_does_not_fit_is_named(folder, downloads):
+    before = load(folder)
+    write_state(folder, before, {}, base=before.cut(4))
+    path = move_state(folder, downloads / "x.state.json", age=1)
+    with pytest.raises(UserError) as caught:
+        run_apply("x.model")
+    assert str(caught.value) == f"{path} is the newest state of the model. {CHANGED}"
+    path.write_text(path.read_text()[:-9])
+    with pytest.raises(UserError) as caught:
+        run_apply("x.model")
+    assert str(caught.value) == f"{path} is not JSON; use the file that “Download JSON” of a report writes."
+
+
+def test_nothing_in_the_downloads_folder_is_an_error_that_changes_nothing(folder, downloads):
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    with pytest.raises(UserError, match=rf"^No state of this model is in {downloads}\. Press “Download JSON”"):
+        run_apply("x.model")
+    downloads.rmdir()
+    with pytest.raises(UserError, match=rf"^No state of this model is in {downloads}\. Press “Download JSON”"):
+        run_apply("x.model")
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["state.json"], "state.json is not a model folder. If it is a state: textspectra apply state.json MODEL"),
+        (["x.model", "state.json"], "The state comes before the model: textspectra apply state.json x.model"),
+        (["a", "b", "x.model"], "apply takes one state and one model, but got 3 names: a, b, x.model"),
+        (["no.json", "x.model"], "no.json cannot be read: No such file or directory"),
+    ],
+)
+def test_wrong_arguments_are_named(folder, downloads, names, message):
+    write_state(folder, load(folder), {})
+    with pytest.raises(UserError) as caught:
+        run_apply(*names)
+    assert str(caught.value) == message
+
+
+def test_a_model_is_needed(folder, downloads):
+    assert "Missing argument '[STATE.json] MODEL'" in run_apply().output
+    with pytest.raises(UserError, match=r"no\.model"):
+        run_apply("no.model")

@@ -38,12 +38,22 @@ def tab():
 
 @pytest.fixture
 def open_page(tab):
-    """Open a report and fail on any error, any request and any script that a text brought."""
+    """Open a report and fail on any error, any request and any script that a text brought.
+
+    A page that was opened before may ask before it is left, and what the browser keeps of it is deleted, unless it is
+    to be kept.
+    """
     problems = []
+
+    def answer(dialog):
+        if dialog.type != "beforeunload":
+            problems.append(f"dialog: {dialog.message}")
+        dialog.accept()
+
     listeners = {
         "pageerror": lambda error: problems.append(str(error)),
         "console": lambda line: problems.append(line.text) if line.type == "error" else None,
-        "dialog": lambda dialog: problems.append(f"dialog: {dialog.message}"),
+        "dialog": answer,
         "request": lambda request: (
             None if request.url.startswith(("file:", "blob:", "data:")) else problems.append(f"request: {request.url}")
         ),
@@ -51,16 +61,18 @@ def open_page(tab):
     for event, listener in listeners.items():
         tab.on(event, listener)
 
-    def open_(path, fragment="", *, width=1280, height=720, **media):
-        leave()
+    def open_(path, fragment="", *, width=1280, height=720, keep=False, **media):
+        leave(keep=keep)
         tab.set_viewport_size({"width": width, "height": height})
         tab.emulate_media(**{"media": "screen", "color_scheme": "light", "reduced_motion": "no-preference", **media})
         tab.goto(path.as_uri() + fragment)
         tab.wait_for_selector("html[data-ready]")
         return tab
 
-    def leave():
+    def leave(*, keep=False):
         assert tab.evaluate("globalThis.hacked") is None
+        if not keep and tab.url.startswith("file:"):
+            tab.evaluate("localStorage.clear()")
         tab.goto("about:blank")  # otherwise a new fragment would not load the page again
 
     yield open_

@@ -261,7 +261,7 @@ def test_the_page_begins_with_what_changed(open_page, result, tmp_path):
     page = open_page(tmp_path / "report.html")
     assert page.evaluate("document.getElementById('headline').nextElementSibling.id") == "changed"
     assert page.locator("#changed h3").all_text_contents() == ["New 1", "Growing 1", "Shrinking 1", "Gone 1"]
-    assert page.inner_text("#keeping-command") == "textspectra report NAME.model"
+    assert page.inner_text("#keeping-command") == "textspectra report report.model"
     assert page.locator("#changed .name").all_text_contents() == [one.name, two.name, three.name, PAYLOAD]
     figures = page.locator("#changed .figures").all_text_contents()
     assert figures == [

@@ -1,5 +1,7 @@
 """The report in Firefox: it opens, and what a reader does first works."""
 
+import time
+import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -84,4 +86,41 @@ def test_themes_fold_and_groups_that_look_alike_merge(tmp_path):
         browser.evaluate("document.querySelector('#alike-pairs button').click()")
         assert browser.evaluate(cards) == 7
         assert browser.evaluate("document.querySelectorAll('#alike-pairs li').length") == 1
+        assert browser.problems == []
+
+
+def test_edits_are_back_and_are_not_dropped_without_a_question(report):
+    heading = "document.getElementById('headline').textContent"
+    with firefox() as browser:
+        browser.open(report)
+        merge_two(browser)
+        assert browser.evaluate(heading) == "4 groups in 300 texts"
+        browser.call("browsingContext.navigate", context=browser.tab, url="about:blank", wait="complete")
+        browser.open(report)
+        assert browser.evaluate(heading) == "4 groups in 300 texts"
+        assert browser.evaluate("document.getElementById('kept').textContent").startswith("Your edits from ")
+        browser.evaluate("document.getElementById('more').click()")
+        assert browser.evaluate("document.getElementById('dropping').open") is True
+        browser.wait_for("document.activeElement.textContent === 'Keep the edits'")
+        browser.evaluate("document.activeElement.click()")
+        assert browser.evaluate(heading) == "4 groups in 300 texts"
+        browser.evaluate("document.getElementById('more').click()")
+        browser.evaluate("document.querySelector('#dropping [value=drop]').click()")
+        browser.wait_for(f"{heading} === '5 groups in 300 texts'")
+        assert browser.problems == []
+
+
+def test_a_workbook_is_downloaded(report, tmp_path):
+    calamine = pytest.importorskip("python_calamine")
+    with firefox(downloads=tmp_path) as browser:
+        browser.open(report)
+        browser.evaluate("document.getElementById('xlsx').click()")
+        browser.wait_for("document.getElementById('done').textContent === 'Saved as report.groups.xlsx.'")
+        path, end = tmp_path / "report.groups.xlsx", time.monotonic() + 20
+        while not (path.exists() and zipfile.is_zipfile(path)):  # the browser writes it on its own
+            assert time.monotonic() < end
+            browser.evaluate("new Promise(requestAnimationFrame)")
+        with calamine.CalamineWorkbook.from_path(path) as workbook:
+            sizes = {name: len(workbook.get_sheet_by_name(name).to_python()) for name in workbook.sheet_names}
+        assert sizes == {"texts": 301, "groups": 6}
         assert browser.problems == []

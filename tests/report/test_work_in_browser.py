@@ -173,6 +173,7 @@ def test_splits_moves_and_the_slider_are_steps(open_page, report, result, tmp_pa
     page.fill(".rename input", "by hand")
     page.press(".rename input", "Enter")
     move_to(page, 9)
+    page.click("#dropping button >> text=Drop them")
     assert page.locator("#edited").is_hidden()
     assert page.input_value("#slider") != ""
     assert "edited" not in page.inner_text("#worth")

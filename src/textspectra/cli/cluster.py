@@ -150,7 +150,7 @@ def _finish(
     if "report" in outputs:
         result = result.with_hierarchy()
         with together.file(outputs["report"]) as waiting:
-            write_report(result, waiting, truth=truth, overwrite=True, progress=tell)
+            write_report(result, waiting, truth=truth, model=outputs["model"], overwrite=True, progress=tell)
     with together.folder(outputs["model"]) as waiting:
         write_clustering(result, waiting)
     return result

@@ -79,7 +79,7 @@ def _compare(model: str, sources: Sequence[str], kind: str, again: bool | None, 
                     "The model has every text of the file already. If the file was taken in before, its texts count "
                     "twice.", stacklevel=2,
                 )  # fmt: skip
-            _write(comparison, tables, outputs, together, tell, options)
+            _write(comparison, model, tables, outputs, together, tell, options)
             if is_update:
                 with together.folder(Path(model)) as waiting:
                     write_clustering(updated(before, comparison, list(digests.values())), waiting)
@@ -126,13 +126,13 @@ def _all_rows(model: TextClustering, tables: Mapping[str, TextTable]) -> pa.Tabl
 
 
 def _write(
-    comparison: Comparison, tables: Mapping[str, TextTable], outputs: Mapping[str, Path], together: Outputs,
-    tell: Stages, options: Options,
+    comparison: Comparison, model: str, tables: Mapping[str, TextTable], outputs: Mapping[str, Path],
+    together: Outputs, tell: Stages, options: Options,
 ) -> None:  # fmt: skip
     """Write the page and the tables; they take their places when `together` ends."""
     if "report" in outputs:
         with together.file(outputs["report"]) as waiting:
-            write_report(comparison.result, waiting, changes=comparison, overwrite=True, progress=tell)
+            write_report(comparison.result, waiting, changes=comparison, model=model, overwrite=True, progress=tell)
     tell("writing")
     is_one, result, start, names = len(tables) == 1, comparison.result, 0, []
     novelty, is_new, changes = comparison.novelty, comparison.is_new, _changes_table(comparison)

@@ -308,10 +308,13 @@ COMMANDS = {
     ),
     "apply": Command(
         "report", "Give a model the number of groups and the names that you set in its report.",
-        (_argument("state", "STATE.json"), _SAVED_MODEL, _KNOWN_EMBEDDINGS, *_LOADING, *_WRITING),
+        (
+            _argument("paths", "[STATE.json] MODEL", nargs=-1, required=True), _KNOWN_EMBEDDINGS, *_LOADING, *_WRITING,
+        ),
         """Give the saved MODEL folder the groups and the names of STATE.json.
 
-        STATE.json is the file that "Download JSON" of a report writes. Groups whose texts stay the same keep their
+        STATE.json is the file that "Download JSON" of a report writes; by default the newest one of this model in your
+        downloads folder. Groups whose texts stay the same keep their
         number. A merged group keeps the number of the first, and parts of a split group get new ones. The new groups
         also go into the table NAME.clusters.* next to the folder NAME.model, if it has the texts of the model in the
         same order, and into the page NAME.report.html. If the table has other groups than the model, or if the page

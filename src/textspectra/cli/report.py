@@ -6,17 +6,19 @@ import codecs
 import glob
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
 
-from ..errors import TextspectraError
+from ..errors import TextspectraError, UsageError, UserError
 from ..files import Outputs, replacing_together
 from ..hygiene import plural
-from ..report.build import report_blocks, write_report
+from ..report.build import corpus_fingerprint, report_blocks, write_report
+from ..report.downloads import newest_state
 from ..report.page import render_page
-from ..report.state import EditCounts, apply_state, count_changes, read_state, what_only_it_has
+from ..report.state import EditCounts, State, apply_state, count_changes, read_state, what_only_it_has
 from ..tables.columns import TextTable, holds_text
 from ..tables.frames import with_columns
 from ..tables.lines import made_safe
@@ -36,7 +38,7 @@ def report_command(model: str, out: str | None, embeddings: str | None, overwrit
     with stages() as tell:
         tell("reading")
         check_outputs({"report": path}, overwrite=overwrite)
-        write_report(_load(model, embeddings), path, overwrite=True, progress=tell)
+        write_report(_load(model, embeddings), path, model=model, overwrite=True, progress=tell)
     present({"model": model, "outputs": {"report": str(path)}}, f"open this in a browser: {path}")
 
 
@@ -56,13 +58,18 @@ def _load(model: str, embeddings: str | None) -> TextClustering:
     return TextClustering.load(model, embeddings=None if embeddings is None else read_embeddings(Path(embeddings)))
 
 
-def apply_command(state: str, model: str, embeddings: str | None, overwrite: bool) -> None:
+def apply_command(paths: tuple[str, ...], embeddings: str | None, overwrite: bool) -> None:
     """Give a model, its table and its page the groups and the names of a state."""
-    folder, edits = Path(model), read_state(Path(state))
+    path, model = _state_and_model(paths)
+    folder, chosen = Path(model), []
+    edits = None if path is None else read_state(path)  # before anything is locked
     with replacing_together(folder, *made_with(folder)) as together, stages() as tell:
         tell("reading")
         before = _load(model, embeddings)
-        after = apply_state(before, edits)
+        if path is None:
+            path = newest_state(corpus_fingerprint(before.corpus))
+            chosen = [f"the newest state of the model: {path}, saved {_moment(path)}"]
+        after = _applied(before, edits, path)
         on_table = _update_table(folder, before, after, together, overwrite=overwrite)
         on_report = _update_report(folder, after, together, tell, overwrite=overwrite)
         with together.folder(folder) as waiting:
@@ -70,12 +77,40 @@ def apply_command(state: str, model: str, embeddings: str | None, overwrite: boo
     changes, notes = count_changes(before, after), [on_table, *filter(None, [on_report])]
     summary = {
         "model": model,
+        "state": str(path),
         "unchanged": changes.unchanged,
         "renamed": changes.renamed,
         **{kind: {"before": was, "after": now} for kind, (was, now) in changes.regrouped().items()},
         "notes": notes,
     }
-    present(summary, "\n".join([f"{model}: {edits_in_words(changes)}", *notes]))
+    present(summary, "\n".join([*chosen, f"{model}: {edits_in_words(changes)}", *notes]))
+
+
+def _state_and_model(paths: tuple[str, ...]) -> tuple[Path | None, str]:
+    """Return the state, if one is given, and the model folder."""
+    *states, model = paths
+    if len(states) > 1:
+        raise UsageError(f"apply takes one state and one model, but got {len(paths)} names: {', '.join(paths)}")
+    if states and Path(states[0]).is_dir() and not Path(model).is_dir():
+        raise UsageError(f"The state comes before the model: textspectra apply {model} {states[0]}")
+    if not states and Path(model).is_file():
+        raise UsageError(f"{model} is not a model folder. If it is a state: textspectra apply {model} MODEL")
+    return Path(states[0]) if states else None, model
+
+
+def _applied(before: TextClustering, edits: State | None, path: Path) -> TextClustering:
+    """Apply a state that was given, or the one of a file that was found; then, an error names the file."""
+    if edits is not None:
+        return apply_state(before, edits)
+    try:
+        return apply_state(before, path)
+    except UserError as error:
+        told = str(error)
+        raise UserError(told if str(path) in told else f"{path} is the newest state of the model. {told}") from None
+
+
+def _moment(path: Path) -> str:
+    return datetime.fromtimestamp(path.stat().st_mtime, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def _update_table(
@@ -104,7 +139,7 @@ def _update_report(model: Path, after: TextClustering, together: Outputs, tell: 
     if only and not overwrite:
         return f"{path} {only}, so it was left alone; --overwrite replaces it"
     try:
-        page = render_page(report_blocks(after, progress=tell))
+        page = render_page(report_blocks(after, model=model, progress=tell))
     except TextspectraError as error:
         return f"{path} still has the groups from before: {error}"
     with together.file(path) as waiting:

@@ -52,6 +52,7 @@ def write_report(
     *,
     truth: Truth = None,
     changes: ReportChanges = None,
+    model: str | Path | None = None,
     overwrite: bool = False,
     progress: ReportProgress | None = None,
 ) -> str | None:
@@ -70,6 +71,9 @@ def write_report(
         The ground truth: one class per text. The page then shows how well each number of clusters agrees with it.
     changes : Comparison or iterable of ClusterChange, optional
         How the groups changed since last time. The page begins with it.
+    model : path, optional
+        The folder of the result, whose name is in the page's commands and downloads. By default ``NAME.model`` for a
+        page ``NAME.report.html`` or ``NAME.html``.
     overwrite : bool, default=False
         Replace a file that exists already.
     progress : callable, optional
@@ -94,7 +98,8 @@ def write_report(
         output_paths_free([path], overwrite=overwrite)
         if not path.absolute().parent.is_dir():
             raise UsageError(f"The folder {path.absolute().parent} for the report does not exist.")
-    page = render_page(report_blocks(result, truth=truth, changes=changes, progress=progress))
+        model = model or f"{path.name.removesuffix('.html').removesuffix('.report')}.model"
+    page = render_page(report_blocks(result, truth=truth, changes=changes, model=model, progress=progress))
     if path is None:
         return page
     with replacing_file(path) as temporary:
@@ -107,6 +112,7 @@ def report_blocks(
     *,
     truth: Truth = None,
     changes: ReportChanges = None,
+    model: str | Path | None = None,
     progress: ReportProgress | None = None,
 ) -> dict[str, str]:
     """Return the packed data blocks of the page, by name."""
@@ -138,7 +144,7 @@ def report_blocks(
         profile = describe_profile(tree, ratios.tolist(), classes)
         keywords = {word.lower() for words in sections["nodes"][0]["keywords"] for word in words}
         meta = {
-            "about": _about(tree, cut_at),
+            "about": _about(tree, cut_at, model),
             "answers": answer_texts(result, profile["curves"], compared=changes is not None),
             "levels": {"k": levels.k, "merges": levels.merges.tolist(), "ranges": tree.ranges.tolist()},
             "base": {
@@ -170,7 +176,7 @@ def describe_themes(result: TextClustering, base: list[int]) -> list[dict[str, o
     return [{"name": theme.name, "nodes": [node_of[label] for label in theme.clusters]} for theme in result.themes]
 
 
-def _about(tree: ReportTree, cut_at: int | None) -> dict[str, object]:
+def _about(tree: ReportTree, cut_at: int | None, model: str | Path | None) -> dict[str, object]:
     from .. import __version__
 
     result, totals, source = tree.result, tree.result.totals, tree.result.source
@@ -193,6 +199,7 @@ def _about(tree: ReportTree, cut_at: int | None) -> dict[str, object]:
         },
         "fingerprint": corpus_fingerprint(result.corpus),
         "grouping": grouping_mark(result),
+        "folder": model and Path(model).absolute().name,  # without the path: a page is passed on
     }
 
 

@@ -107,14 +107,14 @@ def color_distances(seen: NDArray[np.float64], other: NDArray[np.float64]) -> ND
 
 
 SCRIPT_MODULES = (
-    "data", "grouping", "tree", "filter", "state", "rows", "counts", "tallied", "trends", "measures", "density",
-    "labels", "groupnames", "tooltip", "map", "answer", "slider", "words", "query", "textrows", "editing", "themes",
-    "groups", "hover", "search", "picked", "compare", "lasso", "safecells", "why", "charts", "takeaway", "filterbar",
-    "overtime", "segments", "changed", "main",
+    "data", "commandline", "grouping", "tree", "filter", "state", "unsaved", "kept", "dropping", "rows", "counts",
+    "tallied", "trends", "measures", "density", "labels", "groupnames", "tooltip", "map", "answer", "slider", "words",
+    "query", "textrows", "editing", "themes", "groups", "hover", "search", "picked", "compare", "lasso", "safecells",
+    "workbook", "why", "charts", "takeaway", "filterbar", "overtime", "segments", "changed", "main",
 )  # fmt: skip
 """The modules of the page's script; each comes after those that it imports."""
 
-STYLE_SHEETS = ("base", "answer", "controls", "map", "groups", "work", "chapters", "narrow", "print")
+STYLE_SHEETS = ("base", "answer", "controls", "map", "groups", "work", "asking", "chapters", "narrow", "print")
 """A later style sheet overrules an earlier one."""
 
 IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)

@@ -21,6 +21,7 @@ from ..core.kmeans import same_clusters
 from ..errors import UserError
 from ..texts.result import TextClustering
 from .build import APPLIED, corpus_fingerprint, grouping_mark
+from .downloads import newest_state
 from .tree import report_levels
 
 FORMAT = "textspectra-state-4"  # changes with the meaning of the content
@@ -123,8 +124,10 @@ def _typed(value: object, kind: type[Parsed]) -> Parsed:
     return value
 
 
-def apply_state(result: TextClustering, state: State | str | Path) -> TextClustering:
+def apply_state(result: TextClustering, state: State | str | Path | None = None) -> TextClustering:
     """Return `result`, which a report shows, with the groups and the names of a state, or of the file that has it.
+
+    Without a state, it is the newest one of these texts in the folder where browsers save files.
 
     A cluster whose texts stay the same keeps its label. So does one that others were merged into, or that single texts
     left or joined. The others get new labels. A result of the same state stays as it is, so that the same command can
@@ -143,8 +146,10 @@ def apply_state(result: TextClustering, state: State | str | Path) -> TextCluste
         ...
     textspectra.errors.UserError: no.json cannot be read: No such file or directory
     """
-    state = state if isinstance(state, State) else read_state(Path(state))
-    if state.fingerprint != corpus_fingerprint(result.corpus):
+    fingerprint = corpus_fingerprint(result.corpus)
+    if not isinstance(state, State):
+        state = read_state(newest_state(fingerprint) if state is None else Path(state))
+    if state.fingerprint != fingerprint:
         raise UserError(
             "The state comes from a report of other texts than the model has: of another model, of a comparison, "
             "or from before an update. Make the page of the model with `textspectra report`, and set the groups there."

@@ -242,11 +242,12 @@ class TextClustering(TabulatedTexts):
         clusters = name_clusters(self.clusters, self.corpus.rows, self.centers, name_with)
         return replace(self, clusters=tuple(clusters))
 
-    def apply(self, state: str | Path) -> TextClustering:
+    def apply(self, state: str | Path | None = None) -> TextClustering:
         """Take over the groups and the names that a reader set in the report.
 
-        `state` is the file that "Download JSON" of the report wrote. A group whose texts stay the same keeps its label;
-        a merged group keeps the label of the first.
+        `state` is the file that "Download JSON" of the report wrote; by default the newest one of these texts in the
+        folder where browsers save files. A group whose texts stay the same keeps its label; a merged group keeps the
+        label of the first.
         """
         from .. import apply_state  # the page is a layer above this one
 

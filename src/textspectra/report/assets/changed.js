@@ -1,5 +1,6 @@
 // Changes since last time: new groups first, then growing, shrinking and vanished ones.
 import { count, element, make, number, quoted, shorten } from "./data.js";
+import { modelCommand } from "./commandline.js";
 
 const FIRST_CHANGES = 6; // groups of each kind shown at first
 const TITLES = { new: "New", growing: "Growing", shrinking: "Shrinking", gone: "Gone" };
@@ -12,7 +13,7 @@ export class Changed {
     element("compared").textContent = meta.compared ? `${meta.compared}, by share of the texts.` : "";
     element("keeping-text").textContent =
       "This page shows only the texts of the new file. To edit the groups of the model, create the page of all its texts and apply what you download there.";
-    element("keeping-command").textContent = "textspectra report NAME.model";
+    element("keeping-command").textContent = modelCommand("report", meta.about);
     this.most = Math.max(...this.changes.map(({ shares }) => Math.max(...shares)), Number.EPSILON);
     state.listen((changed) => changed.names && this.show());
     this.show();

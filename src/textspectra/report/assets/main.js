@@ -2,6 +2,9 @@
 import { element, loadLibrary, unpackArray, unpackJson } from "./data.js";
 import { Tree } from "./tree.js";
 import { State } from "./state.js";
+import { askBeforeLeaving } from "./unsaved.js";
+import { Kept } from "./kept.js";
+import { Dropping } from "./dropping.js";
 import { Rows } from "./rows.js";
 import { Counts } from "./counts.js";
 import { Trends } from "./trends.js";
@@ -87,6 +90,9 @@ async function start() {
   const places = coordinates(packed);
   const tree = new Tree(meta, { counts: all, ...places });
   const state = new State(tree, meta);
+  new Kept(state, meta.about);
+  new Dropping(state);
+  askBeforeLeaving(state);
   const counts = new Counts(meta, tree, all);
   state.listen((changed) => (changed.filter || changed.k) && counts.follow(state.filter));
   const report = { meta, tree, state, counts, ...places };

@@ -15,9 +15,10 @@ export class Slider {
     slider.addEventListener("input", () => state.set({ k: this.#kAt(slider.value / SHARE) }));
     slider.addEventListener("keydown", (event) => this.#onKey(event));
     k.addEventListener("change", () => {
-      state.set({ k: Number(k.value) || state.k });
+      if (Number(k.value)) state.set({ k: Number(k.value) });
       this.show();
     });
+    element("dropping").addEventListener("close", () => this.show()); // a number that was not taken
     element("fewer").addEventListener("click", () => state.set({ k: state.k - 1 }));
     element("more").addEventListener("click", () => state.set({ k: state.k + 1 }));
     if (tree.k === tree.lowest) [slider, k, element("fewer"), element("more")].forEach((one) => one.disabled = true);

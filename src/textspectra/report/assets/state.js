@@ -4,7 +4,7 @@ import { Filter } from "./filter.js";
 import { Grouping } from "./grouping.js";
 
 const WRITE_AFTER = 250; // browsers refuse an address that changes too often
-const ALL = { k: true, selected: true, query: true, filter: true, names: true, work: true };
+const ALL = { k: true, selected: true, query: true, filter: true, names: true, work: true, link: true };
 
 export class State {
   constructor(tree, { tally, details, about }) {
@@ -22,6 +22,7 @@ export class State {
     this.names = new Map();
     this.past = []; // steps to undo, and to redo
     this.future = [];
+    this.askFirst = null; // gets a change that would drop the edits, as a function
     this.listeners = [];
     this.timer = 0;
     this.read();
@@ -41,6 +42,11 @@ export class State {
   }
 
   set(change) {
+    if ("k" in change && this.edits && this.askFirst) return this.askFirst(() => this.#set(change));
+    this.#set(change);
+  }
+
+  #set(change) {
     const changed = {};
     if ("k" in change) this.#slide(change.k, changed);
     if ("selected" in change) {
@@ -206,28 +212,51 @@ export class State {
     const parts = new URLSearchParams(location.hash.slice(1));
     const isOurs = parts.get("of") === this.mark;
     this.isOther = !isOurs && ["edits", "names"].some((name) => parts.has(name));
-    const isNode = (node) => isOurs && Number.isInteger(node) && node >= 0 && node < this.tree.ranges.length;
-    const k = Number(parts.get("k") ?? this.tree.base.k);
-    this.k = Number.isInteger(k) && k >= this.tree.lowest && k <= this.tree.k ? k : this.tree.base.k;
-    this.names = new Map();
-    try {
-      for (const [node, name] of JSON.parse(parts.get("names") ?? "[]")) {
-        if (isNode(node) && typeof name === "string" && name.trim()) this.names.set(node, name.trim());
-      }
-    } catch {
-      this.names.clear();
-    }
-    Object.assign(this, { past: [], future: [], work: null });
+    const { k, names, edits } = this.#parse(isOurs ? parts : new URLSearchParams({ k: parts.get("k") ?? "" }));
+    Object.assign(this, { k, names, past: [], future: [], work: null });
     this.#show(null);
-    const edits = isOurs && parts.has("edits") ? Grouping.read(this.tree, parts.get("edits")) : null;
     if (edits) {
       this.k = this.tree.base.k;
       this.#remember("the edits of the link");
       this.#show(edits);
     }
     const group = Number(parts.get("group") ?? NaN);
-    this.selected = isNode(group) ? (edits ? edits.all[group] ?? null : this.tree.standIn(group, this.k)) : null;
+    const isGroup = isOurs && this.#isNode(group);
+    this.selected = isGroup ? (edits ? edits.all[group] ?? null : this.tree.standIn(group, this.k)) : null;
     this.query = parts.get("q") ?? "";
     this.filter = Filter.read(parts, this.fields);
+  }
+
+  #isNode(node) {
+    return Number.isInteger(node) && node >= 0 && node < this.tree.ranges.length;
+  }
+
+  #parse(parts) {
+    const { lowest, k: highest, base } = this.tree;
+    const k = Number(parts.get("k") ?? base.k);
+    const names = new Map();
+    try {
+      for (const [node, name] of JSON.parse(parts.get("names") ?? "[]")) {
+        if (this.#isNode(node) && typeof name === "string" && name.trim()) names.set(node, name.trim());
+      }
+    } catch {
+      names.clear();
+    }
+    const edits = parts.has("edits") ? Grouping.read(this.tree, parts.get("edits")) : null;
+    return { k: Number.isInteger(k) && k >= lowest && k <= highest ? k : base.k, names, edits };
+  }
+
+  // Shows the edits in parts of an address, and returns whether there are any; without parts, the groups of the result.
+  // The step can be undone.
+  restore(what, parts = "") {
+    const { k, names, edits } = this.#parse(new URLSearchParams(parts));
+    for (const [node, name] of names) if (name === this.tree.nodes.name[node]) names.delete(node);
+    if (parts && !edits && !names.size) return false;
+    this.#remember(what);
+    this.#go(() => {
+      Object.assign(this, { k, names });
+      this.#show(edits);
+    });
+    return true;
   }
 }

@@ -1,7 +1,10 @@
 // Downloads: the labels, the map, and a link to this view.
 import { count, element } from "./data.js";
+import { modelCommand } from "./commandline.js";
 import { runs } from "./grouping.js";
 import { csv } from "./safecells.js";
+import { markSaved } from "./unsaved.js";
+import { excelDay, fitsSheet, workbook } from "./workbook.js";
 
 const FORMAT = "textspectra-state-4";
 
@@ -16,14 +19,17 @@ export class TakeAway {
       } of this report; textspectra apply labels all texts.`
       : "";
     element("takeaway-text").textContent = `The files contain the groups, names and filter that you set here.${part}`;
+    if (!this.meta.changes) element("keeping-command").textContent = modelCommand("apply", about);
     const actions = {
-      csv: () => this.#save("clusters.csv", "text/csv", this.csv()),
-      json: () => this.#save("clusters.json", "application/json", this.json()),
+      xlsx: () => this.#saveWorkbook(),
+      csv: () => this.#save("groups.csv", "text/csv", this.csv()),
+      json: () => this.#save("state.json", "application/json", this.json()),
       png: () => this.#picture("png"),
       svg: () => this.#picture("svg"),
       link: () => this.#copyLink(),
     };
     for (const [id, act] of Object.entries(actions)) element(id).addEventListener("click", act);
+    for (const id of ["csv", "json"]) element(id).addEventListener("click", () => this.#taken(id));
   }
 
   // The rows of the data that pass the filter, with their labels, as in `to_frame`. For groups made by hand, the
@@ -57,6 +63,58 @@ export class TakeAway {
     // People count rows from 1.
     const rows = this.rows(only).map((row) => names.map((name) => name === "row" ? row.row + 1 : row[name]));
     return csv([names, ...rows], element("safe").checked);
+  }
+
+  // The sheets "texts" and "groups" of a workbook, as the command writes them.
+  sheets() {
+    const { tree, state, measures, counts } = this;
+    const { themes } = this.groups;
+    const nodes = themes.sections(tree.largestFirst(state.k)).flatMap((section) => section.nodes);
+    const labels = tree.labelsAt(state.k);
+    const themeOf = new Map(nodes.map((node) => [labels.get(node), this.#themeName(themes.of(node))]));
+    const columns = (names) => Object.entries(names).map(([name, [width, kind]]) => ({ name, width, kind }));
+    const further = counts.rows.columns;
+    const texts = this.rows().map((row) => [
+      row.row + 1,
+      ...[row.text, row.cluster, row.cluster_name, themeOf.get(row.cluster), row.similarity],
+      ...further.map(({ name, kind }) => kind === "time" ? excelDay(row[name]) : row[name]),
+    ]);
+    const groups = nodes.map((node) => [
+      ...[themeOf.get(labels.get(node)), labels.get(node), state.nameOf(node), tree.nodes.size[node]],
+      ...(counts.isFiltered ? [counts.nodes[node]] : []),
+      ...[tree.nodes.size[node] / this.meta.about.grouped, measures.cohesion(node)],
+      ...[this.groups.keywords(node).join(", "), this.texts[tree.nodes.typical[node][0]] ?? null],
+    ]);
+    const own = { row: [8], text: [80], cluster: [9], cluster_name: [32], theme: [32], similarity: [10] };
+    const added = Object.fromEntries(further.map(({ name, kind }) => [name, kind === "time" ? [12, "date"] : [20]]));
+    const shown = {
+      ...{ theme: [32], cluster: [9], name: [32], size: [9] },
+      ...(counts.isFiltered && { filtered: [9] }),
+    };
+    const measured = { share: [9, "share"], cohesion: [10], keywords: [60], typical_text: [80] };
+    return [
+      { name: "texts", columns: columns({ ...own, ...added }), rows: texts },
+      { name: "groups", columns: columns({ ...shown, ...measured }), rows: groups },
+    ];
+  }
+
+  #themeName(theme) {
+    return theme < 0 ? null : this.groups.themes.nameOf(theme);
+  }
+
+  async #saveWorkbook() {
+    const sheets = this.sheets();
+    if (!fitsSheet(sheets[0].rows.length)) {
+      element("done").textContent = "A sheet of Excel has no room for so many rows; download CSV, or set a filter.";
+      return;
+    }
+    this.#download("groups.xlsx", URL.createObjectURL(await workbook(sheets)));
+    this.#taken("xlsx");
+  }
+
+  // Whoever has the file has the edits, unless it lacks the texts that a filter hides.
+  #taken(id) {
+    if (id === "json" || !this.counts.isFiltered) markSaved(this.state);
   }
 
   // Texts with their rows in the data.
@@ -100,7 +158,9 @@ export class TakeAway {
     this.#download(`map.${format}`, await this.map.picture(format));
   }
 
-  #download(name, address) {
+  #download(what, address) {
+    const { folder } = this.meta.about;
+    const name = folder ? `${folder.replace(/\.model$/, "")}.${what}` : what;
     const link = document.createElement("a");
     link.href = address;
     link.download = name;
