@@ -122,6 +122,10 @@ def test_a_mixed_group_says_so_in_words(open_page, report, result):
     assert marked.locator(".mixed").inner_text() == "mixed"
     marked.click()
     assert page.locator("#group-view").inner_text().count("mixed: its texts have no common theme") == 1
+    page.evaluate("textspectra.tree.nodes.mixed[textspectra.tree.base.nodes[0]] = true")
+    move_to(page, 9)
+    move_to(page, 8)
+    assert page.inner_text("h1").startswith(f"8 groups. The largest: {result.clusters[0].name} (mixed, 19 %), ")
 
 
 def test_groups_at_other_numbers_have_the_mark_by_the_rule_of_python(result):
