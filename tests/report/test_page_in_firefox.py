@@ -53,6 +53,12 @@ def test_map_slider_search_and_groups_work(report):
         assert browser.evaluate("document.getElementById('headline').textContent").startswith("9 groups. The largest: ")
         browser.evaluate(f"{TYPE}(document.getElementById('search'), 'refund')")
         browser.wait_for("document.getElementById('found').textContent.startsWith('60 texts')")
+        browser.evaluate("document.querySelector('.toggle').click()")
+        assert browser.evaluate("document.querySelector('.toggle').getAttribute('aria-expanded')") == "true"
+        assert browser.evaluate("document.querySelectorAll('.line-details .example').length") == 2
+        assert browser.evaluate("document.querySelector('.without-hits').getBoundingClientRect().height") == 22
+        browser.evaluate("document.getElementById('open-all').click()")
+        assert browser.evaluate("document.querySelectorAll('.line-details').length") == 9
         browser.evaluate("document.querySelector('.card').click()")
         assert browser.evaluate("document.getElementById('group-view').hidden") is False
         browser.evaluate("document.querySelector('.back').click()")
