@@ -141,6 +141,19 @@ export class Groups {
     this.#showList();
   }
 
+  // The lines of groups, open, in view of the folds; none for a group without texts in the filter.
+  reveal(nodes) {
+    for (const node of nodes) {
+      this.folded.delete(this.themes.of(node));
+      this.lines.open(node);
+    }
+    this.#showList();
+    const lines = nodes.map((node) => this.lines.item(node)).filter((line) => line.isConnected);
+    const isCut = lines.some((line) => getComputedStyle(line).display === "none"); // after the first ones, on a phone
+    if (isCut) element("list").classList.add("all");
+    return lines;
+  }
+
   #themeButton(theme) {
     return element("list").querySelector(`[data-theme="${theme}"]`);
   }
@@ -188,6 +201,7 @@ export class Groups {
     const share = percent(size / Math.max(1, this.counts.total));
     const mixed = this.tree.nodes.mixed[node] ? " · mixed: its texts have no common theme" : "";
     const facts = `group ${label} · ${count(size, "text")} · ${share}${mixed}`;
+    element("group-view").setAttribute("aria-label", this.state.nameOf(node));
     element("group-view").replaceChildren(
       back,
       make("h2", { class: "hidden", dir: "auto" }, this.state.nameOf(node)),

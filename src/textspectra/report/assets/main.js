@@ -24,6 +24,7 @@ import { TextRows } from "./textrows.js";
 import { Words } from "./words.js";
 import { Search } from "./search.js";
 import { Editing } from "./editing.js";
+import { Outcome } from "./outcome.js";
 import { Picked } from "./picked.js";
 import { Compare } from "./compare.js";
 import { Lasso } from "./lasso.js";
@@ -54,6 +55,7 @@ function work(report, map) {
   report.takeAway = new TakeAway(report, map);
   new Picked(report, map);
   new Compare(report);
+  new Outcome(report);
   report.lasso = new Lasso(report, map);
 }
 

@@ -99,9 +99,7 @@ export class Picked {
   #move(positions, node, name = null) {
     const moved = this.state.grouping().move(positions, node, name);
     this.state.set({ work: null });
-    this.state.edit(`moving ${count(positions.length, "text")}`, moved);
-    const owner = this.tree.ownersAt(this.state.k)[positions[0]];
-    this.state.set({ selected: owner });
+    this.state.edit(`moving ${count(positions.length, "text")}`, moved, positions);
   }
 
   // The texts with the lowest similarity to their group, and the group that each is closer to, if there is one.
