@@ -39,6 +39,19 @@ def merge_two(browser):
     assert browser.evaluate("document.querySelectorAll('.card').length") == cards - 1
 
 
+def move_a_misfit(browser):
+    browser.evaluate("document.getElementById('misfits').click()")
+    browser.wait_for("document.querySelector('.misfits input')")
+    first = "textspectra.misfits.find().then(([one]) => %s)"
+    name = browser.evaluate(first % "textspectra.state.nameOf(one.node)")
+    i = browser.evaluate(first % "one.i")
+    browser.evaluate("document.querySelector('.misfits input').click()")
+    browser.evaluate("document.querySelector('#work-view .edit-actions button').click()")
+    owner = f"textspectra.tree.ownersAt(textspectra.state.k)[{i}]"
+    assert browser.evaluate(f"textspectra.state.nameOf({owner})") == name
+    browser.wait_for(f"document.getElementById('outcome').textContent === 'Result of moving 1 text: {name}.'")
+
+
 def test_map_slider_search_and_groups_work(report):
     with firefox() as browser:
         browser.open(report)
@@ -63,6 +76,8 @@ def test_map_slider_search_and_groups_work(report):
         assert browser.evaluate("document.getElementById('group-view').hidden") is False
         browser.evaluate("document.querySelector('.back').click()")
         merge_two(browser)
+        browser.wait_for("document.getElementById('outcome').textContent.endsWith('8 groups instead of 9.')")
+        move_a_misfit(browser)
         browser.evaluate("document.getElementById('experts').open = true")
         browser.evaluate("document.getElementById('profile').scrollIntoView()")
         browser.wait_for("document.querySelector('#profile .main-svg')")

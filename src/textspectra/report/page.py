@@ -109,8 +109,8 @@ def color_distances(seen: NDArray[np.float64], other: NDArray[np.float64]) -> ND
 SCRIPT_MODULES = (
     "data", "grouping", "tree", "filter", "state", "rows", "counts", "tallied", "trends", "measures", "density",
     "labels", "groupnames", "tooltip", "map", "answer", "slider", "words", "query", "textrows", "editing", "themes",
-    "lines", "groups", "hover", "search", "picked", "compare", "outcome", "lasso", "safecells", "why", "charts",
-    "takeaway", "filterbar", "overtime", "segments", "changed", "main",
+    "lines", "groups", "hover", "search", "picked", "compare", "misfits", "outcome", "lasso", "safecells", "why",
+    "charts", "takeaway", "filterbar", "overtime", "segments", "changed", "main",
 )  # fmt: skip
 """The modules of the page's script; each comes after those that it imports."""
 

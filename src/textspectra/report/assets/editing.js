@@ -6,7 +6,6 @@ export class Editing {
     Object.assign(this, { tree, state, chosen: [] });
     element("undo").addEventListener("click", () => state.undo());
     element("redo").addEventListener("click", () => state.redo());
-    element("misfits").addEventListener("click", () => state.set({ work: { kind: "misfits" } }));
     element("keep").addEventListener("click", () => element("keeping").scrollIntoView({ block: "center" }));
     document.addEventListener("keydown", (event) => this.#onKey(event));
     state.listen((changed) => (changed.k || changed.names || changed.work || changed.selected) && this.show());
