@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from harness import DATA, ROOT, Row, main
 
 import textspectra as ts
-from textspectra.texts.similar import ALIKE, NameWords, find_similar, nearness_of
+from textspectra.texts.similar import SIMILAR_ENOUGH, NameWords, find_similar, nearness_of
 
 FAMILIES = {
     "reddit50_s": "reddit", "stackexchange121_s": "stackexchange", "stackexchange50val": "stackexchange",
@@ -125,7 +125,7 @@ def bench_pairs() -> list[Row]:
         limit = chosen([pair for pair in pairs if pair.family != family])
         thresholds[limit] += 1
         left_out += [pair for pair in pairs if pair.family == family and pair.is_offered(limit)]
-    offered = [pair for pair in pairs if pair.is_offered(ALIKE)]
+    offered = [pair for pair in pairs if pair.is_offered(SIMILAR_ENOUGH)]
     rows = [summary("families left out: pairs with the same class", "≥ 0.67", left_out)]
     rows[0] = (*rows[0][:3], f"{rows[0][3]}; thresholds {dict(thresholds)}")
     for title, part in {
@@ -135,7 +135,7 @@ def bench_pairs() -> list[Row]:
         "names with the same words": [pair for pair in offered if pair.is_equal],
         "texts that mix": [pair for pair in offered if not pair.is_equal],
     }.items():
-        rows.append(summary(f"threshold {ALIKE}, {title}: pairs with the same class", "–", part))
+        rows.append(summary(f"threshold {SIMILAR_ENOUGH}, {title}: pairs with the same class", "–", part))
     at_any = [pair for pair in pairs if pair.near > 0]
     rows.append(summary("for comparison, all groups that are each other's nearest", "–", at_any))
     per_grouping = len(offered) / n_groupings

@@ -9,6 +9,17 @@ def card_texts(page, part):
     return page.locator(f".card {part}").all_text_contents()
 
 
+def visible_lines(page):
+    """Return how many lines of the list, headings of themes included, are on the screen as a whole."""
+    return page.evaluate(
+        """[...document.querySelectorAll("#list > li")].filter((line) => {
+            const { top, bottom, height } = line.getBoundingClientRect();
+            const panel = document.getElementById("panel").getBoundingClientRect();
+            return height > 0 && top >= panel.top && bottom <= Math.min(panel.bottom, innerHeight);
+        }).length"""
+    )
+
+
 def move_to(page, k):
     page.fill("#k", str(k))
     page.press("#k", "Enter")

@@ -71,25 +71,27 @@ def test_cards_have_trend_lines_with_words(open_page, report, result):
     page = open_page(report)
     changes = result.tally.trends
     kinds = changes.kind
-    assert page.locator(".card .spark").count() == 6
+    page.click("#open-all")
+    assert page.locator("#list .spark").count() == 6
     for place, (cluster, kind) in enumerate(zip(result.clusters, kinds, strict=True)):
         node = page.evaluate("textspectra.tree.base.nodes")[cluster.label]
         steady = kind == "steady"
         words = "no significant change" if steady else change_in_words(changes, place, result.tally)
-        assert page.get_attribute(f".card[data-node='{node}'] .spark", "aria-label") == words
-        seen = page.locator(f".card[data-node='{node}'] .trend").text_content()
+        assert page.get_attribute(f"#list li:has([data-node='{node}']) .spark", "aria-label") == words
+        seen = page.locator(f"#list li:has([data-node='{node}']) .trend").text_content()
         assert seen.startswith("steady" if steady else ends_in_words(changes, place))
     assert kinds.count("growing") == 1
     page.click("#sorting button >> text=change")
     growing = result.clusters[kinds.index("growing")].name
     assert card_texts(page, ".name")[0] == growing
     move_to(page, 9)
-    assert page.locator(".card .spark").count() == 9
+    assert page.locator("#list .spark").count() == 9
 
 
 def test_a_text_that_repeats_is_on_its_card_with_its_count(open_page, report, columns):
     page = open_page(report)
-    repeated = page.locator(".card .example[data-times]")
+    page.click("#open-all")
+    repeated = page.locator("#list .example[data-times]")
     assert repeated.all_text_contents() == [columns[0][0]]
     assert repeated.get_attribute("data-times") == "11 × "
 
@@ -238,13 +240,14 @@ def test_without_rows_there_are_lines_and_no_filters(open_page, result, tmp_path
         ts.write_report(replace(result, details=None), tmp_path / "report.html")
     page = open_page(tmp_path / "report.html", '#by=[["channel","web"]]')
     assert page.locator("#filters").is_hidden()
-    assert page.locator(".card .spark").count() == 6
+    page.click("#open-all")
+    assert page.locator("#list .spark").count() == 6
     assert page.locator("#heat tbody tr").count() == 6
     move_to(page, 8)
-    assert 0 < page.locator(".card .spark").count() < 8
-    assert page.locator("#heat tbody tr").count() == page.locator(".card .spark").count()
+    assert 0 < page.locator("#list .spark").count() < 8
+    assert page.locator("#heat tbody tr").count() == page.locator("#list .spark").count()
     move_to(page, 3)
-    assert page.locator(".card .spark").count() == 3
+    assert page.locator("#list .spark").count() == 3
 
 
 def test_the_page_begins_with_what_changed(open_page, result, tmp_path):

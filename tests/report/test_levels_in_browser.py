@@ -67,7 +67,7 @@ def test_a_number_that_was_asked_for_keeps_the_levels_and_the_evidence(cluster, 
     assert (summary["k"], summary["level"]) == (7, None)
     assert [one["name"] for one in summary["k_suggestions"]][:2] == ["coarse", "suggested"]
     page = open_page(tmp_path / "given" / "customer_messages.report.html")
-    assert page.inner_text("h1").startswith("7 groups in ")
+    assert page.inner_text("h1").startswith("7 groups. The largest: ")
     names = [text.split()[0] for text in page.locator("#suggestions button").all_inner_texts()]
     assert names == [*(one["name"] for one in summary["k_suggestions"]), "given"]
     assert page.inner_text("#range").startswith("You asked for 7. About ")

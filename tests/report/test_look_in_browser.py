@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from browser import needs_browser
-from in_browser import PAYLOAD, card_texts, map_point, move_to, painted
+from in_browser import PAYLOAD, card_texts, map_point, move_to, painted, visible_lines
 from report_data import quick_map
 
 import textspectra as ts
@@ -50,6 +50,46 @@ def test_map_and_list_are_above_the_fold_and_the_bar_is_aligned(open_page, repor
     ticks = sorted(page.evaluate(BOXES, "#ticks span"))
     assert len(ticks) > 4
     assert all(right[0] - left[2] > 4 for left, right in pairwise(ticks))
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+def test_a_group_is_one_line_and_opens(open_page, report, size):
+    page = open_page(report, width=size[0], height=size[1])
+    move_to(page, 40)
+    heights = {round(bottom - top) for _, top, _, bottom in page.evaluate(BOXES, "#list > li") if bottom > top}
+    assert heights == {22 if size[0] > 1000 else 34}
+    if size[0] > 1000:
+        assert visible_lines(page) >= 25
+        assert page.is_hidden("#list-all")  # all groups are shown
+    line = page.locator("#list > li:has(.card)").nth(1)
+    toggle = line.locator(".toggle")
+    name = line.locator(".name").text_content()
+    parts = [line.locator(part).text_content() for part in (".figures b", ".share", ".bar .value")]
+    assert all(float(part.removesuffix("%")) > 0 for part in parts)
+    assert (toggle.get_attribute("aria-expanded"), toggle.get_attribute("aria-label")) == (
+        "false",
+        f"Details of {name}",
+    )
+    toggle.press("Enter")
+    assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "true"
+    assert line.locator(".keywords").text_content()
+    assert line.locator(".example").count() == 2
+    page.click("#open-all")
+    assert page.locator(".toggle[aria-expanded=false]").count() == 0
+    page.fill("#search", "number 7")
+    page.wait_for_selector(".hit-texts")
+    assert page.locator(".toggle[aria-expanded=false]").count() == 0
+    page.fill("#search", "")
+    page.wait_for_function("!document.querySelector('.hit-texts')")
+    toggle.press("Enter")
+    assert page.locator(".toggle[aria-expanded=false]").count() == 1
+    assert page.inner_text("#open-all") == "Close all"
+    page.click("#open-all")
+    assert page.locator(".line-details").count() == 0
+    toggle.press("Space")
+    line.locator("text=Rename").click()
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Group name, editable"
+    assert page.input_value(".rename input") == name
 
 
 def test_the_map_fills_its_box(open_page, report):
@@ -128,6 +168,7 @@ def test_many_texts_are_a_density_far_away_and_points_near(open_page, report):
 
 def test_texts_are_quoted_and_typical_ones_sorted(open_page, report):
     page = open_page(report)
+    page.click("#open-all")
     marks = page.evaluate(
         "['::before', '::after'].map((part) => getComputedStyle(document.querySelector('.example'), part).content)"
     )
@@ -172,9 +213,12 @@ def test_a_phone_has_the_map_on_its_first_screen_and_a_group_opens_in_place(open
     page.click(".back")
     assert page.evaluate("[scrollY, document.querySelectorAll('.card')[6].getBoundingClientRect().top]") == before
     assert page.evaluate("document.activeElement.className") == "card"
-    assert page.locator("#list > li >> visible=true").count() == 12
+    assert page.is_hidden("#list-all")
+    move_to(page, 40)
+    assert page.locator("#list > li >> visible=true").count() == 25
     page.click("#list-all")
-    assert page.locator(".card >> visible=true").count() == 12
+    assert page.locator(".card >> visible=true").count() == 40
+    assert page.is_hidden("#list-all")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -187,6 +231,8 @@ def test_on_paper_the_answer_is_on_the_first_page(open_page, report, scheme):
     assert right <= 702
     assert bottom < 700
     assert all(bottom <= 1032 for *_, bottom in page.evaluate(BOXES, ".card"))
+    assert page.locator("#list .keywords >> visible=true").count() == 12
+    assert page.locator(".toggle >> visible=true").count() == 0
     assert page.evaluate("getComputedStyle(document.querySelector('.swatch')).printColorAdjust") == "exact"
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(29, 33, 41)"
     assert all(right <= 702 for _, _, right, _ in page.evaluate(BOXES, ".chart:not(details *)"))
@@ -198,6 +244,7 @@ def test_axe_finds_nothing(open_page, report, scheme):
     page = open_page(report, color_scheme=scheme, reduced_motion="reduce")
     page.click("#experts summary")
     page.wait_for_selector("#halves .main-svg")
+    page.click("#open-all")
     found = axe.Axe().run(page).response["violations"]
     if scheme == "dark":
         page.set_viewport_size({"width": 390, "height": 844})
@@ -222,7 +269,7 @@ def test_a_notebook_shows_the_page_in_a_frame_and_runs_nothing(open_page, plante
     inner.wait_for_selector("html[data-ready]")
     inner.fill("#k", "5")
     inner.press("#k", "Enter")
-    assert inner.inner_text("h1") == "5 groups in 30 texts"
+    assert inner.inner_text("h1").startswith("5 groups. The largest: ")
     inner.wait_for_timeout(300)  # after which a page with an address writes it there
     assert inner.evaluate("globalThis.hacked") is None
     assert inner.locator("main img").count() == 0

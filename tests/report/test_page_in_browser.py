@@ -62,7 +62,10 @@ def report(truth_and_result, tmp_path_factory):
 
 def test_the_answer_is_at_the_top(open_page, report, result):
     page = open_page(report)
-    assert page.inner_text("h1") == "5 groups in 600 of 602 texts"
+    largest = sorted(result.clusters, key=lambda cluster: -cluster.size)[:3]
+    named = ", ".join(f"{cluster.name} ({round(100 * cluster.size / 600)} %)" for cluster in largest)
+    assert page.inner_text("h1") == f"5 groups. The largest: {named}."
+    assert page.inner_text("#read").startswith("600 of 602 texts have a group.")
     silhouette = page.evaluate("textspectra.meta.profile.curves.silhouette")[4]
     score = score_at(result.k_estimate, 5)
     expected = judge(result.cohesion.ratio, 5, score=score, silhouette=silhouette)
@@ -81,7 +84,7 @@ def test_the_slider_follows_the_tree(open_page, report, result):
         move_to(page, k)
         cut = result.cut(k)
         assert sorted(map(int, card_texts(page, ".figures b"))) == sorted(t.size for t in cut.clusters)
-        assert page.inner_text("h1").startswith(f"{k} groups in ")
+        assert page.inner_text("h1").startswith(f"{k} groups. The largest: " if k > 3 else f"{k} groups: ")
         assert page.title().startswith(f"{k} groups in ")
         assert f"Cohesion Ratio {cut.cohesion.ratio:.2f}" in page.inner_text("#worth")
         assert page.inner_text("#truth").startswith("Agreement with the ground truth, which has 5 classes: ARI ")
@@ -327,7 +330,9 @@ def test_labels_do_not_overlap(open_page, report):
 def test_one_text_is_a_report_too(open_page, tmp_path):
     ts.write_report(ts.cluster_texts(["alone"], embeddings=[[1, 0]]), tmp_path / "alone.html")
     page = open_page(tmp_path / "alone.html")
-    assert page.inner_text("h1") == "1 group in 1 text"
+    assert page.inner_text("h1").startswith("1 group: ")
+    assert page.inner_text("h1").endswith(" (100 %).")
+    assert page.inner_text("#read") == "1 text. 1 row."
     assert page.inner_text("#worth") == "There is only one text."
     assert page.inner_text("#range") == ""
     assert page.is_disabled("#slider")

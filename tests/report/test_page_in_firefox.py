@@ -41,10 +41,23 @@ def merge_two(browser):
     assert browser.evaluate("document.querySelectorAll('.card').length") == cards - 1
 
 
+def move_a_misfit(browser):
+    browser.evaluate("document.getElementById('misfits').click()")
+    browser.wait_for("document.querySelector('.misfits input')")
+    first = "textspectra.misfits.find().then(([one]) => %s)"
+    name = browser.evaluate(first % "textspectra.state.nameOf(one.node)")
+    i = browser.evaluate(first % "one.i")
+    browser.evaluate("document.querySelector('.misfits input').click()")
+    browser.evaluate("document.querySelector('#work-view .edit-actions button').click()")
+    owner = f"textspectra.tree.ownersAt(textspectra.state.k)[{i}]"
+    assert browser.evaluate(f"textspectra.state.nameOf({owner})") == name
+    browser.wait_for(f"document.getElementById('outcome').textContent === 'Result of moving 1 text: {name}.'")
+
+
 def test_map_slider_search_and_groups_work(report):
     with firefox() as browser:
         browser.open(report)
-        assert browser.evaluate("document.getElementById('headline').textContent") == "5 groups in 300 texts"
+        assert browser.evaluate("document.getElementById('headline').textContent").startswith("5 groups. The largest: ")
         browser.evaluate("textspectra.map.painting")
         assert browser.evaluate("textspectra.map.plot.data[0].x.length") == 300
         assert browser.evaluate("document.querySelectorAll('#plot .point, #plot canvas').length") > 0
@@ -52,13 +65,21 @@ def test_map_slider_search_and_groups_work(report):
         assert browser.evaluate("document.querySelectorAll('#labels span').length") >= 3
         browser.evaluate(f"{TYPE}(document.getElementById('k'), 9)")
         assert browser.evaluate("document.querySelectorAll('.card').length") == 9
-        assert browser.evaluate("document.getElementById('headline').textContent") == "9 groups in 300 texts"
+        assert browser.evaluate("document.getElementById('headline').textContent").startswith("9 groups. The largest: ")
         browser.evaluate(f"{TYPE}(document.getElementById('search'), 'refund')")
         browser.wait_for("document.getElementById('found').textContent.startsWith('60 texts')")
+        browser.evaluate("document.querySelector('.toggle').click()")
+        assert browser.evaluate("document.querySelector('.toggle').getAttribute('aria-expanded')") == "true"
+        assert browser.evaluate("document.querySelectorAll('.line-details .example').length") == 2
+        assert browser.evaluate("document.querySelector('.without-hits').getBoundingClientRect().height") == 22
+        browser.evaluate("document.getElementById('open-all').click()")
+        assert browser.evaluate("document.querySelectorAll('.line-details').length") == 9
         browser.evaluate("document.querySelector('.card').click()")
         assert browser.evaluate("document.getElementById('group-view').hidden") is False
         browser.evaluate("document.querySelector('.back').click()")
         merge_two(browser)
+        browser.wait_for("document.getElementById('outcome').textContent.endsWith('8 groups instead of 9.')")
+        move_a_misfit(browser)
         browser.evaluate("document.getElementById('experts').open = true")
         browser.evaluate("document.getElementById('profile').scrollIntoView()")
         browser.wait_for("document.querySelector('#profile .main-svg')")

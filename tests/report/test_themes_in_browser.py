@@ -80,7 +80,7 @@ def test_a_theme_can_be_folded_and_stays_so_at_other_numbers_of_groups(open_page
     assert page.locator(".card").count() == 6
     move_to(page, 10)
     assert f"[{result.themes[1].name}]" in listed(page)
-    assert page.locator("#list [aria-expanded=false]").count() == 1
+    assert page.locator("#list .theme-name[aria-expanded=false]").count() == 1
     move_to(page, 8)
     assert page.locator(".card").count() == 6
     node = page.evaluate("textspectra.tree.base.nodes[2]")  # opened on the map, for example
@@ -122,6 +122,10 @@ def test_a_mixed_group_says_so_in_words(open_page, report, result):
     assert marked.locator(".mixed").inner_text() == "mixed"
     marked.click()
     assert page.locator("#group-view").inner_text().count("mixed: its texts have no common theme") == 1
+    page.evaluate("textspectra.tree.nodes.mixed[textspectra.tree.base.nodes[0]] = true")
+    move_to(page, 9)
+    move_to(page, 8)
+    assert page.inner_text("h1").startswith(f"8 groups. The largest: {result.clusters[0].name} (mixed, 19 %), ")
 
 
 def test_groups_at_other_numbers_have_the_mark_by_the_rule_of_python(result):
@@ -143,6 +147,8 @@ def test_names_of_themes_are_not_markup(open_page, result, tmp_path):
 def test_axe_finds_nothing(open_page, alike_report, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     page = open_page(alike_report, color_scheme=scheme, reduced_motion="reduce")
+    page.click("#alike summary")
+    page.click("#open-all")
     found = axe.Axe().run(page).response["violations"]
     page.click("#list .theme-name >> nth=1")
     page.set_viewport_size({"width": 390, "height": 844})
@@ -177,6 +183,8 @@ def test_groups_that_look_alike_are_merged_by_one_click(open_page, alike_report,
     first = [f"{names[0]} and {names[1]}", f"{names[1]} and {names[2]}", f"{names[0]} and {names[2]}"]
     assert offers(page) == first
     assert page.inner_text("#alike summary") == "These groups look alike (3 of 5)"
+    assert page.is_hidden("#alike-pairs")
+    page.click("#alike summary")
     page.click("#alike-pairs button >> nth=0")
     assert page.inner_text("#headline b") == "7 groups"
     assert offers(page) == [f"{names[4]} and {names[6]}", f"{names[5]} and {names[7]}"]  # the others have group 0 or 1

@@ -109,8 +109,9 @@ def color_distances(seen: NDArray[np.float64], other: NDArray[np.float64]) -> ND
 SCRIPT_MODULES = (
     "data", "commandline", "grouping", "tree", "filter", "state", "unsaved", "kept", "dropping", "rows", "counts",
     "tallied", "trends", "measures", "density", "labels", "groupnames", "tooltip", "map", "answer", "slider", "words",
-    "query", "textrows", "editing", "themes", "groups", "hover", "search", "picked", "compare", "lasso", "safecells",
-    "workbook", "why", "charts", "takeaway", "filterbar", "overtime", "segments", "changed", "main",
+    "query", "textrows", "editing", "themes", "lines", "groups", "hover", "search", "picked", "compare", "misfits",
+    "outcome", "lasso", "safecells", "workbook", "why", "charts", "takeaway", "filterbar", "overtime", "segments",
+    "changed", "main",
 )  # fmt: skip
 """The modules of the page's script; each comes after those that it imports."""
 

@@ -23,7 +23,7 @@ Reason = Literal["names", "texts"]
 
 # Two groups look alike if each is the other's nearest, and the cosine of their centers times their mixing is at least
 # this. It was chosen on 28 labeled sets, see benchmarks/similar.md.
-ALIKE = 0.35
+SIMILAR_ENOUGH = 0.35
 SAMPLED_ROWS = 4_000  # texts whose neighbors are searched
 SAID = 3  # pairs in the summary
 _NUMBERED = re.compile(r" \(\d+\)$")  # after a name that another group has, too
@@ -65,7 +65,7 @@ def find_similar(result: ClusteredTexts) -> tuple[SimilarPair, ...]:
     near = nearness_of(result)
     both, reasons = near.both, dict[tuple[int, int], Reason]()
     for first, second in enumerate(both.argmax(axis=1).tolist()):
-        if first < second and both[second].argmax() == first and both[first, second] >= ALIKE:
+        if first < second and both[second].argmax() == first and both[first, second] >= SIMILAR_ENOUGH:
             reasons[first, second] = "texts"
     reasons |= dict.fromkeys(NameWords.of(result).equal_pairs(), "names")
     clusters, pairs = result.clusters, []

@@ -1,12 +1,15 @@
-// The answer at the top: the number of groups, their quality, and notes. It follows the slider and the edits.
-import { count, element, make, number } from "./data.js";
+// The answer at the top: the number of groups and the largest ones, their quality, and notes. The first sentence follows
+// the slider, the edits and the filter; what is about all texts says so while there is a filter.
+import { count, element, make, number, shorten } from "./data.js";
+
+const NAMED = 3; // groups in the first sentence
 
 export class Answer {
-  constructor({ meta, state }) {
-    Object.assign(this, { meta, state, measures: null });
+  constructor({ meta, tree, state, counts }) {
+    Object.assign(this, { meta, tree, state, counts, measures: null });
     const { about, details } = meta;
     element("range").textContent = meta.answers.range;
-    element("read").textContent = about.read;
+    element("read").textContent = `${this.#sizes()} ${about.read}`;
     this.#notes(notes(about, details));
     const { command, model_reason, ...recipe } = about.recipe;
     const model = model_reason ? `${about.model}, ${model_reason}` : about.model;
@@ -24,8 +27,34 @@ export class Answer {
     element("colophon").textContent =
       `Made by textspectra ${about.version}. This page needs no network and sends nothing.`;
     globalThis.addEventListener("beforeprint", () => element("notes").open = true);
-    state.listen((changed) => changed.k && this.show());
+    state.listen((changed) => (changed.k || changed.names || changed.filter) && this.show());
     this.show();
+  }
+
+  #sizes() {
+    const { grouped, texts } = this.meta.about;
+    return grouped === texts
+      ? `${count(texts, "text")}.`
+      : `${number.format(grouped)} of ${count(texts, "text")} have a group.`;
+  }
+
+  // "22 groups. The largest: cancelled flights (11 %), lost luggage (9 %), on hold (7 %)."
+  #headline() {
+    const { nodes, total, isFiltered } = this.counts;
+    const left = this.tree.cut(this.state.k).filter((node) => nodes[node] > 0).sort((a, b) => nodes[b] - nodes[a]);
+    const where = isFiltered ? " in the filtered texts" : "";
+    if (!left.length) return [make("b", {}, "0 groups"), `${where}.`];
+    const share = (node) => {
+      const value = Math.round(100 * nodes[node] / total);
+      return `${this.tree.nodes.mixed[node] ? "mixed, " : ""}${value || "< 1"} %`;
+    };
+    const named = left.slice(0, NAMED).flatMap((node, i) => [
+      i ? ", " : "",
+      make("bdi", {}, shorten(this.state.nameOf(node), 60)),
+      ` (${share(node)})`,
+    ]);
+    const before = left.length > NAMED ? ". The largest: " : ": ";
+    return [make("b", {}, count(left.length, "group")), where + before, ...named, "."];
   }
 
   // Some facts are known only for cuts of the tree, not for edited groups.
@@ -59,12 +88,9 @@ export class Answer {
   show() {
     const { k, edits } = this.state;
     const { about, answers, profile } = this.meta;
-    const grouped = about.grouped === about.texts
-      ? number.format(about.texts)
-      : `${number.format(about.grouped)} of ${number.format(about.texts)}`;
-    const texts = `${grouped} ${about.texts === 1 ? "text" : "texts"}`;
-    element("headline").replaceChildren(make("b", {}, count(k, "group")), ` in ${texts}`);
-    document.title = `${count(k, "group")} in ${texts} · textspectra`;
+    element("headline").replaceChildren(...this.#headline());
+    document.title = `${count(k, "group")} in ${count(about.grouped, "text")} · textspectra`;
+    for (const mark of document.querySelectorAll(".unfiltered")) mark.hidden = !this.counts.isFiltered;
     element("worth").textContent = edits ? this.#edited() : answers.worth[k - 1];
     const ari = edits ? null : profile.curves.ari?.[k - 1] ?? null;
     element("truth").hidden = ari === null;

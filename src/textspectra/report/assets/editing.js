@@ -6,7 +6,6 @@ export class Editing {
     Object.assign(this, { tree, state, chosen: [] });
     element("undo").addEventListener("click", () => state.undo());
     element("redo").addEventListener("click", () => state.redo());
-    element("misfits").addEventListener("click", () => state.set({ work: { kind: "misfits" } }));
     element("keep").addEventListener("click", () => element("keeping").scrollIntoView({ block: "center" }));
     document.addEventListener("keydown", (event) => this.#onKey(event));
     state.listen((changed) => (changed.k || changed.names || changed.work || changed.selected) && this.show());
@@ -74,18 +73,12 @@ export class Editing {
     const merged = this.state.grouping().merge(nodes);
     this.chosen = [];
     this.state.edit(`merging ${nodes.length} groups`, merged);
-    this.#focus();
-  }
-
-  // The button that was pressed no longer exists.
-  #focus() {
-    element("panel").focus({ preventScroll: true });
   }
 
   compare(one, other) {
     this.state.set({ work: { kind: "compare", pair: [one, other] } });
     element("panel").scrollTop = 0;
-    this.#focus();
+    element("panel").focus({ preventScroll: true }); // the button that was pressed no longer exists
   }
 
   split(node) {
@@ -95,7 +88,6 @@ export class Editing {
     this.chosen = [];
     this.state.set({ selected: null });
     this.state.edit("splitting a group", split);
-    this.#focus();
   }
 
   // Actions on an open group, alone and with other groups.

@@ -5,8 +5,10 @@ const NAME = 200; // letters
 
 export class Grouping {
   // `keeps` is the label of the result's group that a group continues; null for a new one.
-  constructor(tree, groups) {
+  // The texts that were ever moved by hand are those of the grouping that this one was made from, and more.
+  constructor(tree, groups, before = null) {
     this.tree = tree;
+    this.movedByHand = new Set([...before?.movedByHand ?? [], ...groups.flatMap(({ moved }) => moved)]);
     this.groups = tidy(tree, groups);
     this.home = homes(tree, this.groups);
     const left = this.groups.map(() => []);
@@ -79,15 +81,16 @@ export class Grouping {
 
   // Into the group of a node, or into a new one with a name.
   move(positions, node, name = null) {
-    const going = new Set(positions);
-    const target = node === null ? null : this.groups[this.at(node)];
-    const moved = (group) => group.moved.filter((i) => !going.has(i));
-    const groups = this.groups.map((group) => ({
-      ...group,
-      moved: group === target ? ascending([...moved(group), ...going]) : moved(group),
-    }));
-    if (target === null) groups.push({ keeps: null, name, color: null, leaves: [], moved: ascending([...going]) });
-    return new Grouping(this.tree, groups);
+    return this.moveEach(new Map(positions.map((i) => [i, node])), name);
+  }
+
+  // Each text of the map into the group of its node; without a node, into one new group.
+  moveEach(goals, name = null) {
+    const all = [...this.groups, { keeps: null, name, color: null, leaves: [], moved: [] }];
+    const coming = all.map(() => []);
+    for (const [i, node] of goals) coming.at(node === null ? -1 : this.at(node)).push(i);
+    const moved = (group, at) => ascending([...group.moved.filter((i) => !goals.has(i)), ...coming[at]]);
+    return new Grouping(this.tree, all.map((group, at) => ({ ...group, moved: moved(group, at) })), this);
   }
 
   rename(node, name) {
@@ -95,7 +98,7 @@ export class Grouping {
   }
 
   #with(change) {
-    return new Grouping(this.tree, this.groups.flatMap(change));
+    return new Grouping(this.tree, this.groups.flatMap(change), this);
   }
 
   // The node of the tree that has the same texts, or a further one.

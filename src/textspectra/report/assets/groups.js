@@ -1,16 +1,17 @@
 // The groups as a list, and one group with its texts.
-import { count, element, make, number, percent, quoted, shorten, sortedBy } from "./data.js";
+import { count, element, make, number, percent, sortedBy } from "./data.js";
+import { Lines } from "./lines.js";
 import { Themes } from "./themes.js";
 
 const NEAREST = 5;
 const EXTREMES = 5;
-const HITS = 3; // matching texts on a card
+const HITS = 3; // matching texts below a line
 const ALSO = 6; // other groups with matching texts, in an open group
 
 export class Groups {
   constructor(report) {
     Object.assign(this, report);
-    this.cards = new Map();
+    this.lines = new Lines(report, this);
     this.themes = new Themes(report);
     this.folded = new Set(); // themes whose groups are not listed
     this.order = { key: "size", down: true };
@@ -23,7 +24,7 @@ export class Groups {
   }
 
   #changed(changed) {
-    if (changed.names || changed.filter) this.cards.clear();
+    if (changed.names || changed.filter) this.lines.clear();
     if (changed.k || changed.filter) this.#find();
     if (changed.selected && this.state.selected !== null) element("panel").scrollTop = 0;
     this.show();
@@ -38,7 +39,7 @@ export class Groups {
 
   // The number of matching rows in each group, and the most typical matches.
   #find() {
-    this.cards.clear();
+    this.lines.clear();
     this.found = this.matches && new Map(this.tree.cut(this.state.k).map((node) => [node, this.#hits(node)]));
   }
 
@@ -90,7 +91,7 @@ export class Groups {
       element("sorting").append(make("button", { type: "button", "data-key": key, onclick: sort }, name));
     }
     element("fold").addEventListener("click", () => this.#foldAll());
-    element("sorting").append(element("fold"));
+    element("sorting").append(element("fold"), element("open-all"));
   }
 
   // Groups with matches come first. By size they stand under their themes, the largest theme first.
@@ -116,7 +117,7 @@ export class Groups {
   }
 
   #section({ theme, nodes }) {
-    const cards = () => nodes.map((node) => this.#card(node));
+    const cards = () => nodes.map((node) => this.lines.item(node));
     if (theme === null) return cards();
     const folded = this.folded.has(theme);
     const rows = this.found && nodes.reduce((sum, node) => sum + (this.found.get(node)?.rows ?? 0), 0);
@@ -140,6 +141,19 @@ export class Groups {
     this.#showList();
   }
 
+  // The lines of groups, open, in view of the folds; none for a group without texts in the filter.
+  reveal(nodes) {
+    for (const node of nodes) {
+      this.folded.delete(this.themes.of(node));
+      this.lines.open(node);
+    }
+    this.#showList();
+    const lines = nodes.map((node) => this.lines.item(node)).filter((line) => line.isConnected);
+    const isCut = lines.some((line) => getComputedStyle(line).display === "none"); // after the first ones, on a phone
+    if (isCut) element("list").classList.add("all");
+    return lines;
+  }
+
   #themeButton(theme) {
     return element("list").querySelector(`[data-theme="${theme}"]`);
   }
@@ -151,66 +165,20 @@ export class Groups {
       button.dataset.down = active ? String(this.order.down) : "";
       button.hidden = { change: this.trends.filled.length < 2 }[button.dataset.key] ?? false;
     }
+    this.lines.show();
     const sections = this.#sorted();
     element("list").replaceChildren(...sections.flatMap((section) => this.#section(section)));
     const themes = this.#listedThemes(sections);
     element("fold").hidden = themes.length === 0;
     element("fold").textContent = themes.every((theme) => this.folded.has(theme)) ? "Unfold themes" : "Fold themes";
     for (const { theme, nodes } of sections) {
-      for (const node of nodes) this.#card(node).classList.toggle("of-theme", theme !== null);
+      for (const node of nodes) this.lines.item(node).classList.toggle("of-theme", theme !== null);
     }
   }
 
-  #card(node) {
-    if (!this.cards.has(node)) this.cards.set(node, this.#newCard(node));
-    return this.cards.get(node);
-  }
-
-  #open(node) {
+  open(node) {
     this.state.set({ selected: node });
     element("panel").focus({ preventScroll: true });
-  }
-
-  #newCard(node) {
-    const size = this.counts.nodes[node];
-    const found = this.found?.get(node) ?? null;
-    const examples = found?.rows ? [] : this.#typical(node).slice(0, 2);
-    const title = make("span", { class: "name", dir: "auto" }, this.state.nameOf(node));
-    const share = percent(size / Math.max(1, this.counts.total));
-    const figures = make("span", { class: "figures" }, make("b", {}, number.format(size)), ` · ${share}`);
-    const button = make(
-      "button",
-      { type: "button", class: "card", "data-node": node, onclick: () => this.#open(node) },
-      make("span", { class: "top" }, this.swatch(node), title, this.#mixed(node), figures),
-      this.#bar(node),
-      this.trends.line(node),
-      make("span", { class: "keywords", dir: "auto" }, this.keywords(node).slice(0, 7).join(" · ")),
-      ...examples.map((i) => this.#example(i)),
-    );
-    if (found) button.append(make("span", { class: "hits" }, `${number.format(found.rows)} found`));
-    const item = make("li", { class: found && !found.rows ? "without-hits" : "" }, this.editing.tick(node), button);
-    if (found?.rows) item.append(this.#foundIn(node, found));
-    return item;
-  }
-
-  // The mark of a group without a common theme.
-  #mixed(node) {
-    const title = "The texts of this group have no common theme";
-    return this.tree.nodes.mixed[node] ? make("span", { class: "mixed", title }, "mixed") : "";
-  }
-
-  // A text on a card, with the number of its rows if that is known and above 1.
-  #example(i) {
-    const [text, n] = [quoted(shorten(this.texts[i], 110)), this.counts.texts[i]];
-    if (n > 1 && !this.counts.sampled) text.dataset.times = `${number.format(n)} × `;
-    return text;
-  }
-
-  #foundIn(node, { texts, best }) {
-    const more = texts - best.length;
-    const rest = () =>
-      make("button", { type: "button", class: "link", onclick: () => this.#open(node) }, ` ${more} more`);
-    return make("div", { class: "hit-texts" }, this.textRows.list(node, best), more > 0 ? rest() : "");
   }
 
   // For a group of single texts, its most frequent words.
@@ -226,25 +194,6 @@ export class Groups {
     return swatch;
   }
 
-  // A bar for the cohesion; it is full at twice the Cohesion Ratio of the whole clustering.
-  #bar(node) {
-    const value = this.measures.cohesion(node);
-    if (value === null) return "";
-    const ratio = this.meta.profile.curves.cohesion[this.state.k - 1] ?? 1;
-    const fill = make("span", { class: value < this.meta.about.loose ? "fill loose" : "fill" });
-    fill.style.width = `${Math.max(2, Math.min(100, 50 * value / Math.max(ratio, 1)))}%`;
-    const title = `cohesion ${value.toFixed(2)}: two texts of this group are ${
-      value.toFixed(2)
-    } times as similar as any two texts`;
-    return make(
-      "span",
-      { class: "bar", title },
-      "cohesion",
-      make("span", { class: "rail" }, fill),
-      make("span", { class: "value" }, value.toFixed(2)),
-    );
-  }
-
   #showGroup(node) {
     const size = this.counts.nodes[node];
     const label = this.tree.labelsAt(this.state.k).get(node);
@@ -252,12 +201,13 @@ export class Groups {
     const share = percent(size / Math.max(1, this.counts.total));
     const mixed = this.tree.nodes.mixed[node] ? " · mixed: its texts have no common theme" : "";
     const facts = `group ${label} · ${count(size, "text")} · ${share}${mixed}`;
+    element("group-view").setAttribute("aria-label", this.state.nameOf(node));
     element("group-view").replaceChildren(
       back,
       make("h2", { class: "hidden", dir: "auto" }, this.state.nameOf(node)),
       this.#nameForm(node),
       make("p", { class: "muted" }, facts),
-      this.#bar(node),
+      this.lines.bar(node),
       this.trends.line(node),
       make("p", { class: "chips" }, ...this.keywords(node).map((word) => make("span", { dir: "auto" }, word))),
       this.editing.actions(node, this.nearest(node)),
@@ -268,7 +218,7 @@ export class Groups {
 
   #close(node) {
     this.state.set({ selected: null });
-    const card = this.#card(node).querySelector(".card");
+    const card = this.lines.item(node).querySelector(".card");
     // Its theme may be folded. Nothing gets the focus if the filter leaves none of its texts.
     (card.isConnected ? card : this.#themeButton(this.themes.of(node)))?.focus();
   }
@@ -341,7 +291,7 @@ export class Groups {
     return sortedBy(this.#left(node), (i) => -this.measures.similarity(node, i));
   }
 
-  #typical(node) {
+  typical(node) {
     const left = this.tree.nodes.typical[node].filter((i) => this.counts.texts[i] > 0);
     return left.length ? left : this.#best(node, this.#left(node), EXTREMES);
   }
@@ -350,7 +300,7 @@ export class Groups {
     const all = this.members(node);
     const long = (positions) =>
       this.textRows.virtual(positions, "All texts of the group, the most typical first", () => node);
-    const typical = sortedBy(this.#typical(node), (i) => -this.measures.similarity(node, i));
+    const typical = sortedBy(this.typical(node), (i) => -this.measures.similarity(node, i));
     const extremes = [make("h3", {}, "Most typical"), this.textRows.list(node, typical)];
     if (all.length > 2 * EXTREMES) {
       const least = all.slice(-EXTREMES).reverse();

@@ -27,6 +27,8 @@ import { TextRows } from "./textrows.js";
 import { Words } from "./words.js";
 import { Search } from "./search.js";
 import { Editing } from "./editing.js";
+import { Misfits } from "./misfits.js";
+import { Outcome } from "./outcome.js";
 import { Picked } from "./picked.js";
 import { Compare } from "./compare.js";
 import { Lasso } from "./lasso.js";
@@ -57,6 +59,8 @@ function work(report, map) {
   report.takeAway = new TakeAway(report, map);
   new Picked(report, map);
   new Compare(report);
+  report.misfits = new Misfits(report);
+  new Outcome(report);
   report.lasso = new Lasso(report, map);
 }
 
@@ -124,8 +128,9 @@ async function start() {
   performance.mark("ready");
   document.documentElement.dataset.ready = "yes";
   // For tests, and for use in the console.
-  const { groups, takeAway, measures, editing, lasso } = report;
-  globalThis.textspectra = { meta, tree, state, counts, map, groups, takeAway, overTime, measures, editing, lasso };
+  const { groups, takeAway, measures, editing, lasso, misfits } = report;
+  const parts = { groups, takeAway, overTime, measures, editing, lasso, misfits };
+  globalThis.textspectra = { meta, tree, state, counts, map, ...parts };
 }
 
 start().catch((error) => {

@@ -1,7 +1,5 @@
-// A list of texts beside the map: from the lasso, from the search, or poor fits. It can be moved, named and saved.
+// A list of texts beside the map, from the lasso or the search. They can be moved, named and saved.
 import { count, element, make, number, shorten, sortedBy } from "./data.js";
-
-const MISFITS = 200;
 
 export class Picked {
   constructor(report, map) {
@@ -14,7 +12,6 @@ export class Picked {
     const view = element("work-view");
     view.hidden = work === null;
     if (work?.kind === "picked") view.replaceChildren(...this.#list(work.title, work.positions, this.#note(work)));
-    else if (work?.kind === "misfits") view.replaceChildren(...this.#misfits());
     else if (!work) view.replaceChildren();
     const positions = work?.kind === "picked" ? work.positions : null;
     if (positions || this.lit) this.#light(positions);
@@ -45,13 +42,13 @@ export class Picked {
     return `${count(rows, "text")}${different}, in ${count(groups, "group")}`;
   }
 
-  #list(title, positions, note, more = () => []) {
+  #list(title, positions, note) {
     const owners = this.tree.ownersAt(this.state.k);
     const left = positions.filter((i) => this.counts.texts[i] > 0);
-    const ordered = this.state.work.kind === "misfits" ? left : this.#byGroup(left, owners);
+    const ordered = this.#byGroup(left, owners);
     const group = (i) => {
       const named = make("span", { class: "of-group", dir: "auto" }, this.groups.swatch(owners[i]));
-      named.append(` ${shorten(this.state.nameOf(owners[i]), 50)}`, ...more(i));
+      named.append(` ${shorten(this.state.nameOf(owners[i]), 50)}`);
       return [named];
     };
     const close = () => this.state.set({ work: null });
@@ -99,30 +96,6 @@ export class Picked {
   #move(positions, node, name = null) {
     const moved = this.state.grouping().move(positions, node, name);
     this.state.set({ work: null });
-    this.state.edit(`moving ${count(positions.length, "text")}`, moved);
-    const owner = this.tree.ownersAt(this.state.k)[positions[0]];
-    this.state.set({ selected: owner });
-  }
-
-  // The texts with the lowest similarity to their group, and the group that each is closer to, if there is one.
-  #misfits() {
-    const owners = this.tree.ownersAt(this.state.k);
-    const similarity = Float32Array.from(owners, (node, i) => this.measures.similarity(node, i));
-    const left = Array.from(owners.keys()).filter((i) => this.counts.texts[i] > 0);
-    const worst = sortedBy(left, (i) => similarity[i]).slice(0, MISFITS);
-    const groups = this.tree.cut(this.state.k);
-    const nearer = (i) => {
-      const best = { node: null, value: similarity[i] };
-      for (const node of groups) {
-        const value = node === owners[i] ? -1 : this.measures.similarity(node, i);
-        if (value > best.value) Object.assign(best, { node, value });
-      }
-      if (best.node === null) return [];
-      return [` → closer to ${shorten(this.state.nameOf(best.node), 40)} (≈ ${best.value.toFixed(2)})`];
-    };
-    const note = `The ${
-      count(worst.length, "text")
-    } with the lowest similarity to the center of their group, the lowest first.`;
-    return this.#list("Texts that fit poorly", worst, note, nearer);
+    this.state.edit(`moving ${count(positions.length, "text")}`, moved, positions);
   }
 }

@@ -4,6 +4,7 @@ import { Filter } from "./filter.js";
 import { Grouping } from "./grouping.js";
 
 const WRITE_AFTER = 250; // browsers refuse an address that changes too often
+const SLIDE = "changing the number of groups";
 const ALL = { k: true, selected: true, query: true, filter: true, names: true, work: true, link: true };
 
 export class State {
@@ -77,8 +78,7 @@ export class State {
   #slide(wanted, changed) {
     const k = Math.round(Math.min(this.tree.k, Math.max(this.tree.lowest, wanted)));
     if (k === this.k && !this.edits) return;
-    const what = "changing the number of groups";
-    if (this.edits || this.past.at(-1)?.what !== what || this.future.length) this.#remember(what);
+    if (this.edits || this.past.at(-1)?.what !== SLIDE || this.future.length) this.#remember(SLIDE);
     const before = this.selected;
     this.k = k;
     this.#show(null);
@@ -110,13 +110,14 @@ export class State {
     return this.edits ?? Grouping.of(this.tree, this.k, (node) => this.nameOf(node));
   }
 
-  edit(what, edits) {
-    this.#remember(what);
-    this.#go(() => this.#settle(edits));
+  // `texts` are those that were moved, if only texts were.
+  edit(what, edits, texts = null) {
+    this.#remember(what, texts);
+    this.#go(() => this.#settle(edits), { how: "done", what, texts });
   }
 
-  #remember(what) {
-    this.past.push({ ...this.#now(), what });
+  #remember(what, texts = null) {
+    this.past.push({ ...this.#now(), what, texts });
     this.future = [];
   }
 
@@ -125,31 +126,34 @@ export class State {
   }
 
   undo() {
-    this.#step(this.past, this.future);
+    this.#step(this.past, this.future, "undone");
   }
 
   redo() {
-    this.#step(this.future, this.past);
+    this.#step(this.future, this.past, "redone");
   }
 
-  #step(from, to) {
+  #step(from, to, how) {
     if (!from.length) return;
-    const { what, k, edits, names } = from.pop();
-    to.push({ ...this.#now(), what });
+    const { what, texts, k, edits, names } = from.pop();
+    to.push({ ...this.#now(), what, texts });
     this.#go(() => {
       this.k = k;
       this.names = names;
       this.#show(edits);
-    });
+    }, { how, what, texts });
   }
 
-  // The group that now has the first text of the open one stays open.
-  #go(change) {
+  // The group that now has the first text of the open one stays open. Listeners hear what the step was, and the names of
+  // the groups before it.
+  #go(change, step) {
+    const names = new Map(this.tree.cut(this.k).map((node) => [node, this.nameOf(node)]));
     const [text] = this.selected === null ? [null] : this.tree.pieces(this.selected)[0];
     change();
     if (text !== null) this.selected = this.tree.ownersAt(this.k)[text];
     if (this.work?.pair?.some((node) => !this.tree.cut(this.k).includes(node))) this.work = null;
-    this.#changed({ k: true, selected: true, names: true, work: true });
+    const told = { ...step, names, isSlide: step.what === SLIDE };
+    this.#changed({ k: true, selected: true, names: true, work: true, step: told });
   }
 
   onHover(listener) {

@@ -14,8 +14,8 @@ export class TextRows {
     choice.addEventListener("change", () => {
       const node = Number(choice.value);
       const moved = this.state.grouping().move([this.reading], node);
-      this.state.edit("moving a text", moved);
       element("reader").close();
+      this.state.edit("moving a text", moved, [this.reading]);
     });
   }
 

@@ -68,6 +68,17 @@ export class Trends {
     return this.#changes(node) ? this.time.change[node] : 0;
   }
 
+  // The mark of a significant change.
+  arrow(node) {
+    if (!this.#changes(node)) return "";
+    const kind = this.kind(node);
+    return make(
+      "b",
+      { class: `arrow ${kind}`, title: this.words(node), role: "img", "aria-label": kind },
+      ARROWS[kind],
+    );
+  }
+
   line(node) {
     if (!this.has(node)) return "";
     const shares = this.shares(node);
