@@ -247,7 +247,7 @@ class RegroupedTexts(ClusteredTexts):
         So a group has one name at all levels.
         """
         level = self._suggested(self.distinct_codes, fresh=True)
-        if level is not None and self.n_clusters == self._n_themes:
+        if level is not None:
             level = self.describe_grouping(self.distinct_codes, fresh=True, level=level)
         kept = _same_at(level, self.distinct_codes)
         clusters = with_names(self.clusters, [cluster.label for cluster in self.clusters], kept)
@@ -305,7 +305,7 @@ class RegroupedTexts(ClusteredTexts):
         similarity, clusters = describe_embedded(
             texts, ranks, centers, self.embed_phrases(), parts=parts, taken=taken, stop_words=self.stop_words
         )
-        themes = self._theme_names(ranks)
+        themes = self._theme_names(ranks) if len(by_size) == self._n_themes else {}
         clusters = tuple(replace(each, name=themes.get(rank, each.name)) for rank, each in enumerate(clusters))
         kept = {rank: named[code] for rank, code in enumerate(by_size) if code in named}
         ranked = [labels[code] for code in by_size]

@@ -260,7 +260,7 @@ export class State {
     this.#go(() => {
       Object.assign(this, { k, names });
       this.#show(edits);
-    });
+    }, { how: "done", what, texts: null });
     return true;
   }
 }
