@@ -233,6 +233,27 @@ def test_checked_texts_move_to_their_nearer_groups_in_one_step_and_do_not_come_b
     assert not {one["i"] for one in again.evaluate("textspectra.misfits.find()")} & moved
 
 
+@pytest.mark.parametrize("width", [1440, 390])
+def test_no_control_does_nothing(open_page, report, width):
+    page = open_page(report, width=width, height=900)
+    assert page.is_hidden("#sorting [data-key=change]")  # no group changes
+    lowest, highest = page.evaluate("[textspectra.tree.lowest, textspectra.tree.k]")
+    for k, disabled in ((lowest, (True, False)), (20, (False, False)), (highest, (False, True))):
+        move_to(page, k)
+        assert (page.is_disabled("#fewer"), page.is_disabled("#more")) == disabled
+        assert page.is_visible("#list-all") == (width < 500 and page.locator("#list > li").count() > 25)
+    page.check(".tick input >> nth=0")  # a finest group cannot be split
+    assert page.locator("#chosen button").all_text_contents() == ["Clear"]
+    page.click(".toggle >> nth=0")
+    assert page.locator(".line-details button").all_text_contents()[1:] == ["Rename"]
+    page.click(".card >> nth=0")
+    assert page.locator("#group-view button >> text=Split in two").count() == 0
+    page.click(".back")
+    while page.locator("#list .theme-name[aria-expanded=true]").count():
+        page.click("#fold")
+    assert page.is_visible("#open-all") == (page.locator("#list .card").count() > 0)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(open_page, wrong_report, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")

@@ -174,8 +174,8 @@ def test_the_first_sentence_follows_names_edits_and_filters(open_page, report, r
     name, size = left[0]
     expected = f"{len(left)} groups in the filtered texts. The largest: {name} ({round(100 * size / total)} %), "
     assert page.inner_text("h1").startswith(expected)
-    # The quality, the chapters over time and by segment, and the evidence are about all texts.
-    assert page.locator(".unfiltered >> visible=true").count() == 4
+    # The quality, the cohesion, the chapters over time and by segment, and the evidence are about all texts.
+    assert page.locator(".unfiltered >> visible=true").count() == 5
     page.click("#clear-filter")
     assert page.locator(".unfiltered >> visible=true").count() == 0
     assert page.inner_text("h1").startswith(f"5 groups. The largest: a <b>name</b> ({share} %), ")

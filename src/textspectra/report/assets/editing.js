@@ -1,5 +1,6 @@
 // Merge, split, compare, undo and redo: the bar above the groups, the boxes on the cards, and the keys.
 import { element, make } from "./data.js";
+import { range } from "./grouping.js";
 
 export class Editing {
   constructor({ tree, state }) {
@@ -52,7 +53,6 @@ export class Editing {
     element("misfits").hidden = this.chosen.length > 0 || state.work !== null;
     element("chosen").replaceChildren(...this.#choices());
     element("edited").hidden = !state.edits;
-    element("edit-problem").textContent = "";
     element("other-link").hidden = !state.isOther;
   }
 
@@ -62,7 +62,7 @@ export class Editing {
     const button = (words, act) => make("button", { type: "button", onclick: act }, words);
     return [
       make("span", { class: "muted" }, n === 1 ? "1 selected; select another, or" : `${n} selected`),
-      ...(n === 1 ? [button("Split", () => this.split(this.chosen[0]))] : []),
+      ...(n === 1 && this.canSplit(this.chosen[0]) ? [button("Split", () => this.split(this.chosen[0]))] : []),
       ...(n > 1 ? [button("Merge", () => this.merge(this.chosen))] : []),
       ...(n === 2 ? [button("Compare", () => this.compare(...this.chosen))] : []),
       button("Clear", () => this.#clear()),
@@ -81,10 +81,14 @@ export class Editing {
     element("panel").focus({ preventScroll: true }); // the button that was pressed no longer exists
   }
 
+  // A group is split along the tree, so it needs texts of several finest clusters.
+  canSplit(node) {
+    const { leaves, moved } = this.tree.made.get(node) ?? { leaves: range(...this.tree.spans[node]), moved: [] };
+    return new Set(leaves.length ? leaves : moved.map((i) => this.tree.leaves[i])).size > 1;
+  }
+
   split(node) {
     const split = this.state.grouping().split(node);
-    element("edit-problem").textContent = split ? "" : "This group cannot be split: the report has no finer groups.";
-    if (!split) return;
     this.chosen = [];
     this.state.set({ selected: null });
     this.state.edit("splitting a group", split);
@@ -102,10 +106,11 @@ export class Editing {
       choice.addEventListener("change", () => act(Number(choice.value)));
       return choice;
     };
+    const button = (words, act) => make("button", { type: "button", onclick: act }, words);
     return make(
       "p",
       { class: "edit-actions", role: "group", "aria-label": "Edit this group" },
-      make("button", { type: "button", onclick: () => this.split(node) }, "Split in two"),
+      ...(this.canSplit(node) ? [button("Split in two", () => this.split(node))] : []),
       ...(others.length
         ? [
           choose("Merge with", (other) => this.merge([node, other])),

@@ -116,6 +116,10 @@ export class Groups {
     return sections.sort((a, b) => rows.get(b) - rows.get(a) || sign * (sizes.get(a) - sizes.get(b)));
   }
 
+  #hasChanges() {
+    return this.tree.cut(this.state.k).some((node) => this.trends.growth(node) !== 0);
+  }
+
   #section({ theme, nodes }) {
     const cards = () => nodes.map((node) => this.lines.item(node));
     if (theme === null) return cards();
@@ -163,11 +167,11 @@ export class Groups {
       const active = button.dataset.key === this.order.key;
       button.setAttribute("aria-pressed", String(active));
       button.dataset.down = active ? String(this.order.down) : "";
-      button.hidden = { change: this.trends.filled.length < 2 }[button.dataset.key] ?? false;
+      button.hidden = !active && button.dataset.key === "change" && !this.#hasChanges();
     }
-    this.lines.show();
     const sections = this.#sorted();
     element("list").replaceChildren(...sections.flatMap((section) => this.#section(section)));
+    this.lines.show();
     const themes = this.#listedThemes(sections);
     element("fold").hidden = themes.length === 0;
     element("fold").textContent = themes.every((theme) => this.folded.has(theme)) ? "Unfold themes" : "Fold themes";

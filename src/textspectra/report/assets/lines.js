@@ -41,6 +41,7 @@ export class Lines {
   }
 
   show() {
+    element("open-all").hidden = !element("list").querySelector(".card");
     element("open-all").textContent = this.all ? "Close all" : "Open all";
   }
 
@@ -113,7 +114,7 @@ export class Lines {
         { class: "edit-actions", role: "group", "aria-label": `Actions on ${shorten(this.state.nameOf(node), 60)}` },
         button(`Show ${count(this.counts.nodes[node], "text")}`, () => this.groups.open(node)),
         button("Rename", rename),
-        button("Split in two", () => this.editing.split(node)),
+        ...(this.editing.canSplit(node) ? [button("Split in two", () => this.editing.split(node))] : []),
       ),
     );
   }

@@ -47,6 +47,7 @@ export class Outcome {
     for (const line of lines) line.classList.add("resulting");
     lines[0].scrollIntoView({ block: "nearest", behavior: calm ? "instant" : "smooth" });
     if (isLost(document.activeElement)) lines[0].querySelector(".card").focus({ preventScroll: true });
+    this.state.hover(null); // the map shows all groups, not only the one with the focus
   }
 
   #showGroup(results) {

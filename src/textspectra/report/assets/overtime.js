@@ -42,6 +42,7 @@ export class OverTime {
       make("option", { value: "", disabled: true, selected: true }, "add a group …"),
       ...others.map((node) => make("option", { value: node }, shorten(this.state.nameOf(node), 60))),
     );
+    element("time-add").hidden = others.length === 0;
     element("time-reset").hidden = this.chosen === null;
     element("time-volume").replaceChildren(...this.time.volume.map((line) => make("li", {}, line)));
     const unknown = nodes.filter((node) => !this.trends.has(node)).length;

@@ -21,7 +21,7 @@ export class Slider {
     element("dropping").addEventListener("close", () => this.show()); // a number that was not taken
     element("fewer").addEventListener("click", () => state.set({ k: state.k - 1 }));
     element("more").addEventListener("click", () => state.set({ k: state.k + 1 }));
-    if (tree.k === tree.lowest) [slider, k, element("fewer"), element("more")].forEach((one) => one.disabled = true);
+    slider.disabled = k.disabled = tree.k === tree.lowest;
     this.#suggest();
     new ResizeObserver(() => this.#ticks()).observe(element("ticks"));
     state.listen((changed) => changed.k && this.show());
@@ -87,6 +87,8 @@ export class Slider {
     slider.value = SHARE * this.#shareOf(k);
     slider.setAttribute("aria-valuetext", count(k, "group"));
     element("k").value = k;
+    element("fewer").disabled = k <= this.tree.lowest;
+    element("more").disabled = k >= this.tree.k;
     for (const button of element("suggestions").children) {
       button.setAttribute("aria-pressed", String(Number(button.dataset.k) === k && !this.state.edits));
     }
