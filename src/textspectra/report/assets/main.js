@@ -27,6 +27,7 @@ import { Editing } from "./editing.js";
 import { Picked } from "./picked.js";
 import { Compare } from "./compare.js";
 import { Lasso } from "./lasso.js";
+import { Saving } from "./saving.js";
 
 function coordinates(packed) {
   const all = Float32Array.from(packed, (value) => value / 32767.5 - 1);
@@ -55,6 +56,7 @@ function work(report, map) {
   new Picked(report, map);
   new Compare(report);
   report.lasso = new Lasso(report, map);
+  new Saving(report);
 }
 
 // The counts of the nodes over time and by segments.

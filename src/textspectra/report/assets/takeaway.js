@@ -64,7 +64,8 @@ export class TakeAway {
     this.#save("texts.csv", "text/csv", this.csv(new Set(positions)));
   }
 
-  json() {
+  // `rows` may be left out: `apply` does not need them.
+  json(rows = this.rows()) {
     const { tree, state } = this;
     const label = tree.labelsAt(state.k);
     const clusters = tree.cut(state.k).map((node) => ({
@@ -80,7 +81,7 @@ export class TakeAway {
     const selected = state.selected === null ? null : label.get(state.selected);
     const view = { selected, search: state.query, filter: state.filter.conditions(state.fields) };
     const of = { format: FORMAT, version, fingerprint, grouping, edited: state.edits !== null };
-    return JSON.stringify({ ...of, k: state.k, clusters, ...view, rows: this.rows() });
+    return JSON.stringify({ ...of, k: state.k, clusters, ...view, rows });
   }
 
   // A group made by hand: its finest clusters in the tree, as ranges, and a row of the data for each text moved into it.
