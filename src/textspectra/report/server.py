@@ -17,9 +17,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
+
+import numpy as np
 
 from ..errors import ExternalError, TextspectraError, UserError
 from ..files import read_folder
@@ -99,6 +102,14 @@ class OpenModel:
             self._shown.setdefault(grouping_mark(self._result), self._result)
             return render_page(self._blocks, version=self.version)
 
+    def _in_memory(self, mark: str) -> TextClustering:
+        """Return the groups that a page shows, with the vectors, which each save needs."""
+        shown = self._shown.get(mark, self._result)
+        if shown.known_embeddings is None:
+            with suppress(UserError):  # names can be saved without them
+                shown = self._shown[mark] = replace(shown, known_embeddings=shown.embedded().X)
+        return shown
+
     def save(self, stored: bytes, version: str) -> SavedEdits:
         """Save a state, of a page that shows this version of the model or saved it."""
         state = decode_state(stored, "What the page sent")
@@ -107,8 +118,11 @@ class OpenModel:
             def edit() -> tuple[TextClustering, TextClustering]:
                 if not version == self.version == model_version(self.folder):
                     raise ModelChangedError(MODEL_CHANGED)
-                shown = self._shown.get(state.grouping, self._result)
-                return self._result, apply_state(shown, state, saved=self._result)
+                shown = self._in_memory(state.grouping)
+                after = apply_state(shown, state, saved=self._result)
+                if np.array_equal(after.distinct_codes < 0, shown.distinct_codes < 0):
+                    after.__dict__["row_map"] = shown.row_map  # the same texts are at the same places
+                return self._result, after
 
             saved = save_edits(self.folder, edit)
             # A page that saves goes on with the groups that it was opened with; all others are told to reload.
