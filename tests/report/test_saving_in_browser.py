@@ -72,6 +72,8 @@ def test_edits_are_saved_and_the_page_stays_as_it_is(open_served, model):
         assert page.evaluate("sameLoad")
         assert [cluster.name for cluster in load(model).clusters] == groups
         assert set(names_in_table(model).values()) == set(groups)
+        numbers = page.evaluate("textspectra.takeAway.rows().map(({ cluster }) => cluster)")
+        assert sorted(numbers) == sorted(load(model).labels.tolist())
         # What is done afterwards is saved, too: also to undo all.
         for _ in range(2):
             page.click("#undo")

@@ -234,7 +234,10 @@ class PageHandler(BaseHTTPRequestHandler):
                 self._stay()
                 return
             saved = self.server.model.save(body, self.headers.get("Model-Version", ""))
-            self._tell(200, edits_in_words(saved.changes), notes=saved.notes, version=saved.version)
+            labels = {cluster.name: cluster.label for cluster in saved.after.clusters}
+            notes = saved.notes[:1] if saved.blocks else saved.notes  # the reader has the page open
+            told = {"notes": notes, "version": saved.version, "labels": labels}
+            self._tell(200, edits_in_words(saved.changes), **told)
 
     @contextmanager
     def _telling(self) -> Iterator[None]:

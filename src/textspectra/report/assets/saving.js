@@ -68,9 +68,10 @@ export class Saving {
     } catch {
       return "Not saved: there is no connection to textspectra.";
     }
-    const { message, notes, version } = await response.json();
+    const { message, notes, version, labels } = await response.json();
     if (!response.ok) return message;
     Object.assign(this, { version, saved: shown, hasSaved: true });
+    this.takeAway.saved = new Map(Object.entries(labels)); // a group that was saved before keeps its number
     if (this.#shown() === shown) markSaved(this.state); // otherwise it was edited meanwhile
     this.state.write();
     return `Saved: ${[message, ...notes].join("; ")}.`;

@@ -31,6 +31,7 @@ export class TakeAway {
   rows(only = null) {
     const { tree, state } = this;
     const label = tree.labelsAt(state.k);
+    const saved = state.isSaved() ? this.saved : null; // the labels in the model, by name
     const owners = tree.ownersAt(state.k);
     const { rows, passing } = this.counts;
     const { numbers, positions, columns } = rows;
@@ -39,7 +40,9 @@ export class TakeAway {
       const node = owners[position];
       const exact = this.measures.isExact(node);
       const similarity = exact ? Number(this.measures.similarity(node, position).toFixed(4)) : null;
-      return { cluster: label.get(node), cluster_name: state.nameOf(node), similarity };
+      const name = state.nameOf(node);
+      const cluster = saved ? saved.get(name) : label.get(node);
+      return { cluster, cluster_name: name, similarity };
     };
     const isIn = (r) => (!passing || passing[r]) && (!only || only.has(positions[r]));
     const left = Array.from(numbers.keys()).filter(isIn);
