@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 import traceback
+import webbrowser
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,9 +20,12 @@ from typing import Any, NamedTuple
 from targets import changed_paths
 
 import textspectra.cli
+import textspectra.report.server
 import textspectra_study.command
 
-MODULES = "cli.main cli.cluster cli.months cli.report cli.measure texts.pipeline texts.many_files report.build"
+MODULES = (
+    "cli.main cli.cluster cli.months cli.report cli.system cli.measure texts.pipeline texts.many_files report.build"
+)
 
 LONGEST = 180
 """Seconds after which a command hangs."""
@@ -111,6 +115,11 @@ def _run(arguments: list[str], kill: Kill, count: Path) -> None:
     main.__spec__ = main.__file__ = None  # processes of the command import the main module, and this is not its own
     is_study = arguments[0] == "study"
     sys.argv = ["textspectra-study", *arguments[1:]] if is_study else ["textspectra", *arguments]
+    if arguments[0] == "open":
+        from runs import visit
+
+        webbrowser.open = visit  # type: ignore[assignment]
+        textspectra.report.server.GRACE_SECONDS = 0.05
     sys.addaudithook(watch)
     try:
         (textspectra_study.command.main if is_study else command_line)()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
 import shutil
+import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,7 @@ COMMANDS = {
     "cluster": ["cluster", "a.csv", "--embeddings", "a.npy", "--clusters", "4", *COMMON],
     "update": ["update", "a.model", "b.csv", "--embeddings", "b.npy", "--no-report", *COMMON],
     "apply": ["apply", "state.json", "a.model", "--embeddings", "a.npy", *COMMON],
+    "save in the page": ["open", "a.model", "--embeddings", "a.npy", "-q"],
     "embed": ["embed", "a.csv", "out.npy", "--model", "wordllama", *COMMON],
     "study run": ["study", "run", "study", "--data", "labeled", "--models", "wordllama", "-q"],
     "many files": [*MANY, *COMMON],
@@ -28,6 +32,7 @@ OUTPUTS = {
     "cluster": ["a.model", "a.clusters.csv", "a.report.html"],
     "update": ["a.model", "b.updated.csv"],
     "apply": ["a.model", "a.clusters.csv"],
+    "save in the page": ["a.model", "a.clusters.csv", "a.report.html"],
     "embed": ["out.npy"],
     "study run": ["study"],
     "many files": ["many.model", "many.clusters"],
@@ -83,7 +88,7 @@ def prepare(command: str) -> Path:
         np.save(folder / "out.npy", np.ones((60, 2), np.float32))
     if command == "update":
         (folder / "b.updated.csv").write_text("old\n")
-    if command == "apply":
+    if command in ("apply", "save in the page"):
         write_state(folder)
     return folder
 
@@ -103,6 +108,29 @@ def write_state(folder: Path) -> None:
 
     model = TextClustering.load(folder / "a.model", embeddings=np.load(folder / "a.npy"))
     (folder / "state.json").write_text(downloaded_state(model))
+
+
+def visit(address: str) -> bool:
+    """Do what a browser does: open the page, save the state that is in the working folder, and close the page."""
+    threading.Thread(target=_save, args=(address,), daemon=True).start()
+    return True
+
+
+def _save(address: str) -> None:
+    host, token = address.split("/")[2:4]
+    origin = {"Origin": f"http://{host}"}
+
+    def answer(method: str, name: str, body: bytes | None = None, **headers: str) -> http.client.HTTPResponse:
+        connection = http.client.HTTPConnection(host)
+        connection.request(method, f"/{token}/{name}", body, origin | headers)
+        return connection.getresponse()
+
+    alive = answer("POST", "alive", b"")
+    version = answer("GET", "").read().partition(b'name="model-version" content="')[2].partition(b'"')[0]
+    saved = answer("POST", "save", Path("state.json").read_bytes(), **{"Model-Version": version.decode()})
+    if saved.status != 200:
+        print(saved.read().decode(), file=sys.stderr)
+    alive.close()
 
 
 def _few_tasks() -> None:

@@ -54,7 +54,8 @@ class Firefox:
                 return answer["result"]
 
     def open(self, path):
-        self.call("browsingContext.navigate", context=self.tab, url=path.as_uri(), wait="complete")
+        address = path if isinstance(path, str) else path.as_uri()
+        self.call("browsingContext.navigate", context=self.tab, url=address, wait="complete")
         self.wait_for("document.documentElement.dataset.ready")
 
     def evaluate(self, code):

@@ -1,8 +1,11 @@
 """A result of each algorithm, the data of its report, and a browser to open reports in."""
 
+import shutil
+
 import pytest
 from browser import launch
 from report_data import contents
+from served import make_model
 
 import textspectra as ts
 
@@ -24,6 +27,18 @@ def result(request, data):
 @pytest.fixture(scope="session")
 def page_data(result):
     return contents(result)
+
+
+@pytest.fixture(scope="session")
+def made(planted, tmp_path_factory):
+    return make_model(tmp_path_factory.mktemp("made"), planted).parent
+
+
+@pytest.fixture
+def model(made, tmp_path):
+    """Copy a model folder, x.model, with its table and its page."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "x.model"
 
 
 @pytest.fixture(scope="module")

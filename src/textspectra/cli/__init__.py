@@ -27,10 +27,15 @@ def main() -> None:
         if "--json" in sys.argv[1:]:
             from .output import print_error
 
-            print_error(128 + _signal, "interrupted", message)
+            print_error(interrupted_code(), "interrupted", message)
         else:
             sys.stderr.write(f"{message}\n")
-        sys.exit(128 + _signal)
+        sys.exit(interrupted_code())
+
+
+def interrupted_code() -> int:
+    """Return the exit code of a command that a signal has ended."""
+    return 128 + _signal
 
 
 def _interrupt(number: int, *_: object) -> None:

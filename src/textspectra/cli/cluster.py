@@ -28,17 +28,17 @@ from . import inputs
 from .options import COMMANDS, Setting, defaults_of
 from .output import Options, Stages, present, stages
 from .summary import Done, print_summary, summarize
-from .system import open_in_browser
+from .system import open_report
 
 
-def cluster_command(sources: tuple[str, ...], open_it: bool, **chosen: Any) -> None:
+def cluster_command(sources: tuple[str, ...], **chosen: Any) -> int:
     """Group the texts of files, print a summary, and open the report."""
-    _run_and_present(run_cluster, sources, open_it=open_it, **chosen)
+    return _run_and_present(run_cluster, sources, **chosen)
 
 
-def describe_command(source: str, open_it: bool, **chosen: Any) -> None:
+def describe_command(source: str, **chosen: Any) -> int:
     """Describe the groups in a column of a file, print a summary, and open the report."""
-    _run_and_present(_run_describe, [source], open_it=open_it, **chosen)
+    return _run_and_present(_run_describe, [source], **chosen)
 
 
 def demo_command(out: str) -> None:
@@ -47,14 +47,17 @@ def demo_command(out: str) -> None:
         _run_and_present(run_cluster, [str(example)], out=out, overwrite=True)
 
 
-def _run_and_present(run: Callable[..., Done], sources: Sequence[str], *, open_it: bool = False, **chosen: Any) -> None:
+def _run_and_present(
+    run: Callable[..., Done], sources: Sequence[str], *, open_it: bool = False, no_save: bool = False, **chosen: Any
+) -> int:
     if open_it and chosen["no_report"]:
         raise click.UsageError("--open needs the report, which --no-report leaves out.")
     with stages() as tell:
         done = run(sources, tell, **chosen)
     present(summarize(done, " ".join(sources), tell.seconds), print_summary)
-    if open_it:
-        open_in_browser(done.outputs["report"])
+    if not open_it:
+        return 0
+    return open_report(done.outputs["report"], result=done.result, no_save=no_save)
 
 
 def run_cluster(sources: Sequence[str], tell: Stages, **chosen: Any) -> Done:

@@ -17,6 +17,7 @@ from rich.text import Text
 from ..files import Outputs
 from ..hygiene import plural
 from ..report.build import write_report
+from ..report.saving import made_with
 from ..tables.columns import SHARE_MARK, TextTable, as_strings
 from ..tables.write import ADDED, name_parts, output_format
 from ..texts.comparison import Comparison, compare_texts, updated
@@ -27,7 +28,6 @@ from ..texts.storage import write_clustering
 from . import inputs
 from .measure import describe_drift
 from .output import Options, Stages, Summary, present, stages
-from .report import made_with
 from .summary import Terminal, clusters_as_json, describe_run, describe_totals, one_line, print_clusters, print_head
 
 _OUTPUTS = {

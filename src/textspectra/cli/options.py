@@ -160,7 +160,11 @@ _COLUMNS = (
     Setting("--show COLUMN", "A column to show with each text; repeatable.", "result", multiple=True),
 )  # fmt: skip
 _MAP = Setting("--map", "Add map_x and map_y to the table: the place of each text on the map of the report.", "result")
-_OPEN = Setting("--open", "Open the report in the browser.", name="open_it")
+_NO_SAVE = Setting("--no-save", "Open the report as a file, without a button to save what is edited in it.")
+_OPEN = (
+    Setting("--open", "Open the report in the browser; edits can be saved there until it is closed.", name="open_it"),
+    _NO_SAVE,
+)
 _CLUSTERING = (
     Setting("--algorithm kmeans|hac", "How texts are grouped.", "result", default="kmeans"),
     Setting(
@@ -182,7 +186,7 @@ _CLUSTERING = (
     Setting("--truth COLUMN", "A column of true classes, to compare with in the report.", "result"),
     _MAP,
     _NO_REPORT,
-    _OPEN,
+    *_OPEN,
     Setting("--scheduler tcp://HOST:PORT|local", "For many files: let the workers of Dask do the work."),
 )  # fmt: skip
 _COMPARING = (
@@ -222,7 +226,7 @@ COMMANDS = {
             _FILE,
             Setting("--labels COLUMN", "The column that holds the group of each text.", "result", required=True),
             _OUT_FOLDER, *READING, *_EMBEDDING, _IGNORE, _STOP_WORDS, _NAME_WITH, _SEED, *_TABLE, *_COLUMNS, _MAP,
-            _NO_REPORT, _OPEN, *_WRITING,
+            _NO_REPORT, *_OPEN, *_WRITING,
         ),
         """Describe the groups in a column of FILE: names, keywords, scores, the report and a model for new texts.
 
@@ -300,10 +304,15 @@ COMMANDS = {
         "Write a page to explore the saved MODEL folder in a browser: one HTML file that needs no network.",
     ),
     "open": Command(
-        "system", "Open a report in the browser.", (_argument("name", "NAME"),),
+        "system", "Open a report in the browser, and save what you edit there.",
+        (_argument("name", "NAME"), _KNOWN_EMBEDDINGS, *_LOADING, _NO_SAVE, _QUIET),
         """Open the report of NAME in the browser.
 
         NAME is the report itself, the file that was clustered, the folder NAME.model, or what their names begin with.
+        The button Save in the report gives its groups and names to the folder NAME.model, the table NAME.clusters.* and
+        the report, as `textspectra apply` does. The command ends when the page is closed, or with Ctrl-C. Only this
+        machine can reach the page, at an address that nobody else knows. With --no-save, or without the folder, the
+        report is opened as a file.
         """,
     ),
     "apply": Command(

@@ -8,31 +8,94 @@ import platform
 import re
 import webbrowser
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
+from functools import partial
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from .. import __version__
 from ..errors import UsageError, UserError
 from ..hygiene import plural
+from . import interrupted_code
 from .options import COMMANDS, VARIABLE_PREFIX, options_of, variables_of
-from .output import Summary, manner, present
+from .output import Summary, manner, present, stages
 from .settings import SettingsFile, default_map, nearest, own_file, settings_files
+
+if TYPE_CHECKING:
+    from ..texts.result import TextClustering
 
 CACHE_VARIABLE = f"{VARIABLE_PREFIX}CACHE"  # names the folder of the cache; the one variable that is not an option
 REQUIREMENT = re.compile(r"""(?P<package>[\w.-]+)[^;]*(;.*extra == ['"](?P<extra>[\w-]+)['"])?""")
 """A line of the package's requirements in its metadata."""
 
+NO_BROWSER = "No browser could be opened; open this file in one: {}"
 STATUS = {"ready": "ready", "download": "download of ", "missing": "needs: "}
 
 
-def open_command(name: str) -> None:
-    """Open the report of a file or a model."""
-    open_in_browser(find_report(name))
+def open_command(name: str, embeddings: str | None, no_save: bool) -> int:
+    """Open the report of a file or a model, and save what is edited in it."""
+    return open_report(find_report(name), embeddings=embeddings, no_save=no_save)
+
+
+def open_report(
+    path: Path, *, result: TextClustering | None = None, embeddings: str | None = None, no_save: bool = False
+) -> int:
+    """Open a report so that it can save into the model beside it, until it is closed; return the exit code.
+
+    `result` is what the model folder holds, if it is in memory.
+    """
+    from ..report.saving import report_path
+    from ..report.server import OPENING_SECONDS, serve_report
+    from .report import load_saved
+
+    model = path.with_name(f"{path.name.removesuffix('.report.html')}.model")
+    if no_save or report_path(model) != path:
+        open_in_browser(path)
+        return 0
+    if not model.is_dir():
+        _say(f"The folder {model} is not there, so the report is opened as a file, which cannot save.")
+        open_in_browser(path)
+        return 0
+
+    bars = ExitStack()
+
+    def show(address: str) -> bool:
+        bars.close()
+        shown = webbrowser.open(address)
+        if shown:
+            _say(f"The report is at {address} and saves into {model}. Close it or press Ctrl-C to end.")
+        return shown
+
+    try:
+        with bars:
+            tell = bars.enter_context(stages())
+            load = partial(load_saved, str(model), embeddings)
+            served = serve_report(model, show, result=result, load=load, progress=tell)
+    except UserError as error:
+        _say(f"{error} So the report is opened as a file, which cannot save.")
+        open_in_browser(path)
+        return 0
+    if served.reason == "no browser":
+        click.echo(NO_BROWSER.format(path), err=True)
+        return 0
+    times = {0: "nothing was saved", 1: "saved once"}.get(served.saves, f"saved {served.saves:,} times")
+    begin = {
+        "closed": "The page was closed",
+        "stopped": "Stopped",
+        "not opened": f"No browser opened the page within {OPENING_SECONDS:.0f} seconds",
+    }
+    _say(f"{begin[served.reason]}; {times}.")
+    return interrupted_code() if served.reason == "stopped" else 0
+
+
+def _say(line: str) -> None:
+    if not manner().quiet:
+        click.echo(line, err=True)
 
 
 def find_report(name: str) -> Path:
@@ -55,7 +118,7 @@ def find_report(name: str) -> Path:
 def open_in_browser(path: Path) -> None:
     """Open a page in the user's browser; if there is none, say so and name the file."""
     if not webbrowser.open(path.absolute().as_uri()):
-        click.echo(f"No browser could be opened; open this file in one: {path}", err=True)
+        click.echo(NO_BROWSER.format(path), err=True)
 
 
 def models_command() -> None:

@@ -110,34 +110,42 @@ SCRIPT_MODULES = (
     "data", "commandline", "grouping", "tree", "filter", "state", "unsaved", "kept", "dropping", "rows", "counts",
     "tallied", "trends", "measures", "density", "labels", "groupnames", "tooltip", "map", "answer", "slider", "words",
     "query", "textrows", "editing", "themes", "lines", "groups", "hover", "search", "picked", "compare", "misfits",
-    "outcome", "lasso", "safecells", "workbook", "why", "charts", "takeaway", "filterbar", "overtime", "segments",
-    "changed", "main",
+    "outcome", "lasso", "safecells", "workbook", "why", "charts", "takeaway", "saving", "filterbar", "overtime",
+    "segments", "changed", "main",
 )  # fmt: skip
 """The modules of the page's script; each comes after those that it imports."""
 
-STYLE_SHEETS = ("base", "answer", "controls", "map", "groups", "work", "asking", "chapters", "narrow", "print")
+STYLE_SHEETS = (
+    "base",
+    "answer",
+    "controls",
+    "map",
+    "groups",
+    "work",
+    "asking",
+    "saving",
+    "chapters",
+    "narrow",
+    "print",
+)
 """A later style sheet overrules an earlier one."""
 
 IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)
+BLOCK = re.compile(rb'id="block-(\w+)">([A-Za-z0-9+/=]*)<')
 EXPORT = re.compile(r"^export (?=async function|function|const|let|class)", re.MULTILINE)
 
 
-def render_page(blocks: dict[str, str]) -> str:
-    """Return the page that shows `blocks`.
-
-    The security policy of the page allows two scripts, by their digests: ours and the plotting library. It forbids
-    all network requests.
-    """
+def render_page(blocks: dict[str, str], *, version: str = "") -> str:
+    """Return the page that shows `blocks`, for a server if a `version` of a model is given."""
     from jinja2 import Environment, PackageLoader
     from markupsafe import Markup
 
     environment = Environment(loader=PackageLoader(__package__, "assets"), autoescape=True, trim_blocks=True)
-    # One script instead of modules, without `import` and `export`: a page on disk cannot load modules.
-    script = EXPORT.sub("", IMPORT.sub("", _joined_assets(SCRIPT_MODULES, "js")))
     return environment.get_template("page.html").render(
-        policy=_policy(script, plotting_library()),
+        policy=page_policy(is_served=bool(version)),
+        version=version,
         style=Markup(_joined_assets(STYLE_SHEETS, "css")),  # noqa: S704 - our own files, not data
-        script=Markup(script),  # noqa: S704 - our own files, not data
+        script=Markup(_script()),  # noqa: S704 - our own files, not data
         blocks={**blocks, "library": packed_library()},
     )
 
@@ -146,6 +154,11 @@ def render_page(blocks: dict[str, str]) -> str:
 def _joined_assets(names: tuple[str, ...], suffix: str) -> str:
     folder = files(__package__) / "assets"
     return "\n" + "\n".join((folder / f"{name}.{suffix}").read_text(encoding="utf-8") for name in names)
+
+
+def _script() -> str:
+    """Return one script instead of modules, without `import` and `export`: a page on disk cannot load modules."""
+    return EXPORT.sub("", IMPORT.sub("", _joined_assets(SCRIPT_MODULES, "js")))
 
 
 @cache
@@ -160,8 +173,19 @@ def packed_library() -> str:
     return pack(plotting_library().encode())
 
 
-def _policy(*scripts: str) -> str:
+def page_policy(*, is_served: bool = False) -> str:
+    """Return the security policy of the page: it allows two scripts, by their digests, ours and the plotting library.
+
+    It forbids all requests, except those of a page that is served to its own server.
+    """
+    scripts = (_script(), plotting_library())
     digests = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode()}'" for s in scripts)
     # Plotly compiles code at run time (unsafe-eval), sets styles on elements, and exports pictures through data: and
     # blob: addresses. A script inside a text of the data has no digest here, so it could not run.
-    return f"default-src 'none'; script-src {digests} 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
+    policy = f"default-src 'none'; script-src {digests} 'unsafe-eval'; style-src 'unsafe-inline'; img-src data: blob:"
+    return f"{policy}; connect-src 'self'" if is_served else policy
+
+
+def blocks_of(page: bytes) -> dict[str, str]:
+    """Return the data blocks of a page, by name; nothing else of it is used."""
+    return {name.decode(): data.decode() for name, data in BLOCK.findall(page) if name != b"library"}

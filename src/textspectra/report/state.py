@@ -9,8 +9,9 @@ import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -35,17 +36,40 @@ Parsed = TypeVar("Parsed")
 
 def what_only_it_has(path: Path, result: TextClustering) -> str:
     """Say why a page should not be replaced by a new one of this result; an empty string if it may be."""
-    match = META.search(_read(path))
+    meta = read_meta(_read(path))
     try:
-        meta = json.loads(zlib.decompress(base64.b64decode(match[1]))) if match else {}
         known, classes, changes = meta["about"]["fingerprint"], meta["profile"]["classes"], meta["changes"]
-    except (ValueError, zlib.error, KeyError, TypeError):  # another file, or a page of an older version
+    except (KeyError, TypeError):  # another file, or a page of an older version
         known = classes = changes = None
     if known != corpus_fingerprint(result.corpus):
         return "is not a report of these texts"
     if classes is not None:
         return "compares with a ground truth, which the model does not have"
     return "" if changes is None else "says what changed, which the model does not know"
+
+
+def read_meta(page: bytes) -> Any:
+    """Return the block ``meta`` of a page; an empty dictionary if it is something else."""
+    match = META.search(page)
+    try:
+        return json.loads(zlib.decompress(base64.b64decode(match[1]))) if match else {}
+    except (ValueError, zlib.error):
+        return {}
+
+
+def shows(page: bytes, result: TextClustering) -> bool:
+    """Return True if a page of this version has the groups and the names of a result, and no others."""
+    from .. import __version__
+
+    meta = read_meta(page)
+    try:
+        about, names = meta["about"], meta["nodes"]["name"]
+        known = [about["version"], about["fingerprint"], about["grouping"], meta["changes"]]
+        shown = [names[node] for node in meta["base"]["nodes"]]
+    except (LookupError, TypeError):
+        return False
+    expected = [__version__, corpus_fingerprint(result.corpus), grouping_mark(result), None]
+    return known == expected and shown == [cluster.name for cluster in result.clusters]
 
 
 def _read(path: Path, limit: int = -1) -> bytes:
@@ -80,12 +104,17 @@ def read_state(path: Path) -> State:
     stored = _read(path, MAX_STATE_BYTES + 1)
     if len(stored) > MAX_STATE_BYTES:
         raise UserError(f"{path} has more than {MAX_STATE_BYTES // 2**20} MB, which no report downloads.")
+    return decode_state(stored, str(path))
+
+
+def decode_state(stored: bytes, name: str) -> State:
+    """Read the JSON of a state; errors call it `name`."""
     try:
         content = json.loads(stored.decode(), parse_constant=int)  # raises for NaN and Infinity, which are not JSON
     except (ValueError, RecursionError):
-        raise UserError(f"{path} is not JSON; use the file that “Download JSON” of a report writes.") from None
+        raise UserError(f"{name} is not JSON; use the file that “Download JSON” of a report writes.") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise UserError(f"{path} was not written by “Download JSON” of a report of this version.")
+        raise UserError(f"{name} was not written by “Download JSON” of a report of this version.")
     return parse_state(content)
 
 
@@ -124,14 +153,17 @@ def _typed(value: object, kind: type[Parsed]) -> Parsed:
     return value
 
 
-def apply_state(result: TextClustering, state: State | str | Path | None = None) -> TextClustering:
+def apply_state(
+    result: TextClustering, state: State | str | Path | None = None, *, saved: TextClustering | None = None
+) -> TextClustering:
     """Return `result`, which a report shows, with the groups and the names of a state, or of the file that has it.
 
     Without a state, it is the newest one of these texts in the folder where browsers save files.
 
     A cluster whose texts stay the same keeps its label. So does one that others were merged into, or that single texts
     left or joined. The others get new labels. A result of the same state stays as it is, so that the same command can
-    be run again.
+    be run again. `saved` is what an earlier state of the same report led to: new clusters that it also has keep the
+    labels that they have there, and no label is given twice.
 
     See Also
     --------
@@ -158,8 +190,10 @@ def apply_state(result: TextClustering, state: State | str | Path | None = None)
         if result.recipe.get(APPLIED) == _mark(result, state):
             return result
         raise UserError(CHANGED)
-    changed = _regrouped(result, state.clusters) if state.edited else _cut(result, state.clusters)
-    changed = changed.rename({cluster.label: cluster.name for cluster in state.clusters})
+    changed, labels = (_regrouped if state.edited else _cut)(result, state.clusters, saved or result)
+    changed = changed.rename(dict(zip(labels, (cluster.name for cluster in state.clusters), strict=True)))
+    next_label = max(changed.next_label, (saved or result).next_label)
+    changed = replace(changed, next_label=next_label)
     return replace(changed, recipe={**changed.recipe, APPLIED: _mark(changed, state)})
 
 
@@ -169,14 +203,36 @@ def _mark(result: TextClustering, state: State) -> str:
     return hashlib.sha256(repr(outcome).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def _cut(result: TextClustering, clusters: Sequence[StateCluster]) -> TextClustering:
+def _cut(
+    result: TextClustering, clusters: Sequence[StateCluster], saved: TextClustering
+) -> tuple[TextClustering, list[int]]:
+    """Return the cut of the tree into as many clusters as a state has, and the label of each."""
     changed = result if len(clusters) == result.n_clusters else result.cut(len(clusters))
     expected = [(cluster.label, cluster.size) for cluster in clusters]
     _check([(cluster.label, cluster.size) for cluster in changed.clusters] == expected, CHANGED)
-    return changed
+    shown = [cluster.label for cluster in clusters]
+    labels = _labels_since(saved, result, changed.distinct_codes, shown)
+    if labels != shown:
+        again = result.with_hierarchy().regroup(changed.distinct_codes, dict(enumerate(labels)))
+        changed = replace(again, recipe=changed.recipe).with_themes()
+    return changed, labels
 
 
-def _regrouped(result: TextClustering, clusters: Sequence[StateCluster]) -> TextClustering:
+def _labels_since(saved: TextClustering, result: TextClustering, codes: Ints, labels: list[int]) -> list[int]:
+    """Return the labels of clusters, where new ones have the labels of `saved`, or the next ones after it."""
+    own = {cluster.label for cluster in result.clusters}
+    known = {new: saved.clusters[old].label for new, old in same_clusters(saved.distinct_codes, codes).items()}
+    given = {new: label for new, label in known.items() if label not in own}
+    given |= {new: label for new, label in enumerate(labels) if label in own}
+    others = sorted((new for new in range(len(labels)) if new not in given), key=labels.__getitem__)
+    given |= dict(zip(others, count(saved.next_label), strict=False))
+    return [given[new] for new in range(len(labels))]
+
+
+def _regrouped(
+    result: TextClustering, clusters: Sequence[StateCluster], saved: TextClustering
+) -> tuple[TextClustering, list[int]]:
+    """Return the groups of a state that were made by hand, and the label of each."""
     base = result.with_hierarchy()
     codes = _codes(base, clusters)
     grouped = codes >= 0
@@ -190,7 +246,8 @@ def _regrouped(result: TextClustering, clusters: Sequence[StateCluster]) -> Text
     # A group with all texts of another one has its label, and new labels are the next ones.
     _check(all(continued.get(number) == old for number, old in same.items()))
     _check(sorted(new.values()) == list(range(result.next_label, result.next_label + len(new))))
-    return base.regroup(codes, labels)
+    numbers = _labels_since(saved, result, codes, list(labels.values()))
+    return base.regroup(codes, dict(enumerate(numbers))), numbers
 
 
 def _codes(result: TextClustering, clusters: Sequence[StateCluster]) -> Ints:

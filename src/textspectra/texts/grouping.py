@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple, Self
 
@@ -216,11 +217,18 @@ class RegroupedTexts(ClusteredTexts):
         if base.hierarchy is None or base.k_estimate is None:
             return {}
         described = {
-            level.name: base.describe_grouping(base.hierarchy.cut(level.k))
+            level.name: base.describe_level(level.k)
             for level in base.k_estimate.suggestions
             if level.k != self.n_clusters and level.k <= base.hierarchy.tree.n_leaves
         }
         return {name: (grouping.codes, grouping.clusters) for name, grouping in described.items()}
+
+    def describe_level(self, k: int) -> Grouping:
+        """Describe the cut of the tree into k groups."""
+        assert self.hierarchy is not None  # noqa: S101 - for the type checker
+        if self.k_estimate is not None and k == self.k_estimate.k != self.n_clusters:
+            return self._suggested_again
+        return self.describe_grouping(self.hierarchy.cut(k))
 
     def with_themes(self) -> Self:
         """Return the same result with the themes of its clusters, if a level is coarser than these."""
@@ -321,7 +329,13 @@ class RegroupedTexts(ClusteredTexts):
             return Grouping(self.distinct_codes, self.centers, self.distinct_similarity, self.clusters)
         if self.hierarchy is None or k > self.hierarchy.tree.n_leaves:
             return None
-        return self.describe_grouping(self.hierarchy.cut(k), fresh=fresh)
+        return self.describe_grouping(self.hierarchy.cut(k), fresh=True) if fresh else self._suggested_again
+
+    @cached_property
+    def _suggested_again(self) -> Grouping:
+        """The groups of the suggested level of other groups; several levels are named by them."""
+        assert self.hierarchy is not None  # noqa: S101 - for the type checker
+        return self.describe_grouping(self.hierarchy.cut(self.k_estimate.k if self.k_estimate else self.n_clusters))
 
     def _theme_names(self, codes: NDArray[np.intp]) -> dict[int, str]:
         """Return the names of those groups that are themes."""

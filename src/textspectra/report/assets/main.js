@@ -32,6 +32,7 @@ import { Outcome } from "./outcome.js";
 import { Picked } from "./picked.js";
 import { Compare } from "./compare.js";
 import { Lasso } from "./lasso.js";
+import { Saving } from "./saving.js";
 
 function coordinates(packed) {
   const all = Float32Array.from(packed, (value) => value / 32767.5 - 1);
@@ -62,6 +63,7 @@ function work(report, map) {
   report.misfits = new Misfits(report);
   new Outcome(report);
   report.lasso = new Lasso(report, map);
+  new Saving(report);
 }
 
 // The counts of the nodes over time and by segments.

@@ -26,6 +26,7 @@ export class State {
     this.askFirst = null; // gets a change that would drop the edits, as a function
     this.listeners = [];
     this.timer = 0;
+    this.isSaved = () => false; // whether the model has the groups and names, so that the address need not
     this.read();
     globalThis.addEventListener("hashchange", () => {
       if (document.getElementById(location.hash.slice(1))) return; // a link within the page
@@ -202,9 +203,13 @@ export class State {
   // Nodes and positions belong to this report, so the address names it.
   address() {
     const parts = new URLSearchParams({ k: this.k });
-    if (this.selected !== null) parts.set("group", this.edits ? this.edits.at(this.selected) : this.selected);
+    const isSaved = this.isSaved();
+    if (this.selected !== null && !isSaved) {
+      parts.set("group", this.edits ? this.edits.at(this.selected) : this.selected);
+    }
     if (this.query) parts.set("q", shorten(this.query, 200));
     this.filter.write(parts, this.fields);
+    if (isSaved) return `#${parts}`;
     if (this.edits) parts.set("edits", this.edits.write());
     else if (this.names.size) parts.set("names", JSON.stringify([...this.names]));
     if (this.edits || this.names.size || this.selected !== null) parts.set("of", this.mark);

@@ -37,6 +37,7 @@ export class TakeAway {
   rows(only = null) {
     const { tree, state } = this;
     const label = tree.labelsAt(state.k);
+    const saved = state.isSaved() ? this.saved : null; // the labels in the model, by name
     const owners = tree.ownersAt(state.k);
     const { rows, passing } = this.counts;
     const { numbers, positions, columns } = rows;
@@ -45,7 +46,9 @@ export class TakeAway {
       const node = owners[position];
       const exact = this.measures.isExact(node);
       const similarity = exact ? Number(this.measures.similarity(node, position).toFixed(4)) : null;
-      return { cluster: label.get(node), cluster_name: state.nameOf(node), similarity };
+      const name = state.nameOf(node);
+      const cluster = saved ? saved.get(name) : label.get(node);
+      return { cluster, cluster_name: name, similarity };
     };
     const isIn = (r) => (!passing || passing[r]) && (!only || only.has(positions[r]));
     const left = Array.from(numbers.keys()).filter(isIn);
@@ -122,7 +125,8 @@ export class TakeAway {
     this.#save("texts.csv", "text/csv", this.csv(new Set(positions)));
   }
 
-  json() {
+  // `rows` may be left out: `apply` does not need them.
+  json(rows = this.rows()) {
     const { tree, state } = this;
     const label = tree.labelsAt(state.k);
     const clusters = tree.cut(state.k).map((node) => ({
@@ -138,7 +142,7 @@ export class TakeAway {
     const selected = state.selected === null ? null : label.get(state.selected);
     const view = { selected, search: state.query, filter: state.filter.conditions(state.fields) };
     const of = { format: FORMAT, version, fingerprint, grouping, edited: state.edits !== null };
-    return JSON.stringify({ ...of, k: state.k, clusters, ...view, rows: this.rows() });
+    return JSON.stringify({ ...of, k: state.k, clusters, ...view, rows });
   }
 
   // A group made by hand: its finest clusters in the tree, as ranges, and a row of the data for each text moved into it.

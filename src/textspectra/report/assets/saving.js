@@ -1,0 +1,97 @@
+// The Save button: the groups and names go into the model, if the page comes from `textspectra open`.
+import { element, make } from "./data.js";
+import { markSaved, writtenEdits } from "./unsaved.js";
+
+const AGAIN_AFTER = 1000; // milliseconds until a lost connection is tried again
+const TRIES = 3;
+
+const ENDED =
+  "The program that saves has ended. Start textspectra open again in another tab, or keep your edits with Download JSON.";
+
+export class Saving {
+  constructor({ state, takeAway }) {
+    this.version = document.querySelector("meta[name=model-version]")?.content;
+    if (!this.version) return; // opened as a file
+    Object.assign(this, { state, takeAway, saved: `${state.tree.base.k} `, isBusy: false, hasEnded: false });
+    this.button = make("button", { type: "button", id: "save", title: "Save (Ctrl+S)", onclick: () => this.save() });
+    this.notice = make("p", { id: "saved", class: "edited", role: "status" });
+    document.querySelector(".edit-bar").append(this.button);
+    element("edited").before(this.notice);
+    element("keep").hidden = true;
+    element("keeping-text").textContent =
+      "“Save”, above the groups, puts your groups and names into the model, its table and its report. Unchanged groups keep their numbers.";
+    element("keeping-command").parentElement.hidden = true;
+    state.isSaved = () => this.hasSaved && this.#shown() === this.saved;
+    state.listen((changed) => (changed.k || changed.names) && this.#show());
+    document.addEventListener("keydown", (event) => this.#onKey(event));
+    this.#show();
+    this.#stay();
+    globalThis.addEventListener("pagehide", () => this.connection.abort());
+    globalThis.addEventListener("pageshow", (event) => event.persisted && this.#stay());
+  }
+
+  // The groups and names on the screen, as one string.
+  #shown() {
+    return `${this.state.k} ${writtenEdits(this.state)}`;
+  }
+
+  #onKey(event) {
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || event.key.toLowerCase() !== "s") return;
+    event.preventDefault();
+    document.activeElement?.blur(); // a name that is being typed counts
+    this.save();
+  }
+
+  #show(words = "") {
+    const isNew = this.#shown() !== this.saved;
+    this.button.textContent = this.isBusy ? "Saving …" : "Save";
+    this.button.disabled = this.isBusy || this.hasEnded || !isNew;
+    this.notice.textContent = this.hasEnded ? ENDED : words;
+  }
+
+  async save() {
+    if (this.button.disabled) return;
+    const shown = this.#shown();
+    this.isBusy = true;
+    this.#show();
+    const words = await this.#send(shown);
+    this.isBusy = false;
+    this.#show(words);
+  }
+
+  // Returns what to tell the reader.
+  async #send(shown) {
+    let response;
+    try {
+      const headers = { "Content-Type": "application/json", "Model-Version": this.version };
+      response = await fetch("save", { method: "POST", headers, body: this.takeAway.json([]) });
+    } catch {
+      return "Not saved: there is no connection to textspectra.";
+    }
+    const { message, notes, version, labels } = await response.json();
+    if (!response.ok) return message;
+    Object.assign(this, { version, saved: shown, hasSaved: true });
+    this.takeAway.saved = new Map(Object.entries(labels)); // a group that was saved before keeps its number
+    if (this.#shown() === shown) markSaved(this.state); // otherwise it was edited meanwhile
+    this.state.write();
+    return `Saved: ${[message, ...notes].join("; ")}.`;
+  }
+
+  // An open request tells the program that the page is open, and the page that the program runs.
+  async #stay() {
+    for (let tries = 0; tries < TRIES; tries++) {
+      this.connection = new AbortController();
+      try {
+        const response = await fetch("alive", { method: "POST", signal: this.connection.signal });
+        if (response.ok) tries = -1;
+        const reader = response.body.getReader();
+        while (!(await reader.read()).done);
+      } catch {
+        if (this.connection.signal.aborted) return;
+      }
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_AFTER));
+    }
+    this.hasEnded = true;
+    this.#show();
+  }
+}

@@ -1,0 +1,153 @@
+"""The Save button of a page that is served, in Chromium."""
+
+import pytest
+from browser import launch, needs_browser
+from served import load, names_in_table, serving
+
+from textspectra.report.server import MODEL_CHANGED
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as api:
+        browser = launch(api)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_served(browser):
+    """Open a served page, and fail on any error and on any request to another server."""
+    problems, contexts = [], []
+
+    def open_(server):
+        contexts.append(browser.new_context())
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", lambda one: one.url.startswith((server.address, "blob:")) or problems.append(one.url))
+        page.goto(server.address)
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+def merge_two(page):
+    for box in page.locator(".tick input").all()[:2]:
+        box.check()
+    page.get_by_role("button", name="Merge", exact=True).click()
+
+
+RENAME = "([at, name]) => textspectra.state.rename(textspectra.tree.cut(textspectra.state.k)[at], name)"
+
+
+def rename(page, at, name):
+    page.evaluate(RENAME, [at, name])
+
+
+def saved(page, words):
+    page.click("#save")
+    page.wait_for_function("words => document.getElementById('saved').textContent.startsWith(words)", arg=words)
+
+
+@needs_browser
+def test_edits_are_saved_and_the_page_stays_as_it_is(open_served, model):
+    with serving(model) as server:
+        page = open_served(server)
+        assert page.is_disabled("#save")
+        assert page.is_hidden("#keep")
+        assert page.is_hidden("#keeping-command")
+        merge_two(page)
+        rename(page, 1, "my <b>own</b> name")
+        groups = page.evaluate(
+            "textspectra.tree.cut(textspectra.state.k).map((node) => textspectra.state.nameOf(node))"
+        )
+        page.evaluate("globalThis.sameLoad = true")
+        saved(page, "Saved: 1 group renamed, 2 groups merged into 1, 3 groups unchanged; every text with its group: ")
+        assert page.is_disabled("#save")
+        assert page.evaluate("sameLoad")
+        assert [cluster.name for cluster in load(model).clusters] == groups
+        assert set(names_in_table(model).values()) == set(groups)
+        numbers = page.evaluate("textspectra.takeAway.rows().map(({ cluster }) => cluster)")
+        assert sorted(numbers) == sorted(load(model).labels.tolist())
+        # What is done afterwards is saved, too: also to undo all.
+        for _ in range(2):
+            page.click("#undo")
+        saved(page, "Saved: 1 group renamed, 1 group split into 2, 3 groups unchanged; ")
+        assert load(model).n_clusters == 6
+        rename(page, 0, "another name")
+        page.keyboard.press("Control+s")
+        page.wait_for_function("document.getElementById('saved').textContent.startsWith('Saved: 1 group renamed, 5')")
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
+        assert page.evaluate("textspectra.state.nameOf(textspectra.tree.cut(6)[0])") == "another name"
+        assert page.is_hidden("#other-link")
+        assert page.is_disabled("#save")
+
+
+@needs_browser
+def test_the_second_page_is_told(open_served, model):
+    with serving(model) as server:
+        first, second = open_served(server), open_served(server)
+        rename(first, 0, "first")
+        saved(first, "Saved: 1 group renamed")
+        rename(second, 0, "second")
+        saved(second, MODEL_CHANGED)
+        assert load(model).clusters[0].name == "first"
+        second.reload()
+        second.wait_for_selector("html[data-ready]")
+        rename(second, 0, "second")
+        saved(second, "Saved: 1 group renamed")
+        assert load(model).clusters[0].name == "second"
+
+
+@needs_browser
+def test_the_page_says_when_it_can_no_longer_save(open_served, model):
+    with serving(model) as server:
+        page = open_served(server)
+        rename(page, 0, "first")
+    server.server_close()
+    page.wait_for_function(
+        "document.getElementById('saved').textContent.startsWith('The program that saves has ended')"
+    )
+    assert page.is_disabled("#save")
+
+
+@needs_browser
+def test_a_name_that_the_model_refuses_is_told(open_served, model):
+    with serving(model) as server:
+        page = open_served(server)
+        rename(page, 0, "x" * 5000)
+        page.click("#save")
+        page.wait_for_function("document.getElementById('saved').textContent")
+        assert "characters" in page.text_content("#saved")
+        assert page.is_enabled("#save")
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_controls_are_accessible(open_served, model, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    with serving(model) as server:
+        page = open_served(server)
+        page.emulate_media(color_scheme=scheme)
+        merge_two(page)
+        for _ in range(2):
+            assert axe.run(page).response["violations"] == []
+            saved(page, "Saved: ")
+            rename(page, 0, "another name")
+            page.evaluate("document.getElementById('saved').textContent = 'Saved'")
+
+
+@needs_browser
+def test_a_page_opened_as_a_file_has_no_button(model, browser):
+    page = browser.new_context(offline=True).new_page()
+    page.goto(model.with_name("x.report.html").as_uri())
+    page.wait_for_selector("html[data-ready]")
+    assert page.locator("#save").count() == 0
+    assert page.is_visible("#keeping-command")
+    page.context.close()
