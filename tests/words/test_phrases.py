@@ -120,3 +120,19 @@ def test_the_lists_of_words_belong_to_a_language_and_a_role():
 
 def test_a_phrase_is_a_text_and_a_score():
     assert Phrase("refund", 0.5).score == 0.5
+
+
+@pytest.mark.parametrize("text", ["?", "??", "为什么?", "どうですか?", "a?", "is it?"])
+def test_a_question_without_words_is_no_name(text):
+    assert not [term for counts in count_terms([text] * 9).values() for term in counts.texts if term.endswith("?")]
+
+
+def test_a_question_with_a_greeting_or_a_number_is_no_name():
+    for text in ("Thanks where is my parcel?", "Where is order 4455667788?"):
+        assert not [name for name in phrases([text] * 9) if name.endswith("?")]
+    terms = count_terms(["Where is my late parcel?"] * 9, ["parcel"])["english"].texts
+    assert not [term for term in terms if term.endswith("?")]
+
+
+def test_a_number_does_not_complete_a_word():
+    assert "cancel order" in phrases([f"cancel order {48213 + i}" for i in range(40)])

@@ -18,7 +18,7 @@ def part(label, name, *keywords, size=100):
 
 
 def best(parts, *phrases):
-    return [phrase.text for phrase in theme_phrases([Candidate(*phrase, np.zeros(2)) for phrase in phrases], parts)]
+    return [phrase.text for phrase in theme_phrases([Candidate(*phrase, np.zeros(2)) for phrase in phrases], parts, 2)]
 
 
 def test_a_good_phrase_that_most_groups_share_names_the_theme():

@@ -119,7 +119,7 @@ def _update_report(
     if only and not overwrite:
         return f"{path} {only}, so it was left alone; --overwrite replaces it", None
     try:
-        blocks = report_blocks(after, progress=progress)
+        blocks = report_blocks(after, model=model, progress=progress)
     except TextspectraError as error:
         return f"{path} still has the groups from before: {error}", None
     with together.file(path) as waiting:

@@ -98,7 +98,7 @@ class OpenModel:
             if model_version(self.folder) != self.version:
                 self._open()
             if self._blocks is None:
-                self._blocks = report_blocks(self._result, progress=progress)
+                self._blocks = report_blocks(self._result, model=self.folder, progress=progress)
             self._shown.setdefault(grouping_mark(self._result), self._result)
             return render_page(self._blocks, version=self.version)
 

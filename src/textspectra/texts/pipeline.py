@@ -302,7 +302,9 @@ def describe_clustering(
     read = np.ones(len(labels), bool) if len(texts.corpus.distinct) < totals.distinct else None
     similarity, clusters = describe_embedded(texts, labels, fitted.centers, embed, read, stop_words=stop_words)
     is_found = algorithm in get_args(Algorithm)  # groups that were made elsewhere are as the user wants them
-    deciding = words_that_decide(texts, labels, clusters, embed) if embed is not None and is_found else None
+    deciding = (
+        words_that_decide(texts, labels, clusters, embed) if embed is not None and is_found and not is_given else None
+    )
     reader = None if is_given else encoder
     notes = (
         *notes_on_languages(languages, len(texts.corpus.distinct), reader),

@@ -18,6 +18,7 @@ from ..errors import UserError
 from ..files import replacing_folder
 from ..tables.columns import TextTable
 from ..tables.parquet import Vectors, given_vectors
+from ..words.ignore import Ignored
 from ..words.naming import NameWith, name_clusters
 from .clustered import check_cluster_name, framed
 from .comparison import Comparison, Drift, compare_texts, drift_of, updated
@@ -239,7 +240,10 @@ class TextClustering(TabulatedTexts):
         >>> result.name(lambda group: f"{group.keywords[0].title()} ({group.size})").names[0]
         'Parcel (2)'
         """
-        clusters = name_clusters(self.clusters, self.corpus.rows, self.centers, name_with)
+        ignored, rows = Ignored.of(self.corpus.ignore), list(self.corpus.rows)
+        for row in {row for cluster in self.clusters for row in cluster.representatives}:
+            rows[row] = ignored.apply(rows[row])
+        clusters = name_clusters(self.clusters, rows, self.centers, name_with)
         return replace(self, clusters=tuple(clusters))
 
     def apply(self, state: str | Path | None = None) -> TextClustering:

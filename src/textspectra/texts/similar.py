@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..core.kmeans import directions_of
 from ..hygiene import plural
 from ..words.languages import DEFAULT_LANGUAGE, STOP_WORDS
-from ..words.tokens import stemmer
+from ..words.tokens import grammar, stemmer
 from .novelty import N_NEAREST, known_rows, nearest_rows
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ Reason = Literal["names", "texts"]
 # Two groups look alike if each is the other's nearest, and the cosine of their centers times their mixing is at least
 # this. It was chosen on 28 labeled sets, see benchmarks/similar.md.
 SIMILAR_ENOUGH = 0.35
+LINKS = frozenset(["of", "for"])  # "status of order" is "order status"
 SAMPLED_ROWS = 4_000  # texts whose neighbors are searched
 SAID = 3  # pairs in the summary
 _NUMBERED = re.compile(r" \(\d+\)$")  # after a name that another group has, too
@@ -102,9 +103,16 @@ class NameWords:
     """The words of names, and their stems without stop words; the first language of the texts says how to stem."""
 
     def __init__(self, names: Sequence[str], language: str) -> None:
-        stem, stop_words = stemmer(language), STOP_WORDS.get(language, frozenset())
+        stem = stemmer(language)
+        function = grammar(language if language in STOP_WORDS else DEFAULT_LANGUAGE)
+        # "not" and "up" make a difference.
+        stop_words = (function.stop_words - function.connectives - function.prepositions) | LINKS
+        known = set(names)
         self.is_upper = [name.isupper() for name in names]
-        self.words = [re.findall(r"\w+", _NUMBERED.sub("", name).lower()) for name in names]
+        bare = [_NUMBERED.sub("", name) for name in names]
+        # A number belongs to a name unless another group has the name without it.
+        plain = [short if short in known else name for short, name in zip(bare, names, strict=True)]
+        self.words = [re.findall(r"\w+", name.lower()) for name in plain]
         self.content = [[word for word in words if word not in stop_words] or words for words in self.words]
         self.stems = [frozenset(map(stem, words)) for words in self.content]
 

@@ -86,7 +86,7 @@ def describe_clusters(
     mixed = _mixed_among(X, list(members.values()), counts)
     for place, label in enumerate(members):
         if parts and len(parts.get(label, ())) > 1:
-            candidates[place], mixed[place] = theme_phrases(candidates[place], parts[label]), False
+            candidates[place], mixed[place] = theme_phrases(candidates[place], parts[label], X.shape[1]), False
     names = choose_names(candidates, keywords, examples, mixed, taken)
     return [
         Cluster(label, len(rows), tuple(keyword.text for keyword in words), tuple(chosen), name, is_mixed)

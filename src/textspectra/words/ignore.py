@@ -105,6 +105,8 @@ class Ignored:
     def take_out(self, text: str, matched: set[str]) -> str:
         """Do that, and add the patterns that the text has to `matched`."""
         before = plain_text(text)
+        if before != text and ("://" in text or "www." in text.lower()):  # a plain text has no addresses any more
+            matched.update(pattern for pattern in self.patterns if pattern.lower() == "urls")
         if not before.isascii():
             before = unicodedata.normalize("NFC", before)
         after = before

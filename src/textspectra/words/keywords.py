@@ -154,7 +154,7 @@ def _frequent(counts: dict[str, TermCounts], n_texts: int) -> dict[str, TermCoun
         language: TermCounts(
             Counter({term: _texts_with(term, n, terms.rows) for term, n in known(terms.texts).items()}),
             Counter({pair: n for pair, n in terms.forms.items() if pair[0] in kept}),
-            known(terms.open_ended), known(terms.linked), known(terms.continued), known(terms.led), terms.rows,
+            known(terms.open_ended), known(terms.linked), known(terms.continued), known(terms.led), defaultdict(int),
         )
         for language, terms in counts.items()
     }  # fmt: skip

@@ -143,5 +143,6 @@ def unique_name(name: str, taken: Iterable[str]) -> str:
     number, candidate = 1, name
     while candidate.casefold() in used:
         number += 1
-        candidate = f"{name} ({number})"
+        end = f" ({number})"
+        candidate = name[: MAX_CLUSTER_NAME - len(end)] + end
     return candidate

@@ -21,11 +21,12 @@ NEARLY_BEST = 0.15  # a phrase that groups share may have a score this much belo
 MAX_ENDING = 2  # characters by which the forms of a word may differ at its end
 
 
-def theme_phrases(phrases: Sequence[Candidate], parts: Sequence[Cluster]) -> list[Candidate]:
+def theme_phrases(phrases: Sequence[Candidate], parts: Sequence[Cluster], dimension: int) -> list[Candidate]:
     """Return what could name a theme of several clusters, the best first, given the phrases of all its texts.
 
-    First come good phrases whose words are in the keywords or the names of clusters with two thirds of the rows, then
-    the names of the largest clusters side by side, then the other phrases. None is the name of a cluster.
+    `dimension` is the length of their vectors. First come good phrases whose words are in the keywords or the names of
+    clusters with two thirds of the rows, then the names of the largest clusters side by side, then the other phrases.
+    None is the name of a cluster.
     """
     known = [(part.size, _words(part.name, *part.keywords)) for part in parts]
     names = [_words(part.name) for part in parts]
@@ -38,10 +39,10 @@ def theme_phrases(phrases: Sequence[Candidate], parts: Sequence[Cluster]) -> lis
     fresh = [phrase for phrase in phrases if not any(_same(_words(phrase.text), name) for name in names)]
     shared = [phrase for phrase in fresh if is_shared(phrase)]
     others = [phrase for phrase in fresh if not is_shared(phrase)]
-    return [*shared, *_side_by_side(parts, phrases), *others]
+    return [*shared, *_side_by_side(parts, dimension), *others]
 
 
-def _side_by_side(parts: Sequence[Cluster], phrases: Sequence[Candidate]) -> list[Candidate]:
+def _side_by_side(parts: Sequence[Cluster], dimension: int) -> list[Candidate]:
     """Return the names of the largest clusters in one, as far as there is room; each word occurs once.
 
     The name of a mixed cluster says little about the theme, so it has no place there.
@@ -64,7 +65,7 @@ def _side_by_side(parts: Sequence[Cluster], phrases: Sequence[Candidate]) -> lis
             seen |= words_of[part.label]
         if len(chosen) == KEYWORDS_IN_NAME:
             break
-    nothing = np.zeros_like(phrases[0].meaning) if phrases else np.zeros(0)  # it cannot be taken for another name
+    nothing = np.zeros(dimension)  # it cannot be taken for another name
     return [Candidate(SEPARATOR.join(chosen), 0.0, nothing)] if len(chosen) > 1 else []
 
 

@@ -266,7 +266,8 @@ class _Terms:
                     before, article = [], ""
                 last = function
                 continue
-            self.continued.add(last)
+            if not _is_weak(word):  # a number after a word does not complete it
+                self.continued.add(last)
             if last in words.questions:
                 self.led.add(word)
             if _is_weak(word):
@@ -284,9 +285,14 @@ class _Terms:
 
     def ask(self, phrases: list[list[str]]) -> None:
         """Add a question as it stands, if it is one phrase of a few words; a term that ends with "?" is a question."""
-        words, *others = filter(None, phrases)
-        question = f"{' '.join(words)}?"
-        if self.forms and not others and 2 < len(words) <= MAX_QUESTION:
+        spoken = [phrase for phrase in phrases if phrase]
+        if not self.forms or len(spoken) != 1 or not 2 < len(spoken[0]) <= MAX_QUESTION:
+            return
+        words = [word.lower() for word in spoken[0]]
+        # Greetings and numbers are not what a group has in common, and the last word may be a stop word of the user.
+        is_plain = all(map(str.isalpha, "".join(words).replace("'", "").replace("’", "")))
+        if is_plain and self.grammar.greetings.isdisjoint(words) and words[-1] in self.forms:
+            question = f"{' '.join(spoken[0])}?"
             self.forms[question.lower()] = question[0].upper() + question[1:]
 
     def _add_phrases(self, before: list[_Word], word: str, form: str, article: str) -> None:

@@ -96,7 +96,8 @@ async function start() {
   const places = coordinates(packed);
   const tree = new Tree(meta, { counts: all, ...places });
   const state = new State(tree, meta);
-  new Kept(state, meta.about);
+  const isServed = document.querySelector("meta[name=model-version]"); // then edits are saved, and need no other place
+  if (!isServed) new Kept(state, meta.about);
   new Dropping(state);
   askBeforeLeaving(state);
   const counts = new Counts(meta, tree, all);
