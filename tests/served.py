@@ -14,7 +14,7 @@ import textspectra as ts
 from textspectra.cli.cluster import run_cluster
 from textspectra.cli.output import Stages
 from textspectra.report.build import corpus_fingerprint, grouping_mark
-from textspectra.report.server import OpenModel, PageServer
+from textspectra.report.serving import OpenModel, PageServer
 from textspectra.report.state import FORMAT
 
 WORDS = ["parcel", "password", "refund", "invoice", "battery", "delivery"]

@@ -115,16 +115,16 @@ def test_edits_are_back_and_are_not_dropped_without_a_question(report):
     with firefox() as browser:
         browser.open(report)
         merge_two(browser)
-        assert browser.evaluate(heading) == "4 groups in 300 texts"
+        assert browser.evaluate(heading).startswith("4 groups. ")
         browser.call("browsingContext.navigate", context=browser.tab, url="about:blank", wait="complete")
         browser.open(report)
-        assert browser.evaluate(heading) == "4 groups in 300 texts"
+        assert browser.evaluate(heading).startswith("4 groups. ")
         assert browser.evaluate("document.getElementById('kept').textContent").startswith("Your edits from ")
         browser.evaluate("document.getElementById('more').click()")
         assert browser.evaluate("document.getElementById('dropping').open") is True
         browser.wait_for("document.activeElement.textContent === 'Keep the edits'")
         browser.evaluate("document.activeElement.click()")
-        assert browser.evaluate(heading) == "4 groups in 300 texts"
+        assert browser.evaluate(heading).startswith("4 groups. ")
         browser.evaluate("document.getElementById('more').click()")
         browser.evaluate("document.querySelector('#dropping [value=drop]').click()")
         browser.wait_for(f"{heading} === '5 groups in 300 texts'")

@@ -4,7 +4,7 @@ import pytest
 from browser import launch, needs_browser
 from served import load, names_in_table, serving
 
-from textspectra.report.server import MODEL_CHANGED
+from textspectra.report.serving import MODEL_CHANGED
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ def open_report(
     `result` is what the model folder holds, if it is in memory.
     """
     from ..report.saving import report_path
-    from ..report.server import OPENING_SECONDS, serve_report
+    from ..report.serving import OPENING_SECONDS, serve_report
     from .report import load_saved
 
     model = path.with_name(f"{path.name.removesuffix('.report.html')}.model")

@@ -13,7 +13,7 @@ from textspectra.errors import UserError
 from textspectra.files import lock
 from textspectra.report import server as module
 from textspectra.report.saving import model_version, report_path
-from textspectra.report.server import MAX_CONNECTIONS, OpenModel, serve_report
+from textspectra.report.serving import MAX_CONNECTIONS, OpenModel, serve_report
 
 
 @pytest.fixture
