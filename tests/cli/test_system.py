@@ -12,7 +12,7 @@ import pytest
 from served import load, make_model, state_of
 
 from textspectra.cli import system
-from textspectra.report import server
+from textspectra.report import serving as server
 from textspectra.report.saving import model_version
 
 

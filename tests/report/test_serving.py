@@ -11,7 +11,7 @@ from served import ask, load, names_in_table, serving, state_of
 
 from textspectra.errors import UserError
 from textspectra.files import lock
-from textspectra.report import server as module
+from textspectra.report import serving as module
 from textspectra.report.saving import model_version, report_path
 from textspectra.report.serving import MAX_CONNECTIONS, OpenModel, serve_report
 
