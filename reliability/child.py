@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from targets import changed_paths
 
 import textspectra.cli
-import textspectra.report.server
+import textspectra.report.serving
 import textspectra_study.command
 
 MODULES = (
@@ -119,7 +119,7 @@ def _run(arguments: list[str], kill: Kill, count: Path) -> None:
         from runs import visit
 
         webbrowser.open = visit  # type: ignore[assignment]
-        textspectra.report.server.GRACE_SECONDS = 0.05
+        textspectra.report.serving.GRACE_SECONDS = 0.05
     sys.addaudithook(watch)
     try:
         (textspectra_study.command.main if is_study else command_line)()

@@ -12,7 +12,7 @@ import pytest
 from served import load, make_model, state_of
 
 from textspectra.cli import system
-from textspectra.report import serving as server
+from textspectra.report import serving
 from textspectra.report.saving import model_version
 
 
@@ -133,7 +133,7 @@ def clustered(tmp_path, planted):
 def visit(monkeypatch, clustered):
     """Let the browser save a new name, and close the page; return what it was told."""
     told = []
-    monkeypatch.setattr(server, "GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(serving, "GRACE_SECONDS", 0.05)
 
     def read(address):
         host, token = address.split("/")[2:4]

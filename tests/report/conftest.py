@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 from browser import launch
-from report_data import contents
+from report_data import contents, quick_map
 from served import make_model
 
 import textspectra as ts
@@ -27,6 +27,15 @@ def result(request, data):
 @pytest.fixture(scope="session")
 def page_data(result):
     return contents(result)
+
+
+@pytest.fixture(scope="module")
+def report(result, tmp_path_factory):
+    """Write the report of the result that a module has."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    with quick_map():
+        ts.write_report(result, path)
+    return path
 
 
 @pytest.fixture(scope="session")

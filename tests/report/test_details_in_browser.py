@@ -45,14 +45,6 @@ def result(columns):
     return ts.cluster_texts(texts, embeddings=X, n_clusters=6, time=days, by=by, show={"id": ids}, every="month")
 
 
-@pytest.fixture(scope="module")
-def report(result, tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    with quick_map():
-        ts.write_report(result, path)
-    return path
-
-
 def choose(page, label, option):
     page.locator(f"#filters label:has-text('{label}') select").select_option(label=option)
 

@@ -32,14 +32,6 @@ def result(planted):
     return ts.cluster_texts(texts, embeddings=X, n_clusters=40, by={"channel": channel})
 
 
-@pytest.fixture(scope="module")
-def report(result, tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    with quick_map():
-        ts.write_report(result, path)
-    return path
-
-
 def largest_first(page):
     return page.evaluate("textspectra.tree.largestFirst(textspectra.state.k)")
 

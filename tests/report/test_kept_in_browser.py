@@ -5,7 +5,6 @@ import re
 import pytest
 from browser import needs_browser
 from in_browser import PAYLOAD, card_texts, download, move_to
-from report_data import quick_map
 
 import textspectra as ts
 from textspectra.texts.clustered import framed
@@ -23,14 +22,6 @@ def result(planted):
     return ts.cluster_texts(
         [f"{WORDS[cluster]} question number {i}" for i, cluster in enumerate(truth)], embeddings=X, n_clusters=6
     )
-
-
-@pytest.fixture(scope="module")
-def report(result, tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    with quick_map():
-        ts.write_report(result, path)
-    return path
 
 
 def headline(page):

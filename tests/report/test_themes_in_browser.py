@@ -30,14 +30,6 @@ def result():
     return replace(found, clusters=tuple(clusters))
 
 
-@pytest.fixture(scope="module")
-def report(result, tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    with quick_map():
-        ts.write_report(result, path)
-    return path
-
-
 def headings(page):
     return page.locator("#list .theme-name").all_text_contents()
 

@@ -33,14 +33,6 @@ def result(planted):
     return ts.cluster_texts(texts, embeddings=X, n_clusters=6, time=days, by={"channel": channel}, every="month")
 
 
-@pytest.fixture(scope="module")
-def report(result, tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "report.html"
-    with quick_map():
-        ts.write_report(result, path)
-    return path
-
-
 def search(page, query):
     page.fill("#search", query)
     page.wait_for_function("(query) => textspectra.state.query === query", arg=query)

@@ -5,7 +5,7 @@ import pytest
 
 from textspectra.words.keywords import rank_terms
 from textspectra.words.languages import STOP_WORDS
-from textspectra.words.phrases import Phrase, usual_writing
+from textspectra.words.phrases import usual_writing
 from textspectra.words.tokens import PHRASE_WORDS, Grammar, count_terms, grammar
 
 OTHERS = [f"the weather in town {name} is nice" for name in ("a", "b", "c", "d")] * 3
@@ -116,10 +116,6 @@ def test_the_lists_of_words_belong_to_a_language_and_a_role():
             # Contractions are no words of their own.
             assert getattr(words, role) <= words.stop_words, (language, role)
         assert words.greetings.isdisjoint(words.connectives)
-
-
-def test_a_phrase_is_a_text_and_a_score():
-    assert Phrase("refund", 0.5).score == 0.5
 
 
 @pytest.mark.parametrize("text", ["?", "??", "为什么?", "どうですか?", "a?", "is it?"])

@@ -24,7 +24,7 @@ def best(parts, *phrases):
 def test_a_good_phrase_that_most_groups_share_names_the_theme():
     parts = [part(0, "lost my card", "lost"), part(1, "card is not working", "working"), part(2, "link", size=90)]
     assert best(parts, ("lost card", 0.7), ("card", 0.66))[0] == "card"
-    assert best(parts, ("lost card", 0.9), ("card", 0.66))[0] == "lost my card / working / link"
+    assert best(parts, ("lost card", 0.9), ("card", 0.66))[0] == "lost my card / link"
     few = [part(0, "card", size=10), part(1, "my card", size=10), part(2, "parcel", size=90)]
     assert best(few, ("cards", 0.7))[0] == "parcel / card"
 
@@ -34,13 +34,12 @@ def test_a_good_phrase_that_most_groups_share_names_the_theme():
     [
         (["refund", "return"], "refund / return"),
         (["car", "astronomy", "bike", "airsoft"], "car / astronomy / bike"),
-        (["cancel my subscription", "cancel"], "cancel / subscription"),
-        (["exchange rate was wrong", "exchange rate"], "exchange rate / wrong"),
-        (["card hasn't arrived", "track the card", "delivery time"], "card hasn't arrived / track / delivery time"),
+        (["transfer to account", "pending transfer from card", "refund (2)"], "transfer to account / refund"),
+        (["card / lost", "pin", "lost pin"], "card / lost / pin"),
         (["交換", "返品"], "交換 / 返品"),
     ],
 )
-def test_names_that_have_little_in_common_stand_side_by_side_and_each_word_once(names, theme):
+def test_names_that_have_no_word_in_common_stand_side_by_side(names, theme):
     assert best([part(i, name, size=100 - i) for i, name in enumerate(names)]) == [theme]
 
 
@@ -51,7 +50,7 @@ def test_the_name_of_a_mixed_group_is_not_a_part_of_it():
 
 def test_no_phrase_is_another_form_of_the_name_of_a_group():
     parts = [part(0, "play songs", "play"), part(1, "the song", "song")]
-    assert best(parts, ("play song", 0.9), ("songs", 0.8), ("music", 0.5)) == ["the song / play", "music"]
+    assert best(parts, ("play song", 0.9), ("songs", 0.8), ("music", 0.5)) == ["music"]
 
 
 @given(st.lists(st.text("abc -ß", min_size=1, max_size=60), min_size=2, max_size=6, unique=True))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..hygiene import plural
 from ..words.describe import Cluster
 from ..words.families import ACCOUNTS, FEWEST_WORDS, PROPER_NAMES, TEXTS_WITH_WORD, Family, Place, WordsInGroups
-from ..words.ignore import Ignored
+from ..words.ignore import KINDS, Ignored
 from ..words.names import EmbedPhrases, unit_vectors
 from .corpus import EmbeddedTexts
 
@@ -131,7 +131,9 @@ def _rest(family: Family, words: WordsInGroups, texts: Sequence[str]) -> _Rest |
 
 
 def _patterns(place: Place, words: tuple[str, ...]) -> tuple[str, ...]:
-    return ("handles",) if place == ACCOUNTS else words
+    if place == ACCOUNTS:
+        return ("handles",)
+    return tuple(rf"/\b{word}\b/" if word.lower() in KINDS else word for word in words)  # "numbers" as a word
 
 
 def _recognized(X: NDArray[np.float64], positions: NDArray[np.intp]) -> NDArray[np.float64]:

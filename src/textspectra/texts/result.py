@@ -240,10 +240,10 @@ class TextClustering(TabulatedTexts):
         >>> result.name(lambda group: f"{group.keywords[0].title()} ({group.size})").names[0]
         'Parcel (2)'
         """
-        ignored, rows = Ignored.of(self.corpus.ignore), list(self.corpus.rows)
-        for row in {row for cluster in self.clusters for row in cluster.representatives}:
-            rows[row] = ignored.apply(rows[row])
-        clusters = name_clusters(self.clusters, rows, self.centers, name_with)
+        ignored = Ignored.of(self.corpus.ignore)
+        typical = (row for cluster in self.clusters for row in cluster.representatives)
+        texts = {row: ignored.apply(self.corpus.rows[row]) for row in typical}
+        clusters = name_clusters(self.clusters, texts, self.centers, name_with)
         return replace(self, clusters=tuple(clusters))
 
     def apply(self, state: str | Path | None = None) -> TextClustering:

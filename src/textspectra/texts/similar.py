@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..core.kmeans import directions_of
 from ..hygiene import plural
 from ..words.languages import DEFAULT_LANGUAGE, STOP_WORDS
+from ..words.names import NUMBERED
 from ..words.tokens import grammar, stemmer
 from .novelty import N_NEAREST, known_rows, nearest_rows
 
@@ -27,7 +28,6 @@ SIMILAR_ENOUGH = 0.35
 LINKS = frozenset(["of", "for"])  # "status of order" is "order status"
 SAMPLED_ROWS = 4_000  # texts whose neighbors are searched
 SAID = 3  # pairs in the summary
-_NUMBERED = re.compile(r" \(\d+\)$")  # after a name that another group has, too
 
 
 class SimilarPair(NamedTuple):
@@ -109,7 +109,7 @@ class NameWords:
         stop_words = (function.stop_words - function.connectives - function.prepositions) | LINKS
         known = set(names)
         self.is_upper = [name.isupper() for name in names]
-        bare = [_NUMBERED.sub("", name) for name in names]
+        bare = [NUMBERED.sub("", name) for name in names]
         # A number belongs to a name unless another group has the name without it.
         plain = [short if short in known else name for short, name in zip(bare, names, strict=True)]
         self.words = [re.findall(r"\w+", name.lower()) for name in plain]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
@@ -20,6 +21,8 @@ SAME_MEANING = 0.8  # two names with a higher cosine would be taken for the same
 SACRIFICE = 0.15  # by how much the score of a name may be lower, so that it is not taken for another
 MIXED = "Mixed: "  # the beginning of the name of a cluster without a common theme
 SEPARATOR = " / "  # between the keywords in a name
+
+NUMBERED = re.compile(r" \(\d+\)$")  # what :func:`unique_name` adds to a name that is taken
 
 EmbedPhrases = Callable[[list[str]], F32]
 """A function from phrases to their vectors, by the model of the texts."""

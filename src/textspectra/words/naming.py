@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -72,7 +72,7 @@ def check_name_with(name_with: object) -> None:
 
 def name_clusters(
     clusters: Sequence[Cluster],
-    texts: Sequence[str],
+    texts: Mapping[int, str],
     centers: ArrayLike,
     name_with: NameWith,
     *,
@@ -80,7 +80,8 @@ def name_clusters(
 ) -> list[Cluster]:
     """Give clusters other names, by a model or function that sees the evidence of one cluster at a time.
 
-    If it fails, or its answer is not a name, the cluster keeps its name, and one warning says for how many and why.
+    `texts` has the typical texts by their rows. If it fails, or its answer is not a name, the cluster keeps its name,
+    and one warning says for how many and why.
     """
     check_name_with(name_with)
     evidence = evidence_of(clusters, texts, centers)
@@ -107,7 +108,7 @@ def name_clusters(
     return named
 
 
-def evidence_of(clusters: Sequence[Cluster], texts: Sequence[str], centers: ArrayLike) -> list[ClusterEvidence]:
+def evidence_of(clusters: Sequence[Cluster], texts: Mapping[int, str], centers: ArrayLike) -> list[ClusterEvidence]:
     """Return what is known of each cluster, with the clusters that have the nearest `centers`."""
     units = unit_vectors(np.array(centers, np.float32))
     nearest = np.argsort(-(units @ units.T), axis=1, kind="stable")

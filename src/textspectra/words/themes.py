@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .languages import STOP_WORDS
-from .names import KEYWORDS_IN_NAME, SEPARATOR, Candidate
+from .names import KEYWORDS_IN_NAME, NUMBERED, SEPARATOR, Candidate
 from .phrases import MAX_NAME
 from .tokens import term_parts
 
@@ -43,26 +43,18 @@ def theme_phrases(phrases: Sequence[Candidate], parts: Sequence[Cluster], dimens
 
 
 def _side_by_side(parts: Sequence[Cluster], dimension: int) -> list[Candidate]:
-    """Return the names of the largest clusters in one, as far as there is room; each word occurs once.
+    """Return the names of the largest clusters in one, as far as there is room, if they have no word in common.
 
     The name of a mixed cluster says little about the theme, so it has no place there.
     """
-    by_size = sorted((part for part in parts if not part.is_mixed), key=lambda part: -part.size)
-    words_of = {part.label: _words(part.name) for part in by_size}
-
-    def contains(part: Cluster) -> bool:
-        others = (words for label, words in words_of.items() if label != part.label)
-        return any(_covers(words_of[part.label], words) for words in others)
-
     chosen: list[str] = []
     seen: set[str] = set()
-    for part in sorted(by_size, key=contains):  # a name that another one continues comes before it
-        words = [word for word in part.name.split() if word.casefold() in words_of[part.label]]
-        new = [word for word in words if not _is_among(word.casefold(), seen)]
-        name = part.name if not seen or (new == words and new) else " ".join(new)
-        if name and len(SEPARATOR.join([*chosen, name])) <= MAX_NAME:
+    for part in sorted((part for part in parts if not part.is_mixed), key=lambda part: -part.size):
+        name, words = NUMBERED.sub("", part.name), _words(part.name)
+        is_new = not any(_is_among(word, seen) for word in words)
+        if is_new and len(SEPARATOR.join([*chosen, name])) <= MAX_NAME:
             chosen.append(name)
-            seen |= words_of[part.label]
+            seen |= words
         if len(chosen) == KEYWORDS_IN_NAME:
             break
     nothing = np.zeros(dimension)  # it cannot be taken for another name
@@ -76,7 +68,7 @@ def _stop_words() -> frozenset[str]:
 
 def _words(*texts: str) -> frozenset[str]:
     """Return the words of names and keywords, without stop words of any language unless there are no others."""
-    words = frozenset().union(*(term_parts(text.casefold()) for text in texts))
+    words = frozenset().union(*(term_parts(NUMBERED.sub("", text).casefold()) for text in texts)) - {"/"}
     return words - _stop_words() or words
 
 
