@@ -156,11 +156,13 @@ def test_a_group_without_a_common_theme_is_mixed():
     codes = np.repeat(np.arange(6), 30)
     X = np.eye(6, 40)[codes] * (codes < 5)[:, None] + 0.05 * rng.standard_normal((180, 40))
     X[codes == 5] += np.eye(6, 40)[rng.integers(0, 5, 30)]  # texts of all the other kinds
-    texts = [f"text {row} {'abcdef'[code]}{'xyz'[row % 3]}" for row, code in enumerate(codes)]
+    texts = [f"text {row} {'abcdef'[code]}{'qrstuvwxyz'[row % 10]}" for row, code in enumerate(codes)]
     clusters = describe_vectors(texts, X, codes)
     assert [cluster.is_mixed for cluster in clusters] == [False] * 5 + [True]
     assert clusters[5].name.startswith("Mixed: f")
     assert not any(cluster.name.startswith("Mixed") for cluster in clusters[:5])
+    common = [f"{text} weather" if row % 3 else text for row, text in enumerate(texts) if codes[row] == 5]
+    assert not any(cluster.is_mixed for cluster in describe_vectors([*texts[:150], *common], X, codes))
     repeated = np.where(np.arange(180) == 179, 100, 1)  # most rows have the same text
     assert not any(cluster.is_mixed for cluster in describe_vectors(texts, X, codes, counts=repeated))
     assert not any(cluster.is_mixed for cluster in describe_vectors(texts, X, np.zeros(180, int)))

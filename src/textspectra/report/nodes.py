@@ -6,7 +6,7 @@ cluster from their texts, merged clusters from the nodes that they are made of.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -15,8 +15,8 @@ from ..core import F32, F64, Array, Ints
 from ..core.cohesion import BATCHES, linear_means, n_pairs, negative_mean
 from ..core.rows import take_units
 from ..parallel import run_tasks
-from ..words.describe import Cluster, are_mixed, repeats_itself, typical_rows
-from ..words.keywords import rank_terms
+from ..words.describe import Cluster, are_mixed, has_theme, typical_rows
+from ..words.keywords import Keyword, rank_terms
 from ..words.names import choose_name, score_phrases, unit_vectors
 from ..words.phrases import MAX_NAME
 from ..words.tokens import clean_text
@@ -44,9 +44,7 @@ def describe_nodes(tree: ReportTree, points: F32, cohesion: F64) -> Section:
     first = kept[np.unique(tree.finest[kept], return_index=True)[1]]
     similarity = _similarities(tree, centers.astype(np.float32))
     typical = _typical(tree, similarity)
-    known = known_nodes(tree)
-    mixed = _mixed(tree, known)
-    keywords, names = _words(tree, known, typical, centers, mixed)
+    keywords, names, mixed = _words(tree, known_nodes(tree), typical, centers)
     middles = [np.median(points[start:end], axis=0) if end > start else (0, 0) for start, end in tree.ranges]
     meta = {
         "size": levels.total(rows).tolist(),
@@ -160,14 +158,15 @@ def known_nodes(tree: ReportTree) -> dict[int, Cluster]:
 
 
 def _words(
-    tree: ReportTree, known: Mapping[int, Cluster], typical: list[list[int]], centers: Array, mixed: list[bool]
-) -> tuple[list[list[str]], list[str]]:
-    """Return the keywords and the name of each node."""
+    tree: ReportTree, known: Mapping[int, Cluster], typical: list[list[int]], centers: Array
+) -> tuple[list[list[str]], list[str], list[bool]]:
+    """Return the keywords and the name of each node, and whether it is mixed."""
     levels, texts = tree.levels, tree.result.corpus.read
     members = [np.flatnonzero(tree.finest == code) for code in range(levels.k)]
     terms, phrases = rank_terms(
         texts, members, tree.result.corpus.counts, levels.merges.tolist(), stop_words=tree.result.stop_words
     )
+    mixed = _mixed(tree, known, terms)
     unnamed = [[] if node in known else phrases[node] for node in range(len(phrases))]
     candidates = score_phrases(unnamed, centers, tree.result.embed_phrases())
     keywords: list[list[str]] = []
@@ -184,10 +183,10 @@ def _words(
         keywords.append([keyword.text for keyword in terms[node]])
         name = choose_name(candidates[node], terms[node], example or f"group {node}", taken, is_mixed=mixed[node])
         names.append(name)
-    return keywords, names
+    return keywords, names, mixed
 
 
-def _mixed(tree: ReportTree, known: Mapping[int, Cluster]) -> list[bool]:
+def _mixed(tree: ReportTree, known: Mapping[int, Cluster], terms: Sequence[Sequence[Keyword]]) -> list[bool]:
     """Return which nodes are mixed, each among those that it is first seen beside when clusters merge one by one."""
     levels, counts = tree.levels, tree.result.corpus.counts
     sums, sizes = levels.total(tree.sums[1].sums), levels.total(tree.sums[1].sizes)
@@ -198,7 +197,7 @@ def _mixed(tree: ReportTree, known: Mapping[int, Cluster]) -> list[bool]:
             continue
         cut = np.asarray(levels.cuts[min(levels.k, 2 * levels.k - 1 - node) - 1])
         is_mixed = are_mixed(sums[cut], sizes[cut])[int(np.flatnonzero(cut == node)[0])]
-        flags.append(bool(is_mixed) and not repeats_itself(counts[tree.texts_of(node)]))
+        flags.append(bool(is_mixed) and not has_theme(terms[node], counts[tree.texts_of(node)]))
     return flags
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core import F32, Array, Bools, Ints
 from ..core.rows import cluster_sums, take_units
-from .keywords import rank_terms
+from .keywords import Keyword, rank_terms
 from .names import EmbedPhrases, choose_names, score_phrases
 from .phrases import MAX_NAME
 from .themes import theme_phrases
@@ -17,6 +17,7 @@ from .tokens import clean_text
 
 MIXED_SPREAD, MIXED_MEDIAN = 0.15, 0.7
 """A mixed cluster is nearer to the others than this share of the spread, and of the median over the clusters."""
+COMMON = 0.2  # a keyword that this share of the texts have is a theme
 TYPICAL_TEXTS = 5  # per cluster
 CENTRAL = 50  # most central distinct texts, from which the typical ones are chosen
 RELEVANCE = 0.7  # weight of similarity to the center in that choice, beside being different from each other
@@ -83,7 +84,7 @@ def describe_clusters(
         clean_text(texts[rows[0]], limit=MAX_NAME) or f"group {label}"
         for label, rows in zip(members, typical, strict=True)
     ]
-    mixed = _mixed_among(X, list(members.values()), counts)
+    mixed = _mixed_among(X, list(members.values()), counts, keywords)
     for place, label in enumerate(members):
         if parts and len(parts.get(label, ())) > 1:
             candidates[place], mixed[place] = theme_phrases(candidates[place], parts[label], X.shape[1]), False
@@ -96,11 +97,11 @@ def describe_clusters(
     ]
 
 
-def _mixed_among(X: Array, members: Sequence[Ints], counts: Ints) -> list[bool]:
+def _mixed_among(X: Array, members: Sequence[Ints], counts: Ints, keywords: Sequence[Sequence[Keyword]]) -> list[bool]:
     rows, sizes = np.concatenate(members), np.array([len(part) for part in members])
     sums = cluster_sums(X[rows], np.repeat(np.arange(len(sizes)), sizes), len(sizes))
-    pairs = zip(are_mixed(sums, sizes).tolist(), members, strict=True)
-    return [flag and not repeats_itself(counts[part]) for flag, part in pairs]
+    flags = zip(are_mixed(sums, sizes).tolist(), keywords, members, strict=True)
+    return [flag and not has_theme(words, counts[part]) for flag, words, part in flags]
 
 
 def are_mixed(sums: Array, sizes: Ints) -> Bools:
@@ -119,9 +120,9 @@ def are_mixed(sums: Array, sizes: Ints) -> Bools:
     return np.asarray(distance < min(MIXED_SPREAD * spread, MIXED_MEDIAN * float(np.median(distance))))
 
 
-def repeats_itself(counts: Ints) -> bool:
-    """Return True if one text is most of a cluster; so it has a theme."""
-    return bool(2 * counts.max(initial=0) > counts.sum())
+def has_theme(keywords: Sequence[Keyword], counts: Ints) -> bool:
+    """Return True if many texts of a cluster have a keyword, or if one text is most of it."""
+    return any(word.share >= COMMON for word in keywords) or bool(2 * counts.max(initial=0) > counts.sum())
 
 
 def typical_rows(texts: Sequence[str], X: Array, rows: Ints, cosines: F32, counts: Ints) -> list[int]:

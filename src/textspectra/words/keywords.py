@@ -29,10 +29,11 @@ SWALLOWED = 0.5  # a phrase replaces a word if a larger share of the texts with 
 
 
 class Keyword(NamedTuple):
-    """A word or two-word phrase, in its most frequent form in the cluster, and the stems of its words."""
+    """A word or two-word phrase, in its most frequent form in the cluster, its stems, and its share of the texts."""
 
     text: str
     stems: frozenset[str]
+    share: float
 
 
 def rank_terms(
@@ -254,7 +255,7 @@ def _pick_keywords(scored: list[tuple[str, float]], cluster: Terms, writing: Wri
     for stem, parts in parts_of.items():
         # The same word can have another stem in another language.
         if stem not in swallowed and not parts <= seen and spelled[stem] not in keywords:
-            keywords[spelled[stem]] = Keyword(spelled[stem], parts)
+            keywords[spelled[stem]] = Keyword(spelled[stem], parts, texts[stem] / cluster.n_texts)
             seen |= parts
         if len(keywords) == KEYWORDS:
             break

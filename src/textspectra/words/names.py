@@ -131,7 +131,7 @@ def _readable(keywords: Sequence[Keyword]) -> list[str]:
     """Return the first keywords that have no word in common and are short enough together."""
     chosen: list[str] = []
     seen: set[str] = set()
-    for text, stems in keywords:
+    for text, stems, _ in keywords:
         if seen.isdisjoint(stems) and (not chosen or len(SEPARATOR.join([*chosen, text])) <= MAX_NAME):
             chosen.append(text)
             seen |= stems
