@@ -88,22 +88,37 @@ def choose_names(
     """
     best = [options[0].score if options else -math.inf for options in candidates]
     names: dict[int, str] = {}
-    meanings: list[Array] = []
-    for cluster in sorted(range(len(best)), key=lambda cluster: -best[cluster]):
-        options, used = _set_apart(candidates[cluster], meanings), [*taken, *names.values()]
-        name = choose_name(options, keywords[cluster], examples[cluster], used, is_mixed=mixed[cluster])
+    meanings: dict[int, Array] = {}
+    by_match = sorted(range(len(best)), key=lambda cluster: -best[cluster])
+    # The second time, all other names are known.
+    for cluster in by_match + by_match:
+        others = [name for other, name in names.items() if other != cluster]
+        if cluster in names and not _is_part(names[cluster], others):
+            continue
+        beside = [meaning for other, meaning in meanings.items() if other != cluster]
+        options = _set_apart(candidates[cluster], others, beside)
+        name = choose_name(options, keywords[cluster], examples[cluster], [*taken, *others], is_mixed=mixed[cluster])
         names[cluster] = name
-        meanings += [option.meaning for option in options if option.text == name]
+        meanings.update((cluster, option.meaning) for option in options if option.text == name)
     return [name for _, name in sorted(names.items())]
 
 
-def _set_apart(candidates: Sequence[Candidate], meanings: Sequence[Array]) -> list[Candidate]:
-    """Put the first candidate that does not mean the same as one of the names first, if it is nearly as good."""
+def _is_part(name: str, others: Sequence[str]) -> bool:
+    """Return True if another name has all the words of a name and more, so that the name could mean both."""
+    words = set(name.casefold().split())
+    return any(words < set(other.casefold().split()) for other in others)
+
+
+def _set_apart(candidates: Sequence[Candidate], names: Sequence[str], meanings: Sequence[Array]) -> list[Candidate]:
+    """Put the first candidate that cannot be taken for one of the names first, if it is nearly as good."""
     if not candidates or not meanings:
         return list(candidates)
     cosines = np.array([option.meaning for option in candidates]) @ np.array(meanings).T
     enough = candidates[0].score - SACRIFICE
-    differ = (cosines.max(axis=1) <= SAME_MEANING).tolist()
+    differ = [
+        cosine <= SAME_MEANING and not _is_part(option.text, names)
+        for option, cosine in zip(candidates, cosines.max(axis=1).tolist(), strict=True)
+    ]
     first = next((i for i, option in enumerate(candidates) if differ[i] and option.score >= enough), 0)
     return [candidates[first], *candidates[:first], *candidates[first + 1 :]]
 
