@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 SHARED_ROWS = 2 / 3  # of the rows of a theme are in groups that share the words of its name
 NEARLY_BEST = 0.15  # a phrase that groups share may have a score this much below the best phrase
+TELLING = 5  # keywords of a group that can be in the name of a theme; those after them are rare
 MAX_ENDING = 2  # characters by which the forms of a word may differ at its end
 
 
@@ -28,7 +29,7 @@ def theme_phrases(phrases: Sequence[Candidate], parts: Sequence[Cluster], dimens
     clusters with two thirds of the rows, then the names of the largest clusters side by side, then the other phrases.
     None is the name of a cluster.
     """
-    known = [(part.size, _words(part.name, *part.keywords)) for part in parts]
+    known = [(part.size, _words(part.name, *part.keywords[:TELLING])) for part in parts]
     names = [_words(part.name) for part in parts]
     total, best = sum(part.size for part in parts), max((phrase.score for phrase in phrases), default=0)
 
@@ -43,7 +44,7 @@ def theme_phrases(phrases: Sequence[Candidate], parts: Sequence[Cluster], dimens
 
 
 def _side_by_side(parts: Sequence[Cluster], dimension: int) -> list[Candidate]:
-    """Return the names of the largest clusters in one, as far as there is room, if they have no word in common.
+    """Return the names of the largest clusters in one, as far as there is room; each has a word of its own.
 
     The name of a mixed cluster says little about the theme, so it has no place there.
     """
@@ -51,8 +52,7 @@ def _side_by_side(parts: Sequence[Cluster], dimension: int) -> list[Candidate]:
     seen: set[str] = set()
     for part in sorted((part for part in parts if not part.is_mixed), key=lambda part: -part.size):
         name, words = NUMBERED.sub("", part.name), _words(part.name)
-        is_new = not any(_is_among(word, seen) for word in words)
-        if is_new and len(SEPARATOR.join([*chosen, name])) <= MAX_NAME:
+        if not _covers(seen, words) and len(SEPARATOR.join([*chosen, name])) <= MAX_NAME:
             chosen.append(name)
             seen |= words
         if len(chosen) == KEYWORDS_IN_NAME:
