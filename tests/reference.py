@@ -84,3 +84,21 @@ def cohesion(X, labels, rectify=True):
     singletons = sum(1 for label in set(labels) if list(labels).count(label) == 1)
     mu_intra = (sum(inside) + singletons * mu_global) / (len(inside) + singletons)
     return mu_global, mu_intra, mu_intra / mu_global
+
+
+def nearest_other(result):
+    """Return, by distinct text, how much higher its cosine with the nearest other center is than with its own, and the
+    name of that group; one text and one center after another."""
+    found = {}
+    X = result.embedded().X.astype(float)
+    for i, text in enumerate(result.corpus.distinct):
+        own, others = None, []
+        for code, center in enumerate(result.centers.astype(float)):
+            cosine = float(X[i] @ center) / float(np.sqrt(X[i] @ X[i]) * np.sqrt(center @ center))
+            if code == result.distinct_codes[i]:
+                own = cosine
+            else:
+                others.append((cosine, result.clusters[code].name))
+        if own is not None:
+            found[text] = max(others)[0] - own, max(others)[1]
+    return found
