@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from browser import launch, needs_browser
+from browser import needs_browser
 from reference import nearest_other
 from report_data import quick_map
 from served import load, names_in_table, serving
@@ -10,35 +10,6 @@ from served import load, names_in_table, serving
 import textspectra as ts
 from textspectra.report.saving import report_path
 from textspectra.report.serving import MODEL_CHANGED
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as api:
-        browser = launch(api)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def open_served(browser):
-    """Open a served page, and fail on any error and on any request to another server."""
-    problems, contexts = [], []
-
-    def open_(server):
-        contexts.append(browser.new_context())
-        page = contexts[-1].new_page()
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda one: one.url.startswith((server.address, "blob:")) or problems.append(one.url))
-        page.goto(server.address)
-        page.wait_for_selector("html[data-ready]")
-        return page
-
-    yield open_
-    for context in contexts:
-        context.close()
-    assert problems == []
 
 
 def merge_two(page):
