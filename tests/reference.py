@@ -87,8 +87,10 @@ def cohesion(X, labels, rectify=True):
 
 
 def nearest_other(result):
-    """Return, by distinct text, how much higher its cosine with the nearest other center is than with its own, and the
-    name of that group; one text and one center after another."""
+    """Return, by distinct text, how much higher its cosine with the nearest other center is than with its own.
+
+    The name of that group comes with it; mixed groups are left out. One text and one center after another.
+    """
     found = {}
     X = result.embedded().X.astype(float)
     for i, text in enumerate(result.corpus.distinct):
@@ -97,8 +99,8 @@ def nearest_other(result):
             cosine = float(X[i] @ center) / float(np.sqrt(X[i] @ X[i]) * np.sqrt(center @ center))
             if code == result.distinct_codes[i]:
                 own = cosine
-            else:
+            elif not result.clusters[code].is_mixed:
                 others.append((cosine, result.clusters[code].name))
-        if own is not None:
+        if own is not None and others:
             found[text] = max(others)[0] - own, max(others)[1]
     return found

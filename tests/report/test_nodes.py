@@ -140,7 +140,10 @@ def misfits(result):
 
 def test_misfits_are_nearer_to_another_group_by_exact_cosines(result):
     spoiled = result.regroup(np.where(np.arange(len(result.distinct_codes)) % 7, result.distinct_codes, 0))
-    for grouped in (result, spoiled, result.cut(40)):
+    target = next(iter(misfits(spoiled).values()))[1]
+    mixed = [replace(cluster, is_mixed=cluster.is_mixed or cluster.name == target) for cluster in spoiled.clusters]
+    with_mixed = replace(spoiled, clusters=tuple(mixed))
+    for grouped in (result, spoiled, with_mixed, result.cut(40)):
         exact = nearest_other(grouped)
         found = misfits(grouped)
         for text, (margin, name) in found.items():
@@ -149,6 +152,7 @@ def test_misfits_are_nearer_to_another_group_by_exact_cosines(result):
         assert {text for text, (margin, _) in exact.items() if margin > 0.01 + 1e-6} <= set(found)
         assert all(exact[text][0] > 0.01 - 1e-6 for text in found)
     assert len(misfits(spoiled)) > 50
+    assert target not in {name for _, name in misfits(with_mixed).values()}
 
 
 def test_texts_that_were_moved_by_hand_are_no_misfits(result):

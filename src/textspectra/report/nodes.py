@@ -264,18 +264,22 @@ def pack_misfits(tree: ReportTree) -> str:
     """Return a block with the shown texts that are nearer to the center of another group than to that of their own.
 
     It has their first rows in the data as gaps, the positions in `clusters` of their group and of the nearest one, and
-    the differences of the cosines in units of 1/10,000. Texts that were moved by hand are not among them.
+    the differences of the cosines in units of 1/10,000. Texts that were moved by hand are not among them. The center of
+    a mixed group is near to texts of any kind, so no text is sent there.
     """
     result, block = tree.result, 4096
     centers = unit_vectors(result.centers).astype(np.float32).T
+    mixed = [cluster.is_mixed for cluster in result.clusters]
     texts = np.setdiff1d(tree.order, result.moved_by_hand)
     own, nearest, margin = result.distinct_codes[texts], np.empty_like(texts), np.empty(len(texts), np.float32)
 
     def compare(start: int) -> None:
         part = slice(start, start + block)
         cosines = take_units(tree.X, texts[part]) @ centers
-        each, nearest[part] = np.arange(len(cosines)), cosines.argmax(axis=1)
-        margin[part] = cosines[each, nearest[part]] - cosines[each, own[part]]
+        of_own = np.take_along_axis(cosines, own[part, None], axis=1)[:, 0]
+        cosines[:, mixed] = -1
+        nearest[part] = cosines.argmax(axis=1)
+        margin[part] = cosines.max(axis=1) - of_own
 
     run_tasks(compare, ((start,) for start in range(0, len(texts), block)), shared_memory=True)
     found = np.flatnonzero(margin >= LEAST_MARGIN)

@@ -73,7 +73,9 @@ export class Misfits {
     const { groups, texts } = this.compared;
     const said = `${found.length ? number.format(found.length) : "None"} of ${count(texts, "different text")} ${
       found.length === 1 ? "is" : "are"
-    } nearer to the center of another group: the cosine is higher by 0.01 or more. Texts that you moved are not listed.`;
+    } nearer to the center of another group${
+      this.nodes.some((node) => this.tree.nodes.mixed[node]) ? " that is not mixed" : ""
+    }: the cosine is higher by 0.01 or more. Texts that you moved are not listed.`;
     const all = this.tree.cut(this.state.k);
     if (all.every((node) => this.nodes.includes(node))) return said;
     const without = groups.size < all.length ? `, without ${count(all.length - groups.size, "newer group")}` : "";
